@@ -26,6 +26,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("AnOutsiderLearnsNothing", f.outsiders)
 	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
 	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)
+	t.Run("ASpentKeyIsLimitedAtEachDoor", f.limited)
 	t.Run("NothingThatAClientSendsChangesThePrincipal", f.forged)
 	t.Run("ACheckIsOneStrongRead", f.reads)
 	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
@@ -187,6 +188,46 @@ func (f *frontDoor) changed(t *testing.T) {
 		f.ada.want(t, "PATCH", path, `{"scopes":["more"]}`, 200, "")
 		d.want(t, d.keyPath, key, 403, "insufficient_scope")
 	}
+}
+
+// limited spends the limits of a key at each door, which then answers 429. A service's ceiling holds too, an admin cannot change it,
+// and a spent key can still be used for what only ends something.
+func (f *frontDoor) limited(t *testing.T) {
+	for _, d := range f.doors {
+		t.Run(d.name, func(t *testing.T) {
+			id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":3,"per":"day"},{"requests":100,"per":"hour"},{"requests":100,"per":"minute"}]}`)
+			for n := range 3 {
+				if r, err := d.ask(t, n, d.keyPath, key, nil); err != nil || r.status != 200 {
+					t.Fatalf("request %d: %d %s %v", n, r.status, r.text, err)
+				}
+			}
+			for n := range 3 {
+				r, err := d.ask(t, n, d.keyPath, key, nil)
+				if err != nil || r.status != 429 || d.code(r) != "rate_limited" || r.header.Get("Retry-After") == "" {
+					t.Fatalf("over the limit: %d %s %v %v", r.status, r.text, r.header, err)
+				}
+				if !strings.Contains(r.header.Get("RateLimit"), `"day";r=0;t=`) {
+					t.Errorf("RateLimit: %v", r.header)
+				}
+			}
+			path := "/v1/orgs/" + f.org + "/keys/" + id
+			f.ada.want(t, "PATCH", path, `{"limits":[{"requests":4,"per":"day"}]}`, 200, "")
+			d.want(t, d.keyPath, key, 200, "")
+			d.want(t, d.keyPath, key, 429, "rate_limited")
+			f.ada.want(t, "PATCH", path, `{"limits":[]}`, 200, "")
+			d.want(t, d.keyPath, key, 200, "")
+			f.ada.want(t, "PATCH", path, `{"ceilings":[]}`, 403, "insufficient_role")
+		})
+	}
+	f.eachProxy(t, func(t *testing.T, proxy *target) {
+		_, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":1,"per":"day"}]}`)
+		for _, want := range []int{200, 429, 429} {
+			r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key})
+			if err != nil || r.status != want || want == 429 && (r.header.Get("Retry-After") == "" || !strings.Contains(r.header.Get("RateLimit"), `"day";r=0;t=`)) {
+				t.Errorf("%d %s %v %v, want %d", r.status, r.text, r.header, err, want)
+			}
+		}
+	})
 }
 
 // forged sends a forged value for each field of the principal, in a header and in the query. No door may show one.

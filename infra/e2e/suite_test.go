@@ -30,6 +30,7 @@ var cases = []struct {
 	{"ALinkClaimChecksItsBody", linkClaim},
 	{"ListsPage", pages},
 	{"ALinkFromItsCreationToItsClaim", aLink},
+	{"ASpentKeyMayOnlyEnd", aSpentKey},
 	{"AWebhookEndpointFromItsCreationToItsDeletion", anEndpoint},
 	{"EventsAndDeliveriesAreListed", feed},
 	{"AnotherAppSeesNothingOfAnApp", anotherApp},

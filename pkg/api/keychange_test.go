@@ -100,6 +100,11 @@ func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 		`"metadata":` + metadata(1025): "/metadata", `"metadata":[]`: "/metadata", `"metadata":"x"`: "/metadata",
 		`"metadata":{"x":1}`: "/metadata/x", `"metadata":{"x":null}`: "/metadata/x", `"metadata":{"a":"b","x":{"y":"z"}}`: "/metadata/x",
 		`"metadata":{"a/b~":true}`: "/metadata/a~1b~0", `"metadata":{"":[]}`: "/metadata/",
+		`"limits":{}`: "/limits", `"limits":[{"per":"day"}]`: "/limits/0/requests", `"limits":[{"requests":1}]`: "/limits/0/per",
+		`"limits":[{"requests":0,"per":"day"}]`: "/limits/0/requests", `"limits":[{"requests":1000000001,"per":"day"}]`: "/limits/0/requests",
+		`"limits":[{"requests":1.5,"per":"day"}]`: "/limits/0/requests", `"limits":[{"requests":1,"per":"Day"}]`: "/limits/0/per",
+		`"limits":[{"requests":1,"per":"day"},{"requests":2,"per":"day"}]`:                                                             "/limits/1/per",
+		`"limits":[{"requests":1,"per":"minute"},{"requests":1,"per":"hour"},{"requests":1,"per":"day"},{"requests":1,"per":"month"}]`: "/limits",
 	} {
 		for _, r := range []request{
 			w.request("POST", keysPath, ada, `{`+members+`}`), w.request("PATCH", keyPath, ada, `{`+members+`}`),
@@ -259,6 +264,43 @@ func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("by %d: %v, want %v", limit+1, got, want)
+		}
+	}
+}
+
+// TestLimitsAreAdminsAndCeilingsAreServices: admins set limits and read both. Services set both.
+func TestLimitsAreAdminsAndCeilingsAreServices(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	limits := func(key any) string {
+		k, _ := key.(map[string]any)
+		return fmt.Sprint(k["limits"], k["ceilings"])
+	}
+	for _, c := range []struct {
+		by         *principal.Principal
+		body, want string
+	}{
+		{ada, `{}`, "[] []"},
+		{ada, `{"limits":[{"requests":10000,"per":"day"},{"requests":100,"per":"minute"}]}`, "[map[per:minute requests:100] map[per:day requests:10000]] []"},
+		{service(), `{"ceilings":[{"requests":1000000000,"per":"month"}]}`, "[map[per:minute requests:100] map[per:day requests:10000]] [map[per:month requests:1000000000]]"},
+		{ada, `{"limits":[{"requests":1,"per":"hour"}]}`, "[map[per:hour requests:1]] [map[per:month requests:1000000000]]"},
+		{service(), `{"limits":[],"ceilings":null}`, "[] [map[per:month requests:1000000000]]"},
+	} {
+		changed := w.want(t, w.request("PATCH", keyPath, c.by, c.body), 200, "")
+		listed := w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys")
+		if at := slices.IndexFunc(listed, func(k map[string]any) bool { return k["id"] == string(w.key) }); limits(changed.body) != c.want || limits(listed[at]) != c.want {
+			t.Errorf("%s: %s, listed %s", c.body, limits(changed.body), limits(listed[at]))
+		}
+	}
+	for _, body := range []string{`"ceilings":[]`, `"ceilings":[{"requests":1,"per":"day"}]`} {
+		w.want(t, w.request("PATCH", keyPath, ada, `{`+body+`}`), 403, problem.InsufficientRole)
+		w.want(t, w.request("POST", keysPath, ada, `{`+body+`}`), 403, problem.InsufficientRole)
+		w.want(t, w.request("POST", rotatePath, ada, `{"graceSeconds":0,`+body+`}`), 403, problem.InsufficientRole)
+	}
+	id := w.want(t, w.request("POST", rotatePath, ada, `{"graceSeconds":0,"limits":[{"requests":2,"per":"hour"}]}`), 201, "").str("id")
+	for _, k := range w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys") {
+		if k["id"] == id && limits(k) != "[map[per:hour requests:2]] [map[per:month requests:1000000000]]" {
+			t.Errorf("rotated: %s", limits(k))
 		}
 	}
 }

@@ -37,6 +37,8 @@ type importedKeyIn struct {
 
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
+	Limits   []limitIn                  `json:"limits"`
+	Ceilings []limitIn                  `json:"ceilings"`
 }
 
 func (in importIn) parse(c *call) ([]store.NewImport, error) {
@@ -75,11 +77,11 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 	if !isVisible(*in.Prefix, 1, maxImportedPrefix) {
 		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 12, all of them visible ASCII.")
 	}
-	change, err := keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
+	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {
 		return n, err
 	}
-	n = store.NewImport{Hash: hash, Prefix: *in.Prefix, Name: orZero(change.Name), Scopes: orZero(change.Scopes), Metadata: change.Metadata}
+	n = store.NewImport{Hash: hash, Prefix: *in.Prefix, Name: orZero(change.Name), Carried: carriedBy(change)}
 	if in.AppID != nil {
 		n.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/strictjson"
@@ -60,13 +61,15 @@ type keyBody struct {
 
 	Scopes   []string          `json:"scopes"`
 	Metadata map[string]string `json:"metadata"`
+	Limits   []limitBody       `json:"limits"`
+	Ceilings []limitBody       `json:"ceilings"`
 }
 
 func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
 		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
 		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy,
-		Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata),
+		Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
 	}
 }
 
@@ -121,15 +124,16 @@ type keyIn struct {
 
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
+	Limits   []limitIn                  `json:"limits"`
+	Ceilings []limitIn                  `json:"ceilings"`
 }
 
 func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
-	change, err := keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
+	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {
 		return wanted, err
 	}
-	// A new key may leave out each of the three.
-	wanted.Name, wanted.Scopes, wanted.Metadata = orZero(change.Name), orZero(change.Scopes), change.Metadata
+	wanted.Name, wanted.Carried = orZero(change.Name), carriedBy(change)
 	if in.AppID != nil { // otherwise the store takes the org's default app
 		wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
@@ -183,6 +187,8 @@ type rotateIn struct {
 
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
+	Limits   []limitIn                  `json:"limits"`
+	Ceilings []limitIn                  `json:"ceilings"`
 }
 
 func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
@@ -193,7 +199,7 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 		return r, problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
 	}
 	r.Old, r.Grace = c.keyID(), time.Duration(*in.GraceSeconds)*time.Second
-	if r.KeyChange, err = keyChangeOf(c, nil, in.Scopes, in.Metadata); err != nil {
+	if r.KeyChange, err = (keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}).parse(c); err != nil {
 		return r, err
 	}
 	r.ExpiresIn, err = c.lifetime(in.ExpiresIn)
@@ -217,30 +223,44 @@ type keyChangeIn struct {
 	Name     *string                    `json:"name"`
 	Scopes   []string                   `json:"scopes"`
 	Metadata map[string]json.RawMessage `json:"metadata"`
+	Limits   []limitIn                  `json:"limits"`
+	Ceilings []limitIn                  `json:"ceilings"`
 }
 
-func (in keyChangeIn) parse(c *call) (store.KeyChange, error) {
-	return keyChangeOf(c, in.Name, in.Scopes, in.Metadata)
+// parse leaves nil what was not sent. The errors are validation_failed, and insufficient_role for ceilings that are not a
+// service's.
+func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
+	named := nameIn{in.Name}
+	if err = named.check(c); err != nil {
+		return change, err
+	}
+	change.Name = named.Name
+	if change.Scopes, err = scopesOf(in.Scopes); err != nil {
+		return change, err
+	}
+	if change.Metadata, err = keyMetadataOf(in.Metadata); err != nil {
+		return change, err
+	}
+	if change.Limits, err = limitsOf("/limits", in.Limits); err != nil {
+		return change, err
+	}
+	if in.Ceilings != nil && c.caller.Kind != principal.Service {
+		return change, problem.New(problem.InsufficientRole, "Only a service sets ceilings.")
+	}
+	change.Ceilings, err = limitsOf("/ceilings", in.Ceilings)
+	return change, err
+}
+
+// carriedBy returns what a new key carries. It may leave out each of the members.
+func carriedBy(change store.KeyChange) store.Carried {
+	return store.Carried{
+		Scopes: orZero(change.Scopes), Metadata: change.Metadata, Limits: orZero(change.Limits), Ceilings: orZero(change.Ceilings),
+	}
 }
 
 func (k keys) update(ctx context.Context, c *call, change store.KeyChange) (keyBody, error) {
 	changed, err := k.store.UpdateKey(ctx, c.actor(), c.org, c.keyID(), change)
 	return keyBodyOf(changed), err
-}
-
-// keyChangeOf checks a key's name, scopes and metadata. A member that is nil was not sent, and
-// stays nil. The error is validation_failed.
-func keyChangeOf(c *call, name *string, scopes []string, metadata map[string]json.RawMessage) (change store.KeyChange, err error) {
-	named := nameIn{name}
-	if err = named.check(c); err != nil {
-		return change, err
-	}
-	change.Name = named.Name
-	if change.Scopes, err = scopesOf(scopes); err != nil {
-		return change, err
-	}
-	change.Metadata, err = keyMetadataOf(metadata)
-	return change, err
 }
 
 // scopesOf checks scopes and joins them. It returns nil for nil.

@@ -9,12 +9,14 @@ package authn
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -33,6 +35,8 @@ type Table interface {
 	Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error)
 	// Identity reads the user of a token's issuer and subject. ok is false for a pair that was never seen.
 	Identity(ctx context.Context, issuer, subject string) (known store.Identity, ok bool, err error)
+	// Lease charges requests to the limits of a key.
+	limit.Table
 	// SignIn records what a token shows of its user, and creates an unknown user.
 	SignIn(ctx context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error)
 }
@@ -51,11 +55,14 @@ type Authorizer struct {
 	used   hourly // so that a key's use is written once an hour, not at each request
 
 	imported *imported // nil: imported keys are not taken
+	limits   *limit.Limiter
 }
 
 // New returns an authorizer. Without tokens (nil) it decides on API keys only.
 func New(table Table, tokens Tokens) *Authorizer {
-	return &Authorizer{table: table, tokens: tokens, Now: time.Now}
+	a := &Authorizer{table: table, tokens: tokens, Now: time.Now, limits: limit.New(table)}
+	a.limits.Now = func() time.Time { return a.Now() }
+	return a
 }
 
 // askAgainAfter is how long an answer of the issuer's userinfo endpoint is used.
@@ -63,18 +70,23 @@ const askAgainAfter = 24 * time.Hour
 
 // Authorize decides on the Authorization headers of a request to a route that takes the
 // credential want. With the errors key_revoked and key_expired it also returns the principal of the
-// key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With every other
-// error the principal is empty.
+// key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With rate_limited too it
+// returns the principal, whose Limit is violated: the function of the route answers. With every other error the principal is
+// empty.
 func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
 	switch want {
 	case principal.UserToken:
 		return a.user(ctx, headers)
-	case principal.APIKey:
+	case principal.APIKey, principal.UnlimitedAPIKey:
 		row, err := a.Key(ctx, headers)
 		if row.ID == "" {
 			return principal.Principal{}, err
 		}
-		return principal.Principal{Kind: principal.Key, OrgID: row.OrgID, AppID: row.AppID, KeyID: row.ID}, err
+		p := principal.Principal{Kind: principal.Key, OrgID: row.OrgID, AppID: row.AppID, KeyID: row.ID}
+		if err == nil && want == principal.APIKey {
+			p.Limit, err = a.Spend(ctx, row)
+		}
+		return p, err
 	default: // a public route has no authorizer, so its presence here is a mistake of ours
 		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
 	}
@@ -123,6 +135,26 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 		a.table.NoteUse(ctx, row, now)
 	}
 	return row, nil
+}
+
+// Spend takes one request of the limits of a key, which was read for this request and is good. Call it when nothing else can
+// refuse the request. Error: rate_limited. Any other error means that it is not known whether the request may pass.
+func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
+	if row.Limits == "" && row.Ceilings == "" {
+		return principal.Limit{}, nil
+	}
+	s, err := a.limits.Take(ctx, limit.Request{Org: row.OrgID, Key: row.ID, LimitID: row.LimitID(), Limits: row.Limits, Ceilings: row.Ceilings})
+	if err != nil {
+		return principal.Limit{}, err
+	}
+	violated := s.Violated()
+	l := principal.Limit{Policy: s.Policy(), State: s.State(), Violated: strings.Join(violated, " "), RetryAfter: int64(s.RetryAfter() / time.Second)}
+	if violated == nil {
+		return l, nil
+	}
+	return l, &problem.Error{
+		Code: problem.RateLimited, Detail: "The API key has no requests left for now.", Violated: violated, RetryAfter: s.RetryAfter(), KeyID: string(row.ID),
+	}
 }
 
 // rowOf reads the row of a key, and returns the hash of the key's text. ok is false when there is no row.

@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/metric"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
@@ -48,6 +51,8 @@ var headers = [...]struct{ field, header string }{
 	{"userId", "X-Latchkey-User-Id"},
 	{"role", "X-Latchkey-Role"},
 	{"email", "X-Latchkey-Email"},
+	{"rateLimitPolicy", "X-Latchkey-Ratelimit-Policy"},
+	{"rateLimit", "X-Latchkey-Ratelimit"},
 }
 
 // Headers returns the names of all headers by which an answer describes the caller to the program behind the proxy. A
@@ -63,7 +68,8 @@ func Headers() []string {
 // server answers the three paths.
 type server struct {
 	guard   *guard.Guard
-	owner   id.Org              // the org whose API keys may introspect; "": no key may
+	owner   id.Org // the org whose API keys may introspect; "": no key may
+	limited metric.Counter
 	secrets [][sha256.Size]byte // hashes of the secrets, of which a request must have one; empty: it needs no secret
 }
 
@@ -81,8 +87,8 @@ func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 }
 
 // ServeHTTP answers /authorize, any path below it, and /authorize-member, by any method: 200 with the
-// principal in headers, or 401, 403 or 503 as application/problem+json, because nginx makes a 500 of
-// anything else. It also answers POST /introspect. The path decides which credential a
+// principal in headers, or 401, 403, 429 or 503 as application/problem+json. nginx makes a 500 of anything but 401 and 403, so
+// it asks for limited=403. It also answers POST /introspect. The path decides which credential a
 // request needs, and not the query, because some proxies pass the query of their client on.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
@@ -118,7 +124,20 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		p, err = s.check(r, r.Header.Values("Authorization"), wanted)
 	}
-	if err != nil {
+	switch {
+	case problem.Is(err, problem.RateLimited):
+		s.limited.Add(r.Context(), metric.RequestsLimited, time.Now())
+		w.Header().Set(codeHeader, string(problem.RateLimited))
+		for name, value := range map[string]string{"RateLimit-Policy": p.Limit.Policy, "RateLimit": p.Limit.State} {
+			w.Header().Set(name, value)
+			w.Header().Set("X-Latchkey-"+name, value) // nginx reads this one, in each answer
+		}
+		if wanted.limitedIs403 {
+			w = as403{w}
+		}
+		problem.Write(r.Context(), w, err)
+		return
+	case err != nil:
 		refuse(w, r, err)
 		return
 	}
@@ -131,6 +150,18 @@ type requirements struct {
 	scopes []string
 	orgID  string   // with a role
 	role   org.Role // "": the request needs an API key, else an access token
+
+	limitedIs403 bool // a key that is over its limits is answered 403: nginx makes 500 of 429
+}
+
+// as403 answers 403 in the place of 429, with the same headers and body.
+type as403 struct{ http.ResponseWriter }
+
+func (w as403) WriteHeader(status int) {
+	if status == http.StatusTooManyRequests {
+		status = http.StatusForbidden
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // check decides on a request's credential. Errors: those of guard.Guard.
@@ -156,16 +187,20 @@ func requirementsOf(r *http.Request) (requirements, error) {
 		return memberRequirements(query)
 	}
 	for name := range query {
-		if name != "scope" {
-			return requirements{}, principal.MisconfiguredError("the query may have scope only")
+		if name != "scope" && name != "limited" {
+			return requirements{}, principal.MisconfiguredError("the query may have scope and limited only")
 		}
+	}
+	isLimited403 := query.Has("limited")
+	if isLimited403 && !slices.Equal(query["limited"], []string{"403"}) {
+		return requirements{}, principal.MisconfiguredError("limited can be 403 only")
 	}
 	for _, s := range query["scope"] {
 		if !apikey.ValidScope(s) {
 			return requirements{}, principal.MisconfiguredError("no API key can have the scope that is asked for")
 		}
 	}
-	return requirements{scopes: query["scope"]}, nil
+	return requirements{scopes: query["scope"], limitedIs403: isLimited403}, nil
 }
 
 // memberRequirements reads the query of /authorize-member: one org, and one role or none, which means any role.
@@ -221,7 +256,11 @@ func logRefusal(r *http.Request, refused *problem.Error) {
 
 // logUnknown writes the log line of a check without a decision.
 func logUnknown(r *http.Request, err error) {
-	slog.ErrorContext(r.Context(), "authorizer cannot tell", "error", err, "requestId", problem.RequestID(r.Context()))
+	attrs := []any{"error", err, "requestId", problem.RequestID(r.Context())}
+	if code := limit.LogCode(err); code != "" {
+		attrs = append(append(attrs, metric.LeasesFailed.With(1)...), "code", code)
+	}
+	slog.ErrorContext(r.Context(), "authorizer cannot tell", attrs...)
 }
 
 // setPrincipal sets every header, also those without a value. If the answer lacked a header that a proxy copies, the

@@ -60,11 +60,11 @@ func TestA200CarriesEveryHeader(t *testing.T) {
 	ofKey := map[string]string{
 		"V": "1", "Kind": "key", "Org-Id": string(table.Org), "App-Id": string(table.Key.AppID), "Key-Id": string(table.Key.ID), "Key-Prefix": table.Key.Prefix,
 		"Key-Name": "B%C3%BCro ~100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
-		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "",
+		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "", "Ratelimit-Policy": "", "Ratelimit": "",
 	}
 	ofUser := map[string]string{
 		"V": "1", "Kind": "user", "Org-Id": string(table.Org), "User-Id": string(authntest.NewUser), "Role": "member",
-		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Email": "", "Code": "",
+		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Email": "", "Code": "", "Ratelimit-Policy": "", "Ratelimit": "",
 	}
 	for _, c := range []struct {
 		credential, target string
@@ -305,4 +305,32 @@ func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestASpentKeyIs429AndForNginx403(t *testing.T) {
+	key, table, h := door(t)
+	table.Key.Limits = "1/day"
+	w := ask(h, "GET", "/authorize?limited=403", key)
+	if w.Code != 200 || w.Header().Get("X-Latchkey-Ratelimit-Policy") != `"day";q=1;w=86400` || w.Header().Get("X-Latchkey-Ratelimit") == "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	for target, status := range map[string]int{"/authorize": 429, "/authorize/": 429, "/authorize/x?limited=403": 429, "/authorize?limited=403": 403} {
+		w := ask(h, "GET", target, key)
+		if w.Code != status || w.Header().Get("X-Latchkey-Code") != "rate_limited" || w.Header().Get("Retry-After") == "" || w.Header().Get("RateLimit") != w.Header().Get("X-Latchkey-Ratelimit") {
+			t.Errorf("%s: %d %v", target, w.Code, w.Header())
+		}
+	}
+	for _, query := range []string{"limited=", "limited=429", "limited=403&limited=403"} {
+		if w := ask(h, "GET", "/authorize?"+query, key); w.Code != 503 {
+			t.Errorf("%s: %d", query, w.Code)
+		}
+	}
+	before := table.Leased
+	body := url.Values{"token": {key}, "client_secret": {key}}.Encode()
+	r := httptest.NewRequest(http.MethodPost, "/introspect", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer := httptest.NewRecorder()
+	if h.ServeHTTP(answer, r); answer.Code != 200 || !strings.Contains(answer.Body.String(), `"active":true`) || table.Leased != before {
+		t.Errorf("introspected: %d %s, %d leases", answer.Code, answer.Body, table.Leased-before)
+	}
 }

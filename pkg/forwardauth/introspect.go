@@ -49,7 +49,7 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 	if accesstoken.LooksLikeJWT(raw) {
 		p, err = s.guard.Member(ctx, authorization, form.Get("org"), org.Viewer)
 	} else {
-		p, err = s.guard.Key(ctx, authorization)
+		p, err = s.guard.Describe(ctx, authorization)
 	}
 	switch _, refused := guard.Refused(err); {
 	case err == nil:
@@ -94,7 +94,7 @@ func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
 	case !isBasic:
 		return badClient("Send an API key of the owner's org as the client secret.")
 	}
-	p, err := s.guard.Key(r.Context(), []string{"Bearer " + key})
+	p, err := s.guard.Describe(r.Context(), []string{"Bearer " + key})
 	if refused, ok := guard.Refused(err); ok {
 		logRefusal(r, refused)
 		return badClient(refused.Detail)

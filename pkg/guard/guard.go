@@ -5,8 +5,8 @@
 //	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
 //
 // A check of an API key is one strongly consistent read of the key's row. A check of a role is two such reads. Nothing
-// is kept between two checks: a key that was revoked is refused by the next check. Nothing is written but the time of a
-// key's last use, once an hour.
+// that decides is kept between two checks: a key that was revoked is refused by the next check. Written are the time of a
+// key's last use, once an hour, and for a key with limits, how many requests of it this process may let through.
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
 package guard
@@ -57,7 +57,7 @@ type Config struct {
 	// Report is called with the error when Handler answers 503; nil: no report.
 	Report func(*http.Request, error)
 
-	// ReportRefusal is called when Handler answers 401 or 403; nil: no report. The error's KeyID is the API key whose
+	// ReportRefusal is called when Handler answers 401, 403 or 429; nil: no report. The error's KeyID is the API key whose
 	// secret has matched, for example a revoked key; "" when no secret has matched.
 	ReportRefusal func(*http.Request, *problem.Error)
 }
@@ -107,9 +107,19 @@ func New(c Config) *Guard {
 func On(a *authn.Authorizer) *Guard { return &Guard{checks: a} }
 
 // Key decides on the values of a request's Authorization headers: they must have one API key, which is good and has all
-// scopes. A refusal is a *problem.Error with status 401, or 403 for insufficient_scope. It has the key's id as KeyID if
-// the key's secret has matched. Every other error means that it is not known whether the key is good: answer 503.
+// scopes, and has requests left of its limits, of which this is one. A refusal is a *problem.Error with status 401, 403 for
+// insufficient_scope, or 429 for rate_limited, with which the principal is returned too. It has the key's id as KeyID if
+// the key's secret has matched. Every other error means that it is not known whether the request may pass: answer 503.
 func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
+	return g.key(ctx, authorization, true, scopes...)
+}
+
+// Describe is Key for a question about a key that is no request of it: it spends nothing of the key's limits.
+func (g *Guard) Describe(ctx context.Context, authorization []string) (Principal, error) {
+	return g.key(ctx, authorization, false)
+}
+
+func (g *Guard) key(ctx context.Context, authorization []string, spends bool, scopes ...string) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
 	row, err := g.checks.Key(ctx, authorization)
@@ -123,7 +133,13 @@ func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...strin
 	if err != nil {
 		return Principal{}, err
 	}
-	return p, nil
+	if spends {
+		p.Limit, err = g.checks.Spend(ctx, row)
+	}
+	if err != nil && !problem.Is(err, problem.RateLimited) {
+		return Principal{}, err
+	}
+	return p, err
 }
 
 // Member decides on the values of a request's Authorization headers: they must have one access token, whose user has

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -357,4 +359,41 @@ func TestRequestsAtOnceHaveTheirOwnPrincipals(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestAKeyOverItsLimitsIsAnswered429(t *testing.T) {
+	key, table := authntest.Minted(t)
+	table.Key.Limits, table.Key.Scopes = "1/day", "a"
+	g := guard.On(authn.New(table, nil))
+	h := g.Handler(whoCalls, guard.RequireScope("a"))
+	get := func(credential string) *httptest.ResponseRecorder {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+credential)
+		h.ServeHTTP(w, r)
+		return w
+	}
+	if _, err := g.Key(t.Context(), []string{"Bearer " + key}, "b"); !problem.Is(err, problem.InsufficientScope) || table.Leased != 0 {
+		t.Errorf("a missing scope: %v, %d leases", err, table.Leased)
+	}
+	if p, err := g.Describe(t.Context(), []string{"Bearer " + key}); err != nil || p.KeyName != table.Key.Name || table.Leased != 0 {
+		t.Errorf("described: %v, %d leases", err, table.Leased)
+	}
+	if w := get(key); w.Code != 200 || w.Header().Get("RateLimit-Policy") != `"day";q=1;w=86400` {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	w := get(key)
+	if w.Code != 429 || w.Header().Get("Retry-After") == "" || !strings.HasPrefix(w.Header().Get("RateLimit"), `"day";r=0;t=`) || w.Header().Get("WWW-Authenticate") != "" {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	_, err := g.Key(t.Context(), []string{"Bearer " + key}, "a")
+	if refused, ok := guard.Refused(err); !ok || refused.Code != problem.RateLimited || refused.KeyID != string(table.Key.ID) {
+		t.Errorf("%v", err)
+	}
+	table.Leases = func(context.Context, limit.Lease) (limit.Charges, bool, error) {
+		return limit.Charges{}, false, errors.New("down")
+	}
+	table.Key.Limits = "2/day"
+	if w := get(key); w.Code != 503 {
+		t.Errorf("without a lease: %d", w.Code)
+	}
 }

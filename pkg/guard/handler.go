@@ -48,8 +48,8 @@ func OrgOf(orgID func(*http.Request) string) Need {
 }
 
 // Handler calls next for a request that meets all needs, with the principal in the request's context (FromContext). It
-// answers every other request itself, as application/problem+json: 401 or 403 for a refusal, 503 when the table or the
-// issuer of tokens cannot be reached. Without a Need it requires an API key. It panics for needs that cannot be
+// answers every other request itself, as application/problem+json: 401 or 403 for a refusal, 429 for a key that is over its
+// limits, 503 when the table or the issuer of tokens cannot be reached. Without a Need it requires an API key. It panics for needs that cannot be
 // combined: scopes and a role, two roles, OrgOf without a role.
 func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	var n needs
@@ -64,6 +64,10 @@ func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := g.check(r, n)
+		if p.Limit.Policy != "" {
+			w.Header().Set("RateLimit-Policy", p.Limit.Policy)
+			w.Header().Set("RateLimit", p.Limit.State)
+		}
 		if err != nil {
 			g.refuse(w, r, err)
 			return
@@ -88,7 +92,7 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	}
 }
 
-// refuse answers a request that does not reach next: 401 or 403 for a refusal, 503 for every other error.
+// refuse answers a request that does not reach next: 401, 403 or 429 for a refusal, 503 for every other error.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := problem.WithRequestID(r.Context(), rand.Text())
 	refused, ok := Refused(err)

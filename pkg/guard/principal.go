@@ -7,6 +7,7 @@ import (
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/plainjson"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 )
 
@@ -34,12 +35,17 @@ type Principal struct {
 	Scopes       []string          // sorted
 	Metadata     map[string]string // nil: none
 	ExpiresAt    int64             // milliseconds since the epoch; 0: never
+	Limit        Limit             // how the request stands with the key's limits
 
 	// Of a user.
 	UserID string
 	Role   string // admin, member or viewer
 	Email  string // an address that the user has proved; "": none
 }
+
+// Limit is how a request stands with the limits of its API key: texts for the headers RateLimit-Policy and RateLimit, and what is
+// violated.
+type Limit = principal.Limit
 
 // ID returns the id of the key or of the user.
 func (p Principal) ID() string {
@@ -61,8 +67,8 @@ func (p Principal) HasScopes(scopes ...string) bool {
 
 // Fields returns the fields of the principal's kind. All are texts, because gateways take nothing else
 // (infra/docs/protect.md, "The principal"). metadata is JSON: an object of texts. scopes are separated
-// by one space. expiresAt is in milliseconds, "" for a key that never expires. The zero Principal has
-// no fields.
+// by one space. expiresAt is in milliseconds, "" for a key that never expires. Only a key with limits has rateLimitPolicy and
+// rateLimit, and only a request over them limited and retryAfter. The zero Principal has no fields.
 func (p Principal) Fields() map[string]string {
 	switch p.Kind {
 	case User:
@@ -70,11 +76,13 @@ func (p Principal) Fields() map[string]string {
 			"v": Version, "kind": string(User), "userId": p.UserID, "orgId": p.OrgID, "role": p.Role, "email": p.Email,
 		}
 	case Key:
-		return map[string]string{
+		fields := map[string]string{
 			"v": Version, "kind": string(Key), "orgId": p.OrgID, "appId": p.AppID,
 			"keyId": p.KeyID, "keyPrefix": p.KeyPrefix, "keyName": p.KeyName,
 			"scopes": strings.Join(p.Scopes, " "), "metadata": metadataText(p.Metadata), "expiresAt": expiryText(p.ExpiresAt),
 		}
+		p.Limit.AddTo(fields)
+		return fields
 	default:
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey/pkg/limit"
 	"latchkey/pkg/metric"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -31,6 +32,7 @@ type authorizerEvent struct {
 	identitySource, pathParameters  []byte // JSON texts; nil: the event has none
 	extendedRequestID               string
 	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
+	limits                          string // the stage variable LatchkeyLimits
 	httpSourceIP                    string // payload 2.0: in place of sourceIP
 
 	// The values of the headers whose name is Authorization in any case, by name, so that a second
@@ -66,6 +68,8 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 			e.single = s.authorizationHeaders(func(readText func()) { readText() }) // each header is one text
 		case "multiValueHeaders":
 			e.many = s.authorizationHeaders(s.array) // each header is an array of texts
+		case "stageVariables":
+			e.limits = s.member("LatchkeyLimits")
 		case "requestContext":
 			e.extendedRequestID, e.sourceIP, e.httpSourceIP = s.requestContext()
 		default:
@@ -108,9 +112,9 @@ func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP st
 		case "extendedRequestId":
 			extendedRequestID = s.string()
 		case "identity":
-			sourceIP = s.sourceIP()
+			sourceIP = s.member("sourceIp")
 		case "http":
-			httpSourceIP = s.sourceIP()
+			httpSourceIP = s.member("sourceIp")
 		default:
 			s.skip()
 		}
@@ -118,10 +122,10 @@ func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP st
 	return extendedRequestID, sourceIP, httpSourceIP
 }
 
-// sourceIP reads an object, and returns its member sourceIp.
-func (s *scanner) sourceIP() (found string) {
+// member reads an object or null, and returns the text of one of its members; "" for none.
+func (s *scanner) member(wanted string) (found string) {
 	s.object(func(name []byte) {
-		if string(name) == "sourceIp" {
+		if string(name) == wanted {
 			found = s.string()
 		} else {
 			s.skip()
@@ -180,6 +184,7 @@ type authorizerHandler struct {
 	decide       Decide
 	credentialOf CredentialOf
 	accepted     metric.Counter
+	limited      metric.Counter
 }
 
 // Invoke decides on one event. Without a decision it returns an error.
@@ -201,6 +206,9 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 	}
 	if answer.PolicyDocument.Statement[0].Effect == allow {
 		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
+		if answer.Context["limited"] != "" {
+			h.limited.Add(ctx, metric.RequestsLimited, time.Now())
+		}
 	}
 	return json.Marshal(answer)
 }
@@ -214,7 +222,8 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	}
 	headers := e.authorization()
 	p, err := decide(ctx, want, headers)
-	if err == nil {
+	// A key that is over its limits is let through: the function answers, because an authorizer cannot answer 429.
+	if err == nil || problem.Is(err, problem.RateLimited) {
 		return &authorizerAnswer{
 			PrincipalID: principalID(p.ID()), Context: p.Context(),
 			PolicyDocument: onStage(allow, e.methodARN),
@@ -241,6 +250,9 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 // undecided logs why there is no decision, and returns the error of the call. counts are attributes of
 // the log line that count it in a metric.
 func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any) error {
+	if code := limit.LogCode(err); code != "" {
+		counts = append(metric.LeasesFailed.With(1), "code", code)
+	}
 	slog.ErrorContext(ctx, "authorizer cannot tell", append([]any{"error", err, "requestId", problem.RequestID(ctx),
 		"route", e.route()}, counts...)...)
 	return errors.New("the authorizer cannot tell who calls")

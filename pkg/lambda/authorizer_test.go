@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
@@ -136,5 +137,23 @@ func TestEveryRefusalIsSafeInATemplateThatDoesNotEscape(t *testing.T) {
 		if strings.ContainsAny(string(c)+c.Title(), "\"\\\n") {
 			t.Errorf("%s", c)
 		}
+	}
+}
+
+func TestASpentKeyIsLetThroughToTheFunctionThatAnswers(t *testing.T) {
+	spent := principal.Principal{
+		Kind: principal.Key, OrgID: id.Source{}.NewOrg(), AppID: id.DefaultApp(id.Source{}.NewOrg()), KeyID: id.Source{}.NewKey(time.Now()),
+		Limit: principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`, Violated: "minute", RetryAfter: 17},
+	}
+	out, err := ask(t, sample,
+		func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+			return spent, problem.New(problem.RateLimited, "None left.")
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, _ := out["context"].(map[string]any)
+	if back, err := principal.Parse(given); err != nil || back != spent {
+		t.Errorf("%v: %+v %v", out, back, err)
 	}
 }

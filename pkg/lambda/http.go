@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
@@ -29,7 +31,7 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 		if err != nil {
 			problem.Write(ctx, w, problem.Wrap(problem.InvalidJSON, "The request cannot be read.", err))
 		} else {
-			serve(h, w, r)
+			serve(limited(h), w, r)
 		}
 		out, err := w.GetProxyResponse()
 		if err != nil { // h has written nothing, which is a 200 in net/http
@@ -61,6 +63,27 @@ func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Reques
 		ctx = principal.NewContext(ctx, p)
 	}
 	return r.WithContext(ctx), nil
+}
+
+// limited answers a request whose API key is over its limits, in the place of h, and tells every other caller how its key stands.
+// The authorizer has let the request through, because it cannot answer 429.
+func limited(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := principal.FromContext(r.Context())
+		if err == nil && p.Limit.Policy != "" {
+			w.Header().Set("RateLimit-Policy", p.Limit.Policy)
+			w.Header().Set("RateLimit", p.Limit.State)
+		}
+		if err == nil && p.Limit.Violated != "" {
+			w.Header().Set("Cache-Control", "no-store")
+			problem.Write(r.Context(), w, &problem.Error{
+				Code: problem.RateLimited, Detail: "The API key has no requests left for now.",
+				Violated: strings.Fields(p.Limit.Violated), RetryAfter: time.Duration(p.Limit.RetryAfter) * time.Second,
+			})
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // serve calls the handler. A panic becomes a 500.

@@ -15,7 +15,8 @@ import (
 
 // Check decides on a request to another API, by the values of its Authorization headers and by the
 // parameters of its path. It returns the id and the fields of the principal. A *problem.Error with
-// status 401 or 403 is a refusal, with a KeyID for the log. Any other error says nothing about the caller.
+// status 401 or 403 is a refusal, with a KeyID for the log. With rate_limited, the id and the fields are returned too. Any other
+// error says nothing about the caller.
 type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
@@ -26,11 +27,16 @@ func StartSharedAuthorizer(check Check, allowFor time.Duration) {
 	start(&sharedAuthorizer{check: check, allowFor: allowFor})
 }
 
+// handlerLimits is the value of the stage variable LatchkeyLimits by which an API says that its functions answer a request whose
+// key is over its limits. Such a request is let through with the field limited. Other APIs have it denied.
+const handlerLimits = "handler"
+
 // sharedAuthorizer decides on events of other APIs. It is a lambda.Handler.
 type sharedAuthorizer struct {
 	check    Check
 	allowFor time.Duration // 0: a policy has no end
 	accepted metric.Counter
+	limited  metric.Counter
 }
 
 // simpleAnswer answers an event of payload 2.0.
@@ -111,6 +117,15 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 	if err == nil {
 		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
 		return answerTo(e, allow, id, fields, ends(h.allowFor)), nil
+	}
+	if problem.Is(err, problem.RateLimited) {
+		h.limited.Add(ctx, metric.RequestsLimited, time.Now())
+		if e.limits == handlerLimits {
+			return answerTo(e, allow, id, fields, ends(h.allowFor)), nil
+		}
+		return answerTo(e, deny, "", map[string]string{
+			"code": string(problem.RateLimited), "title": problem.RateLimited.Title(), "detail": problem.From(err).Detail, "retryAfter": fields["retryAfter"],
+		}, nil), nil
 	}
 	if refused, ok := problem.Refusal(err); ok {
 		logRefusal(ctx, e, refused, refused.KeyID)

@@ -156,3 +156,26 @@ func TestAPolicyIsForOneRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestASpentKeyIsLetThroughWhereTheFunctionsAnswer: an authorizer cannot answer 429.
+func TestASpentKeyIsLetThroughWhereTheFunctionsAnswer(t *testing.T) {
+	spent := func(context.Context, []string, map[string]string) (string, map[string]string, error) {
+		return "key_1", map[string]string{"v": "1", "limited": "minute", "retryAfter": "17"}, problem.New(problem.RateLimited, "None left.")
+	}
+	for event, want := range map[string][2]string{
+		restEvent:  {`"Effect":"Allow"`, `"Effect":"Deny"`},
+		httpEvent1: {`"Effect":"Allow"`, `"Effect":"Deny"`},
+		httpEvent2: {`{"isAuthorized":true`, `{"isAuthorized":false`},
+	} {
+		got, err := askShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":{"LatchkeyLimits":"handler"}`, 1), spent)
+		if err != nil || !strings.Contains(got, want[0]) || !strings.Contains(got, `"context":{"limited":"minute","retryAfter":"17","v":"1"}`) {
+			t.Errorf("%s %v", got, err)
+		}
+		for _, variables := range []string{`{}`, `null`, `{"LatchkeyLimits":"x"}`} {
+			got, err = askShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":`+variables, 1), spent)
+			if err != nil || !strings.Contains(got, want[1]) || !strings.Contains(got, `"context":{"code":"rate_limited","detail":"None left.","retryAfter":"17","title":"Too many requests"}`) {
+				t.Errorf("%s: %s %v", variables, got, err)
+			}
+		}
+	}
+}

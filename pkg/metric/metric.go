@@ -39,7 +39,9 @@ var (
 	ColdStarts          = Metric{"ColdStarts", Count, ""}
 	CredentialsAccepted = Metric{"CredentialsAccepted", Count, ""}
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
-	UnknownKeys         = Metric{"UnknownKeys", Count, ""} // access tokens whose key may be a new one of the issuer
+	RequestsLimited     = Metric{"RequestsLimited", Count, ""} // over the limits of their API key
+	LeasesFailed        = Metric{"LeasesFailed", Count, ""}    // requests that were neither let through nor limited
+	UnknownKeys         = Metric{"UnknownKeys", Count, ""}     // access tokens whose key may be a new one of the issuer
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
@@ -50,7 +52,7 @@ var (
 // All returns every metric.
 func All() []Metric {
 	return []Metric{
-		ColdStarts, CredentialsAccepted, CredentialsRefused, UnknownKeys, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
+		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, UnknownKeys, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
 	}
 }
 

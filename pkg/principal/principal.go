@@ -22,7 +22,27 @@ const (
 	Public    Credential = "public"     // none: the route has no authorizer
 	UserToken Credential = "user_token" // an OAuth access token (JWT)
 	APIKey    Credential = "api_key"    // an API key of an app
+
+	// UnlimitedAPIKey is APIKey for a route that ends something: a request spends nothing of the key's limits.
+	UnlimitedAPIKey Credential = "api_key_unlimited" //nolint:gosec // a name
 )
+
+// Limit is how a request stands with the limits of its API key. The zero Limit is that of a key without limits.
+type Limit struct {
+	Policy, State string // of the headers RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11)
+	Violated      string // the limits that the request is over, separated by a space: such a request is to be answered 429; "": none
+	RetryAfter    int64  // seconds until their windows end
+}
+
+// AddTo adds a limit to the fields of a principal. A key without limits has none of them.
+func (l Limit) AddTo(fields map[string]string) {
+	if l.Policy != "" {
+		fields["rateLimitPolicy"], fields["rateLimit"] = l.Policy, l.State
+	}
+	if l.Violated != "" {
+		fields["limited"], fields["retryAfter"] = l.Violated, strconv.FormatInt(l.RetryAfter, 10)
+	}
+}
 
 // Bearer returns the credential of an Authorization header's value: the scheme in any case, one
 // space or more, and the credential (RFC 9110, section 11.4; RFC 6750). ok is false for
@@ -96,6 +116,7 @@ type Principal struct {
 	AppID      id.App
 	KeyID      id.Key
 	Name       string // of a service
+	Limit      Limit  // of an API key
 }
 
 // ErrMissing means that a request has no authorizer context, or an incomplete one. Nothing may
@@ -113,10 +134,12 @@ func (p Principal) Context() map[string]string {
 		}
 		return context
 	case Key:
-		return map[string]string{
+		context := map[string]string{
 			"kind": string(Key), "orgId": string(p.OrgID),
 			"appId": string(p.AppID), "keyId": string(p.KeyID),
 		}
+		p.Limit.AddTo(context)
+		return context
 	case Service:
 		return map[string]string{"kind": string(Service), "name": p.Name}
 	default:
@@ -142,7 +165,9 @@ func Parse(m map[string]any) (Principal, error) {
 		if errors.Join(errO, errA, errK) != nil {
 			return Principal{}, ErrMissing
 		}
-		return Principal{Kind: Key, OrgID: o, AppID: a, KeyID: k}, nil
+		limit := Limit{Policy: text("rateLimitPolicy"), State: text("rateLimit"), Violated: text("limited")}
+		limit.RetryAfter, _ = strconv.ParseInt(text("retryAfter"), 10, 64) // 0, not known, for a number that cannot be read
+		return Principal{Kind: Key, OrgID: o, AppID: a, KeyID: k, Limit: limit}, nil
 	case None:
 		return Principal{Kind: None}, nil
 	case Service:

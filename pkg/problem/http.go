@@ -18,6 +18,8 @@ type document struct {
 	RequestID string  `json:"requestId"`
 	Errors    []Field `json:"errors,omitempty"`
 	MaxAge    int     `json:"maxAge,omitempty"` // seconds
+
+	Violated []string `json:"violated-policies,omitempty"` // draft-ietf-httpapi-ratelimit-headers-11
 }
 
 // Write answers a request with err, as application/problem+json that ends in a newline. 503 and
@@ -28,7 +30,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	status := code.Status()
 	body, mErr := json.Marshal(document{
 		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,
-		Code: code, RequestID: RequestID(ctx), Errors: e.Fields, MaxAge: int(e.MaxAge.Seconds()),
+		Code: code, RequestID: RequestID(ctx), Errors: e.Fields, MaxAge: int(e.MaxAge.Seconds()), Violated: e.Violated,
 	})
 	if mErr != nil { // strings and integers always marshal
 		body = []byte(`{"code":"internal","status":500}`)

@@ -180,6 +180,7 @@ type Error struct {
 	KeyID  string  // for the log of a refusal: the API key whose secret has matched, or ""
 
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
+	Violated   []string      // with RateLimited by the limits of an API key: their names
 	MaxAge     time.Duration // with InsufficientUserAuthentication: how long ago a sign-in may be, in whole seconds
 }
 
@@ -220,14 +221,14 @@ func Is(err error, code Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// Refusal returns the Error of a refused caller: its status is 401 or 403. ok is false for
+// Refusal returns the Error of a refused caller: its status is 401, 403 or 429. ok is false for
 // every other error.
 func Refusal(err error) (refused *Error, ok bool) {
 	if !errors.As(err, &refused) {
 		return nil, false
 	}
 	switch refused.Code.Status() {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
 		return refused, true
 	default:
 		return nil, false

@@ -71,10 +71,10 @@ func TestTheCallerNeverSeesTheCause(t *testing.T) {
 	}
 }
 
-func TestARefusalHasStatus401Or403(t *testing.T) {
+func TestARefusalHasStatus401Or403Or429(t *testing.T) {
 	for _, code := range problem.Codes() {
 		p, ok := problem.Refusal(fmt.Errorf("wrapped: %w", problem.New(code, "x")))
-		if want := code.Status() == 401 || code.Status() == 403; ok != want || ok && p.Code != code {
+		if want := code.Status() == 401 || code.Status() == 403 || code.Status() == 429; ok != want || ok && p.Code != code {
 			t.Errorf("%s: %v", code, ok)
 		}
 	}

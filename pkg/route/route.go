@@ -23,6 +23,7 @@ type Route struct {
 	May       Roles    // of a UserToken route under an org; NoOrg for all others
 	Query     []string // the names of the query parameters that the route takes
 	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
+	Ends      bool     // an API key's route that ends something, or may: it spends nothing of the key's limits
 }
 
 // DefaultMaxBody is the largest body of a request, in bytes, unless the route takes a larger one (infra/docs/api.md,
@@ -103,12 +104,12 @@ var routes = [...]Route{
 	{Operation: "createLink", Method: "POST", Pattern: "/link/create", Function: "links", Takes: principal.APIKey},
 	{Operation: "getLink", Method: "POST", Pattern: "/link/get", Function: "links", Takes: principal.APIKey},
 	{Operation: "listLinks", Method: "POST", Pattern: "/link/list", Function: "links", Takes: principal.APIKey},
-	{Operation: "revokeLink", Method: "POST", Pattern: "/link/revoke", Function: "links", Takes: principal.APIKey},
+	{Operation: "revokeLink", Method: "POST", Pattern: "/link/revoke", Function: "links", Takes: principal.APIKey, Ends: true},
 	{Operation: "createWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/create", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "getWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/get", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "listWebhookEndpoints", Method: "POST", Pattern: "/webhook_endpoint/list", Function: "webhooks", Takes: principal.APIKey},
-	{Operation: "updateWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/update", Function: "webhooks", Takes: principal.APIKey},
-	{Operation: "deleteWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/delete", Function: "webhooks", Takes: principal.APIKey},
+	{Operation: "updateWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/update", Function: "webhooks", Takes: principal.APIKey, Ends: true},
+	{Operation: "deleteWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/delete", Function: "webhooks", Takes: principal.APIKey, Ends: true},
 	{Operation: "testWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/test", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "listWebhookEvents", Method: "POST", Pattern: "/webhook_event/list", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "getWebhookEvent", Method: "POST", Pattern: "/webhook_event/get", Function: "webhooks", Takes: principal.APIKey},
@@ -152,11 +153,14 @@ func Methods(pattern string) []string {
 	return out
 }
 
-// CredentialOf returns the credential that a route takes. ok is false for a route that is not in
-// the table.
+// CredentialOf returns the credential that a route takes: UnlimitedAPIKey for one that Ends something. ok is false for a route
+// that is not in the table.
 func CredentialOf(method, pattern string) (takes principal.Credential, ok bool) {
 	for _, r := range routes {
 		if r.Method == method && r.Pattern == pattern {
+			if r.Ends {
+				return principal.UnlimitedAPIKey, true
+			}
 			return r.Takes, true
 		}
 	}

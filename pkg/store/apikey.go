@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -30,15 +31,28 @@ type APIKey struct {
 	Hash       apikey.Hash
 	Prefix     string // the public part of the key
 	Name       string
-	Scopes     string            // of apikey.JoinScopes
-	Metadata   map[string]string // nil: none
-	LastUsedAt int64             // milliseconds; filled in lists and by UpdateKey only; 0: never
-	CreatedBy  id.User           // who created it, or rotated its predecessor; "": a service
+	LastUsedAt int64   // milliseconds; filled in lists and by UpdateKey only; 0: never
+	CreatedBy  id.User // who created it, or rotated its predecessor; "": a service
+	Carried
+
+	limitID id.Key // the first key of the rotations; "": this one
 
 	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
 	predecessor     id.Key
 	predecessorEnds int64
 	purgeAt         int64 // seconds
+}
+
+// Carried is what a key hands on to its successor in a rotation, besides its name and its app.
+type Carried struct {
+	Scopes   string            // of apikey.JoinScopes
+	Metadata map[string]string // nil: none
+	Limits   string            // of limit.Rules.Text
+	Ceilings string            // the same; only services set them, and both hold
+}
+
+func carriedFrom(r *table.Reading) Carried {
+	return Carried{attrScopes.OrZero(r), attrMetadata.OrZero(r), attrLimits.OrZero(r), attrCeilings.OrZero(r)}
 }
 
 func apiKeyFrom(r *table.Reading) APIKey {
@@ -47,12 +61,15 @@ func apiKeyFrom(r *table.Reading) APIKey {
 			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r),
 		},
 		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
-		Scopes: attrScopes.OrZero(r), Metadata: attrMetadata.OrZero(r), CreatedBy: attrCreatedBy.OrZero(r),
+		Carried: carriedFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
 		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
 	}
 	copy(k.Hash[:], attrHash.From(r))
 	return k
 }
+
+// LimitID returns the key under whose id the use of this key and of those before it in the rotations is counted.
+func (k APIKey) LimitID() id.Key { return cmp.Or(k.limitID, k.ID) }
 
 // APIKey reads a key's row with one strong read on the base table. Only this row decides whether the
 // key is good. ok is false when there is no row.
@@ -86,8 +103,7 @@ type NewKey struct {
 	Name      string
 	ExpiresIn time.Duration // 0: the key never expires
 	Prefix    string        // of the key's text; see apikey.ValidPrefix
-	Scopes    string        // of apikey.JoinScopes
-	Metadata  map[string]string
+	Carried
 }
 
 // MintedKey is a new API key. Its text is shown once.
@@ -97,15 +113,15 @@ type MintedKey struct {
 	Name      string
 	CreatedAt int64 // milliseconds
 	ExpiresAt int64 // milliseconds; 0: never
-	Scopes    string
-	Metadata  map[string]string // nil: none
 	Minted    apikey.Minted
+	Carried
 }
 
 // mint makes the id, the times and the text of a key.
 func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 	now := s.Now()
-	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli(), Scopes: k.Scopes, Metadata: someMetadata(k.Metadata)}
+	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli(), Carried: k.Carried}
+	m.Metadata = someMetadata(m.Metadata)
 	if m.AppID == "" {
 		m.AppID = id.DefaultApp(o)
 	}
@@ -146,7 +162,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unless(keysClosed, refuse(errKeyLimit)),
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
-		changes := APIKey{}.changes(APIKey{Scopes: k.Scopes, Metadata: k.Metadata}) // from nothing to what the key has
+		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
@@ -169,7 +185,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by)), carried(k.Scopes, k.Metadata),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by)), k.set(),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
 	)
 }

@@ -18,8 +18,7 @@ type NewImport struct {
 	ExpiresAt int64 // milliseconds; 0: never
 	Hash      apikey.Hash
 	Prefix    string // the public beginning of the text
-	Scopes    string // of apikey.JoinScopes
-	Metadata  map[string]string
+	Carried
 }
 
 // ImportResult is what became of one key of ImportKeys. One of the two is set.
@@ -61,8 +60,9 @@ func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, o
 	now := s.Now()
 	k := MintedKey{
 		ID: s.ids().NewKey(now), AppID: n.AppID, Name: n.Name, CreatedAt: now.UnixMilli(), ExpiresAt: n.ExpiresAt,
-		Scopes: n.Scopes, Metadata: someMetadata(n.Metadata), Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash},
+		Carried: n.Carried, Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash},
 	}
+	k.Metadata = someMetadata(k.Metadata)
 	if k.AppID == "" {
 		k.AppID = id.DefaultApp(o)
 	}

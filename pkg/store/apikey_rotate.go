@@ -57,7 +57,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	}
 	fresh, heir := r.fresh, r.apply(old) // heir is the old key with the changes of r
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
-	fresh.Name, fresh.Scopes, fresh.Metadata = heir.Name, heir.Scopes, heir.Metadata
+	fresh.Name, fresh.Carried = heir.Name, heir.Carried
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
@@ -83,7 +83,8 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 	t.Update(apiKeyRow(o, old.ID), table.All(goodKey(now), attrRotatedTo.Absent(), old.asRead()), table.Raced,
 		attrExpiresAt.Set(graceEnds), attrRotatedTo.Set(fresh.ID), attrPurgeAt.Set(purgeAfter(graceEnds)))
 	t.purgeUse(o, old.ID, graceEnds)
-	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(graceEnds))
+	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(graceEnds),
+		attrLimitID.Set(old.LimitID()))
 	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced),
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }

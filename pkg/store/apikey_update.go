@@ -17,9 +17,11 @@ type KeyChange struct {
 	Name     *string
 	Scopes   *string           // of apikey.JoinScopes; "": the key has none from now on
 	Metadata map[string]string // empty, but not nil: the key has none from now on
+	Limits   *string           // of limit.Rules.Text; "": the key has none from now on
+	Ceilings *string           // the same, by a service
 }
 
-// UpdateKey changes the name, scopes and metadata of a key. The change counts for every check that
+// UpdateKey changes the name of a key, and what it carries. The change counts for every check that
 // begins after UpdateKey has returned, because only the row of the key has these values. A key in its
 // grace can be changed too; its successor stays as it is. But a key that another request rotates
 // during this call is not changed, because the caller does not know of the successor. When nothing
@@ -68,8 +70,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t := s.begin()
 	t.authorizeBesideOrg(a, o)
 	t.checkNotDeleted(o)
-	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), carried(is.Scopes, is.Metadata),
-		table.If(is.Scopes == "", attrScopes.Remove()), table.If(is.Metadata == nil, attrMetadata.Remove()))
+	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), is.set(), is.removeOthers())
 	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.id(), target: string(k), changes: changes})
 	t.event(newEvent{org: o, app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})
 	return is, t.Commit(ctx)
@@ -85,6 +86,12 @@ func (c KeyChange) apply(k APIKey) APIKey {
 	}
 	if c.Metadata != nil {
 		k.Metadata = someMetadata(c.Metadata)
+	}
+	if c.Limits != nil {
+		k.Limits = *c.Limits
+	}
+	if c.Ceilings != nil {
+		k.Ceilings = *c.Ceilings
 	}
 	return k
 }
@@ -110,6 +117,12 @@ func (k APIKey) changes(to APIKey) Changes {
 	if !maps.Equal(k.Metadata, to.Metadata) {
 		changes["metadata"] = Change{k.Metadata, to.Metadata}
 	}
+	if k.Limits != to.Limits {
+		changes["limits"] = Change{webhook.OrNull(k.Limits), webhook.OrNull(to.Limits)}
+	}
+	if k.Ceilings != to.Ceilings {
+		changes["ceilings"] = Change{webhook.OrNull(k.Ceilings), webhook.OrNull(to.Ceilings)}
+	}
 	return changes
 }
 
@@ -126,17 +139,21 @@ func goodKey(now int64) table.Condition {
 	return table.All(table.Exists, attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(now)))
 }
 
-// asRead is the condition that the row of a key still has the name, the scopes and the metadata
-// that were read.
+// asRead is the condition that the row of a key still has the name that was read, and carries the same.
 func (k APIKey) asRead() table.Condition {
-	scopes, metadata := attrScopes.Is(k.Scopes), attrMetadata.Is(k.Metadata)
-	if k.Scopes == "" {
-		scopes = attrScopes.Absent()
-	}
+	metadata := attrMetadata.Is(k.Metadata)
 	if k.Metadata == nil {
 		metadata = attrMetadata.Absent()
 	}
-	return table.All(attrName.Is(k.Name), scopes, metadata)
+	return table.All(attrName.Is(k.Name), textAsRead(attrScopes, k.Scopes), metadata, textAsRead(attrLimits, k.Limits), textAsRead(attrCeilings, k.Ceilings))
+}
+
+// textAsRead is the condition that a text is as it was read; "": there was none.
+func textAsRead(a table.Text[string], was string) table.Condition {
+	if was == "" {
+		return a.Absent()
+	}
+	return a.Is(was)
 }
 
 // rotatedAsRead is the condition that the key still has the successor that was read, or still has none.
@@ -147,7 +164,14 @@ func (k APIKey) rotatedAsRead() table.Condition {
 	return attrRotatedTo.Is(k.RotatedTo)
 }
 
-// carried sets the scopes and the metadata of a key. A key without them has no such attribute.
-func carried(scopes string, metadata map[string]string) table.Change {
-	return table.Changes(table.If(scopes != "", attrScopes.Set(scopes)), table.If(metadata != nil, attrMetadata.Set(metadata)))
+// set sets what a key carries. What it does not carry has no attribute.
+func (c Carried) set() table.Change {
+	return table.Changes(table.If(c.Scopes != "", attrScopes.Set(c.Scopes)), table.If(c.Metadata != nil, attrMetadata.Set(c.Metadata)),
+		table.If(c.Limits != "", attrLimits.Set(c.Limits)), table.If(c.Ceilings != "", attrCeilings.Set(c.Ceilings)))
+}
+
+// removeOthers removes the attributes of what a key does not carry.
+func (c Carried) removeOthers() table.Change {
+	return table.Changes(table.If(c.Scopes == "", attrScopes.Remove()), table.If(c.Metadata == nil, attrMetadata.Remove()),
+		table.If(c.Limits == "", attrLimits.Remove()), table.If(c.Ceilings == "", attrCeilings.Remove()))
 }

@@ -22,7 +22,7 @@ import (
 
 // wide describes a key with scopes and metadata. A change that takes some of them away narrows it.
 func wide() store.NewKey {
-	return store.NewKey{Prefix: "lk", Name: "wide", Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}}
+	return store.NewKey{Prefix: "lk", Name: "wide", Carried: store.Carried{Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}, Limits: "100/minute", Ceilings: "9/day"}}
 }
 
 // wideKey creates such a key as Ada.
@@ -58,7 +58,7 @@ func carries(t *testing.T, what string, k store.APIKey, name, scopes string, met
 func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 	c := connect(t)
 	carries(t, "nothing given", row(t, c.Table, c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "", "", nil)
-	none, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", Metadata: map[string]string{}}, store.Once[store.MintedKey]{})
+	none, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", Carried: store.Carried{Metadata: map[string]string{}}}, store.Once[store.MintedKey]{})
 	wants(t, err, "")
 	carries(t, "empty metadata", row(t, c.Table, c.org, none.Made.ID), "", "", nil)
 	k, pro := c.wideKey(t), wide().Metadata
@@ -262,7 +262,7 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 	if _, ok := org.CleanName(name); !ok || !apikey.ValidMetadata(metadata) || !apikey.ValidPrefix(prefix) || !apikey.ValidScope(scopes[0]) {
 		t.Fatal("not at the bounds")
 	}
-	wanted := store.NewKey{Name: name, Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
+	wanted := store.NewKey{Name: name, Carried: store.Carried{Scopes: apikey.JoinScopes(scopes), Metadata: metadata}, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wanted, store.Once[store.MintedKey]{})
 	wants(t, err, "")
 	rotated := func(k id.Key) id.Key {

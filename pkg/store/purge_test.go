@@ -89,6 +89,8 @@ func howLong() []kept {
 		{key, "META", "of a deleted org", has("closed"), "closed", keptKey},
 		{used, "KEY#<keyId>", "of a key without an end", is("expected", ""), "", never},
 		{used, "KEY#<keyId>", "of a key that ends", has("expected"), "expected", 0},
+		{"USAGE#<orgId>", "<date>#<keyId>", "of a day", has("hour"), "expected", 400 * 24 * 3600},
+		{"USAGE#<orgId>", "<date>#<keyId>", "of a month", has("!hour"), "expected", 400 * 24 * 3600},
 
 		{vkeys, "KEY#<kid>", "next", is("state", "next"), "", never},
 		{vkeys, "KEY#<kid>", "active", is("state", "active"), "", never},
@@ -162,6 +164,14 @@ func expect(rows []dbRow, requested int64) {
 			r["expected"] = number(requested)
 		case strings.HasPrefix(text(r, "PK"), "USED#") && purgeAt != 0:
 			r["expected"] = number(purgeAt * 1000)
+		case strings.HasPrefix(text(r, "PK"), "USAGE#"):
+			date, _, _ := strings.Cut(text(r, "SK"), "#")
+			if len(date) == len("2006-01") {
+				date += "-01"
+			}
+			if began, err := time.Parse(time.DateOnly, date); err == nil {
+				r["expected"] = number(began.UnixMilli())
+			}
 		}
 	}
 }
@@ -234,6 +244,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 // before its end and writes the last use after it.
 func (c *connected) everyKey(t *testing.T) {
 	t.Helper()
+	c.leases(t)
 	use := func(k id.Key, end func()) {
 		t.Helper()
 		before := row(t, c.Table, c.org, k)

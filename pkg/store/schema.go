@@ -67,6 +67,19 @@ const (
 	attrLive            = table.Map[int64]("live") // key id → expiry
 	attrClosed          = table.Int("closed")      // when the deletion of the org began
 
+	// Of what a key may be used, see limit.Rules.Text.
+	attrLimits   = table.Text[string]("limits")
+	attrCeilings = table.Text[string]("ceilings") // set by services
+	attrLimitID  = table.Text[id.Key]("limitId")  // the first key of the rotations; absent: the key itself
+
+	// Of days and months of a key's use. Times are in seconds.
+	attrLeased       = table.Int("leased") // in the row's day or month
+	attrServed       = table.Int("served") // let through on the row's day, as far as reported
+	attrMinute       = table.Int("minute") // when the row's present minute begins
+	attrMinuteLeased = table.Int("minuteLeased")
+	attrHour         = table.Int("hour")
+	attrHourLeased   = table.Int("hourLeased")
+
 	// Of idempotency records.
 	attrRequest = table.Bytes("request") // SHA-256 of the request's body
 	attrSealed  = table.Bytes("sealed")  // nonce and AES-256-GCM ciphertext of the answer
@@ -164,6 +177,7 @@ const (
 	pkKeys      = "KEYS#"
 	pkUsed      = "USED#"
 	pkImport    = "IMP#"
+	pkUsage     = "USAGE#"
 	pkIdem      = "IDEM#"
 	pkAudit     = "AUD#"
 	pkVerify    = "VKEYS"
@@ -198,29 +212,30 @@ func keyOf[P, S ~string](pk string, owner P, sk string, item S) table.Key {
 	return table.Key{PK: pk + string(owner), SK: sk + string(item)}
 }
 
-func emailRow(folded string) table.Key              { return keyOf(pkEmail, folded, skMeta, "") }
-func userRow(u id.User) table.Key                   { return keyOf(pkUser, u, skMeta, "") }
-func userOrgRow(u id.User, o id.Org) table.Key      { return keyOf(pkUser, u, skOrg, o) }
-func orgRow(o id.Org) table.Key                     { return keyOf(pkOrg, o, skMeta, "") }
-func externalRow(x string) table.Key                { return keyOf(pkExternal, x, skMeta, "") }
-func memberRow(o id.Org, u id.User) table.Key       { return keyOf(pkOrg, o, skMember, u) }
-func appRow(o id.Org, a id.App) table.Key           { return keyOf(pkOrg, o, skApp, a) }
-func apiKeyRow(o id.Org, k id.Key) table.Key        { return keyOf(pkKeys, o, skKey, k) }
-func activeKeysRow(o id.Org) table.Key              { return keyOf(pkKeys, o, skMeta, "") }
-func usedRow(o id.Org, k id.Key) table.Key          { return keyOf(pkUsed, o, skKey, k) }
-func importRow(h apikey.Hash) table.Key             { return keyOf(pkImport, hex.EncodeToString(h[:]), skMeta, "") }
-func auditRow(o id.Org, a id.Audit) table.Key       { return keyOf(pkAudit, o, "", a) }
-func signingKeyRow(kid string) table.Key            { return keyOf(pkVerify, "", skKey, kid) }
-func signingStateRow() table.Key                    { return keyOf(pkVerify, "", skState, "") }
-func linkRow(a id.App, l id.Link) table.Key         { return keyOf(pkLinks, a, skLink, l) }
-func endpointRow(a id.App, h id.Endpoint) table.Key { return keyOf(pkEndpoints, a, skEndpoint, h) }
-func barredRow(a id.App, k id.Key) table.Key        { return keyOf(pkEndpoints, a, skBarred, k) }
-func budgetRow(a id.App) table.Key                  { return keyOf(pkBudget, a, skMeta, "") }
-func orgBudgetRow(o id.Org) table.Key               { return keyOf(pkBudget, o, skMeta, "") }
-func eventRow(a id.App, e id.Event) table.Key       { return keyOf(pkEvents, a, "", e) }
-func publishedRow(a id.App, own string) table.Key   { return keyOf(pkPublished, a, "", own) }
-func deliveryRow(d webhook.DeliveryID) table.Key    { return keyOf(pkDelivery, d.Endpoint, "", d.Event) }
-func idempotencyRow(hash string) table.Key          { return keyOf(pkIdem, hash, skMeta, "") }
+func emailRow(folded string) table.Key                     { return keyOf(pkEmail, folded, skMeta, "") }
+func userRow(u id.User) table.Key                          { return keyOf(pkUser, u, skMeta, "") }
+func userOrgRow(u id.User, o id.Org) table.Key             { return keyOf(pkUser, u, skOrg, o) }
+func orgRow(o id.Org) table.Key                            { return keyOf(pkOrg, o, skMeta, "") }
+func externalRow(x string) table.Key                       { return keyOf(pkExternal, x, skMeta, "") }
+func memberRow(o id.Org, u id.User) table.Key              { return keyOf(pkOrg, o, skMember, u) }
+func appRow(o id.Org, a id.App) table.Key                  { return keyOf(pkOrg, o, skApp, a) }
+func apiKeyRow(o id.Org, k id.Key) table.Key               { return keyOf(pkKeys, o, skKey, k) }
+func activeKeysRow(o id.Org) table.Key                     { return keyOf(pkKeys, o, skMeta, "") }
+func usedRow(o id.Org, k id.Key) table.Key                 { return keyOf(pkUsed, o, skKey, k) }
+func usageRow(o id.Org, period string, k id.Key) table.Key { return keyOf(pkUsage, o, period+"#", k) }
+func importRow(h apikey.Hash) table.Key                    { return keyOf(pkImport, hex.EncodeToString(h[:]), skMeta, "") }
+func auditRow(o id.Org, a id.Audit) table.Key              { return keyOf(pkAudit, o, "", a) }
+func signingKeyRow(kid string) table.Key                   { return keyOf(pkVerify, "", skKey, kid) }
+func signingStateRow() table.Key                           { return keyOf(pkVerify, "", skState, "") }
+func linkRow(a id.App, l id.Link) table.Key                { return keyOf(pkLinks, a, skLink, l) }
+func endpointRow(a id.App, h id.Endpoint) table.Key        { return keyOf(pkEndpoints, a, skEndpoint, h) }
+func barredRow(a id.App, k id.Key) table.Key               { return keyOf(pkEndpoints, a, skBarred, k) }
+func budgetRow(a id.App) table.Key                         { return keyOf(pkBudget, a, skMeta, "") }
+func orgBudgetRow(o id.Org) table.Key                      { return keyOf(pkBudget, o, skMeta, "") }
+func eventRow(a id.App, e id.Event) table.Key              { return keyOf(pkEvents, a, "", e) }
+func publishedRow(a id.App, own string) table.Key          { return keyOf(pkPublished, a, "", own) }
+func deliveryRow(d webhook.DeliveryID) table.Key           { return keyOf(pkDelivery, d.Endpoint, "", d.Event) }
+func idempotencyRow(hash string) table.Key                 { return keyOf(pkIdem, hash, skMeta, "") }
 
 // AccessPattern is one line of the table's design: an item, its key, and the reads that it serves.
 type AccessPattern struct{ Item, PK, SK, Serves string }
@@ -240,6 +255,7 @@ func AccessPatterns() []AccessPattern {
 		{"Active keys (map of key id → expiry; closed)", "KEYS#<orgId>", "META", "the limit on active keys"},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
+		{"Use of a key in a day or a month (leased, served; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits; GET …/usage"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},

@@ -70,6 +70,9 @@ var (
 	// throughput. Nothing was done.
 	ErrBusy = errors.New("table: others were writing the same rows")
 
+	// ErrRefused means that DynamoDB has not carried out a write of Take.
+	ErrRefused = errors.New("table: the write was refused")
+
 	// ErrRaced is what a Refusal returns when a row has changed since it was read. Retry then
 	// runs the use case again.
 	ErrRaced = errors.New("table: a row has changed since it was read")

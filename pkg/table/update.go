@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -78,6 +79,47 @@ func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Chan
 	}
 	_, err := t.db.UpdateItem(ctx, t.update(k, e), func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	return err
+}
+
+// Take changes one row, and returns the row: as it then is, or with done false, as it failed the condition. It may not be done
+// twice, so the SDK does not send it again: when the answer is lost, it is not known whether the row has changed. Only a write
+// that the table's throughput has slowed is made again. The error wraps ErrRefused when the row has surely not changed.
+func (t *Table) Take(ctx context.Context, k Key, when Condition, changes ...Change) (row Row, done bool, err error) {
+	e := render(when, changes...)
+	if e.err != nil {
+		return nil, false, e.err
+	}
+	in := t.update(k, e)
+	in.ReturnValues, in.ReturnValuesOnConditionCheckFailure = types.ReturnValueAllNew, oldRow
+	err = t.try(ctx, conflictTries, func() (again bool, answer error) {
+		out, err := t.db.UpdateItem(ctx, in, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+		var failed *types.ConditionalCheckFailedException
+		switch {
+		case err == nil:
+			row, done = out.Attributes, true
+			return false, nil
+		case errors.As(err, &failed):
+			row = foundRow(failed.Item)
+			return false, nil
+		case isSlowed(err):
+			return true, errors.Join(ErrRefused, err)
+		case isRefused(err):
+			err = errors.Join(ErrRefused, err)
+		}
+		return false, t.fault(err)
+	})
+	return row, done, err
+}
+
+// isRefused reports whether DynamoDB has answered that it does not carry out a request.
+func isRefused(err error) bool {
+	var answer interface{ HTTPStatusCode() int } // the SDK's type of an answer that is an error
+	return errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 4
+}
+
+// isSlowed reports whether a request came faster than the throughput allows.
+func isSlowed(err error) bool {
+	return retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err).Bool()
 }
 
 func (t *Table) update(k Key, e *Expression) *dynamodb.UpdateItemInput {

@@ -9,6 +9,7 @@ import (
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/store"
 )
@@ -27,11 +28,14 @@ type Table struct {
 	InRole org.Role        // the role of every known user in Org; "": none
 	Down   error           // the error of every read
 
+	Leases func(context.Context, limit.Lease) (limit.Charges, bool, error) // nil: all is granted
+
 	Imports map[apikey.Hash]store.Imported
 	Looked  int // calls of Imported
 
 	Reads  int         // calls that read
 	Noted  int         // calls of NoteUse
+	Leased int         // calls of Lease
 	Signed *store.Seen // what the last SignIn recorded; nil: there was none
 }
 
@@ -50,6 +54,18 @@ func (t *Table) Imported(_ context.Context, h apikey.Hash) (store.Imported, bool
 
 // NoteUse counts its calls.
 func (t *Table) NoteUse(context.Context, store.APIKey, int64) { t.Noted++ }
+
+// Lease charges whatever is asked for, unless Leases says otherwise.
+func (t *Table) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
+	t.Leased++
+	if t.Leases != nil {
+		return t.Leases(ctx, l)
+	}
+	for p, want := range l.Wants {
+		found[p] = limit.Charged{Start: want.Start, Requests: want.Requests}
+	}
+	return found, true, nil
+}
 
 // Identity returns the identity, whatever the subject.
 func (t *Table) Identity(context.Context, string, string) (store.Identity, bool, error) {

@@ -1,0 +1,309 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+)
+
+// world is some processes, each with a clock of its own, and one table.
+type world struct {
+	*rows
+	t *testing.T
+	clock
+	processes []*limit.Limiter
+}
+
+// on starts processes at a time.
+func on(t *testing.T, text string, processes int) *world {
+	w := &world{rows: newRows(), t: t, clock: clock{at(text)}}
+	for range processes {
+		l := limit.New(w)
+		l.Now = w.now
+		w.processes = append(w.processes, l)
+	}
+	return w
+}
+
+// take sends requests to a process, and returns how many were let through.
+func (w *world) take(process, requests int, r limit.Request) (passed int) {
+	w.t.Helper()
+	for range requests {
+		s, err := w.processes[process].Take(context.Background(), r)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if s.Violated() == nil {
+			passed++
+		}
+	}
+	return passed
+}
+
+func (w *world) want(got, want int, what string) {
+	w.t.Helper()
+	if got != want {
+		w.t.Errorf("%s: %d, want %d", what, got, want)
+	}
+}
+
+func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
+	for _, text := range []string{"", "100/minute", "1/hour 1000000000/month", "1/minute 2/hour 3/day 4/month"} {
+		if r, err := limit.Parse(text); err != nil || r.Text() != text {
+			t.Errorf("%q: %v %v", text, r, err)
+		}
+	}
+	for _, text := range []string{"x", "0/minute", "-1/day", "1/second", "1", "1/day 2/day", "9223372036854775808/day"} {
+		if r, err := limit.Parse(text); err == nil {
+			t.Errorf("%q: %v", text, r)
+		}
+	}
+}
+
+func TestAWindowEndsWithItsTime(t *testing.T) {
+	for per, times := range map[string][3]string{
+		"minute": {"2026-11-24 12:00:59", "2026-11-24 12:01:00", "2026-11-24 12:01:59"},
+		"hour":   {"2026-11-24 12:59:59", "2026-11-24 13:00:00", "2026-11-24 13:59:59"},
+		"day":    {"2026-02-28 23:59:59", "2026-03-01 00:00:00", "2026-03-01 23:59:59"},
+		"month":  {"2024-02-29 23:59:59", "2024-03-01 00:00:00", "2024-03-31 23:59:59"},
+	} {
+		w := on(t, times[0], 2)
+		r := request("key_1", "10/"+per)
+		w.want(w.take(0, 7, r)+w.take(1, 7, r), 10, per+", first window")
+		w.at = at(times[1])
+		w.want(w.take(0, 7, r)+w.take(1, 7, r), 10, per+", second window")
+		w.at = at(times[2])
+		w.want(w.take(0, 7, r)+w.take(1, 7, r), 0, per+", at its end")
+	}
+}
+
+func TestEachLimitHolds(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 3)
+	r := request("key_1", "10/minute 15/hour")
+	w.want(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 10, "a minute")
+	w.at = w.at.Add(time.Minute)
+	w.want(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 5, "the rest of the hour")
+	r.Ceilings = "12/hour 3/month"
+	w.at = w.at.Add(time.Hour)
+	w.want(w.take(0, 9, r), 3, "a ceiling below the limit")
+	r = limit.Request{Org: "org_1", Key: "key_2", LimitID: "key_2", Allowance: "5/day"}
+	other := r
+	other.Key, other.LimitID = "key_3", "key_3"
+	w.want(w.take(0, 4, r)+w.take(1, 4, other), 5, "two keys of an org")
+}
+
+func TestWhatIsSpentCostsNothing(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	r := request("key_1", "3/minute")
+	w.want(w.take(0, 4, r), 3, "of the limit")
+	before := w.writes
+	w.want(w.take(0, 100, r), 0, "after it")
+	w.want(w.writes, before, "writes")
+}
+
+func TestAChangedLimitCountsAtTheNextRequest(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 2)
+	both := func(n int, limits string) int {
+		return w.take(0, n, request("key_1", limits)) + w.take(1, n, request("key_1", limits))
+	}
+	passed := both(6, "1000/minute")
+	w.want(passed, 12, "before") // and both processes have something left, which is lost
+	passed += both(50, "20/minute")
+	w.atMost(passed, 20, "lowered")
+	w.want(both(1, "5/minute"), 0, "below what has passed")
+	passed += both(50, "30/minute")
+	w.atMost(passed, 30, "raised")
+	w.want(both(50, "40/hour"), 40, "another window")
+}
+
+// atMost allows for the few requests that are lost with a lease.
+func (w *world) atMost(got, most int, what string) {
+	w.t.Helper()
+	if got > most || got < most-4 {
+		w.t.Errorf("%s: %d of %d", what, got, most)
+	}
+}
+
+func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		passed, later := w.take(0, 8, request("key_1", "1000/minute")), make(chan int)
+		w.meanwhile = func() {
+			w.meanwhile = nil
+			go func() { later <- w.take(0, 20, request("key_1", "20/minute")) }() // it has read the new text
+			synctest.Wait()
+		}
+		for w.meanwhile != nil {
+			passed += w.take(0, 1, request("key_1", "1000/minute"))
+		}
+		if passed += <-later; passed > 20 {
+			t.Errorf("%d passed", passed)
+		}
+	})
+}
+
+func TestTheKeysOfARotationSpendFromOneRow(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 2)
+	w.want(w.take(0, 8, request("key_1", "20/minute")), 8, "the first key")
+	got := 0
+	for range 10 { // in the grace, by turns
+		got += w.take(0, 1, request("key_1", "20/minute")) + w.take(0, 1, request("key_2", "20/minute")) + w.take(1, 1, request("key_2", "20/minute"))
+	}
+	w.want(got, 12, "both")
+}
+
+func TestWindowsOnlyGoForward(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:59", 2)
+	r := request("key_1", "10/minute")
+	early := clock{at("2026-11-24 12:01:01")}
+	w.processes[1].Now = early.now
+	w.want(w.take(0, 4, r), 4, "12:00")
+	w.want(w.take(1, 8, r), 8, "12:01 by a clock that is early")
+	w.want(w.take(0, 20, r), 2, "the rest of 12:01 by the other clock")
+	early.at = at("2026-11-24 12:09:00")
+	w.want(w.take(1, 1, r), 1, "12:09")
+	w.processes[0] = limit.New(w)
+	w.processes[0].Now = w.now
+	if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, limit.ErrAhead) {
+		t.Errorf("a row that is nine minutes ahead: %v", err)
+	}
+}
+
+func TestRequestsThatWaitShareALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		w.meanwhile = func() { time.Sleep(100 * time.Millisecond) }
+		passed := make(chan bool)
+		for range 50 {
+			go func() {
+				s, err := w.processes[0].Take(t.Context(), request("key_1", "40/hour 1000/day"))
+				passed <- err == nil && s.Violated() == nil
+			}()
+		}
+		got := 0
+		for range 50 {
+			if <-passed {
+				got++
+			}
+		}
+		w.want(got, 40, "let through")
+		if w.writes > 5 {
+			t.Errorf("%d writes", w.writes)
+		}
+	})
+}
+
+func TestWithoutTheTableNothingIsDecided(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		down := errors.New("down")
+		w.fail = func(limit.Lease) error { return down }
+		r := request("key_1", "40/hour")
+		if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, down) {
+			t.Errorf("%v", err)
+		}
+		w.fail = nil
+		w.want(w.take(0, 1, r), 1, "afterwards")
+		// A table that hangs: all that wait have their answer within the bound.
+		hangs := limit.New(hanging{})
+		begun := time.Now()
+		failed := make(chan error)
+		for range 10 {
+			go func() { _, err := hangs.Take(t.Context(), r); failed <- err }()
+		}
+		for range 10 {
+			if err := <-failed; err == nil {
+				t.Error("let through")
+			}
+		}
+		if took := time.Since(begun); took != 500*time.Millisecond {
+			t.Errorf("after %s", took)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // the caller has gone: the lease is made all the same
+		if _, err := limit.New(hanging{}).Take(ctx, r); err == nil {
+			t.Error("let through")
+		}
+	})
+}
+
+// hanging is a table that does not answer.
+type hanging struct{}
+
+func (hanging) Lease(ctx context.Context, _ limit.Lease) (limit.Charges, bool, error) {
+	<-ctx.Done()
+	return limit.Charges{}, false, ctx.Err()
+}
+
+// TestReportsAreNeverTooHigh: what was let through is reported on the row of its day, and a lease that fails loses it only when
+// it may have been reported.
+func TestReportsAreNeverTooHigh(t *testing.T) {
+	w := on(t, "2026-11-24 23:59:30", 1)
+	r := request("key_1", "1000/minute")
+	of := limit.Owner{Org: "org_1", Key: "key_1"}
+	yesterday, today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}, row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}
+	w.take(0, 10, r)
+	failing := func(err error) {
+		w.fail = func(limit.Lease) error { return err }
+		for w.fail != nil {
+			if _, err := w.processes[0].Take(t.Context(), r); err != nil {
+				w.fail = nil
+			}
+		}
+	}
+	failing(fmt.Errorf("throttled: %w", limit.ErrNotCharged))
+	w.at = at("2026-11-25 00:00:10")
+	w.want(w.take(0, 10, r), 10, "let through")
+	passed := int(w.charges[yesterday][limit.Day].Requests)
+	w.want(int(w.requests[yesterday]), passed, "reported of yesterday, when nothing was lost and all was used")
+	w.at = w.at.Add(time.Minute)
+	w.take(0, 1, r)
+	w.want(int(w.requests[today]), 10, "reported of today")
+	failing(errors.New("reset"))
+	w.at = w.at.Add(time.Minute)
+	w.take(0, 1, r)
+	if got := w.requests[today]; got > 11 {
+		t.Errorf("reported %d of today", got)
+	}
+}
+
+func TestStandingsAreHeaders(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:43", 1)
+	r := request("key_1", "4/minute 10000/day")
+	r.Ceilings, r.Allowance = "3/minute", "100000/month"
+	w.take(0, 2, r)
+	s, err := w.processes[0].Take(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const policy = `"minute";q=3;w=60, "day";q=10000;w=86400, "org-month";q=100000;w=2592000`
+	if s.Policy() != policy || s.State() != `"minute";r=0;t=17, "day";r=9997;t=43157, "org-month";r=99997;t=561557` || s.Violated() != nil || s.RetryAfter() != 0 {
+		t.Errorf("%s\n%s\n%v %s", s.Policy(), s.State(), s.Violated(), s.RetryAfter())
+	}
+	s, err = w.processes[0].Take(t.Context(), r)
+	if err != nil || !slices.Equal(s.Violated(), []string{"minute"}) || s.RetryAfter() != 17*time.Second || s.Policy() != policy {
+		t.Errorf("%v %s %v", s.Violated(), s.RetryAfter(), err)
+	}
+	var none limit.Standing
+	if none.Policy() != "" || none.State() != "" || none.Violated() != nil {
+		t.Errorf("no limit: %v", none)
+	}
+}
+
+func TestManyKeysAreForgotten(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	w.take(0, 4, request("key_1", "5/minute"))
+	for i := range 20_000 {
+		r := request(id.Key(fmt.Sprintf("key_%d", i+2)), "1/minute")
+		r.LimitID = r.Key
+		w.want(w.take(0, 1, r), 1, "another key")
+	}
+	w.want(w.take(0, 9, request("key_1", "5/minute")), 1, "of the first key")
+}

@@ -1,0 +1,258 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"latchkey/pkg/id"
+)
+
+// Owner is whose requests are counted together: those of a key and of the keys that it was rotated to, by the id of the first of
+// them, or with Key "" those of all keys of the org.
+type Owner struct {
+	Org id.Org
+	Key id.Key
+}
+
+// Lease asks to charge requests to the windows of one row.
+type Lease struct {
+	Owner
+
+	Row      Per        // Day: the row of a day, with its minutes and hours; Month: that of a month
+	Start    int64      // when this day or month begins, in seconds since the epoch
+	Wants    [pers]Want // of the windows of the row
+	Requests int64      // that were let through in the row's time, and not reported yet
+}
+
+// Want is the part of a lease that is about one window.
+type Want struct {
+	Start    int64 // when the window begins, in seconds since the epoch
+	Requests int64 // to charge; 0: the lease does not touch the window
+	Most     int64 // that the window may have been charged then; 0: any number
+	Begins   bool  // the row is at an earlier window of this length, and is to begin this one
+}
+
+// Charged is what a row says of the windows of one length.
+type Charged struct {
+	Start    int64 // of the window that the row is at; 0: none yet
+	Requests int64 // charged to this window
+}
+
+// Charges is what a row says of its windows.
+type Charges [pers]Charged
+
+// Table has the rows.
+type Table interface {
+	// Lease makes one conditional write: all wants of the lease are charged, or none. found is the row as it then is. done is
+	// false when a condition did not hold. An error means that nothing is known; one that wraps ErrNotCharged, that nothing was
+	// charged or reported.
+	Lease(ctx context.Context, l Lease) (found Charges, done bool, err error)
+}
+
+var (
+	// ErrNotCharged means that a lease surely charged nothing, and reported nothing.
+	ErrNotCharged = errors.New("limit: the lease was refused")
+
+	// ErrAhead means that a row is further in time than the next window. No clock that works writes such a row.
+	ErrAhead = errors.New("limit: the row of a limit is more than one window ahead of this clock")
+
+	// errLease is wrapped by each error of Take that comes from a lease.
+	errLease = errors.New("limit: no lease")
+
+	errBusy = errors.New("limit: each try of a lease lost a race")
+)
+
+const (
+	leaseTries  = 4
+	leaseWithin = 500 * time.Millisecond
+
+	// maxBalances bounds the keys in memory. At this number all are forgotten: what they had leased is lost, so that fewer
+	// requests are let through.
+	maxBalances = 20_000
+)
+
+// Limiter has what one process has leased. Make it with New. It is safe for concurrent use.
+type Limiter struct {
+	table Table
+	Now   func() time.Time
+
+	mu       sync.Mutex
+	balances map[account]*balance
+}
+
+// account is whose balance it is. It has the key's own id, not that of Owner: the two keys of a grace may have different limits,
+// and would drop each other's leases.
+type account struct {
+	org id.Org
+	key id.Key // "": the org
+}
+
+// New returns a limiter that has leased nothing.
+func New(t Table) *Limiter {
+	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}}
+}
+
+// Request is one request of a good key, and what the row of the key says. The texts are those of Rules.Text.
+type Request struct {
+	Org id.Org
+	Key id.Key
+
+	LimitID          id.Key // the first key of the rotations
+	Limits, Ceilings string // both hold
+	Allowance        string // of all keys of the org together
+}
+
+// Limited reports whether a request has a limit at all. Only such a request may be given to Take.
+func (r *Request) Limited() bool { return r.Limits != "" || r.Ceilings != "" || r.Allowance != "" }
+
+// Take lets one request through, or not: Standing.Violated says so. Call it last, because a request that is refused for another
+// reason spends nothing. The texts must have been read for this request: what was leased under others is dropped. An error
+// means that it is not known whether the request may pass.
+func (l *Limiter) Take(ctx context.Context, r Request) (Standing, error) {
+	for {
+		s, needed, leads, err := l.try(&r)
+		if needed == nil {
+			return s, err
+		}
+		if leads {
+			l.lease(ctx, needed)
+		}
+		select {
+		case <-needed.done:
+		case <-ctx.Done():
+			return Standing{}, ctx.Err()
+		}
+		if needed.err != nil {
+			return Standing{}, fmt.Errorf("%w: %w", errLease, needed.err)
+		}
+	}
+}
+
+// LogCode returns the code under which the log has an error of Take, "" for an error that comes from elsewhere.
+func LogCode(err error) string {
+	switch {
+	case errors.Is(err, ErrAhead):
+		return "limit_row_ahead"
+	case errors.Is(err, errLease):
+		return "lease_failed"
+	default:
+		return ""
+	}
+}
+
+// leasing is a lease that is being made. All requests of the process that need it wait for it.
+type leasing struct {
+	of   *balance
+	row  Per           // see Lease
+	done chan struct{} // closed at the end
+	err  error         // to be read then
+}
+
+// try takes one request from what the process has. When it has too little, needed is the lease that another request is making,
+// or, with leads, the one that this request has to make before it tries again.
+func (l *Limiter) try(r *Request) (s Standing, needed *leasing, leads bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.Now()
+	var key, org *balance // nil: no limit
+	if r.Limits != "" || r.Ceilings != "" {
+		key = l.balance(account{r.Org, r.Key}, Owner{r.Org, r.LimitID})
+		err = key.follow(r.Limits, r.Ceilings, now)
+	}
+	if r.Allowance != "" {
+		org = l.balance(account{r.Org, ""}, Owner{r.Org, ""})
+		err = errors.Join(err, org.follow(r.Allowance, "", now))
+	}
+	if err != nil {
+		return Standing{}, nil, false, err
+	}
+	limited := key.spent() || org.spent()
+	if !limited {
+		for _, b := range []*balance{key, org} {
+			if needed, leads = b.need(); needed != nil {
+				return Standing{}, needed, leads, nil
+			}
+		}
+		key.take()
+		org.take()
+	}
+	return Standing{key.standing(now, limited), org.standing(now, limited)}, nil, false, nil
+}
+
+// balance returns the balance of an account. It is empty at first.
+func (l *Limiter) balance(of account, owner Owner) *balance {
+	b := l.balances[of]
+	if b == nil {
+		if len(l.balances) >= maxBalances {
+			clear(l.balances)
+		}
+		b = &balance{owner: owner}
+		l.balances[of] = b
+	}
+	return b
+}
+
+// lease makes a lease in a few tries: the row may be at another window than the process knew, or have less left. It takes
+// leaseWithin at most, also when the request that leads has gone.
+func (l *Limiter) lease(ctx context.Context, made *leasing) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseWithin)
+	defer cancel()
+	made.err = errBusy
+	defer func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		made.of.busy, made.of.waiting = nil, 0
+		close(made.done)
+	}()
+	l.reportLate(ctx, made.of)
+	for range leaseTries {
+		again, err := l.charge(ctx, made.of, made.row)
+		if !again {
+			made.err = err
+			return
+		}
+	}
+}
+
+// charge makes one try of a lease. again is true when the row was not as the process thought.
+func (l *Limiter) charge(ctx context.Context, b *balance, row Per) (again bool, err error) {
+	l.mu.Lock()
+	ask, size := b.ask(row, l.Now())
+	version := b.version
+	l.mu.Unlock()
+	found, done, err := l.table.Lease(ctx, ask)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !done && (err == nil || errors.Is(err, ErrNotCharged)) {
+		b.report(ask.Start, ask.Requests)
+	}
+	if err != nil || b.version != version { // under other texts, each request that waits tries again
+		return false, err
+	}
+	if done {
+		*b.pace(row) = pace{size: size, at: l.Now()}
+	}
+	err = b.put(ask, found, done)
+	return err == nil && !done && !b.spent(), err
+}
+
+// reportLate reports what was let through on an earlier day after the last lease of that day. What is lost makes the number of
+// that day too small.
+func (l *Limiter) reportLate(ctx context.Context, b *balance) {
+	l.mu.Lock()
+	late := b.late
+	b.late = report{}
+	l.mu.Unlock()
+	if late.requests == 0 {
+		return
+	}
+	_, _, err := l.table.Lease(ctx, Lease{Owner: b.owner, Row: Day, Start: late.day, Requests: late.requests})
+	if errors.Is(err, ErrNotCharged) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		b.late = late
+	}
+}

@@ -1,0 +1,96 @@
+package limit_test
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+)
+
+// row is where a lease is charged.
+type row struct {
+	limit.Owner
+	per   limit.Per
+	start int64
+}
+
+// rows is a table that does what the conditions of a lease say.
+type rows struct {
+	mu        sync.Mutex
+	charges   map[row]*limit.Charges
+	requests  map[row]int64
+	writes    int
+	fail      func(limit.Lease) error // before the write; nil: none fails
+	lost      bool                    // the answer of each write is lost
+	meanwhile func()
+}
+
+func newRows() *rows { return &rows{charges: map[row]*limit.Charges{}, requests: map[row]int64{}} }
+
+func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, error) {
+	if r.meanwhile != nil {
+		r.meanwhile()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes++
+	if r.fail != nil {
+		if err := r.fail(l); err != nil {
+			return limit.Charges{}, false, err
+		}
+	}
+	at := row{l.Owner, l.Row, l.Start}
+	if r.charges[at] == nil {
+		r.charges[at] = &limit.Charges{}
+	}
+	is := r.charges[at]
+	for p, w := range l.Wants {
+		held := is[p]
+		switch {
+		case w.Requests == 0:
+		case limit.Per(p) == l.Row: // the row has one window of this length
+			held.Start = w.Start
+		case w.Begins && held.Start < w.Start:
+			held = limit.Charged{}
+		case w.Begins || held.Start != w.Start:
+			return *is, false, nil
+		}
+		if w.Requests != 0 && w.Most != 0 && held.Requests+w.Requests > w.Most {
+			return *is, false, nil
+		}
+	}
+	for p, w := range l.Wants {
+		switch {
+		case w.Requests == 0:
+		case w.Begins:
+			is[p] = limit.Charged{Start: w.Start, Requests: w.Requests}
+		default:
+			is[p].Start, is[p].Requests = w.Start, is[p].Requests+w.Requests
+		}
+	}
+	r.requests[at] += l.Requests
+	if r.lost {
+		return limit.Charges{}, false, context.DeadlineExceeded
+	}
+	return *is, true, nil
+}
+
+// request is one of a key with these limits.
+func request(k id.Key, limits string) limit.Request {
+	return limit.Request{Org: "org_1", Key: k, LimitID: "key_1", Limits: limits}
+}
+
+// clock is a time that tests move.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func at(text string) time.Time {
+	t, err := time.Parse("2006-01-02 15:04:05", text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}

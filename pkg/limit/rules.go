@@ -1,0 +1,106 @@
+// Package limit bounds how many requests of an API key are let through in a window of UTC time. A process leases a part of a
+// window's requests by one conditional write, and lets requests through from it without another. What it leases is charged to
+// the window before any is used. So all processes together never let through more than the limit, whatever one of them loses.
+package limit
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Per is the length of a window.
+type Per int
+
+// The lengths, the shortest first. A window begins with a minute, an hour, a day or a calendar month of UTC.
+const (
+	Minute Per = iota
+	Hour
+	Day
+	Month
+	pers // how many there are
+)
+
+const (
+	day     = 86_400 // seconds
+	without = math.MaxInt64
+)
+
+var names = [pers]string{"minute", "hour", "day", "month"}
+
+// seconds are the lengths but that of a month.
+var seconds = [Month]int64{60, 3600, day}
+
+// ParsePer reads the name of a length: minute, hour, day or month.
+func ParsePer(name string) (p Per, ok bool) {
+	for p := range pers {
+		if names[p] == name {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+// String returns the name of a length.
+func (p Per) String() string { return names[p] }
+
+// window returns when the window of a time begins, and when the next one does, in seconds since the epoch.
+func (p Per) window(at time.Time) (start, end int64) {
+	if p != Month {
+		start = at.Unix() - at.Unix()%seconds[p]
+		return start, start + seconds[p]
+	}
+	year, month, _ := at.UTC().Date()
+	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+	return first.Unix(), first.AddDate(0, 1, 0).Unix()
+}
+
+// The bounds of the limits of one key (infra/docs/api.md, "Limits").
+const (
+	MaxLimits   = 3             // limits of one list
+	MaxRequests = 1_000_000_000 // requests of one limit
+)
+
+// Rules are how many requests may be let through in each length of window; 0: any number.
+type Rules [pers]int64
+
+// errRules means that a text is none of Rules.Text.
+var errRules = errors.New("limit: the text is no list of limits")
+
+// Parse reads what Text wrote.
+func Parse(text string) (r Rules, err error) {
+	for _, part := range strings.Fields(text) {
+		requests, name, _ := strings.Cut(part, "/")
+		n, err := strconv.ParseInt(requests, 10, 64)
+		p, ok := ParsePer(name)
+		if err != nil || !ok || n < 1 || r[p] != 0 {
+			return Rules{}, errRules
+		}
+		r[p] = n
+	}
+	return r, nil
+}
+
+// Text returns the rules as the row of a key has them, the shortest window first: "100/minute 10000/day". It returns "" for no
+// rule.
+func (r Rules) Text() string {
+	var parts []string
+	for p, n := range r {
+		if n != 0 {
+			parts = append(parts, strconv.FormatInt(n, 10)+"/"+names[p])
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// and returns the rules that hold when both hold: the smaller number for each window.
+func (r Rules) and(other Rules) Rules {
+	for p, n := range other {
+		if r[p] == 0 || n != 0 && n < r[p] {
+			r[p] = n
+		}
+	}
+	return r
+}

@@ -1,0 +1,156 @@
+package limit_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sort"
+	"testing"
+	"time"
+
+	"latchkey/pkg/limit"
+)
+
+// traffic is a simulation: requests at random times by a seed, on processes that share one key.
+type traffic struct {
+	rate      float64 // requests a second
+	processes int
+	skewed    bool    // the first processes get most
+	bursts    bool    // ten seconds of nearly nothing, ten of twice the rate
+	lambda    bool    // a process takes one request at a time, 8 ms long; one that is free dies after five minutes
+	most      float64 // the limit a minute, as a part of the rate
+}
+
+func (c traffic) String() string {
+	return fmt.Sprintf("%g a second, %d processes, skewed=%t, bursts=%t, lambda=%t, limit %g of them", c.rate, c.processes, c.skewed, c.bursts, c.lambda, c.most)
+}
+
+func allTraffic() (all []traffic) {
+	for _, rate := range []float64{1, 10, 100, 1000} {
+		for _, most := range []float64{0.5, 1, 10} {
+			for _, processes := range []int{1, 8, 100, 1000} {
+				for _, skewed := range []bool{false, true} {
+					all = append(all, traffic{rate: rate, processes: processes, skewed: skewed, most: most})
+				}
+				all = append(all, traffic{rate: rate, processes: processes, skewed: true, bursts: true, most: most})
+			}
+			all = append(all, traffic{rate: rate, lambda: true, most: most}, traffic{rate: rate, lambda: true, bursts: true, most: most})
+		}
+	}
+	for _, small := range []traffic{{rate: 100, most: 1. / 60}, {rate: 10, most: 1. / 6}, {rate: 2, most: 5. / 6}, {rate: 1000, most: 1. / 600}, {rate: 1000, most: 1. / 60}} {
+		small.processes = 1000
+		all = append(all, small)
+	}
+	return all
+}
+
+// process is one that runs.
+type process struct {
+	*limit.Limiter
+	free time.Time
+}
+
+// run simulates three minutes.
+func (c traffic) run(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(26, 26))
+	table, now := newRows(), &clock{at("2026-11-24 12:00:00")}
+	start := func() *process {
+		p := &process{Limiter: limit.New(table)}
+		p.Now = now.now
+		return p
+	}
+	all := make([]*process, c.processes)
+	upTo := make([]float64, c.processes) // for the choice of a process
+	sum := 0.0
+	for i := range all {
+		all[i] = start()
+		weight := 1.0
+		if c.skewed {
+			weight = math.Pow(float64(i+1), -1.2)
+		}
+		sum += weight
+		upTo[i] = sum
+	}
+	most := max(1, int(math.Round(c.rate*60*c.most)))
+	r := request("key_1", limit.Rules{limit.Minute: int64(most)}.Text())
+	passed, offered, writesAt := map[int64]int{}, map[int64]int{}, map[int64]int{}
+	requests := 0
+	for end := now.at.Add(3 * time.Minute); ; {
+		rate := c.rate
+		if c.bursts {
+			rate *= []float64{0.01, 1.99}[now.at.Unix()/10%2]
+		}
+		now.at = now.at.Add(time.Duration(rnd.ExpFloat64() / rate * float64(time.Second)))
+		if !now.at.Before(end) {
+			break
+		}
+		var p *process
+		if c.lambda {
+			all, p = c.lambdas(all, now.at, start)
+		} else {
+			x := rnd.Float64() * sum
+			p = all[sort.SearchFloat64s(upTo, x)]
+		}
+		before, window := table.writes, now.at.Unix()/60
+		s, err := p.Take(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests++
+		offered[window]++
+		if s.Violated() == nil {
+			passed[window]++
+		}
+		writesAt[now.at.Unix()] += table.writes - before
+	}
+	got, could := 0, 0
+	for w, n := range offered {
+		if passed[w] > most {
+			t.Errorf("%d of %d in a window", passed[w], most)
+		}
+		got, could = got+passed[w], could+min(n, most)
+	}
+	if float64(got) < 0.95*float64(could) {
+		t.Errorf("%d of %d that could be let through", got, could)
+	}
+	if float64(table.writes) > 1.02*float64(requests)+1 {
+		t.Errorf("%d writes for %d requests", table.writes, requests)
+	}
+	for second, n := range writesAt {
+		if n > 1000 {
+			t.Errorf("%d writes in second %d", n, second)
+		}
+	}
+	t.Logf("%.1f %% let through, %.4f writes a request", 100*float64(got)/float64(could), float64(table.writes)/float64(requests))
+}
+
+// lambdas returns the process that was free last, or a new one, and those that live.
+func (c traffic) lambdas(all []*process, now time.Time, start func() *process) ([]*process, *process) {
+	var chosen *process
+	living := all[:0]
+	for _, p := range all {
+		if now.Sub(p.free) > 5*time.Minute {
+			continue
+		}
+		living = append(living, p)
+		if !p.free.After(now) && (chosen == nil || p.free.After(chosen.free)) {
+			chosen = p
+		}
+	}
+	if chosen == nil {
+		chosen = start()
+		living = append(living, chosen)
+	}
+	chosen.free = now.Add(8 * time.Millisecond)
+	return living, chosen
+}
+
+func TestLittleIsLostAtAnyTraffic(t *testing.T) {
+	for _, c := range allTraffic() {
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			c.run(t)
+		})
+	}
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"latchkey/pkg/limit"
+	"latchkey/pkg/table"
+)
+
+// A key with limits has a row for each day (of UTC) on which it was used, and one for each month when a month has a limit. The
+// row of a day has what was leased in the day, and for minutes and hours, which of them is running and what was leased in it: so
+// one write leases from all three. What is leased is never given back. The date is before the key in the sort key, so that the
+// use of all keys of an org in a month is one span.
+
+const usageFor = 400 * 24 * time.Hour // how long the rows are kept
+
+// owner of the row of all keys of an org, in the place of a key.
+const allKeys = "ORG"
+
+// Lease charges what a process wants to let through to a key's windows, in one write: see limit.Table. It makes one try, because
+// a second could charge twice. An error wraps limit.ErrNotCharged when nothing was charged.
+func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
+	layout := time.DateOnly
+	if l.Row == limit.Month {
+		layout = "2006-01"
+	}
+	start := time.Unix(l.Start, 0).UTC()
+	key := l.Key
+	if key == "" {
+		key = allKeys
+	}
+	var when []table.Condition
+	changes := []table.Change{attrPurgeAt.SetIfAbsent(start.Add(usageFor).Unix()), table.If(l.Requests != 0, table.Add(attrServed, l.Requests))}
+	want := l.Wants[l.Row]
+	if want.Requests != 0 {
+		changes = append(changes, table.Add(attrLeased, want.Requests))
+		if want.Most != 0 {
+			when = append(when, table.Any(attrLeased.Absent(), attrLeased.AtMost(want.Most-want.Requests)))
+		}
+	}
+	for p, attrs := range running {
+		want := l.Wants[p]
+		switch {
+		case want.Requests == 0:
+		case want.Begins:
+			when = append(when, table.Any(attrs.start.Absent(), attrs.start.Under(want.Start)))
+			changes = append(changes, attrs.start.Set(want.Start), attrs.leased.Set(want.Requests))
+		default:
+			when = append(when, attrs.start.Is(want.Start), attrs.leased.AtMost(want.Most-want.Requests))
+			changes = append(changes, table.Add(attrs.leased, want.Requests))
+		}
+	}
+	var all table.Condition
+	if when != nil {
+		all = table.All(when...)
+	}
+	row, done, err := s.db.Take(ctx, usageRow(l.Org, start.Format(layout), key), all, changes...)
+	if err != nil {
+		if errors.Is(err, table.ErrRefused) {
+			err = errors.Join(limit.ErrNotCharged, err)
+		}
+		return found, false, err
+	}
+	r := table.Read(row)
+	found[l.Row] = limit.Charged{Start: l.Start, Requests: attrLeased.OrZero(&r)}
+	for p, attrs := range running {
+		if l.Row == limit.Day {
+			found[p] = limit.Charged{Start: attrs.start.OrZero(&r), Requests: attrs.leased.OrZero(&r)}
+		}
+	}
+	return found, done, r.Err()
+}
+
+// running are the windows of which the row of a day has the present one.
+var running = [limit.Day]struct{ start, leased table.Int }{
+	limit.Minute: {attrMinute, attrMinuteLeased},
+	limit.Hour:   {attrHour, attrHourLeased},
+}

@@ -1,0 +1,179 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/limit"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// limitedKey makes a key with limits as Ada.
+func (c *connected) limitedKey(t *testing.T, limits string) store.MintedKey {
+	t.Helper()
+	made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", Carried: store.Carried{Limits: limits}}, store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	return made.Made
+}
+
+// processes starts processes that check keys, on the clock of c.
+func (c *connected) processes(n int) (all []*authn.Authorizer) {
+	for range n {
+		a := authn.New(c.Store, nil)
+		a.Now = c.Now
+		all = append(all, a)
+	}
+	return all
+}
+
+// spend has each process check some requests, of one key after the other, and returns how many were let through.
+func (c *connected) spend(t *testing.T, each int, all []*authn.Authorizer, keys ...store.MintedKey) int {
+	t.Helper()
+	var passed atomic.Int64
+	atOnce(len(all), func(process int) error {
+		for i := range each {
+			row, _, err := c.APIKey(ctx, c.org, keys[i%len(keys)].ID)
+			if err == nil {
+				_, err = all[process].Spend(ctx, row)
+			}
+			if err == nil {
+				passed.Add(1)
+			}
+		}
+		return nil
+	})
+	return int(passed.Load())
+}
+
+func TestProcessesTogetherLetThroughTheLimit(t *testing.T) {
+	for _, limits := range []string{"300/minute", "300/hour 1000/day", "1000/minute 300/month", "300/day"} {
+		c := connect(t)
+		k := c.limitedKey(t, limits)
+		if got := c.spend(t, 60, c.processes(8), k); got > 300 || got < 285 {
+			t.Errorf("%s: %d", limits, got)
+		}
+	}
+}
+
+// TestFaultsLetThroughNoMore: whatever is lost, a window never has more requests than its limit, and the row never fewer than
+// were let through.
+func TestFaultsLetThroughNoMore(t *testing.T) {
+	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
+		c := connect(t)
+		k := c.limitedKey(t, "60/minute 200/day")
+		all := c.processes(4)
+		passed := 0
+		for range 3 {
+			c.Faults.Plan("UpdateItem", fault, 6)
+			inMinute := c.spend(t, 30, all, k)
+			if inMinute > 60 {
+				t.Errorf("%s: %d in a minute", fault, inMinute)
+			}
+			c.Faults.Heal()
+			passed += inMinute
+			c.pass(time.Minute)
+		}
+		row := c.usage(t)
+		if passed == 0 || passed > row["leased"] || row["served"] > passed {
+			t.Errorf("%s: %d let through, and the row has %v", fault, passed, row)
+		}
+	}
+}
+
+// usage returns the sums of the numbers of all rows of use.
+func (c *connected) usage(t *testing.T) map[string]int {
+	t.Helper()
+	sums := map[string]int{}
+	for _, row := range c.rowsOf(t, "USAGE#"+string(c.org)) {
+		for name, value := range row {
+			if n, ok := value.(*types.AttributeValueMemberN); ok {
+				number, err := strconv.Atoi(n.Value)
+				wants(t, err, "")
+				sums[name] += number
+			}
+		}
+	}
+	return sums
+}
+
+// TestALeaseIsOneWrite counts the calls of the table.
+func TestALeaseIsOneWrite(t *testing.T) {
+	c := connect(t)
+	plain, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "100/minute 1000/day")
+	a := c.processes(1)[0]
+	for _, k := range []store.MintedKey{plain, limited} { // notes the last use
+		c.checks(t, a, k, 1)
+	}
+	for _, step := range []struct {
+		what   string
+		key    store.MintedKey
+		writes int
+	}{
+		{"no limit", plain, 0}, {"a lease", limited, 1}, {"of this lease", limited, 0}, {"a lease", limited, 1},
+	} {
+		reads, others := c.checks(t, a, step.key, 1)
+		if want := slices.Repeat([]string{"UpdateItem"}, step.writes); reads != 1 || !slices.Equal(others, want) {
+			t.Errorf("%s: %d reads, %v", step.what, reads, others)
+		}
+	}
+	row, _, err := c.APIKey(ctx, c.org, limited.ID)
+	wants(t, err, "")
+	for err == nil {
+		_, err = a.Spend(ctx, row)
+	}
+	wants(t, err, problem.RateLimited)
+	c.forgetCalls()
+	wants(t, second(a.Spend(ctx, row)), problem.RateLimited)
+	if calls := c.Faults.Calls(); len(calls) != 0 {
+		t.Errorf("a spent limit: %v", calls)
+	}
+}
+
+func TestARotationNeitherResetsNorDoublesALimit(t *testing.T) {
+	c := connect(t)
+	k := c.limitedKey(t, "100/day")
+	all := c.processes(4)
+	passed := c.spend(t, 10, all, k)
+	fresh := c.successorOf(t, k.ID, store.KeyChange{})
+	passed += c.spend(t, 30, all, k, store.MintedKey{ID: fresh.ID}) // in the grace, by turns
+	again := c.successorOf(t, fresh.ID, store.KeyChange{})
+	if again.LimitID() != k.ID {
+		t.Errorf("the use of the third key is counted under %s", again.LimitID())
+	}
+	passed += c.spend(t, 10, all, store.MintedKey{ID: again.ID})
+	if passed > 100 || passed < 90 {
+		t.Errorf("%d let through", passed)
+	}
+}
+
+func TestALeaseThatIsRefusedIsKnownToBe(t *testing.T) {
+	c := connect(t)
+	lease := limit.Lease{Owner: limit.Owner{Org: c.org, Key: "key_1"}, Row: limit.Day, Start: 1_800_000_000, Requests: 1}
+	for fault, refused := range map[storetest.Fault]bool{
+		storetest.Throttle: true, storetest.Malformed: true, storetest.LostAfter: false, storetest.ServerError: false,
+	} {
+		c.Faults.Plan("UpdateItem", fault, -1)
+		if _, done, err := c.Lease(ctx, lease); done || err == nil || errors.Is(err, limit.ErrNotCharged) != refused {
+			t.Errorf("%s: %t %v", fault, done, err)
+		}
+		c.Faults.Heal()
+	}
+}
+
+// leases spends two requests of a key with a limit for each length of window.
+func (c *connected) leases(t *testing.T) {
+	t.Helper()
+	k := c.limitedKey(t, "3/minute 4/hour 1000/month")
+	if got := c.spend(t, 2, c.processes(1), k); got != 2 {
+		t.Fatalf("%d let through", got)
+	}
+}

@@ -10,7 +10,7 @@ import (
 // TestNothingIsFound makes histories of every kind until one is impossible, for PROVE_FOR. `make prove PLANTED=1` runs it on
 // copies with faults.
 func TestNothingIsFound(t *testing.T) {
-	during, err := time.ParseDuration(cmp.Or(os.Getenv("PROVE_FOR"), "90s"))
+	during, err := time.ParseDuration(cmp.Or(os.Getenv("PROVE_FOR"), "5m"))
 	if err != nil {
 		t.Fatal(err)
 	}

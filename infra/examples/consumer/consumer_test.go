@@ -33,6 +33,13 @@ func key() guard.Principal {
 	}
 }
 
+// limited returns the principal of an API key that has limits.
+func limited() guard.Principal {
+	p := key()
+	p.Limit = guard.Limit{Policy: `"minute";q=100;w=60`, State: `"minute";r=0;t=17`}
+	return p
+}
+
 // user returns the principal of a user, with every field set.
 func user() guard.Principal {
 	return guard.Principal{Kind: guard.User, OrgID: string(id.Source{}.NewOrg()), UserID: string(id.Source{}.NewUser()), Role: "admin", Email: "a@b.c"}
@@ -75,6 +82,13 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 			}
 		}
 	}
+	spent := limited()
+	spent.Limit.Violated, spent.Limit.RetryAfter = "minute", 17
+	for _, p := range []guard.Principal{limited(), spent} {
+		if err := valid(p.Fields()); err != nil {
+			t.Error(err)
+		}
+	}
 	if err := valid(map[string]string{"code": "key_revoked", "title": "T", "detail": "D"}); err != nil {
 		t.Error(err)
 	}
@@ -96,6 +110,9 @@ func TestTheDocumentedTableIsTheContract(t *testing.T) {
 		headers = append(headers, m[3])
 	}
 	want := map[string]string{"code": "refusal"}
+	for name := range limited().Fields() {
+		want[name] = "key with limits"
+	}
 	for name := range key().Fields() {
 		want[name] = "key"
 	}

@@ -124,12 +124,8 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
-	switch row.Verdict(now) {
-	case apikey.Good: // goes on below
-	case apikey.Expired:
-		return row, problem.New(problem.KeyExpired, "This API key has expired.")
-	default:
-		return row, problem.New(problem.KeyRevoked, "This API key was revoked.")
+	if err := dead(row, now); err != nil {
+		return row, err
 	}
 	if a.used.first(row.ID, now) {
 		a.table.NoteUse(ctx, row, now)
@@ -137,9 +133,39 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	return row, nil
 }
 
+// dead returns the refusal of a key that is not good at a time, nil for a good one.
+func dead(row store.APIKey, now int64) error {
+	switch row.Verdict(now) {
+	case apikey.Good:
+		return nil
+	case apikey.Expired:
+		return problem.New(problem.KeyExpired, "This API key has expired.")
+	default:
+		return problem.New(problem.KeyRevoked, "This API key was revoked.")
+	}
+}
+
 // Spend takes one request of the limits of a key, which was read for this request and is good. Call it when nothing else can
-// refuse the request. Error: rate_limited. Any other error means that it is not known whether the request may pass.
+// refuse the request. When the limits are changing at this moment, it reads the key again. Errors: rate_limited, key_revoked,
+// key_expired. Any other error means that it is not known whether the request may pass.
 func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
+	l, err := a.spend(ctx, row)
+	for range 3 {
+		if !errors.Is(err, limit.ErrChanged) {
+			break
+		}
+		again, ok, readErr := a.table.APIKey(ctx, row.OrgID, row.ID)
+		if readErr != nil || !ok {
+			return principal.Limit{}, errors.Join(err, readErr)
+		}
+		if err = dead(again, a.Now().UnixMilli()); err == nil {
+			l, err = a.spend(ctx, again)
+		}
+	}
+	return l, err
+}
+
+func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
 	if row.Limits == "" && row.Ceilings == "" {
 		return principal.Limit{}, nil
 	}

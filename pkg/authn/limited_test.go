@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"latchkey/pkg/apikey"
@@ -64,6 +65,39 @@ func TestWhatIsRefusedSpendsNothing(t *testing.T) {
 		_, _ = authn.New(table, nil).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
 		if table.Leased != 0 {
 			t.Fatalf("%s: a lease", name)
+		}
+	}
+}
+
+// TestLimitsThatChangeAreReadAgain: while a lease is made for the old limits, another request has read the new ones.
+func TestLimitsThatChangeAreReadAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*authntest.Table)
+		want   problem.Code
+	}{
+		"changed": {func(table *authntest.Table) { table.Key.Limits = "7/day" }, ""},
+		"revoked": {func(table *authntest.Table) { table.Key.Limits, table.Key.RevokedAt = "7/day", 1 }, problem.KeyRevoked},
+	} {
+		_, table := authntest.Minted(t)
+		table.Key.Limits = "10/day"
+		was := table.Key
+		a := authn.New(table, nil)
+		granted := table.Lease
+		table.Leases = func(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
+			table.Leases = nil
+			found, done, err := granted(ctx, l)
+			c.change(table)
+			other := table.Key
+			other.RevokedAt = 0
+			go func() { _, _ = a.Spend(context.Background(), other) }()
+			synctest.Wait() // until it waits for this lease, under the new limits
+			return found, done, err
+		}
+		var l principal.Limit
+		var err error
+		synctest.Test(t, func(*testing.T) { l, err = a.Spend(context.Background(), was) })
+		if c.want == "" && (err != nil || l.Policy != `"day";q=7;w=86400`) || c.want != "" && !problem.Is(err, c.want) {
+			t.Errorf("%s: %+v %v", name, l, err)
 		}
 	}
 }

@@ -127,6 +127,7 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case problem.Is(err, problem.RateLimited):
 		s.limited.Add(r.Context(), metric.RequestsLimited, time.Now())
+		slog.InfoContext(r.Context(), "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(r.Context()), "caller", p.KeyID, "violated", p.Limit.Violated)
 		w.Header().Set(codeHeader, string(problem.RateLimited))
 		for name, value := range map[string]string{"RateLimit-Policy": p.Limit.Policy, "RateLimit": p.Limit.State} {
 			w.Header().Set(name, value)

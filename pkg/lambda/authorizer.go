@@ -271,6 +271,11 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
+// logLimited writes the one line of a request that is over the limits of its API key, whose id is caller.
+func logLimited(ctx context.Context, route, caller, violated string) {
+	slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "route", route, "caller", caller, "violated", violated)
+}
+
 // onStage returns a policy for every route of the stage. The gateway does not cache it, so it
 // decides on this one request only. A policy for the one route would not do: SAM local reads a
 // resource as a pattern, and the path of a request may not match itself as a pattern.

@@ -22,6 +22,7 @@ func StartHTTP(h http.Handler) { start(HTTP(h)) }
 // write any X-Forwarded-For. Its path values are the gateway's. Its context has the request
 // id, the principal (when the route has an authorizer) and a deadline.
 func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	h = limited(h)
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		defer slowEnough()() // under SAM local, at the end: see there
 		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID)
@@ -31,7 +32,7 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 		if err != nil {
 			problem.Write(ctx, w, problem.Wrap(problem.InvalidJSON, "The request cannot be read.", err))
 		} else {
-			serve(limited(h), w, r)
+			serve(h, w, r)
 		}
 		out, err := w.GetProxyResponse()
 		if err != nil { // h has written nothing, which is a 200 in net/http
@@ -75,6 +76,7 @@ func limited(h http.Handler) http.Handler {
 			w.Header().Set("RateLimit", p.Limit.State)
 		}
 		if err == nil && p.Limit.Violated != "" {
+			logLimited(r.Context(), r.Pattern, p.ID(), p.Limit.Violated)
 			w.Header().Set("Cache-Control", "no-store")
 			problem.Write(r.Context(), w, &problem.Error{
 				Code: problem.RateLimited, Detail: "The API key has no requests left for now.",

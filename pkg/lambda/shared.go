@@ -120,6 +120,7 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 	}
 	if problem.Is(err, problem.RateLimited) {
 		h.limited.Add(ctx, metric.RequestsLimited, time.Now())
+		logLimited(ctx, e.route(), id, fields["limited"])
 		if e.limits == handlerLimits {
 			return answerTo(e, allow, id, fields, ends(h.allowFor)), nil
 		}

@@ -43,9 +43,14 @@ type pace struct {
 // report is how many requests were let through on a day and are not on its row yet.
 type report struct{ day, requests int64 }
 
-// follow brings a balance to the texts of the limits and to the time, and drops what belongs to others.
-func (b *balance) follow(first, second string, now time.Time) error {
+// follow brings a balance to the texts of the limits and to the time, and drops what belongs to others. A request may change the
+// texts once, when it begins: otherwise two requests that have read different texts would drop each other's leases for ever. Error:
+// ErrChanged.
+func (b *balance) follow(first, second string, now time.Time, begins bool) error {
 	if first != b.first || second != b.second || b.version == 0 {
+		if !begins {
+			return ErrChanged
+		}
 		one, err := Parse(first)
 		if err != nil {
 			return err
@@ -175,7 +180,7 @@ func (b *balance) size(row Per, now time.Time) int64 {
 			continue
 		}
 		ahead = min(ahead, float64(w.end-w.start)/6, float64(w.end-now.Unix()))
-		most = min(most, w.tokens+w.left)
+		most = min(most, w.tokens+max(w.left, 0)) // left is negative when the row was charged under a larger limit
 	}
 	if pace.size != 0 {
 		since := max(now.Sub(pace.at).Seconds(), 0.05)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,7 +143,12 @@ func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
 			synctest.Wait()
 		}
 		for w.meanwhile != nil {
-			passed += w.take(0, 1, request("key_1", "1000/minute"))
+			s, err := w.processes[0].Take(t.Context(), request("key_1", "1000/minute"))
+			if err == nil && s.Violated() == nil {
+				passed++
+			} else if err != nil && !errors.Is(err, limit.ErrChanged) {
+				t.Fatal(err)
+			}
 		}
 		if passed += <-later; passed > 20 {
 			t.Errorf("%d passed", passed)
@@ -306,4 +313,58 @@ func TestManyKeysAreForgotten(t *testing.T) {
 		w.want(w.take(0, 1, r), 1, "another key")
 	}
 	w.want(w.take(0, 9, request("key_1", "5/minute")), 1, "of the first key")
+}
+
+// TestOneChangeOfLimitsCostsFewLeases: requests that have read the old limits and requests that have read the new ones come at once,
+// while each lease takes its time.
+func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		w.meanwhile = func() { time.Sleep(4 * time.Millisecond) }
+		ended := make(chan error)
+		for i := range 100 {
+			go func() {
+				limits := []string{"1001/minute", "1000/minute"}
+				s, err := w.processes[0].Take(t.Context(), request("key_1", limits[i%2]))
+				for errors.Is(err, limit.ErrChanged) { // reads the new ones
+					s, err = w.processes[0].Take(t.Context(), request("key_1", limits[1]))
+				}
+				if err == nil && s.Violated() != nil {
+					err = errors.New("limited")
+				}
+				ended <- err
+			}()
+		}
+		for range 100 {
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		if w.writes > 30 {
+			t.Errorf("%d writes", w.writes)
+		}
+	})
+}
+
+// TestARowChargedUnderALargerLimitIsSpent: a rotation lowers the limits, and in the grace the old key passes what the new one may not.
+func TestARowChargedUnderALargerLimitIsSpent(t *testing.T) {
+	for seed := range 100 {
+		w := on(t, "2026-11-24 12:00:00", 2)
+		rnd := rand.New(rand.NewPCG(26, uint64(seed)))
+		used := rnd.IntN(200)
+		for i := range 400 {
+			if i == used {
+				w.take(1, 1500, request("key_1", "5000/day"))
+			}
+			w.at = w.at.Add(time.Duration(rnd.ExpFloat64() * 400 * float64(time.Millisecond)))
+			before := w.writes
+			s, err := w.processes[0].Take(t.Context(), request("key_2", "300/minute 1000/day"))
+			if err != nil || w.writes > before+4 {
+				t.Fatalf("seed %d: %d writes, %v", seed, w.writes-before, err)
+			}
+			if strings.Contains(s.State(), "r=-") {
+				t.Fatalf("seed %d: %s", seed, s.State())
+			}
+		}
+	}
 }

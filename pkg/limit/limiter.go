@@ -62,10 +62,14 @@ var (
 	// errLease is wrapped by each error of Take that comes from a lease.
 	errLease = errors.New("limit: no lease")
 
+	// ErrChanged means that another request has read other limits of the key meanwhile: read them again.
+	ErrChanged = errors.New("limit: the limits have changed")
+
 	errBusy = errors.New("limit: each try of a lease lost a race")
 )
 
 const (
+	takeTries   = 20 // of a request that finds each time that others were faster
 	leaseTries  = 4
 	leaseWithin = 500 * time.Millisecond
 
@@ -110,10 +114,10 @@ func (r *Request) Limited() bool { return r.Limits != "" || r.Ceilings != "" || 
 
 // Take lets one request through, or not: Standing.Violated says so. Call it last, because a request that is refused for another
 // reason spends nothing. The texts must have been read for this request: what was leased under others is dropped. An error
-// means that it is not known whether the request may pass.
+// means that it is not known whether the request may pass; after ErrChanged, read the texts and take again.
 func (l *Limiter) Take(ctx context.Context, r Request) (Standing, error) {
-	for {
-		s, needed, leads, err := l.try(&r)
+	for try := range takeTries {
+		s, needed, leads, err := l.try(&r, try == 0)
 		if needed == nil {
 			return s, err
 		}
@@ -129,6 +133,7 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Standing, error) {
 			return Standing{}, fmt.Errorf("%w: %w", errLease, needed.err)
 		}
 	}
+	return Standing{}, fmt.Errorf("%w: %w", errLease, errBusy)
 }
 
 // LogCode returns the code under which the log has an error of Take, "" for an error that comes from elsewhere.
@@ -153,18 +158,18 @@ type leasing struct {
 
 // try takes one request from what the process has. When it has too little, needed is the lease that another request is making,
 // or, with leads, the one that this request has to make before it tries again.
-func (l *Limiter) try(r *Request) (s Standing, needed *leasing, leads bool, err error) {
+func (l *Limiter) try(r *Request, begins bool) (s Standing, needed *leasing, leads bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.Now()
 	var key, org *balance // nil: no limit
 	if r.Limits != "" || r.Ceilings != "" {
 		key = l.balance(account{r.Org, r.Key}, Owner{r.Org, r.LimitID})
-		err = key.follow(r.Limits, r.Ceilings, now)
+		err = key.follow(r.Limits, r.Ceilings, now, begins)
 	}
 	if r.Allowance != "" {
 		org = l.balance(account{r.Org, ""}, Owner{r.Org, ""})
-		err = errors.Join(err, org.follow(r.Allowance, "", now))
+		err = errors.Join(err, org.follow(r.Allowance, "", now, begins))
 	}
 	if err != nil {
 		return Standing{}, nil, false, err

@@ -25,7 +25,7 @@ func (b *balance) standing(now time.Time, limited bool) (s part) {
 	s.rules = b.rules
 	for p := range pers {
 		w := &b.windows[p]
-		s.left[p], s.reset[p], s.length[p], s.spent[p] = w.left+w.tokens, w.end-now.Unix(), w.end-w.start, limited && b.isSpent(p)
+		s.left[p], s.reset[p], s.length[p], s.spent[p] = max(w.left, 0)+w.tokens, w.end-now.Unix(), w.end-w.start, limited && b.isSpent(p)
 	}
 	return s
 }

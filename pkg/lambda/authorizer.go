@@ -271,9 +271,9 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
-// logLimited writes the one line of a request that is over the limits of its API key, whose id is caller.
-func logLimited(ctx context.Context, route, caller, violated string) {
-	slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "route", route, "caller", caller, "violated", violated)
+// logLimited writes the one line of a request that is over the limits of its API key, whose id is key.
+func logLimited(ctx context.Context, route, key, violated string) {
+	slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "route", route, "caller", key, "violated", violated)
 }
 
 // onStage returns a policy for every route of the stage. The gateway does not cache it, so it

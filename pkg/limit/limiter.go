@@ -109,9 +109,6 @@ type Request struct {
 	Allowance        string // of all keys of the org together
 }
 
-// Limited reports whether a request has a limit at all. Only such a request may be given to Take.
-func (r *Request) Limited() bool { return r.Limits != "" || r.Ceilings != "" || r.Allowance != "" }
-
 // Take lets one request through, or not: Standing.Violated says so. Call it last, because a request that is refused for another
 // reason spends nothing. The texts must have been read for this request: what was leased under others is dropped. An error
 // means that it is not known whether the request may pass; after ErrChanged, read the texts and take again.

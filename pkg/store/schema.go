@@ -67,7 +67,7 @@ const (
 	attrLive            = table.Map[int64]("live") // key id → expiry
 	attrClosed          = table.Int("closed")      // when the deletion of the org began
 
-	// Of what a key may be used, see limit.Rules.Text.
+	// Of the limits of API keys, see limit.Rules.Text.
 	attrLimits   = table.Text[string]("limits")
 	attrCeilings = table.Text[string]("ceilings") // set by services
 	attrLimitID  = table.Text[id.Key]("limitId")  // the first key of the rotations; absent: the key itself
@@ -255,7 +255,7 @@ func AccessPatterns() []AccessPattern {
 		{"Active keys (map of key id → expiry; closed)", "KEYS#<orgId>", "META", "the limit on active keys"},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
-		{"Use of a key in a day or a month (leased, served; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits; GET …/usage"},
+		{"Use of a key in a day or a month (leased, served; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},

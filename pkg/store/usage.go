@@ -16,7 +16,7 @@ import (
 
 const usageFor = 400 * 24 * time.Hour // how long the rows are kept
 
-// owner of the row of all keys of an org, in the place of a key.
+// allKeys is in the place of a key in the row of all keys of an org.
 const allKeys = "ORG"
 
 // Lease charges what a process wants to let through to a key's windows, in one write: see limit.Table. It makes one try, because

@@ -138,7 +138,7 @@ func adminsIn(r org.Role) int {
 }
 
 // ChangeRole changes the role of a member. For the role that the member has already, it writes
-// nothing. Errors: org_not_found, insufficient_role, member_not_found, last_admin.
+// nothing, and checks by a transaction that the member still has it. Errors: org_not_found, insufficient_role, member_not_found, last_admin.
 func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User, to org.Role) (Member, error) {
 	var out Member
 	err := s.db.Retry(ctx, func() error {
@@ -147,12 +147,14 @@ func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User,
 			return err
 		}
 		out = target
-		if target.Role == to {
-			return nil
-		}
-		out.Role = to
 		t := s.begin()
 		condition, refusal := t.unchanged(a, o, target)
+		if target.Role == to {
+			t.Check(memberRow(o, user), condition, refusal)
+			t.checkNotDeleted(o)
+			return t.Commit(ctx)
+		}
+		out.Role = to
 		t.Update(memberRow(o, user), condition, refusal, attrRole.Set(to))
 		t.Update(userOrgRow(user, o), table.Exists, nil, attrRole.Set(to))
 		t.countAdmins(o, adminsIn(to)-adminsIn(target.Role), 0)
@@ -196,14 +198,23 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 }
 
 // target reads the caller's membership, the org's row and the member who is to be changed, in
-// one batch. Errors: org_not_found, insufficient_role, member_not_found.
+// one batch. A batch reads each row at a moment of its own, between which both may change. So
+// what is not written by a transaction is checked by one: here, that there is no such member.
+// Errors: org_not_found, insufficient_role, member_not_found.
 func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m Member, err error) {
 	membership := memberRow(o, user)
 	rows, err := s.readToChange(ctx, a, o, membership, userRow(user))
 	if err != nil {
 		return m, err
 	}
-	if m, err = decode(rows[membership], memberFrom, errMemberNotFound); err != nil {
+	if rows[membership] == nil {
+		t := s.begin()
+		t.authorizeBesideOrg(a, o)
+		t.Check(membership, attrRole.Absent(), table.Raced)
+		t.checkNotDeleted(o)
+		return m, cmp.Or[error](t.Commit(ctx), errMemberNotFound)
+	}
+	if m, err = table.Decode(rows[membership], memberFrom); err != nil {
 		return m, err
 	}
 	p, err := table.Decode(rows[userRow(user)], profileFrom)

@@ -96,7 +96,7 @@ func (p *proof) run(ctx context.Context) error {
 	if p.soak {
 		p.countAll(ctx)
 	}
-	if p.hooks != nil {
+	if p.hooks != nil && ctx.Err() == nil {
 		if !p.stop || !p.tally.found.Load() {
 			p.hooks.finish()
 		}

@@ -137,6 +137,7 @@ func (p *program) checkConsumers(ctx context.Context, deployed *deployedStack) e
 	s := consumers.Search{
 		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.Region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
 		Region: p.aws.Region, Say: p.say, Shared: []string{deployed.output("KeyAuthorizerArn"), deployed.output("MemberAuthorizerArn")},
+		Limited: deployed.output("KeyAuthorizerArn"),
 	}
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("the account's APIs cannot be read: %w", err)

@@ -26,6 +26,10 @@ type Search struct {
 	Shared []string                         // the ARNs of the stack's authorizers for other APIs
 	Say    func(format string, args ...any) // called with each finding, and for each of Unknown
 
+	// Limited is the one of Shared that decides on API keys. Run says on which stages of its APIs a key that is over its
+	// limits is denied in place of a 429, which is no finding. "": it does not.
+	Limited string
+
 	Seen    int // authorizers in all
 	Ours    int // authorizers that call a function of Shared
 	Wrong   int // findings: authorizers and stages that could keep an answer, or refuse everyone
@@ -112,24 +116,43 @@ func (s *Search) lookAtREST(ctx context.Context) error {
 			return err
 		}
 		apiName := fmt.Sprintf("REST API %s (%s)", api.ID, api.Name)
+		limited := false
 		for _, a := range all {
 			if !s.usesOurs(apiName, a.Name, a.AuthorizerURI) {
 				continue
 			}
+			limited = limited || s.limits(a.AuthorizerURI)
 			s.report(apiName+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
 				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.Region, api.ID, a.ID))
 		}
-		return s.lookAtStages(ctx, apiName, api.ID)
+		return s.lookAtStages(ctx, apiName, api.ID, limited)
 	})
 }
 
+// limits reports whether an authorizer's URI names Limited.
+func (s *Search) limits(uri string) bool { return s.Limited != "" && shared{s.Limited}.has(uri) }
+
+// sayLimits says so when a stage does not ask for keys that are over their limits.
+func (s *Search) sayLimits(api, stage string, variables map[string]string) {
+	if variables["LatchkeyLimits"] != "handler" {
+		s.Say("%s, stage %s: a key over its limits is denied, and not answered 429. For that, set the stage variable LatchkeyLimits=handler "+
+			"and answer it in your function (infra/docs/protect.md, \"Limits\").", api, stage)
+	}
+}
+
 // lookAtStages looks at the deployed authorizers of a REST API. api describes the API for people.
-func (s *Search) lookAtStages(ctx context.Context, api, id string) error {
-	stages, err := pages[struct{ StageName string }](ctx, s.API, "/restapis/"+id+"/stages")
+func (s *Search) lookAtStages(ctx context.Context, api, id string, limited bool) error {
+	stages, err := pages[struct {
+		StageName string
+		Variables map[string]string
+	}](ctx, s.API, "/restapis/"+id+"/stages")
 	if err != nil {
 		return err
 	}
 	for _, stage := range stages {
+		if limited {
+			s.sayLimits(api, stage.StageName, stage.Variables)
+		}
 		document, err := s.API.Export(ctx, id, stage.StageName)
 		if err != nil {
 			return err
@@ -157,10 +180,12 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 			return err
 		}
 		apiName := fmt.Sprintf("%s API %s (%s)", api.ProtocolType, api.APIID, api.Name)
+		limited := false
 		for _, a := range all {
 			if !s.usesOurs(apiName, a.Name, a.AuthorizerURI) {
 				continue
 			}
+			limited = limited || s.limits(a.AuthorizerURI)
 			if api.ProtocolType == "WEBSOCKET" {
 				s.report(apiName+", authorizer "+a.Name, []string{"it is asked only when a connection begins, which may last two hours"},
 					"use another authorizer there: no setting changes this")
@@ -169,7 +194,17 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 			s.report(apiName+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
 				s.Region, api.APIID, a.AuthorizerID, a.settings()))
 		}
-		return nil
+		if !limited || api.ProtocolType == "WEBSOCKET" {
+			return nil
+		}
+		stages, err := pages[struct {
+			StageName      string
+			StageVariables map[string]string
+		}](ctx, s.API, "/v2/apis/"+api.APIID+"/stages")
+		for _, stage := range stages {
+			s.sayLimits(apiName, stage.StageName, stage.StageVariables)
+		}
+		return err
 	})
 }
 

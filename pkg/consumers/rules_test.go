@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -174,5 +176,50 @@ func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
 	s := Search{API: api, Region: "eu-central-1", Shared: []string{key}, Say: func(string, ...any) {}}
 	if err := s.Run(t.Context()); s.Wrong != 1 || err == nil || err.Error() != "not authorized" {
 		t.Errorf("%d found, %v", s.Wrong, err)
+	}
+}
+
+// answers is an API Gateway that answers each path with a text.
+type answers map[string]string
+
+func (a answers) Page(_ context.Context, path, _ string, out any) error {
+	text := a[path]
+	if text == "" {
+		text = `{}`
+	}
+	return json.Unmarshal([]byte(text), out)
+}
+
+func (answers) Export(context.Context, string, string) ([]byte, error) { return []byte(`{}`), nil }
+
+// TestStagesWhereASpentKeyIsDeniedAreNamed: those of APIs that ask for keys, without the stage variable. That is no finding.
+func TestStagesWhereASpentKeyIsDeniedAreNamed(t *testing.T) {
+	key, member := "arn:aws:lambda:eu-central-1:123456789012:function:key", "arn:aws:lambda:eu-central-1:123456789012:function:member"
+	rest := func(of string) string {
+		return `{"item":[{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(of) + `","authorizerResultTtlInSeconds":0}]}`
+	}
+	api := answers{
+		"/restapis":                `{"item":[{"id":"r1","name":"shop"},{"id":"r2","name":"desk"}]}`,
+		"/restapis/r1/authorizers": rest(key), "/restapis/r2/authorizers": rest(member),
+		"/restapis/r1/stages":     `{"item":[{"stageName":"old"},{"stageName":"new","variables":{"LatchkeyLimits":"handler"}}]}`,
+		"/restapis/r2/stages":     `{"item":[{"stageName":"prod"}]}`,
+		"/v2/apis":                `{"items":[{"apiId":"h1","name":"fast","protocolType":"HTTP"}]}`,
+		"/v2/apis/h1/authorizers": `{"items":[{"authorizerId":"a","name":"a","authorizerUri":"` + uri(key) + `","authorizerPayloadFormatVersion":"1.0"}]}`,
+		"/v2/apis/h1/stages":      `{"items":[{"stageName":"a","stageVariables":{"LatchkeyLimits":"handler"}},{"stageName":"b","stageVariables":{"LatchkeyLimits":"x"}}]}`,
+	}
+	var said []string
+	s := Search{API: api, Region: "eu-central-1", Shared: []string{key, member}, Limited: key, Say: func(format string, args ...any) {
+		where, _, _ := strings.Cut(fmt.Sprintf(format, args...), ":")
+		said = append(said, where)
+	}}
+	if err := s.Run(t.Context()); err != nil || s.Wrong != 0 || s.Ours != 3 {
+		t.Errorf("%d found, %d of ours, %v", s.Wrong, s.Ours, err)
+	}
+	if want := []string{"REST API r1 (shop), stage old", "HTTP API h1 (fast), stage b"}; !slices.Equal(said, want) {
+		t.Errorf("%q", said)
+	}
+	s.Limited, said = "", nil
+	if err := s.Run(t.Context()); err != nil || said != nil {
+		t.Errorf("each day too: %q %v", said, err)
 	}
 }

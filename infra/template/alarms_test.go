@@ -72,7 +72,11 @@ func computed(p map[string]any) string {
 			continue
 		}
 		s := object(object(m)["MetricStat"])
-		metrics = append(metrics, fmt.Sprintf("%s %v of %v s", measured(object(s["Metric"])), s["Stat"], s["Period"]))
+		stat := fmt.Sprintf("%s %v of %v s", measured(object(s["Metric"])), s["Stat"], s["Period"])
+		if fmt.Sprint(object(m)["ReturnData"]) != "false" { // CloudWatch takes one result: that of the expression
+			stat += ", returned"
+		}
+		metrics = append(metrics, stat)
 	}
 	slices.Sort(metrics)
 	return expression + " of " + strings.Join(metrics, ", ")

@@ -94,7 +94,8 @@ fuzz: ## fuzzes each target of pkg in turn, for 30 seconds unless FOR says other
 		$(AS_DEPLOYED) go test -vet=off -run '^$$' -fuzz "^$${target#*=}$$" -fuzztime $(or $(FOR),30s) -fuzzminimizetime 1s "$${target%=*}" || failed="$$failed $$target"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-load: ## webhooks under load for 200 seconds, behind a million rows of another tenant, and 20,000 published ones; make test runs the short forms
+load: ## webhooks under load for 200 seconds, behind a million rows of another tenant, and 20,000 published ones; 64 processes that share limits; make test runs the short forms
+	@HAMMER_PROCESSES=64 go test -count=1 -v -run '^(TestProcessesNeverPassALimit|TestNothingThatGoesWrongPassesALimit)$$' ./pkg/guard
 	@LOAD_SECONDS=200 go test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogHoldsUpNoOther|TestAFloodOfPublishedEventsHoldsUpNoOther|TestPublishedEventsSurviveKills)$$' ./infra/e2e
 
 smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]

@@ -20,7 +20,7 @@ func main() {
 		// Only this function records users. The others need neither profile nor name.
 		tokens.UserinfoURL, tokens.NameClaim = e.Optional("USERINFO_URL", ""), e.Optional("NAME_CLAIM", "")
 		tokens.ServiceAudience = e.Optional("SERVICE_AUDIENCE", "")
-		takesImported := e.Bool("IMPORTED_KEYS", false)
+		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		var err error
 		if tokens.Services, err = accesstoken.ParseServices(e.Optional("SERVICES", "")); err != nil {
 			e.Reject("SERVICES", err.Error())
@@ -29,6 +29,9 @@ func main() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
 			if takesImported {
 				a.TakeImported(nil, 0)
+			}
+			if counts {
+				a.CountRequests()
 			}
 			lambda.StartAuthorizer(a.Authorize, route.CredentialOf)
 		}

@@ -21,11 +21,14 @@ func main() {
 		tokens := accesstoken.ConfigFrom(e)
 		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))                       // whose API keys may introspect; "": no key may
 		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them in its header; both "": it needs none
-		takesImported := e.Bool("IMPORTED_KEYS", false)
+		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
 			if takesImported {
 				a.TakeImported(nil, 0)
+			}
+			if counts {
+				a.CountRequests()
 			}
 			lambda.StartURL(forwardauth.New(guard.On(a), owner, secret, old))
 		}

@@ -113,7 +113,7 @@ func (c *server) ends(t *testing.T, s *stack.Stack, endpoint string) {
 	setRow(t, s, hook, "SET parksUntil = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	runScheduled(t, s, "SweepFunction")
 	within(t, "the end of the endpoint", func() bool { return getRow(t, s, hook) == nil })
-	for pk, want := range map[string]int{"ORG#" + c.org: 1, "HOOKS#" + c.appID: 0} {
+	for pk, want := range map[string]int{"ORG#" + c.org: 1, "HOOKS#" + c.appID: 0, "USAGE#" + c.org: 0} {
 		if n := len(rowsOf(t, s, pk)); n != want {
 			t.Errorf("%s has %d rows, want %d", pk, n, want)
 		}

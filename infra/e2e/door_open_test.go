@@ -69,7 +69,7 @@ func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{
 		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/examples/consumer/template.yaml"),
-		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true"},
+		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true", "CountRequests": "true"},
 	})
 	f := &frontDoor{Stack: s, tg: tg, ada: tg.person(t, "ada")}
 	f.org, f.billing = f.ada.org(t), serviceOf(t, s, tg)
@@ -115,7 +115,7 @@ func (f *frontDoor) servers(t *testing.T) *door {
 		address := freeAddress(t)
 		cmd := exec.CommandContext(t.Context(), program)
 		cmd.Env = append(f.documentedEnvironment(t, address),
-			"IMPORTED_KEYS=true", "EARLIER_SYSTEM="+f.earlier.url, "LATCHKEY_API="+f.URL, "SERVICE_TOKEN="+f.billing.token)
+			"IMPORTED_KEYS=true", "COUNT_REQUESTS=true", "EARLIER_SYSTEM="+f.earlier.url, "LATCHKEY_API="+f.URL, "SERVICE_TOKEN="+f.billing.token)
 		serve(t, cmd)
 		tg := newTarget("go", "http://"+address, nil)
 		tg.client.Transport = counting{tg.client.Transport, &served[i]}

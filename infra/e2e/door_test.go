@@ -217,7 +217,16 @@ func (f *frontDoor) limited(t *testing.T) {
 			f.ada.want(t, "PATCH", path, `{"limits":[]}`, 200, "")
 			d.want(t, d.keyPath, key, 200, "")
 			f.ada.want(t, "PATCH", path, `{"ceilings":[]}`, 403, "insufficient_role")
+			f.withoutLease(t, d)
 		})
+	}
+	for _, d := range f.doors { // a key without limits is counted: at once by the first request of a process
+		id, key := f.key(t)
+		d.want(t, d.keyPath, key, 200, "")
+		days := f.ada.want(t, "GET", "/v1/orgs/"+f.org+"/keys/"+id+"/usage", "", 200, "")
+		if !strings.Contains(days.text, `"requests":1,"atMost":null`) {
+			t.Errorf("%s: %s", d.name, days.text)
+		}
 	}
 	f.eachProxy(t, func(t *testing.T, proxy *target) {
 		_, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":1,"per":"day"}]}`)
@@ -228,6 +237,19 @@ func (f *frontDoor) limited(t *testing.T) {
 			}
 		}
 	})
+}
+
+// withoutLease has the write of a lease fail while reads are answered: the row of the key's day has a text in place of a number.
+func (f *frontDoor) withoutLease(t *testing.T, d *door) {
+	t.Helper()
+	id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":9,"per":"day"}]}`)
+	day := rowKey{"USAGE#" + f.org, time.Now().UTC().Format(time.DateOnly) + "#" + id}
+	d.want(t, d.keyPath, key, 200, "") // its lease is used up
+	setRow(t, f.Stack, day, "SET leased = :text", map[string]types.AttributeValue{":text": &types.AttributeValueMemberS{Value: "x"}})
+	d.want(t, d.keyPath, key, 503, "unavailable")
+	f.tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 503, "unavailable")
+	setRow(t, f.Stack, day, "REMOVE leased", nil)
+	d.want(t, d.keyPath, key, 200, "")
 }
 
 // forged sends a forged value for each field of the principal, in a header and in the query. No door may show one.

@@ -40,25 +40,28 @@ func (p *person) imports(t *testing.T, org, more string, texts ...string) []stri
 	return ids
 }
 
-// takeImported deploys the stack with ImportedKeys, unless it has it.
+// takeImported deploys the stack with ImportedKeys, unless it has it, and with CountRequests.
 func takeImported(t *testing.T, s *stack.Stack) {
 	t.Helper()
 	if s.Template().Parameters["ImportedKeys"] == "true" {
 		return
 	}
-	if err := s.Deploy(t.Context(), map[string]string{"ImportedKeys": "true"}); err != nil {
+	if err := s.Deploy(t.Context(), map[string]string{"ImportedKeys": "true", "CountRequests": "true"}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// takenWithParameter imports a key before the deployment that takes it.
+// takenWithParameter imports a key before the deployment that takes it, and counts its requests.
 func takenWithParameter(t *testing.T, s *stack.Stack, tg *target) {
 	billing, text := serviceOf(t, s, tg), foreignKey()
 	org := billing.want(t, "POST", "/v1/orgs", `{"name":"Customer"}`, 201, "").str("id")
-	billing.imports(t, org, "", text)
+	key := billing.imports(t, org, "", text)[0]
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: text}, 401, "invalid_credentials")
 	takeImported(t, s)
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: text}, 200, "")
+	if days := billing.want(t, "GET", "/v1/orgs/"+org+"/keys/"+key+"/usage", "", 200, ""); !strings.Contains(days.text, `"requests":1,"atMost":null`) {
+		t.Errorf("its use: %s", days.text)
+	}
 }
 
 // importedKeys imports a thousand keys into ten orgs, has each of them accepted, and ends them in five ways.

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -33,6 +34,13 @@ func aSpentKey(t *testing.T, tg *target) {
 		if isLimited == r.Ends || got.status == 200 {
 			t.Errorf("%s: %d %s %v", r.Pattern, got.status, got.text, got.header)
 		}
+	}
+	if days := ada.want(t, "GET", "/v1/orgs/"+org+"/keys/"+id+"/usage", "", 200, "").list("days"); len(days) == 0 {
+		t.Error("no day of use")
+	}
+	csv := tg.want(t, call{method: "GET", path: "/v1/orgs/" + org + "/usage", bearer: ada.token, header: http.Header{"Accept": {"text/csv"}}}, 200, "")
+	if rows := strings.Split(csv.text, "\r\n"); rows[0] != "date,keyId,requests,atMost" || len(rows) < 3 || !strings.Contains(rows[1], ","+id+",") {
+		t.Errorf("as CSV: %q", csv.text)
 	}
 	ada.want(t, "PATCH", "/v1/orgs/"+org+"/keys/"+id, `{"limits":[]}`, 200, "")
 	if r := ask("/app/get"); r.status != 200 || r.header.Get("RateLimit") != "" {

@@ -37,6 +37,11 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	good := call{method: "POST", path: "/app/get", bearer: key}
 	tg.want(t, good, 200, "")
+	billing.want(t, "PATCH", org, `{"allowance":[{"requests":1,"per":"month"}]}`, 200, "")
+	tg.want(t, good, 200, "")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")}, 429, "rate_limited")
+	zoe.want(t, "PATCH", org, `{"allowance":[]}`, 403, "insufficient_role")
+	billing.want(t, "PATCH", org, `{"allowance":[]}`, 200, "")
 	audit := zoe.want(t, "GET", org+"/audit", "", 200, "")
 	if !strings.Contains(audit.text, `{"type":"service","name":"billing"}`) {
 		t.Errorf("the audit log: %s", audit.text)

@@ -164,6 +164,7 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/keys/%s"), body: `{"scopes":[]}`}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "POST", path: path("/v1/orgs/%s/keys/%s/rotate"), body: `{"graceSeconds":0}`}, 404, problem.KeyNotFound)
+		w.want(t, request{as: ada, method: "GET", path: path("/v1/orgs/%s/keys/%s/usage")}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/apps/%s"), body: `{"name":"x"}`}, 404, problem.AppNotFound)
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s") + "?endpoints=disable"}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "GET", path: path("/v1/orgs/%s/apps/%s/webhook_endpoints")}, 404, problem.AppNotFound)

@@ -36,12 +36,14 @@ type keys struct {
 func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, maxAge time.Duration) http.Handler {
 	k := keys{s, prefix}
 	g := newGroup("keys", map[string]handler{
-		"listKeys":   handle(k.list),
-		"createKey":  handleAs[keyIn](k.create),
-		"importKeys": handleAs[importIn](k.imports),
-		"updateKey":  handleAs[keyChangeIn](k.update),
-		"revokeKey":  handleAs[revokeIn](k.revoke),
-		"rotateKey":  handleAs[rotateIn](k.rotate),
+		"listKeys":    handle(k.list),
+		"createKey":   handleAs[keyIn](k.create),
+		"importKeys":  handleAs[importIn](k.imports),
+		"updateKey":   handleAs[keyChangeIn](k.update),
+		"revokeKey":   handleAs[revokeIn](k.revoke),
+		"rotateKey":   handleAs[rotateIn](k.rotate),
+		"getUsage":    handleAs[monthIn](k.usageOfOrg),
+		"getKeyUsage": handleAs[daysIn](k.usage),
 	}, console)
 	g.maxAge, g.maxLife = maxAge, maxLife
 	return g

@@ -56,6 +56,8 @@ func good() map[string]row {
 		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                {`{"scopes":["a"]}`, 200, "admin"},
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                               {"", 204, "admin"},
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                          {`{"graceSeconds":0}`, 201, "admin"},
+		"GET /v1/orgs/{orgId}/keys/{keyId}/usage":                            {"", 200, "admin, member"},
+		"GET /v1/orgs/{orgId}/usage":                                         {"", 200, "admin"},
 		"GET /v1/orgs/{orgId}/apps":                                          {"", 200, "admin, member"},
 		"POST /v1/orgs/{orgId}/apps":                                         {`{"name":"Second"}`, 201, "admin"},
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                {`{"name":"Renamed"}`, 200, "admin"},
@@ -204,9 +206,11 @@ func TestTheMatrixIsTheContracts(t *testing.T) {
 	section, _, _ = strings.Cut(section, "\n\n")
 	const of, leave = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave"
 	words := map[string][]string{ // nil: every route of an org
-		"| admin | do everything in the org |":                                            nil,
-		"| member | read the org, its members, its API keys and its apps, and leave it |": {of, of + "/members", of + "/keys", of + "/apps", leave},
-		"| viewer | read the org itself, and leave it |":                                  {of, leave},
+		"| admin | do everything in the org |": nil,
+		"| member | read the org, its members, its API keys and their use, and its apps, and leave it |": {
+			of, of + "/members", of + "/keys", of + "/keys/{keyId}/usage", of + "/apps", leave,
+		},
+		"| viewer | read the org itself, and leave it |": {of, leave},
 	}
 	said := strings.Split(section, "\n")
 	if len(said) != len(allRoles) {

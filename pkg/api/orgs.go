@@ -37,6 +37,8 @@ type orgBody struct {
 	Name       string `json:"name"`
 	ExternalID string `json:"externalId,omitempty"` // only admins and services see it
 	CreatedAt  int64  `json:"createdAt"`            // milliseconds
+
+	Allowance []limitBody `json:"allowance,omitempty"` // only admins and services see it; none: it has none
 }
 
 type orgOfUserBody struct {
@@ -55,7 +57,9 @@ type adderBody struct {
 	Email  string  `json:"email"` // verified, or ""
 }
 
-func orgBodyOf(o store.Org) orgBody { return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt} }
+func orgBodyOf(o store.Org) orgBody {
+	return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt, limitBodiesOf(o.Allowance.Text)}
+}
 
 func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 	if c.caller.Kind == principal.Service {
@@ -97,6 +101,7 @@ type newOrgIn struct {
 	Name       *string   `json:"name"`
 	ExternalID *string   `json:"externalId"`
 	Admin      *personIn `json:"admin"`
+	Allowance  []limitIn `json:"allowance"`
 }
 
 // personIn names a user by the issuer's subject.
@@ -113,10 +118,14 @@ func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 	if err != nil {
 		return n, err
 	}
-	if (in.ExternalID != nil || in.Admin != nil) && c.caller.Kind != principal.Service {
-		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, and its first admin.")
+	if (in.ExternalID != nil || in.Admin != nil || in.Allowance != nil) && c.caller.Kind != principal.Service {
+		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its first admin and its allowance.")
 	}
-	n = store.NewOrg{Name: name}
+	allowance, err := limitsOf("/allowance", in.Allowance)
+	if err != nil {
+		return n, err
+	}
+	n = store.NewOrg{Name: name, Allowance: orZero(allowance)}
 	if in.ExternalID != nil {
 		if n.ExternalID, err = parseExternalID(*in.ExternalID); err != nil {
 			return n, err
@@ -178,6 +187,7 @@ func (o orgs) get(ctx context.Context, c *call, _ none) (orgBody, error) {
 type orgIn struct {
 	Name       *string         `json:"name"`
 	ExternalID json.RawMessage `json:"externalId"` // a string, or null to clear it
+	Allowance  []limitIn       `json:"allowance"`  // empty: none
 }
 
 func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
@@ -188,11 +198,11 @@ func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
 		}
 		change.Name = &name
 	}
-	if in.ExternalID == nil {
-		return change, nil
+	if (in.ExternalID != nil || in.Allowance != nil) && c.caller.Kind != principal.Service {
+		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, and its allowance.")
 	}
-	if c.caller.Kind != principal.Service {
-		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org.")
+	if change.Allowance, err = limitsOf("/allowance", in.Allowance); err != nil || in.ExternalID == nil {
+		return change, err
 	}
 	var sent *string
 	if err := json.Unmarshal(in.ExternalID, &sent); err != nil {

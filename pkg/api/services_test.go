@@ -58,6 +58,8 @@ func TestOnlyAServiceSetsWhatIsTheOwners(t *testing.T) {
 		{"POST", "/v1/orgs", `{"name":"x","admin":{"subject":"zoe"}}`},
 		{"PATCH", "/v1/orgs/{orgId}", `{"externalId":"cus_1"}`},
 		{"PATCH", "/v1/orgs/{orgId}", `{"externalId":null}`},
+		{"POST", "/v1/orgs", `{"name":"x","allowance":[]}`},
+		{"PATCH", "/v1/orgs/{orgId}", `{"allowance":[]}`},
 		{"POST", "/v1/orgs/{orgId}/members", `{"subject":"zoe"}`},
 		{"POST", "/v1/orgs/{orgId}/members", `{"email":"spare@example.com","name":"Zoe"}`},
 	} {
@@ -103,6 +105,8 @@ func TestAServiceMakesFindsAndChangesAnOrg(t *testing.T) {
 		{"POST", "/v1/orgs", `{"name":"x","admin":{"subject":"\n"}}`, "/admin/subject"},
 		{"POST", "/v1/orgs", `{"name":"x","admin":{"subject":"zoe","name":" "}}`, "/admin/name"},
 		{"PATCH", path, `{"externalId":1}`, "/externalId"},
+		{"PATCH", path, `{"allowance":[{"requests":0,"per":"day"}]}`, "/allowance/0/requests"},
+		{"POST", "/v1/orgs", `{"name":"x","allowance":[{"requests":1}]}`, "/allowance/0/per"},
 		{"POST", path + "/members", `{"name":"Zoe"}`, "/subject"},
 		{"POST", path + "/members", `{"subject":"zoe","email":"zoe@example.com"}`, "/email"},
 	} {

@@ -56,6 +56,7 @@ type Authorizer struct {
 
 	imported *imported // nil: imported keys are not taken
 	limits   *limit.Limiter
+	counts   bool // CountRequests
 }
 
 // New returns an authorizer. Without tokens (nil) it decides on API keys only.
@@ -64,6 +65,9 @@ func New(table Table, tokens Tokens) *Authorizer {
 	a.limits.Now = func() time.Time { return a.Now() }
 	return a
 }
+
+// CountRequests makes the authorizer count the requests of keys without limits of their own (limit.Limiter.Count).
+func (a *Authorizer) CountRequests() { a.counts = true }
 
 // askAgainAfter is how long an answer of the issuer's userinfo endpoint is used.
 const askAgainAfter = 24 * time.Hour
@@ -166,12 +170,20 @@ func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Lim
 }
 
 func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
-	if row.Limits == "" && row.Ceilings == "" {
+	unlimited := row.Limits == "" && row.Ceilings == ""
+	if unlimited && row.Allowance.Text == "" {
+		a.count(ctx, row)
 		return principal.Limit{}, nil
 	}
-	s, err := a.limits.Take(ctx, limit.Request{Org: row.OrgID, Key: row.ID, LimitID: row.LimitID(), Limits: row.Limits, Ceilings: row.Ceilings})
+	s, err := a.limits.Take(ctx, limit.Request{
+		Org: row.OrgID, Key: row.ID, LimitID: row.LimitID(), Limits: row.Limits, Ceilings: row.Ceilings,
+		Allowance: row.Allowance.Text, AllowanceVersion: row.Allowance.Version,
+	})
 	if err != nil {
 		return principal.Limit{}, err
+	}
+	if unlimited && s.Violated() == nil {
+		a.count(ctx, row)
 	}
 	violated := s.Violated()
 	l := principal.Limit{Policy: s.Policy(), State: s.State(), Violated: strings.Join(violated, " "), RetryAfter: int64(s.RetryAfter() / time.Second)}
@@ -180,6 +192,13 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 	}
 	return l, &problem.Error{
 		Code: problem.RateLimited, Detail: "The API key has no requests left for now.", Violated: violated, RetryAfter: s.RetryAfter(), KeyID: string(row.ID),
+	}
+}
+
+// count counts a request that was let through, of a key without limits of its own.
+func (a *Authorizer) count(ctx context.Context, row store.APIKey) {
+	if a.counts {
+		a.limits.Count(ctx, limit.Owner{Org: row.OrgID, Key: row.LimitID()})
 	}
 }
 

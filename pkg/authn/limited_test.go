@@ -25,7 +25,7 @@ func spent(_ context.Context, l limit.Lease) (found limit.Charges, done bool, er
 
 func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	key, table := authntest.Minted(t)
-	table.Key.Limits, table.Key.Ceilings = "10/day", "5/day"
+	table.Key.Limits, table.Key.Ceilings = "10/d", "5/d"
 	a := authn.New(table, nil)
 	a.Now = func() time.Time { return time.Date(2026, 11, 24, 23, 59, 0, 0, time.UTC) }
 	p, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
@@ -53,7 +53,7 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 func TestWhatIsRefusedSpendsNothing(t *testing.T) {
 	key, table := authntest.Minted(t)
 	good := table.Key
-	good.Limits = "10/day"
+	good.Limits = "10/d"
 	for name, change := range map[string]func(){
 		"a wrong secret": func() { table.Key.Hash = apikey.HashOf("x") },
 		"revoked":        func() { table.Key.RevokedAt = 1 },
@@ -75,11 +75,11 @@ func TestLimitsThatChangeAreReadAgain(t *testing.T) {
 		change func(*authntest.Table)
 		want   problem.Code
 	}{
-		"changed": {func(table *authntest.Table) { table.Key.Limits = "7/day" }, ""},
-		"revoked": {func(table *authntest.Table) { table.Key.Limits, table.Key.RevokedAt = "7/day", 1 }, problem.KeyRevoked},
+		"changed": {func(table *authntest.Table) { table.Key.Limits = "7/d" }, ""},
+		"revoked": {func(table *authntest.Table) { table.Key.Limits, table.Key.RevokedAt = "7/d", 1 }, problem.KeyRevoked},
 	} {
 		_, table := authntest.Minted(t)
-		table.Key.Limits = "10/day"
+		table.Key.Limits = "10/d"
 		was := table.Key
 		a := authn.New(table, nil)
 		granted := table.Lease

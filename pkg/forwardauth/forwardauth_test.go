@@ -309,7 +309,7 @@ func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
 
 func TestASpentKeyIs429AndForNginx403(t *testing.T) {
 	key, table, h := door(t)
-	table.Key.Limits = "1/day"
+	table.Key.Limits = "1/d"
 	w := ask(h, "GET", "/authorize?limited=403", key)
 	if w.Code != 200 || w.Header().Get("X-Latchkey-Ratelimit-Policy") != `"day";q=1;w=86400` || w.Header().Get("X-Latchkey-Ratelimit") == "" {
 		t.Errorf("%d %v", w.Code, w.Header())

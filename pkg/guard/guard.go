@@ -54,6 +54,8 @@ type Config struct {
 	// check fail, so that the caller gets 503. At most 16 calls run at the same time; others wait. It should end when the
 	// context does. nil: a text that was not imported is refused. It needs ImportedKeys.
 	Fallback func(ctx context.Context, text string) error
+	// CountRequests counts the requests of keys without limits too, as the parameter of the same name does.
+	CountRequests bool
 	// Report is called with the error when Handler answers 503; nil: no report.
 	Report func(*http.Request, error)
 
@@ -97,6 +99,9 @@ func New(c Config) *Guard {
 	checks := authn.New(store.New(db, c.Table), tokens)
 	if c.ImportedKeys {
 		checks.TakeImported(c.Fallback, fallbacksAtOnce)
+	}
+	if c.CountRequests {
+		checks.CountRequests()
 	}
 	g := On(checks)
 	g.report, g.reportRefusal = c.Report, c.ReportRefusal

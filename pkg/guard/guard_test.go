@@ -363,7 +363,7 @@ func TestRequestsAtOnceHaveTheirOwnPrincipals(t *testing.T) {
 
 func TestAKeyOverItsLimitsIsAnswered429(t *testing.T) {
 	key, table := authntest.Minted(t)
-	table.Key.Limits, table.Key.Scopes = "1/day", "a"
+	table.Key.Limits, table.Key.Scopes = "1/d", "a"
 	g := guard.On(authn.New(table, nil))
 	h := g.Handler(whoCalls, guard.RequireScope("a"))
 	get := func(credential string) *httptest.ResponseRecorder {
@@ -392,7 +392,7 @@ func TestAKeyOverItsLimitsIsAnswered429(t *testing.T) {
 	table.Leases = func(context.Context, limit.Lease) (limit.Charges, bool, error) {
 		return limit.Charges{}, false, errors.New("down")
 	}
-	table.Key.Limits = "2/day"
+	table.Key.Limits = "2/d"
 	if w := get(key); w.Code != 503 {
 		t.Errorf("without a lease: %d", w.Code)
 	}

@@ -12,7 +12,8 @@ type balance struct {
 	owner         Owner
 	first, second string // the texts of the limits; both hold
 	rules         Rules
-	version       int // one more with each change of the texts
+	version       int   // one more with each change of the texts
+	allowance     int64 // of an org: the version of its allowance
 
 	windows [pers]window
 	day     pace // of the leases from the row of the day
@@ -60,7 +61,7 @@ func (b *balance) follow(first, second string, now time.Time, begins bool) error
 			return err
 		}
 		*b = balance{
-			owner: b.owner, first: first, second: second, rules: one.and(other), version: b.version + 1,
+			owner: b.owner, first: first, second: second, rules: one.and(other), version: b.version + 1, allowance: b.allowance,
 			unreported: b.unreported, late: b.late, busy: b.busy, waiting: b.waiting,
 		}
 	}
@@ -76,6 +77,17 @@ func (b *balance) follow(first, second string, now time.Time, begins bool) error
 		}
 	}
 	return nil
+}
+
+// followAllowance is follow for the balance of an org. While an allowance is changed, the rows of some keys have the text of before:
+// the latest text that the process has seen holds, so that the keys do not drop each other's leases.
+func (b *balance) followAllowance(r *Request, now time.Time) error {
+	text := r.Allowance
+	if r.AllowanceVersion < b.allowance {
+		text = b.first
+	}
+	b.allowance = max(b.allowance, r.AllowanceVersion)
+	return b.follow(text, "", now, true)
 }
 
 // counts reports whether requests are taken from the windows of a length. Those of days count always, because their rows say how

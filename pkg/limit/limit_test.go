@@ -57,12 +57,12 @@ func (w *world) want(got, want int, what string) {
 }
 
 func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
-	for _, text := range []string{"", "100/minute", "1/hour 1000000000/month", "1/minute 2/hour 3/day 4/month"} {
+	for _, text := range []string{"", "100/m", "1/h 1000000000/M", "1/m 2/h 3/d 4/M"} {
 		if r, err := limit.Parse(text); err != nil || r.Text() != text {
 			t.Errorf("%q: %v %v", text, r, err)
 		}
 	}
-	for _, text := range []string{"x", "0/minute", "-1/day", "1/second", "1", "1/day 2/day", "9223372036854775808/day"} {
+	for _, text := range []string{"x", "0/m", "-1/d", "1/second", "1", "1/d 2/d", "9223372036854775808/d"} {
 		if r, err := limit.Parse(text); err == nil {
 			t.Errorf("%q: %v", text, r)
 		}
@@ -71,10 +71,10 @@ func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
 
 func TestAWindowEndsWithItsTime(t *testing.T) {
 	for per, times := range map[string][3]string{
-		"minute": {"2026-11-24 12:00:59", "2026-11-24 12:01:00", "2026-11-24 12:01:59"},
-		"hour":   {"2026-11-24 12:59:59", "2026-11-24 13:00:00", "2026-11-24 13:59:59"},
-		"day":    {"2026-02-28 23:59:59", "2026-03-01 00:00:00", "2026-03-01 23:59:59"},
-		"month":  {"2024-02-29 23:59:59", "2024-03-01 00:00:00", "2024-03-31 23:59:59"},
+		"m": {"2026-11-24 12:00:59", "2026-11-24 12:01:00", "2026-11-24 12:01:59"},
+		"h": {"2026-11-24 12:59:59", "2026-11-24 13:00:00", "2026-11-24 13:59:59"},
+		"d": {"2026-02-28 23:59:59", "2026-03-01 00:00:00", "2026-03-01 23:59:59"},
+		"M": {"2024-02-29 23:59:59", "2024-03-01 00:00:00", "2024-03-31 23:59:59"},
 	} {
 		w := on(t, times[0], 2)
 		r := request("key_1", "10/"+per)
@@ -88,14 +88,14 @@ func TestAWindowEndsWithItsTime(t *testing.T) {
 
 func TestEachLimitHolds(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 3)
-	r := request("key_1", "10/minute 15/hour")
+	r := request("key_1", "10/m 15/h")
 	w.want(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 10, "a minute")
 	w.at = w.at.Add(time.Minute)
 	w.want(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 5, "the rest of the hour")
-	r.Ceilings = "12/hour 3/month"
+	r.Ceilings = "12/h 3/M"
 	w.at = w.at.Add(time.Hour)
 	w.want(w.take(0, 9, r), 3, "a ceiling below the limit")
-	r = limit.Request{Org: "org_1", Key: "key_2", LimitID: "key_2", Allowance: "5/day"}
+	r = limit.Request{Org: "org_1", Key: "key_2", LimitID: "key_2", Allowance: "5/d"}
 	other := r
 	other.Key, other.LimitID = "key_3", "key_3"
 	w.want(w.take(0, 4, r)+w.take(1, 4, other), 5, "two keys of an org")
@@ -103,7 +103,7 @@ func TestEachLimitHolds(t *testing.T) {
 
 func TestWhatIsSpentCostsNothing(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
-	r := request("key_1", "3/minute")
+	r := request("key_1", "3/m")
 	w.want(w.take(0, 4, r), 3, "of the limit")
 	before := w.writes
 	w.want(w.take(0, 100, r), 0, "after it")
@@ -115,14 +115,14 @@ func TestAChangedLimitCountsAtTheNextRequest(t *testing.T) {
 	both := func(n int, limits string) int {
 		return w.take(0, n, request("key_1", limits)) + w.take(1, n, request("key_1", limits))
 	}
-	passed := both(6, "1000/minute")
+	passed := both(6, "1000/m")
 	w.want(passed, 12, "before") // and both processes have something left, which is lost
-	passed += both(50, "20/minute")
+	passed += both(50, "20/m")
 	w.atMost(passed, 20, "lowered")
-	w.want(both(1, "5/minute"), 0, "below what has passed")
-	passed += both(50, "30/minute")
+	w.want(both(1, "5/m"), 0, "below what has passed")
+	passed += both(50, "30/m")
 	w.atMost(passed, 30, "raised")
-	w.want(both(50, "40/hour"), 40, "another window")
+	w.want(both(50, "40/h"), 40, "another window")
 }
 
 // atMost allows for the few requests that are lost with a lease.
@@ -136,14 +136,14 @@ func (w *world) atMost(got, most int, what string) {
 func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)
-		passed, later := w.take(0, 8, request("key_1", "1000/minute")), make(chan int)
+		passed, later := w.take(0, 8, request("key_1", "1000/m")), make(chan int)
 		w.meanwhile = func() {
 			w.meanwhile = nil
-			go func() { later <- w.take(0, 20, request("key_1", "20/minute")) }() // it has read the new text
+			go func() { later <- w.take(0, 20, request("key_1", "20/m")) }() // it has read the new text
 			synctest.Wait()
 		}
 		for w.meanwhile != nil {
-			s, err := w.processes[0].Take(t.Context(), request("key_1", "1000/minute"))
+			s, err := w.processes[0].Take(t.Context(), request("key_1", "1000/m"))
 			if err == nil && s.Violated() == nil {
 				passed++
 			} else if err != nil && !errors.Is(err, limit.ErrChanged) {
@@ -158,17 +158,17 @@ func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
 
 func TestTheKeysOfARotationSpendFromOneRow(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 2)
-	w.want(w.take(0, 8, request("key_1", "20/minute")), 8, "the first key")
+	w.want(w.take(0, 8, request("key_1", "20/m")), 8, "the first key")
 	got := 0
 	for range 10 { // in the grace, by turns
-		got += w.take(0, 1, request("key_1", "20/minute")) + w.take(0, 1, request("key_2", "20/minute")) + w.take(1, 1, request("key_2", "20/minute"))
+		got += w.take(0, 1, request("key_1", "20/m")) + w.take(0, 1, request("key_2", "20/m")) + w.take(1, 1, request("key_2", "20/m"))
 	}
 	w.want(got, 12, "both")
 }
 
 func TestWindowsOnlyGoForward(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:59", 2)
-	r := request("key_1", "10/minute")
+	r := request("key_1", "10/m")
 	early := clock{at("2026-11-24 12:01:01")}
 	w.processes[1].Now = early.now
 	w.want(w.take(0, 4, r), 4, "12:00")
@@ -190,7 +190,7 @@ func TestRequestsThatWaitShareALease(t *testing.T) {
 		passed := make(chan bool)
 		for range 50 {
 			go func() {
-				s, err := w.processes[0].Take(t.Context(), request("key_1", "40/hour 1000/day"))
+				s, err := w.processes[0].Take(t.Context(), request("key_1", "40/h 1000/d"))
 				passed <- err == nil && s.Violated() == nil
 			}()
 		}
@@ -212,7 +212,7 @@ func TestWithoutTheTableNothingIsDecided(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)
 		down := errors.New("down")
 		w.fail = func(limit.Lease) error { return down }
-		r := request("key_1", "40/hour")
+		r := request("key_1", "40/h")
 		if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, down) {
 			t.Errorf("%v", err)
 		}
@@ -253,7 +253,7 @@ func (hanging) Lease(ctx context.Context, _ limit.Lease) (limit.Charges, bool, e
 // it may have been reported.
 func TestReportsAreNeverTooHigh(t *testing.T) {
 	w := on(t, "2026-11-24 23:59:30", 1)
-	r := request("key_1", "1000/minute")
+	r := request("key_1", "1000/m")
 	of := limit.Owner{Org: "org_1", Key: "key_1"}
 	yesterday, today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}, row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}
 	w.take(0, 10, r)
@@ -283,8 +283,8 @@ func TestReportsAreNeverTooHigh(t *testing.T) {
 
 func TestStandingsAreHeaders(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:43", 1)
-	r := request("key_1", "4/minute 10000/day")
-	r.Ceilings, r.Allowance = "3/minute", "100000/month"
+	r := request("key_1", "4/m 10000/d")
+	r.Ceilings, r.Allowance = "3/m", "100000/M"
 	w.take(0, 2, r)
 	s, err := w.processes[0].Take(t.Context(), r)
 	if err != nil {
@@ -306,13 +306,13 @@ func TestStandingsAreHeaders(t *testing.T) {
 
 func TestManyKeysAreForgotten(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
-	w.take(0, 4, request("key_1", "5/minute"))
+	w.take(0, 4, request("key_1", "5/m"))
 	for i := range 20_000 {
-		r := request(id.Key(fmt.Sprintf("key_%d", i+2)), "1/minute")
+		r := request(id.Key(fmt.Sprintf("key_%d", i+2)), "1/m")
 		r.LimitID = r.Key
 		w.want(w.take(0, 1, r), 1, "another key")
 	}
-	w.want(w.take(0, 9, request("key_1", "5/minute")), 1, "of the first key")
+	w.want(w.take(0, 9, request("key_1", "5/m")), 1, "of the first key")
 }
 
 // TestOneChangeOfLimitsCostsFewLeases: requests that have read the old limits and requests that have read the new ones come at once,
@@ -324,7 +324,7 @@ func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
 		ended := make(chan error)
 		for i := range 100 {
 			go func() {
-				limits := []string{"1001/minute", "1000/minute"}
+				limits := []string{"1001/m", "1000/m"}
 				s, err := w.processes[0].Take(t.Context(), request("key_1", limits[i%2]))
 				for errors.Is(err, limit.ErrChanged) { // reads the new ones
 					s, err = w.processes[0].Take(t.Context(), request("key_1", limits[1]))
@@ -354,11 +354,11 @@ func TestARowChargedUnderALargerLimitIsSpent(t *testing.T) {
 		used := rnd.IntN(200)
 		for i := range 400 {
 			if i == used {
-				w.take(1, 1500, request("key_1", "5000/day"))
+				w.take(1, 1500, request("key_1", "5000/d"))
 			}
 			w.at = w.at.Add(time.Duration(rnd.ExpFloat64() * 400 * float64(time.Millisecond)))
 			before := w.writes
-			s, err := w.processes[0].Take(t.Context(), request("key_2", "300/minute 1000/day"))
+			s, err := w.processes[0].Take(t.Context(), request("key_2", "300/m 1000/d"))
 			if err != nil || w.writes > before+4 {
 				t.Fatalf("seed %d: %d writes, %v", seed, w.writes-before, err)
 			}
@@ -367,4 +367,46 @@ func TestARowChargedUnderALargerLimitIsSpent(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTheLaterAllowanceHolds: while an allowance is changed, some keys of the org have the text of before.
+func TestTheLaterAllowanceHolds(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	with := func(k id.Key, allowance string, version int64) limit.Request {
+		return limit.Request{Org: "org_1", Key: k, LimitID: k, Allowance: allowance, AllowanceVersion: version}
+	}
+	w.want(w.take(0, 7, with("key_1", "1000/d", 1)), 7, "before") // with nothing left of its leases
+	passed := 7
+	for range 10 { // by turns
+		passed += w.take(0, 1, with("key_2", "20/d", 2)) + w.take(0, 1, with("key_1", "1000/d", 1))
+	}
+	w.atMost(passed, 20, "lowered")
+	w.want(w.take(0, 1, with("key_1", "30/d", 3)), 1, "raised")
+	before := w.writes
+	w.want(w.take(0, 1, with("key_2", "20/d", 2)), 1, "raised, with the earlier text")
+	if w.writes > before+1 {
+		t.Errorf("%d writes: the texts drop each other's leases", w.writes-before)
+	}
+}
+
+func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	of := limit.Owner{Org: "org_1", Key: "key_1"}
+	count := func(requests int) {
+		for range requests {
+			w.processes[0].Count(context.Background(), of)
+		}
+		w.at = w.at.Add(time.Minute)
+	}
+	w.fail = func(limit.Lease) error { return fmt.Errorf("throttled: %w", limit.ErrNotCharged) }
+	count(3)
+	w.fail = nil
+	count(4)
+	today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}
+	w.want(int(w.counted[today]), 4, "those of a write that surely failed, and the one that wrote")
+	w.lost = true // the answer: what it has written may not be written again
+	count(1)
+	w.lost = false
+	count(1)
+	w.want(int(w.counted[today]), 9, "written once")
 }

@@ -25,6 +25,7 @@ type Lease struct {
 	Start    int64      // when this day or month begins, in seconds since the epoch
 	Wants    [pers]Want // of the windows of the row
 	Requests int64      // that were let through in the row's time, and not reported yet
+	Counted  int64      // the same of a key without limits, of which nothing is charged
 }
 
 // Want is the part of a lease that is about one window.
@@ -85,6 +86,7 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	balances map[account]*balance
+	counts   map[Owner]*count
 }
 
 // account is whose balance it is. It has the key's own id, not that of Owner: the two keys of a grace may have different limits,
@@ -96,7 +98,7 @@ type account struct {
 
 // New returns a limiter that has leased nothing.
 func New(t Table) *Limiter {
-	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}}
+	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, counts: map[Owner]*count{}}
 }
 
 // Request is one request of a good key, and what the row of the key says. The texts are those of Rules.Text.
@@ -106,7 +108,9 @@ type Request struct {
 
 	LimitID          id.Key // the first key of the rotations
 	Limits, Ceilings string // both hold
+
 	Allowance        string // of all keys of the org together
+	AllowanceVersion int64  // one more with each change of it: of two texts, the later one holds
 }
 
 // Take lets one request through, or not: Standing.Violated says so. Call it last, because a request that is refused for another
@@ -166,7 +170,7 @@ func (l *Limiter) try(r *Request, begins bool) (s Standing, needed *leasing, lea
 	}
 	if r.Allowance != "" {
 		org = l.balance(account{r.Org, ""}, Owner{r.Org, ""})
-		err = errors.Join(err, org.follow(r.Allowance, "", now, begins))
+		err = errors.Join(err, org.followAllowance(r, now))
 	}
 	if err != nil {
 		return Standing{}, nil, false, err

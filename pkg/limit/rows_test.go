@@ -21,13 +21,16 @@ type rows struct {
 	mu        sync.Mutex
 	charges   map[row]*limit.Charges
 	requests  map[row]int64
+	counted   map[row]int64
 	writes    int
 	fail      func(limit.Lease) error // before the write; nil: none fails
 	lost      bool                    // the answer of each write is lost
 	meanwhile func()
 }
 
-func newRows() *rows { return &rows{charges: map[row]*limit.Charges{}, requests: map[row]int64{}} }
+func newRows() *rows {
+	return &rows{charges: map[row]*limit.Charges{}, requests: map[row]int64{}, counted: map[row]int64{}}
+}
 
 func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, error) {
 	if r.meanwhile != nil {
@@ -71,6 +74,7 @@ func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, err
 		}
 	}
 	r.requests[at] += l.Requests
+	r.counted[at] += l.Counted
 	if r.lost {
 		return limit.Charges{}, false, context.DeadlineExceeded
 	}

@@ -30,6 +30,9 @@ const (
 
 var names = [pers]string{"minute", "hour", "day", "month"}
 
+// letters are the names in the row of a key, of which each check reads 4 KB at most.
+const letters = "mhdM"
+
 // seconds are the lengths but that of a month.
 var seconds = [Month]int64{60, 3600, day}
 
@@ -72,10 +75,10 @@ var errRules = errors.New("limit: the text is no list of limits")
 // Parse reads what Text wrote.
 func Parse(text string) (r Rules, err error) {
 	for _, part := range strings.Fields(text) {
-		requests, name, _ := strings.Cut(part, "/")
+		requests, letter, _ := strings.Cut(part, "/")
 		n, err := strconv.ParseInt(requests, 10, 64)
-		p, ok := ParsePer(name)
-		if err != nil || !ok || n < 1 || r[p] != 0 {
+		p := strings.Index(letters, letter)
+		if err != nil || len(letter) != 1 || p < 0 || n < 1 || r[p] != 0 {
 			return Rules{}, errRules
 		}
 		r[p] = n
@@ -83,13 +86,17 @@ func Parse(text string) (r Rules, err error) {
 	return r, nil
 }
 
-// Text returns the rules as the row of a key has them, the shortest window first: "100/minute 10000/day". It returns "" for no
-// rule.
-func (r Rules) Text() string {
+// Text returns the rules as the row of a key has them, the shortest window first: "100/m 10000/d". It returns "" for no rule.
+func (r Rules) Text() string { return r.text(func(p int) string { return letters[p : p+1] }) }
+
+// String returns the rules for people: "100/minute 10000/day".
+func (r Rules) String() string { return r.text(func(p int) string { return names[p] }) }
+
+func (r Rules) text(name func(per int) string) string {
 	var parts []string
 	for p, n := range r {
 		if n != 0 {
-			parts = append(parts, strconv.FormatInt(n, 10)+"/"+names[p])
+			parts = append(parts, strconv.FormatInt(n, 10)+"/"+name(p))
 		}
 	}
 	return strings.Join(parts, " ")

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"sort"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,8 +53,9 @@ type process struct {
 	free time.Time
 }
 
-// run simulates three minutes.
-func (c traffic) run(t *testing.T) {
+// run simulates three minutes, and returns how many writes there were for each request.
+func (c traffic) run(t *testing.T) (writes float64) {
+	t.Helper()
 	rnd := rand.New(rand.NewPCG(26, 26))
 	table, now := newRows(), &clock{at("2026-11-24 12:00:00")}
 	start := func() *process {
@@ -122,7 +125,43 @@ func (c traffic) run(t *testing.T) {
 			t.Errorf("%d writes in second %d", n, second)
 		}
 	}
-	t.Logf("%.1f %% let through, %.4f writes a request", 100*float64(got)/float64(could), float64(table.writes)/float64(requests))
+	writes = float64(table.writes) / float64(requests)
+	t.Logf("%.1f %% let through, %.4f writes a request", 100*float64(got)/float64(could), writes)
+	return writes
+}
+
+// TestLittleOfASteadyUseIsNotCounted: of keys without limits, on Lambda's processes, which take what they have not written with
+// them. What is written is never more than there was.
+func TestLittleOfASteadyUseIsNotCounted(t *testing.T) {
+	for _, rate := range []float64{0.1, 1, 10} {
+		t.Run(fmt.Sprint(rate, " a second"), func(t *testing.T) {
+			t.Parallel()
+			rnd := rand.New(rand.NewPCG(26, 26))
+			table, now := newRows(), &clock{at("2026-11-24 00:00:00")}
+			start := func() *process {
+				p := &process{Limiter: limit.New(table)}
+				p.Now = now.now
+				return p
+			}
+			of, requests, end := limit.Owner{Org: "org_1", Key: "key_1"}, int64(0), now.at.Add(20*time.Hour)
+			replaced := now.at
+			var all []*process
+			for now.at.Before(end) {
+				now.at = now.at.Add(time.Duration(rnd.ExpFloat64() / rate * float64(time.Second)))
+				if requests++; now.at.Sub(replaced) > 2*time.Hour { // AWS replaces processes about so often
+					all, replaced = nil, now.at
+				}
+				var p *process
+				all, p = traffic{}.lambdas(all, now.at, start)
+				p.Count(context.Background(), of)
+			}
+			counted := table.counted[row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}]
+			t.Logf("%.2f %% not counted, %.4f writes a request", 100*(1-float64(counted)/float64(requests)), float64(table.writes)/float64(requests))
+			if counted > requests || float64(counted) < 0.97*float64(requests) {
+				t.Errorf("%d of %d", counted, requests)
+			}
+		})
+	}
 }
 
 // lambdas returns the process that was free last, or a new one, and those that live.
@@ -152,5 +191,40 @@ func TestLittleIsLostAtAnyTraffic(t *testing.T) {
 			t.Parallel()
 			c.run(t)
 		})
+	}
+}
+
+// TestWhatLimitsCostIsDocumented: the table of infra/docs/costs.md is that of the simulation, of limits that are not reached. With
+// UPDATE_GOLDEN=1 the test writes it.
+func TestWhatLimitsCostIsDocumented(t *testing.T) {
+	const file, write = "../../infra/docs/costs.md", 0.625 // dollars for a million (infra/docs/cost)
+	const begin, end = "<!-- limits: printed by the simulation -->\n", "<!-- end of limits -->"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatal("the page has no place for the table")
+	}
+	table := "| Requests a second | on Lambda | on 1 server | on 8 | on 100 |\n|---|---|---|---|---|\n"
+	for _, rate := range []float64{1, 10, 100, 1000} {
+		table += fmt.Sprintf("| %s |", strings.Replace(fmt.Sprint(rate), "1000", "1,000", 1))
+		for _, c := range []traffic{{lambda: true}, {processes: 1}, {processes: 8}, {processes: 100}} {
+			c.rate, c.most = rate, 10
+			table += fmt.Sprintf(" %.3f |", write*c.run(t))
+		}
+		table += "\n"
+	}
+	want := before + begin + table + end + after
+	switch {
+	case want == string(text):
+	case os.Getenv("UPDATE_GOLDEN") != "":
+		if err := os.WriteFile(file, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the page is not the simulation's:\n%s", table)
 	}
 }

@@ -92,6 +92,8 @@ var routes = [...]Route{
 	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
 	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly, Query: []string{"endpoints", "links"}},
 	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
+	{Operation: "getKeyUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/usage", Function: "keys", Takes: principal.UserToken, May: MayRead, Query: []string{"from", "to"}},
+	{Operation: "getUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/usage", Function: "keys", Takes: principal.UserToken, May: AdminsOnly, Query: []string{"month", "limit", "cursor"}},
 
 	{Operation: "listApps", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, May: MayRead, Query: page},
 	{Operation: "createApp", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, May: AdminsOnly},

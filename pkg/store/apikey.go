@@ -34,6 +34,7 @@ type APIKey struct {
 	LastUsedAt int64   // milliseconds; filled in lists and by UpdateKey only; 0: never
 	CreatedBy  id.User // who created it, or rotated its predecessor; "": a service
 	Carried
+	Allowance Allowance // of the org
 
 	limitID id.Key // the first key of the rotations; "": this one
 
@@ -61,7 +62,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r),
 		},
 		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
-		Carried: carriedFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
+		Carried: carriedFrom(r), Allowance: allowanceFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
 		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
 	}
 	copy(k.Hash[:], attrHash.From(r))
@@ -115,6 +116,8 @@ type MintedKey struct {
 	ExpiresAt int64 // milliseconds; 0: never
 	Minted    apikey.Minted
 	Carried
+
+	allowance Allowance // of the org
 }
 
 // mint makes the id, the times and the text of a key.
@@ -141,6 +144,9 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 	if err != nil {
 		return Created[MintedKey]{}, err
 	}
+	if k.allowance, _, err = lookup(ctx, s, orgRow(o), allowanceFrom); err != nil { // the transaction checks that it still is this one
+		return Created[MintedKey]{}, err
+	}
 	return s.addKey(ctx, a, o, k, once, "key.created", func(*txn) {})
 }
 
@@ -150,7 +156,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 	if err != nil {
 		return made, err
 	}
-	create := func() error {
+	try := func() error {
 		t := s.begin()
 		t.authorize(a, o)
 		t.once(once.Request, made.Answer)
@@ -159,14 +165,15 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		}
 		also(t)
 		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
-		t.Update(activeKeysRow(o), table.All(keysOpen(), table.Shorter(attrLive, s.Limits.ActiveKeys)), unless(keysClosed, refuse(errKeyLimit)),
-			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
+		t.Update(activeKeysRow(o), table.All(keysOpen(), k.allowance.asRead(), table.Shorter(attrLive, s.Limits.ActiveKeys)),
+			unless(keysClosed, k.allowance.follow(refuse(errKeyLimit))), table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
 		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
 	}
+	create := func() error { return s.db.Retry(ctx, try) }
 	err = create()
 	if problem.Is(err, problem.LimitReached) {
 		// The map may still have expired keys: remove them and try once more.
@@ -185,7 +192,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by)), k.set(),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by)), k.set(), k.allowance.set(),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
 	)
 }

@@ -34,12 +34,17 @@ type ImportResult struct {
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused.
 func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {
-	if err := s.authorize(ctx, a, o); err != nil { // for a user, who has no role that the route takes
+	rows, err := s.readAs(ctx, a, o, orgRow(o)) // refuses a user, who has no role that the route takes
+	if err != nil {
+		return nil, err
+	}
+	allowance, err := table.Decode(rows[orgRow(o)], allowanceFrom)
+	if err != nil {
 		return nil, err
 	}
 	out := make([]ImportResult, len(wanted))
 	for i, n := range wanted {
-		made, err := s.importKey(ctx, a, o, n, once.part(i))
+		made, err := s.importKey(ctx, a, o, n, allowance, once.part(i))
 		var refused *problem.Error
 		switch {
 		case err == nil:
@@ -56,11 +61,11 @@ func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewI
 // importRefusals refuse one key of an import, and no other.
 var importRefusals = []problem.Code{problem.AppNotFound, problem.Conflict, problem.LimitReached}
 
-func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, once Once[MintedKey]) (Created[MintedKey], error) {
+func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, allowance Allowance, once Once[MintedKey]) (Created[MintedKey], error) {
 	now := s.Now()
 	k := MintedKey{
 		ID: s.ids().NewKey(now), AppID: n.AppID, Name: n.Name, CreatedAt: now.UnixMilli(), ExpiresAt: n.ExpiresAt,
-		Carried: n.Carried, Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash},
+		Carried: n.Carried, Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash}, allowance: allowance,
 	}
 	k.Metadata = someMetadata(k.Metadata)
 	if k.AppID == "" {

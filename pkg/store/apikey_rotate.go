@@ -58,6 +58,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	fresh, heir := r.fresh, r.apply(old) // heir is the old key with the changes of r
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
 	fresh.Name, fresh.Carried = heir.Name, heir.Carried
+	if fresh.allowance, err = table.Decode(rows[orgRow(o)], allowanceFrom); err != nil {
+		return made, err
+	}
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
@@ -66,6 +69,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	t.authorize(a, o)
 	t.once(once.Request, made.Answer)
 	t.replace(a, o, old, fresh, graceEnds, now)
+	if old.limited() != fresh.limited() {
+		t.notWhole(o, old.LimitID(), now, graceEnds)
+	}
 	predecessorLives := old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied
 	if predecessorLives {
 		t.endPredecessor(o, old.predecessor, now, &r.predecessorDied)
@@ -85,7 +91,7 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 	t.purgeUse(o, old.ID, graceEnds)
 	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(graceEnds),
 		attrLimitID.Set(old.LimitID()))
-	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced),
+	t.Update(activeKeysRow(o), table.All(keysOpen(), fresh.allowance.asRead()), unless(keysClosed, table.Raced),
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
 )
@@ -71,9 +72,23 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t.authorizeBesideOrg(a, o)
 	t.checkNotDeleted(o)
 	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), is.set(), is.removeOthers())
+	if was.limited() != is.limited() {
+		t.notWhole(o, was.LimitID(), now, was.sharesUntil(now))
+	}
 	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.id(), target: string(k), changes: changes})
 	t.event(newEvent{org: o, app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})
 	return is, t.Commit(ctx)
+}
+
+// limited reports whether the requests of a key are leased.
+func (c Carried) limited() bool { return c.Limits != "" || c.Ceilings != "" }
+
+// sharesUntil returns until when another key may be good that is counted with this one: its predecessor or its successor in a grace.
+func (k APIKey) sharesUntil(now int64) int64 {
+	if k.RotatedTo != "" {
+		now = max(now, k.ExpiresAt)
+	}
+	return max(now, k.predecessorEnds)
 }
 
 // apply returns a key with the change.
@@ -118,10 +133,10 @@ func (k APIKey) changes(to APIKey) Changes {
 		changes["metadata"] = Change{k.Metadata, to.Metadata}
 	}
 	if k.Limits != to.Limits {
-		changes["limits"] = Change{webhook.OrNull(k.Limits), webhook.OrNull(to.Limits)}
+		changes["limits"] = Change{auditedLimits(k.Limits), auditedLimits(to.Limits)}
 	}
 	if k.Ceilings != to.Ceilings {
-		changes["ceilings"] = Change{webhook.OrNull(k.Ceilings), webhook.OrNull(to.Ceilings)}
+		changes["ceilings"] = Change{auditedLimits(k.Ceilings), auditedLimits(to.Ceilings)}
 	}
 	return changes
 }
@@ -132,6 +147,15 @@ func auditedScopes(joined string) any {
 		return nil
 	}
 	return apikey.SplitScopes(joined)
+}
+
+// auditedLimits returns the text of limits for people, nil for none.
+func auditedLimits(text string) any {
+	rules, err := limit.Parse(text)
+	if err != nil || text == "" {
+		return nil
+	}
+	return rules.String()
 }
 
 // goodKey is the condition that a key is good at a time, as apikey.State.Verdict says.

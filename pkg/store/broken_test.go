@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -47,6 +48,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) } // a replay from the second call on
 	wants(t, create(), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
+	wants(t, third(c.Lease(ctx, limit.Lease{Owner: limit.Owner{Org: c.org, Key: k.ID}, Row: limit.Day, Start: 1_799_971_200, Requests: 1})), "")
 	// whole returns a use case that reads a whole list.
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
@@ -74,7 +76,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.OrgsOf(ctx, bob, p)
 			return err
 		})},
-		{"org", "ORG#", "META", "name createdAt", "createdBy", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
+		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance allowanceNo", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
 		{"membership", "ORG#", "MEM#" + string(c.ada), "role joinedAt", "", whole(func(p store.Page) error {
 			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
 			return err
@@ -83,12 +85,16 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.Apps(ctx, admin(c.ada), c.org, p)
 			return err
 		})},
-		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata", func() error {
+		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata limits ceilings limitId allowance allowanceNo", func() error {
 			_, _, err := c.APIKey(ctx, c.org, k.ID)
 			return err
 		}},
 		{"last use", "USED#", "KEY#", "", "lastUsedAt", whole(func(p store.Page) error {
 			_, _, err := c.Keys(ctx, admin(c.ada), c.org, "", p)
+			return err
+		})},
+		{"use of a key", "USAGE#", "2027-01-15#", "", "leased served counted", whole(func(p store.Page) error {
+			_, _, err := c.OrgUsage(ctx, admin(c.ada), c.org, "2027-01", p)
 			return err
 		})},
 		{"verification key", "VKEYS", "KEY#", "x y arn state createdAt", "activatedAt retiredAt expiredAt revokedAt disabledAt", func() error {

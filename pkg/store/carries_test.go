@@ -22,7 +22,7 @@ import (
 
 // wide describes a key with scopes and metadata. A change that takes some of them away narrows it.
 func wide() store.NewKey {
-	return store.NewKey{Prefix: "lk", Name: "wide", Carried: store.Carried{Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}, Limits: "100/minute", Ceilings: "9/day"}}
+	return store.NewKey{Prefix: "lk", Name: "wide", Carried: store.Carried{Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}, Limits: "100/m", Ceilings: "9/d"}}
 }
 
 // wideKey creates such a key as Ada.
@@ -262,7 +262,10 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 	if _, ok := org.CleanName(name); !ok || !apikey.ValidMetadata(metadata) || !apikey.ValidPrefix(prefix) || !apikey.ValidScope(scopes[0]) {
 		t.Fatal("not at the bounds")
 	}
-	wanted := store.NewKey{Name: name, Carried: store.Carried{Scopes: apikey.JoinScopes(scopes), Metadata: metadata}, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
+	const limits = "1000000000/m 1000000000/h 1000000000/M"
+	wants(t, c.allow(limits), "")
+	carried := store.Carried{Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Limits: limits, Ceilings: limits}
+	wanted := store.NewKey{Name: name, Carried: carried, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wanted, store.Once[store.MintedKey]{})
 	wants(t, err, "")
 	rotated := func(k id.Key) id.Key {

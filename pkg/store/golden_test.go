@@ -124,6 +124,8 @@ func (c *connected) everyChange(t *testing.T) {
 	wants(t, c.update(carrying, store.KeyChange{Scopes: ptr("a c"), Name: ptr("Narrow")}), "")
 	wants(t, c.update(c.wideKey(t), store.KeyChange{Scopes: ptr(""), Metadata: map[string]string{}}), "")
 	c.successorOf(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
+	wants(t, c.allow("100000/d"), "")
+	c.limitedKey(t, "")
 	l := c.link(t, time.Hour)
 	device, claim := "Phone <1>", l.claim("k")
 	claim.Device = &link.Device{Name: &device}

@@ -23,8 +23,9 @@ const (
 type Org struct {
 	ID         id.Org
 	Name       string
-	ExternalID string // the owner's own id of the org, which services set and only admins and services see; "": none
-	CreatedAt  int64  // milliseconds
+	ExternalID string    // the owner's own id of the org, which services set and only admins and services see; "": none
+	CreatedAt  int64     // milliseconds
+	Allowance  Allowance // only admins and services see it
 
 	creator id.User // "": the row does not say
 	deleted bool    // its deletion has begun
@@ -85,15 +86,18 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 		admins = 1
 	}
 	t.Create(orgRow(o.ID),
-		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), more)
+		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), o.Allowance.set(), more)
 	if admin != "" {
 		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
 	}
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
-	t.Create(activeKeysRow(o.ID), attrLive.Set(nil))
+	t.Create(activeKeysRow(o.ID), attrLive.Set(nil), o.Allowance.set())
 	changes := Changes{"name": {To: o.Name}}
 	if o.ExternalID != "" {
 		changes["externalId"] = Change{To: o.ExternalID}
+	}
+	if o.Allowance.Text != "" {
+		changes["allowance"] = Change{To: auditedLimits(o.Allowance.Text)}
 	}
 	t.audit(ctx, entry{org: o.ID, at: o.CreatedAt, action: "org.created", actor: by.id(), target: string(o.ID), changes: changes})
 }
@@ -207,7 +211,7 @@ func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	}
 	role, err := table.Decode(rows[a.row(o)], attrRole.From)
 	if role != org.Admin {
-		found.ExternalID = ""
+		found.ExternalID, found.Allowance.Text = "", ""
 	}
 	return found, err
 }
@@ -216,10 +220,12 @@ func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 type OrgChange struct {
 	Name       *string
 	ExternalID *string // "": none
+	Allowance  *string // of limit.Rules.Text; "": none
 }
 
-// ChangeOrg changes an org. When nothing differs, it writes nothing. Errors: org_not_found, insufficient_role, conflict when
-// another org has the external id.
+// ChangeOrg changes an org. When nothing differs, it writes nothing. A changed allowance counts for every check of a key that
+// begins after ChangeOrg has returned. After an error some keys may not have it yet: call ChangeOrg again. Errors: org_not_found,
+// insufficient_role, conflict when another org has the external id.
 func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (Org, error) {
 	var out Org
 	err := s.db.Retry(ctx, func() error {
@@ -230,40 +236,71 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 		if err != nil {
 			return err
 		}
-		out = was
-		changes := Changes{}
-		if c.Name != nil && *c.Name != was.Name {
-			changes["name"], out.Name = Change{From: was.Name, To: *c.Name}, *c.Name
-		}
-		if c.ExternalID != nil && *c.ExternalID != was.ExternalID {
-			changes["externalId"] = Change{webhook.OrNull(was.ExternalID), webhook.OrNull(*c.ExternalID)}
-			out.ExternalID = *c.ExternalID
-		}
+		out = c.apply(was)
+		changes := was.changes(out)
 		if len(changes) == 0 {
 			return nil
 		}
+		newAllowance := out.Allowance != was.Allowance
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
-		t.Update(orgRow(o), table.All(was.asRead(), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
-			table.If(out.ExternalID != "", attrExternalID.Set(out.ExternalID)), table.If(out.ExternalID == "", attrExternalID.Remove()))
+		t.Update(orgRow(o), table.All(was.asRead(), was.Allowance.asRead(), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
+			table.If(out.ExternalID != "", attrExternalID.Set(out.ExternalID)), table.If(out.ExternalID == "", attrExternalID.Remove()),
+			table.If(newAllowance, out.Allowance.replace()))
+		if newAllowance {
+			t.setAllowance(o, out.Allowance)
+			if was.Allowance.Text == "" || out.Allowance.Text == "" {
+				t.notWhole(o, allKeys, s.now(), s.now())
+			}
+		}
 		t.moveExternalID(o, was.ExternalID, out.ExternalID)
 		t.audit(ctx, entry{org: o, at: s.now(), action: "org.updated", actor: a.id(), target: string(o), changes: changes})
 		return t.Commit(ctx)
 	})
+	if err == nil && c.Allowance != nil {
+		err = s.spreadAllowance(ctx, o, out.Allowance)
+	}
 	return out, err
+}
+
+// apply returns an org with the change.
+func (c OrgChange) apply(o Org) Org {
+	if c.Name != nil {
+		o.Name = *c.Name
+	}
+	if c.ExternalID != nil {
+		o.ExternalID = *c.ExternalID
+	}
+	if c.Allowance != nil && *c.Allowance != o.Allowance.Text {
+		o.Allowance = Allowance{*c.Allowance, o.Allowance.Version + 1}
+	}
+	return o
+}
+
+// changes returns what differs between two states of an org.
+func (o Org) changes(to Org) Changes {
+	changes := Changes{}
+	if o.Name != to.Name {
+		changes["name"] = Change{From: o.Name, To: to.Name}
+	}
+	if o.ExternalID != to.ExternalID {
+		changes["externalId"] = Change{webhook.OrNull(o.ExternalID), webhook.OrNull(to.ExternalID)}
+	}
+	if o.Allowance.Text != to.Allowance.Text {
+		changes["allowance"] = Change{auditedLimits(o.Allowance.Text), auditedLimits(to.Allowance.Text)}
+	}
+	return changes
 }
 
 // asRead is the condition that the row of an org still has the name and the external id that were read.
 func (o Org) asRead() table.Condition {
-	if o.ExternalID == "" {
-		return table.All(attrName.Is(o.Name), attrExternalID.Absent())
-	}
-	return table.All(attrName.Is(o.Name), attrExternalID.Is(o.ExternalID))
+	return table.All(attrName.Is(o.Name), textAsRead(attrExternalID, o.ExternalID))
 }
 
 func orgFrom(r *table.Reading) Org {
 	return Org{
 		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), ExternalID: attrExternalID.OrZero(r), CreatedAt: attrCreatedAt.From(r),
-		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
+		Allowance: allowanceFrom(r),
+		creator:   attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
 	}
 }

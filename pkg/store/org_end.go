@@ -17,7 +17,7 @@ const inFlight = 2 * time.Minute
 // EndOrg deletes the rest of a deleted org, once its keys have ended. Each call deletes the endpoints
 // of one app that has some, and the sweep cancels the deliveries that wait for them. A request in flight
 // may still create an endpoint. So only a call that begins inFlight after the end of the keys, and finds
-// no endpoint, deletes the apps too. Then the org is no longer due.
+// no endpoint, deletes the apps too, and then a page of the use of the keys each time. Then the org is no longer due.
 //
 // EndOrg writes no key and no link: a link of a deleted org cannot be claimed, and ends without an event
 // (ExpireLink).
@@ -47,7 +47,13 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 	if s.now() < keysEnded+inFlight.Milliseconds() {
 		return false, false, nil
 	}
-	return false, false, s.forgetApps(ctx, o, deletedAt, apps)
+	if err := s.forgetApps(ctx, o, deletedAt, apps); err != nil {
+		return false, false, err
+	}
+	if more, err = s.forgetUsage(ctx, o); err != nil || more {
+		return more, false, err
+	}
+	return false, false, s.forgetOrg(ctx, o, deletedAt)
 }
 
 // endEndpoints deletes the endpoints of an app, and returns how many there were. The sweep cancels
@@ -67,19 +73,32 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) (ended int, err erro
 	return len(endpoints), nil
 }
 
-// forgetApps deletes the apps of an org, lets the budgets of the apps and of the org expire, and ends the
-// org's deletion. The org's row is kept as long as its audit log.
+// endedBudget has the budget of a deleted app or org expire.
+func endedBudget(deletedAt int64) table.Change {
+	return table.Changes(attrDeletedAt.Set(deletedAt), attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(eventsFor).Unix()))
+}
+
+// forgetApps deletes the apps of an org, and lets their budgets expire.
 func (s *Store) forgetApps(ctx context.Context, o id.Org, deletedAt int64, apps []App) error {
-	ended := table.Changes(attrDeletedAt.Set(deletedAt), attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(eventsFor).Unix()))
-	err := inParts(ctx, s, apps, actionsAtOnce/2, func(t *txn, a App) {
+	return inParts(ctx, s, apps, actionsAtOnce/2, func(t *txn, a App) {
 		t.Delete(appRow(o, a.ID), nil, nil)
-		t.Update(budgetRow(a.ID), nil, nil, ended) // not deleted yet: LookedAt still counts deleted endpoints down
+		t.Update(budgetRow(a.ID), nil, nil, endedBudget(deletedAt)) // not deleted yet: LookedAt still counts deleted endpoints down
 	})
+}
+
+// forgetUsage deletes a page of the use of an org's keys. more reports that there may be another.
+func (s *Store) forgetUsage(ctx context.Context, o id.Org) (more bool, err error) {
+	rows, more, err := s.db.Query(ctx, table.Span{PK: pkUsage + string(o), Limit: actionsAtOnce}) // little: other orgs wait for their turns
 	if err != nil {
-		return err
+		return false, err
 	}
+	return more, inParts(ctx, s, rows, actionsAtOnce, func(t *txn, row table.Row) { t.Delete(row.Key(), nil, nil) })
+}
+
+// forgetOrg lets the budget of an org expire, and ends the org's deletion. The org's row is kept as long as its audit log.
+func (s *Store) forgetOrg(ctx context.Context, o id.Org, deletedAt int64) error {
 	t := s.begin()
-	t.Update(orgBudgetRow(o), nil, nil, ended)
+	t.Update(orgBudgetRow(o), nil, nil, endedBudget(deletedAt))
 	t.Update(orgRow(o), attrDue.Present(), table.Raced, attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(auditFor).Unix()), notDue())
 	return ignoreRaced(t.Commit(ctx))
 }

@@ -72,10 +72,15 @@ const (
 	attrCeilings = table.Text[string]("ceilings") // set by services
 	attrLimitID  = table.Text[id.Key]("limitId")  // the first key of the rotations; absent: the key itself
 
+	// Of orgs, of the map of active keys and of API keys: a limit of all keys of the org together, and one more with each change of it.
+	attrAllowance        = table.Text[string]("allowance")
+	attrAllowanceVersion = table.Int("allowanceNo") // short, as a key's row is one read unit
+
 	// Of days and months of a key's use. Times are in seconds.
-	attrLeased       = table.Int("leased") // in the row's day or month
-	attrServed       = table.Int("served") // let through on the row's day, as far as reported
-	attrMinute       = table.Int("minute") // when the row's present minute begins
+	attrLeased       = table.Int("leased")  // in the row's day or month
+	attrServed       = table.Int("served")  // let through on the row's day, as far as reported
+	attrCounted      = table.Int("counted") // the same while the key had no limits, of which nothing is leased; 0: those were not counted
+	attrMinute       = table.Int("minute")  // when the row's present minute begins
 	attrMinuteLeased = table.Int("minuteLeased")
 	attrHour         = table.Int("hour")
 	attrHourLeased   = table.Int("hourLeased")
@@ -247,15 +252,15 @@ func AccessPatterns() []AccessPattern {
 		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email"},
 		{"User (email, name, orgs created)", "USER#<userId>", "META", "profile of a member"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
-		{"Org (name; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
+		{"Org (name; allowance; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"External id of an org → org", "EXT#<externalId>", "META", "GET /v1/orgs?externalId="},
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
-		{"API key (hash, expiry, revocation, scopes, metadata)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
-		{"Active keys (map of key id → expiry; closed)", "KEYS#<orgId>", "META", "the limit on active keys"},
+		{"API key (hash, expiry, revocation, scopes, metadata, limits, the org's allowance)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
+		{"Active keys (map of key id → expiry; closed; the org's allowance)", "KEYS#<orgId>", "META", "the limit on active keys; what a new key is given"},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
-		{"Use of a key in a day or a month (leased, served; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write"},
+		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},

@@ -46,12 +46,16 @@ type NewOrg struct {
 	Name       string
 	ExternalID string    // "": none
 	Admin      *Enrolled // nil: the org has no member yet
+	Allowance  string    // of limit.Rules.Text; "": none
 }
 
 // CreateOrgAs creates an org for a service, with its default app. No user's limit counts. Errors: idempotency_key_reused,
 // conflict when another org has the external id.
 func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: n.Name, ExternalID: n.ExternalID, CreatedAt: s.now()}
+	if n.Allowance != "" {
+		o.Allowance = Allowance{n.Allowance, 1}
+	}
 	made, err := once.render(o)
 	if err != nil {
 		return made, err

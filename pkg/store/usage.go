@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
 	"latchkey/pkg/table"
 )
@@ -32,7 +33,10 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 		key = allKeys
 	}
 	var when []table.Condition
-	changes := []table.Change{attrPurgeAt.SetIfAbsent(start.Add(usageFor).Unix()), table.If(l.Requests != 0, table.Add(attrServed, l.Requests))}
+	changes := []table.Change{
+		attrPurgeAt.SetIfAbsent(start.Add(usageFor).Unix()),
+		table.If(l.Requests != 0, table.Add(attrServed, l.Requests)), table.If(l.Counted != 0, table.Add(attrCounted, l.Counted)),
+	}
 	want := l.Wants[l.Row]
 	if want.Requests != 0 {
 		changes = append(changes, table.Add(attrLeased, want.Requests))
@@ -71,6 +75,15 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 		}
 	}
 	return found, done, r.Err()
+}
+
+// notWhole notes, on the rows of the days from one time to another (milliseconds), that not all requests of a key were leased on
+// them, because it had no limits for a part of them. So what was leased is no upper bound of its use.
+func (t *txn) notWhole(o id.Org, k id.Key, from, until int64) {
+	last := time.UnixMilli(until).UTC().Truncate(24 * time.Hour)
+	for day := time.UnixMilli(from).UTC().Truncate(24 * time.Hour); !day.After(last); day = day.AddDate(0, 0, 1) {
+		t.Update(usageRow(o, day.Format(time.DateOnly), k), nil, nil, table.Add(attrCounted, 0), attrPurgeAt.SetIfAbsent(day.Add(usageFor).Unix()))
+	}
 }
 
 // running are the windows of which the row of a day has the present one.

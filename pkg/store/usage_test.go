@@ -13,6 +13,7 @@ import (
 	"latchkey/pkg/authn"
 	"latchkey/pkg/limit"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -55,7 +56,7 @@ func (c *connected) spend(t *testing.T, each int, all []*authn.Authorizer, keys 
 }
 
 func TestProcessesTogetherLetThroughTheLimit(t *testing.T) {
-	for _, limits := range []string{"300/minute", "300/hour 1000/day", "1000/minute 300/month", "300/day"} {
+	for _, limits := range []string{"300/m", "300/h 1000/d", "1000/m 300/M", "300/d"} {
 		c := connect(t)
 		k := c.limitedKey(t, limits)
 		if got := c.spend(t, 60, c.processes(8), k); got > 300 || got < 285 {
@@ -69,7 +70,7 @@ func TestProcessesTogetherLetThroughTheLimit(t *testing.T) {
 func TestFaultsLetThroughNoMore(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
 		c := connect(t)
-		k := c.limitedKey(t, "60/minute 200/day")
+		k := c.limitedKey(t, "60/m 200/d")
 		all := c.processes(4)
 		passed := 0
 		for range 3 {
@@ -108,7 +109,7 @@ func (c *connected) usage(t *testing.T) map[string]int {
 // TestALeaseIsOneWrite counts the calls of the table.
 func TestALeaseIsOneWrite(t *testing.T) {
 	c := connect(t)
-	plain, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "100/minute 1000/day")
+	plain, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "100/m 1000/d")
 	a := c.processes(1)[0]
 	for _, k := range []store.MintedKey{plain, limited} { // notes the last use
 		c.checks(t, a, k, 1)
@@ -140,7 +141,7 @@ func TestALeaseIsOneWrite(t *testing.T) {
 
 func TestARotationNeitherResetsNorDoublesALimit(t *testing.T) {
 	c := connect(t)
-	k := c.limitedKey(t, "100/day")
+	k := c.limitedKey(t, "100/d")
 	all := c.processes(4)
 	passed := c.spend(t, 10, all, k)
 	fresh := c.successorOf(t, k.ID, store.KeyChange{})
@@ -172,8 +173,28 @@ func TestALeaseThatIsRefusedIsKnownToBe(t *testing.T) {
 // leases spends two requests of a key with a limit for each length of window.
 func (c *connected) leases(t *testing.T) {
 	t.Helper()
-	k := c.limitedKey(t, "3/minute 4/hour 1000/month")
+	k := c.limitedKey(t, "3/m 4/h 1000/M")
 	if got := c.spend(t, 2, c.processes(1), k); got != 2 {
 		t.Fatalf("%d let through", got)
+	}
+}
+
+// TestWhatIsLeasedOutlivesNoRevocation: four processes have leased requests of a key; and a lowered limit counts in all of them.
+func TestWhatIsLeasedOutlivesNoRevocation(t *testing.T) {
+	c := connect(t)
+	k := c.limitedKey(t, "100000/m")
+	all := c.processes(4)
+	if got := c.spend(t, 40, all, k); got != 4*40 {
+		t.Fatalf("%d let through", got)
+	}
+	wants(t, c.update(k.ID, store.KeyChange{Limits: ptr("170/m")}), "")
+	if got := c.spend(t, 20, all, k); got > 10 {
+		t.Errorf("%d let through of 10 that were left", got)
+	}
+	wants(t, c.update(k.ID, store.KeyChange{Limits: ptr("100000/m")}), "")
+	c.spend(t, 40, all, k)
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+	if got := storm(all, []secret.String{k.Minted.Key}, 8, 1000); got != 0 {
+		t.Errorf("%d let through after the revocation", got)
 	}
 }

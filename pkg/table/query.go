@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -14,6 +15,8 @@ type Span struct {
 	Prefix string // the beginning of the sort keys
 	From   string // this sort key and those behind it
 	Until  string // sort keys before this one
+
+	Filter Condition // leaves rows out after they were read, so that they need not be decoded; nil: none. Not of the keys
 
 	After   string // "", or the sort key behind which the rows begin (in reverse: before which)
 	Reverse bool   // from the last sort key to the first
@@ -44,6 +47,14 @@ func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err e
 	in := &dynamodb.QueryInput{
 		TableName: t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(!s.Reverse),
 		KeyConditionExpression: aws.String(when), ExpressionAttributeValues: values,
+	}
+	if s.Filter != nil {
+		e := render(s.Filter)
+		if e.err != nil {
+			return nil, false, e.err
+		}
+		in.FilterExpression, in.ExpressionAttributeNames = e.condition(), e.names
+		maps.Copy(values, e.values)
 	}
 	if s.After != "" {
 		in.ExclusiveStartKey = Key{s.PK, s.After}.attributes()

@@ -72,7 +72,8 @@ func figures() []figure {
 		{"token", "a check of a known access token, instructions", read, 4.0, check("authorizer", "GET", "/v1/orgs", func(w *world) string { return w.token })},
 		{"key", "a key check, instructions", read, 2.1, check("authorizer", "POST", "/app/get", func(w *world) string { return w.key })},
 		{"door/authorizer", "a key check by the shared authorizer, instructions", read, 2.1, check("keyauthorizer", "GET", "/invoices", func(w *world) string { return w.key })},
-		{"door/guard", "a key check by package guard, instructions", read, 1.3, guarded},
+		{"door/guard", "a key check by package guard, instructions", read, 1.3, guarded(func(w *world) string { return w.key })},
+		{"door/limited", "the same of a key with limits, instructions", read, 1.25, guarded(func(w *world) string { return w.limited })},
 		{"grown/check", "a key check among 1,000,000 keys, read units", "among 1,000 keys", 1, units("check among many", "check among few")},
 		{"grown/first", "the first page of 50 of 100,000 keys, read units", "of 100 keys", 1, units("page of many", "page of few")},
 		{"grown/middle", "a page in their middle, read units", "the first of 100 keys", 1, units("middle of many", "page of few")},
@@ -165,8 +166,10 @@ func check(function, method, resource string, credential func(*world) string) me
 }
 
 // guarded measures a check of a key by package guard.
-func guarded(ctx context.Context, b *bench) (int64, int64, error) {
-	return b.against(ctx, b.loop("guard", "KEY="+b.key))
+func guarded(key func(*world) string) measurement {
+	return func(ctx context.Context, b *bench) (int64, int64, error) {
+		return b.against(ctx, b.loop("guard", "KEY="+key(b.world)))
+	}
 }
 
 // against returns the instructions of one call, and as its baseline those of one GetItem.

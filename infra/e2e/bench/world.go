@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -56,6 +57,7 @@ type world struct {
 	jwks     []byte   // the key set of the issuer
 	token    string   // an access token of a known user
 	key      string   // an API key's text
+	limited  string   // that of one with limits
 	keyID    id.Key
 	org      id.Org
 	actor    store.Actor     // the org's admin
@@ -240,13 +242,16 @@ func (w *world) fill(ctx context.Context) error {
 		return err
 	}
 	w.org, w.actor = org.Made.ID, store.Actor{User: p.UserID, May: []roles.Role{roles.Admin}}
-	key, err := table.CreateKey(ctx, w.actor, w.org, store.NewKey{Name: "bench", Prefix: "lk"}, store.Once[store.MintedKey]{})
-	if err != nil {
-		return err
-	}
-	w.key, w.keyID = key.Made.Minted.Key.Reveal(), key.Made.ID
-	if _, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key}); err != nil { // notes the last use: the key's second row
-		return err
+	for _, limits := range []string{"1000000000/m 1000000000/d", ""} {
+		key, err := table.CreateKey(ctx, w.actor, w.org, store.NewKey{Name: "bench", Prefix: "lk", Carried: store.Carried{Limits: limits}}, store.Once[store.MintedKey]{})
+		if err != nil {
+			return err
+		}
+		w.limited = cmp.Or(w.limited, key.Made.Minted.Key.Reveal())
+		w.key, w.keyID = key.Made.Minted.Key.Reveal(), key.Made.ID
+		if _, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key}); err != nil { // notes the last use: the key's second row
+			return err
+		}
 	}
 	app := id.DefaultApp(w.org)
 	endpoint, err := table.CreateEndpoint(ctx, store.NewEndpoint{

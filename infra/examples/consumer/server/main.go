@@ -31,9 +31,10 @@ func main() {
 		Table: os.Getenv("TABLE"),
 		// The values of the deployment's parameters Issuer, JwksUrl and Audience.
 		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE")},
-		// The value of the parameter ImportedKeys.
-		ImportedKeys: os.Getenv("IMPORTED_KEYS") == "true",
-		Fallback:     fallback(),
+		// The values of the parameters ImportedKeys and CountRequests.
+		ImportedKeys:  os.Getenv("IMPORTED_KEYS") == "true",
+		CountRequests: os.Getenv("COUNT_REQUESTS") == "true",
+		Fallback:      fallback(),
 		Report: func(r *http.Request, err error) {
 			slog.ErrorContext(r.Context(), "a credential was not checked", "path", r.URL.Path, "error", err)
 		},

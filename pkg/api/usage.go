@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"mime"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+type usageBody struct {
+	Date     string  `json:"date"`            // a day of UTC
+	KeyID    *id.Key `json:"keyId,omitempty"` // the first key of the rotations; none: the use of all keys, by the org's allowance
+	Requests int64   `json:"requests"`        // never more than were let through
+	AtMost   *int64  `json:"atMost"`          // never fewer; null: not known
+}
+
+func usageBodyOf(u store.Usage) usageBody {
+	b := usageBody{Date: u.Date, KeyID: orNull(u.Key), Requests: u.Requests}
+	if u.AtMost >= 0 {
+		b.AtMost = &u.AtMost
+	}
+	return b
+}
+
+// defaultDays is how many days are shown to who names none.
+const defaultDays = 30
+
+// days are two days of UTC and those between them.
+type days struct{ from, to time.Time }
+
+// daysIn is an empty body: the days are in the query.
+type daysIn struct{}
+
+func (daysIn) parse(c *call) (d days, err error) {
+	if d.to, err = c.day("to", time.Now().UTC().Truncate(24*time.Hour)); err != nil {
+		return d, err
+	}
+	if d.from, err = c.day("from", d.to.AddDate(0, 0, 1-defaultDays)); err != nil {
+		return d, err
+	}
+	if d.to.Before(d.from) || !d.to.Before(d.from.AddDate(0, 0, store.MaxUsageDays)) {
+		return d, problem.Invalid("?from", "range", fmt.Sprintf("from and to must name 1 to %d days, the earlier one first.", store.MaxUsageDays))
+	}
+	return d, nil
+}
+
+// day reads a day from the query, or returns the given one when it is not there. Error: validation_failed.
+func (c *call) day(name string, otherwise time.Time) (time.Time, error) {
+	values := c.URL.Query()[name]
+	if len(values) == 0 {
+		return otherwise, nil
+	}
+	day, err := time.Parse(time.DateOnly, values[0])
+	if err != nil || len(values) > 1 || day.Year() < 2000 {
+		return day, problem.Invalid("?"+name, "format", name+" must be one day of UTC, as 2026-11-24.")
+	}
+	return day, nil
+}
+
+func (k keys) usage(ctx context.Context, c *call, d days) (list[usageBody], error) {
+	found, err := k.store.KeyUsage(ctx, c.actor(), c.org, c.keyID(), d.from, d.to)
+	return listOf("days", found, "", func(u store.Usage) usageBody {
+		u.Key = "" // it is in the path, or the first of the rotations of the one in the path
+		return usageBodyOf(u)
+	}), err
+}
+
+// usageRow is the part of a row's name that a cursor has: the day of the month, and the key or ORG.
+var usageRow = regexp.MustCompile(`^\d\d#[A-Za-z0-9_]{1,64}$`)
+
+// monthIn is an empty body: the month is in the query.
+type monthIn struct{}
+
+func (monthIn) parse(c *call) (month string, err error) {
+	const layout = "2006-01"
+	sent := c.URL.Query()["month"]
+	if len(sent) == 0 {
+		return time.Now().UTC().Format(layout), nil
+	}
+	if _, err := time.Parse(layout, sent[0]); err != nil || len(sent) > 1 {
+		return "", problem.Invalid("?month", "format", "month must be one month of UTC, as 2026-11.")
+	}
+	return sent[0], nil
+}
+
+func (k keys) usageOfOrg(ctx context.Context, c *call, month string) (answer, error) {
+	if acceptsCSV(c.Header.Values("Accept")) {
+		return k.csv(ctx, c, month)
+	}
+	p, err := c.pageOrAll(usageRow.MatchString)
+	if err != nil {
+		return answer{}, err
+	}
+	rows, next, err := k.store.OrgUsage(ctx, c.actor(), c.org, month, p)
+	return rendered(listOf("usage", rows, next, usageBodyOf), err)
+}
+
+// csv answers with all rows of a month. Its cells are dates, ids and numbers: none is a formula of a spreadsheet.
+func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
+	var out strings.Builder
+	out.WriteString("date,keyId,requests,atMost\r\n")
+	found, next, err := k.store.OrgUsage(ctx, c.actor(), c.org, month, store.Page{})
+	if err != nil {
+		return answer{}, err
+	}
+	if next != "" {
+		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("The month has more than %d rows. Read it as JSON, in pages.", len(found)))
+	}
+	for _, u := range found {
+		atMost := ""
+		if u.AtMost >= 0 {
+			atMost = strconv.FormatInt(u.AtMost, 10)
+		}
+		fmt.Fprintf(&out, "%s,%s,%d,%s\r\n", u.Date, u.Key, u.Requests, atMost)
+	}
+	return ok(document{"text/csv", []byte(out.String())}), nil
+}
+
+// acceptsCSV reports whether a client wants CSV (RFC 4180) before anything else.
+func acceptsCSV(accept []string) bool {
+	first, _, _ := strings.Cut(strings.Join(accept, ","), ",")
+	media, _, err := mime.ParseMediaType(first)
+	return err == nil && media == "text/csv"
+}

@@ -1,0 +1,125 @@
+package api_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/authn"
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+)
+
+const (
+	usagePath    = "/v1/orgs/{orgId}/usage"
+	keyUsagePath = "/v1/orgs/{orgId}/keys/{keyId}/usage"
+)
+
+// used makes rows of the use of a key on a day.
+func (w *world) used(t *testing.T, k id.Key, day string, requests, leased int64) {
+	t.Helper()
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limit.Lease{Owner: limit.Owner{Org: w.org, Key: k}, Row: limit.Day, Start: at.Unix(), Requests: requests}
+	l.Wants[limit.Day] = limit.Want{Start: at.Unix(), Requests: leased}
+	if _, done, err := w.Lease(context.Background(), l); err != nil || !done {
+		t.Fatal(done, err)
+	}
+}
+
+func TestTheUseOfAKeyIsShownByTheDay(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	member := user(w.byRole[org.Member])
+	w.used(t, w.key, "2026-11-01", 5, 7)
+	w.used(t, w.key, "2026-11-03", 2, 2)
+	w.used(t, "key_other", "2026-11-02", 9, 9)
+	for query, want := range map[string]string{
+		"?from=2026-11-01&to=2026-11-03": `{"days":[{"date":"2026-11-01","requests":5,"atMost":7},{"date":"2026-11-03","requests":2,"atMost":2}]}`,
+		"?to=2026-11-02":                 `{"days":[{"date":"2026-11-01","requests":5,"atMost":7}]}`,
+		"?from=2026-11-02&to=2026-11-02": `{"days":[]}`,
+	} {
+		if got := w.want(t, w.request("GET", keyUsagePath+query, member, ""), 200, "").text; strings.TrimSpace(got) != want {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	for _, query := range []string{
+		"?from=2026-11-1", "?from=", "?from=2026-11-01T00:00:00Z", "?to=x", "?from=2026-11-02&to=2026-11-01", "?from=2025-01-01&to=2026-11-01",
+		"?from=2026-11-01&from=2026-11-01", "?from=9999-12-31", "?from=0001-01-01&to=0001-01-02",
+	} {
+		w.want(t, w.request("GET", keyUsagePath+query, member, ""), 422, problem.ValidationFailed)
+	}
+}
+
+func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	ada := user(w.byRole[org.Admin])
+	w.used(t, "key_a", "2026-11-01", 5, 7)
+	w.used(t, "", "2026-11-01", 5, 8)
+	w.used(t, "key_b", "2026-11-30", 2, 2)
+	w.used(t, "key_b", "2026-12-01", 1, 1)
+	_, _, err := w.Lease(context.Background(), limit.Lease{Owner: limit.Owner{Org: w.org, Key: "key_c"}, Row: limit.Day, Start: 1_795_996_800, Counted: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = `{"date":"2026-11-01","requests":5,"atMost":8},{"date":"2026-11-01","keyId":"key_a","requests":5,"atMost":7},` +
+		`{"date":"2026-11-30","keyId":"key_b","requests":2,"atMost":2},{"date":"2026-11-30","keyId":"key_c","requests":3,"atMost":null}`
+	if got := w.want(t, w.request("GET", usagePath+"?month=2026-11", ada, ""), 200, "").text; strings.TrimSpace(got) != `{"usage":[`+rows+`]}` {
+		t.Error(got)
+	}
+	page := w.want(t, w.request("GET", usagePath+"?month=2026-11&limit=3", ada, ""), 200, "")
+	rest := w.want(t, w.request("GET", usagePath+"?month=2026-11&cursor="+page.str("nextCursor"), ada, ""), 200, "")
+	if n, m := len(page.list("usage")), len(rest.list("usage")); n != 3 || m != 1 {
+		t.Errorf("%d and %d rows", n, m)
+	}
+	r := w.request("GET", usagePath+"?month=2026-11", service(), "")
+	r.header = map[string]string{"Accept": "text/csv, */*"}
+	csv := w.want(t, r, 200, "")
+	const want = "date,keyId,requests,atMost\r\n2026-11-01,,5,8\r\n2026-11-01,key_a,5,7\r\n2026-11-30,key_b,2,2\r\n2026-11-30,key_c,3,\r\n"
+	if csv.text != want || csv.header.Get("Content-Type") != "text/csv" || csv.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%q %v", csv.text, csv.header)
+	}
+	for _, month := range []string{"2026", "2026-13", "2026-11-01", "", "x", "2026-11&month=2026-12"} {
+		w.want(t, w.request("GET", usagePath+"?month="+month, ada, ""), 422, problem.ValidationFailed)
+	}
+	for _, cursor := range []string{"x", "bWVtX3g"} {
+		w.want(t, w.request("GET", usagePath+"?cursor="+cursor, ada, ""), 400, problem.InvalidCursor)
+	}
+}
+
+// TestAnAllowanceIsSetByAServiceAndSpentByAllKeys, from the next request on.
+func TestAnAllowanceIsSetByAServiceAndSpentByAllKeys(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	changed := w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", service(), `{"allowance":[{"requests":2,"per":"month"}]}`), 200, "")
+	if !strings.Contains(changed.text, `"allowance":[{"requests":2,"per":"month"}]`) {
+		t.Error(changed.text)
+	}
+	a := authn.New(w.Store, nil)
+	for i, want := range []problem.Code{"", "", problem.RateLimited} {
+		k := w.key
+		if i == 1 {
+			k = w.newKey(t).KeyID
+		}
+		row, _, err := w.APIKey(context.Background(), w.org, k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = a.Spend(context.Background(), row); want == "" && err != nil || want != "" && !problem.Is(err, want) {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	for _, role := range allRoles {
+		got := w.want(t, w.request("GET", "/v1/orgs/{orgId}", user(w.byRole[role]), ""), 200, "").text
+		if sees := strings.Contains(got, "allowance"); sees != (role == org.Admin) {
+			t.Errorf("%s sees %s", role, got)
+		}
+	}
+	made := w.want(t, request{as: service(), method: "POST", path: "/v1/orgs", body: `{"name":"x","allowance":[{"requests":9,"per":"day"}]}`}, 201, "")
+	if !strings.Contains(made.text, `"allowance":[{"requests":9,"per":"day"}]`) {
+		t.Error(made.text)
+	}
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+)
+
+// Allowance is a limit of all API keys of an org together, which only services set. The row of each key has a copy, so that a check
+// of the key reads no other row. The org's row has it to be shown, and the row of the active keys to be copied: each transaction
+// that writes a new key changes that row anyway.
+type Allowance struct {
+	Text    string // of limit.Rules.Text; "": none
+	Version int64  // one more with each change; 0: the org never had one
+}
+
+func allowanceFrom(r *table.Reading) Allowance {
+	return Allowance{attrAllowance.OrZero(r), attrAllowanceVersion.OrZero(r)}
+}
+
+// set writes an allowance into a row. A new row of an org that never had one gets no attribute.
+func (w Allowance) set() table.Change {
+	return table.Changes(table.If(w.Text != "", attrAllowance.Set(w.Text)), table.If(w.Version != 0, attrAllowanceVersion.Set(w.Version)))
+}
+
+// replace is set for a row that may have another allowance.
+func (w Allowance) replace() table.Change {
+	return table.Changes(w.set(), table.If(w.Text == "", attrAllowance.Remove()))
+}
+
+// asRead is the condition that a row has this allowance.
+func (w Allowance) asRead() table.Condition {
+	if w.Version == 0 {
+		return attrAllowanceVersion.Absent()
+	}
+	return attrAllowanceVersion.Is(w.Version)
+}
+
+// follow returns a refusal that takes the allowance of the found row and returns table.ErrRaced, when it is another one. Otherwise
+// it returns the error of otherwise.
+func (w *Allowance) follow(otherwise table.Refusal) table.Refusal {
+	return func(found table.Row) error {
+		is, err := table.Decode(found, allowanceFrom)
+		if err != nil || is.Version == w.Version {
+			return otherwise(found)
+		}
+		*w = is
+		return table.ErrRaced
+	}
+}
+
+// setAllowance adds a new allowance to a transaction that writes the org's row itself.
+func (t *txn) setAllowance(o id.Org, w Allowance) {
+	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced), w.replace())
+}
+
+// spreadAllowance copies an org's allowance to the rows of its keys that may be good. A key that is made later has it already. When
+// it fails, a repeated change goes on: rows that have this version, or a later one, are left out. DynamoDB leaves out those of
+// dead keys, which are many where keys live for a day.
+func (s *Store) spreadAllowance(ctx context.Context, o id.Org, w Allowance) error {
+	if w.Version == 0 {
+		return nil
+	}
+	behind := table.Any(attrAllowanceVersion.Absent(), attrAllowanceVersion.Under(w.Version))
+	mayBeGood := table.All(attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(s.now()-lateExpiry.Milliseconds())))
+	keys := table.Span{PK: pkKeys + string(o), Prefix: skKey, Filter: table.All(mayBeGood, behind)}
+	return eachPage(ctx, s, keys, apiKeyFrom, func(keys []APIKey) error {
+		return inParts(ctx, s, keys, actionsAtOnce, func(t *txn, k APIKey) {
+			t.Update(apiKeyRow(o, k.ID), table.All(table.Exists, behind), table.Raced, w.replace())
+		})
+	})
+}

@@ -1,0 +1,199 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// allow sets the allowance of the org as a service.
+func (c *connected) allow(allowance string) error {
+	return second(c.ChangeOrg(ctx, billing, c.org, store.OrgChange{Allowance: &allowance}))
+}
+
+// texts returns the allowance on the row of each key of the org.
+func (c *connected) texts(t *testing.T) map[id.Key]string {
+	t.Helper()
+	found := map[id.Key]string{}
+	for _, r := range c.rowsOf(t, "KEYS#"+string(c.org)) {
+		if k, isKey := strings.CutPrefix(text(r, "SK"), "KEY#"); isKey {
+			found[id.Key(k)] = text(r, "allowance")
+		}
+	}
+	return found
+}
+
+func TestAllKeysOfAnOrgSpendItsAllowance(t *testing.T) {
+	c := connect(t)
+	old, all := makeKey(t, c.Table, c.org, c.ada, 0), c.processes(4)
+	c.spend(t, 5, all, old) // spends nothing: there is no allowance yet
+	wants(t, c.allow("100/d"), "")
+	made, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "30/d")
+	rotated := c.successorOf(t, made.ID, store.KeyChange{})
+	passed := c.spend(t, 30, all, limited)
+	if passed > 30 || passed < 26 {
+		t.Errorf("%d of the key's own limit", passed)
+	}
+	passed += c.spend(t, 30, all, old, made, store.MintedKey{ID: rotated.ID})
+	if passed > 100 || passed < 95 {
+		t.Errorf("%d of the allowance", passed)
+	}
+	row, _, err := c.APIKey(ctx, c.org, old.ID)
+	wants(t, err, "")
+	for _, a := range all {
+		if l, err := a.Spend(ctx, row); !problem.Is(err, problem.RateLimited) || l.Violated != "org-day" {
+			t.Errorf("%+v %v", l, err)
+		}
+	}
+	wants(t, c.allow("110/d"), "")
+	if more := c.spend(t, 30, all, old, made); more > 110-passed || more < 5 {
+		t.Errorf("%d more of an allowance that has 10 more", more)
+	}
+	wants(t, c.allow(""), "")
+	if unlimited := c.spend(t, 30, all, old, made); unlimited != 4*30 {
+		t.Errorf("%d let through without an allowance", unlimited)
+	}
+}
+
+// TestEveryKeyHasTheAllowanceBeforeTheAnswer, whatever is made in the middle of a change.
+func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
+	for name, meanwhile := range map[string]func(*connected, id.Key) error{
+		"a creation": func(c *connected, _ id.Key) error {
+			return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+		},
+		"a rotation": func(c *connected, k id.Key) error {
+			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+		},
+		"an import": func(c *connected, _ id.Key) error {
+			results, err := c.ImportKeys(ctx, billing, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
+			if err == nil && results[0].Refusal != nil {
+				err = results[0].Refusal
+			}
+			return err
+		},
+		"a change":     func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) },
+		"a later one":  func(c *connected, _ id.Key) error { return c.allow("7/d") },
+		"a revocation": func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) },
+	} {
+		for _, first := range []string{"", "5/d"} { // the allowance before
+			for passes := range 2 { // of the two transactions of the change
+				c := connect(t)
+				k := makeKey(t, c.Table, c.org, c.ada, 0).ID
+				wants(t, c.allow(first), "")
+				want := "6/d"
+				if name == "a later one" && passes > 0 {
+					want = "7/d"
+				}
+				for range passes {
+					c.letPass("TransactWriteItems")
+				}
+				var inner error
+				c.Faults.Before("TransactWriteItems", func() { inner = meanwhile(c, k) })
+				wants(t, c.allow("6/d"), "")
+				wants(t, inner, "")
+				if c.Faults.Pending() {
+					t.Fatalf("%s: nothing came between", name)
+				}
+				for of, is := range c.texts(t) {
+					if is != want && (name != "a revocation" || of != k) {
+						t.Errorf("%s, after %d transactions, from %q: %s has %q", name, passes, first, of, is)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestAKeyMadeMeanwhileHasTheNewAllowance: the change comes in the middle of what makes a key.
+func TestAKeyMadeMeanwhileHasTheNewAllowance(t *testing.T) {
+	c := connect(t)
+	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	for i, create := range []func() error{
+		func() error {
+			return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+		},
+		func() error {
+			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+		},
+	} {
+		want := []string{"1/d", "2/d"}[i]
+		err, changed := c.overtaken(t, create, func() error { return c.allow(want) })
+		wants(t, err, "")
+		wants(t, changed, "")
+		for of, is := range c.texts(t) {
+			if is != want {
+				t.Errorf("%s has %q, want %q", of, is, want)
+			}
+		}
+	}
+}
+
+// TestAChangeOfTheAllowanceThatIsCutShortGoesOn, when it is sent again.
+func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
+	c := connect(t)
+	c.SetClosingPage(2)
+	for range 5 {
+		makeKey(t, c.Table, c.org, c.ada, 0)
+	}
+	c.letPass("TransactWriteItems")
+	c.letPass("TransactWriteItems")
+	c.Faults.Plan("TransactWriteItems", storetest.ServerError, -1)
+	if err := c.allow("9/d"); err == nil {
+		t.Error("half a change is answered as a whole one")
+	}
+	c.Faults.Heal()
+	wants(t, c.allow("9/d"), "")
+	texts := c.texts(t)
+	for of, is := range texts {
+		if is != "9/d" {
+			t.Errorf("%s has %q", of, is)
+		}
+	}
+	if len(texts) != 5 {
+		t.Errorf("%d keys", len(texts))
+	}
+}
+
+func TestOnlyAdminsAndServicesSeeTheAllowance(t *testing.T) {
+	c := connect(t)
+	wants(t, c.allow("9/d"), "")
+	bob := store.Actor{User: addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member), May: []org.Role{org.Member}}
+	for who, look := range map[string]struct {
+		as   store.Actor
+		want string
+	}{"an admin": {admin(c.ada), "9/d"}, "a service": {billing, "9/d"}, "a member": {bob, ""}} {
+		found, err := c.Org(ctx, look.as, c.org)
+		if wants(t, err, ""); found.Allowance.Text != look.want {
+			t.Errorf("%s sees %q", who, found.Allowance.Text)
+		}
+	}
+}
+
+// TestManyDeadKeysHoldUpNoAllowance: they are not read into the process.
+func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
+	c := connect(t)
+	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "")
+	var rows []map[string]string
+	for n := range 3000 { // rows that would not decode
+		rows = append(rows, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#key_%04d", n), "revokedAt": "1"})
+	}
+	write(t, c.Table, rows)
+	c.SetClosingPage(500)
+	wants(t, c.allow("9/d"), "")
+	if got := row(t, c.Table, c.org, k).Allowance; got != (store.Allowance{Text: "9/d", Version: 1}) {
+		t.Errorf("%+v", got)
+	}
+	for of, is := range c.texts(t) {
+		if of != k && is != "" {
+			t.Errorf("the dead key %s has %q", of, is)
+		}
+	}
+}

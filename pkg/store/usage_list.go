@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/table"
+)
+
+// Usage is how much a key was used on a day of UTC, with the keys of its rotations.
+type Usage struct {
+	Date     string // 2026-11-24
+	Key      id.Key // the first key of the rotations; "": all keys of the org together, on a day with an allowance
+	Requests int64  // that were let through, as far as reported: never more than there were
+	AtMost   int64  // never fewer than there were; -1: not known, because there was no limit for a part of the day
+}
+
+// MaxUsageDays is how many days KeyUsage returns at most: as many as are kept.
+const MaxUsageDays = int(usageFor / (24 * time.Hour))
+
+// KeyUsage returns how much a key was used on the days between two days of UTC, both included, at most MaxUsageDays. A day without a
+// row is left out. Errors: org_not_found, insufficient_role, key_not_found.
+func (s *Store) KeyUsage(ctx context.Context, a Actor, o id.Org, k id.Key, from, to time.Time) ([]Usage, error) {
+	found, err := s.keyFor(ctx, a, o, k)
+	if err != nil {
+		return nil, err
+	}
+	var days []table.Key
+	for day := from; !day.After(to) && len(days) < MaxUsageDays; day = day.AddDate(0, 0, 1) {
+		days = append(days, usageRow(o, day.Format(time.DateOnly), found.LimitID()))
+	}
+	rows, err := batch(ctx, s, days, usageFrom)
+	if err != nil {
+		return nil, err
+	}
+	var out []Usage
+	for _, day := range days {
+		if u, ok := rows[day]; ok {
+			out = append(out, u)
+		}
+	}
+	return out, nil
+}
+
+// maxWholeUsage is how many rows OrgUsage returns without a page: a month of 200 keys has 6,200.
+const maxWholeUsage = 10_000
+
+// OrgUsage returns how much the keys of an org were used in a month of UTC (2026-11), a row for each day and key, by day. next is
+// the row behind which the next page begins, "" at the end. Errors: org_not_found, insufficient_role.
+func (s *Store) OrgUsage(ctx context.Context, a Actor, o id.Org, month string, p Page) (rows []Usage, next string, err error) {
+	return listAs(ctx, s, a, o, p.span(pkUsage+string(o), month+"-", maxWholeUsage), usageFrom)
+}
+
+func usageFrom(r *table.Reading) Usage {
+	date, key, _ := strings.Cut(r.SK(""), "#")
+	u := Usage{Date: date, Requests: attrServed.OrZero(r) + attrCounted.OrZero(r), AtMost: attrLeased.OrZero(r)}
+	if key != allKeys {
+		u.Key = id.Key(key)
+	}
+	if attrCounted.IsIn(r.Row) {
+		u.AtMost = -1
+	}
+	return u
+}

@@ -73,7 +73,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 				"SweepRole":         {"dynamodb:GetItem"},
 				"AppsRole":          {"dynamodb:BatchGetItem"},
 				"KeysRole":          {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
-				"OrgsRole":          {"dynamodb:PutItem", "dynamodb:UpdateItem"},
+				"OrgsRole":          {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
 				"DeleteOrgRole":     {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"},
 			},
 		},

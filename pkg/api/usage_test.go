@@ -2,9 +2,14 @@ package api_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/id"
@@ -42,13 +47,14 @@ func TestTheUseOfAKeyIsShownByTheDay(t *testing.T) {
 		"?from=2026-11-01&to=2026-11-03": `{"days":[{"date":"2026-11-01","requests":5,"atMost":7},{"date":"2026-11-03","requests":2,"atMost":2}]}`,
 		"?to=2026-11-02":                 `{"days":[{"date":"2026-11-01","requests":5,"atMost":7}]}`,
 		"?from=2026-11-02&to=2026-11-02": `{"days":[]}`,
+		"?from=2025-09-28&to=2026-11-01": `{"days":[{"date":"2026-11-01","requests":5,"atMost":7}]}`, // 400 days
 	} {
 		if got := w.want(t, w.request("GET", keyUsagePath+query, member, ""), 200, "").text; strings.TrimSpace(got) != want {
 			t.Errorf("%s: %s", query, got)
 		}
 	}
 	for _, query := range []string{
-		"?from=2026-11-1", "?from=", "?from=2026-11-01T00:00:00Z", "?to=x", "?from=2026-11-02&to=2026-11-01", "?from=2025-01-01&to=2026-11-01",
+		"?from=2026-11-1", "?from=", "?from=2026-11-01T00:00:00Z", "?to=x", "?from=2026-11-02&to=2026-11-01", "?from=2025-09-27&to=2026-11-01",
 		"?from=2026-11-01&from=2026-11-01", "?from=9999-12-31", "?from=0001-01-01&to=0001-01-02",
 	} {
 		w.want(t, w.request("GET", keyUsagePath+query, member, ""), 422, problem.ValidationFailed)
@@ -89,6 +95,28 @@ func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	for _, cursor := range []string{"x", "bWVtX3g"} {
 		w.want(t, w.request("GET", usagePath+"?cursor="+cursor, ada, ""), 400, problem.InvalidCursor)
 	}
+}
+
+// TestAMonthThatIsTooLongForCSVIsReadInPages.
+func TestAMonthThatIsTooLongForCSVIsReadInPages(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	var puts []types.WriteRequest
+	for n := range 10_001 {
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "USAGE#" + string(w.org)}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("2026-11-01#key_%05d", n)},
+		}}})
+	}
+	for some := range slices.Chunk(puts, 25) { // DynamoDB takes 25 in a batch
+		if _, err := w.DB.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{w.Name: some}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := w.request("GET", usagePath+"?month=2026-11", service(), "")
+	if whole := w.want(t, r, 200, ""); len(whole.list("usage")) != 10_000 || whole.str("nextCursor") == "" {
+		t.Errorf("%d rows, and the cursor %q", len(whole.list("usage")), whole.str("nextCursor"))
+	}
+	r.header = map[string]string{"Accept": "text/csv"}
+	w.want(t, r, 422, problem.ValidationFailed)
 }
 
 // TestAnAllowanceIsSetByAServiceAndSpentByAllKeys, from the next request on.

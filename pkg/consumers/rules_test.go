@@ -201,18 +201,19 @@ func TestStagesWhereASpentKeyIsDeniedAreNamed(t *testing.T) {
 	api := answers{
 		"/restapis":                `{"item":[{"id":"r1","name":"shop"},{"id":"r2","name":"desk"}]}`,
 		"/restapis/r1/authorizers": rest(key), "/restapis/r2/authorizers": rest(member),
-		"/restapis/r1/stages":     `{"item":[{"stageName":"old"},{"stageName":"new","variables":{"LatchkeyLimits":"handler"}}]}`,
-		"/restapis/r2/stages":     `{"item":[{"stageName":"prod"}]}`,
-		"/v2/apis":                `{"items":[{"apiId":"h1","name":"fast","protocolType":"HTTP"}]}`,
-		"/v2/apis/h1/authorizers": `{"items":[{"authorizerId":"a","name":"a","authorizerUri":"` + uri(key) + `","authorizerPayloadFormatVersion":"1.0"}]}`,
-		"/v2/apis/h1/stages":      `{"items":[{"stageName":"a","stageVariables":{"LatchkeyLimits":"handler"}},{"stageName":"b","stageVariables":{"LatchkeyLimits":"x"}}]}`,
+		"/restapis/r1/stages": `{"item":[{"stageName":"old"},{"stageName":"new","variables":{"LatchkeyLimits":"handler"}}]}`,
+		"/restapis/r2/stages": `{"item":[{"stageName":"prod"}]}`,
+		"/v2/apis":            `{"items":[{"apiId":"h1","name":"fast","protocolType":"HTTP"}]}`,
+		"/v2/apis/h1/authorizers": `{"items":[{"authorizerId":"a","name":"a","authorizerUri":"` + uri(key) + `","authorizerPayloadFormatVersion":"1.0"},` +
+			`{"authorizerId":"b","name":"b","authorizerUri":"` + uri(member) + `","authorizerPayloadFormatVersion":"1.0"}]}`,
+		"/v2/apis/h1/stages": `{"items":[{"stageName":"a","stageVariables":{"LatchkeyLimits":"handler"}},{"stageName":"b","stageVariables":{"LatchkeyLimits":"x"}}]}`,
 	}
 	var said []string
 	s := Search{API: api, Region: "eu-central-1", Shared: []string{key, member}, Limited: key, Say: func(format string, args ...any) {
 		where, _, _ := strings.Cut(fmt.Sprintf(format, args...), ":")
 		said = append(said, where)
 	}}
-	if err := s.Run(t.Context()); err != nil || s.Wrong != 0 || s.Ours != 3 {
+	if err := s.Run(t.Context()); err != nil || s.Wrong != 0 || s.Ours != 4 {
 		t.Errorf("%d found, %d of ours, %v", s.Wrong, s.Ours, err)
 	}
 	if want := []string{"REST API r1 (shop), stage old", "HTTP API h1 (fast), stage b"}; !slices.Equal(said, want) {

@@ -74,7 +74,7 @@ func TestAWindowEndsWithItsTime(t *testing.T) {
 		"m": {"2026-11-24 12:00:59", "2026-11-24 12:01:00", "2026-11-24 12:01:59"},
 		"h": {"2026-11-24 12:59:59", "2026-11-24 13:00:00", "2026-11-24 13:59:59"},
 		"d": {"2026-02-28 23:59:59", "2026-03-01 00:00:00", "2026-03-01 23:59:59"},
-		"M": {"2024-02-29 23:59:59", "2024-03-01 00:00:00", "2024-03-31 23:59:59"},
+		"M": {"2024-01-31 23:59:59", "2024-02-01 00:00:00", "2024-02-29 23:59:59"},
 	} {
 		w := on(t, times[0], 2)
 		r := request("key_1", "10/"+per)
@@ -99,6 +99,8 @@ func TestEachLimitHolds(t *testing.T) {
 	other := r
 	other.Key, other.LimitID = "key_3", "key_3"
 	w.want(w.take(0, 4, r)+w.take(1, 4, other), 5, "two keys of an org")
+	both := limit.Request{Org: "org_2", Key: "key_4", LimitID: "key_4", Limits: "10/d", Allowance: "1000/d"}
+	w.want(w.take(0, 20, both), 10, "a request that needs two leases, taken once")
 }
 
 func TestWhatIsSpentCostsNothing(t *testing.T) {
@@ -298,6 +300,12 @@ func TestStandingsAreHeaders(t *testing.T) {
 	if err != nil || !slices.Equal(s.Violated(), []string{"minute"}) || s.RetryAfter() != 17*time.Second || s.Policy() != policy {
 		t.Errorf("%v %s %v", s.Violated(), s.RetryAfter(), err)
 	}
+	r = limit.Request{Org: "org_2", Key: "key_2", LimitID: "key_2", Limits: "1/d", Allowance: "1/m"}
+	w.take(0, 1, r)
+	s, err = w.processes[0].Take(t.Context(), r)
+	if err != nil || !slices.Equal(s.Violated(), []string{"day", "org-minute"}) || s.RetryAfter() != 43157*time.Second {
+		t.Errorf("%v %s %v, want the longer of the two", s.Violated(), s.RetryAfter(), err)
+	}
 	var none limit.Standing
 	if none.Policy() != "" || none.State() != "" || none.Violated() != nil {
 		t.Errorf("no limit: %v", none)
@@ -409,4 +417,13 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	w.lost = false
 	count(1)
 	w.want(int(w.counted[today]), 9, "written once")
+	for range 2 { // the second is not written yet
+		w.processes[0].Count(context.Background(), of)
+	}
+	w.at = at("2026-11-25 00:01:00")
+	w.fail = func(limit.Lease) error { return fmt.Errorf("throttled: %w", limit.ErrNotCharged) }
+	w.processes[0].Count(context.Background(), of)
+	w.fail = nil
+	w.processes[0].Count(context.Background(), of)
+	w.want(int(w.counted[row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}]), 2, "without what was left of the day before")
 }

@@ -182,8 +182,8 @@ func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "")
 	var rows []map[string]string
-	for n := range 3000 { // rows that would not decode
-		rows = append(rows, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#key_%04d", n), "revokedAt": "1"})
+	for n := range 3000 { // rows that would not decode, before all others
+		rows = append(rows, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#key_00%04d", n), "revokedAt": "1"})
 	}
 	write(t, c.Table, rows)
 	c.SetClosingPage(500)

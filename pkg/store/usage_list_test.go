@@ -118,6 +118,22 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	if len(got) != 2 || got[0].Requests != 31 || got[1].Requests != 2 {
 		t.Errorf("after midnight: %+v", got)
 	}
+	fresh := c.successorOf(t, k.ID, store.KeyChange{})
+	wants(t, second(a.Spend(ctx, fresh)), "") // the minute is not over
+	c.pass(time.Minute)
+	wants(t, second(a.Spend(ctx, fresh)), "")
+	if got := c.keyUsage(t, fresh.ID, 0); len(got) != 1 || got[0].Key != k.ID || got[0].Requests != 4 {
+		t.Errorf("with its successor: %+v", got)
+	}
+	wants(t, c.allow("1/M"), "")
+	c.pass(time.Minute)
+	fresh = row(t, c.Table, c.org, fresh.ID)
+	wants(t, second(a.Spend(ctx, fresh)), "")
+	c.pass(time.Minute)
+	wants(t, second(a.Spend(ctx, fresh)), problem.RateLimited)
+	if got := c.keyUsage(t, fresh.ID, 0); len(got) != 1 || got[0].Requests != 5 {
+		t.Errorf("with a request that the org's allowance refuses: %+v", got)
+	}
 }
 
 func TestUsageIsOfTheRolesThatMaySeeIt(t *testing.T) {
@@ -152,9 +168,14 @@ func TestTheUseEndsWithItsOrg(t *testing.T) {
 	}
 	_, _, err := c.Lease(ctx, limit.Lease{Owner: limit.Owner{Org: "org_other", Key: key.ID}, Row: limit.Day, Start: 1_800_000_000, Requests: 1})
 	wants(t, err, "")
+	var more []map[string]string // than one turn of the sweep takes
+	for n := range 250 {
+		more = append(more, map[string]string{"PK": "USAGE#" + string(c.org), "SK": fmt.Sprintf("2026-12-01#key_%03d", n)})
+	}
+	write(t, c.Table, more)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
 	c.sweepOrg(t)
-	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 6 {
+	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 6+len(more) {
 		t.Errorf("%d rows while requests are in flight", len(rows))
 	}
 	c.pass(2 * time.Minute)
@@ -195,7 +216,7 @@ func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
 		wants(t, c.update(k, store.KeyChange{Limits: &to}), "")
 	}
 	late, always := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "9/d")
-	limits(late.ID, "9/d")
+	wants(t, second(c.UpdateKey(ctx, billing, c.org, late.ID, store.KeyChange{Ceilings: ptr("9/d")})), "")
 	limits(always.ID, "8/d")
 	c.spend(t, 1, all, late)
 	c.spend(t, 1, all, always)

@@ -9,31 +9,41 @@ import (
 	"latchkey/pkg/route"
 )
 
-// aSpentKey spends the limits of a key. Each route that takes a key then answers 429, but for those that end something, whose
-// answer is about the request.
+// aSpentKey spends the limits of a key. Each route that takes a key then answers 429, but for those that end something: the key ends
+// what it has made.
 func aSpentKey(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	id, key := ada.key(t, org, `{"limits":[{"requests":2,"per":"month"},{"requests":9,"per":"minute"},{"requests":9,"per":"hour"}]}`)
-	ask := func(path string) reply {
+	ask := func(path, body string) reply {
 		t.Helper()
-		return tg.do(t, call{method: "POST", path: path, body: `{}`, bearer: key})
+		return tg.do(t, call{method: "POST", path: path, body: body, bearer: key})
 	}
-	for range 2 {
-		if r := ask("/app/get"); r.status != 200 || !strings.HasPrefix(r.header.Get("RateLimit-Policy"), `"minute";q=9;w=60, "hour";q=9;w=3600, "month";q=2;w=`) {
+	made := map[string]string{"/link/create": `{"clientUserId":"u"}`, "/webhook_endpoint/create": `{"url":"` + tg.deaf() + `"}`}
+	for path, body := range made {
+		r := ask(path, body)
+		if r.status != 201 || !strings.HasPrefix(r.header.Get("RateLimit-Policy"), `"minute";q=9;w=60, "hour";q=9;w=3600, "month";q=2;w=`) {
 			t.Fatalf("within the limit: %d %s %v", r.status, r.text, r.header)
 		}
+		made[path] = r.str("id")
 	}
 	for _, r := range route.All() {
 		if r.Takes != principal.APIKey {
 			continue
 		}
-		got := ask(r.Pattern)
+		got := ask(r.Pattern, `{}`)
 		isLimited := got.status == 429 && got.str("code") == "rate_limited" && got.header.Get("Retry-After") != "" &&
 			strings.Contains(got.text, `"violated-policies":["month"]`) && strings.Contains(got.header.Get("RateLimit"), `"month";r=0;t=`)
 		if isLimited == r.Ends || got.status == 200 {
 			t.Errorf("%s: %d %s %v", r.Pattern, got.status, got.text, got.header)
 		}
+	}
+	for _, end := range [][2]string{
+		{"/link/revoke", `{"linkId":"` + made["/link/create"] + `"}`},
+		{"/webhook_endpoint/update", `{"endpointId":"` + made["/webhook_endpoint/create"] + `","enabled":false}`},
+		{"/webhook_endpoint/delete", `{"endpointId":"` + made["/webhook_endpoint/create"] + `"}`},
+	} {
+		tg.want(t, call{method: "POST", path: end[0], body: end[1], bearer: key}, 200, "")
 	}
 	if days := ada.want(t, "GET", "/v1/orgs/"+org+"/keys/"+id+"/usage", "", 200, "").list("days"); len(days) == 0 {
 		t.Error("no day of use")
@@ -43,7 +53,7 @@ func aSpentKey(t *testing.T, tg *target) {
 		t.Errorf("as CSV: %q", csv.text)
 	}
 	ada.want(t, "PATCH", "/v1/orgs/"+org+"/keys/"+id, `{"limits":[]}`, 200, "")
-	if r := ask("/app/get"); r.status != 200 || r.header.Get("RateLimit") != "" {
+	if r := ask("/app/get", `{}`); r.status != 200 || r.header.Get("RateLimit") != "" {
 		t.Errorf("without a limit: %d %v", r.status, r.header)
 	}
 }

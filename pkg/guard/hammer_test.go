@@ -95,13 +95,15 @@ func hammer() {
 			if _, err := fmt.Sscan(text, &f.key, &f.perMinute, &f.waves); err != nil {
 				panic(err)
 			}
-			for end := p.begin.Add(time.Duration(p.minutes) * window); time.Now().Before(end); {
+			end := p.begin.Add(time.Duration(p.minutes) * window)
+			for next := time.Now(); next.Before(end); {
+				time.Sleep(time.Until(next))
 				all.Go(func() { fmt.Println(n, send(door, f.key, checks.Now)) })
 				rate := f.perMinute * p.share
 				if f.waves && time.Since(p.begin)/window%2 == 1 {
 					rate *= 5
 				}
-				time.Sleep(time.Duration(rand.ExpFloat64() / rate * float64(window)))
+				next = next.Add(time.Duration(rand.ExpFloat64() / rate * float64(window)))
 			}
 		})
 	}

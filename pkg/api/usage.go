@@ -58,7 +58,7 @@ func (c *call) day(name string, otherwise time.Time) (time.Time, error) {
 		return otherwise, nil
 	}
 	day, err := time.Parse(time.DateOnly, values[0])
-	if err != nil || len(values) > 1 || day.Year() < 2000 {
+	if err != nil || len(values) > 1 {
 		return day, problem.Invalid("?"+name, "format", name+" must be one day of UTC, as 2026-11-24.")
 	}
 	return day, nil

@@ -63,6 +63,8 @@ var listed = []noFault{
 		"A key that is imported ends in the future; names and metadata are as above."},
 	{"schemathesis", "positive_data_acceptance", `((POST|PATCH) /v1/orgs/\{orgId\}/keys.*|Stateful tests) 422 validation_failed (/keys/\d+)?/(limits|ceilings)/\d/per conflict`,
 		"Each length of window can have one limit; a schema cannot say that one member of a list's items is unique."},
+	{"schemathesis", "positive_data_acceptance", `(GET /v1/orgs/\{orgId\}/keys/\{keyId\}/usage|Stateful tests) 422 validation_failed \?from range`,
+		"Two days are in order, and at most 400 days apart; a schema cannot say so."},
 	{"schemathesis", "negative_data_rejection", `.* 413 body_too_large`,
 		"A body that the schema refuses is refused for its size before."},
 	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/apps/\{appId\}/events|Stateful tests) 422 validation_failed /events/\d+/(type format|id conflict)`,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"mime"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +71,14 @@ func (k keys) usage(ctx context.Context, c *call, d days) (list[usageBody], erro
 	}), err
 }
 
-// usageRow is the part of a row's name that a cursor has: the day of the month, and the key or ORG.
-var usageRow = regexp.MustCompile(`^\d\d#[A-Za-z0-9_]{1,64}$`)
+// isUsageRow reports whether a text is the part of a row's name that a cursor has: the day of the month, and the key or ORG. (A
+// regular expression would be compiled at each start.)
+func isUsageRow(text string) bool {
+	day, key, ok := strings.Cut(text, "#")
+	_, err := strconv.ParseUint(day, 10, 8)
+	isOther := func(r rune) bool { return r != '_' && (r < '0' || r > 'z' || r > '9' && r < 'A' || r > 'Z' && r < 'a') }
+	return ok && err == nil && len(day) == 2 && key != "" && len(key) <= 64 && !strings.ContainsFunc(key, isOther)
+}
 
 // monthIn is an empty body: the month is in the query.
 type monthIn struct{}
@@ -94,7 +99,7 @@ func (k keys) usageOfOrg(ctx context.Context, c *call, month string) (answer, er
 	if acceptsCSV(c.Header.Values("Accept")) {
 		return k.csv(ctx, c, month)
 	}
-	p, err := c.pageOrAll(usageRow.MatchString)
+	p, err := c.pageOrAll(isUsageRow)
 	if err != nil {
 		return answer{}, err
 	}

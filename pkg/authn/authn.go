@@ -170,8 +170,7 @@ func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Lim
 }
 
 func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
-	unlimited := row.Limits == "" && row.Ceilings == ""
-	if unlimited && row.Allowance.Text == "" {
+	if !row.Limited() && row.Allowance.Text == "" {
 		a.count(ctx, row)
 		return principal.Limit{}, nil
 	}
@@ -182,12 +181,12 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 	if err != nil {
 		return principal.Limit{}, err
 	}
-	if unlimited && s.Violated() == nil {
-		a.count(ctx, row)
-	}
 	violated := s.Violated()
 	l := principal.Limit{Policy: s.Policy(), State: s.State(), Violated: strings.Join(violated, " "), RetryAfter: int64(s.RetryAfter() / time.Second)}
 	if violated == nil {
+		if !row.Limited() {
+			a.count(ctx, row)
+		}
 		return l, nil
 	}
 	return l, &problem.Error{

@@ -49,7 +49,7 @@ type flow struct {
 	key string
 }
 
-// process is one process of the hammer, as it is told in the environment.
+// process is one process of the hammer, as its environment describes it.
 type process struct {
 	table, endpoint string
 	begin           time.Time // when all begin
@@ -323,15 +323,15 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 	}
 }
 
-// usageHolds fails unless what was let through on each day is between the numbers of the key's use. untold is how many requests
-// processes may have let through and not told.
-func (h *trial) usageHolds(t *testing.T, i, untold int) {
+// usageHolds fails unless what was let through on each day is between the numbers of the key's use. unprinted is how many requests
+// processes may have let through and not printed.
+func (h *trial) usageHolds(t *testing.T, i, unprinted int) {
 	t.Helper()
 	truth := map[string]int64{}
 	for minute, n := range h.tallies[i].passed {
 		truth[time.Unix(minute*60, 0).UTC().Format(time.DateOnly)] += int64(n)
 	}
-	doubt := int64(h.tallies[i].passed[unclear] + untold)
+	doubt := int64(h.tallies[i].passed[unclear] + unprinted)
 	found, _, err := h.OrgUsage(context.Background(), store.Actor{Service: "billing"}, h.org, hammerBegins.Format("2006-01"), store.Page{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 )
 
 // Allowance is a limit of all API keys of an org together, which only services set. The row of each key has a copy, so that a check
-// of the key reads no other row. The org's row has it to be shown, and the row of the active keys to be copied: each transaction
-// that writes a new key changes that row anyway.
+// of the key reads no other row. The org's row has it to be shown, and to be copied to a new key. The row of the active keys has it
+// so that the transaction of a new key, which changes that row anyway, checks that it copied the present one.
 type Allowance struct {
 	Text    string // of limit.Rules.Text; "": none
 	Version int64  // one more with each change; 0: the org never had one

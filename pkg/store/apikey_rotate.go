@@ -69,7 +69,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	t.authorize(a, o)
 	t.once(once.Request, made.Answer)
 	t.replace(a, o, old, fresh, graceEnds, now)
-	if old.limited() != fresh.limited() {
+	if old.Limited() != fresh.Limited() {
 		t.notWhole(o, old.LimitID(), now, graceEnds)
 	}
 	predecessorLives := old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied

@@ -72,7 +72,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t.authorizeBesideOrg(a, o)
 	t.checkNotDeleted(o)
 	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), is.set(), is.removeOthers())
-	if was.limited() != is.limited() {
+	if was.Limited() != is.Limited() {
 		t.notWhole(o, was.LimitID(), now, was.sharesUntil(now))
 	}
 	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.id(), target: string(k), changes: changes})
@@ -80,8 +80,8 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	return is, t.Commit(ctx)
 }
 
-// limited reports whether the requests of a key are leased.
-func (c Carried) limited() bool { return c.Limits != "" || c.Ceilings != "" }
+// Limited reports whether a key has limits of its own, of which each request is leased.
+func (c Carried) Limited() bool { return c.Limits != "" || c.Ceilings != "" }
 
 // sharesUntil returns until when another key may be good that is counted with this one: its predecessor or its successor in a grace.
 func (k APIKey) sharesUntil(now int64) int64 {

@@ -30,7 +30,7 @@ class Main {
         int count = 0, pages = 0;
         String cursor = null;
         do {
-            var page = orgs.listOrgs(2, cursor);
+            var page = orgs.listOrgs(2, cursor, null);
             count += page.getOrgs().size();
             pages++;
             cursor = page.getNextCursor();

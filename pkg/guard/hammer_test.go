@@ -272,15 +272,16 @@ func (h *trial) neverOver(t *testing.T) {
 	}
 }
 
-// processes is how many the hammer has; HAMMER_PROCESSES has another number.
-func processes() int {
+// processes is how many the hammer has. `make hammer` says how many, and has nothing else run beside it: a lease must come within half
+// a second, which is ten of these processes' seconds.
+func processes() (n int, alone bool) {
 	if n, err := strconv.Atoi(os.Getenv("HAMMER_PROCESSES")); err == nil {
-		return n
+		return n, true
 	}
-	return 8
+	return 8, false
 }
 
-// TestProcessesNeverPassALimit: not at any traffic, and they use nearly all of it. The use of each day is between its two numbers.
+// TestProcessesNeverPassALimit: not at any traffic, and alone they use nearly all of it. The use of each day is between its two numbers.
 func TestProcessesNeverPassALimit(t *testing.T) {
 	t.Parallel()
 	const minutes = 5
@@ -293,7 +294,8 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 	)
 	begin := time.Now().Add(time.Second)
 	var ended sync.WaitGroup
-	for _, share := range shares(processes()) {
+	count, alone := processes()
+	for _, share := range shares(count) {
 		h.start(t, process{begin: begin, minutes: minutes, share: share}, &ended)
 	}
 	ended.Wait()
@@ -313,7 +315,7 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 		failed := h.tallies[i].failed
 		lost := failed * f.most / 8 // at most: a lease is an eighth of what is left
 		t.Logf("%s: %d let through of %d that could be, and %d failed", f.name, passed, could, failed)
-		if 20*(passed+lost) < 19*could || 3*failed > could {
+		if alone && (20*(passed+lost) < 19*could || 3*failed > could) {
 			t.Errorf("%s: too few", f.name)
 		}
 		h.usageHolds(t, i, 0)
@@ -362,14 +364,15 @@ func TestNothingThatGoesWrongPassesALimit(t *testing.T) {
 		flow{name: "six times the limit", limits: "60/m", perMinute: 360, most: 60})
 	begin := time.Now().Add(time.Second)
 	var ended sync.WaitGroup
+	count, _ := processes()
 	run := func(i int) *os.Process {
 		return h.start(t, process{
-			begin: begin, minutes: minutes, share: 1 / float64(processes()), late: time.Duration(i%3) * 20 * time.Second, faults: 0.1,
+			begin: begin, minutes: minutes, share: 1 / float64(count), late: time.Duration(i%3) * 20 * time.Second, faults: 0.1,
 		}, &ended)
 	}
 	kills := 0
 	var running []*os.Process
-	for i := range processes() {
+	for i := range count {
 		running = append(running, run(i))
 	}
 	for end := begin.Add(minutes * window); time.Now().Before(end); {

@@ -12,6 +12,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		table.Limits.ReadBudgets(e)
-		return func() { lambda.StartHTTP(api.Links(table)) }
+		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		return func() { lambda.StartHTTP(api.Links(table, consoleOrigins)) }
 	})
 }

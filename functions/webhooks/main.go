@@ -20,6 +20,9 @@ func main() {
 			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error()) // boot.Run then ends the process
 		}
 		table.Limits.ReadBudgets(e)
-		return func() { lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries)) }
+		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		return func() {
+			lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins))
+		}
 	})
 }

@@ -34,6 +34,7 @@ var cases = []struct {
 	{"AWebhookEndpointFromItsCreationToItsDeletion", anEndpoint},
 	{"EventsAndDeliveriesAreListed", feed},
 	{"AnotherAppSeesNothingOfAnApp", anotherApp},
+	{"PeopleSeeWhatAnAppSendsAndAdminsMendIt", people},
 }
 
 // suite runs every case on a target.

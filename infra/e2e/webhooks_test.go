@@ -153,3 +153,44 @@ func anotherApp(t *testing.T, tg *target) {
 	}
 	c.ok(t, "/webhook_endpoint/get", members{"endpointId": endpoint})
 }
+
+// people reads an app's links, events and deliveries as a member, and acts on them as an admin. No receiver answers.
+func people(t *testing.T, tg *target) {
+	c := tg.server(t)
+	bob := tg.person(t, "bob")
+	c.owner.invite(t, c.org, bob, "member")
+	base := "/v1/orgs/" + c.org + "/apps/" + c.appID
+	made := c.owner.want(t, "POST", base+"/webhook_endpoints", `{"url":"`+tg.deaf()+`","events":["test"]}`, 201, "")
+	own := base + "/webhook_endpoints/" + made.str("id")
+	test := c.owner.want(t, "POST", own+"/test", "", 200, "").str("eventId")
+	link, _ := c.link(t, "u-1")
+	if r := bob.want(t, "GET", base+"/links", "", 200, ""); len(r.list("links")) != 1 {
+		t.Errorf("%s", r.text)
+	}
+	bob.want(t, "GET", base+"/webhook_events/"+test, "", 200, "")
+	if r := bob.want(t, "GET", base+"/webhook_events?since=0&limit=100", "", 200, ""); r.str("nextCursor") == "" {
+		t.Errorf("%s", r.text)
+	}
+	bob.want(t, "GET", base+"/webhook_deliveries?eventId="+test, "", 200, "")
+	bob.want(t, "GET", base+"/webhook_deliveries?endpointId="+made.str("id")+"&status=failed", "", 200, "")
+	for path, method := range map[string]string{
+		own: "GET", own + "/test": "POST", base + "/webhook_endpoints": "GET", base + "/links/" + link: "DELETE", base + "/webhook_deliveries/redeliver": "POST",
+	} {
+		body := ""
+		if strings.HasSuffix(path, "redeliver") {
+			body = `{"endpointId":"` + made.str("id") + `","since":0}`
+		}
+		bob.want(t, method, path, body, 403, "insufficient_role")
+	}
+	c.owner.want(t, "DELETE", base+"/links/"+link, "", 204, "")
+	if r := c.ok(t, "/link/get", members{"linkId": link}); r.str("status") != "revoked" {
+		t.Errorf("%s", r.text)
+	}
+	c.owner.want(t, "POST", base+"/webhook_deliveries/redeliver", `{"endpointId":"`+made.str("id")+`","since":0}`, 200, "")
+	if r := c.owner.want(t, "GET", own, "", 200, ""); number(r.body["heldCount"]) != 0 {
+		t.Errorf("%s", r.text)
+	}
+	c.owner.want(t, "PATCH", own, `{"enabled":false}`, 200, "")
+	c.owner.want(t, "DELETE", own, "", 204, "")
+	c.owner.want(t, "GET", own, "", 404, "endpoint_not_found")
+}

@@ -22,9 +22,6 @@ func Apps(s *store.Store, console []string) http.Handler {
 		"getApp":    handle(a.get),
 
 		"publishEvents": handleAs[publishIn](a.publish),
-
-		"listAppWebhookEndpoints":  handle(a.endpoints),
-		"enableAppWebhookEndpoint": handle(a.enableEndpoint),
 	}, console)
 }
 
@@ -55,7 +52,7 @@ func (a apps) create(ctx context.Context, c *call, in newNameIn) (answer, error)
 }
 
 func (a apps) rename(ctx context.Context, c *call, in nameIn) (appBody, error) {
-	renamed, err := a.store.RenameApp(ctx, c.actor(), c.org, c.appID(), in.Name)
+	renamed, err := a.store.RenameApp(ctx, c.actor(), c.org, c.app, in.Name)
 	return appBodyOf(renamed), err
 }
 
@@ -92,26 +89,4 @@ func (a apps) get(ctx context.Context, c *call, _ none) (body accessBody, err er
 	body.Key.CreatedAt, body.Key.ExpiresAt = key.CreatedAt, orNull(key.ExpiresAt)
 	body.Key.Scopes, body.Key.Metadata = apikey.SplitScopes(key.Scopes), orEmpty(key.Metadata)
 	return body, err
-}
-
-// endpoints lists an app's webhook endpoints for an admin.
-func (a apps) endpoints(ctx context.Context, c *call, _ none) (list[endpointBody], error) {
-	p, err := c.pageOrAll(isID(id.ParseEndpoint))
-	if err != nil {
-		return list[endpointBody]{}, err
-	}
-	found, next, err := a.store.AppEndpoints(ctx, c.actor(), c.org, c.appID(), p)
-	return listOf("endpoints", found, next, endpointBodyOf), err
-}
-
-// enableIn is a body that enables or disables an endpoint.
-type enableIn struct {
-	Enabled *bool `json:"enabled"`
-}
-
-func (in *enableIn) check(*call) error { return required("/enabled", in.Enabled) }
-
-func (a apps) enableEndpoint(ctx context.Context, c *call, in enableIn) (endpointBody, error) {
-	changed, err := a.store.EnableEndpoint(ctx, c.actor(), c.org, c.appID(), c.endpointID(), *in.Enabled)
-	return endpointBodyOf(changed), err
 }

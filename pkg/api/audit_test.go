@@ -73,7 +73,7 @@ func (a *audited) does(t *testing.T, r request, action, target, changes string) 
 // expect adds an entry to those that the log must have: by the admin, at the present time. changes is JSON
 // in which %d is this time.
 func (a *audited) expect(action, target, changes string) {
-	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
+	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "lnk": "link", "whe": "endpoint"}
 	kind, _, _ := strings.Cut(target, "_")
 	a.want = append(a.want, entry{
 		At: a.at.UnixMilli(), Action: action, Actor: subject{Type: "user", ID: string(a.admin)}, Target: subject{Type: kinds[kind], ID: target},
@@ -215,6 +215,7 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a.members(t)
 	a.keys(t, a.names(t))
 	a.endpoints(t)
+	a.people(t)
 	a.send(t, request{as: service(), method: "PATCH", path: "/" + string(a.org), body: `{"externalId":"cus_1"}`})
 	a.expect("org.updated", string(a.org), `{"externalId":{"from":null,"to":"cus_1"}}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
@@ -275,10 +276,15 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 		"DELETE /v1/orgs/{orgId}": "", "POST /v1/orgs/{orgId}/keys": `{}`, "DELETE /v1/orgs/{orgId}/keys/{keyId}": "",
 		"PATCH /v1/orgs/{orgId}/keys/{keyId}":       `{"scopes":["a"]}`,
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate": `{"graceSeconds":0}`, "POST /v1/orgs/{orgId}/apps": `{"name":"x"}`,
-		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                `{"name":"x"}`,
-		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": `{"enabled":false}`,
-		"DELETE /v1/orgs/{orgId}/keys/{keyId}?endpoints=disable":             "",
-		"DELETE /v1/orgs/{orgId}/keys/{keyId}?links=revoke":                  "",
+		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                    `{"name":"x"}`,
+		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}":     `{"enabled":false}`,
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                   `{"url":"https://hooks.example.com"}`,
+		"DELETE /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}":    "",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test": "",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver":        `{"endpointId":"{endpointId}","since":0}`,
+		"DELETE /v1/orgs/{orgId}/apps/{appId}/links/{linkId}":                    "",
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}?endpoints=disable":                 "",
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}?links=revoke":                      "",
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		ask(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)

@@ -15,11 +15,17 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// charged are the routes that charge the budget of an app.
-var charged = []string{
-	"POST /link/create", "POST /webhook_delivery/redeliver",
-	"POST /webhook_endpoint/create", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
-}
+// charged are the routes that charge the budgets of an app and of its org, and chargedToOrg those that charge the org's only.
+var (
+	charged = []string{
+		"POST /link/create", "POST /webhook_delivery/redeliver",
+		"POST /webhook_endpoint/create", "POST /webhook_endpoint/test", "POST /webhook_endpoint/update",
+	}
+	chargedToOrg = []string{
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", "POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test",
+	}
+)
 
 // spendAll takes all that is left of the app's budget. The clock must not move: else the budget fills again.
 func (s *server) spendAll(t *testing.T, o id.Org, app id.App) {
@@ -28,8 +34,20 @@ func (s *server) spendAll(t *testing.T, o id.Org, app id.App) {
 	}
 }
 
-// TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart calls every route of an app whose budget is empty.
-func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
+// TestAnEmptyBudgetHoldsBackOnlyWhatStartsDeliveries calls every route of an app whose budget is empty, and of one whose org's is.
+func TestAnEmptyBudgetHoldsBackOnlyWhatStartsDeliveries(t *testing.T) {
+	small := store.Budget{PerSecond: 1, Burst: 3}
+	t.Run("of the app", func(t *testing.T) {
+		holdsBack(t, func(l *store.Limits) { l.Budget = small }, charged)
+	})
+	t.Run("of the org", func(t *testing.T) {
+		holdsBack(t, func(l *store.Limits) { l.OrgBudget = small }, append(slices.Clone(chargedToOrg), charged...))
+	})
+}
+
+// holdsBack wants an empty budget, which set makes small, to hold back these routes, in the order of their names, and no others.
+func holdsBack(t *testing.T, set func(*store.Limits), want []string) {
+	t.Helper()
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com") // the body of POST …/members in good names this user
@@ -50,7 +68,7 @@ func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 		case services:
 			as = service()
 		}
-		s.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
+		set(&s.Limits)
 		now := s.Now()
 		s.Now = func() time.Time { return now }
 		s.spendAll(t, w.org, id.DefaultApp(w.org))
@@ -70,8 +88,9 @@ func TestAnEmptyBudgetHoldsBackOnlyWhatKeysStart(t *testing.T) {
 		}
 	}
 	slices.Sort(refused)
-	if !slices.Equal(refused, charged) {
-		t.Errorf("refused: %v, want %v", refused, charged)
+	slices.Sort(want)
+	if !slices.Equal(refused, want) {
+		t.Errorf("refused: %v, want %v", refused, want)
 	}
 }
 

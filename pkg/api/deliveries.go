@@ -2,13 +2,17 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 	"latchkey/pkg/parallel"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
@@ -34,8 +38,8 @@ func (w webhooks) events(ctx context.Context, c *call, in eventsIn) (list[webhoo
 		return list[webhook.Event]{}, err
 	}
 	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since))) // the later one: ids of events sort by time
-	found, next, err := w.store.Events(ctx, c.caller.AppID, after, p.Limit)
-	return listOf("events", found, string(next), func(e webhook.Event) webhook.Event { return e }), err
+	found, next, err := w.store.Events(ctx, c.app, after, p.Limit)
+	return listOf("events", found, string(next), c.shownEvent), err
 }
 
 // eventIn is a body that names an event.
@@ -46,7 +50,16 @@ type eventIn struct {
 func (in *eventIn) check(*call) error { return required("/eventId", in.EventID) }
 
 func (w webhooks) event(ctx context.Context, c *call, in eventIn) (webhook.Event, error) {
-	return w.store.Event(ctx, c.caller.AppID, eventID(*in.EventID))
+	found, err := w.store.Event(ctx, c.app, eventID(*in.EventID))
+	return c.shownEvent(found), err
+}
+
+// shownEvent returns an event as the caller may see it: without its data when this is about an endpoint.
+func (c *call) shownEvent(e webhook.Event) webhook.Event {
+	if !c.seesAll() && strings.HasPrefix(string(e.Type), "endpoint.") {
+		e.Data = json.RawMessage("null")
+	}
+	return e
 }
 
 // eventID reads the id of an event. It returns id.NoEvent for a text that does not parse.
@@ -62,6 +75,9 @@ type deliveryBody struct {
 	DeliveredAt   *int64                 `json:"deliveredAt"`
 	CreatedAt     int64                  `json:"createdAt"`
 	LastAttempt   *attemptBody           `json:"lastAttempt"`
+
+	EndpointOrigin  *string       `json:"endpointOrigin"` // null once the endpoint is gone
+	EarlierAttempts []earlierBody `json:"earlierAttempts"`
 }
 
 type attemptBody struct {
@@ -73,11 +89,39 @@ type attemptBody struct {
 	Body       *string `json:"body"`
 }
 
-func deliveryBodyOf(d store.Delivery) deliveryBody {
-	return deliveryBody{
+type earlierBody struct {
+	At         int64   `json:"at"`
+	Status     *int    `json:"status"`
+	DurationMs int64   `json:"durationMs"`
+	Error      *string `json:"error"`
+	Body       *string `json:"body"`
+}
+
+// seesAll reports whether the caller sees what only admins and the app itself see: receivers' answers, and the data of events about
+// endpoints. Such data names keys, and an answer may echo anything.
+func (c *call) seesAll() bool { return c.role == "" || c.role == org.Admin }
+
+// shownDelivery returns the body of a delivery as the caller may see it.
+func (c *call) shownDelivery(d store.Delivery) deliveryBody {
+	if !c.seesAll() {
+		if d.Last != nil {
+			last := *d.Last
+			last.Body, d.Last = nil, &last
+		}
+		d.Earlier = slices.Clone(d.Earlier)
+		for i := range d.Earlier {
+			d.Earlier[i].Body = nil
+		}
+	}
+	body := deliveryBody{
 		EventID: d.Event, EndpointID: d.Endpoint, EventType: d.EventType, Status: d.Status, Attempts: d.Attempts,
 		NextAttemptAt: orNull(d.NextAttempt), DeliveredAt: orNull(d.DeliveredAt), CreatedAt: d.CreatedAt, LastAttempt: (*attemptBody)(d.Last),
+		EndpointOrigin: orNull(d.Origin), EarlierAttempts: make([]earlierBody, len(d.Earlier)),
 	}
+	for i, e := range d.Earlier {
+		body.EarlierAttempts[i] = earlierBody(e)
+	}
+	return body
 }
 
 // deliveriesIn is a body that selects all deliveries of an event, or a page of those of an endpoint.
@@ -120,11 +164,11 @@ func (in deliveriesIn) parse(*call) (s selected, err error) {
 
 func (w webhooks) deliveries(ctx context.Context, c *call, s selected) (list[deliveryBody], error) {
 	if s.event != nil {
-		found, err := w.store.Deliveries().Of(ctx, c.caller.AppID, *s.event)
-		return listOf("deliveries", found, "", deliveryBodyOf), err
+		found, err := w.store.Deliveries().Of(ctx, c.app, *s.event)
+		return listOf("deliveries", found, "", c.shownDelivery), err
 	}
-	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, s.span)
-	return listOf("deliveries", found, string(next), deliveryBodyOf), err
+	found, next, err := w.store.Deliveries().List(ctx, c.app, s.span)
+	return listOf("deliveries", found, string(next), c.shownDelivery), err
 }
 
 // exactlyOne refuses a body that has both an event and the other member that may replace the event, and a
@@ -200,14 +244,14 @@ type redeliverBody struct {
 // error; of several deliveries, those that are pending are left out.
 func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliverBody, error) {
 	if s.event != nil {
-		if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
+		if err := w.spend(ctx, c, 1); err != nil {
 			return redeliverBody{}, err
 		}
-		failed := w.beginAgain(ctx, c, webhook.DeliveryID{App: c.caller.AppID, Endpoint: s.span.Endpoint, Event: *s.event})
+		failed := w.beginAgain(ctx, c, c.changer(), webhook.DeliveryID{App: c.app, Endpoint: s.span.Endpoint, Event: *s.event})
 		return redeliverBody{Queued: 1}, failed[0]
 	}
 	s.span.Limit, s.span.OnePage = w.store.Limits.Redelivered, true // one page bounds the time of a call
-	found, next, err := w.store.Deliveries().List(ctx, c.caller.AppID, s.span)
+	found, next, err := w.store.Deliveries().List(ctx, c.app, s.span)
 	if err != nil {
 		return redeliverBody{}, err
 	}
@@ -215,10 +259,17 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 	for i, d := range found {
 		again[i] = d.DeliveryID
 	}
-	if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, len(again)); err != nil {
+	if len(again) == 0 {
+		return redeliverBody{0, cursor(string(next))}, nil
+	}
+	if err := w.spend(ctx, c, len(again)); err != nil {
 		return redeliverBody{}, err
 	}
-	failed := w.beginAgain(ctx, c, again...)
+	// Of an admin, one transaction checks the role and writes the audit entry for all of them.
+	if err := w.store.Deliveries().ActToRedeliver(ctx, c.changer(), c.org, c.app, s.span.Endpoint); err != nil {
+		return redeliverBody{}, err
+	}
+	failed := w.beginAgain(ctx, c, store.Changer{}, again...)
 	queued := len(again)
 	for i, err := range failed {
 		if problem.Is(err, problem.Conflict) { // the delivery is pending, or began again a moment ago
@@ -229,18 +280,27 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 	return redeliverBody{queued, cursor(string(next))}, errors.Join(failed...)
 }
 
+// spend charges what a request starts: the app and the org of an API key, of anyone else only the org (infra/adr/0021). n is
+// not 0.
+func (w webhooks) spend(ctx context.Context, c *call, n int) error {
+	if c.caller.Kind != principal.Key {
+		return w.store.Deliveries().SpendOfOrg(ctx, c.org, n)
+	}
+	return w.store.Deliveries().Spend(ctx, c.org, c.app, n)
+}
+
 // beginAgain begins new rounds of attempts, several at once. It returns the error of each delivery,
 // nil for a delivery that has begun again. The sweep wakes the deliveries that the queue does not take.
-func (w webhooks) beginAgain(ctx context.Context, c *call, deliveries ...webhook.DeliveryID) (failed []error) {
+func (w webhooks) beginAgain(ctx context.Context, c *call, by store.Changer, deliveries ...webhook.DeliveryID) (failed []error) {
 	toQueue := make([]bool, len(deliveries)) // false: the delivery is held, because its endpoint is disabled
 	failed = parallel.Each(redeliverAtOnce, deliveries, func(i int, d webhook.DeliveryID) (err error) {
-		toQueue[i], err = w.store.Deliveries().Again(ctx, d)
+		toQueue[i], err = w.store.Deliveries().Again(ctx, d, by)
 		return err
 	})
 	var send []webhook.Message
 	for i, d := range deliveries {
 		if toQueue[i] && failed[i] == nil {
-			send = append(send, webhook.Message{Org: c.caller.OrgID, DeliveryID: d})
+			send = append(send, webhook.Message{Org: c.org, DeliveryID: d})
 		}
 	}
 	if len(send) > 0 {

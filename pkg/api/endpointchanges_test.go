@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/webhook"
 )
 
 // endpoints makes every change of endpoints, by a key and by the admin, and some requests that
@@ -71,6 +72,36 @@ func (a *audited) endpoints(t *testing.T) {
 	a.does(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
 	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.send(t, revoke) // the same again
+}
+
+// people does what admins do with an app's links and endpoints, beside enabling these.
+func (a *audited) people(t *testing.T) {
+	t.Helper()
+	app := id.DefaultApp(a.org)
+	base := "/" + string(a.org) + "/apps/" + string(app) + "/"
+	h := a.send(t, request{method: "POST", path: base + "webhook_endpoints", body: `{"url":"https://a.example.com/in?token=secret","events":["test"]}`}).str("id")
+	a.expect("endpoint.created", h,
+		`{"description":{"from":null,"to":""},"enabled":{"from":null,"to":true},"events":{"from":null,"to":["test"]},"url":{"from":null,"to":"https://a.example.com"}}`)
+	e := a.send(t, request{method: "POST", path: base + "webhook_endpoints/" + h + "/test"}).str("eventId")
+	a.expect("endpoint.tested", h, `{}`)
+	if _, err := a.Deliveries().FanOut(t.Context(), app, id.Event(e)); err != nil {
+		t.Fatal(err)
+	}
+	for _, selects := range []string{`"since":0`, `"eventId":"` + e + `"`} {
+		if err := a.Deliveries().GiveUp(t.Context(), webhook.DeliveryID{App: app, Endpoint: id.Endpoint(h), Event: id.Event(e)}); err != nil {
+			t.Fatal(err)
+		}
+		a.at = a.at.Add(time.Minute)
+		a.does(t, request{method: "POST", path: base + "webhook_deliveries/redeliver", body: `{"endpointId":"` + h + `",` + selects + `}`}, "endpoint.redelivered", h, `{}`)
+	}
+	a.does(t, request{method: "DELETE", path: base + "webhook_endpoints/" + h}, "endpoint.deleted", h,
+		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["test"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
+	key := &principal.Principal{Kind: principal.Key, OrgID: a.org, AppID: app, KeyID: id.NoKey}
+	l := a.do(t, request{as: key, method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`}).str("id")
+	revoke := request{as: service(), method: "DELETE", path: base + "links/" + l}
+	a.does(t, revoke, "link.revoked", l, `{}`)
+	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
+	a.send(t, revoke) // it is revoked already
 }
 
 // TestChangesOfAnEndpointReachTheOthers: the events of a change go to every endpoint of the app except the changed

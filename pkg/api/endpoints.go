@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/text"
@@ -26,9 +27,9 @@ type webhooks struct {
 }
 
 // Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
-// registered, "" when it may. The queue wakes the deliveries that are sent again.
-func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue) http.Handler {
-	w := webhooks{s, refusal, q}
+// registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs.
+func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string) http.Handler {
+	w, named := webhooks{s, refusal, q}, fromPath("endpointId")
 	return newGroup("webhooks", map[string]handler{
 		"createWebhookEndpoint": handle(w.create),
 		"getWebhookEndpoint":    handleAs[endpointIn](w.get),
@@ -40,7 +41,18 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"getWebhookEvent":       handle(w.event),
 		"listWebhookDeliveries": handleAs[deliveriesIn](w.deliveries),
 		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
-	}, nil)
+
+		"listAppWebhookEndpoints":  handle(inApp(s, w.all)),
+		"createAppWebhookEndpoint": handle(inApp(s, w.create)),
+		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
+		"enableAppWebhookEndpoint": handle(inApp(s, w.enable)),
+		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
+		"testAppWebhookEndpoint":   named(handleAs[endpointIn](inApp(s, w.test))),
+		"listAppWebhookEvents":     fromQuery(handle(inApp(s, w.events))),
+		"getAppWebhookEvent":       fromPath("eventId")(handle(inApp(s, w.event))),
+		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
+		"redeliverAppWebhooks":     handleAs[redeliverIn](inApp(s, w.redeliver)),
+	}, console)
 }
 
 type endpointBody struct {
@@ -85,7 +97,7 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 		return answer{}, err
 	}
 	wanted := store.NewEndpoint{
-		OrgID: c.caller.OrgID, AppID: c.caller.AppID, URL: *in.URL, Events: in.Events, By: c.caller.KeyID,
+		OrgID: c.org, AppID: c.app, URL: *in.URL, Events: in.Events, By: c.changer(),
 	}
 	if in.Description != nil {
 		wanted.Description = *in.Description
@@ -95,10 +107,18 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 		return answer{}, err
 	}
 	// The new endpoint causes an event, endpoint.created.
-	if wanted.Paid, err = w.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
+	if wanted.Paid, err = w.spendEvent(ctx, c); err != nil {
 		return answer{}, err
 	}
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
+}
+
+// spendEvent charges for the event of a new endpoint, and returns the charge: of an API key for all endpoints of its app.
+func (w webhooks) spendEvent(ctx context.Context, c *call) (paid int, err error) {
+	if c.caller.Kind == principal.Key {
+		return w.store.Deliveries().SpendEvent(ctx, c.org, c.app)
+	}
+	return 1, w.spend(ctx, c, 1)
 }
 
 // checkEndpoint checks the members that describe an endpoint; a nil member was not sent.
@@ -154,7 +174,7 @@ func (w webhooks) counted(ctx context.Context, h store.Endpoint) (endpointBody, 
 }
 
 func (w webhooks) get(ctx context.Context, c *call, h id.Endpoint) (endpointBody, error) {
-	found, err := w.store.Endpoint(ctx, c.caller.AppID, h)
+	found, err := w.store.Endpoint(ctx, c.app, h)
 	if err != nil {
 		return endpointBody{}, err
 	}
@@ -166,8 +186,30 @@ func (w webhooks) list(ctx context.Context, c *call, in pageIn) (list[endpointBo
 	if err != nil {
 		return list[endpointBody]{}, err
 	}
-	found, next, err := w.store.Endpoints(ctx, c.caller.AppID, p)
+	found, next, err := w.store.Endpoints(ctx, c.app, p)
 	return listOf("endpoints", found, next, endpointBodyOf), err
+}
+
+// all lists an app's endpoints for an admin: all of them without limit and cursor.
+func (w webhooks) all(ctx context.Context, c *call, _ none) (list[endpointBody], error) {
+	p, err := c.pageOrAll(isID(id.ParseEndpoint))
+	if err != nil {
+		return list[endpointBody]{}, err
+	}
+	found, next, err := w.store.Endpoints(ctx, c.app, p)
+	return listOf("endpoints", found, next, endpointBodyOf), err
+}
+
+// enableIn is a body that enables or disables an endpoint.
+type enableIn struct {
+	Enabled *bool `json:"enabled"`
+}
+
+func (in *enableIn) check(*call) error { return required("/enabled", in.Enabled) }
+
+func (w webhooks) enable(ctx context.Context, c *call, in enableIn) (endpointBody, error) {
+	changed, err := w.store.EnableEndpoint(ctx, c.actor(), c.app, endpointID(c.PathValue("endpointId")), *in.Enabled)
+	return endpointBodyOf(changed), err
 }
 
 // endpointChangeIn is a body that changes an endpoint.
@@ -192,13 +234,13 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 	}
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
 	if !in.onlyDisables() { // no budget delays a change that only stops sending
-		paid, err := w.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID)
+		paid, err := w.store.Deliveries().SpendEvent(ctx, c.org, c.app)
 		if err != nil {
 			return endpointBody{}, err
 		}
 		change.Paid = paid
 	}
-	changed, err := w.store.UpdateEndpoint(ctx, c.caller.AppID, endpointID(*in.EndpointID), change)
+	changed, err := w.store.UpdateEndpoint(ctx, c.app, endpointID(*in.EndpointID), change)
 	if err != nil {
 		return endpointBody{}, err
 	}
@@ -206,7 +248,12 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 }
 
 func (w webhooks) delete(ctx context.Context, c *call, h id.Endpoint) (okBody, error) {
-	return okBody{true}, w.store.DeleteEndpoint(ctx, c.caller.AppID, h, c.caller.KeyID)
+	return okBody{true}, w.store.DeleteEndpoint(ctx, c.app, h, c.changer())
+}
+
+func (w webhooks) deleteOnly(ctx context.Context, c *call, h id.Endpoint) (none, error) {
+	_, err := w.delete(ctx, c, h)
+	return none{}, err
 }
 
 type testBody struct {
@@ -214,9 +261,9 @@ type testBody struct {
 }
 
 func (w webhooks) test(ctx context.Context, c *call, h id.Endpoint) (testBody, error) {
-	if err := w.store.Deliveries().Spend(ctx, c.caller.OrgID, c.caller.AppID, 1); err != nil {
+	if err := w.spend(ctx, c, 1); err != nil {
 		return testBody{}, err
 	}
-	e, err := w.store.Deliveries().Test(ctx, c.caller.OrgID, c.caller.AppID, h, "This is a test of your webhook endpoint.")
+	e, err := w.store.Deliveries().Test(ctx, c.org, c.app, h, "This is a test of your webhook endpoint.", c.changer())
 	return testBody{e}, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
@@ -24,7 +25,9 @@ type call struct {
 	body    []byte              // unchanged from the request; "{}" for an empty body
 	maxAge  time.Duration       // group.maxAge
 	maxLife time.Duration       // group.maxLife
-	org     id.Org              // the org in the path; "" when the path names no org
+	org     id.Org              // that of the path, or of the API key; "" when there is neither
+	app     id.App              // the same for an app, id.NoApp when the path's does not parse
+	role    org.Role            // of a person, in the org of the app in the path (inApp); "" on any other route
 }
 
 // answer is the result of a handler.
@@ -116,6 +119,7 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		if c.caller, err = admitted(ctx, rt); err != nil {
 			return answer{}, c.caller, err
 		}
+		c.org, c.app = c.caller.OrgID, c.caller.AppID
 	}
 	if err := checkQuery(r, rt); err != nil {
 		return answer{}, c.caller, err

@@ -3,8 +3,13 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
 
+	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
 
@@ -62,6 +67,74 @@ func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c 
 		}
 		return rendered(f(ctx, c, wanted))
 	}
+}
+
+// inApp makes f serve people and services too, on an app of the org in the path: it reads the caller's role first.
+func inApp[In, Out any](s *store.Store, f func(ctx context.Context, c *call, in In) (Out, error)) func(context.Context, *call, In) (Out, error) {
+	return func(ctx context.Context, c *call, in In) (out Out, err error) {
+		if c.role, err = s.RoleFor(ctx, c.actor(), c.org, c.app); err != nil {
+			return out, err
+		}
+		return f(ctx, c, in)
+	}
+}
+
+// fromPath makes a route take the members of its body from the path, whose parameters have the same names. It takes no body.
+func fromPath(names ...string) func(handler) handler {
+	return func(h handler) handler {
+		return func(ctx context.Context, c *call) (answer, error) {
+			if err := c.decode(&none{}); err != nil {
+				return answer{}, err
+			}
+			members := map[string]any{}
+			for _, name := range names {
+				members[name] = onlyASCII(c.PathValue(name))
+			}
+			return c.as(ctx, members, h)
+		}
+	}
+}
+
+// fromQuery makes a route take the members of its body from the query. limit and since are numbers. A fault of a member is
+// shown as one of its parameter.
+func fromQuery(h handler) handler {
+	return func(ctx context.Context, c *call) (answer, error) {
+		members := map[string]any{}
+		for name, values := range c.URL.Query() {
+			if len(values) > 1 {
+				return answer{}, problem.Invalid("?"+name, "format", "Send the parameter once.")
+			}
+			members[name] = onlyASCII(values[0])
+			if number, err := strconv.ParseInt(values[0], 10, 64); err == nil && (name == "limit" || name == "since") {
+				members[name] = number
+			}
+		}
+		a, err := c.as(ctx, members, h)
+		var refused *problem.Error
+		if errors.As(err, &refused) {
+			for i, f := range refused.Fields {
+				refused.Fields[i].Pointer = "?" + strings.TrimPrefix(f.Pointer, "/")
+			}
+		}
+		return a, err
+	}
+}
+
+// onlyASCII returns a text as it is, and "?" for one that has other characters: no id, number, cursor or status has any, and a body
+// may not have all of them.
+func onlyASCII(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return "?"
+	}
+	return s
+}
+
+// as calls a handler with these members as the body.
+func (c *call) as(ctx context.Context, members map[string]any, h handler) (a answer, err error) {
+	if c.body, err = json.Marshal(members); err != nil {
+		return a, err
+	}
+	return h(ctx, c)
 }
 
 // rendered makes an answer of what the f of a handler returned.

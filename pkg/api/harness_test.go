@@ -67,7 +67,8 @@ func handlersFor(s *store.Store, woken *wakes, console []string, of settings) ma
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console, issuer), "deleteorg": api.DeleteOrg(s, console, of.maxAuthAge), "members": api.Members(s, console, of.maxAuthAge, issuer),
 		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.maxAuthAge), "apps": api.Apps(s, console),
-		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s), "webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken),
+		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console),
+		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console),
 	}
 }
 

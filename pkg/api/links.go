@@ -15,8 +15,8 @@ import (
 // links serves the links of an app, and the public claim of a link.
 type links struct{ store *store.Store }
 
-// Links returns the handler of functions/links.
-func Links(s *store.Store) http.Handler {
+// Links returns the handler of functions/links. console lists origins, as for Orgs.
+func Links(s *store.Store, console []string) http.Handler {
 	l := links{s}
 	return newGroup("links", map[string]handler{
 		"createLink": handleAs[newLinkIn](l.create),
@@ -24,7 +24,10 @@ func Links(s *store.Store) http.Handler {
 		"listLinks":  handle(l.list),
 		"revokeLink": handleAs[linkIn](l.revoke),
 		"claimLink":  handle(l.claim),
-	}, nil)
+
+		"listAppLinks":  fromQuery(handle(inApp(s, l.list))),
+		"revokeAppLink": fromPath("linkId")(handleAs[linkIn](inApp(s, l.revokeOnly))),
+	}, console)
 }
 
 // linkBody is a link with its present status, and without its token.
@@ -67,7 +70,7 @@ func (in newLinkIn) parse(c *call) (wanted store.NewLink, err error) {
 		return wanted, err
 	}
 	wanted = store.NewLink{
-		OrgID: c.caller.OrgID, AppID: c.caller.AppID, ClientUserID: *in.ClientUserID, ExpiresIn: link.DefaultLife * time.Second,
+		OrgID: c.org, AppID: c.app, ClientUserID: *in.ClientUserID, ExpiresIn: link.DefaultLife * time.Second,
 		By: c.caller.KeyID,
 	}
 	wanted.Metadata, err = metadataOf(in.Metadata)
@@ -103,7 +106,7 @@ func (l links) create(ctx context.Context, c *call, wanted store.NewLink) (answe
 		return answer{}, err
 	}
 	// Each link causes one event when it ends. The event is charged now, so that no budget refuses a claim later.
-	if wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.caller.OrgID, c.caller.AppID); err != nil {
+	if wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.org, c.app); err != nil {
 		return answer{}, err
 	}
 	return created(l.store.CreateLink(ctx, wanted, once))
@@ -140,13 +143,18 @@ func (in linkIn) parse(*call) (id.Link, error) {
 }
 
 func (l links) get(ctx context.Context, c *call, wanted id.Link) (linkBody, error) {
-	found, err := l.store.Link(ctx, c.caller.AppID, wanted)
+	found, err := l.store.Link(ctx, c.app, wanted)
 	return l.bodyOf(found), err
 }
 
 func (l links) revoke(ctx context.Context, c *call, wanted id.Link) (linkBody, error) {
-	revoked, err := l.store.RevokeLink(ctx, c.caller.AppID, wanted)
+	revoked, err := l.store.RevokeLink(ctx, c.app, wanted, c.changer())
 	return l.bodyOf(revoked), err
+}
+
+func (l links) revokeOnly(ctx context.Context, c *call, wanted id.Link) (none, error) {
+	_, err := l.revoke(ctx, c, wanted)
+	return none{}, err
 }
 
 func (l links) list(ctx context.Context, c *call, in pageIn) (list[linkBody], error) {
@@ -154,7 +162,7 @@ func (l links) list(ctx context.Context, c *call, in pageIn) (list[linkBody], er
 	if err != nil {
 		return list[linkBody]{}, err
 	}
-	found, next, err := l.store.Links(ctx, c.caller.AppID, p)
+	found, next, err := l.store.Links(ctx, c.app, p)
 	return listOf("links", found, next, l.bodyOf), err
 }
 

@@ -39,46 +39,56 @@ var allRoles = []org.Role{org.Admin, org.Member, org.Viewer}
 // good has a row for every route that takes a credential.
 func good() map[string]row {
 	return map[string]row{
-		"GET /v1/orgs":                                                       {"", 200, anyUser},
-		"POST /v1/orgs":                                                      {`{"name":"New"}`, 201, anyUser},
-		"GET /v1/orgs/{orgId}":                                               {"", 200, anyMember},
-		"PATCH /v1/orgs/{orgId}":                                             {`{"name":"Renamed"}`, 200, "admin"},
-		"DELETE /v1/orgs/{orgId}":                                            {"", 204, "admin"},
-		"GET /v1/orgs/{orgId}/audit":                                         {"", 200, "admin"},
-		"GET /v1/orgs/{orgId}/members":                                       {"", 200, "admin, member"},
-		"POST /v1/orgs/{orgId}/members":                                      {`{"email":"spare@example.com"}`, 201, "admin"},
-		"PATCH /v1/orgs/{orgId}/members/{userId}":                            {`{"role":"member"}`, 200, "admin"},
-		"DELETE /v1/orgs/{orgId}/members/{userId}":                           {"", 204, "admin"},
-		"POST /v1/orgs/{orgId}/leave":                                        {`{}`, 204, anyMember},
-		"GET /v1/orgs/{orgId}/keys":                                          {"", 200, "admin, member"},
-		"POST /v1/orgs/{orgId}/keys":                                         {`{}`, 201, "admin"},
-		"POST /v1/orgs/{orgId}/keys/import":                                  {`{"keys":[{"sha256":"` + strings.Repeat("0a", 32) + `","prefix":"sk"}]}`, 200, services},
-		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                {`{"scopes":["a"]}`, 200, "admin"},
-		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                               {"", 204, "admin"},
-		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                          {`{"graceSeconds":0}`, 201, "admin"},
-		"GET /v1/orgs/{orgId}/keys/{keyId}/usage":                            {"", 200, "admin, member"},
-		"GET /v1/orgs/{orgId}/usage":                                         {"", 200, "admin"},
-		"GET /v1/orgs/{orgId}/apps":                                          {"", 200, "admin, member"},
-		"POST /v1/orgs/{orgId}/apps":                                         {`{"name":"Second"}`, 201, "admin"},
-		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                {`{"name":"Renamed"}`, 200, "admin"},
-		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                {"", 200, "admin"},
-		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}": {`{"enabled":false}`, 200, "admin"},
-		"POST /v1/orgs/{orgId}/apps/{appId}/events":                          {`{"events":[{"type":"invoice.paid","data":{}}]}`, 202, services},
-		"POST /app/get":                                                      {`{}`, 200, withAKey},
-		"POST /link/create":                                                  {`{"clientUserId":"u"}`, 201, withAKey},
-		"POST /link/get":                                                     {`{"linkId":"{linkId}"}`, 200, withAKey},
-		"POST /link/list":                                                    {`{}`, 200, withAKey},
-		"POST /link/revoke":                                                  {`{"linkId":"{linkId}"}`, 200, withAKey},
-		"POST /webhook_endpoint/create":                                      {`{"url":"https://hooks.example.com"}`, 201, withAKey},
-		"POST /webhook_endpoint/get":                                         {`{"endpointId":"{endpointId}"}`, 200, withAKey},
-		"POST /webhook_endpoint/list":                                        {`{}`, 200, withAKey},
-		"POST /webhook_endpoint/update":                                      {`{"endpointId":"{endpointId}","description":"changed"}`, 200, withAKey},
-		"POST /webhook_endpoint/delete":                                      {`{"endpointId":"{endpointId}"}`, 200, withAKey},
-		"POST /webhook_endpoint/test":                                        {`{"endpointId":"{endpointId}"}`, 200, withAKey},
-		"POST /webhook_event/list":                                           {`{}`, 200, withAKey},
-		"POST /webhook_event/get":                                            {`{"eventId":"{eventId}"}`, 200, withAKey},
-		"POST /webhook_delivery/list":                                        {`{"eventId":"{eventId}"}`, 200, withAKey},
-		"POST /webhook_delivery/redeliver":                                   {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200, withAKey},
+		"GET /v1/orgs":                                                           {"", 200, anyUser},
+		"POST /v1/orgs":                                                          {`{"name":"New"}`, 201, anyUser},
+		"GET /v1/orgs/{orgId}":                                                   {"", 200, anyMember},
+		"PATCH /v1/orgs/{orgId}":                                                 {`{"name":"Renamed"}`, 200, "admin"},
+		"DELETE /v1/orgs/{orgId}":                                                {"", 204, "admin"},
+		"GET /v1/orgs/{orgId}/audit":                                             {"", 200, "admin"},
+		"GET /v1/orgs/{orgId}/members":                                           {"", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/members":                                          {`{"email":"spare@example.com"}`, 201, "admin"},
+		"PATCH /v1/orgs/{orgId}/members/{userId}":                                {`{"role":"member"}`, 200, "admin"},
+		"DELETE /v1/orgs/{orgId}/members/{userId}":                               {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/leave":                                            {`{}`, 204, anyMember},
+		"GET /v1/orgs/{orgId}/keys":                                              {"", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/keys":                                             {`{}`, 201, "admin"},
+		"POST /v1/orgs/{orgId}/keys/import":                                      {`{"keys":[{"sha256":"` + strings.Repeat("0a", 32) + `","prefix":"sk"}]}`, 200, services},
+		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                    {`{"scopes":["a"]}`, 200, "admin"},
+		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                                   {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                              {`{"graceSeconds":0}`, 201, "admin"},
+		"GET /v1/orgs/{orgId}/keys/{keyId}/usage":                                {"", 200, "admin, member"},
+		"GET /v1/orgs/{orgId}/usage":                                             {"", 200, "admin"},
+		"GET /v1/orgs/{orgId}/apps":                                              {"", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/apps":                                             {`{"name":"Second"}`, 201, "admin"},
+		"PATCH /v1/orgs/{orgId}/apps/{appId}":                                    {`{"name":"Renamed"}`, 200, "admin"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                    {"", 200, "admin"},
+		"PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}":     {`{"enabled":false}`, 200, "admin"},
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints":                   {`{"url":"https://hooks.example.com"}`, 201, "admin"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}":       {"", 200, "admin"},
+		"DELETE /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}":    {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test": {"", 200, "admin"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_events":                       {"", 200, "admin, member"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_events/{eventId}":             {"", 200, "admin, member"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries":                   {"?endpointId={endpointId}", 200, "admin, member"},
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver":        {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200, "admin"},
+		"GET /v1/orgs/{orgId}/apps/{appId}/links":                                {"", 200, "admin, member"},
+		"DELETE /v1/orgs/{orgId}/apps/{appId}/links/{linkId}":                    {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/apps/{appId}/events":                              {`{"events":[{"type":"invoice.paid","data":{}}]}`, 202, services},
+		"POST /app/get":                                                          {`{}`, 200, withAKey},
+		"POST /link/create":                                                      {`{"clientUserId":"u"}`, 201, withAKey},
+		"POST /link/get":                                                         {`{"linkId":"{linkId}"}`, 200, withAKey},
+		"POST /link/list":                                                        {`{}`, 200, withAKey},
+		"POST /link/revoke":                                                      {`{"linkId":"{linkId}"}`, 200, withAKey},
+		"POST /webhook_endpoint/create":                                          {`{"url":"https://hooks.example.com"}`, 201, withAKey},
+		"POST /webhook_endpoint/get":                                             {`{"endpointId":"{endpointId}"}`, 200, withAKey},
+		"POST /webhook_endpoint/list":                                            {`{}`, 200, withAKey},
+		"POST /webhook_endpoint/update":                                          {`{"endpointId":"{endpointId}","description":"changed"}`, 200, withAKey},
+		"POST /webhook_endpoint/delete":                                          {`{"endpointId":"{endpointId}"}`, 200, withAKey},
+		"POST /webhook_endpoint/test":                                            {`{"endpointId":"{endpointId}"}`, 200, withAKey},
+		"POST /webhook_event/list":                                               {`{}`, 200, withAKey},
+		"POST /webhook_event/get":                                                {`{"eventId":"{eventId}"}`, 200, withAKey},
+		"POST /webhook_delivery/list":                                            {`{"eventId":"{eventId}"}`, 200, withAKey},
+		"POST /webhook_delivery/redeliver":                                       {`{"eventId":"{eventId}","endpointId":"{endpointId}"}`, 200, withAKey},
 	}
 }
 
@@ -121,14 +131,16 @@ func (w *world) add(t *testing.T, email string, r org.Role) id.User {
 	return u
 }
 
-// request returns a request that has the world's ids in place of their names in braces.
+// request returns a request that has the world's ids in place of their names in braces. A body that begins with ? is a query.
 func (w *world) request(method, pattern string, as *principal.Principal, body string) request {
-	path := strings.NewReplacer(
-		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key),
-		"{appId}", string(id.DefaultApp(w.org)), "{endpointId}", w.endpoint,
-	).Replace(pattern)
-	body = strings.NewReplacer("{linkId}", w.link, "{endpointId}", w.endpoint, "{eventId}", w.event).Replace(body)
-	return request{as: as, method: method, path: path, body: body}
+	if strings.HasPrefix(body, "?") {
+		pattern, body = pattern+body, ""
+	}
+	ids := strings.NewReplacer(
+		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key), "{appId}", string(id.DefaultApp(w.org)),
+		"{linkId}", w.link, "{endpointId}", w.endpoint, "{eventId}", w.event,
+	)
+	return request{as: as, method: method, path: ids.Replace(pattern), body: ids.Replace(body)}
 }
 
 // connect adds what the routes of an API key can name: a link, an endpoint, an
@@ -170,7 +182,7 @@ func TestRoleMatrix(t *testing.T) {
 			suffix := strings.ToLower(rand.Text())
 			w := newWorld(t, s, suffix)
 			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin may leave: the last one may not
-			if r.may == withAKey || strings.Contains(route.Pattern, "{endpointId}") {
+			if r.may == withAKey || strings.Contains(route.Pattern, "/webhook_") || strings.Contains(route.Pattern, "/links") {
 				w.connect(t)
 			}
 			callers := expected(r)
@@ -204,11 +216,12 @@ func TestTheMatrixIsTheContracts(t *testing.T) {
 	}
 	_, section, _ := strings.Cut(string(text), "\n| Role | May |\n|---|---|\n")
 	section, _, _ = strings.Cut(section, "\n\n")
-	const of, leave = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave"
+	const of, leave, app = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave", "GET /v1/orgs/{orgId}/apps/{appId}/"
 	words := map[string][]string{ // nil: every route of an org
 		"| admin | do everything in the org |": nil,
-		"| member | read the org, its members, its API keys and their use, and its apps, and leave it |": {
-			of, of + "/members", of + "/keys", of + "/keys/{keyId}/usage", of + "/apps", leave,
+		"| member | read the org, its members, its API keys and their use, its apps, and their links, events and deliveries, and leave it |": {
+			of, of + "/members", of + "/keys", of + "/keys/{keyId}/usage", of + "/apps", leave, app + "links", app + "webhook_events",
+			app + "webhook_events/{eventId}", app + "webhook_deliveries",
 		},
 		"| viewer | read the org itself, and leave it |": {of, leave},
 	}

@@ -103,7 +103,7 @@ func (a apps) publish(ctx context.Context, c *call, events []store.Publication) 
 	if err != nil {
 		return answer{}, err
 	}
-	out, err := created(a.store.Publish(ctx, c.actor(), c.org, c.appID(), events, once))
+	out, err := created(a.store.Publish(ctx, c.actor(), c.org, c.app, events, once))
 	out.status = http.StatusAccepted // their deliveries are still to be written
 	return out, err
 }

@@ -52,7 +52,15 @@ func (c *call) needRecentSignIn() error {
 	}
 }
 
-// readOrg reads the org in the path into c.org, when the route has an org. An id that does not
+// changer returns the caller as who changes something of an app.
+func (c *call) changer() store.Changer {
+	if c.caller.Kind == principal.Key {
+		return store.ByKey(c.caller.KeyID)
+	}
+	return store.Changer{Actor: c.actor()}
+}
+
+// readOrg reads the org and the app in the path, when the route has them. The id of an org that does not
 // parse is the same 404 as an org that does not exist.
 func (c *call) readOrg() (err error) {
 	text := c.PathValue("orgId")
@@ -62,6 +70,7 @@ func (c *call) readOrg() (err error) {
 	if c.org, err = id.ParseOrg(text); err != nil {
 		return problem.New(problem.OrgNotFound, "There is no such org, or you are not a member of it.")
 	}
+	c.app = idOr(id.NoApp, id.ParseApp, c.PathValue("appId"))
 	return nil
 }
 
@@ -70,12 +79,6 @@ func (c *call) userID() id.User { return idOr(id.NoUser, id.ParseUser, c.PathVal
 
 // keyID returns the API key of the path.
 func (c *call) keyID() id.Key { return idOr(id.NoKey, id.ParseKey, c.PathValue("keyId")) }
-
-// appID returns the app of the path.
-func (c *call) appID() id.App { return idOr(id.NoApp, id.ParseApp, c.PathValue("appId")) }
-
-// endpointID returns the webhook endpoint of the path.
-func (c *call) endpointID() id.Endpoint { return endpointID(c.PathValue("endpointId")) }
 
 // endpointID reads the id of an endpoint. For a text that does not parse it returns an id
 // that no row has.

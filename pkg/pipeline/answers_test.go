@@ -158,7 +158,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 		if want == webhook.DeliveryPending && (h.Failures != 1 || s.queue.lose() != 1) {
 			t.Errorf("%d: the failure is not counted, or no message wakes the next attempt: %+v", status, h)
 		}
-		if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
+		if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -73,7 +73,7 @@ func TestWhatWasNotPaidIsADebt(t *testing.T) {
 	s.endpoints(t, s.org, s.app, 10)
 	s.pass(20 * time.Second) // the budgets are full again
 	for _, l := range links {
-		if _, err := s.RevokeLink(ctx, s.app, l); err != nil {
+		if _, err := s.RevokeLink(ctx, s.app, l, store.Changer{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +135,7 @@ func TestADebtIsBounded(t *testing.T) {
 	s.endpoints(t, s.org, s.app, 20)
 	for range 2 { // the second time changes nothing: 60 links at 20 endpoints are 1,200 deliveries
 		for _, l := range links {
-			if _, err := s.RevokeLink(ctx, s.app, l); err != nil {
+			if _, err := s.RevokeLink(ctx, s.app, l, store.Changer{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -179,7 +179,7 @@ func TestAChargeThatFailsLosesNoEvent(t *testing.T) {
 	s := newStack(t)
 	links := s.priced(t, s.org, s.app, 1)
 	s.endpoints(t, s.org, s.app, 3)
-	if _, err := s.RevokeLink(ctx, s.app, links[0]); err != nil {
+	if _, err := s.RevokeLink(ctx, s.app, links[0], store.Changer{}); err != nil {
 		t.Fatal(err)
 	}
 	s.Faults.Plan("UpdateItem", storetest.Throttle, -1)

@@ -41,7 +41,7 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 		status webhook.DeliveryStatus
 	}{
 		"by an admin": {func(s *stack, r *receiver) error {
-			_, err := s.EnableEndpoint(ctx, s.admin(), s.org, s.app, r.ID, false)
+			_, err := s.EnableEndpoint(ctx, s.admin(), s.app, r.ID, false)
 			return err
 		}, webhook.DeliveryHeld},
 		"by its app": {func(s *stack, r *receiver) error {
@@ -49,7 +49,7 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 			_, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{Enabled: &no})
 			return err
 		}, webhook.DeliveryHeld},
-		"deleted": {func(s *stack, r *receiver) error { return s.DeleteEndpoint(ctx, s.app, r.ID, "") }, webhook.DeliveryCancelled},
+		"deleted": {func(s *stack, r *receiver) error { return s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey("")) }, webhook.DeliveryCancelled},
 	}
 	for _, step := range []string{"read", "lease", "sign", "read again", "post"} {
 		for name, c := range changes {

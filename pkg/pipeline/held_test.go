@@ -212,7 +212,7 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 	}
 	last := r.event()
 	s.stream(t) // three are held
-	if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
+	if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 		t.Fatal(err)
 	}
 	r.wants("before", 3)

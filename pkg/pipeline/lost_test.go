@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
 )
@@ -200,7 +201,7 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 					if got := len(r.all()); w.Status != webhook.DeliveryDelivered || got < 1 || got > most {
 						t.Errorf("call %d, after: %v: %s, %d requests, %d messages failed", n, after, w.Status, got, failed)
 					}
-					if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
+					if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 						t.Fatal(err)
 					}
 				}

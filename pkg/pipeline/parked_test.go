@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
 
@@ -126,7 +127,7 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 		}, webhook.DeliveryHeld},
 		"disabled and enabled": {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, webhook.DeliveryDelivered},
 		"deleted": {func(r *receiver) {
-			if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
+			if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 				t.Error(err)
 			}
 		}, webhook.DeliveryCancelled},
@@ -162,7 +163,7 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	if got := r.statuses(); got["delivered"] != 7 {
 		t.Fatalf("%v", got)
 	}
-	again, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}) // pending, as it was read
+	again, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}, store.Changer{}) // pending, as it was read
 	if err != nil || !again {
 		t.Fatal(again, err)
 	}
@@ -282,7 +283,7 @@ func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 				if err := r.delivered(); err != nil {
 					t.Errorf("killed after write %d: %v", write, err)
 				}
-				if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
+				if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 					t.Fatal(err)
 				}
 			}

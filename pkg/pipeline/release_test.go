@@ -90,7 +90,7 @@ func TestAnEndpointDeletedDuringItsReleaseGetsNothing(t *testing.T) {
 			}
 			r.enables(true)
 			s.Faults.Before(operation, func() {
-				if err := s.DeleteEndpoint(ctx, s.app, r.ID, id.NoKey); err != nil {
+				if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 					t.Error(err)
 				}
 			})

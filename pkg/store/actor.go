@@ -28,6 +28,36 @@ func (a Actor) id() string {
 	return string(a.User)
 }
 
+// Changer is who changes something of an app: one of its API keys, or an actor of its org.
+type Changer struct {
+	Key   id.Key
+	Actor Actor // the zero value: Key
+}
+
+// ByKey returns the changer that is an API key.
+func ByKey(k id.Key) Changer { return Changer{Key: k} }
+
+// isKey reports whether the changer is an API key, which the authorizer let in.
+func (c Changer) isKey() bool { return c.Actor.User == "" && c.Actor.Service == "" }
+
+// id returns the text by which audit entries name the changer.
+func (c Changer) id() string {
+	if c.isKey() {
+		return string(c.Key)
+	}
+	return c.Actor.id()
+}
+
+// acts adds to a transaction what an act of an actor has beside its change: the check of authorize, and the audit entry. An API key
+// has neither.
+func (t *txn) acts(ctx context.Context, c Changer, o id.Org, action, target string) {
+	if c.isKey() {
+		return
+	}
+	t.authorize(c.Actor, o)
+	t.audit(ctx, entry{org: o, at: t.s.now(), action: action, actor: c.id(), target: target, changes: Changes{}})
+}
+
 // row returns the row that decides whether the actor may act in an org: a user's membership, or for a service the org itself.
 func (a Actor) row(o id.Org) table.Key {
 	if a.Service != "" {

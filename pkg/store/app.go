@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 	"latchkey/pkg/table"
 )
 
@@ -95,6 +96,21 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 // of an org whose deletion has begun since.
 func (t *txn) rename(row table.Key, from, to string) {
 	t.Update(row, table.All(attrName.Is(from), attrDeletedAt.Absent()), table.Raced, attrName.Set(to))
+}
+
+// RoleFor checks that the caller may act on an app of an org, and returns the caller's role: Admin for a service. Errors:
+// org_not_found, insufficient_role, app_not_found.
+func (s *Store) RoleFor(ctx context.Context, a Actor, o id.Org, app id.App) (org.Role, error) {
+	rows, err := s.readAs(ctx, a, o, appRow(o, app))
+	switch {
+	case err != nil:
+		return "", err
+	case rows[appRow(o, app)] == nil:
+		return "", errAppNotFound
+	case a.Service != "":
+		return org.Admin, nil
+	}
+	return table.Decode(rows[a.row(o)], attrRole.From)
 }
 
 // Access is an API key with the app and the org that it gives access to.

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -287,7 +288,7 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 			wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
 		}
 		c.pass(time.Hour)
-		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
+		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{})
 		now := c.Now().UnixMilli()
 		newRound := webhook.Round{Status: webhook.DeliveryPending, Attempts: 0, StartedAt: now, NextAttempt: now}
 		if got := c.work(t, h.ID, e); !queue || err != nil || got.Round != newRound {
@@ -297,9 +298,69 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
 	c.pass(time.Minute)
 	c.enable(t, h.ID, false)
-	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); queue || err != nil || c.status(t, h.ID, e) != webhook.DeliveryHeld {
+	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{}); queue || err != nil || c.status(t, h.ID, e) != webhook.DeliveryHeld {
 		t.Errorf("of a disabled endpoint: %v, %v", queue, err)
 	}
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent})), problem.DeliveryNotFound)
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e})), problem.EndpointNotFound)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent}, store.Changer{})), problem.DeliveryNotFound)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e}, store.Changer{})), problem.EndpointNotFound)
+}
+
+// attempt makes an attempt of a delivery whose receiver answers so.
+func (c *connected) attempt(t *testing.T, h id.Endpoint, e id.Event, answer string, then webhook.DeliveryStatus) {
+	t.Helper()
+	w, status, failed := c.work(t, h, e), 500, "protocol_error"
+	jti := fmt.Sprintf("%032d", w.Attempts)
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, jti)), "")
+	last := store.LastAttempt{ID: jti, At: c.Now().UnixMilli(), Status: &status, DurationMs: 10_000 + int64(w.Attempts), Error: &failed, Body: &answer}
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: then, Next: c.Now().UnixMilli()}), "")
+}
+
+// TestADeliveryKeepsItsLastFiveAttempts over two rounds: of the four before the last the time, the status, how long it took, the
+// error and 128 bytes of the answer, without half a character.
+func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
+	c := connect(t)
+	h := c.endpoint(t)
+	e := c.fanned(t, h.ID)
+	var want []string
+	for n := range 7 {
+		if got := c.work(t, h.ID, e).Earlier; len(got) != min(max(n-1, 0), 4) {
+			t.Fatalf("after %d attempts: %+v", n, got)
+		}
+		then := webhook.DeliveryPending
+		if n == 3 || n == 6 {
+			then = webhook.DeliveryFailed
+		}
+		c.attempt(t, h.ID, e, fmt.Sprint(n)+strings.Repeat("é", 500), then)
+		want = append([]string{fmt.Sprint(c.Now().UnixMilli(), 500, 10_000+n%4, " protocol_error ", n, strings.Repeat("é", 63))}, want...)
+		c.pass(2 * time.Minute)
+		if n == 3 {
+			wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{})), "")
+		}
+	}
+	found, err := c.Deliveries().Of(ctx, c.app, e)
+	wants(t, err, "")
+	var got []string
+	for _, a := range found[0].Earlier {
+		got = append(got, fmt.Sprint(a.At, *a.Status, a.DurationMs, " ", *a.Error, " ", *a.Body))
+	}
+	if !slices.Equal(got, want[1:5]) || len(*found[0].Last.Body) != 1001 || found[0].Origin != webhook.Origin(h.URL) {
+		t.Errorf("%q, want %q; %d bytes of the last, at %s", got, want[1:5], len(*found[0].Last.Body), found[0].Origin)
+	}
+}
+
+// TestADeliverysRowIsBounded: each attempt writes the row twice, at a write unit for each KB. The worst answers have characters that
+// JSON writes as escapes of six bytes.
+func TestADeliverysRowIsBounded(t *testing.T) {
+	for answer, most := range map[string]int{"": 1700, strings.Repeat("x", 1024): 3 << 10, strings.Repeat(`"`, 1024): 5 << 10} {
+		c := connect(t)
+		h := c.endpoint(t)
+		e := c.fanned(t, h.ID)
+		for range 6 {
+			c.attempt(t, h.ID, e, answer, webhook.DeliveryPending)
+			c.pass(2 * time.Minute)
+		}
+		if n := sizeOf(t, c.rowsOf(t, "DLV#")[0]); n > most {
+			t.Errorf("%.1q: %d bytes", answer, n)
+		}
+	}
 }

@@ -38,14 +38,14 @@ type AuditEntry struct {
 
 // Subject is an actor or a target of an audit entry, with its type, which the prefix of an id shows.
 type Subject struct {
-	Type string `json:"type"` // user, org, key, app or endpoint; of an actor: user, api_key or service
+	Type string `json:"type"` // user, org, key, app, link or endpoint; of an actor: user, api_key or service
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"` // of a service, which has no id
 }
 
 func subjectOf(id string) Subject {
 	prefix, _, _ := strings.Cut(id, "_")
-	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "whe": "endpoint"}
+	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "lnk": "link", "whe": "endpoint"}
 	return Subject{Type: names[prefix], ID: id}
 }
 

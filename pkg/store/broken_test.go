@@ -39,6 +39,9 @@ func (c *connected) entities(t *testing.T) []entity {
 	event := c.fanned(t, h.ID)
 	w := c.work(t, h.ID, event)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "jti")), "")
+	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: webhook.DeliveryPending}), "")
+	w = c.work(t, h.ID, event)
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "jti")), "")
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: webhook.DeliveryFailed}), "")
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
@@ -108,7 +111,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			"disabledReason disabledAt deletedAt failures openUntil failingSince releaseFrom createdByKey urlSetByKey urlByKey eventsByKey parksUntil",
 			func() error { return second(c.Endpoint(ctx, c.app, h.ID)) }},
 		{"event", "EVTS#", string(event), "type data createdAt", "", func() error { return second(c.Event(ctx, c.app, event)) }},
-		{"delivery", "DLV#", string(event), "appId eventType status attempts createdAt", "nextAttemptAt deliveredAt startedAt last", func() error {
+		{"delivery", "DLV#", string(event), "appId eventType status attempts createdAt", "nextAttemptAt deliveredAt startedAt last earlier", func() error {
 			return second(c.Deliveries().Of(ctx, c.app, event))
 		}},
 		{"idempotency record", "IDEM#", "META", "request sealed salt", "", create},

@@ -13,8 +13,8 @@ import (
 // so that one key cannot spend the signatures of all apps. A request pays both budgets before its
 // transaction, for the deliveries that it would cause now. Only this payment can be refused. Fan-out
 // charges what an event costs beyond that, and is never refused: a budget can be in debt, and the
-// first attempts of an org in debt are made late. A request that ends or disables something pays
-// nothing, and neither does an act of a person or of the sweep.
+// first attempts of an org in debt are made late. A person who tests, redelivers or makes an endpoint pays the org's budget.
+// A request that ends or disables something pays nothing, and neither do the sweep and a person who enables an endpoint.
 //
 // A budget is a bucket that refills steadily. Its row has one number, attrSpent: the time at which
 // everything that was spent will be refilled. The unit of this time is the delivery, PerSecond of
@@ -93,6 +93,12 @@ func (ds Deliveries) Spend(ctx context.Context, o id.Org, a id.App, n int) error
 	return err
 }
 
+// SpendOfOrg charges an org for n deliveries, for which no API key of an app asks. Error: rate_limited, with the time to wait.
+func (ds Deliveries) SpendOfOrg(ctx context.Context, o id.Org, n int) error {
+	_, err := ds.s.pay(ctx, orgBudgetRow(o), ds.s.Limits.OrgBudget, n)
+	return err
+}
+
 // spend charges the app first, because the app's row counts the endpoints. When the org's budget then
 // refuses, the app is not given back what it paid.
 func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int, err error) {
@@ -143,7 +149,7 @@ func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid i
 		} // else another charge was faster: begin again
 	}
 	return 0, &problem.Error{
-		Code: problem.RateLimited, Detail: "The API keys of the app, or of its org, have started as many deliveries as they may for now.", RetryAfter: wait,
+		Code: problem.RateLimited, Detail: "The app, or its org, has started as many deliveries as it may for now.", RetryAfter: wait,
 	}
 }
 

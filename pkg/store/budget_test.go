@@ -162,7 +162,7 @@ func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
 func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, ""), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey("")), "")
 	c.sweepIdle(t, h.ID) // now the budget's row counts 0 endpoints. A row that never counted one has no such number
 	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 2}
 	for range 2 {
@@ -215,7 +215,7 @@ func TestABudgetOutlivesAnotherRate(t *testing.T) {
 func TestABudgetOutlivesAnotherRateAndTheLastEndpoint(t *testing.T) {
 	c := connect(t)
 	h := c.endpoint(t)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
 	deleted, _, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
 	wants(t, err, "")
 	wants(t, c.Deliveries().LookedAt(ctx, deleted, store.Looked{Began: c.Now()}), "")
@@ -231,7 +231,7 @@ func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	again := func(want problem.Code) {
 		t.Helper()
-		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})), want)
+		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{})), want)
 	}
 	again(problem.Conflict) // it is pending
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")

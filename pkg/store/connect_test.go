@@ -149,7 +149,7 @@ func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 
 // wanted describes an endpoint that an API key creates; "": no key.
 func (c *connected) wanted(by id.Key) store.NewEndpoint {
-	return store.NewEndpoint{OrgID: c.org, AppID: c.app, By: by}
+	return store.NewEndpoint{OrgID: c.org, AppID: c.app, By: store.ByKey(by)}
 }
 
 // seen reads an endpoint as it is now.
@@ -175,7 +175,7 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 // test writes a test event for one endpoint, and returns the event's id.
 func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
-	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello")
+	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello", store.Changer{})
 	if err != nil {
 		t.Fatal(err)
 	}

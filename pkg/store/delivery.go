@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -24,6 +26,33 @@ type LastAttempt struct {
 	Body       *string `json:"body"`  // the beginning of the answer
 }
 
+// EarlierAttempt is what is kept of an attempt once another is made, and the format of the elements of the attribute earlier.
+type EarlierAttempt struct {
+	At         int64   `json:"at"`     // milliseconds
+	Status     *int    `json:"status"` // of the answer; nil: there was none
+	DurationMs int64   `json:"durationMs"`
+	Error      *string `json:"error"`
+	Body       *string `json:"body"` // the beginning of the answer, at most earlierBody bytes
+}
+
+const (
+	earlierKept = 4   // attempts that a delivery keeps beside its last
+	earlierBody = 128 // bytes
+)
+
+// earlier returns the attempts to keep once the delivery's last one is followed by another, nil before the first.
+func (d Delivery) earlier() []EarlierAttempt {
+	if d.Last == nil {
+		return nil
+	}
+	last := EarlierAttempt{At: d.Last.At, Status: d.Last.Status, DurationMs: d.Last.DurationMs, Error: d.Last.Error}
+	if d.Last.Body != nil {
+		body := strings.ToValidUTF8((*d.Last.Body)[:min(len(*d.Last.Body), earlierBody)], "") // without half a character at its end
+		last.Body = &body
+	}
+	return append([]EarlierAttempt{last}, d.Earlier[:min(len(d.Earlier), earlierKept-1)]...)
+}
+
 // Delivery is one event for one endpoint. Times are in milliseconds; 0: not set.
 type Delivery struct {
 	webhook.DeliveryID
@@ -33,6 +62,10 @@ type Delivery struct {
 	DeliveredAt int64
 	CreatedAt   int64
 	Last        *LastAttempt
+	Earlier     []EarlierAttempt // before Last, latest first
+
+	// Origin is that of the endpoint's URL, "" once its row is deleted. Only Of and List say it.
+	Origin string
 }
 
 func deliveryFrom(r *table.Reading) Delivery {
@@ -42,7 +75,8 @@ func deliveryFrom(r *table.Reading) Delivery {
 			Status: attrStatus.From(r), Attempts: attrAttempts.From(r), NextAttempt: attrNextAttempt.OrZero(r), StartedAt: attrStartedAt.OrZero(r),
 		},
 		Org: attrOrgID.From(r), EventType: attrEventType.From(r),
-		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r), Last: attrLast.OrZero(r),
+		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r),
+		Last: attrLast.OrZero(r), Earlier: attrEarlier.OrZero(r),
 	}
 }
 
@@ -79,15 +113,20 @@ func (ds Deliveries) Of(ctx context.Context, a id.App, e id.Event) (found []Deli
 	if err != nil {
 		return nil, err
 	}
-	wanted := make([]table.Key, len(endpoints))
-	for i, h := range endpoints {
-		wanted[i] = deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e})
+	var wanted []table.Key
+	for _, h := range endpoints {
+		wanted = append(wanted, deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e}), endpointRow(a, h))
 	}
-	rows, err := batch(ctx, ds.s, wanted, deliveryFrom)
-	for _, k := range wanted {
-		if d, ok := rows[k]; ok {
-			found = append(found, d)
+	rows, err := ds.s.db.Batch(ctx, wanted...)
+	for _, h := range endpoints {
+		delivery, to := table.Read(rows[deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e})]), table.Read(rows[endpointRow(a, h)])
+		if delivery.Row == nil {
+			continue
 		}
+		d := deliveryFrom(&delivery)
+		d.Origin = webhook.Origin(attrURL.OrZero(&to))
+		found = append(found, d)
+		err = errors.Join(err, delivery.Err(), to.Err())
 	}
 	return found, err
 }
@@ -110,10 +149,15 @@ const deliveryPages = 10
 // begins, "" at the end. With a status, a page may be short although more deliveries follow. Error:
 // endpoint_not_found.
 func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
-	if _, err := ds.s.Endpoint(ctx, a, d.Endpoint); err != nil {
+	to, err := ds.s.Endpoint(ctx, a, d.Endpoint)
+	if err != nil {
 		return nil, "", err
 	}
-	return ds.deliveries(ctx, d)
+	found, next, err = ds.deliveries(ctx, d)
+	for i := range found {
+		found[i].Origin = webhook.Origin(to.URL)
+	}
+	return found, next, err
 }
 
 // deliveries is List without the check that the endpoint exists. A page of rows has at least 100, because a status

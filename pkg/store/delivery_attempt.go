@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
@@ -91,7 +92,7 @@ func (ds Deliveries) RecordAttempt(ctx context.Context, w Work, a Attempted) err
 		next = endAttempts()
 	}
 	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(webhook.DeliveryPending), attrLease.Is(a.Last.ID)), nil,
-		attrStatus.Set(a.Status), attrLast.Set(&a.Last), next)
+		attrStatus.Set(a.Status), attrLast.Set(&a.Last), table.If(w.Last != nil, attrEarlier.Set(w.earlier())), next)
 	return err
 }
 
@@ -144,9 +145,9 @@ const againAfter = time.Minute
 
 // Again begins a new round of attempts for a delivery that is not pending. When the endpoint is
 // disabled, the delivery is held. queue is true when the caller is to queue the delivery. Errors:
-// endpoint_not_found, delivery_not_found, and conflict for a delivery that is pending, or was sent
-// again within a minute.
-func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue bool, err error) {
+// endpoint_not_found, delivery_not_found, conflict for a delivery that is pending, or was sent
+// again within a minute, and of an actor org_not_found and insufficient_role.
+func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer) (queue bool, err error) {
 	err = ds.s.db.Retry(ctx, func() error {
 		endpoint, err := ds.s.Endpoint(ctx, d.App, d.Endpoint)
 		if err != nil {
@@ -156,7 +157,9 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue boo
 		now := ds.s.now()
 		notPending := table.All(table.Exists, attrStatus.Not(webhook.DeliveryPending))
 		notJustNow := table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds()))
-		return ds.again(ctx, endpoint, d, table.All(notPending, notJustNow), attrAgainAt.Set(now))
+		t := ds.s.begin()
+		t.acts(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID))
+		return t.again(ctx, endpoint, d, table.All(notPending, notJustNow), attrAgainAt.Set(now))
 	})
 	if errors.Is(err, errNotAgain) {
 		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
@@ -164,10 +167,25 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID) (queue boo
 	return queue, err
 }
 
+// redelivered is the audit action of redeliveries.
+const redelivered = "endpoint.redelivered"
+
+// ActToRedeliver lets an actor begin several deliveries of an endpoint again, which Again then does as the endpoint's app does it.
+// It does nothing for an API key. Errors: endpoint_not_found, org_not_found, insufficient_role.
+func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a id.App, h id.Endpoint) error {
+	if by.isKey() {
+		return nil
+	}
+	t := ds.s.begin()
+	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
+	t.acts(ctx, by, o, redelivered, string(h))
+	return t.Commit(ctx)
+}
+
 // Release begins a new round of attempts for a held delivery of an endpoint. ok is false when the delivery is no
 // longer held, or its endpoint is disabled again.
 func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (ok bool, err error) {
-	err = ds.again(ctx, h, d, attrStatus.Is(webhook.DeliveryHeld), nil)
+	err = ds.s.begin().again(ctx, h, d, attrStatus.Is(webhook.DeliveryHeld), nil)
 	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
 		return false, nil
 	}
@@ -177,16 +195,15 @@ func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.Delivery
 // errNotAgain is the refusal of a delivery for which the condition of again does not hold.
 var errNotAgain = errors.New("store: the delivery is in another state")
 
-// again begins a new round of attempts of a delivery, if the condition when holds, and makes the change
-// more. When the endpoint h is disabled, it holds the delivery instead. Errors: delivery_not_found,
+// again adds a new round of attempts of a delivery to a transaction, if the condition when holds, with the change
+// more, and commits it. When the endpoint h is disabled, it holds the delivery instead. Errors: delivery_not_found,
 // errNotAgain, and table.ErrRaced when h was enabled, disabled or deleted since it was read.
-func (ds Deliveries) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
+func (t *txn) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
 	row := deliveryRow(d)
 	begin := table.Changes(attrStatus.Set(webhook.DeliveryHeld), endAttempts())
 	if h.Enabled {
-		begin = firstAttempt(row, ds.s.now(), 0)
+		begin = firstAttempt(row, t.s.now(), 0)
 	}
-	t := ds.s.begin()
 	t.Check(endpointRow(h.AppID, h.ID), table.All(attrDeletedAt.Absent(), attrEnabled.Is(h.Enabled)), table.Raced)
 	t.Update(row, when, func(found table.Row) error {
 		if found == nil {

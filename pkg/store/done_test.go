@@ -43,8 +43,8 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"an endpoint that is changed", func() error {
 			return second(c.UpdateEndpoint(ctx, c.app, another.ID, store.EndpointChange{Description: &text}))
 		}},
-		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, another.ID, false)) }},
-		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, another.ID, id.NoKey) }},
+		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, another.ID, false)) }},
+		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, another.ID, store.ByKey(id.NoKey)) }},
 		{"a fan-out, which returns the delivery to send", func() error {
 			send, err := c.Deliveries().FanOut(ctx, c.app, event)
 			if len(send) != 1 {
@@ -59,7 +59,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 			}
 			return err
 		}},
-		{"a test event", func() error { return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again")) }},
+		{"a test event", func() error { return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again", store.Changer{})) }},
 		{"a first claim, which is no replay", func() error {
 			claimed, err := c.ClaimLink(ctx, toClaim.claim("k"))
 			if claimed.Replayed {
@@ -67,7 +67,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 			}
 			return err
 		}},
-		{"a link that is revoked", func() error { return second(c.RevokeLink(ctx, c.app, toRevoke.ID)) }},
+		{"a link that is revoked", func() error { return second(c.RevokeLink(ctx, c.app, toRevoke.ID, store.Changer{})) }},
 		{"a new user", func() error { c.NewUser(t, "new@example.com"); return nil }},
 		{"an org that is deleted", func() error { return c.DeleteOrg(ctx, admin(c.ada), otherOrg) }},
 		{"the lease of the signing keys", func() error { return second(c.LeaseSigningKeys(ctx, time.Minute)) }},
@@ -108,7 +108,7 @@ func TestALinkRevokedMeanwhileIsStillOnesOwn(t *testing.T) {
 		links, _, err := c.Links(ctx, c.app, store.Page{Limit: 2})
 		wants(t, err, "")
 		for _, l := range links {
-			wants(t, second(c.RevokeLink(ctx, c.app, l.ID)), "")
+			wants(t, second(c.RevokeLink(ctx, c.app, l.ID, store.Changer{})), "")
 		}
 	})
 	made := c.link(t, time.Hour)
@@ -162,7 +162,7 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 		t.Errorf("another's lease: %v", err)
 	}
 	wants(t, c.ReleaseSigningKeys(ctx, l), "")
-	wants(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint, id.NoKey), problem.EndpointNotFound)
+	wants(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint, store.ByKey(id.NoKey)), problem.EndpointNotFound)
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, id.NoUser), problem.MemberNotFound)
 }
 

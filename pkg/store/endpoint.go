@@ -63,32 +63,37 @@ type NewEndpoint struct {
 	URL         string
 	Description string
 	Events      []string // see webhook.ValidFilter
-	By          id.Key   // the API key that creates it
-	Paid        int      // deliveries for which the request was charged
+	By          Changer
+	Paid        int // deliveries for which the request was charged
 }
 
-// CreateEndpoint creates an enabled endpoint. Errors: key_not_active, idempotency_key_reused,
-// limit_reached.
+// CreateEndpoint creates an enabled endpoint. Errors: key_not_active, of an actor org_not_found and insufficient_role,
+// idempotency_key_reused, limit_reached.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
 	now := s.Now()
 	h := Endpoint{
 		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Receiver: webhook.Receiver{Enabled: true},
 		URL: wanted.URL, Description: wanted.Description, Events: wanted.Events,
-		CreatedByKey: wanted.By, URLSetByKey: wanted.By, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
+		CreatedByKey: wanted.By.Key, URLSetByKey: wanted.By.Key, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
 	}
 	if made, err = once.render(h); err != nil {
 		return made, err
 	}
 	t := s.begin()
-	t.unbarred(h.AppID, wanted.By)
+	if wanted.By.isKey() {
+		t.unbarred(h.AppID, wanted.By.Key)
+	} else {
+		t.authorizeBesideOrg(wanted.By.Actor, h.OrgID)
+		t.checkNotDeleted(h.OrgID) // EndOrg waits for requests by API keys only
+	}
 	t.once(once.Request, made.Answer)
 	t.Create(endpointRow(h.AppID, h.ID),
 		attrOrgID.Set(h.OrgID), attrURL.Set(h.URL), attrDescription.Set(h.Description), attrEvents.Set(h.Events),
 		attrEnabled.Set(h.Enabled), attrCreatedAt.Set(h.CreatedAt), attrUpdatedAt.Set(h.UpdatedAt), attrVersion.Set(1),
-		attrCreatedByKey.Set(wanted.By), attrURLSetByKey.Set(wanted.By), attrURLByKey.Set(wanted.By), attrEventsByKey.Set(wanted.By),
+		attrCreatedByKey.Set(wanted.By.Key), attrURLSetByKey.Set(wanted.By.Key), attrURLByKey.Set(wanted.By.Key), attrEventsByKey.Set(wanted.By.Key),
 	)
 	t.Update(budgetRow(h.AppID), table.Any(attrCount.Absent(), attrCount.Under(int64(s.Limits.Endpoints))), refuse(errEndpointLimit), table.Add(attrCount, 1))
-	t.report(ctx, webhook.EndpointCreated, h, changer{key: wanted.By, paid: wanted.Paid}, changesOf(Endpoint{}, h))
+	t.report(ctx, webhook.EndpointCreated, h, wanted.By, wanted.Paid, changesOf(Endpoint{}, h))
 	return made.committed(t.Commit(ctx))
 }
 
@@ -123,9 +128,9 @@ func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []En
 	return endpoints, next, nil
 }
 
-// DeleteEndpoint deletes an endpoint, by an API key of its app. The sweep cancels the deliveries
-// that wait for it. Errors: endpoint_not_found, key_not_active.
-func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by id.Key) error {
+// DeleteEndpoint deletes an endpoint. The sweep cancels the deliveries that wait for it. Errors: endpoint_not_found,
+// key_not_active, of an actor org_not_found and insufficient_role.
+func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by Changer) error {
 	return s.db.Retry(ctx, func() error {
 		was, err := s.Endpoint(ctx, a, h)
 		if err != nil {
@@ -134,9 +139,13 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 		gone, now := was, s.now()
 		gone.UpdatedAt = now
 		t := s.begin()
-		t.unbarred(a, by)
+		if by.isKey() {
+			t.unbarred(a, by.Key)
+		} else {
+			t.authorize(by.Actor, was.OrgID)
+		}
 		t.deleteEndpoint(was, now, table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced)
-		t.report(ctx, webhook.EndpointDeleted, gone, changer{key: by}, changesOf(was, Endpoint{}))
+		t.report(ctx, webhook.EndpointDeleted, gone, by, 0, changesOf(was, Endpoint{}))
 		return t.Commit(ctx)
 	})
 }
@@ -154,9 +163,10 @@ func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, refusa
 }
 
 // Test writes a test event for one endpoint only, and returns the event's id. The caller has charged
-// the request for one delivery. Error: endpoint_not_found.
-func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string) (id.Event, error) {
+// the request for one delivery. Errors: endpoint_not_found, of an actor org_not_found and insufficient_role.
+func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string, by Changer) (id.Event, error) {
 	t := ds.s.begin()
+	t.acts(ctx, by, o, "endpoint.tested", string(h))
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
 	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
 	return e, t.Commit(ctx)

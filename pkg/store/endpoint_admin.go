@@ -8,23 +8,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// AppEndpoints lists the endpoints of an org's app for an admin, as Endpoints does.
-// Errors: org_not_found, insufficient_role, app_not_found.
-func (s *Store) AppEndpoints(ctx context.Context, a Actor, o id.Org, app id.App, p Page) (endpoints []Endpoint, next string, err error) {
-	if err := s.authorizeFor(ctx, a, o, app); err != nil {
-		return nil, "", err
-	}
-	return s.Endpoints(ctx, app, p)
-}
-
-// EnableEndpoint enables or disables an endpoint for an admin. The app cannot enable an endpoint
-// that an admin disabled. Errors: org_not_found, insufficient_role, app_not_found,
-// endpoint_not_found.
-func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
+// EnableEndpoint enables or disables an endpoint for an admin, whom RoleFor let in. The app cannot enable an endpoint
+// that an admin disabled. Errors: endpoint_not_found, org_not_found, insufficient_role.
+func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
 	err = s.db.Retry(ctx, func() error {
-		if err := s.authorizeFor(ctx, a, o, app); err != nil {
-			return err
-		}
 		was, err := s.Endpoint(ctx, app, h)
 		if err != nil {
 			return err
@@ -33,16 +20,6 @@ func (s *Store) EnableEndpoint(ctx context.Context, a Actor, o id.Org, app id.Ap
 		return err
 	})
 	return changed, err
-}
-
-// authorizeFor checks that the caller has one of the roles, and that the org has the app. Errors:
-// org_not_found, insufficient_role, app_not_found.
-func (s *Store) authorizeFor(ctx context.Context, a Actor, o id.Org, app id.App) error {
-	rows, err := s.readAs(ctx, a, o, appRow(o, app))
-	if err == nil && rows[appRow(o, app)] == nil {
-		err = errAppNotFound
-	}
-	return err
 }
 
 // enableByAdmin enables or disables an endpoint that was read before, and returns it as it is then. An
@@ -58,7 +35,7 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	h.UpdatedAt = now
 	t := s.begin()
 	t.authorize(a, was.OrgID)
-	return t.change(ctx, was, h, changer{admin: a.id()})
+	return t.change(ctx, was, h, Changer{Actor: a}, 0)
 }
 
 // DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or

@@ -15,7 +15,7 @@ func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 		no := false
 		switch why {
 		case webhook.DisabledByAdmin:
-			return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false))
+			return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false))
 		case webhook.DisabledByUser:
 			return second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &no}))
 		default: // by the deliver function, after a failure
@@ -29,7 +29,7 @@ func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 		if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != why {
 			t.Fatalf("%s: %+v", why, got)
 		}
-		_, err := c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, true)
+		_, err := c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, true)
 		got := c.seen(t, h.ID)
 		if err != nil || !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || !got.Releasing || got.Breaker != (webhook.Breaker{}) {
 			t.Errorf("%s: %v, %+v", why, err, got)

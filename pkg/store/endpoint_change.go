@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -37,7 +36,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c E
 		}
 		t := s.begin()
 		t.unbarred(a, c.By)
-		changed, err = t.change(ctx, was, c.apply(was, s.now()), changer{key: c.By, paid: c.Paid})
+		changed, err = t.change(ctx, was, c.apply(was, s.now()), ByKey(c.By), c.Paid)
 		return err
 	})
 	return changed, err
@@ -81,23 +80,17 @@ func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 	return h
 }
 
-// changer is the actor of a change of an endpoint: an API key of its app, or an admin.
-type changer struct {
-	key   id.Key // "": an admin or a service
-	admin string // of Actor.id
-	paid  int    // deliveries for which the request was charged
-}
-
 // change adds the change from was to h to a transaction, with its audit entry and its event, and commits
 // the transaction. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
 // no longer as was.
-func (t *txn) change(ctx context.Context, was, h Endpoint, by changer) (Endpoint, error) {
+// longer as was. paid is how many deliveries the request was charged for.
+func (t *txn) change(ctx context.Context, was, h Endpoint, by Changer, paid int) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {
 		return was, nil
 	}
 	t.Update(endpointRow(h.AppID, h.ID), table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced, h.write(was))
-	t.report(ctx, webhook.EndpointUpdated, h, by, changes)
+	t.report(ctx, webhook.EndpointUpdated, h, by, paid, changes)
 	return h, t.Commit(ctx)
 }
 
@@ -157,18 +150,18 @@ func (h Endpoint) audited() map[string]any {
 
 // report adds the audit entry and the event of a change to the change's transaction. The event
 // goes to the app's other endpoints. The time of both is h.UpdatedAt.
-func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by changer, changes Changes) {
+func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by Changer, paid int, changes Changes) {
 	t.audit(ctx, entry{
-		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: cmp.Or(string(by.key), by.admin), target: string(h.ID), changes: changes,
+		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: by.id(), target: string(h.ID), changes: changes,
 	})
 	data := webhook.EndpointData{
 		EndpointID: h.ID, Origin: webhook.Origin(h.URL), Events: h.Events, Enabled: h.Enabled,
-		DisabledReason: webhook.OrNull(h.DisabledReason), KeyID: webhook.OrNull(by.key),
+		DisabledReason: webhook.OrNull(h.DisabledReason), KeyID: webhook.OrNull(by.Key),
 	}
 	if kind == webhook.EndpointUpdated {
 		data.Changed = slices.Sorted(maps.Keys(changes))
 	}
-	t.event(newEvent{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: by.paid})
+	t.event(newEvent{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: paid})
 }
 
 // Receiver reads an endpoint again, right before something is sent to the endpoint. ok is false when

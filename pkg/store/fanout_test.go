@@ -135,7 +135,9 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 		}
 	}
 	enable, disable := enabled(true), enabled(false)
-	remove := func(c *connected, _ *testing.T, h id.Endpoint) { _ = c.DeleteEndpoint(ctx, c.app, h, id.NoKey) }
+	remove := func(c *connected, _ *testing.T, h id.Endpoint) {
+		_ = c.DeleteEndpoint(ctx, c.app, h, store.ByKey(id.NoKey))
+	}
 	sweep := func(c *connected, t *testing.T, h id.Endpoint) { c.sweepHeld(t, h) }
 	for name, v := range map[string]struct {
 		enabled bool                     // as the fan-out reads the endpoint
@@ -198,7 +200,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	c.enable(t, h.ID, false)
 	w := c.work(t, h.ID, e)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
 	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("deleted: %s", got)

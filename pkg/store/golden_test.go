@@ -89,7 +89,8 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 		for _, l := range c.lists(p)[:audit] {
 			calls.atOnce(func() { wants(t, l.read(admin(c.ada)), "") })
 		}
-		_, _, err = c.AppEndpoints(ctx, admin(c.ada), c.org, c.app, p)
+		wants(t, second(c.RoleFor(ctx, admin(c.ada), c.org, c.app)), "")
+		_, _, err = c.Endpoints(ctx, c.app, p)
 		wants(t, err, "")
 		p.Limit = 2 // neither links nor the audit log are read whole
 		_, _, err = c.Links(ctx, c.app, p)
@@ -175,7 +176,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 	wants(t, c.Deliveries().Failed(ctx, h), "")
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	wants(t, c.Deliveries().Hold(ctx, due.DeliveryID), "")
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event})), "")
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event}, store.Changer{})), "")
 	enabled := c.enable(t, h.ID, true)
 	wants(t, second(c.Deliveries().Release(ctx, enabled, due.DeliveryID)), "")
 	_, _, err := c.Deliveries().WaitingFor(ctx, enabled, 10)

@@ -110,8 +110,8 @@ func pendingLink(now int64) table.Condition {
 }
 
 // RevokeLink revokes a pending link. A link that is revoked already does not change. Errors:
-// link_not_found, link_already_claimed, link_expired.
-func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked link.Link, err error) {
+// link_not_found, link_already_claimed, link_expired, of an actor org_not_found and insufficient_role.
+func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link, by Changer) (revoked link.Link, err error) {
 	err = s.db.Retry(ctx, func() error {
 		if revoked, err = s.Link(ctx, a, l); err != nil {
 			return err
@@ -128,6 +128,7 @@ func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link) (revoked li
 		}
 		revoked.RevokedAt = now
 		t := s.begin()
+		t.acts(ctx, by, revoked.OrgID, "link.revoked", string(l))
 		t.Update(linkRow(a, l), pendingLink(now), table.Raced, attrRevokedAt.Set(now), attrPurgeAt.Set(endedLinkPurge(now)), notDue())
 		t.event(endOf(revoked, webhook.LinkRevoked, now))
 		return t.Commit(ctx)

@@ -89,7 +89,7 @@ func TestALinkEndsInOneWay(t *testing.T) {
 				if i%2 == 0 {
 					return second(c.ClaimLink(ctx, l.claim("k")))
 				}
-				return second(c.RevokeLink(ctx, c.app, l.ID))
+				return second(c.RevokeLink(ctx, c.app, l.ID, store.Changer{}))
 			})
 		})
 		found, err := c.Link(ctx, c.app, l.ID)
@@ -117,7 +117,7 @@ func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
 	c := connect(t)
 	pending, claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
-	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID)), "")
+	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})), "")
 	c.pass(time.Minute)
 	unknown := pending.claim("k")
 	unknown.Token.Link = id.NoLink
@@ -154,7 +154,7 @@ func TestADeviceMayAskAgainForADayAndPastTheLinksEnd(t *testing.T) {
 	if got, err := c.ClaimLink(ctx, l.claim("k")); err != nil || !got.Replayed {
 		t.Errorf("%+v, %v", got, err)
 	}
-	wants(t, second(c.RevokeLink(ctx, c.app, l.ID)), problem.LinkAlreadyClaimed)
+	wants(t, second(c.RevokeLink(ctx, c.app, l.ID, store.Changer{})), problem.LinkAlreadyClaimed)
 	c.pass(time.Millisecond)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), problem.LinkAlreadyClaimed)
 }
@@ -174,7 +174,7 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	expired, claimed, revoked := c.link(t, time.Minute), c.link(t, time.Minute), c.link(t, time.Minute)
 	pending := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
-	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID)), "")
+	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})), "")
 	c.pass(time.Minute - time.Millisecond)
 	if n, _ := c.expire(t); n != 0 {
 		t.Errorf("%d links are due too early", n)
@@ -197,7 +197,7 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	if n, _ := c.expire(t); n != 0 {
 		t.Errorf("%d links are still due", n)
 	}
-	wants(t, second(c.RevokeLink(ctx, c.app, expired.ID)), problem.LinkExpired)
+	wants(t, second(c.RevokeLink(ctx, c.app, expired.ID, store.Changer{})), problem.LinkExpired)
 }
 
 // TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken: the event has the nine fields of a link in an answer, and

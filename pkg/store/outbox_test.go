@@ -33,7 +33,7 @@ func causes() []cause {
 		}},
 		{"revoke link", webhook.LinkRevoked, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			l := c.link(t, time.Hour)
-			return func() error { return second(c.RevokeLink(ctx, c.app, l.ID)) },
+			return func() error { return second(c.RevokeLink(ctx, c.app, l.ID, store.Changer{})) },
 				func() bool { got, _ := c.Link(ctx, c.app, l.ID); return got.RevokedAt != 0 }
 		}},
 		{"expire link", webhook.LinkExpired, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -79,7 +79,7 @@ func causes() []cause {
 			h := c.endpoint(t)
 			gone := func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return problem.Is(err, problem.EndpointNotFound) }
 			return func() error {
-				err := c.DeleteEndpoint(ctx, c.app, h.ID, id.NoKey)
+				err := c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey))
 				if problem.Is(err, problem.EndpointNotFound) && gone() {
 					return nil // an earlier call has deleted it
 				}
@@ -88,7 +88,7 @@ func causes() []cause {
 		}},
 		{"disable endpoint by an admin", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			h := c.endpoint(t)
-			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, h.ID, false)) },
+			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)) },
 				func() bool { return c.seen(t, h.ID).DisabledReason == webhook.DisabledByAdmin }
 		}},
 		{"publish", paid, true, func(t *testing.T, c *connected) (func() error, func() bool) {
@@ -162,13 +162,13 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	wrongSecret := l.claim("k")
 	wrongSecret.Token.Hash = hashOf("other")
 	wants(t, second(c.ClaimLink(ctx, wrongSecret)), problem.LinkNotFound)
-	wants(t, second(c.RevokeLink(ctx, id.NoApp, l.ID)), problem.LinkNotFound)
+	wants(t, second(c.RevokeLink(ctx, id.NoApp, l.ID, store.Changer{})), problem.LinkNotFound)
 	wants(t, c.ExpireLink(ctx, c.app, l.ID), "") // the link has not expired
 	wants(t, c.ExpireLink(ctx, c.app, id.NoLink), "")
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, id.NoKey), problem.KeyNotFound)
 	wants(t, c.update(id.NoKey, store.KeyChange{Scopes: ptr("a")}), problem.KeyNotFound)
 	wants(t, c.WarnOfKey(ctx, c.org, id.NoKey), "")
-	wants(t, second(c.Deliveries().Test(ctx, c.org, c.app, id.NoEndpoint, "")), problem.EndpointNotFound)
+	wants(t, second(c.Deliveries().Test(ctx, c.org, c.app, id.NoEndpoint, "", store.Changer{})), problem.EndpointNotFound)
 	c.Limits.ActiveKeys = 0
 	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
@@ -181,7 +181,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	before := len(c.rowsOf(t, "EVTS#"))
 	wants(t, second(c.CreateEndpoint(ctx, c.wanted(barred), store.Once[store.Endpoint]{})), problem.KeyNotActive)
 	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{By: barred, Description: &text})), problem.KeyNotActive)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, barred), problem.KeyNotActive)
+	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(barred)), problem.KeyNotActive)
 	if n := len(c.rowsOf(t, "EVTS#")) - before; n != 0 {
 		t.Errorf("%d events of a barred key", n)
 	}

@@ -300,7 +300,7 @@ func (c *connected) everyLink(t *testing.T) {
 	c.pass(2*time.Minute + 1234*time.Millisecond)
 	wants(t, second(c.ClaimLink(ctx, claimed.claim("k"))), "")
 	c.pass(time.Second)
-	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID)), "")
+	wants(t, second(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})), "")
 	wants(t, c.ExpireLink(ctx, c.app, expired.ID), "")
 	c.link(t, time.Hour)
 }
@@ -324,13 +324,13 @@ func (c *connected) everyDelivery(t *testing.T) {
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, made["failed"]).DeliveryID), "")
 	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, made["cancelled"]).DeliveryID), "")
 	c.pass(dayLong)
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]})), "")
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]}, store.Changer{})), "")
 	c.enable(t, disabled.ID, false)
 	c.fanned(t, disabled.ID) // is held
 	wants(t, c.Deliveries().DisableEndpoint(ctx, gone, webhook.DisabledByGone), "")
 	c.pass(time.Hour)
-	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, id.NoKey), "")
-	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.org, c.app, c.endpoint(t).ID, false)), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, store.ByKey(id.NoKey)), "")
+	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, c.endpoint(t).ID, false)), "")
 	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "")
 	c.test(t, h.ID) // waits to be fanned out
 }

@@ -165,9 +165,10 @@ const (
 	attrDeliveredAt = table.Int("deliveredAt")
 	attrAgainAt     = table.Int("againAt") // when a request redelivered it last
 	attrEventType   = table.Text[webhook.Type]("eventType")
-	attrLease       = table.Text[string]("lease")      // jti of the attempt that is being made, or was made last
-	attrLast        = table.JSON[*LastAttempt]("last") // the last attempt
-	attrMovedBy     = table.Text[string]("movedBy")    // random text that proves who moved its due time last, see Requeue
+	attrLease       = table.Text[string]("lease")             // jti of the attempt that is being made, or was made last
+	attrLast        = table.JSON[*LastAttempt]("last")        // the last attempt
+	attrEarlier     = table.JSON[[]EarlierAttempt]("earlier") // the attempts before the last, latest first
+	attrMovedBy     = table.Text[string]("movedBy")           // random text that proves who moved its due time last, see Requeue
 )
 
 // The beginnings of keys.
@@ -270,7 +271,7 @@ func AccessPatterns() []AccessPattern {
 		{"Barred key (what of a revoked key is dead too)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late; its links cannot be claimed"},
 		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
 		{"Published id (the owner's id of an event → event)", "PUB#<appId>", "<the owner's id>", "an event that is published again, for 24 hours"},
-		{"Delivery (status, attempts, last answer)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
+		{"Delivery (status, last five attempts)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},
 		{"Audit entry", "AUD#<orgId>", "<ULID>", "GET …/audit"},
 		{"Index due: events, deliveries, links, keys, endpoints, barred keys and deleted orgs that wait", "DUE#<kind>#<0–7>", "dueAt", "the sweep, each minute"},

@@ -255,12 +255,12 @@ func (w *world) fill(ctx context.Context) error {
 	}
 	app := id.DefaultApp(w.org)
 	endpoint, err := table.CreateEndpoint(ctx, store.NewEndpoint{
-		OrgID: w.org, AppID: app, URL: w.services.URL + "/hook", Events: []string{webhook.Every}, By: w.keyID,
+		OrgID: w.org, AppID: app, URL: w.services.URL + "/hook", Events: []string{webhook.Every}, By: store.ByKey(w.keyID),
 	}, store.Once[store.Endpoint]{})
 	if err != nil {
 		return err
 	}
-	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, "hello")
+	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, "hello", store.Changer{})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,239 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// newPeople returns a world with all that people read of an app. The receiver has answered twice, and the delivery has failed.
+func newPeople(t *testing.T) *world {
+	t.Helper()
+	s, now := newServer(t), time.Now()
+	s.Now = func() time.Time { return now }
+	w := newWorld(t, s, "")
+	now = now.Add(time.Second)
+	w.connect(t)
+	d := webhook.DeliveryID{App: id.DefaultApp(w.org), Endpoint: id.Endpoint(w.endpoint), Event: id.Event(w.event)}
+	now = now.Add(2 * time.Minute) // so that the feed shows the events
+	if _, err := w.Deliveries().Again(t.Context(), d, store.Changer{}); err != nil {
+		t.Fatal(err)
+	}
+	status, next := 500, webhook.DeliveryPending
+	for _, answer := range []string{"the first answer", "the second answer"} {
+		work, _, err := w.Deliveries().Work(t.Context(), d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = w.Deliveries().LeaseAttempt(t.Context(), work, answer); err != nil {
+			t.Fatal(err)
+		}
+		last := store.LastAttempt{ID: answer, At: now.UnixMilli(), Status: &status, Body: &answer}
+		if err := w.Deliveries().RecordAttempt(t.Context(), work, store.Attempted{Last: last, Status: next, Next: now.UnixMilli()}); err != nil {
+			t.Fatal(err)
+		}
+		next = webhook.DeliveryFailed
+	}
+	return w
+}
+
+// get reads a path below the app as a role.
+func (w *world) get(t *testing.T, as org.Role, path string) reply {
+	t.Helper()
+	return w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+path, user(w.byRole[as]), ""), 200, "")
+}
+
+// TestAMemberSeesNoAnswersAndNothingOfEndpoints: but the app's events, and what came of each delivery.
+func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
+	w := newPeople(t)
+	for role, answers := range map[org.Role]int{org.Admin: 2, org.Member: 0} {
+		for _, query := range []string{"?eventId={eventId}", "?endpointId={endpointId}&status=failed&since=0&limit=5"} {
+			r := w.get(t, role, "webhook_deliveries"+query)
+			if strings.Count(r.text, `"body":"the`) != answers || strings.Count(r.text, `"status":500`) != 2 || !strings.Contains(r.text, `"endpointOrigin":"https://hooks.example.com"`) {
+				t.Errorf("%s %s: %s", role, query, r.text)
+			}
+		}
+		r := w.get(t, role, "webhook_events")
+		types := r.each("events", "type")
+		for _, e := range r.list("events") {
+			if hidden := e["data"] == nil; hidden != (role == org.Member && e["type"] == "endpoint.created") {
+				t.Errorf("%s: %v", role, e)
+			}
+			one := w.get(t, role, "webhook_events/"+fmt.Sprint(e["id"]))
+			if (one.body["data"] == nil) != (e["data"] == nil) {
+				t.Errorf("%s: %s", role, one.text)
+			}
+		}
+		same(t, string(role), types, []string{"key.created", "endpoint.created", "test"})
+		if links := w.get(t, role, "links?limit=1"); !slices.Equal(links.each("links", "id"), []string{w.link}) || strings.Contains(links.text, "token") {
+			t.Errorf("%s: %s", role, links.text)
+		}
+	}
+}
+
+// TestAQueryIsHeldToTheRulesOfABody of the API keys' route: each fault names its parameter.
+func TestAQueryIsHeldToTheRulesOfABody(t *testing.T) {
+	w := newPeople(t)
+	const deliveries = "webhook_deliveries?endpointId={endpointId}"
+	for query, want := range map[string]string{
+		"webhook_events?limit=x": "422 ?limit", "webhook_events?limit=0": "422 ?limit", "webhook_events?since=-1": "422 ?since",
+		"webhook_events?since=9999999999999999999": "422 ?since", "webhook_events?since=1&since=2": "422 ?since", "webhook_events?cursor=x": "400 ",
+		"webhook_events?status=failed": "400 ?status", "webhook_deliveries": "422 ?eventId", deliveries + "&eventId={eventId}": "422 ?eventId",
+		deliveries + "&status=lost": "422 ?status", "webhook_deliveries?eventId={eventId}&since=0": "422 ?eventId", "webhook_deliveries?endpointId=%FF": "404 ",
+		"webhook_deliveries?eventId=%EF%BF%BD": "404 ", "webhook_events/%FF": "404 ", "links?limit=101": "422 ?limit", "links?limit=1e1": "422 ?limit",
+	} {
+		r := w.do(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+query, user(w.byRole[org.Member]), ""))
+		pointers := r.each("errors", "pointer")
+		if got := fmt.Sprint(r.status, " ", strings.Join(pointers, "+")); got != want {
+			t.Errorf("%s: %s: %s", query, got, r.text)
+		}
+	}
+	w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test", user(w.byRole[org.Admin]), `{"endpointId":"{endpointId}"}`), 400, problem.InvalidJSON)
+}
+
+// TestPeopleReachOnlyTheAppOfThePath: nothing of another app of the same org.
+func TestPeopleReachOnlyTheAppOfThePath(t *testing.T) {
+	w := newPeople(t)
+	admin := user(w.byRole[org.Admin])
+	second := w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps", admin, `{"name":"Second"}`), 201, "").str("id")
+	ask := func(method, path, body string, status int, code problem.Code) reply {
+		t.Helper()
+		return w.want(t, w.request(method, "/v1/orgs/{orgId}/apps/"+second+"/"+path, admin, body), status, code)
+	}
+	for _, path := range []string{"webhook_endpoints", "webhook_events", "links"} {
+		if r := ask("GET", path, "", 200, ""); strings.Contains(r.text, `"id"`) {
+			t.Errorf("%s: %s", path, r.text)
+		}
+	}
+	ask("GET", "webhook_endpoints/{endpointId}", "", 404, problem.EndpointNotFound)
+	ask("DELETE", "webhook_endpoints/{endpointId}", "", 404, problem.EndpointNotFound)
+	ask("POST", "webhook_endpoints/{endpointId}/test", "", 404, problem.EndpointNotFound)
+	ask("GET", "webhook_events/{eventId}", "", 404, problem.EventNotFound)
+	ask("GET", "webhook_deliveries?eventId={eventId}", "", 404, problem.EventNotFound)
+	ask("GET", "webhook_deliveries?endpointId={endpointId}", "", 404, problem.EndpointNotFound)
+	ask("POST", "webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","since":0}`, 404, problem.EndpointNotFound)
+	ask("POST", "webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","eventId":"{eventId}"}`, 404, problem.EndpointNotFound)
+	ask("DELETE", "links/{linkId}", "", 404, problem.LinkNotFound)
+	foreign := w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/links", user(w.outside), "")
+	foreign.path = strings.Replace(foreign.path, string(w.org), string(id.Org(w.otherOrg(t))), 1)
+	w.want(t, foreign, 404, problem.AppNotFound) // an admin of another org names this org's app
+}
+
+// otherOrg returns the org of the user who is outside.
+func (w *world) otherOrg(t *testing.T) string {
+	t.Helper()
+	return w.want(t, request{as: user(w.outside), method: "GET", path: "/v1/orgs"}, 200, "").each("orgs", "id")[0]
+}
+
+// TestAnAdminRedeliversMany: one entry in the audit log, and none when there is nothing to do or the caller's role was taken.
+func TestAnAdminRedeliversMany(t *testing.T) {
+	w := newPeople(t)
+	admin := w.byRole[org.Admin]
+	path, body := "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","since":0}`
+	redelivered := func() (n int) {
+		for _, e := range (&audited{server: w.server, admin: admin, org: w.org}).log(t) {
+			if e.Action == "endpoint.redelivered" {
+				n++
+			}
+		}
+		return n
+	}
+	w.beforeTransaction(0, func() { w.setRole(t, admin, org.Member) })
+	w.want(t, w.request("POST", path, user(admin), body), 403, problem.InsufficientRole)
+	w.setRole(t, admin, org.Admin)
+	for _, want := range []int64{0, 0} { // it was sent again less than a minute ago; the clock stands still
+		if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != want {
+			t.Errorf("%s", r.text)
+		}
+	}
+	now := w.Now().Add(2 * time.Minute)
+	w.Now = func() time.Time { return now }
+	before := redelivered()
+	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 1 || redelivered() != before+1 || len(w.woken.messages) != 1 {
+		t.Errorf("%s, %d entries, %v", r.text, redelivered()-before, w.woken.messages)
+	}
+	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 0 || redelivered() != before+1 {
+		t.Errorf("nothing to do: %s, %d entries", r.text, redelivered()-before)
+	}
+}
+
+// TestAnEndpointOfAnAdmin has no key: its creation is not refused for one, and revoking keys does not disable it.
+func TestAnEndpointOfAnAdmin(t *testing.T) {
+	w := newPeople(t)
+	admin := user(w.byRole[org.Admin])
+	made := w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", admin, `{"url":"https://mine.example.com/in?s=1","events":["test"],"description":"Mine"}`)
+	made.header = map[string]string{"Idempotency-Key": strings.Repeat("k", 32)}
+	r := w.want(t, made, 201, "")
+	again := w.want(t, made, 201, "")
+	if r.body["createdByKey"] != nil || r.body["urlSetByKey"] != nil || again.str("id") != r.str("id") || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s %s", r.text, again.text)
+	}
+	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}?endpoints=disable", admin, ""), 204, "")
+	w.endpoint = r.str("id")
+	shown := w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", admin, ""), 200, "")
+	if shown.body["enabled"] != true || shown.num("heldCount") != 0 || shown.str("url") != "https://mine.example.com/in?s=1" {
+		t.Errorf("%s", shown.text)
+	}
+	for body, code := range map[string]problem.Code{
+		`{"url":"http://127.0.0.1/"}`: problem.ValidationFailed, `{}`: problem.ValidationFailed,
+		`{"url":"https://x.example.com","events":[]}`: problem.ValidationFailed,
+	} {
+		w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", admin, body), 422, code)
+	}
+	w.Limits.Endpoints = 2
+	w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", admin, `{"url":"https://x.example.com"}`), 409, problem.LimitReached)
+}
+
+// TestNoEndpointIsMadeInADeletedOrg: the deletion begins between the check of the role and the transaction, by a person and by a service.
+func TestNoEndpointIsMadeInADeletedOrg(t *testing.T) {
+	for _, as := range []string{"admin", "service"} {
+		w := newPeople(t)
+		caller := user(w.byRole[org.Admin])
+		if as == "service" {
+			caller = service()
+		}
+		var deleted reply
+		w.beforeTransaction(0, func() {
+			deleted = w.do(t, w.request("DELETE", "/v1/orgs/{orgId}", user(w.byRole[org.Admin]), ""))
+		})
+		w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", caller, `{"url":"https://late.example.com"}`), 404, problem.OrgNotFound)
+		if deleted.status != 204 {
+			t.Fatalf("%s", deleted.text)
+		}
+	}
+}
+
+// TestLinksThatHaveEndedAreNotRevokedByAnAdmin: one that is revoked already is as it is, and has no second entry.
+func TestLinksThatHaveEndedAreNotRevokedByAnAdmin(t *testing.T) {
+	w := newPeople(t)
+	admin, path := user(w.byRole[org.Admin]), "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}"
+	entries := len((&audited{server: w.server, admin: admin.UserID, org: w.org}).log(t))
+	for range 2 {
+		w.want(t, w.request("DELETE", path, admin, ""), 204, "")
+	}
+	log := (&audited{server: w.server, admin: admin.UserID, org: w.org}).log(t)
+	if last := log[len(log)-1]; len(log) != entries+1 || last.Action != "link.revoked" || last.Target != (subject{Type: "link", ID: w.link}) || last.Actor.ID != string(admin.UserID) {
+		t.Errorf("%v", log)
+	}
+	key := w.caller("key")
+	made := w.want(t, w.request("POST", "/link/create", key, `{"clientUserId":"u"}`), 201, "")
+	claim := fmt.Sprintf(`{"token":%q,"claimKey":%q}`, made.str("token"), "AAECAwQFBgcICQoLDA0ODw")
+	w.want(t, request{method: "POST", path: "/link/claim", body: claim}, 200, "")
+	w.link = made.str("id")
+	w.want(t, w.request("DELETE", path, admin, ""), 409, problem.LinkAlreadyClaimed)
+	w.link = w.want(t, w.request("POST", "/link/create", key, `{"clientUserId":"u","expiresIn":60}`), 201, "").str("id")
+	now := w.Now().Add(time.Hour)
+	w.Now = func() time.Time { return now }
+	w.want(t, w.request("DELETE", path, admin, ""), 410, problem.LinkExpired)
+	w.link = "lnk_x"
+	w.want(t, w.request("DELETE", path, &principal.Principal{Kind: principal.Service, Name: "billing"}, ""), 404, problem.LinkNotFound)
+}

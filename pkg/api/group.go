@@ -63,10 +63,7 @@ func newGroup(function string, handlers map[string]handler, console []string) *g
 	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default()}
 	handlers[route.Preflight] = g.preflight
 	bound := map[string]bool{route.Preflight: true} // also of a function that has no preflight
-	for _, r := range route.All() {
-		if r.Function != function {
-			continue
-		}
+	for _, r := range route.ServedBy(function) {
 		if handlers[r.Operation] == nil {
 			panic(fmt.Sprintf("api: function %s has no handler for %s", function, r.Operation))
 		}

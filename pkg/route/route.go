@@ -141,14 +141,32 @@ var routes = [...]Route{
 }
 
 // All returns every route of the API: those of the table, and the preflights of the routes that
-// the console may call. One function answers all those preflights.
-func All() []Route {
-	all := slices.Clone(routes[:])
+// the console may call.
+func All() []Route { return append(slices.Clone(routes[:]), preflights()...) }
+
+// preflighter is the function that answers the preflights of the console.
+const preflighter = "webhookkeys"
+
+// ServedBy returns the routes of a function. Each function calls it when it starts.
+func ServedBy(function string) (own []Route) {
+	for i := range routes {
+		if routes[i].Function == function {
+			own = append(own, routes[i])
+		}
+	}
+	if function == preflighter {
+		own = append(own, preflights()...)
+	}
+	return own
+}
+
+// preflights returns a route for each path that the console may call.
+func preflights() (all []Route) {
 	seen := map[string]bool{}
-	for _, r := range routes {
-		if r.ForConsole() && !seen[r.Pattern] {
+	for i := range routes {
+		if r := &routes[i]; r.ForConsole() && !seen[r.Pattern] {
 			seen[r.Pattern] = true
-			all = append(all, Route{Operation: Preflight, Method: http.MethodOptions, Pattern: r.Pattern, Function: "webhookkeys", Takes: principal.Public})
+			all = append(all, Route{Operation: Preflight, Method: http.MethodOptions, Pattern: r.Pattern, Function: preflighter, Takes: principal.Public})
 		}
 	}
 	return all

@@ -43,7 +43,8 @@ var mayImport = map[string][]string{
 	"guard":             {"authn", "authn/accesstoken", "boot", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
 	"route":             {"org", "principal"},
-	"api":               {"apikey", "id", "limit", "link", "org", "parallel", "plainjson", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
+	"console":           {"authn/jwks"},
+	"api":               {"apikey", "console", "id", "limit", "link", "org", "parallel", "plainjson", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
 	"pipeline/queue":    {"webhook"},
 	"pipeline/signing":  {"webhook"},

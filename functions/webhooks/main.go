@@ -20,9 +20,9 @@ func main() {
 			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error()) // boot.Run then ends the process
 		}
 		table.Limits.ReadBudgets(e)
-		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		consoleOrigins, maxAuthAge := e.List("CONSOLE_ORIGINS"), e.Seconds("MAX_AUTH_AGE")
 		return func() {
-			lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins))
+			lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins, maxAuthAge))
 		}
 	})
 }

@@ -19,6 +19,19 @@ func TestEveryParameterHasAnEffect(t *testing.T) { holds(t, used) }
 
 func TestBudgetsAreThoseOfTheStore(t *testing.T) { holds(t, budgets) }
 
+// TestTheConsolesClientIsTakenBesideTheOthers: unless every client is taken.
+func TestTheConsolesClientIsTakenBesideTheOthers(t *testing.T) {
+	for _, c := range []struct{ clients, console, want string }{{"", "", ""}, {"", "c", ""}, {"a,b", "c", "a,b,c"}, {"a", "", "a,"}} {
+		tpl := given(t, map[string]string{"ClientIds": c.clients, "ConsoleClientId": c.console})
+		for name, r := range tpl.Resources {
+			environment := object(object(r.Properties["Environment"])["Variables"])
+			if got, has := environment["CLIENT_IDS"]; has && got != c.want {
+				t.Errorf("%s: %q and %q are %q", name, c.clients, c.console, got)
+			}
+		}
+	}
+}
+
 func TestSwitchesAreOnOrOff(t *testing.T) { holds(t, switches) }
 
 func TestLogsAreKeptForATimeThatCloudWatchTakes(t *testing.T) { holds(t, retention) }

@@ -18,9 +18,15 @@ import (
 // "Routes"), and the preflights of browsers.
 var public = []string{
 	"GET /.well-known/jwks.json",
+	"GET /console",
+	"GET /console/config.json",
+	"GET /console/files/{file}",
 	"GET /openapi.yaml",
 	"GET /webhook_verification_key/{kid}",
 	"HEAD /.well-known/jwks.json",
+	"HEAD /console",
+	"HEAD /console/config.json",
+	"HEAD /console/files/{file}",
 	"HEAD /openapi.yaml",
 	"HEAD /webhook_verification_key/{kid}",
 	"OPTIONS /link/claim",

@@ -20,7 +20,7 @@ func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) { holds(t, switched) 
 var everything = map[string]string{
 	"AlarmTopicArn": topicOfTests, "ApiAccessLog": "true", "DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c",
 	"DisableExecuteApi": "true", "WebAcl": "rate-limited", "WebhookIssuer": "https://api.example.com/hooks", "AuthorizerConcurrency": "5",
-	"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k", "KeyTagNames": "team", "KeyTagValues": "payments", "ConsoleOrigins": "https://a.example",
+	"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k", "KeyTagNames": "team", "KeyTagValues": "payments", "ConsoleOrigins": "https://a.example", "ClientIds": "web",
 	"ForwardAuth": "true", "EventBusName": "owner", "ForwardAuthSecret": strings.Repeat("s", 40), "ConsumerOrganizationId": organizationOfTests,
 }
 

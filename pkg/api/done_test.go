@@ -133,8 +133,8 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 			}
 		})
 	}
-	if creates != 7 {
-		t.Errorf("%d routes create, want 7", creates)
+	if creates != 8 {
+		t.Errorf("%d routes create, want 8", creates)
 	}
 }
 

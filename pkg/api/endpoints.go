@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"latchkey/pkg/id"
@@ -27,10 +28,11 @@ type webhooks struct {
 }
 
 // Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
-// registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs.
-func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string) http.Handler {
+// registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs. An admin who
+// makes an endpoint must have signed in within maxAge; 0: any age.
+func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string, maxAge time.Duration) http.Handler {
 	w, named := webhooks{s, refusal, q}, fromPath("endpointId")
-	return newGroup("webhooks", map[string]handler{
+	g := newGroup("webhooks", map[string]handler{
 		"createWebhookEndpoint": handle(w.create),
 		"getWebhookEndpoint":    handleAs[endpointIn](w.get),
 		"listWebhookEndpoints":  handle(w.list),
@@ -43,7 +45,7 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
 
 		"listAppWebhookEndpoints":  handle(inApp(s, w.all)),
-		"createAppWebhookEndpoint": handle(inApp(s, w.create)),
+		"createAppWebhookEndpoint": handle(inApp(s, w.createRecently)),
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
 		"enableAppWebhookEndpoint": handle(inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
@@ -53,6 +55,8 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
 		"redeliverAppWebhooks":     handleAs[redeliverIn](inApp(s, w.redeliver)),
 	}, console)
+	g.maxAge = maxAge
+	return g
 }
 
 type endpointBody struct {
@@ -111,6 +115,14 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 		return answer{}, err
 	}
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
+}
+
+// createRecently is create for people: an endpoint gets what happens from then on, as an API key would read it.
+func (w webhooks) createRecently(ctx context.Context, c *call, in newEndpointIn) (answer, error) {
+	if err := c.needRecentSignIn(); err != nil {
+		return answer{}, err
+	}
+	return w.create(ctx, c, in)
 }
 
 // spendEvent charges for the event of a new endpoint, and returns the charge: of an API key for all endpoints of its app.

@@ -61,14 +61,19 @@ func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Ha
 }
 
 // settings are parameters of a deployment; 0: none.
-type settings struct{ maxAuthAge, maxKeyLife time.Duration }
+type settings struct {
+	maxAuthAge, maxKeyLife time.Duration
+	consoleClient          string
+	issuerDown             bool
+}
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console, issuer), "deleteorg": api.DeleteOrg(s, console, of.maxAuthAge), "members": api.Members(s, console, of.maxAuthAge, issuer),
 		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.maxAuthAge), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console),
-		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console),
+		"console":  consoleOf(of),
+		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.maxAuthAge),
 	}
 }
 

@@ -64,6 +64,7 @@ func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
 		}
 		r := w.get(t, role, "webhook_events")
 		types := r.each("events", "type")
+		slices.Sort(types) // the clock stands still
 		for _, e := range r.list("events") {
 			if hidden := e["data"] == nil; hidden != (role == org.Member && e["type"] == "endpoint.created") {
 				t.Errorf("%s: %v", role, e)
@@ -73,7 +74,7 @@ func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
 				t.Errorf("%s: %s", role, one.text)
 			}
 		}
-		same(t, string(role), types, []string{"key.created", "endpoint.created", "test"})
+		same(t, string(role), types, []string{"endpoint.created", "key.created", "test"})
 		if links := w.get(t, role, "links?limit=1"); !slices.Equal(links.each("links", "id"), []string{w.link}) || strings.Contains(links.text, "token") {
 			t.Errorf("%s: %s", role, links.text)
 		}

@@ -20,7 +20,7 @@ func TestWhatCannotBeUndoneNeedsARecentSignIn(t *testing.T) {
 	s := newServerFor(t, settings{maxAuthAge: maxAge})
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com") // addMember adds this user
-	needs := map[string]bool{"deleteOrg": true, "createKey": true, "rotateKey": true}
+	needs := map[string]bool{"deleteOrg": true, "createKey": true, "rotateKey": true, "createAppWebhookEndpoint": true}
 	now := time.Now()
 	for _, r := range route.All() {
 		if r.Takes != principal.UserToken || r.May == route.ServicesOnly { // no one signs in as a service
@@ -36,7 +36,7 @@ func TestWhatCannotBeUndoneNeedsARecentSignIn(t *testing.T) {
 		for body, needed := range bodies {
 			w := newWorld(t, s, strings.ToLower(rand.Text()))
 			w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin) // so that the admin may leave
-			if strings.Contains(r.Pattern, "{endpointId}") {
+			if strings.Contains(r.Pattern, "/webhook_") || strings.Contains(r.Pattern, "/links") {
 				w.connect(t)
 			}
 			for what, at := range map[string]int64{"not known": 0, "long ago": now.Add(-maxAge - time.Minute).Unix(), "to come": now.Add(time.Minute).Unix()} {

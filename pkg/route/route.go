@@ -136,6 +136,12 @@ var routes = [...]Route{
 	{Operation: "getJWKS", Method: "HEAD", Pattern: "/.well-known/jwks.json", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "getContract", Method: "GET", Pattern: "/openapi.yaml", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "getContract", Method: "HEAD", Pattern: "/openapi.yaml", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getConsole", Method: "GET", Pattern: "/console", Function: "console", Takes: principal.Public},
+	{Operation: "getConsole", Method: "HEAD", Pattern: "/console", Function: "console", Takes: principal.Public},
+	{Operation: "getConsoleConfig", Method: "GET", Pattern: "/console/config.json", Function: "console", Takes: principal.Public},
+	{Operation: "getConsoleConfig", Method: "HEAD", Pattern: "/console/config.json", Function: "console", Takes: principal.Public},
+	{Operation: "getConsoleFile", Method: "GET", Pattern: "/console/files/{file}", Function: "console", Takes: principal.Public},
+	{Operation: "getConsoleFile", Method: "HEAD", Pattern: "/console/files/{file}", Function: "console", Takes: principal.Public},
 	{Operation: "claimLink", Method: "POST", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 }

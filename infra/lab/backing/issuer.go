@@ -1,6 +1,7 @@
 package backing
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,7 +19,8 @@ import (
 
 // TokenKind is a kind of token that an issuer makes.
 type TokenKind struct {
-	Name   string         // the value of the request's parameter "kind" that selects this kind
+	Param  string         // the request's parameter whose value selects this kind; "": kind
+	Name   string         // this value
 	Type   string         // the header typ of the token
 	Claims map[string]any // in a text, the issuer (a Java server) replaces ${name} by the request's parameter of that name
 }
@@ -26,6 +28,7 @@ type TokenKind struct {
 // IssuerOptions are the options of a token issuer.
 type IssuerOptions struct {
 	ID      string // the path of the issuer's URL
+	Login   string // the file of the page on which a browser signs in: a form that posts username; "": no browser signs in
 	Kinds   []TokenKind
 	KeyPath string // the file of the signing key, created if there is none; "": a new key at each start
 	Options
@@ -97,18 +100,21 @@ func newJWK() (string, error) {
 	return string(b), err
 }
 
-// issuerConfig returns the issuer's configuration. Each kind of token is a mapping. The request's parameter kind selects the
-// mapping by the name of the kind.
+// issuerConfig returns the issuer's configuration. Each kind of token is a mapping, which a parameter of the request selects.
 func issuerConfig(o IssuerOptions, jwk string) (string, error) {
 	mappings := make([]map[string]any, len(o.Kinds))
 	for i, k := range o.Kinds {
-		mappings[i] = map[string]any{"requestParam": "kind", "match": k.Name, "typeHeader": k.Type, "claims": k.Claims}
+		mappings[i] = map[string]any{"requestParam": cmp.Or(k.Param, "kind"), "match": k.Name, "typeHeader": k.Type, "claims": k.Claims}
 	}
-	b, err := json.Marshal(map[string]any{
-		"interactiveLogin": false,
+	config := map[string]any{
+		"interactiveLogin": o.Login != "",
 		"httpServer":       "NettyWrapper",
 		"tokenProvider":    map[string]any{"keyProvider": map[string]any{"initialKeys": jwk, "algorithm": "ES256"}},
 		"tokenCallbacks":   []map[string]any{{"issuerId": o.ID, "tokenExpiry": 3600, "requestMappings": mappings}},
-	})
+	}
+	if o.Login != "" {
+		config["loginPagePath"] = o.Login
+	}
+	b, err := json.Marshal(config)
 	return string(b), err
 }

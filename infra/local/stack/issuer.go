@@ -18,6 +18,9 @@ import (
 // Audience is the aud of the local issuer's tokens.
 const Audience = "https://api.latchkey.test"
 
+// ConsoleClient is the console's client at the local issuer.
+const ConsoleClient = "latchkey-console"
+
 // IssuerURL returns the iss of the tokens of the stack's own issuer, which listens on the port.
 func IssuerURL(port int) string { return backing.IssuerURL(port, StackName) }
 
@@ -60,7 +63,18 @@ func kinds() []backing.TokenKind {
 	idToken["token_use"], idToken["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng" // any at_hash: only ID tokens have this claim
 	other := person(true)
 	other["aud"] = []string{"https://another.test"}
+	console := person(true)
+	for claim := range console { // the issuer has no parameter of a person who signs in but the name in the form
+		if claim != "email_verified" {
+			console[claim] = "${subject}"
+		}
+	}
+	// The issuer gives ID tokens the claims of access tokens: so the client is among the audiences.
+	console["sub"], console["aud"], console["azp"] = "${subject}", []string{Audience, ConsoleClient}, ConsoleClient
+	signedIn := tokenKind(ConsoleClient, "at+jwt", console)
+	signedIn.Param = "client_id"
 	return []backing.TokenKind{
+		signedIn,
 		tokenKind(User, "at+jwt", person(true)),
 		tokenKind(Unverified, "at+jwt", person(false)),
 		tokenKind(Service, "at+jwt", nil),

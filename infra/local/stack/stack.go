@@ -65,7 +65,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	}
 	o.Name, o.Names, o.Marker = StackName, map[string]string{"Table": TableName}, "X-Latchkey-Local-Response"
 	if s.ownIssuer {
-		o.Issuer = &backing.IssuerOptions{ID: StackName, Kinds: kinds()}
+		o.Issuer = &backing.IssuerOptions{ID: StackName, Kinds: kinds(), Login: filepath.Join(root, "infra", "local", "stack", "login.html")}
 		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
 	}
 	if s.Stack, err = lab.Start(ctx, o); errors.Is(err, backing.ErrOtherTable) {
@@ -126,6 +126,7 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	if s.ownIssuer {
 		s.Issuer = IssuerURL(site.Ports.Issuer)
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", site.Control+"/userinfo", Audience
+		own["ConsoleClientId"] = ConsoleClient
 		own["Services"] = "billing=" + s.Issuer + "#service" // the sub of a Service token that names no other
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })

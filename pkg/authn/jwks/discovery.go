@@ -14,6 +14,9 @@ import (
 type Document struct {
 	JWKSURI  string // jwks_uri; "" when it names none
 	Userinfo string // userinfo_endpoint; "" when it names none
+
+	// Where a page sends a person to sign in, changes the code for tokens, and signs out; "" when it names none that can be used.
+	Authorization, Token, EndSession string
 }
 
 // Discovery keeps an issuer's discovery document, by the same rules as Source keeps keys.
@@ -53,6 +56,10 @@ func parseDocument(body []byte, issuer string) (Document, error) {
 		Issuer   string `json:"issuer"`
 		JWKSURI  string `json:"jwks_uri"`
 		Userinfo string `json:"userinfo_endpoint"`
+
+		Authorization string `json:"authorization_endpoint"`
+		Token         string `json:"token_endpoint"`
+		EndSession    string `json:"end_session_endpoint"`
 	}
 	if err := json.Unmarshal(body, &d); err != nil {
 		return Document{}, err
@@ -69,5 +76,15 @@ func parseDocument(body []byte, issuer string) (Document, error) {
 			return Document{}, err
 		}
 	}
-	return Document{JWKSURI: d.JWKSURI, Userinfo: d.Userinfo}, nil
+	// No fault of what only pages use makes the keys unknown.
+	usable := func(address string) string {
+		if checkAddress(address, issuer) != nil {
+			return ""
+		}
+		return address
+	}
+	return Document{
+		JWKSURI: d.JWKSURI, Userinfo: d.Userinfo,
+		Authorization: usable(d.Authorization), Token: usable(d.Token), EndSession: usable(d.EndSession),
+	}, nil
 }

@@ -173,7 +173,7 @@ func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 		got, err := parseDocument([]byte(body), c.issuer)
 		want := Document{}
 		if c.ok {
-			want = Document{c.jwks, c.userinfo}
+			want = Document{JWKSURI: c.jwks, Userinfo: c.userinfo}
 		}
 		if got != want || (err == nil) != c.ok {
 			t.Errorf("%s: got %+v %v", name, got, err)

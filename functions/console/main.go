@@ -1,0 +1,32 @@
+// Command console serves the pages of the console.
+package main
+
+import (
+	"embed"
+	"io/fs"
+	"time"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/boot"
+	"latchkey/pkg/console"
+	"latchkey/pkg/lambda"
+)
+
+//go:embed dist
+var dist embed.FS
+
+func main() {
+	boot.Run(func(e *boot.Reader) func() {
+		settings := console.Settings{
+			Issuer: e.Required("ISSUER"), ClientID: e.Optional("CONSOLE_CLIENT_ID", ""), Scope: e.Optional("CONSOLE_SCOPE", ""), Parameters: e.Optional("CONSOLE_PARAMETERS", ""),
+		}
+		files, _ := fs.Sub(dist, "dist") // fails only for a name that is no path
+		issuer := jwks.NewDiscovery(settings.Issuer, boot.NewIssuerClient(), jwks.Patient, time.Now)
+		pages, err := console.New(files, settings, issuer.Get)
+		if err != nil {
+			e.Reject("CONSOLE_PARAMETERS", err.Error())
+		}
+		return func() { lambda.StartHTTP(api.Console(pages)) }
+	})
+}

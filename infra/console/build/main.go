@@ -1,0 +1,52 @@
+// Command build makes the console's page, functions/console/dist, from infra/console. It needs neither Node nor a network:
+// the packages of npm lie in infra/console/npm.
+//
+//	go run ./infra/console/build                        writes dist
+//	go run ./infra/console/build -unpack DIR            unpacks the packages to DIR/node_modules, for a check of types
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"latchkey/infra/tools"
+)
+
+func main() {
+	unpackTo := flag.String("unpack", "", "only unpack the packages, to `DIR`/node_modules")
+	flag.Parse()
+	if err := run(*unpackTo); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(unpackTo string) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	sources := filepath.Join(root, "infra/console")
+	if unpackTo != "" {
+		return unpack(filepath.Join(sources, "npm"), filepath.Join(unpackTo, "node_modules"))
+	}
+	files, err := build(sources)
+	if err != nil {
+		return err
+	}
+	dist := filepath.Join(root, distFolder)
+	if err := os.RemoveAll(dist); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dist, 0o755); err != nil {
+		return err
+	}
+	for name, b := range files {
+		if err := os.WriteFile(filepath.Join(dist, name), b, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+// Who did what in an org, for admins.
+import { html, nothing } from 'lit'
+import { console_ } from './context'
+import { List } from './list'
+import { text } from './texts'
+import type { AuditEntry, Key, Member, Subject } from './types'
+import { badge, empty, given, head, none, Page, table, time, visible } from './ui'
+
+class AuditPage extends Page {
+  #entries = new List<AuditEntry>(this, cursor => console_.api.list(`${this.path}/audit`, 'entries', { limit: 50, cursor }))
+  #names = new Map<string, string>() // of members and keys, by id
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#entries.load()
+    void this.#readNames()
+  }
+
+  async #readNames() {
+    const [members, keys] = await Promise.allSettled([
+      console_.api.list<Member>(`${this.path}/members`, 'members', {}),
+      console_.api.list<Key>(`${this.path}/keys`, 'keys', { limit: 100 }),
+    ])
+    if (members.status === 'fulfilled') for (const m of members.value.items) this.#names.set(m.userId, m.email || m.name)
+    if (keys.status === 'fulfilled') for (const k of keys.value.items) this.#names.set(k.id, k.name || `${k.keyPrefix}…`)
+    for (const a of console_.apps.get(this.org.id) ?? []) this.#names.set(a.id, a.name)
+    this.#names.set(this.org.id, this.org.name)
+    this.requestUpdate()
+  }
+
+  #subject(s: Subject, withId = false) {
+    if (s.type === 'service') return html`${badge(text.audit.service, 'accent')} ${given(s.name ?? '')}`
+    const name = this.#names.get(s.id ?? '')
+    const kind = text.audit.types[s.type] ?? s.type
+    return html`<span title=${s.id ?? ''}>${name ? given(name) : html`<code>${s.id}</code>`}</span>
+      <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
+  }
+
+  #changes(e: AuditEntry) {
+    const changes = Object.entries(e.changes)
+    if (changes.length === 0) return none
+    const value = (name: string, v: unknown) => {
+      if (v === null) return none
+      if (name.endsWith('At') && typeof v === 'number') return time(v)
+      return html`<code>${visible(typeof v === 'string' ? v : JSON.stringify(v))}</code>`
+    }
+    return html`<ul class="changes">${changes.map(([name, c]) => html`
+      <li><span class="faint">${name}</span> ${value(name, c.from)} → ${value(name, c.to)}</li>`)}</ul>`
+  }
+
+  override render() {
+    return html`
+      ${head(text.audit.title, text.audit.about)}
+      ${this.#entries.view(entries => table<AuditEntry>(text.audit.title, [
+        { label: text.audit.what, kind: 'main', cell: e => html`<code>${e.action}</code><div class="sub">${time(e.at)}</div>` },
+        { label: text.audit.who, cell: e => this.#subject(e.actor) },
+        { label: text.audit.target, cell: e => this.#subject(e.target, true) },
+        { label: text.audit.changes, cell: e => html`${this.#changes(e)}
+          <div class="sub">${text.problem.requestId} <code>${visible(e.requestId)}</code></div>` },
+      ], entries), empty(text.audit.none, text.audit.noneAbout))}`
+  }
+}
+customElements.define('lk-audit', AuditPage)

@@ -1,0 +1,167 @@
+// Signs a person in: authorization code with PKCE. Tokens live in private fields only, so a reload signs in again.
+/*! oauth4webapi: MIT License, Copyright (c) 2022 Filip Skokan */
+import * as oauth from 'oauth4webapi'
+import { text } from './texts'
+
+interface Config {
+  issuer: string; clientId: string; scope: string; parameters: Record<string, string> | null
+  authorizationEndpoint: string; tokenEndpoint: string; endSessionEndpoint: string | null
+}
+
+// What waits in sessionStorage while the person is at the issuer.
+interface Away { verifier: string; state: string; nonce: string; hash: string; again: boolean }
+
+const awayKey = 'latchkey-away'
+const signedOutKey = 'latchkey-signed-out'
+// An ID token comes from the token endpoint itself, so its signature is not checked; what has none of these is refused.
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+
+// SignInError is what the start page shows in place of the console.
+export class SignInError extends Error {}
+
+export class Session {
+  #config: Config
+  #as: oauth.AuthorizationServer
+  #client: oauth.Client
+  #accessToken = ''
+  #refreshToken = ''
+  #idToken = ''
+  #renewAt = Infinity
+  #renewing: Promise<boolean> | null = null
+  person = '' // the email or name, if the ID token has one
+  email = ''
+  again = false // the API had asked for a recent sign-in, and this is the first page after it
+  startedAt = 0
+
+  private constructor(config: Config) {
+    this.#config = config
+    this.#as = {
+      issuer: config.issuer, authorization_endpoint: config.authorizationEndpoint, token_endpoint: config.tokenEndpoint,
+      id_token_signing_alg_values_supported: algorithms,
+    }
+    this.#client = { client_id: config.clientId }
+  }
+
+  static async load(): Promise<Session> {
+    const answer = await fetch('console/config.json', { headers: { Accept: 'application/json' } })
+      .catch(() => { throw new SignInError(text.signIn.unreachable) })
+    if (!answer.ok) {
+      const problem = await answer.json().catch(() => null) as { detail?: string } | null
+      throw new SignInError(problem?.detail ?? text.signIn.noConfig(answer.status))
+    }
+    return new Session(await answer.json() as Config)
+  }
+
+  // arrive takes the issuer's answer out of the page's URL. It reports whether somebody is signed in.
+  async arrive(): Promise<boolean> {
+    const query = new URLSearchParams(location.search)
+    if (!query.has('code') && !query.has('error')) return false
+    const url = new URL(location.href)
+    const away = JSON.parse(sessionStorage.getItem(awayKey) ?? 'null') as Away | null
+    sessionStorage.removeItem(awayKey)
+    history.replaceState(null, '', location.pathname + (away?.hash ?? ''))
+    if (!away) throw new SignInError(text.signIn.lost)
+    try {
+      const answer = oauth.validateAuthResponse(this.#as, this.#client, url, away.state)
+      const response = await oauth.authorizationCodeGrantRequest(
+        this.#as, this.#client, oauth.None(), answer, this.#here(), away.verifier, this.#options())
+      const openid = this.#config.scope.split(' ').includes('openid')
+      const options = openid ? { expectedNonce: away.nonce, requireIdToken: true } : {}
+      this.#take(await oauth.processAuthorizationCodeResponse(this.#as, this.#client, response, options))
+    } catch (e) {
+      throw new SignInError(text.signIn.refused(reason(e)))
+    }
+    this.again = away.again
+    this.startedAt = Date.now()
+    return true
+  }
+
+  // signIn leaves the page. With maxAge the issuer asks anew whoever signed in longer ago.
+  async signIn(maxAge?: number): Promise<never> {
+    const away: Away = {
+      verifier: oauth.generateRandomCodeVerifier(), state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce(),
+      hash: location.hash, again: maxAge !== undefined,
+    }
+    const url = new URL(this.#config.authorizationEndpoint)
+    const parameters = {
+      ...this.#config.parameters, response_type: 'code', client_id: this.#config.clientId, redirect_uri: this.#here(),
+      scope: this.#config.scope, state: away.state, nonce: away.nonce, code_challenge_method: 'S256',
+      code_challenge: await oauth.calculatePKCECodeChallenge(away.verifier),
+      ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+    }
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    sessionStorage.setItem(awayKey, JSON.stringify(away))
+    location.assign(url)
+    return new Promise(() => {}) // the page is on its way out
+  }
+
+  // token returns a usable access token, or leaves the page to get one.
+  async token(): Promise<string> {
+    if (Date.now() > this.#renewAt && !await this.renew()) await this.signIn()
+    return this.#accessToken
+  }
+
+  // renew gets another token by the refresh token, if the issuer gave one.
+  renew(): Promise<boolean> {
+    if (!this.#refreshToken) return Promise.resolve(false)
+    this.#renewing ??= this.#refresh().finally(() => { this.#renewing = null })
+    return this.#renewing
+  }
+
+  async #refresh(): Promise<boolean> {
+    try {
+      const response = await oauth.refreshTokenGrantRequest(
+        this.#as, this.#client, oauth.None(), this.#refreshToken, this.#options())
+      this.#take(await oauth.processRefreshTokenResponse(this.#as, this.#client, response))
+      return true
+    } catch {
+      this.#refreshToken = ''
+      return false
+    }
+  }
+
+  // signOut forgets the tokens. It reports whether the page stays, because the issuer has no page to sign out.
+  signOut(): boolean {
+    const hint = this.#idToken
+    this.#accessToken = this.#refreshToken = this.#idToken = ''
+    if (!this.#config.endSessionEndpoint) return true
+    sessionStorage.setItem(signedOutKey, '1')
+    const url = new URL(this.#config.endSessionEndpoint)
+    url.searchParams.set('client_id', this.#config.clientId)
+    url.searchParams.set('post_logout_redirect_uri', this.#here())
+    if (hint) url.searchParams.set('id_token_hint', hint)
+    location.assign(url)
+    return false
+  }
+
+  // cameFromSignOut reports once that the issuer sent the person back after a sign-out: the page then waits for a click.
+  static cameFromSignOut(): boolean {
+    const came = sessionStorage.getItem(signedOutKey) !== null
+    sessionStorage.removeItem(signedOutKey)
+    return came
+  }
+
+  #here = () => location.origin + location.pathname
+
+  #options = () => ({ [oauth.allowInsecureRequests]: this.#config.issuer.startsWith('http:') })
+
+  #take(answer: oauth.TokenEndpointResponse) {
+    this.#accessToken = answer.access_token
+    this.#refreshToken = answer.refresh_token ?? this.#refreshToken
+    this.#idToken = answer.id_token ?? this.#idToken
+    const seconds = answer.expires_in
+    this.#renewAt = seconds ? Date.now() + (seconds - Math.min(30, seconds / 4)) * 1000 : Infinity // before it ends
+    const claims = oauth.getValidatedIdTokenClaims(answer)
+    if (!claims) return
+    if (typeof claims.email === 'string') this.email = claims.email
+    this.person = this.email || (typeof claims.name === 'string' ? claims.name : this.person)
+  }
+}
+
+// reason is what an issuer or the library says of a failed sign-in.
+function reason(e: unknown): string {
+  if (e instanceof oauth.AuthorizationResponseError || e instanceof oauth.ResponseBodyError) {
+    return e.error_description ?? e.error
+  }
+  return e instanceof Error ? e.message : String(e)
+}

@@ -1,0 +1,187 @@
+// The webhook endpoints of an app, for admins.
+import { html, nothing } from 'lit'
+import { chart } from './chart'
+import { Once } from './api'
+import { console_ } from './context'
+import { delivery, openEvent, redeliver } from './deliveries'
+import { type Dialog, openDialog, openForm } from './dialog'
+import { input, line, words } from './fields'
+import { List, skeleton } from './list'
+import { text } from './texts'
+import type { Delivery, Endpoint } from './types'
+import { announce, badge, code, empty, facts, given, head, number, Page, problem, table, time, visible } from './ui'
+
+const hour = 3_600_000
+const lately = 300_000
+const shown = 20
+const pagesOfDay = 5 // of 100 deliveries, to read for the bars
+
+class EndpointsPage extends Page {
+  #endpoints = new List<Endpoint>(this, cursor =>
+    console_.api.list(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 50, cursor }))
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#endpoints.load()
+  }
+
+  #one(e: Endpoint) { return `${this.appPath}/webhook_endpoints/${encodeURIComponent(e.id)}` }
+
+  #create() {
+    const once = new Once()
+    openForm({
+      title: text.endpoints.create, submit: text.create, intro: text.endpoints.createIntro,
+      fields: () => html`
+        ${input({ label: text.endpoints.url, name: 'url', type: 'url', required: true, max: 2048,
+          placeholder: 'https://example.com/hooks' })}
+        ${input({ label: text.endpoints.events, name: 'events', value: '*', required: true, help: text.endpoints.eventsHelp })}
+        ${input({ label: text.endpoints.description, name: 'description', max: 200 })}`,
+      run: async data => {
+        await console_.api.create(`${this.appPath}/webhook_endpoints`, {
+          url: line(data, 'url'), events: words(data, 'events'), description: line(data, 'description') || null,
+        }, once)
+        await this.#endpoints.load()
+        announce(text.endpoints.created)
+      },
+    })
+  }
+
+  async #test(e: Endpoint) {
+    try {
+      const { eventId } = await console_.api.post<{ eventId: string }>(`${this.#one(e)}/test`)
+      openEvent(this.appPath, eventId, true)
+      announce(text.endpoints.tested)
+    } catch (error) {
+      openDialog({ title: text.endpoints.test }, () => problem(error))
+    }
+  }
+
+  #switch(e: Endpoint) {
+    const enable = !e.enabled
+    openForm({
+      title: enable ? text.endpoints.enable : text.endpoints.disable, submit: enable ? text.endpoints.enable : text.endpoints.disable,
+      danger: !enable,
+      intro: html`<p><code>${visible(e.url)}</code></p><p>${enable ? text.endpoints.enableIntro : text.endpoints.disableIntro}</p>`,
+      run: async () => {
+        await console_.api.patch(this.#one(e), { enabled: enable })
+        await this.#endpoints.load()
+        announce(text.saved)
+      },
+    })
+  }
+
+  #delete(e: Endpoint) {
+    openForm({
+      title: text.endpoints.delete, submit: text.endpoints.delete, danger: true,
+      intro: html`<p><code>${visible(e.url)}</code></p><p>${text.endpoints.deleteIntro}</p>`,
+      run: async () => {
+        await console_.api.delete(this.#one(e))
+        await this.#endpoints.load()
+        announce(text.endpoints.deleted)
+      },
+    })
+  }
+
+  #details(e: Endpoint) {
+    let counted: Endpoint | null = null
+    let day: Delivery[] | null = null
+    let last: Delivery[] = []
+    let bounded = false
+    let error: unknown = null
+    const since = Math.floor(Date.now() / hour) * hour - 23 * hour
+    const read = async () => {
+      try {
+        counted = await console_.api.get<Endpoint>(this.#one(e))
+        const page = (from: number, cursor?: string) => console_.api.list<Delivery>(
+          `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, limit: 100, cursor })
+        let at = await page(since)
+        const all = at.items
+        for (let i = 1; i < pagesOfDay && at.nextCursor; i++) {
+          at = await page(since, at.nextCursor)
+          all.push(...at.items)
+        }
+        bounded = at.nextCursor !== undefined
+        day = all
+        // They come oldest first: where there are too many for a day, the last are asked for.
+        last = (bounded ? (await page(Date.now() - lately)).items : all).slice(-shown).reverse()
+      } catch (failure) {
+        error = failure
+      }
+      dialog.requestUpdate()
+    }
+    const again = (d: Delivery) => {
+      redeliver(this.appPath, d).then(read, failure => { error = failure; dialog.requestUpdate() })
+    }
+    const then = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
+    const dialog: Dialog = openDialog({ title: text.endpoints.one, drawer: true }, () => html`
+      <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
+      <div class="row">
+        <button @click=${then(this.#test)}>${text.endpoints.test}</button>
+        <button @click=${then(this.#switch)}>${e.enabled ? text.endpoints.disable : text.endpoints.enable}</button>
+        <button class="danger-text" @click=${then(this.#delete)}>${text.endpoints.delete}</button>
+      </div>
+      ${error ? problem(error) : nothing}
+      ${day ? hours(day, since) : error ? nothing : skeleton()}
+      ${bounded ? html`<p class="small faint">${text.endpoints.bounded}</p>` : nothing}
+      ${facts([
+        [text.status, this.#state(e)],
+        ...(counted ? [[text.endpoints.held, number(counted.heldCount ?? 0)]] as [string, unknown][] : []),
+        [text.endpoints.events, html`<span class="chips">${e.events.map(code)}</span>`],
+        [text.endpoints.description, e.description ? given(e.description) : text.none],
+        [text.id, code(e.id)],
+        [text.created, time(e.createdAt)],
+        [text.endpoints.createdBy, e.createdByKey ? code(e.createdByKey) : text.endpoints.admin],
+        ...(e.urlSetByKey ? [[text.endpoints.setBy, code(e.urlSetByKey)]] as [string, unknown][] : []),
+      ])}
+      <h3>${text.endpoints.last}</h3>
+      ${last.map(d => delivery(d, html`
+        <button class="link" @click=${() => openEvent(this.appPath, d.eventId, true)}><code>${visible(d.eventType)}</code></button>
+        ${time(d.createdAt)}`, again))}
+      ${day?.length === 0 ? html`<p class="note">${text.endpoints.quiet}</p>` : nothing}`)
+    void read()
+  }
+
+  #state(e: Endpoint) {
+    if (e.enabled) return badge(text.endpoints.enabled, 'good')
+    return html`${badge(text.endpoints.disabled, 'bad')}
+      <div class="sub">${text.endpoints.reasons[e.disabledReason ?? ''] ?? e.disabledReason}, ${time(e.disabledAt)}</div>`
+  }
+
+  override render() {
+    const create = html`<button class="primary" @click=${this.#create}>${text.endpoints.create}</button>`
+    return html`
+      ${head(text.endpoints.title, text.endpoints.about, this.#endpoints.items.length ? create : nothing)}
+      ${this.#endpoints.view(endpoints => table<Endpoint>(text.endpoints.title, [
+        { label: text.endpoints.url, kind: 'main', cell: e => html`
+          <button class="link" @click=${() => this.#details(e)}><span class="url">${visible(e.url)}</span></button>
+          ${e.description ? html`<div class="sub">${given(e.description)}</div>` : nothing}` },
+        { label: text.endpoints.events, cell: e => html`<span class="chips">${e.events.slice(0, 3).map(code)}${e.events.length > 3
+          ? html`<span class="faint">+${e.events.length - 3}</span>` : nothing}</span>` },
+        { label: text.status, cell: e => this.#state(e) },
+        { label: text.created, cell: e => time(e.createdAt) },
+        { label: text.actions, kind: 'actions', cell: e => html`
+          <button ?disabled=${!e.enabled} @click=${() => this.#test(e)}>${text.endpoints.testShort}</button>
+          <button @click=${() => this.#switch(e)}>${e.enabled ? text.endpoints.disableShort : text.endpoints.enableShort}</button>` },
+      ], endpoints), empty(text.endpoints.none, text.endpoints.noneAbout, create))}`
+  }
+}
+customElements.define('lk-endpoints', EndpointsPage)
+
+// hours draws the deliveries of a day by the hour of their event.
+function hours(day: Delivery[], since: number): unknown {
+  const bars = Array.from({ length: 24 }, (_, i) => {
+    const from = since + i * hour
+    const of = day.filter(d => d.createdAt >= from && d.createdAt < from + hour)
+    const count = (...statuses: string[]) => of.filter(d => statuses.includes(d.status)).length
+    const [delivered, failed] = [count('delivered'), count('failed')]
+    return {
+      label: new Date(from).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }),
+      parts: [
+        { name: text.deliveries.delivered, tone: 'good', value: delivered },
+        { name: text.deliveries.failed, tone: 'bad', value: failed },
+        { name: text.deliveries.waiting, tone: 'wait', value: of.length - delivered - failed },
+      ],
+    }
+  })
+  return chart({ title: text.endpoints.hours, bars, unit: text.endpoints.hour })
+}

@@ -1,0 +1,87 @@
+// The events of an app.
+import { html, nothing } from 'lit'
+import { console_ } from './context'
+import { openEvent } from './deliveries'
+import { openForm } from './dialog'
+import { line, select } from './fields'
+import { List } from './list'
+import { text } from './texts'
+import type { Endpoint, Event } from './types'
+import { announce, code, empty, head, Page, table, time, visible } from './ui'
+
+const pageSize = 100
+const hour = 3_600_000
+const spans = [[`${hour}`, text.events.hour], [`${24 * hour}`, text.events.day], [`${7 * 24 * hour}`, text.events.week],
+  [`${30 * 24 * hour}`, text.events.month]] as const
+
+class EventsPage extends Page {
+  #span = `${24 * hour}`
+  #since = 0
+  #type = ''
+  #events = new List<Event>(this, async cursor => {
+    const query = cursor ? { cursor, limit: pageSize } : { since: this.#since, limit: pageSize }
+    const page = await console_.api.list<Event>(`${this.appPath}/webhook_events`, 'events', query)
+    // A feed always has a cursor, for what comes later: a page that is not full is the last for now.
+    return { items: page.items, nextCursor: page.items.length < pageSize ? undefined : page.nextCursor }
+  })
+
+  override connectedCallback() {
+    super.connectedCallback()
+    this.#read()
+  }
+
+  #read() {
+    this.#since = Date.now() - Number(this.#span)
+    void this.#events.load()
+  }
+
+  async #redeliverAll() {
+    const page = await console_.api.list<Endpoint>(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 100 })
+      .catch(() => ({ items: [] as Endpoint[] }))
+    if (page.items.length === 0) return announce(`${text.endpoints.none}.`)
+    openForm({
+      title: text.deliveries.allAgain, submit: text.deliveries.again, intro: text.deliveries.allIntro,
+      fields: () => html`
+        ${select({ label: text.endpoints.url, name: 'endpointId', options: page.items.map(e => [e.id, visible(e.url)] as const) })}
+        ${select({ label: text.events.since, name: 'since', options: spans, value: `${24 * hour}` })}`,
+      run: async data => {
+        const first = { endpointId: line(data, 'endpointId'), since: Date.now() - Number(data.get('since')), status: 'failed' }
+        let queued = 0
+        let cursor: string | undefined
+        do {
+          const body: Record<string, unknown> = cursor ? { ...first, cursor } : first
+          const answer = await console_.api.post<{ queued: number; nextCursor?: string }>(
+            `${this.appPath}/webhook_deliveries/redeliver`, body)
+          queued += answer.queued
+          cursor = answer.nextCursor
+        } while (cursor)
+        announce(text.deliveries.queued(queued))
+      },
+    })
+  }
+
+  override render() {
+    const types = [...new Set(this.#events.items.map(e => e.type))].sort()
+    const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type).reverse() // newest first
+    return html`
+      ${head(text.events.title, text.events.about, html`
+        <button @click=${this.#read}>${text.refresh}</button>
+        ${this.isAdmin ? html`<button @click=${this.#redeliverAll}>${text.deliveries.allAgain}</button>` : nothing}`)}
+      <div class="filters">
+        ${select({ label: text.events.since, name: 'span', options: spans, value: this.#span,
+          change: v => { this.#span = v; this.#read() } })}
+        ${select({ label: text.events.type, name: 'type', value: this.#type,
+          options: [['', text.events.every], ...types.map(t => [t, t] as const)],
+          change: v => { this.#type = v; this.requestUpdate() } })}
+      </div>
+      ${this.#events.view(events => table<Event>(text.events.title, [
+        { label: text.events.type, kind: 'main', cell: e => html`
+          <button class="link" @click=${() => openEvent(this.appPath, e.id, this.isAdmin)}><code>${visible(e.type)}</code></button>` },
+        { label: text.events.at, cell: e => time(e.createdAt) },
+        { label: text.id, cell: e => code(e.id) },
+      ], shown(events)), empty(text.events.none, text.events.noneAbout, this.isAdmin
+        ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>`
+        : nothing), text.events.newer)}`
+  }
+}
+customElements.define('lk-events', EventsPage)

@@ -1,0 +1,202 @@
+// The API keys of an org.
+import { html, nothing } from 'lit'
+import { curl, Once } from './api'
+import { console_ } from './context'
+import { type Dialog, openDialog, openForm } from './dialog'
+import { check, input, limitFields, limitsOf, line, Pairs, select, words } from './fields'
+import { dayLimit, usageChart } from './usage'
+import { List } from './list'
+import { text } from './texts'
+import type { AuditEntry, CreatedKey, Key } from './types'
+import { announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, table, time } from './ui'
+
+type Status = 'active' | 'replaced' | 'expired' | 'revoked'
+const week = 7 * 86_400_000 // the longest grace
+const day = 86_400
+const lifetimes = [
+  ['', text.keys.never], [`${day}`, text.keys.days(1)], [`${7 * day}`, text.keys.days(7)], [`${30 * day}`, text.keys.days(30)],
+  [`${90 * day}`, text.keys.days(90)], [`${365 * day}`, text.keys.days(365)],
+] as const
+const graces = [
+  ['0', text.keys.graceNone], ['3600', text.keys.hours(1)], [`${day}`, text.keys.hours(24)], [`${3 * day}`, text.keys.days(3)],
+  [`${7 * day}`, text.keys.days(7)],
+] as const
+
+class KeysPage extends Page {
+  #keys = new List<Key>(this, cursor => console_.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
+  #replaced = new Set<string>() // keys that were rotated
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#keys.load()
+    if (this.isAdmin) void this.#readReplaced()
+  }
+
+  // The list of keys does not say which were rotated; the newest entries of the audit log do.
+  async #readReplaced() {
+    const { items } = await console_.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { limit: 100 })
+      .catch(() => ({ items: [] as AuditEntry[] }))
+    for (const e of items) if (e.action === 'key.rotated' && e.target.id) this.#replaced.add(e.target.id)
+    this.requestUpdate()
+  }
+
+  #status(k: Key): Status {
+    if (k.revokedAt) return 'revoked'
+    if (k.expiresAt && k.expiresAt <= Date.now()) return 'expired'
+    return this.#replaced.has(k.id) ? 'replaced' : 'active'
+  }
+
+  // A key rotates once.
+  #rotatable(k: Key) { return this.#status(k) === 'active' }
+  #usable(k: Key) { return ['active', 'replaced'].includes(this.#status(k)) }
+
+  #create() {
+    const once = new Once()
+    const pairs = new Pairs({})
+    openForm({
+      title: text.keys.create, submit: text.keys.create,
+      fields: d => html`
+        ${input({ label: text.name, name: 'name', max: 100, help: text.keys.nameHelp })}
+        <div class="two">
+          ${select({ label: text.app, name: 'appId', options: (console_.apps.get(this.org.id) ?? []).map(a => [a.id, a.name] as const) })}
+          ${select({ label: text.keys.expires, name: 'expiresIn', options: lifetimes })}
+        </div>
+        ${this.#scopesField([])}${pairs.view(d)}${limitFields([])}`,
+      run: async data => {
+        const seconds = Number(data.get('expiresIn'))
+        this.#shown(await console_.api.create<CreatedKey>(`${this.path}/keys`, {
+          name: line(data, 'name') || null, appId: line(data, 'appId') || null, expiresIn: seconds || null,
+          scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
+        }, once))
+        await this.#keys.load()
+      },
+    })
+  }
+
+  #scopesField(scopes: string[]) {
+    return input({ label: text.keys.scopes, name: 'scopes', value: scopes.join(' '), help: text.keys.scopesHelp,
+      placeholder: 'invoices:read' })
+  }
+
+  // The key's text is in this closure alone, and leaves with the dialog.
+  #shown(created: CreatedKey) {
+    const key = created.key
+    openDialog({ title: text.keys.shownTitle, sticky: true }, d => html`
+      <p class="intro">${text.keys.shownIntro}</p>
+      <div class="secret"><code id="new-key">${key}</code></div>
+      <div class="row">${copyButton(key, text.keys.copyKey, 'primary first')}</div>
+      <h3>${text.keys.try}</h3>
+      ${commandLine(curl('app/get', key))}
+      <footer><button @click=${() => d.close()}>${text.keys.shownDone}</button></footer>`)
+  }
+
+  #rotate(k: Key) {
+    const once = new Once()
+    openForm({
+      title: text.keys.rotateTitle, submit: text.keys.rotate, intro: html`<p>${this.#label(k)}</p><p>${text.keys.rotateIntro}</p>`,
+      fields: () => select({ label: text.keys.grace, name: 'grace', options: graces, value: `${day}`, help: text.keys.graceHelp }),
+      run: async data => {
+        const body = { graceSeconds: Number(data.get('grace')) }
+        const created = await console_.api.create<CreatedKey>(`${this.path}/keys/${k.id}/rotate`, body, once)
+        this.#replaced.add(k.id)
+        this.#shown(created)
+        await this.#keys.load()
+      },
+    })
+  }
+
+  #revoke(k: Key) {
+    openForm({
+      title: text.keys.revokeTitle, submit: text.keys.revoke, danger: true,
+      intro: html`<p>${this.#label(k)}</p><p>${text.keys.revokeIntro}</p>`,
+      fields: () => html`
+        ${check('endpoints', text.keys.alsoEndpoints, text.keys.alsoEndpointsHelp)}
+        ${check('links', text.keys.alsoLinks, text.keys.alsoLinksHelp)}`,
+      run: async data => {
+        const endpoints = data.has('endpoints')
+        const links = data.has('links')
+        await console_.api.delete(`${this.path}/keys/${k.id}`, {
+          endpoints: endpoints ? 'disable' : undefined, links: links ? 'revoke' : undefined,
+        })
+        await this.#keys.load()
+        announce(text.keys.revoked(endpoints, links))
+      },
+    })
+  }
+
+  #edit(k: Key) {
+    const pairs = new Pairs(k.metadata)
+    openForm({
+      title: text.keys.edit, submit: text.save,
+      fields: d => html`
+        ${input({ label: text.name, name: 'name', value: k.name, max: 100, required: k.name !== '' })}
+        ${this.#scopesField(k.scopes)}${pairs.view(d)}${limitFields(k.limits)}
+        ${k.ceilings.length ? html`
+          <p class="note">${text.keys.ceilings}: ${limitsText(k.ceilings)}. ${text.keys.ceilingsHelp}</p>` : nothing}`,
+      run: async data => {
+        await console_.api.patch(`${this.path}/keys/${k.id}`, {
+          name: line(data, 'name') || null, scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
+        })
+        await this.#keys.load()
+        announce(text.saved)
+      },
+    })
+  }
+
+  #details(k: Key) {
+    const usage = usageChart(this.path, k, dayLimit(k))
+    const then = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
+    openDialog({ title: text.keys.details, drawer: true }, d => html`
+      <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
+      ${this.isAdmin && this.#usable(k) ? html`<div class="row">
+        <button @click=${then(d, this.#edit)}>${text.edit}</button>
+        ${this.#rotatable(k) ? html`<button @click=${then(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
+        <button class="danger-text" @click=${then(d, this.#revoke)}>${text.keys.revoke}</button></div>` : nothing}
+      ${usage(d)}
+      ${facts([
+        [text.id, code(k.id)],
+        [text.app, given(console_.appName(this.org, k.appId))],
+        [text.created, time(k.createdAt)],
+        [text.keys.lastUsed, time(k.lastUsedAt, text.keys.neverUsed)],
+        [text.keys.expires, time(k.expiresAt, text.keys.never)],
+        ...(k.revokedAt ? [[text.keys.revokedAt, time(k.revokedAt)]] as [string, unknown][] : []),
+        [text.keys.scopes, this.#scopes(k)],
+        [text.keys.limits, limitsText(k.limits) || text.none],
+        [text.keys.ceilings, k.ceilings.length
+          ? html`${limitsText(k.ceilings)} <span class="faint">${text.keys.ceilingsHelp}</span>` : text.none],
+        [text.keys.metadata, Object.keys(k.metadata).length ? html`<pre tabindex="0">${json(k.metadata)}</pre>` : text.none],
+      ])}`)
+  }
+
+  #label(k: Key) { return html`<strong>${k.name ? given(k.name) : text.keys.unnamed}</strong> <code>${k.keyPrefix}…</code>` }
+
+  #scopes(k: Key) {
+    return k.scopes.length ? html`<span class="chips">${k.scopes.map(s => html`<code>${s}</code>`)}</span>` : none
+  }
+
+  #badge(k: Key) {
+    const status = this.#status(k)
+    const soon = this.#usable(k) && k.expiresAt && k.expiresAt - Date.now() <= week
+    return html`${badge(status)}${soon ? html`<lk-left class="sub" .until=${k.expiresAt}></lk-left>` : nothing}`
+  }
+
+  override render() {
+    const create = this.isAdmin ? html`<button class="primary" @click=${this.#create}>${text.keys.create}</button>` : nothing
+    return html`
+      ${head(text.keys.title, text.keys.about, this.#keys.items.length ? create : nothing)}
+      ${this.#keys.view(keys => table<Key>(text.keys.title, [
+        { label: text.keys.key, kind: 'main', cell: k => html`
+          <button class="link" @click=${() => this.#details(k)}>${k.name ? given(k.name) : text.keys.unnamed}</button>
+          <div class="sub"><code>${k.keyPrefix}…</code> · ${given(console_.appName(this.org, k.appId))}</div>` },
+        { label: text.keys.scopes, cell: k => this.#scopes(k) },
+        { label: text.keys.lastUsed, cell: k => time(k.lastUsedAt, text.keys.neverUsed) },
+        { label: text.keys.expires, cell: k => time(k.expiresAt, text.keys.never) },
+        { label: text.status, cell: k => this.#badge(k) },
+        { label: text.actions, kind: 'actions', cell: k => this.isAdmin && this.#usable(k) ? html`
+          ${this.#rotatable(k) ? html`<button @click=${() => this.#rotate(k)}>${text.keys.rotate}</button>` : nothing}
+          <button class="danger-text" @click=${() => this.#revoke(k)}>${text.keys.revoke}</button>` : nothing },
+      ], keys), empty(text.keys.none, this.isAdmin ? text.keys.noneAbout : text.keys.noneMember, create,
+        this.isAdmin ? curl('app/get') : ''))}`
+  }
+}
+customElements.define('lk-keys', KeysPage)

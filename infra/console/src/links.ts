@@ -1,0 +1,51 @@
+// The links of an app.
+import { html, nothing } from 'lit'
+import { curl } from './api'
+import { console_ } from './context'
+import { openForm } from './dialog'
+import { List } from './list'
+import { text } from './texts'
+import type { Link } from './types'
+import { announce, badge, code, empty, given, head, none, Page, table, time } from './ui'
+
+class LinksPage extends Page {
+  #links = new List<Link>(this, cursor => console_.api.list(`${this.appPath}/links`, 'links', { limit: 50, cursor }))
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#links.load()
+  }
+
+  #revoke(l: Link) {
+    openForm({
+      title: text.links.revoke, submit: text.links.revoke, danger: true,
+      intro: html`<p><strong>${given(l.clientUserId)}</strong></p><p>${text.links.revokeIntro}</p>`,
+      run: async () => {
+        await console_.api.delete(`${this.appPath}/links/${l.id}`)
+        await this.#links.load()
+        announce(text.links.revoked)
+      },
+    })
+  }
+
+  #device(l: Link) {
+    const told = [l.device?.name, l.device?.platform].filter(Boolean).join(', ')
+    return told ? given(told) : none
+  }
+
+  override render() {
+    return html`
+      ${head(text.links.title, text.links.about)}
+      ${this.#links.view(links => table<Link>(text.links.title, [
+        { label: text.links.user, kind: 'main', cell: l => html`${given(l.clientUserId)}<div class="sub">${code(l.id)}</div>` },
+        { label: text.status, cell: l => badge(l.status) },
+        { label: text.links.device, cell: l => this.#device(l) },
+        { label: text.created, cell: l => time(l.createdAt) },
+        { label: text.links.expires, cell: l => time(l.expiresAt) },
+        { label: text.links.ended, cell: l => time(l.claimedAt ?? l.revokedAt) },
+        { label: text.actions, kind: 'actions', cell: l => this.isAdmin && l.status === 'pending'
+          ? html`<button class="danger-text" @click=${() => this.#revoke(l)}>${text.links.revokeShort}</button>` : nothing },
+      ], links), empty(text.links.none, text.links.noneAbout, nothing, curl('link/create', '$KEY', '{"clientUserId":"user-1"}')))}`
+  }
+}
+customElements.define('lk-links', LinksPage)

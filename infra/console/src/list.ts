@@ -1,0 +1,88 @@
+// A list that loads page by page, and its view.
+import { html, LitElement, nothing, type ReactiveControllerHost } from 'lit'
+import type { PageOf } from './api'
+import { text } from './texts'
+import { problem } from './ui'
+
+export class List<T> {
+  items: T[] = []
+  ready = false
+  busy = false
+  error: unknown = null
+  #cursor: string | undefined
+  #turn = 0
+
+  constructor(private host: ReactiveControllerHost, private read: (cursor?: string) => Promise<PageOf<T>>) {}
+
+  get hasMore() { return this.#cursor !== undefined }
+
+  // load reads the first page again. What is there already stays until the answer is.
+  load() { return this.#next(undefined) }
+  more() { return this.busy ? Promise.resolve() : this.#next(this.#cursor) }
+
+  async #next(cursor: string | undefined) {
+    const turn = ++this.#turn
+    this.busy = true
+    this.error = null
+    this.host.requestUpdate()
+    try {
+      const page = await this.read(cursor)
+      if (turn !== this.#turn) return // a later load overtook this one
+      this.items = cursor === undefined ? page.items : [...this.items, ...page.items]
+      this.#cursor = page.nextCursor
+      this.ready = true
+    } catch (e) {
+      if (turn === this.#turn) this.error = e
+    }
+    if (turn !== this.#turn) return
+    this.busy = false
+    this.host.requestUpdate()
+  }
+
+  // view shows the items, or what stands in their place. With a label for a button above them, no page loads by itself: of a
+  // feed that is read from its old end, what follows is not below.
+  view(items: (items: T[]) => unknown, empty: unknown, newer = ''): unknown {
+    const error = this.error ? problem(this.error, () => this.ready ? this.more() : this.load()) : nothing
+    if (!this.ready) return this.error ? error : skeleton()
+    return html`
+      ${this.hasMore && newer ? html`<button class="more" ?disabled=${this.busy} @click=${() => this.more()}>${newer}</button>` : nothing}
+      ${this.items.length ? items(this.items) : empty}
+      ${error}
+      ${this.hasMore && !newer && !this.error ? html`<lk-more .busy=${this.busy} @more=${() => this.more()}></lk-more>` : nothing}`
+  }
+}
+
+export const skeleton = () => html`
+  <div class="skeleton" role="status"><span class="sr">${text.loading}</span><i></i><i></i><i></i></div>`
+
+// More asks for the next page when it comes into view, or by its button.
+class More extends LitElement {
+  static override properties = { busy: { attribute: false } }
+  busy = false
+  #observer: IntersectionObserver | null = null
+
+  override createRenderRoot() { return this }
+
+  override connectedCallback() {
+    super.connectedCallback()
+    this.#observer = new IntersectionObserver(seen => { if (seen.some(s => s.isIntersecting)) this.#ask() })
+  }
+
+  override disconnectedCallback() {
+    super.disconnectedCallback()
+    this.#observer?.disconnect()
+  }
+
+  // After a page has come, the button may still be in view: watching anew tells.
+  override updated() {
+    this.#observer?.unobserve(this)
+    if (!this.busy) this.#observer?.observe(this)
+  }
+
+  #ask() { if (!this.busy) this.dispatchEvent(new CustomEvent('more')) }
+
+  override render() {
+    return html`<button class="more" ?disabled=${this.busy} @click=${this.#ask}>${this.busy ? text.loading : text.more}</button>`
+  }
+}
+customElements.define('lk-more', More)

@@ -1,0 +1,103 @@
+// The members of an org.
+import { html, nothing } from 'lit'
+import { Once } from './api'
+import { console_ } from './context'
+import { openForm } from './dialog'
+import { input, line, select } from './fields'
+import { List } from './list'
+import { text } from './texts'
+import type { AuditEntry, Member, Role } from './types'
+import { announce, badge, given, head, none, Page, table, time } from './ui'
+
+const roles: Role[] = ['admin', 'member', 'viewer']
+const roleOptions = roles.map(r => [r, `${r}: ${text.roles[r]}`] as const)
+
+class MembersPage extends Page {
+  #members = new List<Member>(this, cursor => console_.api.list(`${this.path}/members`, 'members', { limit: 50, cursor }))
+  #adders = new Map<string, string>() // who added a member, by both ids
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#members.load()
+    if (this.isAdmin) void this.#readAdders()
+  }
+
+  // The list of members does not say who added them; the newest entries of the audit log do.
+  async #readAdders() {
+    const { items } = await console_.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { limit: 100 })
+      .catch(() => ({ items: [] as AuditEntry[] }))
+    for (const e of items) {
+      if (e.action === 'member.added' && e.target.id && !this.#adders.has(e.target.id)) {
+        this.#adders.set(e.target.id, e.actor.id ?? e.actor.name ?? '')
+      }
+    }
+    this.requestUpdate()
+  }
+
+  #adder(m: Member): unknown {
+    const id = this.#adders.get(m.userId)
+    if (!id) return none
+    const adder = this.#members.items.find(o => o.userId === id)
+    return given(adder ? adder.email || adder.name : id)
+  }
+
+  #add() {
+    const once = new Once()
+    openForm({
+      title: text.members.add, submit: text.members.addSubmit, intro: text.members.addIntro,
+      fields: () => html`
+        ${input({ label: text.members.email, name: 'email', type: 'email', required: true, max: 254 })}
+        ${select({ label: text.orgs.role, name: 'role', options: roleOptions, value: 'member' })}`,
+      run: async data => {
+        await console_.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, once)
+        await Promise.all([this.#members.load(), this.#readAdders()])
+        announce(text.members.added)
+      },
+    })
+  }
+
+  #changeRole(m: Member) {
+    openForm({
+      title: text.members.changeRole, submit: text.save, intro: given(m.email || m.name),
+      fields: () => select({ label: text.orgs.role, name: 'role', options: roleOptions, value: m.role }),
+      run: async data => {
+        await console_.api.patch(`${this.path}/members/${m.userId}`, { role: line(data, 'role') })
+        await Promise.all([this.#members.load(), console_.reload()])
+        announce(text.saved)
+      },
+    })
+  }
+
+  #remove(m: Member) {
+    openForm({
+      title: text.members.remove, submit: text.remove, danger: true,
+      intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.removeIntro}</p>`,
+      run: async () => {
+        await console_.api.delete(`${this.path}/members/${m.userId}`)
+        await this.#members.load()
+        announce(text.members.removed)
+      },
+    })
+  }
+
+  override render() {
+    const me = (m: Member) => m.email !== '' && m.email.toLowerCase() === console_.session.email.toLowerCase()
+    const add = this.isAdmin ? html`<button class="primary" @click=${this.#add}>${text.members.add}</button>` : nothing
+    return html`
+      ${head(text.members.title, text.members.about, add)}
+      ${this.#members.view(members => table<Member>(text.members.title, [
+        { label: text.members.person, kind: 'main', cell: m => html`
+          ${given(m.name || m.email)} ${me(m) ? badge(text.members.you) : nothing}
+          ${m.name && m.email !== m.name ? html`<div class="sub">${given(m.email)}</div>` : nothing}` },
+        { label: text.orgs.role, cell: m => badge(m.role) },
+        { label: text.members.joined, cell: m => time(m.joinedAt) },
+        ...(this.isAdmin ? [
+          { label: text.orgs.addedBy, cell: (m: Member) => this.#adder(m) },
+          { label: text.actions, kind: 'actions' as const, cell: (m: Member) => html`
+            <button @click=${() => this.#changeRole(m)}>${text.members.role}</button>
+            ${me(m) ? nothing : html`<button class="danger-text" @click=${() => this.#remove(m)}>${text.remove}</button>`}` },
+        ] : []),
+      ], members), nothing)}`
+  }
+}
+customElements.define('lk-members', MembersPage)

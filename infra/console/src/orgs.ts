@@ -1,0 +1,145 @@
+// The list of the person's orgs, and the page of one.
+import { html, nothing } from 'lit'
+import { Once } from './api'
+import { console_ } from './context'
+import { openForm } from './dialog'
+import { input, line } from './fields'
+import { List } from './list'
+import { text } from './texts'
+import type { App, Org, OrgOfUser } from './types'
+import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
+
+export function createOrg() {
+  const once = new Once()
+  openForm({
+    title: text.orgs.create, submit: text.create, intro: text.orgs.createIntro,
+    fields: () => input({ label: text.name, name: 'name', required: true, max: 100 }),
+    run: async data => {
+      const org = await console_.api.create<Org>('orgs', { name: line(data, 'name') }, once)
+      await console_.reload()
+      location.hash = `#/orgs/${org.id}`
+      announce(text.orgs.created)
+    },
+  })
+}
+
+class OrgsPage extends Page {
+  static override properties = { ...Page.properties, orgs: { attribute: false } }
+  orgs: OrgOfUser[] = []
+
+  override render() {
+    const create = html`<button class="primary" @click=${createOrg}>${text.orgs.create}</button>`
+    const orgs = this.orgs
+    return html`
+      ${head(text.orgs.title, text.orgs.about, orgs.length ? create : nothing)}
+      ${orgs.length ? table<OrgOfUser>(text.orgs.title, [
+        { label: text.name, kind: 'main', cell: o => html`<a href="#/orgs/${o.id}">${given(o.name)}</a>` },
+        { label: text.orgs.role, cell: o => badge(o.role) },
+        { label: text.orgs.addedBy, cell: o => o.addedBy ? given(o.addedBy.email || o.addedBy.name) : none },
+        { label: text.created, cell: o => time(o.createdAt) },
+      ], orgs) : empty(text.orgs.none, text.orgs.noneAbout, create)}`
+  }
+}
+customElements.define('lk-orgs', OrgsPage)
+
+class OrgPage extends Page {
+  #org: Org | null = null
+  #apps = new List<App>(this, cursor => console_.api.list(`${this.path}/apps`, 'apps', { limit: 50, cursor }))
+
+  override connectedCallback() {
+    super.connectedCallback()
+    if (this.org.role !== 'viewer') void this.#apps.load()
+    if (this.isAdmin) void console_.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
+  }
+
+  #rename() {
+    openForm({
+      title: text.orgs.rename, submit: text.save,
+      fields: () => input({ label: text.name, name: 'name', value: this.org.name, required: true, max: 100 }),
+      run: async data => {
+        await console_.api.patch(this.path, { name: line(data, 'name') })
+        await console_.reload()
+        announce(text.saved)
+      },
+    })
+  }
+
+  #gone(message: string) {
+    return async () => {
+      location.hash = '#/'
+      await console_.reload()
+      announce(message)
+    }
+  }
+
+  #leave() {
+    openForm({
+      title: text.orgs.leave, submit: text.orgs.leave, danger: true, intro: text.orgs.leaveIntro,
+      run: () => console_.api.post(`${this.path}/leave`).then(this.#gone(text.orgs.left)),
+    })
+  }
+
+  #delete() {
+    openForm({
+      title: text.orgs.delete, submit: text.orgs.delete, danger: true,
+      intro: html`<p>${text.orgs.deleteIntro}</p><p>${text.orgs.typeName} <strong>${given(this.org.name)}</strong></p>`,
+      fields: () => input({ label: text.name, name: 'name', required: true }),
+      run: async data => {
+        if (line(data, 'name') !== this.org.name.trim()) throw new Error(text.orgs.otherName)
+        await console_.api.delete(this.path)
+        await this.#gone(text.orgs.deleted)()
+      },
+    })
+  }
+
+  #app(app?: App) {
+    const once = new Once()
+    openForm({
+      title: app ? text.apps.rename : text.apps.create, submit: app ? text.save : text.create,
+      intro: app ? undefined : text.apps.createIntro,
+      fields: () => input({ label: text.name, name: 'name', value: app?.name, required: true, max: 100 }),
+      run: async data => {
+        const body = { name: line(data, 'name') }
+        if (app) await console_.api.patch(`${this.path}/apps/${app.id}`, body)
+        else await console_.api.create(`${this.path}/apps`, body, once)
+        await Promise.all([this.#apps.load(), console_.reloadApps(this.org)])
+        announce(text.saved)
+      },
+    })
+  }
+
+  override render() {
+    const o = this.org
+    return html`
+      ${head(given(o.name), text.orgs.oneAbout, this.isAdmin ? html`<button @click=${this.#rename}>${text.orgs.rename}</button>` : nothing)}
+      <section class="card padded">${facts([
+        [text.orgs.role, html`${badge(o.role)} <span class="faint">${text.roles[o.role]}</span>`],
+        [text.id, code(o.id)],
+        [text.created, time(o.createdAt)],
+        ...(o.addedBy ? [[text.orgs.addedBy, given(o.addedBy.email || o.addedBy.name)]] as [string, unknown][] : []),
+        ...(o.externalId ? [[text.orgs.externalId, code(o.externalId)]] as [string, unknown][] : []),
+        ...(this.#org?.allowance?.length ? [[text.orgs.allowance, limitsText(this.#org.allowance)]] as [string, unknown][] : []),
+      ])}</section>
+      ${o.role === 'viewer' ? html`<p class="note">${text.orgs.viewer}</p>` : html`
+        <section>
+          <div class="head lesser"><div><h2>${text.apps.title}</h2><p>${text.apps.about}</p></div>
+            ${this.isAdmin ? html`
+              <div class="actions"><button @click=${() => this.#app()}>${text.apps.create}</button></div>` : nothing}</div>
+          ${this.#apps.view(apps => table<App>(text.apps.title, [
+            { label: text.name, kind: 'main', cell: a => html`${given(a.name)} ${a.isDefault ? badge(text.apps.default) : nothing}` },
+            { label: text.id, cell: a => code(a.id) },
+            { label: text.created, cell: a => time(a.createdAt) },
+            { label: text.actions, kind: 'actions', cell: a => this.isAdmin
+              ? html`<button @click=${() => this.#app(a)}>${text.rename}</button>` : nothing },
+          ], apps), nothing)}
+        </section>`}
+      <section class="card padded danger-zone">
+        <div><h2>${text.orgs.leave}</h2><p>${text.orgs.leaveIntro}</p></div>
+        <button @click=${this.#leave}>${text.orgs.leave}</button>
+        ${this.isAdmin ? html`
+          <div><h2>${text.orgs.delete}</h2><p>${text.orgs.deleteIntro}</p></div>
+          <button class="danger" @click=${this.#delete}>${text.orgs.delete}</button>` : nothing}
+      </section>`
+  }
+}
+customElements.define('lk-org', OrgPage)

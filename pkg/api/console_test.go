@@ -1,0 +1,83 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/authn/jwks"
+	pages "latchkey/pkg/console"
+	"latchkey/pkg/problem"
+)
+
+// consoleOf returns the console of a deployment, whose pages are these files.
+func consoleOf(of settings) http.Handler {
+	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
+	s := pages.Settings{Issuer: issuer, ClientID: of.consoleClient, Scope: "openid email", Parameters: "audience=https%3A%2F%2Fapi.test"}
+	c, err := pages.New(files, s, func(context.Context) (jwks.Document, error) {
+		if of.issuerDown {
+			return jwks.Document{}, errors.New("down")
+		}
+		return jwks.Document{Authorization: "https://login.test/authorize", Token: "https://tokens.test:8443/token"}, nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	return api.Console(c)
+}
+
+// TestTheConsoleIsServedWithItsPolicy: the page may load its own files only, and call this API and the issuer's token endpoint.
+func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
+	s := newServerFor(t, settings{consoleClient: "console"})
+	page := s.want(t, request{method: "GET", path: "/console"}, 200, "")
+	policy := page.header.Get("Content-Security-Policy")
+	for _, directive := range []string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self' https://tokens.test:8443", "frame-ancestors 'none'",
+		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types lit-html",
+	} {
+		if !strings.Contains("; "+policy+"; ", "; "+directive+"; ") {
+			t.Errorf("no %s in %s", directive, policy)
+		}
+	}
+	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "*") || page.header.Get("Cache-Control") != "no-cache" || page.header.Get("Referrer-Policy") != "no-referrer" {
+		t.Errorf("%v", page.header)
+	}
+	for name, want := range map[string]string{"main-1.js": "text/javascript", "page-1.css": "text/css", "icon-1.svg": "image/svg+xml"} {
+		f := s.want(t, request{method: "GET", path: "/console/files/" + name}, 200, "")
+		if f.header.Get("Content-Type") != want || f.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || f.header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", name, f.header)
+		}
+	}
+	for _, name := range []string{"index.html", "main-2.js", "%2e%2e%2fmain.go", "dist"} {
+		s.want(t, request{method: "GET", path: "/console/files/" + name}, 404, problem.RouteNotFound)
+	}
+	const want = `{"issuer":"https://issuer.test","clientId":"console","scope":"openid email","parameters":{"audience":"https://api.test"},` +
+		`"authorizationEndpoint":"https://login.test/authorize","tokenEndpoint":"https://tokens.test:8443/token","endSessionEndpoint":null}`
+	if r := s.want(t, request{method: "GET", path: "/console/config.json"}, 200, ""); strings.TrimSpace(r.text) != want {
+		t.Errorf("%s", r.text)
+	}
+}
+
+// TestWithoutAClientThereIsNoConsole: as for a path that is no route.
+func TestWithoutAClientThereIsNoConsole(t *testing.T) {
+	s := newServer(t)
+	for _, path := range []string{"/console", "/console/config.json", "/console/files/main-1.js"} {
+		s.want(t, request{method: "GET", path: path}, 404, problem.RouteNotFound)
+	}
+}
+
+// TestThePageSaysThatTheIssuerIsDown: the page is served, may call no one else, and gets a 503 for how to sign in.
+func TestThePageSaysThatTheIssuerIsDown(t *testing.T) {
+	s := newServerFor(t, settings{consoleClient: "console", issuerDown: true})
+	page := s.want(t, request{method: "GET", path: "/console"}, 200, "")
+	if !strings.Contains(page.header.Get("Content-Security-Policy"), "connect-src 'self';") {
+		t.Errorf("%v", page.header)
+	}
+	if r := s.want(t, request{method: "GET", path: "/console/config.json"}, 503, problem.Unavailable); r.header.Get("Retry-After") == "" {
+		t.Errorf("%v", r.header)
+	}
+}

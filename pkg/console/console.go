@@ -1,0 +1,159 @@
+// Package console has what the console's function serves: the files of its pages, the headers that bound what the pages may do, and
+// how they sign people in. The pages call the API as any other client does, so that nothing here reads the table.
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"path"
+	"strings"
+
+	"latchkey/pkg/authn/jwks"
+)
+
+// Settings are how the pages sign people in.
+type Settings struct {
+	Issuer     string // as the template's Issuer
+	ClientID   string // of a public client, without a secret; "": there is no console
+	Scope      string // separated by spaces
+	Parameters string // more parameters of the authorization request, as a query: audience=https://api.example.com
+}
+
+// Console serves the console of a deployment.
+type Console struct {
+	settings   Settings
+	parameters map[string]string
+	files      map[string]File // by name, without the page
+	page       []byte
+	discover   func(context.Context) (jwks.Document, error)
+}
+
+// File is a file of the pages. Its name has a hash of its text, so that it never changes.
+type File struct {
+	MediaType string
+	Text      []byte
+}
+
+// mediaTypes are the types of files, by the end of the name. All are text: API Gateway would need all answers to be binary otherwise.
+var mediaTypes = map[string]string{
+	".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
+}
+
+// index is the name of the file of the page.
+const index = "index.html"
+
+// New reads the files, and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
+// cannot be used.
+func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document, error)) (*Console, error) {
+	c := &Console{settings: s, parameters: map[string]string{}, files: map[string]File{}, discover: discover}
+	given, err := url.ParseQuery(s.Parameters)
+	if err != nil {
+		return nil, fmt.Errorf("console: the parameters are no query: %w", err)
+	}
+	for name, values := range given {
+		if len(values) > 1 {
+			return nil, fmt.Errorf("console: the parameter %s is given twice", name)
+		}
+		c.parameters[name] = values[0]
+	}
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		text, err := fs.ReadFile(files, entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		mediaType, ok := mediaTypes[path.Ext(entry.Name())]
+		switch {
+		case entry.Name() == index:
+			c.page = text
+		case !ok:
+			return nil, fmt.Errorf("console: no media type for %s", entry.Name())
+		default:
+			c.files[entry.Name()] = File{mediaType, text}
+		}
+	}
+	if c.page == nil {
+		return nil, errors.New("console: there is no " + index)
+	}
+	return c, nil
+}
+
+// IsOn reports whether the deployment has a console.
+func (c *Console) IsOn() bool { return c.settings.ClientID != "" }
+
+// File returns a file by its name.
+func (c *Console) File(name string) (f File, ok bool) {
+	f, ok = c.files[name]
+	return f, ok
+}
+
+// Page returns the page with its headers. While the issuer's discovery document cannot be read, the page may call no issuer: it shows
+// the error that SignIn is answered with.
+func (c *Console) Page(ctx context.Context) (html []byte, header map[string]string) {
+	connect := "'self'"
+	if in, err := c.SignIn(ctx); err == nil {
+		connect += " " + origin(in.TokenEndpoint)
+	}
+	return c.page, map[string]string{
+		"Content-Security-Policy":    policy(connect),
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"Referrer-Policy":            "no-referrer", // the URL of the answer to a sign-in has a code
+		"X-Content-Type-Options":     "nosniff",
+		"Cache-Control":              "no-cache",
+	}
+}
+
+// policy returns the Content-Security-Policy of the page (CSP Level 3, and Trusted Types): scripts and styles are files of its own,
+// markup is made by one library, it is in no frame, and it calls only what connect names.
+func policy(connect string) string {
+	return strings.Join([]string{
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src " + connect,
+		"base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types lit-html",
+	}, "; ")
+}
+
+// SignIn is how the page signs a person in: the authorization code flow with PKCE (RFC 9700).
+type SignIn struct {
+	Issuer                string            `json:"issuer"`
+	ClientID              string            `json:"clientId"`
+	Scope                 string            `json:"scope"`
+	Parameters            map[string]string `json:"parameters"`
+	AuthorizationEndpoint string            `json:"authorizationEndpoint"`
+	TokenEndpoint         string            `json:"tokenEndpoint"`
+	EndSessionEndpoint    *string           `json:"endSessionEndpoint"` // null: the issuer has none
+}
+
+// SignIn returns how the page signs a person in. The error means that the issuer's discovery document cannot be read now, or names
+// no endpoint that a page could use.
+func (c *Console) SignIn(ctx context.Context) (SignIn, error) {
+	doc, err := c.discover(ctx)
+	if err != nil {
+		return SignIn{}, err
+	}
+	if doc.Authorization == "" || doc.Token == "" {
+		return SignIn{}, errors.New("console: the issuer names no authorization_endpoint or no token_endpoint")
+	}
+	in := SignIn{
+		Issuer: c.settings.Issuer, ClientID: c.settings.ClientID, Scope: c.settings.Scope, Parameters: c.parameters,
+		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token,
+	}
+	if doc.EndSession != "" {
+		in.EndSessionEndpoint = &doc.EndSession
+	}
+	return in, nil
+}
+
+// origin returns the scheme, host and port of a URL that was checked.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}

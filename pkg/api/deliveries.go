@@ -247,7 +247,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 		if err := w.spend(ctx, c, 1); err != nil {
 			return redeliverBody{}, err
 		}
-		failed := w.beginAgain(ctx, c, c.changer(), webhook.DeliveryID{App: c.app, Endpoint: s.span.Endpoint, Event: *s.event})
+		failed := w.beginAgain(ctx, c, false, webhook.DeliveryID{App: c.app, Endpoint: s.span.Endpoint, Event: *s.event})
 		return redeliverBody{Queued: 1}, failed[0]
 	}
 	s.span.Limit, s.span.OnePage = w.store.Limits.Redelivered, true // one page bounds the time of a call
@@ -255,9 +255,11 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 	if err != nil {
 		return redeliverBody{}, err
 	}
-	again := make([]webhook.DeliveryID, len(found))
-	for i, d := range found {
-		again[i] = d.DeliveryID
+	var again []webhook.DeliveryID
+	for _, d := range found {
+		if w.store.Deliveries().MayBeginAgain(d) {
+			again = append(again, d.DeliveryID)
+		}
 	}
 	if len(again) == 0 {
 		return redeliverBody{0, cursor(string(next))}, nil
@@ -265,11 +267,11 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 	if err := w.spend(ctx, c, len(again)); err != nil {
 		return redeliverBody{}, err
 	}
-	// Of an admin, one transaction checks the role and writes the audit entry for all of them.
+	// An admin's call has one audit entry, written before: the role is checked again with each delivery.
 	if err := w.store.Deliveries().ActToRedeliver(ctx, c.changer(), c.org, c.app, s.span.Endpoint); err != nil {
 		return redeliverBody{}, err
 	}
-	failed := w.beginAgain(ctx, c, store.Changer{}, again...)
+	failed := w.beginAgain(ctx, c, true, again...)
 	queued := len(again)
 	for i, err := range failed {
 		if problem.Is(err, problem.Conflict) { // the delivery is pending, or began again a moment ago
@@ -291,10 +293,10 @@ func (w webhooks) spend(ctx context.Context, c *call, n int) error {
 
 // beginAgain begins new rounds of attempts, several at once. It returns the error of each delivery,
 // nil for a delivery that has begun again. The sweep wakes the deliveries that the queue does not take.
-func (w webhooks) beginAgain(ctx context.Context, c *call, by store.Changer, deliveries ...webhook.DeliveryID) (failed []error) {
+func (w webhooks) beginAgain(ctx context.Context, c *call, audited bool, deliveries ...webhook.DeliveryID) (failed []error) {
 	toQueue := make([]bool, len(deliveries)) // false: the delivery is held, because its endpoint is disabled
 	failed = parallel.Each(redeliverAtOnce, deliveries, func(i int, d webhook.DeliveryID) (err error) {
-		toQueue[i], err = w.store.Deliveries().Again(ctx, d, by)
+		toQueue[i], err = w.store.Deliveries().Again(ctx, d, c.changer(), audited)
 		return err
 	})
 	var send []webhook.Message

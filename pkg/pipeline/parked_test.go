@@ -163,7 +163,7 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	if got := r.statuses(); got["delivered"] != 7 {
 		t.Fatalf("%v", got)
 	}
-	again, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}, store.Changer{}) // pending, as it was read
+	again, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: late}, store.Changer{}, false) // pending, as it was read
 	if err != nil || !again {
 		t.Fatal(again, err)
 	}

@@ -73,7 +73,7 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	}
 	// The delivery can be redelivered, from the first attempt on.
 	r.answers(nil)
-	if wakes, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}, store.Changer{}); err != nil || !wakes {
+	if wakes, err := s.Deliveries().Again(ctx, webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}, store.Changer{}, false); err != nil || !wakes {
 		t.Fatalf("%v, %v", wakes, err)
 	}
 	s.minutes(t, 7) // a breaker may be open, and the sweep wakes the delivery

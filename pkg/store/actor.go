@@ -48,13 +48,19 @@ func (c Changer) id() string {
 	return c.Actor.id()
 }
 
-// acts adds to a transaction what an act of an actor has beside its change: the check of authorize, and the audit entry. An API key
-// has neither.
-func (t *txn) acts(ctx context.Context, c Changer, o id.Org, action, target string) {
+// starts adds to a transaction what an act of an actor has beside its change: the check of authorize, that the org's deletion has
+// not begun, and the audit entry. An API key has none of them.
+func (t *txn) starts(ctx context.Context, c Changer, o id.Org, action, target string) {
 	if c.isKey() {
 		return
 	}
-	t.authorize(c.Actor, o)
+	t.authorizeBesideOrg(c.Actor, o)
+	t.checkNotDeleted(o)
+	t.acted(ctx, c, o, action, target)
+}
+
+// acted adds the audit entry of an act that has no changes to show.
+func (t *txn) acted(ctx context.Context, c Changer, o id.Org, action, target string) {
 	t.audit(ctx, entry{org: o, at: t.s.now(), action: action, actor: c.id(), target: target, changes: Changes{}})
 }
 

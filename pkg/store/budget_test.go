@@ -231,7 +231,7 @@ func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 	e := c.fanned(t, h.ID)
 	again := func(want problem.Code) {
 		t.Helper()
-		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{})), want)
+		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{}, false)), want)
 	}
 	again(problem.Conflict) // it is pending
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")

@@ -64,8 +64,10 @@ type Delivery struct {
 	Last        *LastAttempt
 	Earlier     []EarlierAttempt // before Last, latest first
 
-	// Origin is that of the endpoint's URL, "" once its row is deleted. Only Of and List say it.
+	// Origin is that of the endpoint's URL, "" once the endpoint is deleted. Only Of and List say it.
 	Origin string
+
+	againAt int64 // when a request redelivered it last
 }
 
 func deliveryFrom(r *table.Reading) Delivery {
@@ -76,7 +78,7 @@ func deliveryFrom(r *table.Reading) Delivery {
 		},
 		Org: attrOrgID.From(r), EventType: attrEventType.From(r),
 		DeliveredAt: attrDeliveredAt.OrZero(r), CreatedAt: attrCreatedAt.From(r),
-		Last: attrLast.OrZero(r), Earlier: attrEarlier.OrZero(r),
+		Last: attrLast.OrZero(r), Earlier: attrEarlier.OrZero(r), againAt: attrAgainAt.OrZero(r),
 	}
 }
 
@@ -124,7 +126,9 @@ func (ds Deliveries) Of(ctx context.Context, a id.App, e id.Event) (found []Deli
 			continue
 		}
 		d := deliveryFrom(&delivery)
-		d.Origin = webhook.Origin(attrURL.OrZero(&to))
+		if !attrDeletedAt.IsIn(to.Row) {
+			d.Origin = webhook.Origin(attrURL.OrZero(&to))
+		}
 		found = append(found, d)
 		err = errors.Join(err, delivery.Err(), to.Err())
 	}

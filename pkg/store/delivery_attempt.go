@@ -146,8 +146,9 @@ const againAfter = time.Minute
 // Again begins a new round of attempts for a delivery that is not pending. When the endpoint is
 // disabled, the delivery is held. queue is true when the caller is to queue the delivery. Errors:
 // endpoint_not_found, delivery_not_found, conflict for a delivery that is pending, or was sent
-// again within a minute, and of an actor org_not_found and insufficient_role.
-func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer) (queue bool, err error) {
+// again within a minute, and of an actor org_not_found and insufficient_role. audited means that the actor's act has its audit
+// entry already (ActToRedeliver): then only the role is checked.
+func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer, audited bool) (queue bool, err error) {
 	err = ds.s.db.Retry(ctx, func() error {
 		endpoint, err := ds.s.Endpoint(ctx, d.App, d.Endpoint)
 		if err != nil {
@@ -158,7 +159,12 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 		notPending := table.All(table.Exists, attrStatus.Not(webhook.DeliveryPending))
 		notJustNow := table.Any(attrAgainAt.Absent(), attrAgainAt.AtMost(now-againAfter.Milliseconds()))
 		t := ds.s.begin()
-		t.acts(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID))
+		switch {
+		case !audited:
+			t.starts(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID))
+		case !by.isKey():
+			t.authorize(by.Actor, endpoint.OrgID)
+		}
 		return t.again(ctx, endpoint, d, table.All(notPending, notJustNow), attrAgainAt.Set(now))
 	})
 	if errors.Is(err, errNotAgain) {
@@ -170,15 +176,20 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 // redelivered is the audit action of redeliveries.
 const redelivered = "endpoint.redelivered"
 
-// ActToRedeliver lets an actor begin several deliveries of an endpoint again, which Again then does as the endpoint's app does it.
+// MayBeginAgain reports whether Again would take a delivery as it was read.
+func (ds Deliveries) MayBeginAgain(d Delivery) bool {
+	return d.Status != webhook.DeliveryPending && d.againAt <= ds.s.now()-againAfter.Milliseconds()
+}
+
+// ActToRedeliver writes the one audit entry of an actor who begins several deliveries of an endpoint again, before Again does.
 // It does nothing for an API key. Errors: endpoint_not_found, org_not_found, insufficient_role.
 func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a id.App, h id.Endpoint) error {
 	if by.isKey() {
 		return nil
 	}
 	t := ds.s.begin()
+	t.starts(ctx, by, o, redelivered, string(h))
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
-	t.acts(ctx, by, o, redelivered, string(h))
 	return t.Commit(ctx)
 }
 

@@ -166,7 +166,7 @@ func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, refusa
 // the request for one delivery. Errors: endpoint_not_found, of an actor org_not_found and insufficient_role.
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string, by Changer) (id.Event, error) {
 	t := ds.s.begin()
-	t.acts(ctx, by, o, "endpoint.tested", string(h))
+	t.starts(ctx, by, o, "endpoint.tested", string(h))
 	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
 	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
 	return e, t.Commit(ctx)

@@ -82,8 +82,7 @@ func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 
 // change adds the change from was to h to a transaction, with its audit entry and its event, and commits
 // the transaction. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
-// no longer as was.
-// longer as was. paid is how many deliveries the request was charged for.
+// no longer as was. paid is how many deliveries the request was charged for.
 func (t *txn) change(ctx context.Context, was, h Endpoint, by Changer, paid int) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {

@@ -176,7 +176,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 	wants(t, c.Deliveries().Failed(ctx, h), "")
 	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
 	wants(t, c.Deliveries().Hold(ctx, due.DeliveryID), "")
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event}, store.Changer{})), "")
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event}, store.Changer{}, false)), "")
 	enabled := c.enable(t, h.ID, true)
 	wants(t, second(c.Deliveries().Release(ctx, enabled, due.DeliveryID)), "")
 	_, _, err := c.Deliveries().WaitingFor(ctx, enabled, 10)

@@ -324,7 +324,7 @@ func (c *connected) everyDelivery(t *testing.T) {
 	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, made["failed"]).DeliveryID), "")
 	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, made["cancelled"]).DeliveryID), "")
 	c.pass(dayLong)
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]}, store.Changer{})), "")
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]}, store.Changer{}, false)), "")
 	c.enable(t, disabled.ID, false)
 	c.fanned(t, disabled.ID) // is held
 	wants(t, c.Deliveries().DisableEndpoint(ctx, gone, webhook.DisabledByGone), "")

@@ -267,7 +267,7 @@ func AccessPatterns() []AccessPattern {
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
 		{"Webhook endpoint (URL, events, breaker, who set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
 		{"What an app's API keys may start; how many endpoints it has", "BUDGET#<appId>", "META", "the budget; the limit on endpoints"},
-		{"What an org's API keys may start together", "BUDGET#<orgId>", "META", "the budget; how late a first attempt is"},
+		{"What an org's API keys and people may start", "BUDGET#<orgId>", "META", "the budget; how late a first attempt is"},
 		{"Barred key (what of a revoked key is dead too)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late; its links cannot be claimed"},
 		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
 		{"Published id (the owner's id of an event → event)", "PUB#<appId>", "<the owner's id>", "an event that is published again, for 24 hours"},

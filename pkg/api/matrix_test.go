@@ -149,7 +149,7 @@ func (w *world) connect(t *testing.T) {
 	t.Helper()
 	key := w.caller("key")
 	w.link = w.want(t, w.request("POST", "/link/create", key, `{"clientUserId":"u"}`), 201, "").str("id")
-	w.endpoint = w.want(t, w.request("POST", "/webhook_endpoint/create", key, `{"url":"https://hooks.example.com"}`), 201, "").str("id")
+	w.endpoint = w.want(t, w.request("POST", "/webhook_endpoint/create", key, `{"url":"https://hooks.example.com/in?token=hidden"}`), 201, "").str("id")
 	w.event = w.want(t, w.request("POST", "/webhook_endpoint/test", key, `{"endpointId":"{endpointId}"}`), 200, "").str("eventId")
 	if _, err := w.Deliveries().FanOut(t.Context(), key.AppID, id.Event(w.event)); err != nil {
 		t.Fatal(err)

@@ -61,6 +61,9 @@ func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
 			if strings.Count(r.text, `"body":"the`) != answers || strings.Count(r.text, `"status":500`) != 2 || !strings.Contains(r.text, `"endpointOrigin":"https://hooks.example.com"`) {
 				t.Errorf("%s %s: %s", role, query, r.text)
 			}
+			if strings.Contains(r.text, "hidden") {
+				t.Errorf("%s sees more than the origin: %s", role, r.text)
+			}
 		}
 		r := w.get(t, role, "webhook_events")
 		types := r.each("events", "type")
@@ -154,6 +157,12 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 	}
 	now := w.Now().Add(2 * time.Minute)
 	w.Now = func() time.Time { return now }
+	w.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
+	w.spendAll(t, w.org, id.DefaultApp(w.org))
+	if w.want(t, w.request("POST", path, user(admin), body), 429, problem.RateLimited); redelivered() != 0 {
+		t.Error("what was refused is audited")
+	}
+	w.Limits.OrgBudget = store.DefaultLimits().OrgBudget
 	for entries := range 2 { // the role is taken before the entry, and between the entry and the delivery
 		w.beforeTransaction(entries, func() { w.setRole(t, admin, org.Member) })
 		w.want(t, w.request("POST", path, user(admin), body), 403, problem.InsufficientRole)
@@ -163,9 +172,11 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 		}
 	}
 	before := redelivered()
-	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 1 || redelivered() != before+1 || len(w.woken.messages) != 1 {
+	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 1 || redelivered() != before+1 || len(w.woken.messages) != 1 || w.woken.messages[0].Org != w.org {
 		t.Errorf("%s, %d entries, %v", r.text, redelivered()-before, w.woken.messages)
 	}
+	w.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
+	w.spendAll(t, w.org, id.DefaultApp(w.org))
 	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 0 || redelivered() != before+1 {
 		t.Errorf("nothing to do: %s, %d entries", r.text, redelivered()-before)
 	}
@@ -183,6 +194,15 @@ func TestAnEndpointOfAnAdmin(t *testing.T) {
 		t.Errorf("%s %s", r.text, again.text)
 	}
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}?endpoints=disable", admin, ""), 204, "")
+	paid := 0 // that of the event of the creation: fan-out charges only the rest
+	for _, row := range w.Rows(t) {
+		if text(row, "type") == "endpoint.created" && strings.Contains(text(row, "data"), "mine.example.com") {
+			paid = int(numberOf(t, row, "paid"))
+		}
+	}
+	if paid != 1 {
+		t.Errorf("paid %d", paid)
+	}
 	w.endpoint = r.str("id")
 	shown := w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", admin, ""), 200, "")
 	if shown.body["enabled"] != true || shown.num("heldCount") != 0 || shown.str("url") != "https://mine.example.com/in?s=1" {
@@ -214,6 +234,23 @@ func TestNoEndpointIsMadeInADeletedOrg(t *testing.T) {
 		if deleted.status != 204 {
 			t.Fatalf("%s", deleted.text)
 		}
+	}
+}
+
+// TestAServiceActsInNoOrgThatHasEnded between the check of the org and the write.
+func TestAServiceActsInNoOrgThatHasEnded(t *testing.T) {
+	for route, body := range map[string]string{
+		"POST webhook_endpoints/{endpointId}/test": "", "DELETE webhook_endpoints/{endpointId}": "", "DELETE links/{linkId}": "",
+		"POST webhook_deliveries/redeliver": `{"endpointId":"{endpointId}","eventId":"{eventId}"}`,
+	} {
+		w := newPeople(t)
+		now := w.Now().Add(2 * time.Minute)
+		w.Now = func() time.Time { return now }
+		w.beforeTransaction(0, func() {
+			w.want(t, w.request("DELETE", "/v1/orgs/{orgId}", user(w.byRole[org.Admin]), ""), 204, "")
+		})
+		method, path, _ := strings.Cut(route, " ")
+		w.want(t, w.request(method, "/v1/orgs/{orgId}/apps/{appId}/"+path, service(), body), 404, problem.OrgNotFound)
 	}
 }
 

@@ -34,7 +34,7 @@ BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .l
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
+.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ exercises: ## applies the worked examples of infra/docs/exercises to copies of t
 
 hammer: ## processes that share the limits of keys never pass them, and use nearly all that they allow: [PROCESSES=8]
 	@$(AS_DEPLOYED) HAMMER_PROCESSES=$(or $(PROCESSES),8) go test -count=1 -vet=off -v -parallel 1 -run '^(TestProcessesNeverPassALimit|TestNothingThatGoesWrongPassesALimit)$$' ./pkg/guard
+
+walk: ## two people walk through the console in Chromium, its types and its accessibility are checked (Debian's packages chromium and fonts-dejavu-core, Node): [SHOTS=a folder for pictures of each page]
+	@$(AS_DEPLOYED) go run ./infra/console/walk -shots '$(SHOTS)'
 
 # The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway
 # collect garbage less often; the functions as the template says.

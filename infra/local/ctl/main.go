@@ -164,6 +164,9 @@ func run(ctx context.Context, o settings) error {
 	if s.Consumer != "" {
 		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
 	}
+	if s.OwnIssuer() {
+		fmt.Printf("The console is at %s/console\n", s.URL)
+	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
 	tokenHint := "tokens are those of " + s.Issuer
 	if s.OwnIssuer() {

@@ -1,0 +1,88 @@
+// Command walk walks through the console in Chromium as two people do, on a local stack that it starts, and looks at each page for
+// faults of accessibility (axe-core).
+//
+//	go run ./infra/console/walk                 the check of types, and the walk
+//	go run ./infra/console/walk -shots FOLDER   also makes pictures of the pages
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+
+	"latchkey/infra/local/stack"
+	"latchkey/infra/tools"
+)
+
+func main() {
+	shots := flag.String("shots", "", "a `FOLDER` for pictures of each page")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *shots); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+//go:embed requirements.txt node walk.py
+var files embed.FS
+
+func text(name string) string {
+	b, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return string(b)
+}
+
+func run(ctx context.Context, shots string) (err error) {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return fmt.Errorf("the walk needs Debian's packages chromium and fonts-dejavu-core: %w", err)
+	}
+	node, err := tools.NodeModules(ctx, "console-node", text("node/package.json"), text("node/package-lock.json"), nil)
+	if err != nil {
+		return err
+	}
+	if err := checkTypes(ctx, root, node); err != nil {
+		return err
+	}
+	python, err := tools.VirtualEnv(ctx, "console-python", text("requirements.txt"), nil)
+	if err != nil {
+		return err
+	}
+	s, err := stack.Start(ctx, stack.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	args := []string{
+		filepath.Join(root, "infra", "console", "walk", "walk.py"), s.URL + "/console", s.URL, "--axe", filepath.Join(node, "node_modules", "axe-core", "axe.min.js"),
+	}
+	if shots != "" {
+		args = append(args, "--shots", shots)
+	}
+	walk := exec.CommandContext(ctx, python, args...)
+	walk.Env, walk.Stdout, walk.Stderr = append(os.Environ(), "CHROMIUM="+chromium), os.Stdout, os.Stderr
+	return walk.Run()
+}
+
+// checkTypes has TypeScript's compiler look at the sources, which the bundler only strips of their types.
+func checkTypes(ctx context.Context, root, node string) error {
+	if _, err := tools.Output(ctx, root, nil, "go", "run", "./infra/console/build", "-unpack", ".local/console"); err != nil {
+		return err
+	}
+	_, err := tools.Output(ctx, root, nil, filepath.Join(node, "node_modules", ".bin", "tsc"), "--noEmit", "-p", filepath.Join("infra", "console", "tsconfig.json"))
+	return err
+}

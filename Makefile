@@ -110,7 +110,7 @@ hammer: ## processes that share the limits of keys never pass them, and use near
 	@$(AS_DEPLOYED) HAMMER_PROCESSES=$(or $(PROCESSES),8) go test -count=1 -vet=off -v -parallel 1 -run '^(TestProcessesNeverPassALimit|TestNothingThatGoesWrongPassesALimit)$$' ./pkg/guard
 
 walk: ## two people walk through the console in Chromium, its types and its accessibility are checked (Debian's packages chromium and fonts-dejavu-core, Node): [SHOTS=a folder for pictures of each page]
-	@$(AS_DEPLOYED) go run ./infra/console/walk -shots '$(SHOTS)'
+	@$(AS_DEPLOYED) go run ./infra/e2e/walk -shots '$(SHOTS)'
 
 # The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway
 # collect garbage less often; the functions as the template says.

@@ -1,8 +1,8 @@
 // Command walk walks through the console in Chromium as two people do, on a local stack that it starts, and looks at each page for
 // faults of accessibility (axe-core).
 //
-//	go run ./infra/console/walk                 the check of types, and the walk
-//	go run ./infra/console/walk -shots FOLDER   also makes pictures of the pages
+//	go run ./infra/e2e/walk                 the check of types, and the walk
+//	go run ./infra/e2e/walk -shots FOLDER   also makes pictures of the pages
 package main
 
 import (
@@ -68,7 +68,7 @@ func run(ctx context.Context, shots string) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	args := []string{
-		filepath.Join(root, "infra", "console", "walk", "walk.py"), s.URL + "/console", s.URL, "--axe", filepath.Join(node, "node_modules", "axe-core", "axe.min.js"),
+		filepath.Join(root, "infra", "e2e", "walk", "walk.py"), s.URL + "/console", s.URL, "--axe", filepath.Join(node, "node_modules", "axe-core", "axe.min.js"),
 	}
 	if shots != "" {
 		args = append(args, "--shots", shots)

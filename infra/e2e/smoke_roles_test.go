@@ -29,7 +29,7 @@ type question struct {
 // compares them with the template.
 var functionRoles = []string{
 	"AuthorizerRole", "KeyAuthorizerRole", "MemberAuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
-	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole",
+	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole", "ConsoleRole",
 }
 
 // roles returns the roles of the stack, which has a function URL or none, and alarms or none.

@@ -35,7 +35,7 @@ const (
 	notJSON          = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r"}`
 	unknownMember    = `{"type":"urn:latchkey:problem:invalid_json","title":"The body is not valid JSON","status":400,"detail":"D.","code":"invalid_json","requestId":"r","errors":[{"pointer":"/x","code":"unknown","message":"M."}]}`
 	delivery         = `{"deliveries":[{"eventId":"evt_1","endpointId":"whe_1","eventType":"test","status":"held","attempts":0,"nextAttemptAt":null,"deliveredAt":null,"createdAt":1790000000000,"lastAttempt":null,"endpointOrigin":null,"earlierAttempts":[]}]}`
-	endpoints        = `{"endpoints":[{"id":"whe_1","url":"u","description":"","events":["*","invoice.*","link.*","a.b"],"enabled":true,"disabledReason":null,"disabledAt":null,"createdAt":1790000000000,"updatedAt":1790000000000,"createdByKey":"key_1","urlSetByKey":null}]}`
+	endpoints        = `{"endpoints":[{"id":"whe_1","url":"u","description":"","events":["*","invoice.*","link.*","a.b"],"enabled":true,"disabledReason":null,"disabledAt":null,"failingSince":null,"pausedUntil":null,"createdAt":1790000000000,"updatedAt":1790000000000,"createdByKey":"key_1","urlSetByKey":null}]}`
 	invalid          = `{"type":"urn:latchkey:problem:validation_failed","title":"The input is not valid","status":422,"detail":"D.","code":"validation_failed","requestId":"r","errors":[{"pointer":"/name","code":"required","message":"M."}]}`
 )
 

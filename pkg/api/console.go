@@ -16,6 +16,7 @@ func Console(c *console.Console) http.Handler {
 	p := pages{c}
 	return newGroup("console", map[string]handler{
 		"getConsole": handle(p.page), "getConsoleConfig": handle(p.config), "getConsoleFile": handle(p.file),
+		"getVerifyPage": handle(p.verify), "getReference": handle(p.reference), "getSummary": handle(p.summary),
 	}, nil)
 }
 
@@ -23,12 +24,28 @@ func Console(c *console.Console) http.Handler {
 var errNoConsole = problem.New(problem.RouteNotFound, "There is no such route.")
 
 func (p pages) page(ctx context.Context, _ *call, _ none) (answer, error) {
-	if !p.console.IsOn() {
+	return p.serve(p.console.Page(ctx), true)
+}
+
+func (p pages) verify(context.Context, *call, none) (answer, error) {
+	return p.serve(p.console.Verify(), true)
+}
+
+func (p pages) reference(context.Context, *call, none) (answer, error) {
+	return p.serve(p.console.Reference(), true)
+}
+
+func (p pages) summary(context.Context, *call, none) (answer, error) {
+	return p.serve(p.console.Summary(), true)
+}
+
+// serve answers a file that was found.
+func (p pages) serve(f console.File, found bool) (answer, error) {
+	if !found || !p.console.IsOn() {
 		return answer{}, errNoConsole
 	}
-	html, header := p.console.Page(ctx)
-	a := ok(document{"text/html", html})
-	a.header = header
+	a := ok(document{f.MediaType, f.Text})
+	a.header = f.Header
 	return a, nil
 }
 
@@ -44,11 +61,5 @@ func (p pages) config(ctx context.Context, _ *call, _ none) (console.SignIn, err
 }
 
 func (p pages) file(_ context.Context, c *call, _ none) (answer, error) {
-	f, found := p.console.File(c.PathValue("file"))
-	if !found || !p.console.IsOn() {
-		return answer{}, errNoConsole
-	}
-	a := ok(document{f.MediaType, f.Text})
-	a.header = map[string]string{"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-	return a, nil
+	return p.serve(p.console.File(c.PathValue("file")))
 }

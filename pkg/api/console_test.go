@@ -16,7 +16,7 @@ import (
 
 // consoleOf returns the console of a deployment, whose pages are these files.
 func consoleOf(of settings) http.Handler {
-	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
+	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "verify.html": {Data: []byte("<title>v")}, "reference.html": {Data: []byte("<title>r")}, "llms.txt": {Data: []byte("# L")}, "elements.js": {Data: []byte("2")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
 	s := pages.Settings{Issuer: issuer, ClientID: of.consoleClient, Scope: "openid email", Parameters: "audience=https%3A%2F%2Fapi.test"}
 	c, err := pages.New(files, s, func(context.Context) (jwks.Document, error) {
 		if of.issuerDown {
@@ -52,7 +52,10 @@ func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
 			t.Errorf("%s: %v", name, f.header)
 		}
 	}
-	for _, name := range []string{"index.html", "main-2.js", "%2e%2e%2fmain.go", "dist"} {
+	if f := s.want(t, request{method: "GET", path: "/console/files/elements.js"}, 200, ""); f.header.Get("Cache-Control") != "no-cache" || f.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" {
+		t.Errorf("elements.js: %v", f.header)
+	}
+	for _, name := range []string{"index.html", "verify.html", "reference.html", "llms.txt", "main-2.js", "%2e%2e%2fmain.go", "dist"} {
 		s.want(t, request{method: "GET", path: "/console/files/" + name}, 404, problem.RouteNotFound)
 	}
 	const want = `{"issuer":"https://issuer.test","clientId":"console","scope":"openid email","parameters":{"audience":"https://api.test"},` +
@@ -62,10 +65,25 @@ func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
 	}
 }
 
+// TestThePublicPagesCallThisAPIAtMost: they need no sign-in, and call no issuer.
+func TestThePublicPagesCallThisAPIAtMost(t *testing.T) {
+	s := newServerFor(t, settings{consoleClient: "console"})
+	for path, want := range map[string]struct{ text, mediaType, connect string }{
+		"/console/verify": {"<title>v", "text/html", "'self'"}, "/reference": {"<title>r", "text/html", "'none'"}, "/llms.txt": {"# L", "text/plain", "'none'"},
+	} {
+		page := s.want(t, request{method: "GET", path: path}, 200, "")
+		policy := page.header.Get("Content-Security-Policy")
+		if page.text != want.text || page.header.Get("Content-Type") != want.mediaType || page.header.Get("Cache-Control") != "no-cache" ||
+			!strings.Contains(policy, "; connect-src "+want.connect+"; ") || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: %q %v", path, page.text, page.header)
+		}
+	}
+}
+
 // TestWithoutAClientThereIsNoConsole: as for a path that is no route.
 func TestWithoutAClientThereIsNoConsole(t *testing.T) {
 	s := newServer(t)
-	for _, path := range []string{"/console", "/console/config.json", "/console/files/main-1.js"} {
+	for _, path := range []string{"/console", "/console/config.json", "/console/files/main-1.js", "/console/verify", "/reference", "/llms.txt"} {
 		s.want(t, request{method: "GET", path: path}, 404, problem.RouteNotFound)
 	}
 }

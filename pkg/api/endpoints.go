@@ -67,6 +67,8 @@ type endpointBody struct {
 	Enabled        bool                    `json:"enabled"`
 	DisabledReason *webhook.DisabledReason `json:"disabledReason"`
 	DisabledAt     *int64                  `json:"disabledAt"`
+	FailingSince   *int64                  `json:"failingSince"` // the first failed attempt after the last that succeeded
+	PausedUntil    *int64                  `json:"pausedUntil"`  // no attempt begins before
 	CreatedAt      int64                   `json:"createdAt"`
 	UpdatedAt      int64                   `json:"updatedAt"`
 	CreatedByKey   *id.Key                 `json:"createdByKey"`
@@ -77,7 +79,8 @@ type endpointBody struct {
 func endpointBodyOf(h store.Endpoint) endpointBody {
 	return endpointBody{
 		ID: h.ID, URL: h.URL, Description: h.Description, Events: h.Events, Enabled: h.Enabled,
-		DisabledReason: orNull(h.DisabledReason), DisabledAt: orNull(h.DisabledAt), CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
+		DisabledReason: orNull(h.DisabledReason), DisabledAt: orNull(h.DisabledAt),
+		FailingSince: orNull(h.FailingSince), PausedUntil: orNull(h.OpenUntil), CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
 		CreatedByKey: orNull(h.CreatedByKey), URLSetByKey: orNull(h.URLSetByKey),
 	}
 }

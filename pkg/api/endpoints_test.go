@@ -24,7 +24,7 @@ func TestAnEndpointIsMadeReadAndChanged(t *testing.T) {
 	d := newDesk(t)
 	made := d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
 	at := d.at.UnixMilli()
-	want := fmt.Sprintf(`{"id":%q,"url":%q,"description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,`+
+	want := fmt.Sprintf(`{"id":%q,"url":%q,"description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,"failingSince":null,"pausedUntil":null,`+
 		`"createdAt":%d,"updatedAt":%d,"createdByKey":%q,"urlSetByKey":%q`, made.str("id"), hookURL, at, at, d.key.KeyID, d.key.KeyID)
 	if strings.TrimSpace(made.text) != want+`}` {
 		t.Errorf("%s, want\n%s", made.text, want)

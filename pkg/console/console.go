@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"latchkey/pkg/authn/jwks"
@@ -26,24 +27,32 @@ type Settings struct {
 type Console struct {
 	settings   Settings
 	parameters map[string]string
-	files      map[string]File // by name, without the page
-	page       []byte
+	files      map[string]File // by name
 	discover   func(context.Context) (jwks.Document, error)
 }
 
-// File is a file of the pages. Its name has a hash of its text, so that it never changes.
+// File is a page, or a file of one.
 type File struct {
 	MediaType string
 	Text      []byte
+	Header    map[string]string
 }
 
 // mediaTypes are the types of files, by the end of the name. All are text: API Gateway would need all answers to be binary otherwise.
 var mediaTypes = map[string]string{
-	".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml",
+	".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain",
 }
 
-// index is the name of the file of the page.
-const index = "index.html"
+// The files whose names have no hash, so that they may change under their names.
+const (
+	index     = "index.html"
+	verify    = "verify.html"
+	reference = "reference.html"
+	llms      = "llms.txt"
+	elements  = "elements.js"
+)
+
+var unhashed = []string{index, verify, reference, llms, elements}
 
 // New reads the files, and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
 // cannot be used.
@@ -69,17 +78,17 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 			return nil, err
 		}
 		mediaType, ok := mediaTypes[path.Ext(entry.Name())]
-		switch {
-		case entry.Name() == index:
-			c.page = text
-		case !ok:
+		if !ok {
 			return nil, fmt.Errorf("console: no media type for %s", entry.Name())
-		default:
-			c.files[entry.Name()] = File{mediaType, text}
 		}
+		c.files[entry.Name()] = File{mediaType, text, map[string]string{
+			"Cache-Control": caching(entry.Name()), "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "cross-origin",
+		}}
 	}
-	if c.page == nil {
-		return nil, errors.New("console: there is no " + index)
+	for _, name := range unhashed {
+		if _, ok := c.files[name]; !ok {
+			return nil, errors.New("console: there is no " + name)
+		}
 	}
 	return c, nil
 }
@@ -87,26 +96,50 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 // IsOn reports whether the deployment has a console.
 func (c *Console) IsOn() bool { return c.settings.ClientID != "" }
 
-// File returns a file by its name.
+// File returns a file that a page loads, by its name. Pages of other origins may load it too: elements.js is for them.
 func (c *Console) File(name string) (f File, ok bool) {
 	f, ok = c.files[name]
-	return f, ok
+	return f, ok && (name == elements || !slices.Contains(unhashed, name))
 }
 
-// Page returns the page with its headers. While the issuer's discovery document cannot be read, the page may call no issuer: it shows
+// Page returns the page of the console. While the issuer's discovery document cannot be read, the page may call no issuer: it shows
 // the error that SignIn is answered with.
-func (c *Console) Page(ctx context.Context) (html []byte, header map[string]string) {
+func (c *Console) Page(ctx context.Context) File {
 	connect := "'self'"
 	if in, err := c.SignIn(ctx); err == nil {
 		connect += " " + origin(in.TokenEndpoint)
 	}
-	return c.page, map[string]string{
+	return c.page(index, connect)
+}
+
+// Verify returns the page that verifies a webhook, which calls this API alone.
+func (c *Console) Verify() File { return c.page(verify, "'self'") }
+
+// Reference returns the reference of the API.
+func (c *Console) Reference() File { return c.page(reference, "'none'") }
+
+// Summary returns what a language model needs to know of the API (llmstxt.org), which leads to the reference.
+func (c *Console) Summary() File { return c.page(llms, "'none'") }
+
+// page returns a page, which may call what connect names.
+func (c *Console) page(name, connect string) File {
+	f := c.files[name]
+	f.Header = map[string]string{
 		"Content-Security-Policy":    policy(connect),
 		"Cross-Origin-Opener-Policy": "same-origin",
 		"Referrer-Policy":            "no-referrer", // the URL of the answer to a sign-in has a code
 		"X-Content-Type-Options":     "nosniff",
-		"Cache-Control":              "no-cache",
+		"Cache-Control":              caching(name),
 	}
+	return f
+}
+
+// caching returns the Cache-Control of a file. A name with a hash names one text for ever.
+func caching(name string) string {
+	if slices.Contains(unhashed, name) {
+		return "no-cache"
+	}
+	return "public, max-age=31536000, immutable"
 }
 
 // policy returns the Content-Security-Policy of the page (CSP Level 3, and Trusted Types): scripts and styles are files of its own,

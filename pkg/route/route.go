@@ -142,6 +142,12 @@ var routes = [...]Route{
 	{Operation: "getConsoleConfig", Method: "HEAD", Pattern: "/console/config.json", Function: "console", Takes: principal.Public},
 	{Operation: "getConsoleFile", Method: "GET", Pattern: "/console/files/{file}", Function: "console", Takes: principal.Public},
 	{Operation: "getConsoleFile", Method: "HEAD", Pattern: "/console/files/{file}", Function: "console", Takes: principal.Public},
+	{Operation: "getVerifyPage", Method: "GET", Pattern: "/console/verify", Function: "console", Takes: principal.Public},
+	{Operation: "getVerifyPage", Method: "HEAD", Pattern: "/console/verify", Function: "console", Takes: principal.Public},
+	{Operation: "getReference", Method: "GET", Pattern: "/reference", Function: "console", Takes: principal.Public},
+	{Operation: "getReference", Method: "HEAD", Pattern: "/reference", Function: "console", Takes: principal.Public},
+	{Operation: "getSummary", Method: "GET", Pattern: "/llms.txt", Function: "console", Takes: principal.Public},
+	{Operation: "getSummary", Method: "HEAD", Pattern: "/llms.txt", Function: "console", Takes: principal.Public},
 	{Operation: "claimLink", Method: "POST", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 }

@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
+
+	"latchkey/infra/console/reference"
 )
 
 // distFolder holds what build makes. It is checked in, so that the function's build needs nothing of all this.
 const distFolder = "functions/console/dist"
 
 // build returns the files of dist, by name. A name has the hash of what it names, so that a browser may keep it for ever;
-// index.html alone has not.
+// the pages, elements.js and llms.txt have not.
 func build(sources string) (map[string][]byte, error) {
 	temp, err := os.MkdirTemp("", "console")
 	if err != nil {
@@ -28,25 +30,55 @@ func build(sources string) (map[string][]byte, error) {
 	if err := unpack(filepath.Join(sources, "npm"), modules); err != nil {
 		return nil, err
 	}
-	icon, errIcon := os.ReadFile(filepath.Join(sources, "icon.svg"))
-	page, errPage := os.ReadFile(filepath.Join(sources, "index.html"))
-	script, errScript := bundle(filepath.Join(sources, "src/main.ts"), modules)
-	style, errStyle := bundle(filepath.Join(sources, "page.css"), modules)
-	if err := errors.Join(errIcon, errPage, errScript, errStyle); err != nil {
+	document, err := os.ReadFile(filepath.Join(sources, "../openapi.yaml"))
+	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{}
-	for name, b := range map[string][]byte{"main.js": script, "page.css": style, "icon.svg": icon} {
-		hashed := hashedName(name, b)
-		files[hashed] = b
-		plain := []byte("/" + name + `"`)
-		if !bytes.Contains(page, plain) {
-			return nil, fmt.Errorf("index.html does not name %s", plain)
-		}
-		page = bytes.ReplaceAll(page, plain, []byte("/"+hashed+`"`))
+	files, err := reference.Build(document)
+	if err != nil {
+		return nil, err
 	}
-	files["index.html"] = page
+	for _, page := range []string{"index.html", "verify.html", "elements.js"} {
+		files[page], err = os.ReadFile(filepath.Join(sources, page))
+		if err != nil {
+			return nil, err
+		}
+	}
+	named := map[string][]byte{}
+	named["icon.svg"], err = os.ReadFile(filepath.Join(sources, "icon.svg"))
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range []string{"src/main.ts", "src/verify.ts", "src/elements.ts", "page.css"} {
+		name := strings.Replace(filepath.Base(entry), ".ts", ".js", 1)
+		named[name], err = bundle(filepath.Join(sources, entry), modules)
+		if err != nil {
+			return nil, err
+		}
+	}
+	for name, b := range named {
+		if err := rename(files, name, hashedName(name, b)); err != nil {
+			return nil, err
+		}
+	}
+	for name, b := range named {
+		files[hashedName(name, b)] = b
+	}
 	return files, nil
+}
+
+// rename writes the hashed name in place of the name, in the files that name it.
+func rename(files map[string][]byte, name, hashed string) error {
+	before, after := []byte("/"+name+`"`), []byte("/"+hashed+`"`)
+	isNamed := false
+	for file, b := range files {
+		isNamed = isNamed || bytes.Contains(b, before)
+		files[file] = bytes.ReplaceAll(b, before, after)
+	}
+	if !isNamed {
+		return fmt.Errorf("no page names %s", name)
+	}
+	return nil
 }
 
 // tsconfig stands in place of the file tsconfig.json, whose paths are for the check of types. As in the file, class fields must
@@ -58,7 +90,7 @@ func bundle(entry, modules string) ([]byte, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{entry}, NodePaths: []string{modules}, Bundle: true, Outdir: "dist", Platform: api.PlatformBrowser,
 		Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsEndOfFile,
-		TsconfigRaw:      tsconfig,
+		TsconfigRaw: tsconfig, Loader: loaders(entry),
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
 	})
 	if len(result.Errors) > 0 {
@@ -68,6 +100,14 @@ func bundle(entry, modules string) ([]byte, error) {
 		return nil, fmt.Errorf("%s became %d files", entry, len(result.OutputFiles))
 	}
 	return result.OutputFiles[0].Contents, nil
+}
+
+// loaders says what becomes of an import of another file: its text, which a script then holds.
+func loaders(entry string) map[string]api.Loader {
+	if filepath.Ext(entry) == ".css" {
+		return nil
+	}
+	return map[string]api.Loader{".css": api.LoaderText, ".mjs": api.LoaderText, ".py": api.LoaderText}
 }
 
 // hashedName returns the name with a hash of the bytes before its extension.

@@ -20,7 +20,7 @@ func TestDistIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const advice = "run: go run ./infra/console/build"
+	const advice = "run: make generate"
 	for name, want := range files {
 		if got, err := os.ReadFile(filepath.Join(root, distFolder, name)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s/%s is not what the sources make; %s", distFolder, name, advice)

@@ -1,5 +1,5 @@
-// Calls the API by URLs relative to the page, so that a deployment's path prefix needs no setting.
-import type { Session } from './auth'
+// Calls the API by URLs relative to the page or the script, so that a deployment's path prefix needs no setting.
+import { console_ } from './context'
 import { text } from './texts'
 
 export type Query = Record<string, string | number | undefined>
@@ -26,8 +26,17 @@ export class Once {
   }
 }
 
+// SignedIn is the person whom the pages call the API as.
+export interface SignedIn {
+  readonly startedAt: number // the time of the sign-in, if this page saw it
+  readonly again: boolean // the API had asked for it
+  token(): Promise<string>
+  renew(): Promise<boolean> // after the API refused the token
+  signIn(maxAge?: number): Promise<void>
+}
+
 export class Api {
-  constructor(private session: Session) {}
+  constructor(private session: SignedIn) {}
 
   get<T>(path: string, query?: Query): Promise<T> { return this.#call('GET', path, { query }) }
   patch<T>(path: string, body: unknown): Promise<T> { return this.#call('PATCH', path, { body }) }
@@ -49,7 +58,7 @@ export class Api {
     const headers: Record<string, string> = { Authorization: `Bearer ${await this.session.token()}` }
     if (o.body !== undefined) headers['Content-Type'] = 'application/json'
     if (o.once) headers['Idempotency-Key'] = o.once
-    const url = `v1/${path}${query.size ? `?${query}` : ''}`
+    const url = new URL(`v1/${path}${query.size ? `?${query}` : ''}`, console_.base)
     const body = o.body === undefined ? undefined : JSON.stringify(o.body)
     let answer: Response
     try {
@@ -61,8 +70,9 @@ export class Api {
     const problem = await readProblem(answer)
     if (answer.status === 401) {
       const fresh = Date.now() - this.session.startedAt < 60_000 // another sign-in would end the same way
-      if (problem.body.code === 'insufficient_user_authentication' && !(fresh && this.session.again)) {
+      if (problem.body.code === 'insufficient_user_authentication' && !second && !(fresh && this.session.again)) {
         await this.session.signIn(problem.body.maxAge ?? 0)
+        return this.#call(method, path, o, true)
       }
       if (['token_expired', 'token_invalid'].includes(problem.body.code) && !second) {
         if (await this.session.renew()) return this.#call(method, path, o, true)
@@ -83,6 +93,6 @@ async function readProblem(answer: Response): Promise<Problem> {
 
 // curl returns the command that sends an API key to one of its routes.
 export function curl(path: string, key = '$KEY', body = ''): string {
-  const command = `curl -X POST ${new URL(path, location.href)} -H "Authorization: Bearer ${key}"`
+  const command = `curl -X POST ${new URL(path, console_.base)} -H "Authorization: Bearer ${key}"`
   return body ? `${command} -H "Content-Type: application/json" -d '${body}'` : command
 }

@@ -1,6 +1,7 @@
 // Who did what in an org, for admins.
 import { html, nothing } from 'lit'
 import { console_ } from './context'
+import { select } from './fields'
 import { List } from './list'
 import { text } from './texts'
 import type { AuditEntry, Key, Member, Subject } from './types'
@@ -9,6 +10,7 @@ import { badge, empty, given, head, none, Page, table, time, visible } from './u
 class AuditPage extends Page {
   #entries = new List<AuditEntry>(this, cursor => console_.api.list(`${this.path}/audit`, 'entries', { limit: 50, cursor }))
   #names = new Map<string, string>() // of members and keys, by id
+  #filter = { action: '', actor: '' }
 
   override connectedCallback() {
     super.connectedCallback()
@@ -36,6 +38,17 @@ class AuditPage extends Page {
       <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
   }
 
+  #actor = ({ actor }: AuditEntry) =>
+    actor.type === 'service' ? `${text.audit.service} ${actor.name}` : this.#names.get(actor.id ?? '') ?? actor.id ?? ''
+
+  // filterBy chooses among what the entries that are loaded have.
+  #filterBy(name: 'action' | 'actor', label: string, of: (e: AuditEntry) => string) {
+    const values = [...new Set(this.#entries.items.map(of))].sort()
+    return select({ label, name, value: this.#filter[name],
+      options: [['', text.audit.every], ...values.map(v => [v, visible(v)] as const)],
+      change: v => { this.#filter[name] = v; this.requestUpdate() } })
+  }
+
   #changes(e: AuditEntry) {
     const changes = Object.entries(e.changes)
     if (changes.length === 0) return none
@@ -49,15 +62,20 @@ class AuditPage extends Page {
   }
 
   override render() {
+    const { action, actor } = this.#filter
+    const chosen = (e: AuditEntry) => (!action || e.action === action) && (!actor || this.#actor(e) === actor)
     return html`
       ${head(text.audit.title, text.audit.about)}
+      <div class="filters">
+        ${this.#filterBy('action', text.audit.what, e => e.action)}${this.#filterBy('actor', text.audit.who, this.#actor)}
+      </div>
       ${this.#entries.view(entries => table<AuditEntry>(text.audit.title, [
         { label: text.audit.what, kind: 'main', cell: e => html`<code>${e.action}</code><div class="sub">${time(e.at)}</div>` },
         { label: text.audit.who, cell: e => this.#subject(e.actor) },
         { label: text.audit.target, cell: e => this.#subject(e.target, true) },
         { label: text.audit.changes, cell: e => html`${this.#changes(e)}
           <div class="sub">${text.problem.requestId} <code>${visible(e.requestId)}</code></div>` },
-      ], entries), empty(text.audit.none, text.audit.noneAbout))}`
+      ], entries.filter(chosen)), empty(text.audit.none, text.audit.noneAbout))}`
   }
 }
 customElements.define('lk-audit', AuditPage)

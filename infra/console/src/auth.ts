@@ -19,6 +19,9 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 // SignInError is what the start page shows in place of the console.
 export class SignInError extends Error {}
 
+// Tabs tell each other of a sign-out.
+const tabs = new BroadcastChannel('latchkey')
+
 export class Session {
   #config: Config
   #as: oauth.AuthorizationServer
@@ -77,7 +80,7 @@ export class Session {
   }
 
   // signIn leaves the page. With maxAge the issuer asks anew whoever signed in longer ago.
-  async signIn(maxAge?: number): Promise<never> {
+  async signIn(maxAge?: number): Promise<void> {
     const away: Away = {
       verifier: oauth.generateRandomCodeVerifier(), state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce(),
       hash: location.hash, again: maxAge !== undefined,
@@ -120,15 +123,28 @@ export class Session {
     }
   }
 
+  // onSignOut calls back when the person signs out in another tab of the same console.
+  onSignOut(done: () => void) {
+    tabs.onmessage = e => {
+      if (e.data !== this.#here()) return
+      this.#forget()
+      done()
+    }
+  }
+
+  #forget() { this.#accessToken = this.#refreshToken = this.#idToken = '' }
+
   // signOut forgets the tokens. It reports whether the page stays, because the issuer has no page to sign out.
   signOut(): boolean {
     const hint = this.#idToken
-    this.#accessToken = this.#refreshToken = this.#idToken = ''
+    this.#forget()
+    tabs.postMessage(this.#here())
     if (!this.#config.endSessionEndpoint) return true
     sessionStorage.setItem(signedOutKey, '1')
     const url = new URL(this.#config.endSessionEndpoint)
     url.searchParams.set('client_id', this.#config.clientId)
     url.searchParams.set('post_logout_redirect_uri', this.#here())
+    url.searchParams.set('logout_uri', this.#here()) // Cognito's name for it
     if (hint) url.searchParams.set('id_token_hint', hint)
     location.assign(url)
     return false

@@ -48,6 +48,27 @@ export function chart(c: Chart): unknown {
     </figure>`
 }
 
+export interface Moment { label: string; at: number }
+
+// timeline draws the moments of something's life, and how far it is. What follows it says the same as text.
+export function timeline(title: string, moments: Moment[], now: Moment): unknown {
+  const all = [...moments, now].sort((a, b) => a.at - b.at)
+  const [first, last] = [all[0]!.at, all.at(-1)!.at]
+  const x = (at: number) => last === first ? 0 : (at - first) / (last - first) * 100
+  const label = all.map(m => `${m.label} ${new Date(m.at).toISOString().slice(0, 10)}`).join(', ')
+  return html`
+    <figure class="chart">
+      <figcaption>${title}</figcaption>
+      <svg class="life" role="img" aria-label="${title}: ${label}">
+        <line x1="0%" x2="100%" y1="8" y2="8"/><line class="past" x1="0%" x2="${x(now.at)}%" y1="8" y2="8"/>
+        ${all.map((m, i) => svg`
+          <circle class=${m === now ? 'now' : ''} cx="${x(m.at)}%" cy="8" r="5"/>
+          <text x="${x(m.at)}%" y=${i > 0 && i < all.length - 1 ? 42 : 28} text-anchor=${x(m.at) < 50 ? 'start' : 'end'}>${
+            m.label}</text>`)}
+      </svg>
+    </figure>`
+}
+
 function drawn(b: Bar, at: number, scale: number): unknown {
   let top = height
   const told = [...b.parts.map(p => `${p.name} ${number(p.value)}`), ...(b.shade == null ? [] : [`≤ ${number(b.shade)}`])].join(', ')

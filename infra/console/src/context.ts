@@ -4,8 +4,11 @@ import type { Session } from './auth'
 import type { App, OrgOfUser } from './types'
 
 export const console_ = {
+  base: new URL('.', location.href), // of the API
+  home: document.body as Node, // what dialogs stand in
+  isEmbedded: false, // in a page of the owner, not in the console
   api: null as unknown as Api, // set before the first page is drawn
-  session: null as unknown as Session,
+  session: null as unknown as Session, // there is none in a page of the owner
   orgs: [] as OrgOfUser[],
   apps: new Map<string, App[]>(), // by the org's id
   changed: () => {}, // draws the frame again

@@ -19,12 +19,11 @@ const attempt = (a: Attempt) => html`
 
 // delivery shows one delivery; again sends it once more, for those who may.
 export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => void) | null): unknown {
-  const settled = ['delivered', 'failed'].includes(d.status)
   return html`
     <article class="delivery">
       <header>
         <div>${badge(d.status)} ${about}</div>
-        ${again && settled ? html`<button @click=${() => again(d)}>${text.deliveries.again}</button>` : nothing}
+        ${again && d.status !== 'pending' ? html`<button @click=${() => again(d)}>${text.deliveries.again}</button>` : nothing}
       </header>
       <p class="small faint">
         ${text.deliveries.attempts(d.attempts)}${d.nextAttemptAt ? html` · ${text.deliveries.next} ${time(d.nextAttemptAt)}` : nothing}

@@ -1,5 +1,6 @@
 // Dialogs and drawers. What a dialog shows lives in the closure that draws it, and leaves with it.
 import { html, LitElement, nothing } from 'lit'
+import { console_ } from './context'
 import { text } from './texts'
 import { icon, problem } from './ui'
 
@@ -12,7 +13,7 @@ interface Options {
 export class Dialog extends LitElement {
   options: Options = { title: '' }
   content: ((d: Dialog) => unknown) | null = null
-  #opener = document.activeElement
+  #opener = focused()
   #said = ''
   // What is outside a modal dialog is inert, so the dialog repeats what is announced meanwhile.
   #hear = (e: Event) => { this.#said = (e as CustomEvent<string>).detail; this.requestUpdate() }
@@ -49,7 +50,7 @@ export class Dialog extends LitElement {
     this.content = null
     this.remove()
     if (this.#opener?.isConnected) (this.#opener as HTMLElement).focus()
-    else if (!document.querySelector('dialog[open]')) document.querySelector('h1')?.focus()
+    else if (!document.querySelector('lk-dialog')) document.querySelector('h1')?.focus()
   }
 
   override render() {
@@ -71,11 +72,18 @@ export class Dialog extends LitElement {
 }
 customElements.define('lk-dialog', Dialog)
 
+// focused is the element with the focus, also inside an element that is embedded.
+function focused(): Element | null {
+  let at = document.activeElement
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
+  return at
+}
+
 export function openDialog(options: Options, content: (d: Dialog) => unknown): Dialog {
   const d = new Dialog()
   d.options = options
   d.content = content
-  document.body.append(d)
+  console_.home.appendChild(d)
   return d
 }
 

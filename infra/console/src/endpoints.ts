@@ -110,7 +110,12 @@ class EndpointsPage extends Page {
       dialog.requestUpdate()
     }
     const again = (d: Delivery) => {
-      redeliver(this.appPath, d).then(read, failure => { error = failure; dialog.requestUpdate() })
+      redeliver(this.appPath, d).then(async () => {
+        for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // until it has arrived, as a rule
+          await read()
+          await new Promise(done => setTimeout(done, 1500))
+        }
+      }, failure => { error = failure; dialog.requestUpdate() })
     }
     const then = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
     const dialog: Dialog = openDialog({ title: text.endpoints.one, drawer: true }, () => html`
@@ -124,7 +129,9 @@ class EndpointsPage extends Page {
       ${day ? hours(day, since) : error ? nothing : skeleton()}
       ${bounded ? html`<p class="small faint">${text.endpoints.bounded}</p>` : nothing}
       ${facts([
-        [text.status, this.#state(e)],
+        [text.status, this.#state(counted ?? e)],
+        ...(counted?.pausedUntil && counted.pausedUntil > Date.now()
+          ? [[text.endpoints.paused, time(counted.pausedUntil)]] as [string, unknown][] : []),
         ...(counted ? [[text.endpoints.held, number(counted.heldCount ?? 0)]] as [string, unknown][] : []),
         [text.endpoints.events, html`<span class="chips">${e.events.map(code)}</span>`],
         [text.endpoints.description, e.description ? given(e.description) : text.none],
@@ -142,6 +149,9 @@ class EndpointsPage extends Page {
   }
 
   #state(e: Endpoint) {
+    if (e.enabled && e.failingSince) {
+      return html`${badge(text.endpoints.failing, 'bad')}<div class="sub">${text.endpoints.since} ${time(e.failingSince)}</div>`
+    }
     if (e.enabled) return badge(text.endpoints.enabled, 'good')
     return html`${badge(text.endpoints.disabled, 'bad')}
       <div class="sub">${text.endpoints.reasons[e.disabledReason ?? ''] ?? e.disabledReason}, ${time(e.disabledAt)}</div>`

@@ -1,5 +1,6 @@
 // The events of an app.
 import { html, nothing } from 'lit'
+import type { PageOf } from './api'
 import { console_ } from './context'
 import { openEvent } from './deliveries'
 import { openForm } from './dialog'
@@ -10,6 +11,7 @@ import type { Endpoint, Event } from './types'
 import { announce, code, empty, head, Page, table, time, visible } from './ui'
 
 const pageSize = 100
+const pagesAtOnce = 10
 const hour = 3_600_000
 const spans = [[`${hour}`, text.events.hour], [`${24 * hour}`, text.events.day], [`${7 * 24 * hour}`, text.events.week],
   [`${30 * 24 * hour}`, text.events.month]] as const
@@ -19,10 +21,17 @@ class EventsPage extends Page {
   #since = 0
   #type = ''
   #events = new List<Event>(this, async cursor => {
-    const query = cursor ? { cursor, limit: pageSize } : { since: this.#since, limit: pageSize }
-    const page = await console_.api.list<Event>(`${this.appPath}/webhook_events`, 'events', query)
-    // A feed always has a cursor, for what comes later: a page that is not full is the last for now.
-    return { items: page.items, nextCursor: page.items.length < pageSize ? undefined : page.nextCursor }
+    // The feed begins with the oldest, and people want the newest: so several pages are read at once. A feed always has a
+    // cursor, for what comes later: a page that is not full is the last for now.
+    const items: Event[] = []
+    for (let i = 0; i < pagesAtOnce; i++) {
+      const page: PageOf<Event> = await console_.api.list<Event>(`${this.appPath}/webhook_events`, 'events',
+        cursor ? { cursor, limit: pageSize } : { since: this.#since, limit: pageSize })
+      items.push(...page.items)
+      cursor = page.nextCursor
+      if (page.items.length < pageSize) return { items }
+    }
+    return { items, nextCursor: cursor }
   })
 
   override connectedCallback() {
@@ -79,7 +88,7 @@ class EventsPage extends Page {
           <button class="link" @click=${() => openEvent(this.appPath, e.id, this.isAdmin)}><code>${visible(e.type)}</code></button>` },
         { label: text.events.at, cell: e => time(e.createdAt) },
         { label: text.id, cell: e => code(e.id) },
-      ], shown(events)), empty(text.events.none, text.events.noneAbout, this.isAdmin
+      ], shown(events)), empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
         ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>`
         : nothing), text.events.newer)}`
   }

@@ -1,6 +1,7 @@
 // The API keys of an org.
 import { html, nothing } from 'lit'
 import { curl, Once } from './api'
+import { timeline } from './chart'
 import { console_ } from './context'
 import { type Dialog, openDialog, openForm } from './dialog'
 import { check, input, limitFields, limitsOf, line, Pairs, select, words } from './fields'
@@ -153,6 +154,11 @@ class KeysPage extends Page {
         ${this.#rotatable(k) ? html`<button @click=${then(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
         <button class="danger-text" @click=${then(d, this.#revoke)}>${text.keys.revoke}</button></div>` : nothing}
       ${usage(d)}
+      ${timeline(text.usage.life, [
+        { label: text.created, at: k.createdAt },
+        ...(k.expiresAt ? [{ label: this.#replaced.has(k.id) ? text.keys.ends : text.keys.expires, at: k.expiresAt }] : []),
+        ...(k.revokedAt ? [{ label: text.keys.revokedAt, at: k.revokedAt }] : []),
+      ], { label: text.usage.now, at: Date.now() })}
       ${facts([
         [text.id, code(k.id)],
         [text.app, given(console_.appName(this.org, k.appId))],

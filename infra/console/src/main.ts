@@ -9,7 +9,7 @@ import { createOrg } from './orgs'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { OrgOfUser, Role } from './types'
-import { empty, icon, problem, visible } from './ui'
+import { appChoice, chosenApp, empty, icon, problem, visible } from './ui'
 import './audit'
 import './endpoints'
 import './events'
@@ -58,6 +58,7 @@ class Console extends LitElement {
         return this.requestUpdate()
       }
       console_.api = new Api(session)
+      session.onSignOut(() => this.#out())
       await console_.reload()
       this.#state = 'in'
       const [only, another] = console_.orgs
@@ -101,7 +102,11 @@ class Console extends LitElement {
   }
 
   #signOut() {
-    if (!console_.session.signOut()) return
+    if (console_.session.signOut()) this.#out()
+  }
+
+  #out() {
+    for (const d of document.querySelectorAll<Dialog>('lk-dialog')) d.close()
     this.#state = 'out'
     this.requestUpdate()
   }
@@ -114,13 +119,10 @@ class Console extends LitElement {
     if (org.role === 'viewer') return page.view(org, '')
     const apps = console_.apps.get(org.id)
     if (!apps) return skeleton()
-    const app = apps.find(a => a.id === appId) ?? apps.find(a => a.isDefault) ?? apps[0]
+    const app = chosenApp(apps, appId)
     if (!page.ofApp) return keyed(`${org.id}/${name}`, page.view(org, ''))
-    const choose = (e: Event) => { location.hash = `#/orgs/${org.id}/${name}/${(e.target as HTMLSelectElement).value}` }
     return html`
-      ${apps.length > 1 ? html`<div class="app-choice"><label for="app">${text.app}</label>
-        <select id="app" @change=${choose}>${apps.map(a => html`
-          <option value=${a.id} ?selected=${a === app}>${visible(a.name)}</option>`)}</select></div>` : nothing}
+      ${appChoice(apps, app, id => { location.hash = `#/orgs/${org.id}/${name}/${id}` })}
       ${keyed(`${org.id}/${name}/${app?.id}`, page.view(org, app?.id ?? ''))}`
   }
 
@@ -130,6 +132,8 @@ class Console extends LitElement {
         ${pages.filter(p => p.roles.includes(org.role)).map(p => html`
           <a href="#/orgs/${org.id}${p.name === 'org' ? '' : `/${p.name}`}" aria-current=${p.name === name ? 'page' : nothing}>
             ${icon(p.name)}${text.nav[p.name]}</a>`)}
+        <a class="aside" href="console/verify">${icon('verify')}${text.verify.title}</a>
+        <a href="reference">${icon('reference')}${text.nav.reference}</a>
       </nav>`
   }
 
@@ -179,7 +183,7 @@ class Console extends LitElement {
       </header>
       <div class="body ${org ? '' : 'wide'}">
         ${org ? this.#menu(org, page?.name ?? '') : nothing}
-        <main id="main">${this.#page()}</main>
+        <main class="pages">${this.#page()}</main>
       </div>
       <div class="said" role="status" aria-live="polite">${this.#said ? html`<p>${this.#said}</p>` : nothing}</div>`
   }

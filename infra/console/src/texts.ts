@@ -50,7 +50,7 @@ export const text = {
 
   nav: {
     menu: 'Org', skip: 'Skip to the content', org: 'Overview', members: 'Members', keys: 'API keys', links: 'Links',
-    endpoints: 'Webhook endpoints', events: 'Events', audit: 'Audit log',
+    endpoints: 'Webhook endpoints', events: 'Events', audit: 'Audit log', reference: 'API reference',
     noOrg: 'No such org', noOrgAbout: 'There is no such org, or you are not a member of it.',
     noPage: 'Nothing to see here', noPageAbout: 'There is no such page, or your role in this org does not open it.',
   } as Record<string, string>,
@@ -91,7 +91,8 @@ export const text = {
     title: 'API keys', about: 'What your servers send to prove who they are.', key: 'Key', create: 'New API key', unnamed: 'Unnamed key',
     none: 'No API keys yet', noneAbout: 'Create a key, put it in place of $KEY, and send a first request:',
     noneMember: 'An admin of this org can create one.',
-    nameHelp: 'For you, to tell keys apart.', expires: 'Expires', never: 'Never', lastUsed: 'Last used', neverUsed: 'Never',
+    nameHelp: 'For you, to tell keys apart.', expires: 'Expires', ends: 'Rotated: ends', never: 'Never',
+    lastUsed: 'Last used', neverUsed: 'Never',
     days: (n: number) => `After ${plural(n, 'day')}`, hours: (n: number) => `After ${plural(n, 'hour')}`,
     scopes: 'Scopes', scopesHelp: 'What the key may do at the endpoints behind it, separated by spaces.',
     metadata: 'Metadata', metadataName: 'Name', metadataValue: 'Value', metadataAdd: 'Add a value',
@@ -119,6 +120,7 @@ export const text = {
   usage: {
     title: 'Requests in the last 30 days (UTC)', requests: 'Requests', atMost: 'At most', day: 'Day',
     limit: (n: string) => `Limit of ${n} a day`,
+    life: 'Life of the key', now: 'now',
     none: 'Nothing was counted in the last 30 days. Keys without limits are counted only where the deployment counts all.',
   },
 
@@ -137,7 +139,7 @@ export const text = {
     createIntro: 'It gets each event as a signed POST. Verify the signature before you trust it.',
     created: 'The endpoint is made.', none: 'No webhook endpoints yet',
     noneAbout: 'Register a URL of your server to be told of links, keys and more as they change.',
-    enabled: 'enabled', disabled: 'disabled',
+    enabled: 'enabled', disabled: 'disabled', failing: 'failing', since: 'since', paused: 'Paused until',
     reasons: {
       admin: 'by an admin', user: 'with an API key', gone: 'it answered 410', failing: 'it failed for 5 days',
     } as Record<string, string>,
@@ -171,9 +173,51 @@ export const text = {
 
   audit: {
     title: 'Audit log', about: 'Who did what in this org. Entries are kept for 400 days.', what: 'Action', who: 'By', target: 'Target',
-    changes: 'Changes', service: 'service', none: 'No entries', noneAbout: 'What members and keys do appears here.',
+    changes: 'Changes', service: 'service', every: 'All', none: 'No entries', noneAbout: 'What members and keys do appears here.',
     types: {
       user: 'user', api_key: 'API key', org: 'org', key: 'API key', app: 'app', link: 'link', endpoint: 'endpoint',
     } as Record<string, string>,
+  },
+
+  verify: {
+    title: 'Verify a webhook',
+    about: 'See what a receiver checks. Only the kid of what you paste leaves this page, to fetch its public key.',
+    pasted: 'Webhook', pastedHelp: 'Its body, or the whole request with its headers.',
+    endpoint: 'Endpoint id', endpointHelp: 'Of your endpoint: whe_… A receiver must compare it.',
+    issuer: 'Issuer', issuerHelp: 'The base URL of the API, as a rule.',
+    button: 'Verify', result: 'Result', why: 'What was seen', check: 'Check', key: 'Public key', event: 'Event', code: 'A receiver',
+    codeAbout: 'Each makes these checks.',
+    good: 'This webhook is genuine.', bad: 'A receiver refuses this webhook.',
+    old: 'This webhook was genuine when it was sent. A receiver refuses it now, because somebody could be sending it again.',
+    open: 'All that could be checked is right. Give the endpoint id and the issuer to check the rest.',
+    results: { passed: 'passed', failed: 'failed', open: 'not tried' },
+    checks: {
+      form: 'Form', header: 'Header', key: 'Key', signature: 'Signature', audience: 'Audience', issuer: 'Issuer', times: 'Times',
+      event: 'Event',
+    },
+    says: {
+      form: 'It is three parts in base64url, and objects in JSON.', tooLong: 'It is longer than 256 KB.',
+      parts: (n: number) => `It has ${plural(n, 'part')} between its dots; a webhook has three.`,
+      notBase64: 'A part is no base64url (RFC 4648), or has a second spelling of its bytes.',
+      noJson: 'A part is no JSON in UTF-8.', noObject: 'A part is JSON, but no object.', twice: 'A member of an object is there twice.',
+      header: 'alg is ES256, typ is webhook+jwt, and there is no crit.', alg: (v: string) => `alg is ${v}, not "ES256".`,
+      typ: (v: string) => `typ is ${v}, not "webhook+jwt".`, crit: 'crit is there: it may demand what a receiver does not know.',
+      kid: 'kid is not the base64url of 32 bytes.',
+      key: 'The key is known, and was not retired when this was signed.', unknownKey: 'No key has this kid.',
+      revokedKey: 'The key was revoked: it proves nothing.', retiredKey: 'The key had been retired when this was signed.',
+      noAnswer: (status: number) => `The key cannot be looked up now (${status}).`,
+      signature: 'The key signed exactly these bytes.', notSigned: 'The key did not sign these bytes.',
+      notTried: 'It was not tried, because a check before it failed.',
+      audience: 'It is for your endpoint.', anyAudience: (v: string) => `It is for ${v}. Is this your endpoint?`,
+      otherAudience: (v: string) => `aud is ${v}, not your endpoint.`,
+      issuer: 'It is by your issuer.', anyIssuer: (v: string) => `It is by ${v}.`,
+      otherIssuer: (v: string) => `iss is ${v}, not your issuer.`,
+      times: 'It was signed in the last five minutes, and has not expired.', noTime: 'iat or exp is no whole number of seconds.',
+      notYet: (at: string) => `It was signed in the future: ${at}.`,
+      tooOld: (at: string) => `It was signed at ${at}, more than five minutes ago.`,
+      event: 'The event has an id, a type, a time and data.', noEvent: 'There is no event.',
+      noMember: (name: string) => `The event has no ${name}.`,
+      missing: 'missing',
+    },
   },
 }

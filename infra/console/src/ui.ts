@@ -1,8 +1,9 @@
 // Small views that the pages share.
 import { html, LitElement, nothing, svg } from 'lit'
 import { Problem } from './api'
+import { console_ } from './context'
 import { text } from './texts'
-import type { Limit, OrgOfUser, Time } from './types'
+import type { App, Limit, OrgOfUser, Time } from './types'
 
 // Page is one page of the console. Its elements stand in the document itself, so that one stylesheet is for all.
 export abstract class Page extends LitElement {
@@ -113,9 +114,20 @@ export function table<T>(label: string, columns: Column<T>[], rows: T[]): unknow
 
 export const head = (title: unknown, about: unknown, actions: unknown = nothing) => html`
   <div class="head">
-    <div><h1 tabindex="-1">${title}</h1><p>${about}</p></div>
+    <div>${console_.isEmbedded ? html`<h2 class="title">${title}</h2>` : html`<h1 tabindex="-1">${title}</h1>`}<p>${about}</p></div>
     <div class="actions">${actions}</div>
   </div>`
+
+// chosenApp is the app of an id, or the default one.
+export const chosenApp = (apps: App[], id?: string) => apps.find(a => a.id === id) ?? apps.find(a => a.isDefault) ?? apps[0]
+
+export function appChoice(apps: App[], chosen: App | undefined, choose: (id: string) => void): unknown {
+  if (apps.length < 2) return nothing
+  return html`
+    <div class="app-choice"><label for="app">${text.app}</label>
+      <select id="app" @change=${(e: Event) => choose((e.target as HTMLSelectElement).value)}>${apps.map(a => html`
+        <option value=${a.id} ?selected=${a === chosen}>${visible(a.name)}</option>`)}</select></div>`
+}
 
 // empty teaches the next step: a button, or a command to paste.
 export const empty = (title: string, about: string, action: unknown = nothing, command = '') => html`
@@ -160,6 +172,8 @@ const icons: Record<string, unknown> = {
   endpoints: svg`<path d="M3 12h6M15 12h6"/><circle cx="12" cy="12" r="3"/><path d="M18 9l3 3-3 3"/>`,
   events: svg`<path d="M3 12h4l3-8 4 16 3-8h4"/>`,
   audit: svg`<path d="M6 3h9l4 4v14H6zM15 3v4h4M9 12h7M9 16h7"/>`,
+  reference: svg`<path d="M12 6.5C10 5 7 4.5 3 4.5v14c4 0 7 .5 9 2 2-1.5 5-2 9-2v-14c-4 0-7 .5-9 2zM12 6.5v14"/>`,
+  verify: svg`<path d="M12 3l7.5 3v5.5c0 4.5-3 7.5-7.5 9.5-4.5-2-7.5-5-7.5-9.5V6zM8.5 12l2.5 2.5 4.5-5"/>`,
   close: svg`<path d="M6 6l12 12M18 6 6 18"/>`,
   copy: svg`<rect x="9" y="9" width="11" height="11" rx="2"/>
     <path d="M15 5.5V5a1.5 1.5 0 0 0-1.5-1.5h-8A1.5 1.5 0 0 0 4 5v8a1.5 1.5 0 0 0 1.5 1.5H6"/>`,

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"html"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"latchkey/infra/console/reference"
 	"latchkey/infra/tools"
 )
 
@@ -159,7 +161,35 @@ func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, 
 	return []string{"node", "main.js"}, errors.Join( // after a failed step, the later ones fail too
 		run(ctx, dir, filepath.Join(modules, ".bin", "openapi-typescript"), document, "-o", "latchkey.ts"),
 		os.Symlink(modules, filepath.Join(dir, "node_modules")),
-		run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"))
+		run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"),
+		writeReferencePrograms(filepath.Join(dir, "reference"), document),
+		run(ctx, filepath.Join(dir, "reference"), filepath.Join(modules, ".bin", "tsc"), "--noEmit", "-p", "."))
+}
+
+// referenceProgram matches a program in TypeScript on the page of the API reference.
+var referenceProgram = regexp.MustCompile(`(?s)data-operation="(\w+)" data-lang="typescript">(.*?)</code>`)
+
+// writeReferencePrograms writes the programs in TypeScript that the API reference shows into a folder, which is beside the generated types.
+func writeReferencePrograms(dir, document string) error {
+	contract, err := os.ReadFile(document)
+	if err != nil {
+		return err
+	}
+	files, err := reference.Build(contract)
+	if err != nil {
+		return err
+	}
+	const config = `{"compilerOptions": {"strict": true, "skipLibCheck": true, "types": ["node"], "target": "es2022", "module": "esnext", "moduleResolution": "bundler"}}`
+	errs := []error{os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "tsconfig.json"), []byte(config), 0o644),
+		os.Symlink("../latchkey.ts", filepath.Join(dir, "latchkey.ts"))}
+	programs := referenceProgram.FindAllStringSubmatch(string(files["reference.html"]), -1)
+	if len(programs) == 0 {
+		errs = append(errs, errors.New("the reference has no program in TypeScript"))
+	}
+	for _, p := range programs {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, p[1]+".ts"), []byte(html.UnescapeString(p[2])), 0o644))
+	}
+	return errors.Join(errs...)
 }
 
 func buildJava(ctx context.Context, dir, document string) ([]string, error) {

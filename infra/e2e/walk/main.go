@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 
 	"latchkey/infra/local/stack"
 	"latchkey/infra/tools"
@@ -62,13 +63,20 @@ func run(ctx context.Context, shots string) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := stack.Start(ctx, stack.Options{})
+	port, err := tools.FreePort(0)
+	if err != nil {
+		return err
+	}
+	origins := map[string]string{"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port)} // of the page that embeds the elements
+	s, err := stack.Start(ctx, stack.Options{Parameters: origins})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	args := []string{
 		filepath.Join(root, "infra", "e2e", "walk", "walk.py"), s.URL + "/console", s.URL, "--axe", filepath.Join(node, "node_modules", "axe-core", "axe.min.js"),
+		"--vectors", filepath.Join(root, "infra", "examples", "vectors", "webhooks.json"),
+		"--example", filepath.Join(root, "infra", "examples", "embed", "serve.mjs"), "--port", strconv.Itoa(port),
 	}
 	if shots != "" {
 		args = append(args, "--shots", shots)

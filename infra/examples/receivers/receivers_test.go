@@ -20,23 +20,24 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestTheDocumentShowsTheExamplesThatAreTested compares infra/docs/webhooks.md with the files that the tests run.
+// TestTheDocumentShowsTheExamplesThatAreTested compares the documents with the files that the tests run.
 func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
-	document, err := os.ReadFile("../../docs/webhooks.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, language := range map[string]string{
-		"receivers/node/receiver.mjs": "js", "receivers/python/receiver.py": "python",
-		"publishers/go/main.go": "go", "publishers/publish.mjs": "js", "publishers/publish.py": "python",
+	for file, in := range map[string]struct{ document, language string }{
+		"receivers/node/receiver.mjs": {"webhooks.md", "js"}, "receivers/python/receiver.py": {"webhooks.md", "python"},
+		"publishers/go/main.go": {"webhooks.md", "go"}, "publishers/publish.mjs": {"webhooks.md", "js"}, "publishers/publish.py": {"webhooks.md", "python"},
+		"embed/embed.js": {"console.md", "js"},
 	} {
+		document, err := os.ReadFile("../../docs/" + in.document)
+		if err != nil {
+			t.Fatal(err)
+		}
 		code, err := os.ReadFile("../" + file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := "<!-- infra/examples/" + file + " -->\n```" + language + "\n" + string(code) + "```\n"
+		shown := "<!-- infra/examples/" + file + " -->\n```" + in.language + "\n" + string(code) + "```\n"
 		if !bytes.Contains(document, []byte(shown)) {
-			t.Errorf("infra/docs/webhooks.md does not show %s as it is", file)
+			t.Errorf("%s does not show %s as it is", in.document, file)
 		}
 	}
 }

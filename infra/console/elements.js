@@ -1,0 +1,2 @@
+// The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
+import "./elements.js"

@@ -1,0 +1,132 @@
+// Verifies a webhook as a receiver does (pkg/verify), and says of each check how it went.
+import { text } from './texts'
+
+export type Result = 'passed' | 'failed' | 'open' // open: it was not tried
+export interface Check { name: string; result: Result; why: string }
+export interface Verified { checks: Check[]; isOld: boolean; key: JsonWebKey | null; event: unknown } // isOld: it was in time once
+export interface Expected { endpointId: string; issuer: string; now: number } // now in milliseconds
+
+const said = text.verify.says
+const maxLength = 256 * 1024
+const maxAge = 300 // seconds
+const leeway = 60
+
+type Claims = Record<string, unknown>
+const isObject = (v: unknown): v is Claims => typeof v === 'object' && v !== null && !Array.isArray(v)
+const isText = (v: unknown): v is string => typeof v === 'string' && v !== ''
+const isTime = (v: unknown): v is number => Number.isSafeInteger(v) && (v as number) > 0
+
+// tokenOf returns the token of what was pasted: the body, where it is a whole request.
+export function tokenOf(pasted: string): string {
+  const end = pasted.search(/\r?\n\r?\n/)
+  return (end < 0 ? pasted : pasted.slice(end)).trim()
+}
+
+// bytesOf reads base64url, and takes no second spelling of the same bytes.
+function bytesOf(part: string): Uint8Array<ArrayBuffer> {
+  let binary = ''
+  try {
+    binary = atob(part.replaceAll('-', '+').replaceAll('_', '/'))
+  } catch { /* it is spelled in no way */ }
+  if (btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') !== part) throw new Error(said.notBase64)
+  return Uint8Array.from(binary, c => c.charCodeAt(0))
+}
+
+// objectOf reads an object in JSON in which no object has two members of one name. Of two, JSON.parse keeps the last, and then
+// there are fewer members than colons outside of texts.
+function objectOf(part: string): Claims {
+  const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(part))
+  let members = -1 // the whole value is passed as one member more
+  const value: unknown = JSON.parse(json, function (this: unknown, _, member: unknown) {
+    if (!Array.isArray(this)) members++
+    return member
+  })
+  const colons = json.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1
+  if (!isObject(value)) throw new Error(said.noObject)
+  if (members !== colons) throw new Error(said.twice)
+  return value
+}
+
+// verify makes each check that can be made. Only the kid leaves the page: lookUp asks the API for its public key.
+export async function verify(token: string, expected: Expected, lookUp: (kid: string) => Promise<Response>): Promise<Verified> {
+  const checks: Check[] = []
+  const add = (name: string, problem: string | null, why: string, open = false) =>
+    checks.push({ name, result: problem !== null ? 'failed' : open ? 'open' : 'passed', why: problem ?? why })
+  const names = text.verify.checks
+  const parts = token.split('.')
+  let [header, claims, signature]: [Claims, Claims, Uint8Array<ArrayBuffer> | null] = [{}, {}, null]
+  let problem: string | null = null
+  try {
+    if (token.length > maxLength) throw new Error(said.tooLong)
+    if (parts.length !== 3) throw new Error(said.parts(parts.length))
+    header = objectOf(parts[0]!)
+    claims = objectOf(parts[1]!)
+    signature = bytesOf(parts[2]!)
+  } catch (e) {
+    problem = e instanceof SyntaxError || e instanceof TypeError ? said.noJson : (e as Error).message
+  }
+  add(names.form, problem, said.form)
+  if (problem !== null) return { checks, isOld: false, key: null, event: null }
+
+  problem = headerProblem(header)
+  add(names.header, problem, said.header)
+  let key = null as JsonWebKey & { expiredAt?: number | null } | null
+  if (problem === null) {
+    const answer = await lookUp(header.kid as string)
+    if (answer.ok) key = await answer.json() as typeof key
+    const { iat } = claims
+    const retired = key?.expiredAt && isTime(iat) && iat * 1000 >= key.expiredAt
+    const known: Record<number, string> = { 404: said.unknownKey, 410: said.revokedKey }
+    add(names.key, answer.ok ? retired ? said.retiredKey : null : known[answer.status] ?? said.noAnswer(answer.status), said.key)
+  } else add(names.key, null, said.notTried, true)
+  if (key) {
+    const good = await isSigned(key, signature!, `${parts[0]}.${parts[1]}`)
+    add(names.signature, good ? null : said.notSigned, said.signature)
+  } else add(names.signature, null, said.notTried, true)
+
+  const audience = Array.isArray(claims.aud) && claims.aud.length === 1 ? claims.aud[0] as unknown : claims.aud
+  const other = !isText(audience) || expected.endpointId && audience !== expected.endpointId
+  add(names.audience, other ? said.otherAudience(shown(claims.aud)) : null,
+    expected.endpointId ? said.audience : said.anyAudience(shown(audience)), !expected.endpointId)
+  const stranger = !isText(claims.iss) || expected.issuer && claims.iss !== expected.issuer
+  add(names.issuer, stranger ? said.otherIssuer(shown(claims.iss)) : null,
+    expected.issuer ? said.issuer : said.anyIssuer(shown(claims.iss)), !expected.issuer)
+  const untimely = timeProblem(claims, expected.now / 1000)
+  add(names.times, untimely, said.times)
+  const { event } = claims
+  add(names.event, eventProblem(event), said.event)
+  return { checks, isOld: untimely !== null && timeProblem(claims, Number(claims.iat)) === null, key, event: event ?? null }
+}
+
+const shown = (v: unknown) => v === undefined ? said.missing : JSON.stringify(v)
+
+function headerProblem(header: Claims): string | null {
+  if (header.alg !== 'ES256') return said.alg(shown(header.alg))
+  if (header.typ !== 'webhook+jwt') return said.typ(shown(header.typ))
+  if ('crit' in header) return said.crit
+  try {
+    if (isText(header.kid) && bytesOf(header.kid).length === 32) return null
+  } catch { /* it has another form */ }
+  return said.kid
+}
+
+async function isSigned(jwk: JsonWebKey, signature: Uint8Array<ArrayBuffer>, signed: string): Promise<boolean> {
+  const curve = { name: 'ECDSA', namedCurve: 'P-256' }
+  const key = await crypto.subtle.importKey('jwk', { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, curve, false, ['verify'])
+  return crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, signature, new TextEncoder().encode(signed))
+}
+
+function timeProblem({ iat, exp }: Claims, now: number): string | null {
+  if (!isTime(iat) || !isTime(exp)) return said.noTime
+  const from = new Date(iat * 1000).toISOString()
+  if (iat >= now + leeway) return said.notYet(from)
+  if (now >= exp || now - iat >= maxAge + leeway) return said.tooOld(from)
+  return null
+}
+
+function eventProblem(event: unknown): string | null {
+  if (!isObject(event)) return said.noEvent
+  const missing = !isText(event.id) ? 'id' : !isText(event.type) ? 'type' : !isTime(event.createdAt) ? 'createdAt'
+    : isObject(event.data) ? '' : 'data'
+  return missing ? said.noMember(missing) : null
+}

@@ -1,0 +1,30 @@
+// Serves a page that embeds an org's API keys and webhooks.
+//
+//   API=https://api.example.com ORG=org_… TOKEN=eyJ… node serve.mjs
+//
+// TOKEN stands for the session that your server keeps for a person. PORT is the port on this machine (4001). The origin of the
+// page, http://127.0.0.1:4001, must be among the deployment's ConsoleOrigins.
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+
+const { API, ORG, TOKEN, PORT = '4001' } = process.env
+const origin = new URL(API).origin
+
+// What the page may load and call: the script of the elements, and the API. The elements need no inline style.
+const policy = [
+  "default-src 'none'", `script-src 'self' ${origin}`, `connect-src 'self' ${origin}`, "base-uri 'none'", "form-action 'none'",
+  "frame-ancestors 'none'", "require-trusted-types-for 'script'", 'trusted-types lit-html',
+].join('; ')
+
+const answers = {
+  '/': ['text/html', () => readFile(new URL('index.html', import.meta.url))],
+  '/embed.js': ['text/javascript', () => readFile(new URL('embed.js', import.meta.url))],
+  '/session': ['application/json', () => JSON.stringify({ api: API, org: ORG })],
+  '/token': ['text/plain', () => TOKEN],
+}
+
+createServer(async (request, response) => {
+  const [type, body] = answers[request.url] ?? []
+  if (!type) return response.writeHead(404).end()
+  response.writeHead(200, { 'Content-Type': type, 'Content-Security-Policy': policy, 'Cache-Control': 'no-store' }).end(await body())
+}).listen(Number(PORT), '127.0.0.1')

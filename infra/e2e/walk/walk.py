@@ -7,6 +7,7 @@ It ends with 1 and a line for each failure. CHROMIUM names the browser's program
 
 import argparse
 import base64
+import datetime
 import http.server
 import json
 import os
@@ -34,6 +35,11 @@ document.addEventListener('securitypolicyviolation', e => window.violations.push
 """
 
 
+# Whether all dialogs are within the window.
+FITS = """
+[...document.querySelectorAll('dialog[open]')].map(d => d.getBoundingClientRect()).every(b => b.left >= 0 && b.right <= innerWidth)
+"""
+
 # The names of the failed checks, once all were made.
 FAILED = """
 (async () => {
@@ -58,6 +64,36 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+class Stage(http.server.BaseHTTPRequestHandler):
+    """The API below a path, as API Gateway has it below a stage."""
+
+    def pass_on(self):
+        if not self.path.startswith("/live/"):
+            return self.send_error(404)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
+        request = urllib.request.Request(self.server.api + self.path.removeprefix("/live"), body, method=self.command)
+        for name, value in self.headers.items():
+            if name.lower() not in ("host", "connection", "content-length", "accept-encoding"):
+                request.add_header(name, value)
+        try:
+            answer = urllib.request.urlopen(request)
+        except urllib.error.HTTPError as e:
+            answer = e
+        text = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            if name.lower() not in ("connection", "transfer-encoding", "content-length", "date", "server"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    do_GET = do_POST = do_PATCH = do_DELETE = do_OPTIONS = pass_on
 
     def log_message(self, *_):
         pass
@@ -109,6 +145,19 @@ class Person:
 
     def submit(self, name):
         self.dialog().get_by_role("button", name=name, exact=True).click()
+
+    def tab_to(self, name):
+        for _ in range(40):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("document.activeElement.textContent.trim()") == name:
+                return
+        self.walk.failed(f"the keyboard does not reach {name}")
+
+    def details(self, key):
+        """Opens the details of an active key."""
+        self.row("active").get_by_role("button", name=key).click()
+        expect(self.dialog()).to_contain_text("Metadata")
+        return self.dialog()
 
     def row(self, text):
         return self.page.get_by_role("main").get_by_role("row").filter(has_text=text)
@@ -171,14 +220,18 @@ class Walk:
         return status, answer
 
     def shot(self, page: Page, name, parts=()):
-        """Takes the page in both colour schemes and two widths, and checks that it does not scroll sideways. Of a page with many
-        parts that are alike, axe-core looks at these only."""
-        for width in (390, 1180):
+        """Takes the page in both colour schemes and two widths, and checks that it does not scroll sideways, also in a wide window.
+        Of a page with many parts that are alike, axe-core looks at these only."""
+        for width in (1600, 360, 1180):
             page.set_viewport_size({"width": width, "height": 820})
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             if wide > 0:
                 self.failed(f"{name} at {width} px is {wide} px too wide")
-            for scheme in ("light", "dark") if self.shots or self.axe else ():
+            if not page.evaluate(FITS):
+                self.failed(f"{name} at {width} px: a dialog does not fit")
+            if OVERRIDE[0] in page.inner_text("body"):
+                self.failed(f"{name}: a text turns the direction of others")
+            for scheme in ("light", "dark") if (self.shots or self.axe) and width != 1600 else ():
                 page.emulate_media(color_scheme=scheme)
                 page.wait_for_timeout(60)
                 if self.axe:
@@ -212,10 +265,11 @@ class Walk:
         ada.dialog().get_by_label("Name").fill(org)
         ada.submit("Create")
         expect(page.get_by_role("heading", level=1)).to_have_text(org)
-        page.get_by_role("button", name="New app").click()
         app = f"Staging {MARKUP}"
-        ada.dialog().get_by_label("Name").fill(app)
-        ada.submit("Create")
+        ada.tab_to("New app")  # with the keyboard alone
+        page.keyboard.press("Enter")
+        page.keyboard.type(app)
+        page.keyboard.press("Enter")
         expect(ada.row(app)).to_be_visible()
         self.shot(page, "org")
 
@@ -304,6 +358,12 @@ class Walk:
         ada.dialog().get_by_label("per day").fill("40")
         ada.submit("Save")
         expect(page.get_by_text("Saved.")).to_be_visible()
+        details = ada.details("server")
+        expect(details).to_contain_text("600 per minute, 40 per day")
+        details.get_by_text("Show as a table").click()
+        today = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
+        expect(details.get_by_role("row").nth(1)).to_contain_text(re.compile(f"{today}\\s*[1-9]"))
+        page.keyboard.press("Escape")
         return key
 
     def members(self, ada, bob, org):
@@ -354,15 +414,23 @@ class Walk:
         page.get_by_label("App", exact=True).select_option(label=app)
         status, _ = self.call("link/create", key, {"clientUserId": f"user {OVERRIDE} {MARKUP}", "expiresIn": 3600})
         self.want("POST /link/create", status, 201)
-        self.call("link/create", key, {"clientUserId": "user-2"})
+        app_id = re.search("app_[0-9a-z]+", page.url)[0]
+        _, job = self.call(f"v1/orgs/{self.org(ada)}/keys", self.token("user", ada.email), {"name": "job", "appId": app_id})
+        for user in [f"user-{i}" for i in range(57)] + ["customer-2"]:
+            self.want("POST /link/create", self.call("link/create", job["key"], {"clientUserId": user})[0], 201)
         page.reload()
         self.back(ada, "Links")
-        expect(ada.row("user-2")).to_contain_text("pending")
+        expect(ada.row("customer-2")).to_contain_text("pending")
+        rows = page.get_by_role("main").get_by_role("row")
+        expect(rows).to_have_count(1 + 50)
+        page.mouse.move(600, 500)
+        page.mouse.wheel(0, 10_000)  # the list goes on
+        expect(rows).to_have_count(1 + 59)
         expect(ada.row(MARKUP)).to_contain_text(SHOWN_OVERRIDE)
         self.shot(page, "links")
-        ada.row("user-2").get_by_role("button", name="Revoke").click()
+        ada.row("customer-2").get_by_role("button", name="Revoke").click()
         ada.submit("Revoke link")
-        expect(ada.row("user-2")).to_contain_text("revoked")
+        expect(ada.row("customer-2")).to_contain_text("revoked")
 
     def back(self, ada, heading):
         ada.page.get_by_label("Email").fill(ada.email)
@@ -425,6 +493,24 @@ class Walk:
         self.shot(page, "endpoint-mended")
         page.keyboard.press("Escape")
 
+        self.step("Only failed deliveries are sent again, of the chosen time")
+        page.get_by_role("navigation").get_by_role("link", name="Events").click()
+        page.get_by_label("App", exact=True).select_option(label=app)
+        expect(ada.row("key.created").first).to_be_visible()
+        with page.expect_request(re.compile("webhook_events.since=")) as asked:
+            page.get_by_label("Since").select_option("the last 7 days")
+        since = int(re.search(r"since=(\d+)", asked.value.url)[1]) / 1000
+        self.want("the days that are read", round((time.time() - since) / 86400), 7)
+        page.get_by_role("button", name="Send failed again").click()
+        ada.dialog().get_by_label("Since").select_option("the last hour")
+        with page.expect_request("**/redeliver") as asked:
+            ada.submit("Send again")
+        body = asked.value.post_data_json
+        self.want("what is sent again", (body["status"], round((time.time() - body["since"] / 1000) / 3600)), ("failed", 1))
+        expect(page.get_by_text("Nothing to send again.")).to_be_visible()
+        ada.open("Webhook endpoints")
+        page.get_by_label("App", exact=True).select_option(label=app)
+
         ada.row("/hooks").get_by_role("button", name="Disable").click()
         ada.submit("Disable endpoint")
         expect(ada.row("/hooks")).to_contain_text("by an admin")
@@ -466,11 +552,23 @@ class Walk:
         expect(page.get_by_text("Links that it made can still be claimed")).to_be_visible()
         expect(ada.row("revoked")).to_have_count(1)
         self.want("POST /app/get with the revoked key", self.call("app/get", key)[0], 401)
-        ada.row("active").get_by_role("button", name="server").click()
-        expect(ada.dialog()).to_contain_text("Metadata")
+        ada.details("server")
         page.wait_for_timeout(500)
         self.shot(page, "key")
-        page.keyboard.press("Escape")
+
+        self.step("A key without limits; a rotation that ends the old key at once")
+        ada.dialog().get_by_role("button", name="Edit").click()
+        ada.dialog().get_by_label("per minute").fill("")
+        ada.dialog().get_by_label("per day").fill("")
+        ada.submit("Save")
+        expect(page.get_by_text("Saved.").first).to_be_visible()
+        expect(ada.details("server").get_by_text("per day")).to_have_count(0)
+        ada.dialog().get_by_role("button", name="Rotate").click()
+        ada.dialog().get_by_label("The old key ends").select_option("At once")
+        ada.submit("Rotate")
+        newest = page.locator("#new-key").inner_text()
+        ada.submit("I have saved the key")
+        self.want("POST /app/get after the rotation", [self.call("app/get", k)[0] for k in (new, newest)], [401, 200])
 
     def service(self, ada):
         self.step("A service of the owner limits the org")
@@ -487,6 +585,7 @@ class Walk:
         for action in ("key.rotated", "key.revoked", "member.role_changed", "endpoint.updated", "org.created"):
             expect(ada.row(action).first).to_contain_text(re.compile("ada-"))
         expect(ada.row("org.updated").first).to_contain_text("service billing")
+        expect(ada.row("org.updated").first.locator(".badge")).to_have_text("service")
         self.shot(ada.page, "audit")
         ada.page.get_by_label("By").select_option(label="service billing")
         expect(ada.page.get_by_role("main").get_by_role("row")).to_have_count(2)
@@ -524,6 +623,10 @@ class Walk:
                 person.page.get_by_label("App", exact=True).select_option(label=app)
                 person.row("endpoint.created").first.get_by_role("button").click()
                 expect(person.dialog()).to_contain_text("Only admins see the payload")
+                person.page.keyboard.press("Escape")
+                person.row("test").first.get_by_role("button").click()
+                expect(person.dialog()).to_contain_text("delivered")
+                expect(person.dialog().get_by_role("button", name="Send again")).to_have_count(0)
                 person.page.keyboard.press("Escape")
         eve.end()
 
@@ -625,9 +728,14 @@ class Walk:
         page.close()
 
     def embedded(self, ada, bob):
-        self.step("A page of the owner embeds the elements")
+        self.step("A page of the owner embeds the elements, of an API below a path")
+        stage = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stage)
+        stage.api = self.api
+        threading.Thread(target=stage.serve_forever, daemon=True).start()
+        api = f"http://127.0.0.1:{stage.server_port}/live"
+        self.origins.add(origin_of(api))
         for person in (ada, bob):
-            environment = {**os.environ, "API": self.api, "ORG": self.org(ada), "TOKEN": self.token("user", person.email),
+            environment = {**os.environ, "API": api, "ORG": self.org(ada), "TOKEN": self.token("user", person.email),
                            "PORT": str(self.port)}
             server = subprocess.Popen(["node", self.example], env=environment)
             try:
@@ -669,9 +777,11 @@ class Walk:
         self.step("Ada signs out in another tab")
         other = ada.tab()
         ada.sign_in(other)
+        ada.page.get_by_role("button", name="Add member").click()
         other.get_by_role("button", name="Sign out").click()
         expect(other.get_by_role("heading", name="You are signed out")).to_be_visible()
         expect(ada.page.get_by_role("heading", name="You are signed out")).to_be_visible()
+        expect(ada.page.get_by_role("dialog")).to_have_count(0)
         other.close()
         ada.page.get_by_role("button", name="Sign in").click()
         self.back(ada, "Members")
@@ -681,21 +791,30 @@ class Walk:
         page, path = ada.page, "**/v1/orgs/*/members*"
         answer = {"title": "t", "status": 401, "detail": "d", "requestId": "r"}
 
-        self.step("An expired token is renewed without a reload")
-        refused = []
+        self.step("An expired token is renewed once, without a reload")
+        refused, renewed = [], []
 
-        def expire_once(route):
-            if refused:
+        def expire_once(route):  # of two requests at once
+            if len(refused) == 2:
                 return route.continue_()
             refused.append(True)
             route.fulfill(status=401, json={**answer, "code": "token_expired"})
 
-        page.route(path, expire_once)
+        def slowly(route):
+            renewed.append(True)
+            time.sleep(0.3)
+            route.continue_()
+
+        both = re.compile("/v1/orgs/[^/]+/(members|audit)")
+        page.route(both, expire_once)
+        page.route("**/token", slowly)
         page.evaluate("window.stayed = true")
         ada.open("Members")
         expect(ada.row(ada.email).first).to_be_visible()
-        self.want("the page stayed, with a refused request", (page.evaluate("window.stayed"), len(refused)), (True, 1))
-        page.unroute(path)
+        got = page.evaluate("window.stayed"), len(refused), len(renewed)
+        self.want("the page stayed, with two refused requests and one renewal", got, (True, 2, 1))
+        page.unroute(both)
+        page.unroute("**/token")
 
         self.step("A sign-in too long ago leads to the issuer, with max_age")
         ada.open("Audit log")
@@ -709,6 +828,20 @@ class Walk:
         page.unroute(path)
         self.back(ada, "Members")
         expect(page.get_by_text("You signed in again")).to_be_visible()
+
+        self.step("An answer of the issuer to another sign-in is refused")
+        for name in ("state", "nonce", "verifier"):
+            other = Person(self, ada.email)
+            other.context.add_init_script(f"""
+                if (location.href.includes('code=')) {{
+                  const away = JSON.parse(sessionStorage.getItem('latchkey-away'))
+                  sessionStorage.setItem('latchkey-away', JSON.stringify({{...away, {name}: 'x'.repeat(43)}}))
+                }}""")
+            other.page.goto(self.url)
+            other.page.get_by_label("Email").fill(ada.email)
+            other.page.get_by_role("button", name="Sign in").click()
+            expect(other.page.get_by_role("alert")).to_contain_text("The sign-in did not succeed")
+            other.end()
 
         self.step("Without settings the page says so")
         page.route("**/console/config.json", lambda route: route.fulfill(

@@ -29,10 +29,11 @@ var files embed.FS
 
 var (
 	texts = template.Must(template.New("").Funcs(template.FuncMap{"replace": strings.ReplaceAll}).ParseFS(files, "text.tmpl"))
-	pages = html.Must(html.New("").Funcs(html.FuncMap{"markdown": toHTML, "code": code, "examples": examples, "rows": rows,
-		"program": program, "onPage": onPage, "lower": strings.ToLower,
+	pages = html.Must(html.New("").Funcs(html.FuncMap{
+		"markdown": toHTML, "code": code, "examples": examples, "rows": rows, "program": program, "onPage": onPage, "lower": strings.ToLower,
 		"languages": func() []string { return []string{"curl", "Go", "Node", "Python", "TypeScript"} },
-		"status":    func(code string) int { return problem.Code(code).Status() }}).ParseFS(files, "page.html"))
+		"status":    func(code string) int { return problem.Code(code).Status() },
+	}).ParseFS(files, "page.html"))
 	markdown = goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))))
 	finish   = strings.NewReplacer("&amp;lt;", "&lt;", "<th>", `<th scope="col">`, "<pre>", `<pre tabindex="0">`)
 	escape   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -79,8 +80,10 @@ func (o *operation) fill() error {
 		o.URL = strings.ReplaceAll(o.URL, "{"+ref.Value.Name+"}", url.PathEscape(fmt.Sprint(ref.Value.Example)))
 	}
 	if o.Security != nil && len(*o.Security) > 0 {
-		_, isKey := (*o.Security)[0]["apiKey"]
-		o.Secret = map[bool]string{true: "KEY", false: "TOKEN"}[isKey]
+		o.Secret = "TOKEN"
+		if _, ok := (*o.Security)[0]["apiKey"]; ok {
+			o.Secret = "KEY"
+		}
 	}
 	if o.RequestBody == nil {
 		return nil
@@ -151,9 +154,17 @@ func rows(name string, ref *openapi3.SchemaRef, answer, required bool, within ..
 	s := ref.Value
 	known, _ := s.Extensions["x-extensible-enum"].([]any)
 	r := row{Name: name, Type: typeOf(s, answer), Description: s.Description, Values: slices.Concat(s.Enum, known)}
-	r.Note = map[[2]bool]string{{true, false}: "required", {false, true}: "optional"}[[2]bool{required, answer}]
+	switch { // what is usual is not said: members of answers are there, those of bodies may be left out
+	case required && !answer:
+		r.Note = "required"
+	case !required && answer:
+		r.Note = "optional"
+	}
 	if answer && name != "" && ref.Ref != "" && onPage(s) || slices.Contains(within, s) {
-		r.Link, r.Description, r.Values = map[bool]string{true: path.Base(ref.Ref)}[onPage(s)], "", nil
+		if onPage(s) {
+			r.Link = path.Base(ref.Ref)
+		}
+		r.Description, r.Values = "", nil
 		return []row{r}
 	}
 	all, within := []row{r}, append(slices.Clone(within), s)
@@ -178,11 +189,16 @@ func typeOf(s *openapi3.Schema, answer bool) string {
 	var m map[string]json.RawMessage
 	b, _ := s.MarshalJSON()
 	_ = json.Unmarshal(b, &m)
-	out := cmp.Or(strings.Join(s.Type.Slice(), ""), "any") + map[bool]string{true: " or null"}[s.Nullable]
-	for _, k := range [][3]string{{"minimum", "maximum", "%s…%s"}, {"minLength", "maxLength", "%s…%s characters"},
-		{"minItems", "maxItems", "%s…%s items"}, {"", "maxProperties", "%s…%s members"}, {"", "default", "default %[2]s"}} {
-		if from, to := string(m[k[0]]), string(m[k[1]]); from+to != "" && !answer {
-			out += ", " + fmt.Sprintf(k[2], cmp.Or(from, "0"), to)
+	out := cmp.Or(strings.Join(s.Type.Slice(), ""), "any")
+	if s.Nullable {
+		out += " or null"
+	}
+	for _, bound := range []struct{ from, to, text string }{
+		{"minimum", "maximum", "%s…%s"}, {"minLength", "maxLength", "%s…%s characters"}, {"minItems", "maxItems", "%s…%s items"},
+		{"", "maxProperties", "%s…%s members"}, {"", "default", "default %[2]s"},
+	} {
+		if from, to := string(m[bound.from]), string(m[bound.to]); from+to != "" && !answer {
+			out += ", " + fmt.Sprintf(bound.text, cmp.Or(from, "0"), to)
 		}
 	}
 	return out

@@ -513,7 +513,7 @@ class Walk:
 
         ada.row("/hooks").get_by_role("button", name="Disable").click()
         ada.submit("Disable endpoint")
-        expect(ada.row("/hooks")).to_contain_text("by an admin")
+        expect(ada.row("/hooks")).to_contain_text(re.compile(r"by an admin,\s*\d+ \w+ 20\d\d"))
         self.shot(page, "endpoints")
 
         self.step("The test is among the events")
@@ -770,6 +770,10 @@ class Walk:
             expect(page.get_by_text("The key is revoked.")).to_have_count(1)
             self.want("POST /app/get with the revoked key", self.call("app/get", key)[0], 401)
             self.shot(page, "embedded")
+        page.route("**/v1/orgs/*/keys*", lambda route: route.fulfill(status=401, headers={"Access-Control-Allow-Origin": "*"}, json={
+            "title": "t", "status": 401, "detail": "d", "requestId": "r", "code": "insufficient_user_authentication", "maxAge": 300}))
+        page.reload()
+        expect(keys.get_by_role("alert")).to_contain_text("a sign-in of the last 300 seconds")
         self.want("violations in the owner's page", page.evaluate("window.violations"), [])
         page.close()
 

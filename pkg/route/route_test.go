@@ -102,3 +102,25 @@ func TestABodyIsAsLargeAsTheDocumentsSay(t *testing.T) {
 		}
 	}
 }
+
+// TestEachRouteIsServedByItsFunction: what the functions serve is the whole table, and nothing twice.
+func TestEachRouteIsServedByItsFunction(t *testing.T) {
+	served := map[string]int{}
+	functions := map[string]bool{}
+	for _, r := range route.All() {
+		functions[r.Function] = true
+	}
+	for function := range functions {
+		for _, r := range route.ServedBy(function) {
+			served[r.Name()]++
+			if r.Function != function {
+				t.Errorf("%s serves %+v", function, r)
+			}
+		}
+	}
+	for _, r := range route.All() {
+		if served[r.Name()] != 1 {
+			t.Errorf("%s is served by %d functions", r.Name(), served[r.Name()])
+		}
+	}
+}

@@ -79,7 +79,7 @@ class Console extends LitElement {
   }
 
   #route() {
-    const [, first, orgId, name = 'org', appId] = location.hash.slice(1).split('/').map(decodeURIComponent)
+    const [, first, orgId, name = 'org', appId] = location.hash.slice(1).split('/') // ids need no escapes
     const org = first === 'orgs' ? console_.orgs.find(o => o.id === orgId) : undefined
     const page = pages.find(p => p.name === name && org && p.roles.includes(org.role))
     return { asked: Boolean(orgId), org, page, name, appId }
@@ -108,6 +108,7 @@ class Console extends LitElement {
   #out() {
     for (const d of document.querySelectorAll<Dialog>('lk-dialog')) d.close()
     this.#state = 'out'
+    document.title = text.product
     this.requestUpdate()
   }
 

@@ -20,7 +20,8 @@ export interface Link {
 }
 export interface Endpoint {
   id: string; url: string; description: string; events: string[]; enabled: boolean; disabledReason: string | null
-  disabledAt: Time | null; failingSince: Time | null; pausedUntil: Time | null; createdAt: Time; createdByKey: string | null; urlSetByKey: string | null; heldCount?: number
+  disabledAt: Time | null; failingSince: Time | null; pausedUntil: Time | null
+  createdAt: Time; createdByKey: string | null; urlSetByKey: string | null; heldCount?: number
 }
 export interface Event { id: string; type: string; createdAt: Time; data: unknown }
 export interface Attempt { at: Time; status: number | null; durationMs: number; error: string | null; body: string | null }

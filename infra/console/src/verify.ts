@@ -44,6 +44,7 @@ class VerifyPage extends LitElement {
   async #verify(e: SubmitEvent) {
     e.preventDefault()
     this.#busy = true
+    this.#verified = null
     this.requestUpdate()
     const data = new FormData(e.target as HTMLFormElement)
     const expected = { endpointId: line(data, 'endpointId'), issuer: line(data, 'issuer'), now: Date.now() }

@@ -117,7 +117,7 @@ async function isSigned(jwk: JsonWebKey, signature: Uint8Array<ArrayBuffer>, sig
 }
 
 function timeProblem({ iat, exp }: Claims, now: number): string | null {
-  if (!isTime(iat) || !isTime(exp)) return said.noTime
+  if (!isTime(iat) || !isTime(exp) || iat > 8.64e12) return said.noTime // beyond what a Date holds
   const from = new Date(iat * 1000).toISOString()
   if (iat >= now + leeway) return said.notYet(from)
   if (now >= exp || now - iat >= maxAge + leeway) return said.tooOld(from)

@@ -96,14 +96,17 @@ func hammer() {
 				panic(err)
 			}
 			end := p.begin.Add(time.Duration(p.minutes) * window)
-			for next := time.Now(); next.Before(end); {
-				time.Sleep(time.Until(next))
-				all.Go(func() { fmt.Println(n, send(door, f.key, checks.Now)) })
+			for next := time.Now(); ; {
 				rate := f.perMinute * p.share
 				if f.waves && time.Since(p.begin)/window%2 == 1 {
 					rate *= 5
 				}
 				next = next.Add(time.Duration(rand.ExpFloat64() / rate * float64(window)))
+				if !next.Before(end) {
+					return
+				}
+				time.Sleep(time.Until(next))
+				all.Go(func() { fmt.Println(n, send(door, f.key, checks.Now)) })
 			}
 		})
 	}

@@ -69,8 +69,15 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	// rotate rotates w.key, and goes on with the new key.
 	rotate := func(body, want string) {
 		t.Helper()
+		old := w.key
 		w.key = id.Key(w.want(t, w.request("POST", rotatePath, ada, body), 201, "").str("id"))
 		shown(body, want)
+		successor := map[any]any{string(old): string(w.key), string(w.key): nil}
+		for _, k := range w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys") {
+			if next, ok := successor[k["id"]]; ok && k["rotatedTo"] != next {
+				t.Errorf("%s: %v is rotated to %v, want %v", body, k["id"], k["rotatedTo"], next)
+			}
+		}
 	}
 	rotate(`{"graceSeconds":60}`, `[["a","c"],{"plan":"free"}]`)
 	rotate(`{"graceSeconds":0,"scopes":["a"],"metadata":null}`, `[["a"],{"plan":"free"}]`)

@@ -60,6 +60,7 @@ type keyBody struct {
 	LastUsedAt *int64 `json:"lastUsedAt"`
 
 	CreatedBy id.User `json:"createdBy,omitempty"` // none: a service
+	RotatedTo id.Key  `json:"rotatedTo,omitempty"` // the key that replaced this one
 
 	Scopes   []string          `json:"scopes"`
 	Metadata map[string]string `json:"metadata"`
@@ -71,7 +72,7 @@ func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
 		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
 		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy,
-		Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
+		RotatedTo: k.RotatedTo, Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
 	}
 }
 

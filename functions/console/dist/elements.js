@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-0820055913e7.js"
+import "./elements-01d4b12de4dd.js"

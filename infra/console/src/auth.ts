@@ -112,12 +112,16 @@ export class Session {
   }
 
   async #refresh(): Promise<boolean> {
+    const used = this.#refreshToken
+    const isSignedOut = () => this.#refreshToken !== used // meanwhile, so the page is to be asked for nothing more
     try {
-      const response = await oauth.refreshTokenGrantRequest(
-        this.#as, this.#client, oauth.None(), this.#refreshToken, this.#options())
-      this.#take(await oauth.processRefreshTokenResponse(this.#as, this.#client, response))
+      const response = await oauth.refreshTokenGrantRequest(this.#as, this.#client, oauth.None(), used, this.#options())
+      const answer = await oauth.processRefreshTokenResponse(this.#as, this.#client, response)
+      if (isSignedOut()) return await new Promise(() => {})
+      this.#take(answer)
       return true
     } catch {
+      if (isSignedOut()) return new Promise(() => {})
       this.#refreshToken = ''
       return false
     }

@@ -21,10 +21,10 @@ const attempt = (a: Attempt) => html`
 export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => void) | null): unknown {
   return html`
     <article class="delivery">
-      <header>
+      <div class="delivery-head">
         <div>${badge(d.status)} ${about}</div>
         ${again && d.status !== 'pending' ? html`<button @click=${() => again(d)}>${text.deliveries.again}</button>` : nothing}
-      </header>
+      </div>
       <p class="small faint">
         ${text.deliveries.attempts(d.attempts)}${d.nextAttemptAt ? html` · ${text.deliveries.next} ${time(d.nextAttemptAt)}` : nothing}
         ${d.deliveredAt ? html` · ${text.deliveries.at} ${time(d.deliveredAt)}` : nothing}
@@ -54,6 +54,7 @@ export function openEvent(appPath: string, id: string, isAdmin: boolean): Dialog
       const page = await console_.api.list<Delivery>(`${appPath}/webhook_deliveries`, 'deliveries', { eventId: id })
       deliveries = page.items
       more = page.nextCursor !== undefined
+      error = null
     } catch (e) {
       error = e
     }
@@ -62,7 +63,7 @@ export function openEvent(appPath: string, id: string, isAdmin: boolean): Dialog
     if (!error && waits && dialog.isConnected && turns++ < 8) setTimeout(read, 1500)
   }
   const again = (d: Delivery) => {
-    redeliver(appPath, d).then(() => { turns = 0; error = null; return read() }, e => { error = e; dialog.requestUpdate() })
+    redeliver(appPath, d).then(() => { turns = 0; return read() }, e => { error = e; dialog.requestUpdate() })
   }
   const dialog = openDialog({ title: text.events.one, drawer: true }, () => html`
     ${error ? problem(error) : nothing}

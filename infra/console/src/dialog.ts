@@ -59,11 +59,11 @@ export class Dialog extends LitElement {
       <dialog class=${drawer ? 'drawer' : 'modal'} aria-labelledby="dialog-title" @close=${this.#closed} @cancel=${this.#cancel}
         @click=${this.#click}>
         <div class="dialog-body">
-          <header>
+          <div class="dialog-head">
             <h2 id="dialog-title" tabindex="-1">${title}</h2>
             ${sticky ? nothing : html`
               <button class="plain" aria-label=${text.close} @click=${this.close}>${icon('close')}</button>`}
-          </header>
+          </div>
           ${this.content?.(this)}
           <div class="said" role="status" aria-live="polite">${this.#said ? html`<p>${this.#said}</p>` : nothing}</div>
         </div>

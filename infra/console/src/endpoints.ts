@@ -14,7 +14,8 @@ import { announce, badge, code, empty, facts, given, head, number, Page, problem
 const hour = 3_600_000
 const lately = 300_000
 const shown = 20
-const pagesOfDay = 5 // of 100 deliveries, to read for the bars
+const pagesOfBars = 5 // of 100 deliveries
+const spans = [24, 6, 2] as const // hours of bars: the first of which the pages hold all, for what is read begins with the oldest
 
 class EndpointsPage extends Page {
   #endpoints = new List<Endpoint>(this, cursor =>
@@ -84,26 +85,33 @@ class EndpointsPage extends Page {
 
   #details(e: Endpoint) {
     let counted: Endpoint | null = null
-    let day: Delivery[] | null = null
+    let bars: Delivery[] | null = null
     let last: Delivery[] = []
+    let span = 0 // of spans
     let bounded = false
+    let since = 0
     let error: unknown = null
-    const since = Math.floor(Date.now() / hour) * hour - 23 * hour
+    const page = (from: number, cursor?: string) => console_.api.list<Delivery>(
+      `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, limit: 100, cursor })
+    const readBars = async (): Promise<Delivery[]> => {
+      since = (Math.floor(Date.now() / hour) + 1 - spans[span]!) * hour
+      let at = await page(since)
+      const all = at.items
+      for (let i = 1; i < pagesOfBars && at.nextCursor; i++) {
+        at = await page(since, at.nextCursor)
+        all.push(...at.items)
+      }
+      bounded = at.nextCursor !== undefined
+      if (!bounded || span === spans.length - 1) return all
+      span++
+      return readBars()
+    }
     const read = async () => {
       try {
         counted = await console_.api.get<Endpoint>(this.#one(e))
-        const page = (from: number, cursor?: string) => console_.api.list<Delivery>(
-          `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, limit: 100, cursor })
-        let at = await page(since)
-        const all = at.items
-        for (let i = 1; i < pagesOfDay && at.nextCursor; i++) {
-          at = await page(since, at.nextCursor)
-          all.push(...at.items)
-        }
-        bounded = at.nextCursor !== undefined
-        day = all
-        // They come oldest first: where there are too many for a day, the last are asked for.
-        last = (bounded ? (await page(Date.now() - lately)).items : all).slice(-shown).reverse()
+        bars = await readBars()
+        last = (bounded ? (await page(Date.now() - lately)).items : bars).slice(-shown).reverse()
+        error = null
       } catch (failure) {
         error = failure
       }
@@ -126,7 +134,7 @@ class EndpointsPage extends Page {
         <button class="danger-text" @click=${then(this.#delete)}>${text.endpoints.delete}</button>
       </div>
       ${error ? problem(error) : nothing}
-      ${day ? hours(day, since) : error ? nothing : skeleton()}
+      ${bars ? hours(bars, since, spans[span]!) : error ? nothing : skeleton()}
       ${bounded ? html`<p class="small faint">${text.endpoints.bounded}</p>` : nothing}
       ${facts([
         [text.status, this.#state(counted ?? e)],
@@ -144,7 +152,7 @@ class EndpointsPage extends Page {
       ${last.map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this.appPath, d.eventId, true)}><code>${visible(d.eventType)}</code></button>
         ${time(d.createdAt)}`, again))}
-      ${day?.length === 0 ? html`<p class="note">${text.endpoints.quiet}</p>` : nothing}`)
+      ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet}</p>` : nothing}`)
     void read()
   }
 
@@ -177,11 +185,11 @@ class EndpointsPage extends Page {
 }
 customElements.define('lk-endpoints', EndpointsPage)
 
-// hours draws the deliveries of a day by the hour of their event.
-function hours(day: Delivery[], since: number): unknown {
-  const bars = Array.from({ length: 24 }, (_, i) => {
+// hours draws deliveries by the hour of their event.
+function hours(deliveries: Delivery[], since: number, length: number): unknown {
+  const bars = Array.from({ length }, (_, i) => {
     const from = since + i * hour
-    const of = day.filter(d => d.createdAt >= from && d.createdAt < from + hour)
+    const of = deliveries.filter(d => d.createdAt >= from && d.createdAt < from + hour)
     const count = (...statuses: string[]) => of.filter(d => statuses.includes(d.status)).length
     const [delivered, failed] = [count('delivered'), count('failed')]
     return {
@@ -193,5 +201,5 @@ function hours(day: Delivery[], since: number): unknown {
       ],
     }
   })
-  return chart({ title: text.endpoints.hours, bars, unit: text.endpoints.hour })
+  return chart({ title: text.endpoints.hours(length), bars, unit: text.endpoints.hour })
 }

@@ -3,12 +3,12 @@ import { html, nothing } from 'lit'
 import type { PageOf } from './api'
 import { console_ } from './context'
 import { openEvent } from './deliveries'
-import { openForm } from './dialog'
+import { openDialog, openForm } from './dialog'
 import { line, select } from './fields'
 import { List } from './list'
 import { text } from './texts'
 import type { Endpoint, Event } from './types'
-import { announce, code, empty, head, Page, table, time, visible } from './ui'
+import { announce, code, empty, head, Page, problem, table, time, visible } from './ui'
 
 const pageSize = 100
 const pagesAtOnce = 10
@@ -45,8 +45,12 @@ class EventsPage extends Page {
   }
 
   async #redeliverAll() {
-    const page = await console_.api.list<Endpoint>(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 100 })
-      .catch(() => ({ items: [] as Endpoint[] }))
+    let page: PageOf<Endpoint>
+    try {
+      page = await console_.api.list<Endpoint>(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 100 })
+    } catch (error) {
+      return void openDialog({ title: text.deliveries.allAgain }, () => problem(error))
+    }
     if (page.items.length === 0) return announce(`${text.endpoints.none}.`)
     openForm({
       title: text.deliveries.allAgain, submit: text.deliveries.again, intro: text.deliveries.allIntro,

@@ -8,7 +8,7 @@ import { check, input, limitFields, limitsOf, line, Pairs, select, words } from 
 import { dayLimit, usageChart } from './usage'
 import { List } from './list'
 import { text } from './texts'
-import type { AuditEntry, CreatedKey, Key } from './types'
+import type { CreatedKey, Key } from './types'
 import { announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, table, time } from './ui'
 
 type Status = 'active' | 'replaced' | 'expired' | 'revoked'
@@ -25,26 +25,16 @@ const graces = [
 
 class KeysPage extends Page {
   #keys = new List<Key>(this, cursor => console_.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
-  #replaced = new Set<string>() // keys that were rotated
 
   override connectedCallback() {
     super.connectedCallback()
     void this.#keys.load()
-    if (this.isAdmin) void this.#readReplaced()
-  }
-
-  // The list of keys does not say which were rotated; the newest entries of the audit log do.
-  async #readReplaced() {
-    const { items } = await console_.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { limit: 100 })
-      .catch(() => ({ items: [] as AuditEntry[] }))
-    for (const e of items) if (e.action === 'key.rotated' && e.target.id) this.#replaced.add(e.target.id)
-    this.requestUpdate()
   }
 
   #status(k: Key): Status {
     if (k.revokedAt) return 'revoked'
     if (k.expiresAt && k.expiresAt <= Date.now()) return 'expired'
-    return this.#replaced.has(k.id) ? 'replaced' : 'active'
+    return k.rotatedTo ? 'replaced' : 'active'
   }
 
   // A key rotates once.
@@ -98,9 +88,7 @@ class KeysPage extends Page {
       fields: () => select({ label: text.keys.grace, name: 'grace', options: graces, value: `${day}`, help: text.keys.graceHelp }),
       run: async data => {
         const body = { graceSeconds: Number(data.get('grace')) }
-        const created = await console_.api.create<CreatedKey>(`${this.path}/keys/${k.id}/rotate`, body, once)
-        this.#replaced.add(k.id)
-        this.#shown(created)
+        this.#shown(await console_.api.create<CreatedKey>(`${this.path}/keys/${k.id}/rotate`, body, once))
         await this.#keys.load()
       },
     })
@@ -156,7 +144,7 @@ class KeysPage extends Page {
       ${usage(d)}
       ${timeline(text.usage.life, [
         { label: text.created, at: k.createdAt },
-        ...(k.expiresAt ? [{ label: this.#replaced.has(k.id) ? text.keys.ends : text.keys.expires, at: k.expiresAt }] : []),
+        ...(k.expiresAt ? [{ label: k.rotatedTo ? text.keys.ends : text.keys.expires, at: k.expiresAt }] : []),
         ...(k.revokedAt ? [{ label: text.keys.revokedAt, at: k.revokedAt }] : []),
       ], { label: text.usage.now, at: Date.now() })}
       ${facts([
@@ -166,6 +154,7 @@ class KeysPage extends Page {
         [text.keys.lastUsed, time(k.lastUsedAt, text.keys.neverUsed)],
         [text.keys.expires, time(k.expiresAt, text.keys.never)],
         ...(k.revokedAt ? [[text.keys.revokedAt, time(k.revokedAt)]] as [string, unknown][] : []),
+        ...(k.rotatedTo ? [[text.keys.rotatedTo, code(k.rotatedTo)]] as [string, unknown][] : []),
         [text.keys.scopes, this.#scopes(k)],
         [text.keys.limits, limitsText(k.limits) || text.none],
         [text.keys.ceilings, k.ceilings.length

@@ -32,6 +32,7 @@ const pages: Entry[] = [
 class Console extends LitElement {
   #state: 'start' | 'out' | 'in' = 'start'
   #error: unknown = null
+  #appsError: unknown = null
   #said = ''
   #quiet = 0
 
@@ -90,15 +91,20 @@ class Console extends LitElement {
     for (const d of document.querySelectorAll<Dialog>('lk-dialog')) d.close()
     const { org, page } = this.#route()
     document.title = page && org ? `${text.nav[page.name]} · ${org.name} · ${text.product}` : text.product
-    if (org && org.role !== 'viewer' && !console_.apps.has(org.id)) {
-      console_.reloadApps(org).catch(e => { this.#error = e; this.requestUpdate() })
-    }
+    if (org) this.#readApps(org)
     void this.updateComplete.then(() => {
       scrollTo(0, 0)
       this.querySelector('h1')?.focus({ preventScroll: true })
       const here = this.querySelector<HTMLElement>('.menu [aria-current]')
       here?.parentElement?.scrollTo({ left: here.offsetLeft - 48 }) // on a narrow screen the menu is a line that scrolls
     })
+  }
+
+  #readApps(org: OrgOfUser) {
+    this.#appsError = null
+    this.requestUpdate()
+    if (org.role === 'viewer' || console_.apps.has(org.id)) return
+    console_.reloadApps(org).catch(e => { this.#appsError = e; this.requestUpdate() })
   }
 
   #signOut() {
@@ -119,7 +125,7 @@ class Console extends LitElement {
     if (!page) return empty(text.nav.noPage!, text.nav.noPageAbout!)
     if (org.role === 'viewer') return page.view(org, '')
     const apps = console_.apps.get(org.id)
-    if (!apps) return skeleton()
+    if (!apps) return this.#appsError ? problem(this.#appsError, () => this.#readApps(org)) : skeleton()
     const app = chosenApp(apps, appId)
     if (!page.ofApp) return keyed(`${org.id}/${name}`, page.view(org, ''))
     return html`

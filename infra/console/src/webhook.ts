@@ -70,14 +70,18 @@ export async function verify(token: string, expected: Expected, lookUp: (kid: st
 
   problem = headerProblem(header)
   add(names.header, problem, said.header)
-  let key = null as JsonWebKey & { expiredAt?: number | null } | null
+  let jwk = null as JsonWebKey & { expiredAt?: number | null } | null
+  let key: CryptoKey | null = null
   if (problem === null) {
     const answer = await lookUp(header.kid as string)
-    if (answer.ok) key = await answer.json() as typeof key
+    if (answer.ok) {
+      jwk = await answer.json().catch(() => null) as typeof jwk
+      key = await imported(jwk).catch(() => null)
+    }
     const { iat } = claims
-    const retired = key?.expiredAt && isTime(iat) && iat * 1000 >= key.expiredAt
-    const known: Record<number, string> = { 404: said.unknownKey, 410: said.revokedKey }
-    add(names.key, answer.ok ? retired ? said.retiredKey : null : known[answer.status] ?? said.noAnswer(answer.status), said.key)
+    const retired = jwk?.expiredAt && isTime(iat) && iat * 1000 >= jwk.expiredAt
+    const known: Record<number, string> = { 200: said.noKey, 404: said.unknownKey, 410: said.revokedKey }
+    add(names.key, key ? retired ? said.retiredKey : null : known[answer.status] ?? said.noAnswer(answer.status), said.key)
   } else add(names.key, null, said.notTried, true)
   if (key) {
     const good = await isSigned(key, signature!, `${parts[0]}.${parts[1]}`)
@@ -95,7 +99,7 @@ export async function verify(token: string, expected: Expected, lookUp: (kid: st
   add(names.times, untimely, said.times)
   const { event } = claims
   add(names.event, eventProblem(event), said.event)
-  return { checks, isOld: untimely !== null && timeProblem(claims, Number(claims.iat)) === null, key, event: event ?? null }
+  return { checks, isOld: untimely !== null && timeProblem(claims, Number(claims.iat)) === null, key: jwk, event: event ?? null }
 }
 
 const shown = (v: unknown) => v === undefined ? said.missing : JSON.stringify(v)
@@ -110,9 +114,12 @@ function headerProblem(header: Claims): string | null {
   return said.kid
 }
 
-async function isSigned(jwk: JsonWebKey, signature: Uint8Array<ArrayBuffer>, signed: string): Promise<boolean> {
+async function imported(jwk: JsonWebKey | null): Promise<CryptoKey> {
   const curve = { name: 'ECDSA', namedCurve: 'P-256' }
-  const key = await crypto.subtle.importKey('jwk', { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y }, curve, false, ['verify'])
+  return crypto.subtle.importKey('jwk', { kty: jwk?.kty, crv: jwk?.crv, x: jwk?.x, y: jwk?.y }, curve, false, ['verify'])
+}
+
+async function isSigned(key: CryptoKey, signature: Uint8Array<ArrayBuffer>, signed: string): Promise<boolean> {
   return crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, key, signature, new TextEncoder().encode(signed))
 }
 

@@ -28,6 +28,9 @@ MARKUP = "<img src=x onerror=\"document.title='pwned'\">"
 OVERRIDE = "\u202egnp.exe"  # turns the direction of what follows, where it is not shown as an escape
 SHOWN_OVERRIDE = "\\u202egnp.exe"
 
+# An answer of the API that fails.
+UNAVAILABLE = {"title": "t", "status": 503, "detail": "Try it later.", "requestId": "r", "code": "unavailable"}
+
 # Runs in each document before its own scripts.
 WATCH = """
 window.violations = [];
@@ -289,11 +292,16 @@ class Walk:
         ada.open("Audit log")
         self.sign_ins(ada)
 
-        self.step("Ada reloads, and is where she was after signing in again")
+        self.step("Ada reloads, and is where she was after signing in again; what cannot be read now is read by a button")
         place = page.evaluate("location.hash")
+        page.route("**/apps", self.unavailable)
         page.reload()
         page.get_by_label("Email").fill(ada.email)
         page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("Try it later.")
+        expect(page.get_by_role("navigation")).to_be_visible()
+        page.unroute("**/apps")
+        page.get_by_role("button", name="Try again").click()
         expect(page.get_by_role("heading", level=1, name="Audit log")).to_be_visible()
         self.want("the place after a reload", page.evaluate("location.hash"), place)
 
@@ -463,6 +471,19 @@ class Walk:
         expect(ada.dialog()).to_contain_text("Deliveries of the last 24 hours")
         self.shot(page, "endpoint")
         page.keyboard.press("Escape")
+
+        def busy(route):  # there are always more that are older than two hours
+            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(route.request.url).query)
+            is_late = int(asked["since"][0]) / 1000 > time.time() - 7210
+            route.continue_() if is_late else route.fulfill(json={"deliveries": [], "nextCursor": "more"})
+
+        page.route("**/webhook_deliveries?*", busy)
+        ada.row("/hooks").get_by_role("button", name="/hooks").click()
+        expect(ada.dialog()).to_contain_text("Deliveries of the last 2 hours")
+        expect(ada.dialog().get_by_role("article")).to_contain_text("HTTP 200")
+        page.keyboard.press("Escape")
+        page.unroute("**/webhook_deliveries?*")
+
         self.step("The endpoint fails, is seen failing, is mended, and Ada sends the event again")
         Receiver.status = 500
         ada.row("/hooks").get_by_role("button", name="Test").click()
@@ -501,6 +522,11 @@ class Walk:
             page.get_by_label("Since").select_option("the last 7 days")
         since = int(re.search(r"since=(\d+)", asked.value.url)[1]) / 1000
         self.want("the days that are read", round((time.time() - since) / 86400), 7)
+        page.route("**/webhook_endpoints?*", self.unavailable)
+        page.get_by_role("button", name="Send failed again").click()
+        expect(ada.dialog().get_by_role("alert")).to_contain_text("Try it later.")
+        page.keyboard.press("Escape")
+        page.unroute("**/webhook_endpoints?*")
         page.get_by_role("button", name="Send failed again").click()
         ada.dialog().get_by_label("Since").select_option("the last hour")
         with page.expect_request("**/redeliver") as asked:
@@ -563,11 +589,15 @@ class Walk:
         ada.submit("Save")
         expect(page.get_by_text("Saved.").first).to_be_visible()
         expect(ada.details("server").get_by_text("per day")).to_have_count(0)
+        expect(ada.dialog().get_by_text("Replaced by")).to_have_count(0)
         ada.dialog().get_by_role("button", name="Rotate").click()
         ada.dialog().get_by_label("The old key ends").select_option("At once")
         ada.submit("Rotate")
         newest = page.locator("#new-key").inner_text()
         ada.submit("I have saved the key")
+        ada.row("expired").get_by_role("button", name="server").click()
+        expect(ada.dialog().get_by_text("Replaced by")).to_be_visible()
+        page.keyboard.press("Escape")
         self.want("POST /app/get after the rotation", [self.call("app/get", k)[0] for k in (new, newest)], [401, 200])
 
     def service(self, ada):
@@ -659,6 +689,10 @@ class Walk:
             answer = vectors["lookups"].get(kid, vectors["otherwise"])
             route.fulfill(status=answer["status"], json=answer.get("body"))
 
+        page.route("**/webhook_verification_key/*", lambda route: route.fulfill(json={"kty": "RSA"}))
+        page.get_by_role("button", name="Verify").click()
+        self.want("failed with a key that is none", page.evaluate(FAILED), ["Key"])
+        page.unroute("**/webhook_verification_key/*")
         page.route("**/webhook_verification_key/*", look_up)
         page.on("request", lambda r: r.post_data and self.failed(f"the page sends {r.post_data}"))
         page.clock.set_fixed_time(vectors["now"])  # in seconds
@@ -781,14 +815,29 @@ class Walk:
         self.step("Ada signs out in another tab")
         other = ada.tab()
         ada.sign_in(other)
-        ada.page.get_by_role("button", name="Add member").click()
+        page, renewals, calls = ada.page, [], []
+        page.route("**/token", lambda route: renewals.append(route))
+        page.route("**/v1/orgs/*/members", lambda route: route.fulfill(status=401, json={**UNAVAILABLE, "code": "token_expired"}))
+        page.get_by_role("button", name="Add member").click()
+        ada.dialog().get_by_label("Email").fill("nobody@example.com")
+        with page.expect_request("**/token"):
+            ada.submit("Add")
         other.get_by_role("button", name="Sign out").click()
         expect(other.get_by_role("heading", name="You are signed out")).to_be_visible()
-        expect(ada.page.get_by_role("heading", name="You are signed out")).to_be_visible()
-        expect(ada.page.get_by_role("dialog")).to_have_count(0)
+        expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.on("request", lambda request: calls.append(request.url))
+        renewals[0].continue_()
+        page.wait_for_timeout(500)
+        self.want("what the page calls after the sign-out", calls, [])
+        page.unroute("**/token")
+        page.unroute("**/v1/orgs/*/members")
         other.close()
         ada.page.get_by_role("button", name="Sign in").click()
         self.back(ada, "Members")
+
+    def unavailable(self, route):
+        route.fulfill(status=503, json=UNAVAILABLE)
 
     def sign_ins(self, ada):
         """Answers in the API's place, to see where they lead."""

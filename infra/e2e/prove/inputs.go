@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-const inputs = 160 // bad requests of one history
+const inputs = 110 // bad requests of one history
 
 // parts of bad requests.
 var (

@@ -13,7 +13,7 @@ import (
 // kind is a kind of history, and the promise that it tries.
 type kind struct {
 	name, promise string
-	seldom        bool // it needs many rows: one round in ten has one
+	seldom        bool // it needs many rows: only the first of the rounds that run together has one
 	run           func(*history)
 }
 
@@ -36,9 +36,8 @@ func kinds() []kind {
 
 const (
 	lanes     = 6   // histories at once
-	faultRate = 0.1 // of the calls of AWS, in every second round
-	rareOnes  = 10  // one round in so many has the histories that need many rows
-	together  = 5   // rounds of which histories may run at once; then the network changes
+	faultRate = 0.1 // of the calls of AWS, in the rounds that have faults
+	together  = 10  // rounds of which histories may run at once; then the network changes
 )
 
 // options are what a run is asked for.
@@ -76,7 +75,7 @@ func (p *proof) newHistory(ctx context.Context, kind string, round int, faulty b
 	}
 }
 
-// run makes rounds of histories, one of each kind, until the time is over. Every second round has faults.
+// run makes rounds of histories, one of each kind, until the time is over. The first of them have faults, then every second ten.
 func (p *proof) run(ctx context.Context) error {
 	p.begun, p.written, p.tried, p.violations = time.Now(), map[string]bool{}, map[string]int{}, map[string]int{}
 	background, stop := p.startWebhooks(ctx)
@@ -137,7 +136,7 @@ func (p *proof) rounds(ctx context.Context, first int) {
 	if p.again >= 0 {
 		first = p.again / together * together
 	}
-	faulty := first/together%2 == 1 && !p.soak
+	faulty := first/together%2 == 0 && !p.soak
 	rate := 0.0
 	if faulty {
 		rate = faultRate
@@ -151,7 +150,7 @@ func (p *proof) rounds(ctx context.Context, first int) {
 	for round := first; round < first+together; round++ {
 		for _, k := range kinds() {
 			switch {
-			case !p.only(k.name), k.seldom && round%rareOnes != 0, p.again >= 0 && round != p.again:
+			case !p.only(k.name), k.seldom && round != first, p.again >= 0 && round != p.again:
 			case k.seldom:
 				long = append(long, turn{k, round}) // these begin first, so that none is waited for at the end
 			default:

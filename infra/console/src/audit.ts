@@ -31,7 +31,7 @@ class AuditPage extends Page {
   }
 
   #subject(s: Subject, withId = false) {
-    if (s.type === 'service') return html`${badge(text.audit.service, 'accent')} ${given(s.name ?? '')}`
+    if (s.type === 'service') return html`<span>${badge(text.audit.service, 'accent')} ${given(s.name ?? '')}</span>`
     const name = this.#names.get(s.id ?? '')
     const kind = text.audit.types[s.type] ?? s.type
     return html`<span title=${s.id ?? ''}>${name ? given(name) : html`<code>${s.id}</code>`}</span>

@@ -38,9 +38,10 @@ document.addEventListener('securitypolicyviolation', e => window.violations.push
 """
 
 
-# Whether all dialogs are within the window.
+# Whether all dialogs are within the window, and all tables within the page.
 FITS = """
-[...document.querySelectorAll('dialog[open]')].map(d => d.getBoundingClientRect()).every(b => b.left >= 0 && b.right <= innerWidth)
+[...document.querySelectorAll('dialog[open]')].map(d => d.getBoundingClientRect()).every(b => b.left >= 0 && b.right <= innerWidth) &&
+  [...document.querySelectorAll('.pages .scroll')].every(t => t.scrollWidth <= t.clientWidth)
 """
 
 # The names of the failed checks, once all were made.
@@ -231,7 +232,7 @@ class Walk:
             if wide > 0:
                 self.failed(f"{name} at {width} px is {wide} px too wide")
             if not page.evaluate(FITS):
-                self.failed(f"{name} at {width} px: a dialog does not fit")
+                self.failed(f"{name} at {width} px: a dialog or a table does not fit")
             if OVERRIDE[0] in page.inner_text("body"):
                 self.failed(f"{name}: a text turns the direction of others")
             for scheme in ("light", "dark") if (self.shots or self.axe) and width != 1600 else ():

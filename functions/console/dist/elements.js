@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-aad57f6128b5.js"
+import "./elements-084f2c06c538.js"

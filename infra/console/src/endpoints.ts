@@ -152,7 +152,7 @@ class EndpointsPage extends Page {
       ${last.map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this.appPath, d.eventId, true)}><code>${visible(d.eventType)}</code></button>
         ${time(d.createdAt)}`, again))}
-      ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet}</p>` : nothing}`)
+      ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(spans[span]!)}</p>` : nothing}`)
     void read()
   }
 

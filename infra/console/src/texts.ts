@@ -152,7 +152,7 @@ export const text = {
     held: 'Held deliveries', createdBy: 'Made by', setBy: 'URL or events set by', admin: 'an admin', last: 'Last deliveries',
     hours: (n: number) => `Deliveries of the last ${n} hours`, hour: 'Hour',
     bounded: 'There were more than 500: the bars show the oldest of them.',
-    quiet: 'Nothing was sent in the last 24 hours.',
+    quiet: (n: number) => `Nothing was sent in the last ${n} hours.`,
   },
 
   events: {

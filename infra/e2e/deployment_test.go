@@ -38,7 +38,7 @@ func TestADeploymentOnWhichNoCredentialWorksIsFound(t *testing.T) {
 		"an authorizer without rights": {noRight, "", "cannot read the table, so no API key works"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := stack.Options{Template: c.template, Dir: memoryDir(t), Progress: func(line string) { t.Log(line) }, Parameters: map[string]string{}}
+			o := stack.Options{Template: c.template, InMemory: true, Progress: func(line string) { t.Log(line) }, Parameters: map[string]string{}}
 			if c.issuer != "" {
 				o.Parameters["Issuer"], o.Parameters["Audience"] = c.issuer, stack.Audience
 			}

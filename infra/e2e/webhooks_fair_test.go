@@ -36,7 +36,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	if os.Getenv("LOAD_SECONDS") != "" {
 		n = loadBacklog
 	}
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
+	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
 	hook, failing := other.moody(t)
@@ -89,7 +89,7 @@ func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
 	if os.Getenv("LOAD_SECONDS") != "" {
 		events = loadPublished
 	}
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), MaxCopies: loadCopies, Parameters: crowded()})
+	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	flooded := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "invoice.*")
 	hook, failing := other.moody(t)

@@ -70,7 +70,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	var g groups
 	// loadCopies suffices: at ten events a second, the slow receiver's answers of eight seconds keep 80 batches busy,
 	// as a batch seldom has the deliveries of more than one event.
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t), Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
+	s, tg := startLocal(t, stack.Options{InMemory: true, Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
 	var mended atomic.Bool

@@ -40,6 +40,7 @@ type Options struct {
 	Port       int                    // of the gateway; the others follow it (Ports). 0: free ones
 	Site       *Site                  // the stack's addresses, if Listen was called before; nil: those of Port
 	Dir        string                 // state and logs; "": a temporary folder
+	InMemory   bool                   // the tables are in memory: faster, and gone when the database stops
 	Name       string                 // the stack's name; "": lab
 	Parameters map[string]string      // of the template
 	Names      map[string]string      // names of resources, by logical id; other names are made up
@@ -137,7 +138,7 @@ func (s *Stack) place(context.Context) error {
 	}
 	o := s.options
 	s.Services = &Services{
-		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, ports: s.Ports, issuerOptions: o.Issuer, progress: o.Progress, fail: s.fail,
+		LogDir: filepath.Join(s.dir, "logs"), dir: s.dir, inMemory: o.InMemory, ports: s.Ports, issuerOptions: o.Issuer, progress: o.Progress, fail: s.fail,
 		buses: map[string]string{},
 	}
 	for name := range o.Buses {

@@ -74,7 +74,7 @@ func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 
 func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	dir := t.TempDir()
-	s, err := lab.Start(t.Context(), lab.Options{Template: feed, Dir: dir})
+	s, err := lab.Start(t.Context(), lab.Options{Template: feed, Dir: dir, InMemory: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,6 +107,9 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 			_ = c.Close()
 			t.Errorf("%s is there after the end", endpoint)
 		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data")); !os.IsNotExist(err) {
+		t.Errorf("rows that were in memory are in the folder: %v", err)
 	}
 }
 

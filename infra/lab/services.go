@@ -18,6 +18,7 @@ type Services struct {
 	LogDir    string // has a file for each function and service
 
 	dir           string // of their data
+	inMemory      bool   // the tables
 	ports         Ports
 	issuerOptions *backing.IssuerOptions // nil: there is no issuer
 	progress      tools.Progress
@@ -46,9 +47,11 @@ func (s *Services) steps() []func(context.Context) error {
 }
 
 func (s *Services) startDB(ctx context.Context) error {
-	p, err := backing.StartDynamoDB(ctx, backing.Options{
-		Port: s.ports.DynamoDB, DataDir: filepath.Join(s.dir, "data"), LogPath: s.log("dynamodb"), Progress: s.progress,
-	})
+	o := backing.Options{Port: s.ports.DynamoDB, LogPath: s.log("dynamodb"), Progress: s.progress}
+	if !s.inMemory {
+		o.DataDir = filepath.Join(s.dir, "data")
+	}
+	p, err := backing.StartDynamoDB(ctx, o)
 	return s.keep(&s.db, &s.DataPlane.DynamoDB, p, err)
 }
 
@@ -142,7 +145,7 @@ func (s *Services) StartBuses(ctx context.Context) error { return s.makeBuses(ct
 // StopDB stops the database: connections to it are refused.
 func (s *Services) StopDB() error { return s.change(&s.db, (*backing.Process).Stop) }
 
-// StartDB starts a stopped database again, with all its data. A running one stays as it is.
+// StartDB starts a stopped database again, with all its data unless that was in memory. A running one stays as it is.
 func (s *Services) StartDB(ctx context.Context) error {
 	return s.again(ctx, "the database", &s.db, s.startDB)
 }

@@ -30,8 +30,12 @@ func (p *proof) table() (text string, found int) {
 		found += violations
 	}
 	for _, k := range kinds() {
+		tried := fmt.Sprintf("%d histories", p.tried[k.name])
+		if k.name == "inputs" {
+			tried += fmt.Sprintf(", %d requests", p.tried[k.name]*inputs)
+		}
 		if p.tried[k.name] > 0 {
-			add(k.promise, fmt.Sprintf("%d histories", p.tried[k.name]), p.violations[k.name])
+			add(k.promise, tried, p.violations[k.name])
 		}
 	}
 	if n := p.tried["webhooks"]; n > 0 {

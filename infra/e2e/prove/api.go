@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,25 +117,20 @@ func (s *site) try(ctx context.Context, q request) (r reply) {
 	if q.once != "" {
 		req.Header.Set("Idempotency-Key", q.once)
 	}
-	res, err := s.client.Do(req)
-	if err != nil {
-		r.err = err
+	var res *http.Response
+	if res, r.err = s.client.Do(req); r.err != nil {
 		return r
 	}
 	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		r.err = err
+	if r.err = err; err != nil {
 		return r
 	}
 	r.status, r.header, r.text = res.StatusCode, res.Header, string(text)
 	if json.Unmarshal(text, &r.body) != nil {
 		r.body = nil // not a JSON object
 	}
-	r.code = r.str("code")
-	if r.code == "" {
-		r.code = r.header.Get("X-Latchkey-Code") // of a door
-	}
+	r.code = cmp.Or(r.str("code"), r.header.Get("X-Latchkey-Code")) // the header is of a door
 	return r
 }
 

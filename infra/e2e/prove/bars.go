@@ -8,12 +8,6 @@ import (
 	"time"
 )
 
-// late is something that a key made, and when.
-type late struct {
-	token string // of a link
-	r     reply
-}
-
 // barred revokes a key, with its endpoints and its links, while it makes and changes endpoints and links. No change by the
 // key is left after the answer: what it made and is enabled, and what it made that can be claimed, is a violation.
 func barred(h *history) {
@@ -21,17 +15,15 @@ func barred(h *history) {
 	id, key := h.key(org, "{}")
 	app := h.app(key)
 	var mu sync.Mutex
-	var links, endpoints []late
+	var links, endpoints []reply // what the key made
 	var revoked time.Time
 	var over atomic.Bool
-	create := func(into *[]late, path, body string) {
-		r := h.api.ask(h.ctx, request{method: "POST", path: path, bearer: key, body: body})
-		if !r.ok() {
-			return
+	create := func(into *[]reply, path, body string) {
+		if r := h.api.ask(h.ctx, request{method: "POST", path: path, bearer: key, body: body}); r.ok() {
+			mu.Lock()
+			defer mu.Unlock()
+			*into = append(*into, r)
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		*into = append(*into, late{r.str("token"), r})
 	}
 	turn := 1 + h.chance(2)
 	h.together(func(client int) {
@@ -41,8 +33,6 @@ func barred(h *history) {
 				h.must(request{method: "DELETE", path: "/v1/orgs/" + org + "/keys/" + id + "?endpoints=disable&links=revoke", bearer: h.billing}, "key.revoked", id)
 				revoked = time.Now()
 				over.Store(true)
-			case client == 0:
-				create(&endpoints, "/webhook_endpoint/create", `{"url":"http://127.0.0.1:9/`+fmt.Sprint(n)+`","events":["proof.none"]}`)
 			case client%2 == 0:
 				create(&endpoints, "/webhook_endpoint/create", fmt.Sprintf(`{"url":"http://127.0.0.1:9/%d/%d","events":["proof.none"]}`, client, n))
 			default:
@@ -57,15 +47,15 @@ func barred(h *history) {
 			h.violate("endpoint %v of the revoked key is enabled", e["id"])
 		}
 	}
-	if slices.ContainsFunc(append(endpoints, links...), func(l late) bool { return l.r.begun.After(revoked) }) {
+	if slices.ContainsFunc(append(endpoints, links...), func(r reply) bool { return r.begun.After(revoked) }) {
 		h.violate("a request of the key that began after the revocation was done")
 	}
 }
 
 // claimNone claims the links of a revoked key.
-func (h *history) claimNone(links []late, revoked time.Time) {
-	for _, l := range links[:min(8, len(links))] {
-		r := h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + l.token + `","claimKey":"` + h.text(22) + `"}`})
+func (h *history) claimNone(links []reply, revoked time.Time) {
+	for _, link := range links[:min(8, len(links))] {
+		r := h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + link.str("token") + `","claimKey":"` + h.text(22) + `"}`})
 		if !r.unsure() && r.code != "link_revoked" {
 			h.violate("a link of the revoked key was claimed %s after its revocation: %d %s", r.begun.Sub(revoked), r.status, r.text)
 		}

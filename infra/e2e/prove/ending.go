@@ -11,16 +11,13 @@ import (
 // ended deletes an org with many keys, native and imported, while they are used. Each key is an object of keyModel, and the
 // deletion ends them all.
 func ended(h *history) {
-	const native, parts, after = 5, 4, 400
+	const parts, after = 5, 400
 	org := h.org("")
 	base := "/v1/orgs/" + org
 	var keys []string
-	for range native {
-		_, key := h.key(org, scoped(0, ""))
-		keys = append(keys, key)
-	}
 	for range parts {
-		keys = append(keys, h.imported(base, 25)...)
+		_, key := h.key(org, scoped(0, ""))
+		keys = append(append(keys, key), h.imported(base, 20)...)
 	}
 	object := func(n int) string { return fmt.Sprint("key ", n) }
 	var gone atomic.Bool

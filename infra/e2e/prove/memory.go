@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -37,15 +36,10 @@ func (p *proof) watchMemory(ctx context.Context) memory {
 
 // resident returns the kilobytes of a process that are in memory, or 0: it has ended, or the system has no /proc.
 func resident(pid int) (kb int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	_, rest, found := strings.Cut(string(text), "VmRSS:")
-	if err == nil && found {
-		_, err = fmt.Sscan(rest, &kb)
-	}
-	if err != nil {
-		return 0
-	}
-	return kb
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var all, pages int
+	_, _ = fmt.Sscan(string(text), &all, &pages)
+	return pages * os.Getpagesize() / 1024
 }
 
 // grown compares the last tenth of the looks at a process with the second tenth. It returns how many processes were warm for

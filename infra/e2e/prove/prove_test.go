@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"math"
 	"os"
 	"testing"
 	"time"
+
+	"github.com/anishathalye/porcupine"
 )
 
 // TestNothingIsFound makes histories of every kind until one is impossible, for PROVE_FOR. `make prove PLANTED=1` runs it on
@@ -20,5 +23,24 @@ func TestNothingIsFound(t *testing.T) {
 	}
 	if err := prove(t.Context(), o, false); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAnImpossibleHistoryIsRuledOut has clients check a key and end it all at once, with one answer that no order allows. To try
+// every order of so many would take years.
+func TestAnImpossibleHistoryIsRuledOut(t *testing.T) {
+	var all []porcupine.Operation
+	for client := range clients {
+		all = append(all,
+			porcupine.Operation{ClientId: client, Input: input{"key", "check", ""}, Output: "good mark.0", Return: 1},
+			porcupine.Operation{ClientId: client, Input: input{"key", "check", ""}, Output: "dead", Return: 1},
+			porcupine.Operation{ClientId: client, Input: input{"key", "end", ""}, Output: unsure, Return: math.MaxInt64})
+	}
+	if got, _ := keyModel.search(all); got != porcupine.Ok {
+		t.Errorf("a possible history: %v", got)
+	}
+	all[0].Output = "good mark.1" // which nobody gave the key
+	if got, _ := keyModel.search(all); got != porcupine.Illegal {
+		t.Errorf("an impossible history: %v", got)
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -75,12 +74,17 @@ func (p *proof) table() (text string, found int) {
 		fmt.Fprintf(&b, "\nThe machine stood still %d times for more than %s: %d failed answers are not counted.\n", len(p.tally.stalls), still, p.tally.stalled)
 	}
 	calls, made := p.network.Made()
-	faults := []string{}
-	for _, name := range slices.Sorted(maps.Keys(made)) {
-		faults = append(faults, fmt.Sprintf("%s %d", name, made[name]))
-	}
-	fmt.Fprintf(&b, "\nOf %d calls of AWS these got a fault: %s.\n", calls, strings.Join(faults, ", "))
+	fmt.Fprintf(&b, "\nOf %d calls of AWS these got a fault: %s.\n", calls, listed(made))
 	return b.String(), found
+}
+
+// listed lists numbers by their names.
+func listed(numbers map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(numbers)) {
+		all = append(all, fmt.Sprintf("%s %d", name, numbers[name]))
+	}
+	return strings.Join(all, ", ")
 }
 
 // publish writes infra/docs/proof.md, with the table of this run and the time to find each planted fault.
@@ -89,9 +93,9 @@ func (p *proof) publish(ctx context.Context, table string) error {
 	if err != nil {
 		return err
 	}
-	commit, errCommit := output(ctx, root, "git", "describe", "--always", "--dirty")
-	machine, errMachine := output(ctx, root, "uname", "-srm")
-	planted, errPlanted := output(ctx, root, "go", "run", "./infra/mutants", "-lists", "infra/e2e/prove/planted") // one at a time
+	commit, errCommit := tools.Output(ctx, root, nil, "git", "describe", "--always", "--dirty")
+	machine, errMachine := tools.Output(ctx, root, nil, "uname", "-srm")
+	planted, errPlanted := tools.Output(ctx, root, nil, "go", "run", "./infra/mutants", "-lists", "infra/e2e/prove/planted") // one at a time
 	if err := errors.Join(errCommit, errMachine, errPlanted); err != nil {
 		return err
 	}
@@ -111,14 +115,3 @@ var pageText string
 var page = template.Must(template.New("proof").Parse(pageText))
 
 var foundIn = regexp.MustCompile(`(?m)^found in +([0-9.]+) s  \S+ (.+)$`)
-
-// output runs a program in a folder, and returns what it prints.
-func output(ctx context.Context, dir, program string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, out)
-	}
-	return string(out), err
-}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -9,8 +10,8 @@ import (
 type retries struct {
 	*history
 	mu      sync.Mutex
-	good    map[string]map[string]bool // by the name of what is made
-	refused map[string]string          // the code of a refusal, by that name
+	good    map[string][]string // what good answers said, by the name of what is made
+	refused map[string]string   // the code of a refusal, by that name
 }
 
 // retried sends four requests by sixteen clients with the same Idempotency-Key each, again and again until they are answered
@@ -19,7 +20,7 @@ type retries struct {
 func retried(h *history) {
 	const things = 4
 	base := "/v1/orgs/" + h.org("")
-	r := &retries{history: h, good: map[string]map[string]bool{}, refused: map[string]string{}}
+	r := &retries{history: h, good: map[string][]string{}, refused: map[string]string{}}
 	h.together(func(client int) {
 		name, list := fmt.Sprintf("thing %d", client%things), []string{"/keys", "/apps"}[client%2]
 		q := request{method: "POST", path: base + list, bearer: h.billing, once: fmt.Sprintf("%s-%032d", base, client%things)}
@@ -61,10 +62,9 @@ func (r *retries) answered(name string, a reply) bool {
 	case !a.ok():
 		r.refused[name] = a.code
 	default:
-		if r.good[name] == nil {
-			r.good[name] = map[string]bool{}
+		if !slices.Contains(r.good[name], a.text) {
+			r.good[name] = append(r.good[name], a.text)
 		}
-		r.good[name][a.text] = true
 	}
 	return true
 }

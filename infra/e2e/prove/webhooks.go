@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -33,14 +34,9 @@ type receiver struct {
 	endpoint string
 	verifier *verify.Verifier
 	server   *http.Server
-
-	mu     sync.Mutex
-	got    map[string]bool
-	mended bool
+	got      sync.Map    // by the ids of events
+	mended   atomic.Bool // from then on it answers as it should
 }
-
-// publishEvery is the time between two requests that publish events.
-const publishEvery = 2 * time.Second
 
 // newWebhooks makes an app with its receivers.
 func newWebhooks(h *history) *webhooks {
@@ -49,7 +45,7 @@ func newWebhooks(h *history) *webhooks {
 	_, w.key = h.key(w.org, "{}")
 	w.app = h.app(w.key)
 	for _, how := range []string{"answers", "fails", "hangs", "is late", "redirects"} {
-		r := &receiver{history: h, how: how, got: map[string]bool{}}
+		r := &receiver{history: h, how: how}
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			h.violate("a receiver: %v", err)
@@ -72,10 +68,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return // the function was killed
 	}
-	r.mu.Lock()
-	mended := r.mended
-	r.mu.Unlock()
-	if !mended && r.chance(3) == 0 {
+	if !r.mended.Load() && r.chance(3) == 0 {
 		switch r.how {
 		case "fails":
 			w.WriteHeader(http.StatusInternalServerError)
@@ -98,9 +91,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	r.mu.Lock()
-	r.got[event.ID] = true
-	r.mu.Unlock()
+	r.got.Store(event.ID, true)
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -121,7 +112,7 @@ func (w *webhooks) run(ctx context.Context, kill bool) {
 		if n%5 == 4 {
 			w.left(false)
 		}
-		time.Sleep(publishEvery)
+		time.Sleep(2 * time.Second)
 	}
 }
 
@@ -131,9 +122,7 @@ const drained = 4 * time.Minute
 // finish mends the receivers, and waits until every event has arrived or is shown as failed.
 func (w *webhooks) finish() {
 	for _, r := range w.receivers {
-		r.mu.Lock()
-		r.mended = true
-		r.mu.Unlock()
+		r.mended.Store(true)
 		defer func() { _ = r.server.Close() }()
 	}
 	left := 0
@@ -161,9 +150,8 @@ func (w *webhooks) left(hurry bool) (n int) {
 }
 
 func (r *receiver) has(event string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.got[event]
+	_, has := r.got.Load(event)
+	return has
 }
 
 // settled reports whether a delivery that has not arrived is shown as failed. hurry makes it due if it waits.

@@ -47,8 +47,6 @@ type world struct {
 // person is a user who has signed in.
 type person struct{ email, token, id string }
 
-const everyone = 4 // users
-
 // newWorld starts the stack, with so many processes of a function at most, and everything beside it. Close ends it, also after an error.
 func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, error) {
 	w := &world{started: time.Now()}
@@ -124,7 +122,7 @@ func (w *world) serveKeys(issuer string) (err error) {
 // signIn makes the users, who sign in. An org's list of members says their ids.
 func (w *world) signIn(ctx context.Context) error {
 	org := w.api.ask(ctx, request{method: "POST", path: "/v1/orgs", bearer: w.billing, body: `{"name":"Users"}`}).str("id")
-	for n := range everyone {
+	for n := range 4 {
 		p := person{email: fmt.Sprintf("user%d@example.com", n)}
 		var err error
 		if p.token, err = w.Token(ctx, stack.User, "", p.email, fmt.Sprint("User ", n)); err != nil {
@@ -148,10 +146,8 @@ func (w *world) signIn(ctx context.Context) error {
 // openDoors starts the owner's server with package guard twice, and lists the doors.
 func (w *world) openDoors(ctx context.Context, root string) error {
 	program := filepath.Join(w.dir, "server")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", program, "./infra/examples/consumer/server")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
+	if _, err := tools.Output(ctx, root, nil, "go", "build", "-buildvcs=false", "-o", program, "./infra/examples/consumer/server"); err != nil {
+		return err
 	}
 	gateway := newSite(w.Consumer, nil, &w.tally)
 	doors := []door{

@@ -74,7 +74,7 @@ var adminsModel = model{
 
 // admins has users of an org promote, demote, remove and add each other, leave, read and enter, all at once.
 func admins(h *history) {
-	users := h.people[:4]
+	users := h.people
 	org := h.org(`,"admin":{"subject":"` + users[0].email + `"}`)
 	base := "/v1/orgs/" + org
 	for n, role := range []string{"member", "viewer"} {

@@ -122,8 +122,8 @@ func (s *site) try(ctx context.Context, q request) (r reply) {
 		return r
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if r.err = err; err != nil {
+	var text []byte
+	if text, r.err = io.ReadAll(res.Body); r.err != nil {
 		return r
 	}
 	r.status, r.header, r.text = res.StatusCode, res.Header, string(text)

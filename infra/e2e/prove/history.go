@@ -201,8 +201,11 @@ func partition(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 // the rest stays impossible: a change may be what made a later read right.
 func (m model) smallest(all []porcupine.Operation) []porcupine.Operation {
 	for i := len(all) - 1; i >= 0; i-- {
+		if m.changes(all[i]) {
+			continue
+		}
 		fewer := slices.Delete(slices.Clone(all), i, i+1)
-		if result, _ := m.search(fewer); result == porcupine.Illegal && !m.changes(all[i]) {
+		if result, _ := m.search(fewer); result == porcupine.Illegal {
 			all = fewer
 		}
 	}

@@ -39,7 +39,7 @@ func TestAnImpossibleHistoryIsRuledOut(t *testing.T) {
 	if got, _ := keyModel.search(all); got != porcupine.Ok {
 		t.Errorf("a possible history: %v", got)
 	}
-	all[0].Output = "good mark.1" // which nobody gave the key
+	all[0].Output = "good mark.1" // a mark that the key never had
 	if got, _ := keyModel.search(all); got != porcupine.Illegal {
 		t.Errorf("an impossible history: %v", got)
 	}

@@ -61,10 +61,8 @@ func (r *retries) answered(name string, a reply) bool {
 		return false
 	case !a.ok():
 		r.refused[name] = a.code
-	default:
-		if !slices.Contains(r.good[name], a.text) {
-			r.good[name] = append(r.good[name], a.text)
-		}
+	case !slices.Contains(r.good[name], a.text):
+		r.good[name] = append(r.good[name], a.text)
 	}
 	return true
 }

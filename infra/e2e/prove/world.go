@@ -119,7 +119,7 @@ func (w *world) serveKeys(issuer string) (err error) {
 	return nil
 }
 
-// signIn makes the users, who sign in. An org's list of members says their ids.
+// signIn makes four users, who sign in. An org's list of members says their ids.
 func (w *world) signIn(ctx context.Context) error {
 	org := w.api.ask(ctx, request{method: "POST", path: "/v1/orgs", bearer: w.billing, body: `{"name":"Users"}`}).str("id")
 	for n := range 4 {

@@ -87,6 +87,7 @@ func (p *proof) run(ctx context.Context) error {
 	background.Go(func() { p.tally.watchStalls(watched) })
 	for round := 0; !p.over(ctx); round += together {
 		p.rounds(ctx, round)
+		fmt.Printf("%d rounds after %s\n", round+together, time.Since(p.begun).Round(time.Second))
 	}
 	stop()
 	unwatch()

@@ -25,9 +25,9 @@ func barred(h *history) {
 			*into = append(*into, r)
 		}
 	}
-	turn := 1 + h.chance(2)
+	turn := h.chance(2)
 	h.together(func(client int) {
-		for n := 0; n < 4 && !over.Load(); n++ {
+		for n := 0; n < 3 && !over.Load(); n++ {
 			switch {
 			case client == 0 && n == turn:
 				h.must(request{method: "DELETE", path: "/v1/orgs/" + org + "/keys/" + id + "?endpoints=disable&links=revoke", bearer: h.billing}, "key.revoked", id)

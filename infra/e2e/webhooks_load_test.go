@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/pump"
 	"latchkey/infra/local/stack"
 	"latchkey/pkg/webhook"
@@ -121,13 +122,12 @@ func TestWebhooksUnderLoad(t *testing.T) {
 // most. A local stack on two cores is busy at 8 a second, and with more the test would measure the machine.
 func maxRate() int { return min(10, 3*runtime.NumCPU()) }
 
-// memoryDir returns a folder for the data of DynamoDB Local, in memory where the machine has /dev/shm. On a busy disk
-// DynamoDB Local's writes take seconds, and the product then answers 503.
+// memoryDir returns a folder in memory, for a short time.
 func memoryDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "latchkey-")
+	dir, err := backing.MemoryDir("latchkey-")
 	if err != nil {
-		return t.TempDir()
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir

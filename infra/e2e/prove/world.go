@@ -39,7 +39,7 @@ type world struct {
 	started time.Time
 
 	drawings string // the folder for them
-	dir      string // of the stack's logs, and for programs
+	dir      string // of the stack, and for programs
 	keys     net.Listener
 	servers  []*exec.Cmd
 }
@@ -59,7 +59,7 @@ func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, erro
 		return w, err
 	}
 	w.drawings = filepath.Join(root, ".local", "prove")
-	if w.dir, err = os.MkdirTemp("", "prove-"); err != nil {
+	if w.dir, err = backing.MemoryDir("prove-"); err != nil {
 		return w, err
 	}
 	port, err := tools.FreePorts(12)
@@ -71,7 +71,7 @@ func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, erro
 		return w, err
 	}
 	w.Stack, err = stack.Start(ctx, stack.Options{
-		Port: port, Dir: w.dir, InMemory: true, Consumer: filepath.Join(root, "infra/examples/consumer/template.yaml"), MaxCopies: copies,
+		Port: port, Dir: w.dir, Consumer: filepath.Join(root, "infra/examples/consumer/template.yaml"), MaxCopies: copies,
 		Minute: 5 * time.Second, Progress: say, Network: w.network.Between,
 		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true", "JwksUrl": "http://" + w.keys.Addr().String()},
 	})

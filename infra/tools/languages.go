@@ -56,5 +56,5 @@ func MavenCompile(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return maven(ctx, dir, append(mavenOptions(tools), "-Dmaven.test.skip=true", "compile", mavenCopy, "-DincludeScope=runtime")...)
+	return maven(ctx, tools, dir, "-Dmaven.test.skip=true", "compile", mavenCopy, "-DincludeScope=runtime")
 }

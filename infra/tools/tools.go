@@ -107,25 +107,20 @@ func copyJars(ctx context.Context, dir, pomText string) error {
 	if err := os.WriteFile(pomPath, []byte(pomText), 0o644); err != nil {
 		return err
 	}
-	args := append([]string{"-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory=" + dir}, mavenOptions(filepath.Dir(dir))...)
-	return maven(ctx, dir, args...)
+	return maven(ctx, filepath.Dir(dir), dir, "-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory="+dir)
 }
 
-// maven runs Maven in dir, with a quick compiler: a run is over before a better one pays, which takes a third more.
-func maven(ctx context.Context, dir string, args ...string) error {
-	options := "MAVEN_OPTS=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 " + os.Getenv("MAVEN_OPTS")
-	_, err := Output(ctx, dir, []string{options}, "mvn", args...)
-	return err
-}
-
-// mavenOptions returns the options of every call of Maven; tools is the folder of Dir. For a user who has no Maven
-// repository in the home folder, the options keep the downloads in tools.
-func mavenOptions(tools string) []string {
-	options := []string{"-B", "-ntp", "-q"}
+// maven runs Maven in dir; tools is the folder of Dir. For a user who has no Maven repository in the home folder, it
+// keeps the downloads in tools. The JVM compiles by its quick compiler: with both, a run takes a third more of the
+// processor.
+func maven(ctx context.Context, tools, dir string, args ...string) error {
+	args = append(args, "-B", "-ntp", "-q")
 	if home, err := os.UserHomeDir(); err != nil || !exists(filepath.Join(home, ".m2")) {
-		options = append(options, "-Dmaven.repo.local="+filepath.Join(tools, "m2"))
+		args = append(args, "-Dmaven.repo.local="+filepath.Join(tools, "m2"))
 	}
-	return options
+	jvm := "MAVEN_OPTS=-XX:+UseSerialGC -XX:TieredStopAtLevel=1 " + os.Getenv("MAVEN_OPTS")
+	_, err := Output(ctx, dir, []string{jvm}, "mvn", args...)
+	return err
 }
 
 // program returns the path of a program of a virtual environment with the requirements. It installs the environment if

@@ -68,7 +68,7 @@ type frontDoor struct {
 func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{
-		Port: freePorts(t), Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/examples/consumer/template.yaml"),
+		Dir: memoryDir(t), Consumer: filepath.Join(rootOf(t), "infra/examples/consumer/template.yaml"),
 		Parameters: map[string]string{"ForwardAuth": "true", "ImportedKeys": "true", "CountRequests": "true"},
 	})
 	f := &frontDoor{Stack: s, tg: tg, ada: tg.person(t, "ada")}

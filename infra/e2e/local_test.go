@@ -16,7 +16,6 @@ import (
 
 	"latchkey/infra/local/sam"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/tools"
 )
 
 // patient are parameters for the tests of both ways to run the stack. A call of the database may take 4 s, for a busy machine:
@@ -54,7 +53,7 @@ func TestLocal(t *testing.T) {
 	bus, parameters := &onBus{}, maps.Clone(patient)
 	parameters["EventBusName"] = ownersBus
 	s, tg := startLocal(t, stack.Options{
-		Port: freePorts(t), Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.take},
+		Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.take},
 	})
 	t.Run("ItCostsWhatTheDocumentationSays", func(t *testing.T) { costs(t, s, tg) })
 	t.Run("ImportedKeysAreTakenWithTheirParameterOnly", func(t *testing.T) { takenWithParameter(t, s, tg) })
@@ -118,17 +117,6 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 	return func(ctx context.Context, kind, email, name string) (string, error) {
 		return s.Token(ctx, stack.Kind(cmp.Or(kind, string(stack.User))), "", email, name)
 	}
-}
-
-// freePorts returns the first of ten free ports in a row: `make token PORT=` finds a stack's
-// ports by the first.
-func freePorts(t *testing.T) int {
-	t.Helper()
-	port, err := tools.FreePorts(10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds EMAIL and NAME in

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"latchkey/infra/tools"
@@ -15,7 +14,7 @@ import (
 type Ports struct {
 	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS, Consumer int
 
-	URLs int // of the first function URL; the others follow. 0: free ones
+	URLs int // of the first function URL; the others follow
 }
 
 // PortsFrom returns the ports of the stack whose gateway listens on port.
@@ -51,10 +50,13 @@ type Site struct {
 // Listen takes the ports from the given port on, or free ports if it is 0. It listens on those that this process
 // always serves, so that no second stack can use this stack's state, and checks that the others are free.
 func Listen(port int) (*Site, error) {
-	s := &Site{Ports: PortsFrom(port), urlPorts: make(map[string]int)}
 	if port == 0 {
-		s.Ports = Ports{}
+		var err error
+		if port, err = tools.FreePorts(16); err != nil { // also for some function URLs
+			return nil, err
+		}
 	}
+	s := &Site{Ports: PortsFrom(port), urlPorts: make(map[string]int)}
 	if err := s.take(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -65,26 +67,17 @@ func Listen(port int) (*Site, error) {
 // served returns the ports that this process always serves.
 func (p *Ports) served() []*int { return []*int{&p.Gateway, &p.Control, &p.AWS} }
 
-// take listens on every port, and replaces 0 by a free port. It closes the listeners of the ports of other processes
-// only at its end, so that no port is chosen twice. Those of the served ports stay open.
+// take checks that the ports of other processes are free, and listens on the served ones.
 func (s *Site) take() error {
-	s.listens = make(map[int]net.Listener)
 	for _, port := range s.Ports.all() {
-		l, err := tools.Listen(*port)
-		if err != nil {
+		if _, err := tools.FreePort(*port); err != nil {
 			return err
 		}
-		*port = l.Addr().(*net.TCPAddr).Port
-		if slices.Contains(s.Ports.served(), port) {
-			s.listens[*port] = l
-		} else {
-			defer func() { _ = l.Close() }()
-		}
 	}
-	return nil
+	return s.open()
 }
 
-// open listens on the served ports again, after Close.
+// open listens on the served ports; after Close, again.
 func (s *Site) open() error {
 	s.listens = make(map[int]net.Listener)
 	for _, port := range s.Ports.served() {
@@ -105,16 +98,8 @@ func (s *Site) listen(port int) error {
 
 // openURL listens on the port of the n-th function URL. A URL keeps its port as long as the stack runs.
 func (s *Site) openURL(id string, n int) error {
-	if s.Ports.URLs != 0 {
-		s.urlPorts[id] = s.Ports.URLs + n
-	}
-	l, err := tools.Listen(s.urlPorts[id])
-	if err != nil {
-		return err
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	s.listens[port], s.urlPorts[id] = l, port
-	return nil
+	s.urlPorts[id] = s.Ports.URLs + n
+	return s.listen(s.urlPorts[id])
 }
 
 func loopback(port int) string { return fmt.Sprintf("http://127.0.0.1:%d", port) }

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -122,18 +123,29 @@ func Listen(port int) (net.Listener, error) {
 
 // FreePort returns a free port if port is 0, and otherwise port, or an error when it is taken.
 func FreePort(port int) (int, error) {
+	if port == 0 {
+		return FreePorts(1)
+	}
 	l, err := Listen(port)
 	if err != nil {
 		return 0, err
 	}
-	return l.Addr().(*net.TCPAddr).Port, l.Close()
+	return port, l.Close()
 }
 
-// FreePorts returns the first of n free ports in a row, for a stack whose ports follow from the first.
+// ports counts the ports that FreePorts has looked at. Processes that look at once begin at different places.
+var ports atomic.Int64
+
+func init() { ports.Store(int64(os.Getpid()) * 64) }
+
+// FreePorts returns the first of n free ports in a row, for a stack whose ports follow from the first. Linux gives none
+// of them to an outgoing connection, and a process looks at a port again only after all others: so they are still free
+// when, seconds later, a child process listens.
 func FreePorts(n int) (int, error) {
-	const from, to = 23000, 32000 // below the ports that Linux gives to outgoing connections
+	const from, to = 20000, 32000 // Linux's outgoing connections begin at 32768
 search:
-	for first := from + os.Getpid()%1000*8; first+n < to; first += n { // processes that look at once begin at different places
+	for looked := 0; looked < to-from; looked += n {
+		first := from + int(ports.Add(int64(n))-int64(n))%(to-from)
 		for port := first; port < first+n; port++ {
 			if _, err := FreePort(port); err != nil {
 				continue search

@@ -1,9 +1,11 @@
 package tools
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -45,5 +47,39 @@ func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	}
 	if got, err := Dir(); err != nil || got != own {
 		t.Errorf("%s, %v; want %s", got, err, own)
+	}
+}
+
+// TestAFreePortStaysFree wants ports that no outgoing connection of this machine takes, and none twice, while several ask at
+// once: the child process that shall listen is only started later.
+func TestAFreePortStaysFree(t *testing.T) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	given := make(map[int]bool)
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				one, errOne := FreePort(0)
+				first, errFirst := FreePorts(16)
+				if err := errors.Join(errOne, errFirst); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for port := first; port < first+16; port++ {
+					given[port] = true
+				}
+				given[one] = true
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if len(given) != 8*20*17 {
+		t.Errorf("%d different ports", len(given))
+	}
+	for port := range given {
+		if port < 1024 || port >= 32768 { // Linux's net.ipv4.ip_local_port_range
+			t.Errorf("port %d can be that of an outgoing connection", port)
+		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 
 	"latchkey/infra/deploy/standin"
 	"latchkey/infra/local/stack"
-	"latchkey/infra/tools"
 )
 
 // host is a stand-in for AWS. Each stack of the template that is deployed to it runs on this machine.
@@ -55,12 +54,11 @@ func (h *host) start(ctx context.Context, name string, parameters map[string]str
 	}
 	given := maps.Clone(parameters)
 	delete(given, "Architecture")
-	port, errPort := tools.FreePorts(12) // those of a stack follow each other (lab.PortsFrom)
-	dir, errDir := os.MkdirTemp("", name)
-	if err := errors.Join(errPort, errDir); err != nil {
+	dir, err := os.MkdirTemp("", name)
+	if err != nil {
 		return nil, err
 	}
-	s, err := stack.Start(ctx, stack.Options{Port: port, Dir: dir, Parameters: given})
+	s, err := stack.Start(ctx, stack.Options{Dir: dir, Parameters: given})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -1,7 +1,7 @@
 package e2e_test
 
 import (
-	"net"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -149,15 +149,14 @@ func (f *frontDoor) documentedEnvironment(t *testing.T, address string) []string
 	return strings.Fields(line)
 }
 
-// freeAddress returns an address on which nothing listens.
+// freeAddress returns an address on which nothing listens, and which no outgoing connection takes.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := tools.FreePort(0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return fmt.Sprint("127.0.0.1:", port)
 }
 
 // counting counts the answers of a server.

@@ -57,7 +57,7 @@ func (c *server) receiver(t *testing.T, answer func(arrival) int, events ...stri
 // listen listens at a free address until the test ends.
 func (r *receiver) listen(t *testing.T) {
 	t.Helper()
-	r.address = "127.0.0.1:0"
+	r.address = freeAddress(t)
 	if err := r.again(); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,6 @@ func (r *receiver) again() error {
 	if err != nil {
 		return err
 	}
-	r.address = l.Addr().String()
 	r.url = "http://" + r.address + "/in"
 	server := &http.Server{Handler: r, ReadHeaderTimeout: 10 * time.Second}
 	r.server = server

@@ -123,25 +123,38 @@ func maven(ctx context.Context, tools, dir string, args ...string) error {
 	return err
 }
 
+// keepBytecode is a line for a .pth file, which Python runs at its start. Many images forbid Python by the environment
+// (PYTHONDONTWRITEBYTECODE) to keep what it compiles; each start of the local KMS would compile a second's worth again.
+const keepBytecode = "import sys; sys.dont_write_bytecode = False\n"
+
 // program returns the path of a program of a virtual environment with the requirements. It installs the environment if
 // needed. The SAM CLI and the local stack need different versions of the same packages, so each has its own.
 func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
 	dir, err := install(ctx, tool{
-		name: env, recipe: []string{requirements}, missing: missingPython,
-		build: func(ctx context.Context, dir string) error {
-			list := filepath.Join(dir, "requirements.txt")
-			// Python compiles what is imported, when it is: that is a small part.
-			args := []string{"install", "-q", "--disable-pip-version-check", "--no-compile", "-r", list}
-			if strings.Contains(requirements, "--hash=") { // such a list has every package, with its hash
-				args = append(args, "--require-hashes", "--no-deps")
-			}
-			if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), run(ctx, dir, "python3", "-m", "venv", dir)); err != nil {
-				return err
-			}
-			return run(ctx, dir, filepath.Join(dir, "bin", "pip"), args...)
-		},
+		name: env, recipe: []string{requirements, keepBytecode}, missing: missingPython,
+		build: func(ctx context.Context, dir string) error { return virtualEnv(ctx, dir, requirements) },
 	}, say)
 	return filepath.Join(dir, "bin", name), err
+}
+
+func virtualEnv(ctx context.Context, dir, requirements string) error {
+	list := filepath.Join(dir, "requirements.txt")
+	// Python compiles what is imported, when it is: that is a small part.
+	args := []string{"install", "-q", "--disable-pip-version-check", "--no-compile", "-r", list}
+	if strings.Contains(requirements, "--hash=") { // such a list has every package, with its hash
+		args = append(args, "--require-hashes", "--no-deps")
+	}
+	if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), run(ctx, dir, "python3", "-m", "venv", dir)); err != nil {
+		return err
+	}
+	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
+	if err != nil || len(packages) != 1 {
+		return fmt.Errorf("the packages of %s: %v %v", dir, packages, err)
+	}
+	if err := os.WriteFile(filepath.Join(packages[0], "bytecode.pth"), []byte(keepBytecode), 0o644); err != nil {
+		return err
+	}
+	return run(ctx, dir, filepath.Join(dir, "bin", "pip"), args...)
 }
 
 // SAM returns the path of the SAM CLI, and installs it if needed. Without Python the error is a *MissingError.

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/parts"
 	"latchkey/infra/tools"
 )
 
@@ -40,5 +43,20 @@ func TestMissingProgramsAreNamed(t *testing.T) {
 	var m *tools.MissingError
 	if !errors.As(err, &m) || len(m.Programs) != 3 {
 		t.Fatalf("error %v, want java, javac and mvn named", err)
+	}
+}
+
+// TestPythonKeepsWhatItCompiles has Python forbidden to, as many images do: then each start would take four times as long.
+func TestPythonKeepsWhatItCompiles(t *testing.T) {
+	python, err := parts.Python(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := tools.Output(t.Context(), "", []string{"PYTHONDONTWRITEBYTECODE=1"}, python, "-c", "import moto; print(moto.__cached__)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(strings.TrimSpace(out)); err != nil {
+		t.Error(err)
 	}
 }

@@ -73,7 +73,7 @@ UNDER_LOAD = TestWebhooksUnderLoad
 
 test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
 	@$(MAKE) --no-print-directory --jobs=2 test-load test-packages
-	@$(GO_TEST) -parallel 6 -skip '^($(UNDER_LOAD)|TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
+	@$(GO_TEST) -parallel 8 -skip '^($(UNDER_LOAD)|TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
 
 test-load:
 	@$(GO_TEST) -run '^$(UNDER_LOAD)$$' ./infra/e2e

@@ -5,6 +5,7 @@ files with them; a copy of this process is the SAM CLI then, or runs the program
 input does.
 """
 
+import gc
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import sys
 import threading
 
 import boto3
+import botocore.loaders
 import samcli.commands.delete.delete_context
 import samcli.commands.deploy.deploy_context
 import samcli.commands.package.package_context
@@ -27,6 +29,22 @@ socket.send_fds(connection, [json.dumps(call).encode()], [0, 1, 2])
 answer = connection.recv(1)
 sys.exit(answer[0] if answer else 255)
 """
+
+
+def load_models():
+    """Loads what botocore knows of the services that a deployment calls. Each client reads it again, for half of a call's time."""
+    loader, known = botocore.loaders.JSONFileLoader, {}
+    read = loader.load_file
+
+    def once(self, path):
+        if path not in known:
+            known[path] = read(self, path)
+        return known[path]
+
+    loader.load_file = once
+    for service in "cloudformation", "iam", "lambda", "s3", "sts":
+        boto3.client(service, "eu-central-1")
+    gc.freeze()  # else the first collection in a copy of this process copies its memory
 
 
 def play(call, files):
@@ -70,6 +88,7 @@ def serve(connection):
 def main():
     with open(sys.argv[1] + ".py", "w") as shim:
         shim.write(SHIM)
+    load_models()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(sys.argv[1])

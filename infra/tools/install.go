@@ -133,10 +133,8 @@ func FreePort(port int) (int, error) {
 	return port, l.Close()
 }
 
-// ports counts the ports that FreePorts has looked at. Processes that look at once begin at different places.
+// ports counts the ports that FreePorts has looked at.
 var ports atomic.Int64
-
-func init() { ports.Store(int64(os.Getpid()) * 64) }
 
 // FreePorts returns the first of n free ports in a row, for a stack whose ports follow from the first. Linux gives none
 // of them to an outgoing connection, and a process looks at a port again only after all others: so they are still free
@@ -145,7 +143,8 @@ func FreePorts(n int) (int, error) {
 	const from, to = 20000, 32000 // Linux's outgoing connections begin at 32768
 search:
 	for looked := 0; looked < to-from; looked += n {
-		first := from + int(ports.Add(int64(n))-int64(n))%(to-from)
+		begun := os.Getpid()*64 + int(ports.Add(int64(n))) - n // processes that look at once begin at different places
+		first := from + begun%(to-from)
 		for port := first; port < first+n; port++ {
 			if _, err := FreePort(port); err != nil {
 				continue search

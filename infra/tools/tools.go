@@ -149,7 +149,7 @@ func virtualEnv(ctx context.Context, dir, requirements string) error {
 	}
 	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
 	if err != nil || len(packages) != 1 {
-		return fmt.Errorf("the packages of %s: %v %v", dir, packages, err)
+		return errors.Join(fmt.Errorf("%s has the packages of one Python, not %q", dir, packages), err)
 	}
 	if err := os.WriteFile(filepath.Join(packages[0], "bytecode.pth"), []byte(keepBytecode), 0o644); err != nil {
 		return err

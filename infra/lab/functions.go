@@ -21,8 +21,8 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-// translate reads the template. It fails, before anything is built or started, when the local stack
-// cannot serve a part of it.
+// translate reads the template. It fails, before anything is built, when the local stack cannot serve a
+// part of it.
 func (s *Stack) translate(ctx context.Context) error {
 	var err error
 	if s.template, err = translated.Translate(ctx, s.options.Template, s.resolveOptions(s.options.Parameters)); err != nil {

@@ -110,7 +110,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	s.Site.fail = s.fail
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until Close: ctx is only for the start
 	s.stop = cancel
-	for _, step := range []func(context.Context) error{s.place, s.translate, s.startServices, s.startFunctions, s.callAllSchedules} {
+	for _, step := range []func(context.Context) error{s.place, s.startServices, s.startFunctions, s.callAllSchedules} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -147,9 +147,16 @@ func (s *Stack) place(context.Context) error {
 	return os.MkdirAll(s.LogDir, 0o755)
 }
 
-// startServices starts the services, and builds the functions meanwhile. It then creates what they store.
+// startServices starts the services. Meanwhile it reads the template, and builds its functions. It then creates what they
+// store.
 func (s *Stack) startServices(ctx context.Context) error {
-	if err := atOnce(ctx, append(s.steps(), s.build)); err != nil {
+	readAndBuild := func(ctx context.Context) error {
+		if err := s.translate(ctx); err != nil {
+			return err
+		}
+		return s.build(ctx)
+	}
+	if err := atOnce(ctx, append(s.steps(), readAndBuild)); err != nil {
 		return err
 	}
 	return s.makeStores(ctx)

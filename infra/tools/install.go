@@ -11,7 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -133,26 +133,46 @@ func FreePort(port int) (int, error) {
 	return port, l.Close()
 }
 
-// ports counts the ports that FreePorts has looked at.
-var ports atomic.Int64
+// claimed are the ports that are this process's to give, a block at a time.
+var claimed struct {
+	sync.Mutex
+	held        []net.Listener // at each block's first port: another process that finds it taken leaves the block alone
+	block, next int            // where the newest block begins, and its first port that was not given yet
+}
 
-// FreePorts returns the first of n free ports in a row, for a stack whose ports follow from the first. Linux gives none
-// of them to an outgoing connection, and a process looks at a port again only after all others: so they are still free
-// when, seconds later, a child process listens.
+// FreePorts returns the first of n free ports in a row (at most 63), for a stack whose ports follow from the first. No other
+// process is given any of them as long as this one lives, and Linux gives none to an outgoing connection: so they are still
+// free when a child process listens, after whatever it must install.
 func FreePorts(n int) (int, error) {
-	const from, to = 20000, 32000 // Linux's outgoing connections begin at 32768
-search:
-	for looked := 0; looked < to-from; looked += n {
-		begun := os.Getpid()*64 + int(ports.Add(int64(n))) - n // processes that look at once begin at different places
-		first := from + begun%(to-from)
-		for port := first; port < first+n; port++ {
-			if _, err := FreePort(port); err != nil {
-				continue search
+	const from, to, size = 20000, 32000, 64 // Linux's outgoing connections begin at 32768
+	claimed.Lock()
+	defer claimed.Unlock()
+	for {
+		for first := claimed.next; claimed.block > 0 && first+n <= claimed.block+size; first++ {
+			if areFree(first, n) {
+				claimed.next = first + n
+				return first, nil
 			}
 		}
-		return first, nil
+		for claimed.block = max(from, claimed.block+size); ; claimed.block += size {
+			if claimed.block >= to {
+				return 0, errors.New("no free ports")
+			}
+			if l, err := Listen(claimed.block); err == nil {
+				claimed.held, claimed.next = append(claimed.held, l), claimed.block+1
+				break
+			}
+		}
 	}
-	return 0, errors.New("no free ports")
+}
+
+func areFree(first, n int) bool {
+	for port := first; port < first+n; port++ {
+		if _, err := FreePort(port); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Root returns the module's folder: the nearest one at or above the working directory with a go.mod.

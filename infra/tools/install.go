@@ -136,34 +136,41 @@ func FreePort(port int) (int, error) {
 // claimed are the ports that are this process's to give, a block at a time.
 var claimed struct {
 	sync.Mutex
-	held        []net.Listener // at each block's first port: another process that finds it taken leaves the block alone
-	block, next int            // where the newest block begins, and its first port that was not given yet
+	held      []net.Listener // at each block's first port: another process that finds it taken leaves the block alone
+	next, end int            // of the newest block: the first port that was not given yet, and the one after its last
 }
 
 // FreePorts returns the first of n free ports in a row (at most 63), for a stack whose ports follow from the first. No other
 // process is given any of them as long as this one lives, and Linux gives none to an outgoing connection: so they are still
 // free when a child process listens, after whatever it must install.
 func FreePorts(n int) (int, error) {
-	const from, to, size = 20000, 32000, 64 // Linux's outgoing connections begin at 32768
 	claimed.Lock()
 	defer claimed.Unlock()
 	for {
-		for first := claimed.next; claimed.block > 0 && first+n <= claimed.block+size; first++ {
-			if areFree(first, n) {
-				claimed.next = first + n
+		for ; claimed.next+n <= claimed.end; claimed.next++ {
+			if first := claimed.next; areFree(first, n) {
+				claimed.next += n
 				return first, nil
 			}
 		}
-		for claimed.block = max(from, claimed.block+size); ; claimed.block += size {
-			if claimed.block >= to {
-				return 0, errors.New("no free ports")
-			}
-			if l, err := Listen(claimed.block); err == nil {
-				claimed.held, claimed.next = append(claimed.held, l), claimed.block+1
-				break
-			}
+		if err := claimBlock(); err != nil {
+			return 0, err
 		}
 	}
+}
+
+// claimBlock claims the next block of ports that no other process has.
+func claimBlock() error {
+	const from, to, size = 20000, 32000, 64 // Linux's outgoing connections begin at 32768
+	for first := max(from, claimed.end); first < to; first += size {
+		l, err := Listen(first)
+		if err == nil {
+			claimed.held = append(claimed.held, l)
+			claimed.next, claimed.end = first+1, first+size
+			return nil
+		}
+	}
+	return errors.New("no free ports")
 }
 
 func areFree(first, n int) bool {

@@ -43,13 +43,14 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 	}
 	first := b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(1)
 	first.env = append(first.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.URL, "SSL_CERT_FILE="+all, "SSL_CERT_DIR="+dir+"/none")
-	if value, err = least(ctx, startRuns, first); err != nil {
-		return 0, 0, err
-	}
-	base, err = least(ctx, startRuns, program{
+	handshake := program{
 		path: b.baseline + "/handshake", event: []byte(`{}`), calls: 1, good: func(answer []byte) bool { return bytes.Contains(answer, []byte("hello")) },
 		env: []string{"CA=" + one, "ADDRESS=" + strings.TrimPrefix(server.URL, "https://")},
-	})
+	}
+	if base, err = least(ctx, startRuns, handshake, never); err != nil {
+		return 0, 0, err
+	}
+	value, err = least(ctx, startRuns, first, func(value int64) bool { return b.passes(newResult(value, base)) })
 	return value, base, err
 }
 

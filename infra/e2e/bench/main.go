@@ -10,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,15 +71,17 @@ func run(ctx context.Context, gate bool, only string) error {
 		notOfTheGate := gate && !f.gated()
 		return !strings.HasPrefix(f.Name, only) || notOfTheGate
 	})
-	measured, err := measure(ctx, b, chosen)
+	var committed results // none, so that no figure passes before its last run
+	if gate {
+		if committed, err = readCommitted(); err != nil {
+			return err
+		}
+	}
+	measured, err := measure(ctx, b, chosen, committed.Figures)
 	if err != nil {
 		return err
 	}
 	if gate {
-		committed, err := readCommitted()
-		if err != nil {
-			return err
-		}
 		return compare(committed.Figures, measured, chosen)
 	}
 	if only != "" {
@@ -107,7 +108,7 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 		}
 	}
 	b.hello = sync.OnceValues(func() (int64, error) {
-		return least(ctx, 2*startRuns, program{path: b.baseline + "/hello"}) // more runs: it divides every other start
+		return least(ctx, 2*startRuns, program{path: b.baseline + "/hello"}, never) // more runs: it divides every other start
 	})
 	b.getItem = sync.OnceValues(func() (int64, error) { return perCall(ctx, checks, b.loop("getitem")) })
 	b.grown = sync.OnceValues(func() (map[string]cost, error) { return grow(ctx) })
@@ -118,15 +119,14 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 }
 
 // measure measures the figures that run alone one by one, and then the others, and prints each.
-func measure(ctx context.Context, b *bench, list []figure) (map[string]result, error) {
+func measure(ctx context.Context, b *bench, list []figure, committed map[string]result) (map[string]result, error) {
 	var mu sync.Mutex
 	out := map[string]result{}
 	one := func(_ int, f figure) error {
-		value, base, err := f.measure(ctx, b)
-		r := result{Value: value, Base: base}
-		if base != 0 {
-			r.Ratio = math.Round(float64(value)/float64(base)*1000) / 1000
-		}
+		own := *b
+		own.passes = func(is result) bool { return f.worse(committed, is) == nil }
+		value, base, err := f.measure(ctx, &own)
+		r := newResult(value, base)
 		mu.Lock()
 		defer mu.Unlock()
 		out[f.Name] = r
@@ -141,24 +141,31 @@ func measure(ctx context.Context, b *bench, list []figure) (map[string]result, e
 	return out, errors.Join(failed...)
 }
 
-// compare fails for each figure that is worse than its goal, or than the committed one by more than the tolerance.
+// compare fails for each figure that is worse, and says which are better than the committed ones by more than the tolerance.
 func compare(committed, measured map[string]result, list []figure) error {
 	var worse error
 	for _, f := range list {
-		was, ok := committed[f.Name]
-		is := measured[f.Name]
-		switch {
-		case !ok:
-			worse = errors.Join(worse, fmt.Errorf("%s is not in %s: run make bench", f.Name, resultsFile))
-		case is.compared() > f.Goal:
-			worse = errors.Join(worse, fmt.Errorf("%s is %s, and its goal is %g", f.Name, is, f.Goal))
-		case is.compared() > was.compared()*tolerance:
-			worse = errors.Join(worse, fmt.Errorf("%s is %s, and was %s", f.Name, is, was))
-		case is.compared()*tolerance < was.compared():
+		was, is := committed[f.Name], measured[f.Name]
+		worse = errors.Join(worse, f.worse(committed, is))
+		if is.compared()*tolerance < was.compared() {
 			fmt.Printf("%s is better: %s, and was %s. Run make bench and commit it.\n", f.Name, is, was)
 		}
 	}
 	return worse
+}
+
+// worse fails if a figure is worse than its goal, or than the committed one by more than the tolerance.
+func (f figure) worse(committed map[string]result, is result) error {
+	was, ok := committed[f.Name]
+	switch {
+	case !ok:
+		return fmt.Errorf("%s is not in %s: run make bench", f.Name, resultsFile)
+	case is.compared() > f.Goal:
+		return fmt.Errorf("%s is %s, and its goal is %g", f.Name, is, f.Goal)
+	case is.compared() > was.compared()*tolerance:
+		return fmt.Errorf("%s is %s, and was %s", f.Name, is, was)
+	}
+	return nil
 }
 
 func readCommitted() (results, error) {

@@ -34,7 +34,7 @@ BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .l
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
+.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
 help: ## this list
 	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -135,10 +135,11 @@ bench-gate: ## the same, and fails where a figure misses its goal or is more tha
 
 LINTER = $(AS_DEPLOYED) go tool -modfile=infra/tools/lint/tools.mod
 lint: ## linters, pinned, and the template; each of them runs, whichever fails
-	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint-template lint-go lint-modules lint-unused lint-pins lint-shell
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint-template lint-code
 
 lint-template: # first: it waits for the SAM CLI's installation
 	@$(AS_DEPLOYED) go run ./infra/deploy validate
+lint-code: lint-go lint-modules lint-unused lint-pins lint-shell
 lint-go:
 	@$(LINTER) golangci-lint run --allow-parallel-runners ./...
 lint-modules:

@@ -121,16 +121,21 @@ func Listen(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// FreePort returns a free port if port is 0, and otherwise port, or an error when it is taken.
+// FreePort returns a free port if port is 0, and otherwise port, or an error when something listens there. It asks by a
+// connection. A listener of its own would be copied into each process that starts at that moment, and take the port until that
+// process runs its program.
 func FreePort(port int) (int, error) {
 	if port == 0 {
 		return FreePorts(1)
 	}
-	l, err := Listen(port)
-	if err != nil {
-		return 0, err
+	c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), time.Second)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return port, nil
 	}
-	return port, l.Close()
+	if err == nil {
+		err = c.Close()
+	}
+	return 0, errors.Join(fmt.Errorf("port %d is taken (choose others with PORT=)", port), err)
 }
 
 // claimed are the ports that are this process's to give, a block at a time.

@@ -2,12 +2,15 @@ package tools
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -49,6 +52,39 @@ func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	}
 	if got, err := Dir(); err != nil || got != own {
 		t.Errorf("%s, %v; want %s", got, err, own)
+	}
+}
+
+// TestAFreePortIsFreeWhileProcessesStart listens on free ports while other goroutines start processes, which get a copy of
+// each open socket.
+func TestAFreePortIsFreeWhileProcessesStart(t *testing.T) {
+	var starting sync.WaitGroup
+	ctx, stop := context.WithCancel(context.Background())
+	for range 4 {
+		starting.Go(func() {
+			for ctx.Err() == nil {
+				_ = exec.Command("true").Run()
+			}
+		})
+	}
+	for range 500 {
+		port, errFree := FreePort(0)
+		l, errListen := Listen(port)
+		if err := errors.Join(errFree, errListen); err != nil {
+			t.Error(err)
+			break
+		}
+		_ = l.Close()
+	}
+	stop()
+	starting.Wait()
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if _, err := FreePort(l.Addr().(*net.TCPAddr).Port); err == nil {
+		t.Error("a port on which something listens is free")
 	}
 }
 

@@ -50,7 +50,7 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 	if base, err = least(ctx, startRuns, handshake, never); err != nil {
 		return 0, 0, err
 	}
-	value, err = least(ctx, startRuns, first, func(value int64) bool { return b.passes(newResult(value, base)) })
+	value, err = least(ctx, startRuns, first, b.passesOver(base))
 	return value, base, err
 }
 

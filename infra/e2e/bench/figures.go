@@ -121,7 +121,7 @@ func start(name string) measurement {
 		if err != nil {
 			return 0, 0, err
 		}
-		value, err := least(ctx, startRuns, p, func(value int64) bool { return b.passes(newResult(value, base)) })
+		value, err := least(ctx, startRuns, p, b.passesOver(base))
 		return value, base, err
 	}
 }
@@ -138,6 +138,11 @@ func least(ctx context.Context, runs int, p program, enough func(instructions in
 		smallest = min(smallest, got)
 	}
 	return smallest, nil
+}
+
+// passesOver returns for least whether a value over the baseline lets the measured figure pass the gate.
+func (b *bench) passesOver(base int64) func(int64) bool {
+	return func(value int64) bool { return b.passes(newResult(value, base)) }
 }
 
 // never has least run as often as it may.

@@ -80,12 +80,14 @@ const (
 	between = "-- next step --"
 
 	// elsewhere runs the command that a step printed, as the reader runs it in the other terminal: in the background, until
-	// the script ends. Both %s are the file of that terminal's output. Later steps use the KEY of that command.
+	// the script ends. %[1]s is the file of that terminal's output: it exists before the background shell runs, since grep
+	// would complain about a missing file in the output that is compared. Later steps use the KEY of that command.
 	elsewhere = `eval "KEY=${paste#*KEY=}"
-$paste >%s 2>&1 &
+: >%[1]s
+$paste >>%[1]s 2>&1 &
 receiver=$!
 trap 'kill $receiver; wait $receiver || true' EXIT
-for i in $(seq 100); do grep -q Receiving %s && break; sleep 0.2; done`
+for i in $(seq 100); do grep -q Receiving %[1]s && break; sleep 0.2; done`
 
 	// arrived waits until the other terminal shows a webhook of a type.
 	arrived = "for i in $(seq 100); do grep -q %s %s && break; sleep 0.1; done\n"
@@ -118,7 +120,7 @@ func pasted(t *testing.T, tg *target, port string, steps []step) {
 	script := "set -e\n"
 	for _, s := range steps {
 		if strings.HasPrefix(s.answer, "make receiver ") { // the printed command is for the other terminal
-			s.commands = "paste=$(" + s.commands + ")\necho \"$paste\"\n" + fmt.Sprintf(elsewhere, second, second)
+			s.commands = "paste=$(" + s.commands + ")\necho \"$paste\"\n" + fmt.Sprintf(elsewhere, second)
 		}
 		script += s.commands + "\necho; echo '" + between + "'\n"
 		if s.terminal != "" {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,6 +92,21 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 	}
 	if err := valid(map[string]string{"code": "key_revoked", "title": "T", "detail": "D"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTheMembersExampleServesOnlyTheRolesItNames tries roles that Latchkey does not have today.
+func TestTheMembersExampleServesOnlyTheRolesItNames(t *testing.T) {
+	const program = `import { handler } from './members/index.mjs'
+		const authorizer = { v: '1', kind: 'user', orgId: 'org_1', userId: 'usr_1', role: JSON.parse(process.argv[1]) }
+		console.log((await handler({ requestContext: { authorizer } })).statusCode)`
+	for role, want := range map[string]string{
+		`"admin"`: "200", `"member"`: "200", `"viewer"`: "403", `"guest"`: "403", `"Viewer"`: "403", `""`: "403", `null`: "403", `["admin"]`: "403",
+	} {
+		got, err := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", program, role).CombinedOutput()
+		if strings.TrimSpace(string(got)) != want {
+			t.Errorf("%s: %s %v, want %s", role, got, err, want)
+		}
 	}
 }
 

@@ -38,8 +38,8 @@ type Config struct {
 	RequiredScope string
 	// The names of the claims to read, all at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
-	// EmailsAreVerified means that the issuer has verified every email, also of a token without EmailVerifiedClaim. A
-	// claim that is false still counts.
+	// EmailsAreVerified means that the issuer has verified the email of a token without EmailVerifiedClaim. A token that
+	// has the claim is decided by it: true and "true" are a yes, every other value is a no.
 	EmailsAreVerified bool
 	// AllowUnmarkedTokens accepts tokens of an issuer whose access tokens have no mark
 	// that distinguishes them from its ID tokens (Supabase, Clerk).

@@ -1,6 +1,7 @@
 package accesstoken_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -185,28 +186,40 @@ func TestEmptyIssuerAcceptsNothing(t *testing.T) {
 	}
 }
 
+// TestEmailIsVerifiedOnlyByAClearYes tries what issuers write about an email, in a token and in userinfo's answer.
+// EmailsAreVerified counts only where they write nothing.
 func TestEmailIsVerifiedOnlyByAClearYes(t *testing.T) {
 	i := newIssuer(t)
 	trusting := i.config()
 	trusting.EmailsAreVerified = true
-	for name, c := range map[string]struct {
-		value any
-		want  bool
-	}{
-		"true": {true, true}, "text true": {"true", true}, "false": {false, false}, "text false": {"false", false},
-		"1": {1, false}, "text 1": {"1", false}, "text True": {"True", false}, "absent": {nil, false}, "object": {object{"a": true}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			raw := i.token(i.header(), with(i.payload(), object{"email_verified": c.value}))
-			if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.EmailVerified != c.want {
-				t.Errorf("got %+v %v, want verified %t", got, err, c.want)
-			}
-			no := c.value == false || c.value == "false" // the setting does not overrule it
-			if got, err := i.verifierOf(trusting).Verify(t.Context(), raw); err != nil || got.EmailVerified == no {
-				t.Errorf("with EmailsAreVerified: got %+v %v", got, err)
-			}
+	check := func(claim string, profile object, want, wantTrusting bool) {
+		t.Helper()
+		raw := i.token(i.header(), with(i.payload(), profile))
+		i.set(func(i *issuer) {
+			i.userinfo = says(text(t, with(object{"sub": "alice", "email": "alice@example.com"}, profile)))
 		})
+		for _, c := range []struct {
+			of   *accesstoken.Verifier
+			want bool
+		}{{i.verifier(), want}, {i.verifierOf(trusting), wantTrusting}} {
+			if got, err := c.of.Verify(t.Context(), raw); err != nil || got.EmailVerified != c.want {
+				t.Errorf("%s in a token: %+v %v, want verified %t", claim, got, err, c.want)
+			}
+			if got, err := c.of.Userinfo(t.Context(), raw, "alice"); err != nil || got.EmailVerified != c.want {
+				t.Errorf("%s in userinfo: %+v %v, want verified %t", claim, got, err, c.want)
+			}
+		}
 	}
+	for _, yes := range []string{`true`, `"true"`} {
+		check(yes, object{"email_verified": json.RawMessage(yes)}, true, true)
+	}
+	for _, no := range []string{
+		`false`, `"false"`, `"False"`, `"FALSE"`, `" false"`, `"no"`, `"n"`, `"f"`, `"off"`, `0`, `0.0`, `-0`, `"0"`, `1`, `"1"`, `2`, `-1`,
+		`""`, `" "`, `null`, `"null"`, `"yes"`, `"True"`, `"TRUE"`, `" true"`, `"unverified"`, `[]`, `[true]`, `["true"]`, `{}`, `{"a":true}`,
+	} {
+		check(no, object{"email_verified": json.RawMessage(no)}, false, false)
+	}
+	check("nothing", object{"email_verified": nil}, false, true)
 	raw := i.token(i.header(), with(i.payload(), object{"email": nil}))
 	if got, err := i.verifierOf(trusting).Verify(t.Context(), raw); err != nil || got.Email != "" || got.EmailVerified {
 		t.Errorf("no email cannot be verified: got %+v %v", got, err)

@@ -154,11 +154,9 @@ func (v *Verifier) profile(claims map[string]any) Profile {
 	p.Email, _ = claims[v.cfg.EmailClaim].(string)
 	p.Name, _ = claims[v.cfg.NameClaim].(string)
 	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
-	// Some issuers write the boolean as a string. Other values mean neither yes nor no.
-	verified := claims[v.cfg.EmailVerifiedClaim]
-	no := verified == false || verified == "false"
-	yes := verified == true || verified == "true"
-	byTheSettings := v.cfg.EmailsAreVerified && !no
-	p.EmailVerified = p.Email != "" && (yes || byTheSettings)
+	// Some issuers write the boolean as a string. Every other value is a no.
+	verified, isSaid := claims[v.cfg.EmailVerifiedClaim]
+	isYes := verified == true || verified == "true" || !isSaid && v.cfg.EmailsAreVerified
+	p.EmailVerified = p.Email != "" && isYes
 	return p
 }

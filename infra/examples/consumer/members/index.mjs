@@ -5,8 +5,8 @@ export const handler = async (event) => {
   if (v !== '1' || kind !== 'user') {
     return answer(500, { title: 'The route has no MemberAuthorizer' });
   }
-  if (role === 'viewer') {
-    return answer(403, { title: 'Viewers do not see invoices', code: 'insufficient_role' });
+  if (!['admin', 'member'].includes(role)) { // name the roles that may: a role that is new to this program may not
+    return answer(403, { title: 'Only admins and members see invoices', code: 'insufficient_role' });
   }
   return answer(200, { orgId, userId, role, email: email || null, invoices: [] });
 };

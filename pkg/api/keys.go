@@ -71,8 +71,8 @@ type keyBody struct {
 func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
 		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
-		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy,
-		RotatedTo: k.RotatedTo, Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
+		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy.Long(),
+		RotatedTo: k.RotatedTo.Long(), Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
 	}
 }
 

@@ -11,7 +11,7 @@ type State struct {
 	CreatedAt int64
 	ExpiresAt int64
 	RevokedAt int64
-	RotatedTo id.Key // the key that replaced this one; "" when none did
+	RotatedTo id.ShortKey // the key that replaced this one; zero when none did
 }
 
 // Verdict is the decision about a key by its state.
@@ -53,7 +53,7 @@ func (s State) WarnAt() int64 {
 }
 
 // ActiveAt reports whether a key is good and not rotated. Only an active key can be rotated.
-func (s State) ActiveAt(now int64) bool { return s.RotatedTo == "" && s.GoodAt(now) }
+func (s State) ActiveAt(now int64) bool { return s.RotatedTo == (id.ShortKey{}) && s.GoodAt(now) }
 
 // GraceEnds returns when a key stops being good if it is rotated now. A grace never prolongs the life of a key that
 // expires.

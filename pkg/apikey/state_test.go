@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
 )
 
 func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
@@ -17,9 +18,9 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 		{apikey.State{ExpiresAt: 1_000}, 999, true, true},
 		{apikey.State{ExpiresAt: 1_000}, 1_000, false, false},
 		{apikey.State{RevokedAt: 1}, 1_000, false, false},
-		{apikey.State{RotatedTo: "key_x"}, 1_000, false, true},
-		{apikey.State{RotatedTo: "key_x", ExpiresAt: 1_000}, 1_000, false, false},
-		{apikey.State{RotatedTo: "key_x", RevokedAt: 1}, 1_000, false, false},
+		{apikey.State{RotatedTo: id.ShortKey{1}}, 1_000, false, true},
+		{apikey.State{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_000}, 1_000, false, false},
+		{apikey.State{RotatedTo: id.ShortKey{1}, RevokedAt: 1}, 1_000, false, false},
 	} {
 		if active, good := c.s.ActiveAt(c.now), c.s.GoodAt(c.now); active != c.wantActive || good != c.wantGood {
 			t.Errorf("%+v at %d: active %v, good %v", c.s, c.now, active, good)
@@ -30,16 +31,16 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 // TestOneVerdictDecidesAKey has each state in which a key can be at 1,000 ms, with its expiry just now and 1 ms later.
 func TestOneVerdictDecidesAKey(t *testing.T) {
 	for s, want := range map[apikey.State]apikey.Verdict{
-		{}:                                     apikey.Good,
-		{ExpiresAt: 1_001}:                     apikey.Good,
-		{ExpiresAt: 1_000}:                     apikey.Expired,
-		{RevokedAt: 1}:                         apikey.Revoked,
-		{RevokedAt: 2_000}:                     apikey.Revoked, // revoked by a machine whose clock is ahead
-		{RevokedAt: 900, ExpiresAt: 950}:       apikey.Revoked,
-		{RotatedTo: "key_x"}:                   apikey.Good,
-		{RotatedTo: "key_x", ExpiresAt: 1_001}: apikey.Good,
-		{RotatedTo: "key_x", ExpiresAt: 1_000}: apikey.Expired,
-		{RotatedTo: "key_x", ExpiresAt: 2_000, RevokedAt: 900}: apikey.Revoked,
+		{}:                               apikey.Good,
+		{ExpiresAt: 1_001}:               apikey.Good,
+		{ExpiresAt: 1_000}:               apikey.Expired,
+		{RevokedAt: 1}:                   apikey.Revoked,
+		{RevokedAt: 2_000}:               apikey.Revoked, // revoked by a machine whose clock is ahead
+		{RevokedAt: 900, ExpiresAt: 950}: apikey.Revoked,
+		{RotatedTo: id.ShortKey{1}}:      apikey.Good,
+		{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_001}:                 apikey.Good,
+		{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_000}:                 apikey.Expired,
+		{RotatedTo: id.ShortKey{1}, ExpiresAt: 2_000, RevokedAt: 900}: apikey.Revoked,
 	} {
 		if got := s.Verdict(1_000); got != want {
 			t.Errorf("%+v: %d, want %d", s, got, want)

@@ -210,6 +210,40 @@ func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + text(b)) }
 // KeyFromBits is the inverse of Key.Bits.
 func KeyFromBits(b [16]byte) Key { return Key(keyPrefix + text(b)) }
 
+// ShortUser is a user's id as 128 bits, as rows have it where room is short. The zero value is no id.
+type ShortUser [16]byte
+
+// ShortKey is the same of an API key's id.
+type ShortKey [16]byte
+
+// Short returns the bits of a user's id. A text that is no user's id has those of no id.
+func (u User) Short() ShortUser {
+	b, _ := bits(string(u), userPrefix)
+	return b
+}
+
+// Short returns the bits of a key's id. A text that is no key's id has those of no id.
+func (k Key) Short() ShortKey {
+	b, _ := bits(string(k), keyPrefix)
+	return b
+}
+
+// Long is the inverse of User.Short; "" for no id.
+func (s ShortUser) Long() User {
+	if s == (ShortUser{}) {
+		return ""
+	}
+	return User(userPrefix + text(s))
+}
+
+// Long is the inverse of Key.Short; "" for no id.
+func (s ShortKey) Long() Key {
+	if s == (ShortKey{}) {
+		return ""
+	}
+	return KeyFromBits(s)
+}
+
 func check(s, prefix string) error {
 	_, err := bits(s, prefix)
 	return err

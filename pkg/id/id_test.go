@@ -98,3 +98,21 @@ func FuzzAnIDHasOneSpelling(f *testing.F) {
 		}
 	})
 }
+
+// TestAShortIDHasThe128BitsOfItsID: what is no id of the kind, and the id that no row has, are no id.
+func TestAShortIDHasThe128BitsOfItsID(t *testing.T) {
+	user, key := id.Source{}.NewUser(), id.Source{}.NewKey(time.Now())
+	for text, want := range map[string]bool{
+		string(user): true, string(key): true, "usr_7zzzzzzzzzzzzzzzzzzzzzzzzz": true, "key_7zzzzzzzzzzzzzzzzzzzzzzzzz": true,
+		"": false, string(id.NoUser): false, string(id.NoKey): false, "service:billing": false, string(user)[:29]: false, "ORG": false,
+	} {
+		gotUser, gotKey := string(id.User(text).Short().Long()), string(id.Key(text).Short().Long())
+		isUser, isKey := want && text[:4] == "usr_", want && text[:4] == "key_"
+		if (gotUser == text) != (isUser || text == "") || (gotUser == "") == isUser || (gotKey == text) != (isKey || text == "") || (gotKey == "") == isKey {
+			t.Errorf("%q: %q and %q", text, gotUser, gotKey)
+		}
+	}
+	if bits, _ := key.Bits(); key.Short() != bits {
+		t.Errorf("%x, want %x", key.Short(), bits)
+	}
+}

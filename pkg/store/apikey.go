@@ -31,15 +31,15 @@ type APIKey struct {
 	Hash       apikey.Hash
 	Prefix     string // the public part of the key
 	Name       string
-	LastUsedAt int64   // milliseconds; filled in lists and by UpdateKey only; 0: never
-	CreatedBy  id.User // who created it, or rotated its predecessor; "": a service
+	LastUsedAt int64        // milliseconds; filled in lists and by UpdateKey only; 0: never
+	CreatedBy  id.ShortUser // who created it, or rotated its predecessor; zero: a service
 	Carried
 	Allowance Allowance // of the org
 
-	limitID id.Key // the first key of the rotations; "": this one
+	limitID id.ShortKey // the first key of the rotations; zero: this one
 
 	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
-	predecessor     id.Key
+	predecessor     id.ShortKey
 	predecessorEnds int64
 	purgeAt         int64 // seconds
 }
@@ -70,7 +70,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 }
 
 // LimitID returns the key under whose id the use of this key and of those before it in the rotations is counted.
-func (k APIKey) LimitID() id.Key { return cmp.Or(k.limitID, k.ID) }
+func (k APIKey) LimitID() id.Key { return cmp.Or(k.limitID.Long(), k.ID) }
 
 // APIKey reads a key's row with one strong read on the base table. Only this row decides whether the
 // key is good. ok is false when there is no row.
@@ -192,7 +192,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by)), k.set(), k.allowance.set(),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by.Short())), k.set(), k.allowance.set(),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
 	)
 }

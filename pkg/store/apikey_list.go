@@ -30,7 +30,7 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page)
 				return keys, next, nil // next is the last key that was looked at
 			}
 			next = string(k.ID)
-			if k.CreatedBy == by {
+			if k.CreatedBy.Long() == by {
 				keys = append(keys, k)
 			}
 		}

@@ -72,9 +72,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	if old.Limited() != fresh.Limited() {
 		t.notWhole(o, old.LimitID(), now, graceEnds)
 	}
-	predecessorLives := old.predecessor != "" && old.predecessorEnds > now && !r.predecessorDied
+	predecessorLives := old.predecessor != (id.ShortKey{}) && old.predecessorEnds > now && !r.predecessorDied
 	if predecessorLives {
-		t.endPredecessor(o, old.predecessor, now, &r.predecessorDied)
+		t.endPredecessor(o, old.predecessor.Long(), now, &r.predecessorDied)
 	}
 	t.announce(o, fresh)
 	changes := old.changes(heir)
@@ -87,10 +87,10 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 // read, the rotation begins again, so that a change that narrows the old key narrows the new key too.
 func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds, now int64) {
 	t.Update(apiKeyRow(o, old.ID), table.All(goodKey(now), attrRotatedTo.Absent(), old.asRead()), table.Raced,
-		attrExpiresAt.Set(graceEnds), attrRotatedTo.Set(fresh.ID), attrPurgeAt.Set(purgeAfter(graceEnds)))
+		attrExpiresAt.Set(graceEnds), attrRotatedTo.Set(fresh.ID.Short()), attrPurgeAt.Set(purgeAfter(graceEnds)))
 	t.purgeUse(o, old.ID, graceEnds)
-	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID), attrPredecessorEnds.Set(graceEnds),
-		attrLimitID.Set(old.LimitID()))
+	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID.Short()), attrPredecessorEnds.Set(graceEnds),
+		attrLimitID.Set(old.LimitID().Short()))
 	t.Update(activeKeysRow(o), table.All(keysOpen(), fresh.allowance.asRead()), unless(keysClosed, table.Raced),
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }

@@ -85,7 +85,7 @@ func (c Carried) Limited() bool { return c.Limits != "" || c.Ceilings != "" }
 
 // sharesUntil returns until when another key may be good that is counted with this one: its predecessor or its successor in a grace.
 func (k APIKey) sharesUntil(now int64) int64 {
-	if k.RotatedTo != "" {
+	if k.RotatedTo != (id.ShortKey{}) {
 		now = max(now, k.ExpiresAt)
 	}
 	return max(now, k.predecessorEnds)
@@ -182,7 +182,7 @@ func textAsRead(a table.Text[string], was string) table.Condition {
 
 // rotatedAsRead is the condition that the key still has the successor that was read, or still has none.
 func (k APIKey) rotatedAsRead() table.Condition {
-	if k.RotatedTo == "" {
+	if k.RotatedTo == (id.ShortKey{}) {
 		return attrRotatedTo.Absent()
 	}
 	return attrRotatedTo.Is(k.RotatedTo)

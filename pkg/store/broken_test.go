@@ -88,7 +88,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.Apps(ctx, admin(c.ada), c.org, p)
 			return err
 		})},
-		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata limits ceilings limitId allowance allowanceNo", func() error {
+		{"API key", "KEYS#", "KEY#", "hash prefix appId name createdAt", "createdBy expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata limits ceilings limitId allowance allowanceNo", func() error {
 			_, _, err := c.APIKey(ctx, c.org, k.ID)
 			return err
 		}},

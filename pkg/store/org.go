@@ -27,8 +27,8 @@ type Org struct {
 	CreatedAt  int64     // milliseconds
 	Allowance  Allowance // only admins and services see it
 
-	creator id.User // "": the row does not say
-	deleted bool    // its deletion has begun
+	creator id.ShortUser // zero: the row does not say
+	deleted bool         // its deletion has begun
 }
 
 // OrgOfUser is an org with the role that a user has in it.
@@ -75,7 +75,7 @@ func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request R
 	t.once(request, answer)
 	t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
 		table.Add(attrOrgsCreated, 1), attrEnded.SetIfAbsent(nil))
-	t.putOrg(ctx, Actor{User: creator}, o, creator, attrCreatedBy.Set(creator))
+	t.putOrg(ctx, Actor{User: creator}, o, creator, attrCreatedBy.Set(creator.Short()))
 	return t.Commit(ctx)
 }
 

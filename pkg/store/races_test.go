@@ -138,7 +138,7 @@ func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key
 	wants(t, err, "")
 	var active, live []string
 	for _, k := range keys {
-		if k.RevokedAt == 0 && k.RotatedTo == "" {
+		if k.RevokedAt == 0 && k.RotatedTo.Long() == "" {
 			active = append(active, string(k.ID))
 		}
 	}

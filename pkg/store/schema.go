@@ -25,7 +25,7 @@ const (
 	// Of several entities.
 	attrName      = table.Text[string]("name")
 	attrCreatedAt = table.Int("createdAt")
-	attrCreatedBy = table.Text[id.User]("createdBy")
+	attrCreatedBy = table.Bits[id.ShortUser]("createdBy")
 	attrExpiresAt = table.Int("expiresAt")
 	attrRevokedAt = table.Int("revokedAt")
 	attrDeletedAt = table.Int("deletedAt") // of an org and its budgets: when the org's deletion began
@@ -60,8 +60,8 @@ const (
 	// Of API keys, and of the map of active keys.
 	attrPrefix          = table.Text[string]("prefix")
 	attrScopes          = table.Text[string]("scopes") // of apikey.JoinScopes
-	attrRotatedTo       = table.Text[id.Key]("rotatedTo")
-	attrPredecessor     = table.Text[id.Key]("predecessor")
+	attrRotatedTo       = table.Bits[id.ShortKey]("rotatedTo")
+	attrPredecessor     = table.Bits[id.ShortKey]("predecessor")
 	attrPredecessorEnds = table.Int("predecessorEnds")
 	attrLastUsed        = table.Int("lastUsedAt")
 	attrLive            = table.Map[int64]("live") // key id → expiry
@@ -69,8 +69,8 @@ const (
 
 	// Of the limits of API keys, see limit.Rules.Text.
 	attrLimits   = table.Text[string]("limits")
-	attrCeilings = table.Text[string]("ceilings") // set by services
-	attrLimitID  = table.Text[id.Key]("limitId")  // the first key of the rotations; absent: the key itself
+	attrCeilings = table.Text[string]("ceilings")     // set by services
+	attrLimitID  = table.Bits[id.ShortKey]("limitId") // the first key of the rotations; absent: the key itself
 
 	// Of orgs, of the map of active keys and of API keys: a limit of all keys of the org together, and one more with each change of it.
 	attrAllowance        = table.Text[string]("allowance")

@@ -35,6 +35,9 @@ type Bool = Attribute[bool, boolFormat]
 // Bytes is an attribute that holds bytes.
 type Bytes = Attribute[[]byte, bytesFormat]
 
+// Bits is an attribute that holds 128 bits in 16 bytes. Bits that are all zero are no value: they are not written, and do not decode.
+type Bits[T ~[16]byte] = Attribute[T, bitsFormat[T]]
+
 // JSON is an attribute that holds a T as the text of plainjson.Marshal.
 type JSON[T any] = Attribute[T, jsonFormat[T]]
 
@@ -92,6 +95,25 @@ func (bytesFormat) decode(v types.AttributeValue) ([]byte, bool) {
 		return nil, false
 	}
 	return b.Value, true
+}
+
+type bitsFormat[T ~[16]byte] struct{}
+
+func (bitsFormat[T]) encode(v T) types.AttributeValue {
+	if v == (T{}) {
+		return nil
+	}
+	b := [16]byte(v)
+	return &types.AttributeValueMemberB{Value: b[:]}
+}
+
+func (bitsFormat[T]) decode(v types.AttributeValue) (out T, ok bool) {
+	b, ok := v.(*types.AttributeValueMemberB)
+	if !ok || len(b.Value) != len(out) {
+		return out, false
+	}
+	out = T([16]byte(b.Value))
+	return out, out != (T{})
 }
 
 type jsonFormat[T any] struct{}

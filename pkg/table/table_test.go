@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -20,6 +21,7 @@ const (
 	open    = Bool("open")
 	ratio   = JSON[float64]("ratio")
 	entries = Map[int64]("entries")
+	bits    = Bits[[16]byte]("bits")
 )
 
 // spelt returns an expression's text with its names and values in place of the placeholders.
@@ -105,10 +107,10 @@ func TestEveryNameOfAnExpressionIsAPlaceholder(t *testing.T) {
 
 // TestAValueReadsAsItWasWritten has one attribute of each format.
 func TestAValueReadsAsItWasWritten(t *testing.T) {
-	e := render(nil, name.Set("a"), count.Set(-5), open.Set(true), ratio.Set(0.5), entries.Set(map[string]int64{"k": 7}), Bytes("bytes").Set([]byte{1}))
+	e := render(nil, name.Set("a"), count.Set(-5), open.Set(true), ratio.Set(0.5), entries.Set(map[string]int64{"k": 7}), Bytes("bytes").Set([]byte{1}), bits.Set([16]byte{15: 1}))
 	r := Read(e.row)
 	if name.From(&r) != "a" || count.From(&r) != -5 || !open.From(&r) || ratio.From(&r) != 0.5 ||
-		entries.From(&r)["k"] != 7 || string(Bytes("bytes").From(&r)) != "\x01" || r.Err() != nil {
+		entries.From(&r)["k"] != 7 || string(Bytes("bytes").From(&r)) != "\x01" || bits.From(&r) != [16]byte{15: 1} || r.Err() != nil {
 		t.Errorf("%+v, %v", e.row, r.Err())
 	}
 }
@@ -117,10 +119,12 @@ func TestAnAttributeOfAnotherTypeDoesNotDecode(t *testing.T) {
 	row := Row{
 		"PK": text("p"), "SK": text("s"), "name": number(1), "count": text("1"), "open": text("true"), "ratio": text("secret"),
 		"entries": &types.AttributeValueMemberM{Value: Row{"k": text("secret")}}, "bytes": text("secret"),
+		"bits": text("key_00000000000000000000000001"),
 	}
 	for name, read := range map[string]func(*Reading){
 		"name": func(r *Reading) { name.From(r) }, "count": func(r *Reading) { count.OrZero(r) }, "open": func(r *Reading) { open.OrZero(r) },
 		"ratio": func(r *Reading) { ratio.OrZero(r) }, "entries": func(r *Reading) { entries.OrZero(r) }, "bytes": func(r *Reading) { Bytes("bytes").OrZero(r) },
+		"bits":    func(r *Reading) { bits.OrZero(r) },
 		"missing": func(r *Reading) { Int("missing").From(r) },
 	} {
 		r := Read(row)
@@ -219,4 +223,21 @@ func TestAPauseIsShortAndEndsWithItsRequest(t *testing.T) {
 			t.Errorf("a pause outlives its request: %v", err)
 		}
 	})
+}
+
+// TestBitsThatAreNotAllThereAreNoBits: a row with too few, too many or no bits does not decode, and no bits are not written.
+func TestBitsThatAreNotAllThereAreNoBits(t *testing.T) {
+	for _, length := range []int{0, 15, 17, 32} {
+		row := Row{"bits": &types.AttributeValueMemberB{Value: bytes.Repeat([]byte{1}, length)}}
+		if _, err := Decode(row, bits.OrZero); !errors.Is(err, ErrRow) {
+			t.Errorf("%d bytes: %v", length, err)
+		}
+	}
+	row := Row{"bits": &types.AttributeValueMemberB{Value: make([]byte, 16)}}
+	if _, err := Decode(row, bits.OrZero); !errors.Is(err, ErrRow) {
+		t.Errorf("zeros: %v", err)
+	}
+	if e := render(bits.Is([16]byte{}), bits.Set([16]byte{})); e.err == nil {
+		t.Error("no bits were written")
+	}
 }

@@ -155,7 +155,7 @@ lint-shell:
 ##@ Deploy it
 
 # These read what make is given from the environment.
-deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [DRY=1: only shows the change set] [TAGS='name=value …'] [PARAMETERS='Name=value …'] [REPLACE=names of what may be replaced] [PROTECT=0]
+deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [DRY=1: only shows the change set; DRY=templates: only compares the templates] [TAGS='name=value …'] [PARAMETERS='Name=value …'] [REPLACE=names of what may be replaced] [PROTECT=0]
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/check ./infra/deploy/settings/check && $(BIN)/check
 	@$(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy
 

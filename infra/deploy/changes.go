@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,63 +38,44 @@ func (p *program) change(ctx context.Context) error {
 	return err
 }
 
-// dryPrefix is what the keys of a dry run's uploads begin with. The SAM CLI takes what lies at the key of a deployment's code for
-// that code, so who may only make dry runs must not write there.
-const dryPrefix = "dry/"
-
-// makeChangeSet has the SAM CLI upload the build and make a change set. It returns the change set's id, or "" when nothing
-// changes.
+// makeChangeSet has the SAM CLI upload the build and make a change set. It returns the change set's ARN, or "" when nothing
+// changes. The SAM CLI reports the ARN. The stack's list of change sets would not do: others may make change sets too.
 func (p *program) makeChangeSet(ctx context.Context) (string, error) {
-	prefix := p.Stack
-	if p.Dry {
-		prefix = dryPrefix + p.Stack
-	}
 	args := []string{
 		"deploy", "--template-file", filepath.Join(p.buildDir(), "template.yaml"), "--stack-name", p.Stack, "--region", p.aws.Region,
-		"--resolve-s3", "--s3-prefix", prefix, "--capabilities", "CAPABILITY_IAM", "--no-execute-changeset", "--no-fail-on-empty-changeset",
-		"--parameter-overrides", override("Architecture", p.Architecture),
+		"--resolve-s3", "--s3-prefix", p.Stack, "--capabilities", "CAPABILITY_IAM", "--no-execute-changeset", "--no-fail-on-empty-changeset",
+		"--output", "json", "--parameter-overrides", override("Architecture", p.Architecture),
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Parameters)) {
 		args = append(args, override(name, p.Parameters[name]))
 	}
 	args = append(args, tagArguments(p.stackTags())...)
-	before, err := p.waiting()
-	if err != nil {
+	p.say("The SAM CLI uploads the build, and makes a change set.")
+	var result bytes.Buffer
+	if err := p.run(ctx, &result, args...); err != nil {
 		return "", err
 	}
-	if err := p.run(ctx, args...); err != nil {
-		return "", err
-	}
-	after, err := p.waiting()
-	if err != nil {
-		return "", err
-	}
-	for _, set := range after {
-		if !slices.Contains(before, set) {
-			return set, nil
-		}
-	}
-	return "", nil
+	return p.readResult(result.String())
 }
 
-// waiting returns the change sets that could be executed.
-func (p *program) waiting() ([]string, error) {
-	if now, err := p.describe(); err != nil || now == nil {
-		return nil, err
+// readResult reads what the SAM CLI has written about a change set: an object of JSON in each line, the last of which is the
+// result. It returns the change set's ARN, or "" when nothing changes.
+func (p *program) readResult(lines string) (string, error) {
+	lines = strings.TrimSpace(lines)
+	var last struct {
+		Type, Status, Message string
+		ID                    string `json:"changeset_id"`
 	}
-	var out struct {
-		Summaries []struct{ ChangeSetID, ExecutionStatus string }
+	err := json.Unmarshal([]byte(lines[strings.LastIndex(lines, "\n")+1:]), &last)
+	switch {
+	case err == nil && last.Type == "result" && last.Status == "no_changes":
+		p.say("%s", last.Message)
+		return "", nil
+	case err == nil && last.Type == "result" && last.Status == "changeset_created" && strings.HasPrefix(last.ID, "arn:"):
+		p.say("Change set %s", last.ID)
+		return last.ID, nil
 	}
-	if err := p.aws.Call("cloudformation", "list_change_sets", cloud.Params{"StackName": p.Stack}, &out); err != nil {
-		return nil, fmt.Errorf("the change sets of %s cannot be read: %w", p.Stack, err)
-	}
-	var ids []string
-	for _, s := range out.Summaries {
-		if s.ExecutionStatus == "AVAILABLE" {
-			ids = append(ids, s.ChangeSetID)
-		}
-	}
-	return ids, nil
+	return "", fmt.Errorf("the SAM CLI did not report its change set: %s", shortened(lines))
 }
 
 // decide shows a change set, and executes it, or removes it and returns why.
@@ -113,9 +97,10 @@ func (p *program) decide(ctx context.Context, set string) error {
 	return p.withoutPolicy(func() error { return p.execute(ctx, set) })
 }
 
-// remove removes a change set that was not executed, or the whole stack when it is new.
+// remove removes a change set that was not executed. It removes the stack too when the stack has never been deployed, also by
+// another deployment in the meantime.
 func (p *program) remove(set string) error {
-	if p.deployed == nil {
+	if now, err := p.describe(); err == nil && now != nil && now.StackStatus == reviewed {
 		return p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil)
 	}
 	return p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
@@ -140,12 +125,6 @@ type detail struct {
 	Target struct{ Attribute, Name, BeforeValue, AfterValue string }
 }
 
-// onlyMoved reports whether code differs only by where a dry run has uploaded it.
-func (p *program) onlyMoved(d detail) bool {
-	moved := strings.ReplaceAll(d.Target.AfterValue, dryPrefix+p.Stack+"/", p.Stack+"/")
-	return moved != d.Target.AfterValue && moved == d.Target.BeforeValue
-}
-
 // changes reads a change set.
 func (p *program) changes(set string) ([]change, error) {
 	var out struct {
@@ -165,16 +144,10 @@ func (p *program) changes(set string) ([]change, error) {
 // longest is how many characters of a property are shown.
 const longest = 120
 
-// show prints each property of what is there and changes. The SAM CLI has listed what is new.
+// show prints each property of what is there and changes, and the names of what is new.
 func (p *program) show(changes []change) {
 	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
 	for _, c := range changes {
-		all := len(c.Details)
-		c.Details = slices.DeleteFunc(c.Details, p.onlyMoved)
-		moved := len(c.Details) < all
-		if c.Action == "Add" || c.Action == "Modify" && len(c.Details) == 0 && moved {
-			continue
-		}
 		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
 		for _, d := range c.Details {
 			p.say("  %s: %s -> %s", strings.Trim(d.Target.Attribute+"."+d.Target.Name, "."), shortened(d.Target.BeforeValue), shortened(d.Target.AfterValue))
@@ -207,7 +180,7 @@ func (p *program) checkKept(changes []change) error {
 // stackEvent is an event of a stack, by CloudFormation's names.
 type stackEvent struct {
 	EventID, StackID, LogicalResourceID, PhysicalResourceID, ResourceType string
-	ResourceStatus, ResourceStatusReason                                  string
+	ResourceStatus, ResourceStatusReason, ClientRequestToken              string
 }
 
 // ofStack reports whether the event is of the stack itself.
@@ -229,19 +202,13 @@ func (p *program) events() ([]stackEvent, error) {
 
 // execute executes a change set, and prints what CloudFormation does, until it is over.
 func (p *program) execute(ctx context.Context, set string) error {
-	before, err := p.events()
-	if err != nil {
-		return join(err, p.remove(set))
-	}
-	seen := map[string]bool{}
-	for _, e := range before {
-		seen[e.EventID] = true
-	}
-	if err := p.aws.Call("cloudformation", "execute_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil); err != nil {
+	token := rand.Text() // CloudFormation puts it on each event of this execution
+	in := cloud.Params{"ChangeSetName": set, "StackName": p.Stack, "ClientRequestToken": token}
+	if err := p.aws.Call("cloudformation", "execute_change_set", in, nil); err != nil {
 		return join(fmt.Errorf("the change set cannot be executed: %w", err), p.remove(set))
 	}
 	p.say("CloudFormation deploys, which takes some minutes the first time.")
-	for f := (follower{seen: seen}); ; {
+	for f := (follower{token: token, seen: map[string]bool{}}); ; {
 		events, err := p.events()
 		if err != nil {
 			return err
@@ -259,13 +226,14 @@ func (p *program) execute(ctx context.Context, set string) error {
 
 // follower follows the events of a deployment.
 type follower struct {
-	seen   map[string]bool // ids
+	token  string          // of the deployment
+	seen   map[string]bool // ids of events
 	failed *stackEvent     // the first failure of a resource
 }
 
 // follow prints a new event that ends something. It reports whether the deployment is over with it.
 func (f *follower) follow(e stackEvent, say func(format string, a ...any)) (over bool) {
-	if f.seen[e.EventID] {
+	if e.ClientRequestToken != f.token || f.seen[e.EventID] {
 		return false
 	}
 	f.seen[e.EventID] = true

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,6 +38,40 @@ func TestADryRunShowsEachPropertyAndExecutesNothing(t *testing.T) {
 	if now := r.aws.Stack("latchkey"); now.Status != "UPDATE_COMPLETE" || now.Template == before.Template {
 		t.Errorf("after the deployment: %s", now.Status)
 	}
+}
+
+// TestTemplatesAreComparedWithoutAChangeSet wants what differs from the deployed template to be shown, whatever differs.
+func TestTemplatesAreComparedWithoutAChangeSet(t *testing.T) {
+	r := newRig(t).withSAM()
+	out, err := r.deploy(first...)
+	succeeded(t, out, err)
+	before := r.aws.Stack("latchkey")
+	built := regexp.MustCompile(`CodeUri: s3://\S+`).ReplaceAllString(before.Template, "CodeUri: rotate")
+	for _, c := range []struct {
+		old, changed string // of the deployed template
+		shown        []string
+	}{
+		{"", "", []string{"0 parts of the template differ"}},
+		{"DeletionPolicy: Retain", "DeletionPolicy: Delete", []string{"Modify Table.DeletionPolicy (Resources)", `"Retain" -> "Delete"`, "1 parts"}},
+		{"    DeletionPolicy: Retain\n", "", []string{"Remove Table.DeletionPolicy (Resources)", "1 parts"}},
+		{"Resources:\n", "Resources:\n  Backdoor:\n    Type: AWS::IAM::User\n", []string{"Add Backdoor (Resources)", "AWS::IAM::User", "1 parts"}},
+		{"MaxValue: 3650", "MaxValue: 9999", []string{"Modify MaxKeyDays.MaxValue (Parameters)", "3650 -> 9999", "1 parts"}},
+		{"Handler: bootstrap", "Handler: other", []string{"Modify RotateFunction.Properties.Handler (Resources)", "1 parts"}},
+		{"Transform: AWS::Serverless-2016-10-31", "Transform: Other", []string{"Modify  (Transform)", "1 parts"}},
+	} {
+		r.write("built/template.yaml", strings.Replace(built, c.old, c.changed, 1))
+		out, err := r.deploy("DRY=templates")
+		succeeded(t, out, err)
+		has(t, c.changed, out, append(c.shown, "Nothing was deployed")...)
+	}
+	r.write("built/template.yaml", strings.Replace(built, "  Table:", "  Rows:", 1))
+	_, err = r.deploy("DRY=templates")
+	refused(t, err, "Table would be removed", "REPLACE=Table")
+	if now := r.aws.Stack("latchkey"); now.Waiting() != 0 || now.Template != before.Template || now.Status != before.Status {
+		t.Errorf("the stack has %d change sets, and is %s", now.Waiting(), now.Status)
+	}
+	_, err = r.deploy("DRY=templates", "STACK=second", "ISSUER=https://issuer.example", "AUDIENCE=https://api.example")
+	refused(t, err, "there is no stack second")
 }
 
 // TestADryRunOfANewStackLeavesNone also wants it to need no terminal.

@@ -49,7 +49,7 @@ func start(ctx context.Context, args []string) error {
 		return p.onStack(ctx, p.checkConsumers)
 	case slices.Equal(args, []string{"validate"}):
 		p.environment = tools.SAMEnvironment() // has made-up credentials: validating needs no account
-		return p.run(ctx, "validate", "--lint", "--template-file", "template.yaml")
+		return p.run(ctx, p.out, "validate", "--lint", "--template-file", "template.yaml")
 	case len(args) == 0:
 		return p.deploy(ctx)
 	default:
@@ -90,6 +90,9 @@ func (p *program) deploy(ctx context.Context) error {
 	steps := []func(context.Context) error{p.preflight, p.build, p.change, p.protect, p.rotate, p.check}
 	if p.Dry {
 		steps = steps[:3]
+	}
+	if p.Compare {
+		steps[2] = p.compare
 	}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +19,7 @@ const noConfig = "none"
 func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.Stack) }
 
 func (p *program) build(ctx context.Context) error {
-	return p.run(ctx, "build", "--template-file", filepath.Join(p.root, "template.yaml"), "--build-dir", p.buildDir(),
+	return p.run(ctx, p.out, "build", "--template-file", filepath.Join(p.root, "template.yaml"), "--build-dir", p.buildDir(),
 		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.Architecture))
 }
 
@@ -43,11 +44,11 @@ func tagArguments(tags []settings.Tag) []string {
 	return args
 }
 
-// run runs the SAM CLI, which prints its own errors.
-func (p *program) run(ctx context.Context, args ...string) error {
+// run runs the SAM CLI, which prints its own errors. out gets its standard output.
+func (p *program) run(ctx context.Context, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(ctx, p.sam, append(args, "--config-env", noConfig)...)
 	cmd.Dir, cmd.Env = p.root, p.environment
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, p.out, p.out
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, out, p.out
 	if p.out == os.Stdout { // not in tests, which collect both in one text
 		cmd.Stderr = os.Stderr
 	}

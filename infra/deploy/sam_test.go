@@ -28,6 +28,9 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	} else {
 		translates(t, got)
 	}
+	out, err = r.deploy("DRY=templates", "ARCH=amd64")
+	succeeded(t, out, err)
+	has(t, "what the SAM CLI has built and uploaded", out, "0 parts of the template differ")
 	program, err := elf.Open(filepath.Join(r.root, ".local/deploy/latchkey/RotateFunction/bootstrap"))
 	if err != nil {
 		t.Fatal(err)

@@ -62,12 +62,13 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 		faults standin.Faults
 		words  []string
 	}{
-		"build":     {script: `test $1 = deploy`, words: []string{"sam build failed"}},
-		"deploy":    {script: `test $1 = build`, words: []string{"sam deploy failed"}},
-		"no rights": {faults: standin.Faults{Refuse: map[string]string{"lambda:InvokeFunction": "not authorized to invoke"}}, words: []string{"no signing key is active", "cannot be called", "not authorized to invoke"}},
-		"change sets": {
-			faults: standin.Faults{Refuse: map[string]string{"cloudformation:ListChangeSets": "not authorized to list"}}, words: []string{"change sets", "not authorized to list"},
-		},
+		"build":      {script: `test $1 = deploy`, words: []string{"sam build failed"}},
+		"deploy":     {script: `test $1 = build`, words: []string{"sam deploy failed"}},
+		"no rights":  {faults: standin.Faults{Refuse: map[string]string{"lambda:InvokeFunction": "not authorized to invoke"}}, words: []string{"no signing key is active", "cannot be called", "not authorized to invoke"}},
+		"no result":  {script: `true`, words: []string{"the SAM CLI did not report its change set"}},
+		"a name":     {script: `echo '{"type": "result", "status": "changeset_created", "changeset_id": "other"}'`, words: []string{"did not report its change set", `"other"`}},
+		"cut off":    {script: `echo '{"type": "info", "managed_s3_bucket": "b"}'`, words: []string{"did not report its change set"}},
+		"no outcome": {script: `echo '{"type": "result", "status": "success", "changeset_id": "arn:aws:x"}'`, words: []string{"did not report its change set"}},
 		"rotation": {
 			// The first failure is final, so the second one is not reached.
 			faults: standin.Faults{Rotations: []string{"rotation: the table is away", late}}, words: []string{"no signing key is active", "the rotation failed: rotation: the table is away"},

@@ -32,7 +32,7 @@ func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
 			return err
 		}
 	}
-	if err := p.run(ctx, "delete", "--stack-name", p.Stack, "--region", p.aws.Region, "--no-prompts"); err != nil {
+	if err := p.run(ctx, p.out, "delete", "--stack-name", p.Stack, "--region", p.aws.Region, "--no-prompts"); err != nil {
 		if deployed.EnableTerminationProtection {
 			err = join(err, p.setTerminationProtection(true))
 		}

@@ -26,7 +26,8 @@ type Settings struct {
 	Tags         []Tag             // of the stack and of its keys
 	TagsGiven    bool              // TAGS is given; empty, it removes all tags
 	Yes          bool              // deploy without a question
-	Dry          bool              // only show the change set
+	Dry          bool              // only show the change set, or how the templates differ
+	Compare      bool              // with Dry: compare the templates, and make no change set
 	Unprotected  bool              // leave the stack's protection as it is
 	Replace      []string          // protected resources that may be replaced or removed
 }
@@ -63,15 +64,12 @@ func Read(lookup func(string) (string, bool)) (Settings, error) {
 	}
 	g.Architecture, err = architecture(env("ARCH"))
 	wrong.Note(err)
-	for name, flag := range map[string]struct {
-		value string // the only one beside ""
-		set   *bool
-	}{"YES": {"1", &g.Yes}, "DRY": {"1", &g.Dry}, "PROTECT": {"0", &g.Unprotected}} {
-		*flag.set = env(name) == flag.value
-		if !*flag.set && env(name) != "" {
-			wrong.Note(fmt.Errorf("%s=%s: only %s=%s is known", name, env(name), name, flag.value))
+	for name, values := range map[string][]string{"YES": {"1"}, "DRY": {"1", "templates"}, "PROTECT": {"0"}} {
+		if value := env(name); value != "" && !slices.Contains(values, value) {
+			wrong.Note(fmt.Errorf("%s=%s: only %s=%s is known", name, value, name, strings.Join(values, " or ")))
 		}
 	}
+	g.Yes, g.Dry, g.Compare, g.Unprotected = env("YES") != "", env("DRY") != "", env("DRY") == "templates", env("PROTECT") != ""
 	for _, name := range strings.Fields(env("REPLACE")) {
 		if !slices.Contains(Protected, name) {
 			wrong.Note(fmt.Errorf("REPLACE=%s: what is protected is %s", name, strings.Join(Protected, ", ")))

@@ -13,6 +13,7 @@ import (
 
 type changeSet struct {
 	name, status, reason string
+	number               int // of all change sets of the stand-in
 	template             string
 	parts                template // of template
 	parameters           map[string]string
@@ -20,7 +21,7 @@ type changeSet struct {
 }
 
 func (c *changeSet) id(k *Stack) string {
-	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:changeSet/%s/%s", Account, c.name, k.Name)
+	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:changeSet/%s/%s-%d", Account, c.name, k.Name, c.number)
 }
 
 func (c *changeSet) execution() string {
@@ -46,7 +47,11 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	case !strings.HasSuffix(k.Status, "_COMPLETE"), k.Status == "ROLLBACK_COMPLETE":
 		return "", invalid("Stack:%s is in %s state and can not be updated.", k.id(), k.Status)
 	}
-	c := &changeSet{name: in.Get("ChangeSetName"), status: "CREATE_COMPLETE", template: in.Get("TemplateBody")}
+	s.clock++
+	c := &changeSet{name: in.Get("ChangeSetName"), number: s.clock, status: "CREATE_COMPLETE", template: in.Get("TemplateBody")}
+	if slices.ContainsFunc(k.sets, func(other *changeSet) bool { return other.name == c.name }) {
+		return "", &fault{"AlreadyExistsException", "ChangeSet " + c.name + " cannot be created due to a mismatch with existing attribute"}
+	}
 	if at := in.Get("TemplateURL"); at != "" {
 		c.template = string(s.objects[strings.TrimPrefix(at, s.URL+"/")])
 	}
@@ -75,6 +80,27 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	k.sets = append(k.sets, c)
 	s.stacks[name] = k
 	return xml(fields{{"Id", c.id(k)}, {"StackId", k.id()}}), nil
+}
+
+// Backdoor is a resource that the change sets of others make.
+const Backdoor = "Backdoor"
+
+// intrude makes a change set as another program does that may make change sets of the stack. With Swapped it takes the place
+// and the name of one that waits.
+func (s *Standin) intrude(name string) {
+	k, known := s.stacks[name]
+	if !known {
+		k = &Stack{Name: name, Status: "REVIEW_IN_PROGRESS"}
+		s.stacks[name] = k
+	}
+	s.clock++
+	c := &changeSet{name: fmt.Sprint("other-", s.clock), number: s.clock, status: "CREATE_COMPLETE", parameters: k.Parameters, tags: k.tags}
+	if n := len(k.sets); s.faults.Swapped && n > 0 {
+		c.name, k.sets = k.sets[n-1].name, k.sets[:n-1]
+	}
+	c.template = strings.Replace(cmp.Or(k.Template, "Resources:\n"), "Resources:\n", "Resources:\n  "+Backdoor+":\n    Type: AWS::IAM::User\n", 1)
+	_ = yaml.Unmarshal([]byte(c.template), &c.parts) // the deployed template, which was read before
+	k.sets = append(k.sets, c)
 }
 
 // members reads a list from a form: of each member, the fields of these names.
@@ -195,14 +221,6 @@ func (k *Stack) changes(c *changeSet) (all []resourceChange) {
 	return all
 }
 
-func (s *Standin) listChangeSets(k *Stack, _ url.Values) (string, error) {
-	var all []fields
-	for _, c := range k.sets {
-		all = append(all, fields{{"ChangeSetId", c.id(k)}, {"ChangeSetName", c.name}, {"Status", c.status}, {"ExecutionStatus", c.execution()}})
-	}
-	return xml(fields{{"Summaries", all}}), nil
-}
-
 func (s *Standin) deleteChangeSet(k *Stack, in url.Values) (string, error) {
 	c, err := k.set(in)
 	if err != nil {
@@ -221,6 +239,7 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	if c.status == "FAILED" {
 		return "", &fault{"InvalidChangeSetStatus", "ChangeSet cannot be executed in its current status of [FAILED]"}
 	}
+	k.token = in.Get("ClientRequestToken")
 	k.sets = nil // CloudFormation deletes all change sets of the stack
 	kind, undone := "UPDATE", "UPDATE_ROLLBACK_COMPLETE"
 	if k.Status == "REVIEW_IN_PROGRESS" {

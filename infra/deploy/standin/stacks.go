@@ -23,6 +23,7 @@ type Stack struct {
 
 	parts  template // of Template
 	live   *Live    // the running stack behind this one (see Lead); nil: there is none
+	token  string   // of the operation that runs or ran last
 	tags   []fields
 	sets   []*changeSet // those that were neither executed nor deleted, oldest first
 	events []fields     // newest first
@@ -70,6 +71,7 @@ func (s *Standin) event(k *Stack, logical, resource, status, reason string) {
 	k.events = slices.Insert(k.events, 0, fields{
 		{"StackId", k.id()}, {"EventId", fmt.Sprint(s.clock)}, {"StackName", k.Name}, {"LogicalResourceId", logical}, {"PhysicalResourceId", physical},
 		{"ResourceType", resource}, {"Timestamp", s.now()}, {"ResourceStatus", status}, {"ResourceStatusReason", reason},
+		{"ClientRequestToken", k.token},
 	})
 }
 

@@ -55,6 +55,8 @@ type Faults struct {
 	KeyAtOnce    bool              // there is a key before the rotation
 	Answers      map[string]int    // statuses that the API answers instead, by path; " with a credential" behind it
 	Concurrency  int               // the account's; 0: 1000
+	Others       []string          // the calls before which another program makes a change set of the stack (cloudformation:CreateChangeSet)
+	Swapped      bool              // the other's change set takes the place and the name of one that waits
 	PolicyRoles  []string          // roles that have the stack's policy
 	Certificate  string            // the status of every certificate; "": ISSUED
 	NoSubscriber bool              // no one subscribes to any topic
@@ -215,6 +217,9 @@ func (s *Standin) act(service, action string, in url.Values) (string, error) {
 	if refused := s.noted(service + ":" + action); refused != "" && in.Get("StackName") != bucketStack {
 		return "", &fault{"AccessDenied", refused}
 	}
+	if name := in.Get("StackName"); slices.Contains(s.faults.Others, service+":"+action) && name != bucketStack {
+		s.intrude(name)
+	}
 	do, ok := s.actions()[action]
 	if !ok {
 		return "", &fault{"InvalidAction", "the stand-in has no " + action}
@@ -234,7 +239,6 @@ func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 		"CreateChangeSet":       s.createChangeSet,
 		"DescribeChangeSet":     s.onStack(s.describeChangeSet),
 		"ExecuteChangeSet":      s.onStack(s.executeChangeSet),
-		"ListChangeSets":        s.onStack(s.listChangeSets),
 		"DeleteChangeSet":       s.onStack(s.deleteChangeSet),
 		"SetStackPolicy":        s.onStack(s.setStackPolicy),
 		"GetStackPolicy":        s.onStack(s.getStackPolicy),

@@ -112,6 +112,9 @@ func (p *program) readTemplate() (err error) {
 	if p.template, err = settings.ReadTemplate(p.root); err != nil {
 		return err
 	}
+	if err := p.CheckTrial(); err != nil {
+		return err
+	}
 	return p.template.CheckValues(p.Parameters)
 }
 

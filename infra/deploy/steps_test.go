@@ -298,6 +298,25 @@ func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
+// TestOnlyATrialHasTheNameAndTheTagOfOne wants both to be refused before a build: the next trial removes such a stack.
+func TestOnlyATrialHasTheNameAndTheTagOfOne(t *testing.T) {
+	r := newRig(t)
+	for _, c := range [][]string{
+		{"STACK=latchkey-trial-eu"}, {"STACK=latchkey-trial"}, {"STACK=latchkey-trial-abc234"}, {"STACK=latchkey-trial-eu", "TAGS=team=a"},
+		{"TAGS=latchkey-trial=latchkey"}, {"TAGS=Latchkey-Trial=x"}, {"STACK=latchkey-trial-eu", "TAGS=latchkey-trial=latchkey-trial-us"},
+		{"STACK=latchkey-trial-eu", "TAGS=Latchkey-Trial=latchkey-trial-eu"},
+	} {
+		_, err := r.deploy(append(slices.Clone(first), c...)...)
+		refused(t, err, "is a trial's")
+		if calls := r.calls(); calls != nil {
+			t.Errorf("%q: the SAM CLI was run: %q", c, calls)
+		}
+	}
+	r.aws.Put("latchkey-trial-abc234", "CREATE_COMPLETE", deployedWith(t))
+	out, err := r.deploy(append(slices.Clone(first), "STACK=latchkey-trial-abc234", "TAGS=latchkey-trial=latchkey-trial-abc234")...)
+	succeeded(t, out, err)
+}
+
 // TestTagsPutByOthersAreKept puts a tag on the stack without make deploy: the next deployment must not remove it.
 func TestTagsPutByOthersAreKept(t *testing.T) {
 	r := newRig(t).withSAM()

@@ -82,7 +82,11 @@ func (p awsPlatform) keepingAPI(t *testing.T) string {
 		}
 		p.call(t, "apigateway", operation, in, out)
 	}
-	run("create_rest_api", cloud.Params{"name": p.stack + "-smoke", "endpointConfiguration": cloud.Params{"types": []string{"REGIONAL"}}}, &api)
+	tags := cloud.Params{} // the stack's
+	for _, one := range p.describe(t).Tags {
+		tags[one.Key] = one.Value
+	}
+	run("create_rest_api", cloud.Params{"name": p.stack + "-smoke", "tags": tags, "endpointConfiguration": cloud.Params{"types": []string{"REGIONAL"}}}, &api)
 	remove, err := p.aws.Later("apigateway", "delete_rest_api", cloud.Params{"restApiId": api.ID}) // also when the test is killed
 	if err != nil {
 		t.Fatal(err)

@@ -290,6 +290,7 @@ func (p awsPlatform) output(t *testing.T, name string) string {
 type described struct {
 	Outputs    []struct{ OutputKey, OutputValue string }
 	Parameters []struct{ ParameterKey, ParameterValue string }
+	Tags       []struct{ Key, Value string }
 }
 
 func (p awsPlatform) describe(t *testing.T) described {

@@ -136,6 +136,20 @@ func parseTags(text string) ([]Tag, error) {
 	return out, nil
 }
 
+// TrialTag is the tag by which `make trial` knows what it has made, and removes it. Its value is the stack's name.
+const TrialTag = "latchkey-trial"
+
+// CheckTrial returns an error unless the name and the tag of a trial go together: the next trial of the account removes a stack
+// of such a name, with its table.
+func (g Settings) CheckTrial() error {
+	isTrial := strings.HasPrefix(g.Stack, TrialTag)
+	at := slices.IndexFunc(g.Tags, func(t Tag) bool { return strings.EqualFold(t.Key, TrialTag) })
+	if isTrial && (at < 0 || g.Tags[at] != Tag{TrialTag, g.Stack}) || !isTrial && at >= 0 {
+		return fmt.Errorf("STACK=%s: a name or a tag that begins with %s is a trial's, whose stacks the next make trial removes with their tables: give others", g.Stack, TrialTag)
+	}
+	return nil
+}
+
 // OwnTags is what the names of our own tags begin with (webhook.StackTag).
 const OwnTags = "latchkey:"
 

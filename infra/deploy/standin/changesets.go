@@ -170,7 +170,7 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 	}
 	return xml(fields{
 		{"ChangeSetName", c.name}, {"ChangeSetId", c.id(k)}, {"StackId", k.id()}, {"StackName", k.Name}, {"Status", c.status},
-		{"StatusReason", c.reason}, {"ExecutionStatus", c.execution()}, {"Changes", changes},
+		{"StatusReason", c.reason}, {"ExecutionStatus", c.execution()}, {"Changes", changes}, {"Tags", c.tags},
 	}), nil
 }
 
@@ -219,6 +219,14 @@ func (k *Stack) changes(c *changeSet) (all []resourceChange) {
 		}
 	}
 	return all
+}
+
+func (s *Standin) listChangeSets(k *Stack, _ url.Values) (string, error) {
+	var all []fields
+	for _, c := range k.sets {
+		all = append(all, fields{{"ChangeSetId", c.id(k)}, {"ChangeSetName", c.name}, {"Status", c.status}, {"ExecutionStatus", c.execution()}})
+	}
+	return xml(fields{{"Summaries", all}}), nil
 }
 
 func (s *Standin) deleteChangeSet(k *Stack, in url.Values) (string, error) {

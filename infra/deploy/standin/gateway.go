@@ -13,6 +13,7 @@ import (
 // API is an API of API Gateway.
 type API struct {
 	ID, Name    string
+	Tags        map[string]string
 	Protocol    string                      // HTTP or WEBSOCKET; "" is a REST API
 	Authorizers []map[string]any            // as API Gateway returns them
 	Stages      map[string][]map[string]any // a REST API's authorizers as each stage was deployed
@@ -33,17 +34,13 @@ func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == "/account" {
-		settings := map[string]any{"cloudwatchRoleArn": "arn:aws:iam::" + Account + ":role/apigateway-logs"}
-		if s.faults.NoLogRole {
-			settings = map[string]any{}
-		}
-		answer(w, settings)
+		s.serveAccount(w)
 		return
 	}
 	path, ofREST := strings.CutPrefix(r.URL.Path, "/restapis")
 	path = strings.Trim(strings.TrimPrefix(path, "/v2/apis"), "/")
 	if path == "" && r.Method == http.MethodPost {
-		s.importAPI(w, r)
+		s.createAPI(w, r)
 		return
 	}
 	if path == "" {
@@ -57,6 +54,8 @@ func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch a := s.apis[at]; {
+	case path == "" && r.Method == http.MethodPut:
+		a.overwrite(w, r)
 	case path == "" && r.Method == http.MethodDelete:
 		s.apis = slices.Delete(s.apis, at, at+1)
 		w.WriteHeader(http.StatusAccepted)
@@ -77,16 +76,37 @@ func (s *Standin) serveGateway(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// importAPI adds a REST API with the title of a document. It reads no more of it.
-func (s *Standin) importAPI(w http.ResponseWriter, r *http.Request) {
+// createAPI adds a REST API.
+func (s *Standin) createAPI(w http.ResponseWriter, r *http.Request) {
+	var in API
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Name == "" {
+		refuse(w, http.StatusBadRequest, "BadRequestException", "no name")
+		return
+	}
+	s.clock++
+	a := &API{ID: fmt.Sprintf("api%d", s.clock), Name: in.Name, Tags: in.Tags}
+	s.apis = append(s.apis, a)
+	w.WriteHeader(http.StatusCreated)
+	answer(w, map[string]any{"id": a.ID, "name": a.Name})
+}
+
+// serveAccount answers with API Gateway's settings of the account.
+func (s *Standin) serveAccount(w http.ResponseWriter) {
+	settings := map[string]any{"cloudwatchRoleArn": "arn:aws:iam::" + Account + ":role/apigateway-logs"}
+	if s.faults.NoLogRole {
+		settings = map[string]any{}
+	}
+	answer(w, settings)
+}
+
+// overwrite gives an API the title of a document. It reads no more of it.
+func (a *API) overwrite(w http.ResponseWriter, r *http.Request) {
 	var document struct{ Info struct{ Title string } }
 	if err := json.NewDecoder(r.Body).Decode(&document); err != nil || document.Info.Title == "" {
 		refuse(w, http.StatusBadRequest, "BadRequestException", "Invalid OpenAPI input")
 		return
 	}
-	a := &API{ID: fmt.Sprintf("api%d", len(s.apis)), Name: document.Info.Title}
-	s.apis = append(s.apis, a)
-	w.WriteHeader(http.StatusCreated)
+	a.Name = document.Info.Title
 	answer(w, map[string]any{"id": a.ID, "name": a.Name})
 }
 

@@ -17,6 +17,7 @@ func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 		TableName                 string
 		DeletionProtectionEnabled *bool
 		KeyID                     string
+		TagFilters                []struct{ Key string }
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 		refuse(w, http.StatusBadRequest, "SerializationException", err.Error())
@@ -25,8 +26,6 @@ func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 	protected, isTable := s.tables[in.TableName]
 	owner, isKey := s.keys[in.KeyID]
 	switch {
-	case operation == "ListTables":
-		answer(w, map[string]any{"TableNames": slices.AppendSeq([]string{}, maps.Keys(s.tables))})
 	case operation == "UpdateTable" && isTable && in.DeletionProtectionEnabled != nil:
 		s.tables[in.TableName] = *in.DeletionProtectionEnabled
 		answer(w, map[string]any{})
@@ -34,13 +33,10 @@ func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "ValidationException", "Resource cannot be deleted as it is currently protected against deletion")
 	case operation == "DeleteTable" && isTable:
 		delete(s.tables, in.TableName)
+		delete(s.tags, tableARN(in.TableName))
 		answer(w, map[string]any{})
 	case operation == "GetResources":
-		var list []any
-		for arn, stack := range s.keys {
-			list = append(list, map[string]any{"ResourceARN": arn, "Tags": []any{map[string]string{"Key": "latchkey:stack", "Value": stack}}})
-		}
-		answer(w, map[string]any{"ResourceTagMappingList": list})
+		answer(w, map[string]any{"ResourceTagMappingList": s.tagged(in.TagFilters[0].Key)})
 	case operation == "DescribeKey" && isKey:
 		state := "Enabled"
 		if owner == "" {
@@ -53,6 +49,50 @@ func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 	default:
 		refuse(w, http.StatusBadRequest, "ResourceNotFoundException", fmt.Sprintf("the stand-in has no %s of %s%s", operation, in.TableName, in.KeyID))
 	}
+}
+
+func tableARN(name string) string {
+	return "arn:aws:dynamodb:" + region + ":" + Account + ":table/" + name
+}
+
+// tagged returns what has a tag.
+func (s *Standin) tagged(key string) []any {
+	all := maps.Clone(s.tags)
+	for arn, stack := range s.keys {
+		all[arn] = append(slices.Clone(all[arn]), fields{{"Key", "latchkey:stack"}, {"Value", stack}})
+	}
+	for _, a := range s.apis {
+		for name, value := range a.Tags {
+			all["arn:aws:apigateway:"+region+"::/restapis/"+a.ID] = []fields{{{"Key", name}, {"Value", value}}}
+		}
+	}
+	list := []any{}
+	for arn, tags := range all {
+		var found []any
+		for _, t := range tags {
+			if t[0].value == key {
+				found = append(found, map[string]any{"Key": key, "Value": t[1].value})
+			}
+		}
+		if found != nil {
+			list = append(list, map[string]any{"ResourceARN": arn, "Tags": found})
+		}
+	}
+	return list
+}
+
+// Leave adds a table, a key and an API as a deleted stack leaves them, without tags of the stack but for these.
+func (s *Standin) Leave(stack string, tags map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	table, key := stack+"-Table-1", "arn:aws:kms:"+region+":"+Account+":key/"+stack
+	s.tables[table], s.keys[key] = true, stack
+	for name, value := range tags {
+		tag := fields{{"Key", name}, {"Value", value}}
+		s.tags[tableARN(table)], s.tags[key] = append(s.tags[tableARN(table)], tag), append(s.tags[key], tag)
+	}
+	s.clock++
+	s.apis = append(s.apis, &API{ID: fmt.Sprintf("api%d", s.clock), Name: stack, Tags: tags})
 }
 
 // Left returns what is in the account: stacks, tables, keys whose deletion is not scheduled, APIs and objects.

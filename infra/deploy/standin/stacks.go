@@ -179,8 +179,10 @@ func (s *Standin) deleteStack(k *Stack, _ url.Values) (string, error) {
 		case !strings.HasPrefix(r.DeletionPolicy, "Retain"):
 		case r.Type == "AWS::DynamoDB::Table":
 			s.tables[k.physical(logical)] = true
+			s.tags[tableARN(k.physical(logical))] = k.tags
 		case r.Type == "AWS::KMS::Key":
-			s.keys["arn:aws:kms:"+region+":"+Account+":key/"+k.physical(logical)] = k.Name
+			arn := "arn:aws:kms:" + region + ":" + Account + ":key/" + k.physical(logical)
+			s.keys[arn], s.tags[arn] = k.Name, k.tags
 		}
 	}
 	if k.live != nil {

@@ -35,9 +35,10 @@ type Standin struct {
 	rotated map[string]bool   // by stack
 	apis    []*API
 	clock   int
-	live    *Live             // nil: no stack runs
-	tables  map[string]bool   // those that deleted stacks have left, by name: whether they are protected
-	keys    map[string]string // signing keys by ARN: the name of the stack, or "" once the key's deletion is scheduled
+	live    *Live               // nil: no stack runs
+	tables  map[string]bool     // those that deleted stacks have left, by name: whether they are protected
+	tags    map[string][]fields // of those tables and keys, by ARN
+	keys    map[string]string   // signing keys by ARN: the name of the stack, or "" once the key's deletion is scheduled
 
 	// Deployed, if set, runs a stack that was deployed. Its calls then reach that stack. Error: the deployment fails.
 	Deployed func(name string, parameters map[string]string) (*Live, error)
@@ -65,7 +66,7 @@ type Faults struct {
 
 // Start starts a stand-in.
 func Start() *Standin {
-	s := &Standin{regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}}
+	s := &Standin{regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}, tags: map[string][]fields{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.server.URL
 	return s
@@ -239,6 +240,7 @@ func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 		"CreateChangeSet":       s.createChangeSet,
 		"DescribeChangeSet":     s.onStack(s.describeChangeSet),
 		"ExecuteChangeSet":      s.onStack(s.executeChangeSet),
+		"ListChangeSets":        s.onStack(s.listChangeSets),
 		"DeleteChangeSet":       s.onStack(s.deleteChangeSet),
 		"SetStackPolicy":        s.onStack(s.setStackPolicy),
 		"GetStackPolicy":        s.onStack(s.getStackPolicy),

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
 )
 
 // removal is how long the removal of one thing may take.
@@ -19,7 +21,7 @@ const removal = 15 * time.Minute
 // clean removes all that trials have made in this account and region, whatever state it is in, and on this machine all but the
 // reports. Signing keys are only scheduled for their deletion: KMS keeps them for seven days, without cost.
 func (t *trial) clean(ctx context.Context) error {
-	for _, remove := range []func(context.Context) error{t.removeStacks, t.removeTables, t.removeKeys, t.removeAPIs, t.removeObjects, t.removeBucket} {
+	for _, remove := range []func(context.Context) error{t.removeStacks, t.removeTagged, t.removeObjects, t.removeBucket} {
 		if err := remove(ctx); err != nil {
 			return err
 		}
@@ -31,21 +33,45 @@ func (t *trial) clean(ctx context.Context) error {
 	return err
 }
 
+type tag struct{ Key, Value string }
+
 // deployed is a stack as CloudFormation describes it.
 type deployed struct {
 	StackName, StackStatus string
-	Tags                   []struct{ Key, Value string }
+	Tags                   []tag
 	Outputs                []struct{ OutputKey, OutputValue string }
 }
 
-// ours reports whether a trial has made the stack: the tag is there once a change set was executed.
-func (d deployed) ours() bool {
-	for _, tag := range d.Tags {
-		if tag.Key+"-" == prefix {
-			return strings.HasPrefix(d.StackName, prefix)
+// named matches the names of trials' stacks (see try). It is no proof: others may have such names too.
+var named = regexp.MustCompile("^" + prefix + "[a-z2-7]{6}$")
+
+// ours reports whether a trial has made the stack. A stack has the tag once a change set was executed; before that, its change
+// set has it.
+func (t *trial) ours(d deployed) (bool, error) {
+	if !named.MatchString(d.StackName) || d.StackStatus != "REVIEW_IN_PROGRESS" {
+		return named.MatchString(d.StackName) && hasTag(d.Tags), nil
+	}
+	var list struct {
+		Summaries []struct{ ChangeSetID string }
+	}
+	if err := t.aws.Call("cloudformation", "list_change_sets", cloud.Params{"StackName": d.StackName}, &list); err != nil {
+		return false, err
+	}
+	for _, set := range list.Summaries {
+		var out struct{ Tags []tag }
+		if err := t.aws.Call("cloudformation", "describe_change_set", cloud.Params{"StackName": d.StackName, "ChangeSetName": set.ChangeSetID}, &out); err != nil {
+			return false, err
+		}
+		if hasTag(out.Tags) {
+			return true, nil
 		}
 	}
-	return strings.HasPrefix(d.StackName, prefix) && d.StackStatus == "REVIEW_IN_PROGRESS"
+	return false, nil
+}
+
+// hasTag reports whether one of the tags is the trials'.
+func hasTag(tags []tag) bool {
+	return slices.ContainsFunc(tags, func(one tag) bool { return one.Key == settings.TrialTag })
 }
 
 // outputs returns the values of the stack's outputs by their names.
@@ -81,7 +107,15 @@ func (t *trial) removeStacks(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		all = slices.DeleteFunc(all, func(s deployed) bool { return !s.ours() })
+		var errOurs error
+		all = slices.DeleteFunc(all, func(s deployed) bool {
+			ours, err := t.ours(s)
+			errOurs = errors.Join(errOurs, err)
+			return !ours
+		})
+		if errOurs != nil {
+			return errOurs
+		}
 		if len(all) == 0 {
 			return nil
 		}
@@ -110,78 +144,53 @@ func (t *trial) pause() time.Duration {
 	return 10 * time.Second
 }
 
-func (t *trial) removeTables(context.Context) error {
+// removeTagged removes the tables, keys and APIs with the trials' tag. AWS still lists some for a moment after their end.
+func (t *trial) removeTagged(context.Context) error {
 	for begun := time.Now(); ; time.Sleep(t.pause()) {
-		var out struct{ TableNames []string }
-		if err := t.aws.Call("dynamodb", "list_tables", cloud.Params{}, &out); err != nil {
+		var out struct {
+			ResourceTagMappingList []struct{ ResourceARN string }
+		}
+		in := cloud.Params{"ResourceTypeFilters": []string{"dynamodb:table", "kms:key", "apigateway"}, "TagFilters": []cloud.Params{{"Key": settings.TrialTag}}}
+		if err := t.aws.Call("resourcegroupstaggingapi", "get_resources", in, &out); err != nil {
 			return err
 		}
-		waits := 0
-		for _, name := range out.TableNames {
-			if !strings.HasPrefix(name, prefix) {
-				continue
-			}
-			waits++
-			named := cloud.Params{"TableName": name}
-			err := t.aws.Call("dynamodb", "update_table", cloud.Params{"TableName": name, "DeletionProtectionEnabled": false}, nil)
-			if errDelete := t.aws.Call("dynamodb", "delete_table", named, nil); errDelete != nil && time.Since(begun) > removal {
-				return errors.Join(err, errDelete) // a table that is being changed takes no call for a moment
+		var waits error
+		for _, one := range out.ResourceTagMappingList {
+			if err := t.remove(one.ResourceARN); err != nil && !strings.Contains(err.Error(), "NotFoundException") {
+				waits = errors.Join(waits, err)
 			}
 		}
-		if waits == 0 {
-			return nil
+		if waits == nil || time.Since(begun) > removal {
+			return waits
 		}
 	}
 }
 
-func (t *trial) removeKeys(context.Context) error {
-	var out struct {
-		ResourceTagMappingList []struct {
-			ResourceARN string
-			Tags        []struct{ Key, Value string }
+// errGoes means that AWS removes a thing, which takes a moment.
+var errGoes = errors.New("the table is being removed")
+
+// remove removes a table, a key or an API. Error: it is still there.
+func (t *trial) remove(arn string) error {
+	kind, name, _ := strings.Cut(arn[strings.LastIndex(arn, ":")+1:], "/")
+	api, isAPI := strings.CutPrefix(name, "restapis/")
+	switch {
+	case kind == "table":
+		protection := t.aws.Call("dynamodb", "update_table", cloud.Params{"TableName": name, "DeletionProtectionEnabled": false}, nil)
+		if err := t.aws.Call("dynamodb", "delete_table", cloud.Params{"TableName": name}, nil); err != nil {
+			return errors.Join(err, protection) // a table that is being changed takes no call for a moment
 		}
-	}
-	in := cloud.Params{"ResourceTypeFilters": []string{"kms:key"}, "TagFilters": []cloud.Params{{"Key": "latchkey:stack"}}}
-	if err := t.aws.Call("resourcegroupstaggingapi", "get_resources", in, &out); err != nil {
-		return err
-	}
-	for _, key := range out.ResourceTagMappingList {
-		ours := false
-		for _, tag := range key.Tags {
-			ours = ours || tag.Key == "latchkey:stack" && strings.HasPrefix(tag.Value, prefix)
-		}
-		if !ours {
-			continue
-		}
+		return errGoes
+	case kind == "key":
 		var described struct{ KeyMetadata struct{ KeyState string } }
-		if err := t.aws.Call("kms", "describe_key", cloud.Params{"KeyId": key.ResourceARN}, &described); err != nil {
+		err := t.aws.Call("kms", "describe_key", cloud.Params{"KeyId": arn}, &described)
+		if err != nil || described.KeyMetadata.KeyState == "PendingDeletion" {
 			return err
 		}
-		if described.KeyMetadata.KeyState == "PendingDeletion" {
-			continue
-		}
-		if err := t.aws.Call("kms", "schedule_key_deletion", cloud.Params{"KeyId": key.ResourceARN, "PendingWindowInDays": 7}, nil); err != nil {
-			return err
-		}
+		return t.aws.Call("kms", "schedule_key_deletion", cloud.Params{"KeyId": arn, "PendingWindowInDays": 7}, nil)
+	case isAPI && !strings.Contains(api, "/"):
+		return t.aws.Call("apigateway", "delete_rest_api", cloud.Params{"restApiId": api}, nil)
 	}
-	return nil
-}
-
-// removeAPIs removes the API of the import, and the one of the smoke test.
-func (t *trial) removeAPIs(context.Context) error {
-	var out struct{ Items []struct{ ID, Name string } }
-	if err := t.aws.Call("apigateway", "get_rest_apis", cloud.Params{}, &out); err != nil {
-		return err
-	}
-	for _, api := range out.Items {
-		if !strings.HasPrefix(api.Name, prefix) {
-			continue
-		}
-		if err := t.aws.Call("apigateway", "delete_rest_api", cloud.Params{"restApiId": api.ID}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+	return nil // a part of an API, which ends with it
 }
 
 // version is a version of an object. The SAM CLI's bucket keeps all.
@@ -201,6 +210,9 @@ func (t *trial) removeObjects(context.Context) error {
 	}
 	all, err := t.versions(bucket, prefix)
 	for _, v := range all {
+		if stack, _, _ := strings.Cut(v.Key, "/"); !named.MatchString(stack) {
+			continue
+		}
 		if err := t.aws.Call("s3", "delete_object", cloud.Params{"Bucket": bucket, "Key": v.Key, "VersionId": v.VersionID}, nil); err != nil {
 			return err
 		}

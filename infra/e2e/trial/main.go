@@ -1,6 +1,6 @@
 // Command trial serves `make trial`: it deploys a stack of its own name to the account in use, without an identity provider,
 // runs `make smoke` and the README's walk on it, answers the questions that only AWS can settle, and removes everything again.
-// It makes and removes only what is named latchkey-trial-….
+// What it makes has the tag latchkey-trial, and it removes nothing without that.
 package main
 
 import (
@@ -19,11 +19,12 @@ import (
 	"time"
 
 	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/tools"
 )
 
-// prefix is what the names of all that a trial makes begin with.
-const prefix = "latchkey-trial-"
+// prefix is what the names of trials' stacks begin with. make deploy refuses such a name without the trial's tag.
+const prefix = settings.TrialTag + "-"
 
 // signedFor is how long the address of the trial's keys is good. A trial that takes longer signs it again.
 const signedFor = time.Hour
@@ -130,7 +131,7 @@ func (t *trial) connect(ctx context.Context) (err error) {
 	}
 	t.account = who.Account
 	t.env = append(t.env, "STACK="+t.stack, "REGION="+t.aws.Region, "AWS_REGION="+t.aws.Region)
-	t.say("Trial %s in %s of account %s: about 15 minutes, under a dollar. It makes and removes only what is named %s…", t.stack, t.aws.Region, t.account, prefix)
+	t.say("Trial %s in %s of account %s: about 15 minutes, under a dollar. It removes only what has the tag %s.", t.stack, t.aws.Region, t.account, settings.TrialTag)
 	if os.Getenv("YES") == "1" || t.local {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/lab/translated"
 )
 
@@ -70,12 +71,17 @@ func (t *trial) importDocument(ctx context.Context) error {
 	if info == nil {
 		return errors.New("the API's document has no info")
 	}
-	info["title"] = t.stack // the API's name, by which it is found again
+	info["title"] = t.stack // the API's name
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return t.aws.Call("apigateway", "import_rest_api", cloud.Params{"failOnWarnings": true, "body": string(text)}, nil)
+	var api struct{ ID string }
+	create := cloud.Params{"name": t.stack, "tags": cloud.Params{settings.TrialTag: t.stack}} // an import takes no tags
+	if err := t.aws.Call("apigateway", "create_rest_api", create, &api); err != nil {
+		return err
+	}
+	return t.aws.Call("apigateway", "put_rest_api", cloud.Params{"restApiId": api.ID, "mode": "overwrite", "failOnWarnings": true, "body": string(text)}, nil)
 }
 
 // samStack is the SAM CLI's own stack, which has its bucket.
@@ -122,7 +128,7 @@ func (t *trial) deploy(ctx context.Context, bucket string) error {
 	var said bytes.Buffer
 	begun := time.Now()
 	err = t.program(ctx, io.MultiWriter(t.out, &said), []string{
-		"YES=1", "PROTECT=0", "ISSUER=" + issuer, "AUDIENCE=" + audience, "TAGS=latchkey-trial=" + t.stack, "ARCH=" + os.Getenv("ARCH"),
+		"YES=1", "PROTECT=0", "ISSUER=" + issuer, "AUDIENCE=" + audience, "TAGS=" + settings.TrialTag + "=" + t.stack, "ARCH=" + os.Getenv("ARCH"),
 		"PARAMETERS=" + strings.TrimSpace(parameters+" "+os.Getenv("PARAMETERS")),
 	}, t.built("deploy"))
 	t.answer(qIssuer, err, time.Since(begun))

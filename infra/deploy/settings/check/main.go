@@ -22,6 +22,7 @@ func check(root string, lookup func(string) (string, bool)) error {
 	var wrong settings.Faults
 	given, err := settings.Read(lookup)
 	wrong.Note(err)
+	wrong.Note(given.CheckTrial())
 	t, err := settings.ReadTemplate(root)
 	if err != nil {
 		return err

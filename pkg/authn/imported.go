@@ -29,6 +29,9 @@ type imported struct {
 	known map[apikey.Hash]store.Imported
 }
 
+// errNoReturn is the fault of a fallback that calls runtime.Goexit, as t.Fatal of a test does.
+var errNoReturn = errors.New("it ended its goroutine")
+
 // importedMax bounds the hashes in memory. At this number all are forgotten, and read once more.
 const importedMax = 20_000
 
@@ -61,12 +64,18 @@ func (i *imported) ask(ctx context.Context, table Table, text string, hash apike
 	}
 	asked := make(chan error, 1)
 	go func() { // so that the request need not wait for a fallback that does not heed ctx
-		defer func() { <-i.places }()
-		_, isImported, err := table.Imported(ctx, hash)
-		if err == nil && !isImported {
-			err = i.fallback(ctx, text)
-		}
-		asked <- err
+		err := errNoReturn // unless CallOwner returns
+		defer func() {
+			<-i.places
+			asked <- err
+		}()
+		err = CallOwner(func() error {
+			_, isImported, err := table.Imported(ctx, hash)
+			if err == nil && !isImported {
+				err = i.fallback(ctx, text)
+			}
+			return err
+		})
 	}()
 	select {
 	case err = <-asked:

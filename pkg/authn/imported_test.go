@@ -3,6 +3,9 @@ package authn_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -181,6 +184,40 @@ func TestTheFallbackIsNotAskedWhileTheTableFails(t *testing.T) {
 	a := taking(&failing{}, func(context.Context, string) error { t.Error("the fallback was asked"); return nil }, 1)
 	if _, err := check(a, foreign); err == nil || problem.Is(err, problem.InvalidCredentials) {
 		t.Errorf("without the table: %v", err)
+	}
+}
+
+// TestAFallbackThatPanicsIsAFault tries each way in which a fallback does not return. The error names no part of the text,
+// and the places of the failed calls are free again.
+func TestAFallbackThatPanicsIsAFault(t *testing.T) {
+	for name, fallback := range map[string]func(text string){
+		"a slice":             func(text string) { _ = text[:len(text)+1] },
+		"an index":            func(text string) { _ = strings.Split(text, ".")[3] },
+		"a nil map":           func(text string) { map[string]bool(nil)[text] = true }, //nolint:govet // the fault of an owner
+		"a nil pointer":       func(string) { _ = (*store.APIKey)(nil).ID },            //nolint:govet // the same
+		"a type":              func(text string) { _, _ = any(text).(int), any(text).(error) },
+		"a key of a map":      func(text string) { _ = map[any]bool{}[[]string{text}] },
+		"the text":            func(text string) { panic(text) },
+		"an error with it":    func(text string) { panic(fmt.Errorf("no row of %s", text)) },
+		"a struct with it":    func(text string) { panic(struct{ key string }{text}) },
+		"an error as runtime": func(text string) { panic(fmt.Errorf("%w", errors.New(text))) },
+		"nil":                 func(string) { panic(nil) }, //nolint:govet // what an owner may write
+		"Goexit":              func(string) { runtime.Goexit() },
+		"a panic in a defer":  func(text string) { defer func() { panic(text) }(); panic("first") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := taking(none{}, func(_ context.Context, text string) error { fallback(text); return nil }, 1)
+			for range 3 { // with one place
+				begun := time.Now()
+				_, err := check(a, foreign)
+				if _, isRefusal := problem.Refusal(err); err == nil || isRefusal || strings.Contains(err.Error(), foreign) {
+					t.Fatalf("%v", err)
+				}
+				if took := time.Since(begun); took > 2*time.Second {
+					t.Fatalf("the caller waited for %s", took)
+				}
+			}
+		})
 	}
 }
 

@@ -51,12 +51,13 @@ type Config struct {
 	// Fallback is asked for a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet:
 	// it looks for the key in an earlier system of yours, and if the key is good there, imports it by the API (importKeys),
 	// with the token of a service. What it returns decides nothing: the imported key's row is read then. Its error makes the
-	// check fail, so that the caller gets 503. At most 16 calls run at the same time; others wait. It should end when the
+	// check fail, so that the caller gets 503; a panic of it is such an error. At most 16 calls run at the same time; others wait. It should end when the
 	// context does. nil: a text that was not imported is refused. It needs ImportedKeys.
 	Fallback func(ctx context.Context, text string) error
 	// CountRequests counts the requests of keys without limits too, as the parameter of the same name does.
 	CountRequests bool
-	// Report is called with the error when Handler answers 503; nil: no report.
+	// Report is called with the error when Handler answers 503; nil: no report. A panic of Report or ReportRefusal is
+	// logged by log/slog, and the caller gets its answer.
 	Report func(*http.Request, error)
 
 	// ReportRefusal is called when Handler answers 401, 403 or 429; nil: no report. The error's KeyID is the API key whose

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
+	"latchkey/pkg/authn"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -84,7 +86,11 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	case n.role == "":
 		return g.Key(r.Context(), authorization, n.scopes...)
 	case n.orgOf != nil:
-		return g.Member(r.Context(), authorization, n.orgOf(r), n.role)
+		var orgID string
+		if err := authn.CallOwner(func() error { orgID = n.orgOf(r); return nil }); err != nil {
+			return Principal{}, fmt.Errorf("guard: OrgOf: %w", err)
+		}
+		return g.Member(r.Context(), authorization, orgID, n.role)
 	case r.PathValue("orgId") == "":
 		return Principal{}, errors.New("guard: the route's pattern has no wildcard orgId, and there is no OrgOf")
 	default:
@@ -99,18 +105,25 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		callerWaits := r.Context().Err() == nil // a caller who left has caused the error
 		if g.report != nil && callerWaits {
-			g.report(r, err)
+			logFault(ctx, authn.CallOwner(func() error { g.report(r, err); return nil }))
 		}
 		problem.Write(ctx, w, Unknown())
 		return
 	}
 	if g.reportRefusal != nil {
-		g.reportRefusal(r, refused)
+		logFault(ctx, authn.CallOwner(func() error { g.reportRefusal(r, refused); return nil }))
 	}
 	if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
 	}
 	problem.Write(ctx, w, refused)
+}
+
+// logFault logs the fault of a report, which no one else gets to know: the caller's answer is not affected.
+func logFault(ctx context.Context, err error) {
+	if err != nil {
+		slog.ErrorContext(ctx, "guard: a report failed", "error", err)
+	}
 }
 
 // Unknown returns the error that a caller gets when a check ended without a decision.

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,12 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
 
@@ -93,5 +97,39 @@ func TestARoleIsCheckedWithinTheBound(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAnOwnersPanicChangesNoAnswer: the caller gets the answer that it would have got, or 503 where the org is not known.
+func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
+	panics := func() { panic("secret") }
+	g := guard.New(guard.Config{
+		Table: "t", AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1")}, ImportedKeys: true,
+		Report: func(*http.Request, error) { panics() }, ReportRefusal: func(*http.Request, *problem.Error) { panics() },
+		Fallback: func(context.Context, string) error { panics(); return nil },
+	})
+	ofNoOrg := guard.OrgOf(func(*http.Request) string { panics(); return "" })
+	var log strings.Builder
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	for name, c := range map[string]struct {
+		h          http.Handler
+		credential string
+		want       int
+	}{
+		"a refusal":        {g.Handler(whoCalls), "", 401},
+		"a fault":          {g.Handler(whoCalls), "Bearer lk_live_of_another_system", 503},
+		"an org by OrgOf":  {g.Handler(whoCalls, guard.RequireRole("viewer"), ofNoOrg), "Bearer " + authntest.JWT, 503},
+		"no access tokens": {g.Handler(whoCalls, guard.RequireRole("viewer"), ofNoOrg), "", 503},
+	} {
+		log.Reset()
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", c.credential)
+		w := httptest.NewRecorder()
+		c.h.ServeHTTP(w, r)
+		if w.Code != c.want || !strings.Contains(log.String(), "panic at refused_test.go:") || strings.Contains(log.String()+w.Body.String(), "secret") {
+			t.Errorf("%s: %d %s, logged %s", name, w.Code, w.Body, &log)
+		}
 	}
 }

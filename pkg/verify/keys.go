@@ -155,21 +155,27 @@ func (k *keys) forget(now time.Time) {
 func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
-	found, keep, err := k.lookUp(ctx, kid)
-
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if isNew {
-		k.atOnce--
-	}
-	a.err, a.until = err, k.now()
-	switch {
-	case !errors.Is(err, ErrUnavailable):
-		a.key, a.until = found, a.until.Add(keep)
-	case isNew:
-		delete(k.byKid, kid) // the lookup had no result
-	}
-	close(a.done)
+	var found key
+	var until time.Time
+	err := ErrUnavailable // unless both calls return: the client and the clock may be the receiver's, and may panic
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if isNew {
+			k.atOnce--
+		}
+		a.err = err
+		switch {
+		case !errors.Is(err, ErrUnavailable):
+			a.key, a.until = found, until
+		case isNew:
+			delete(k.byKid, kid) // the lookup had no result
+		}
+		close(a.done)
+	}()
+	looked, keep, errLookUp := k.lookUp(ctx, kid)
+	found, until = looked, k.now().Add(keep)
+	err = errLookUp
 }
 
 // lookUp calls the issuer (infra/docs/contract.md, "Webhook verification key lookup").

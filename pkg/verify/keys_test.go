@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -332,6 +333,49 @@ func TestManyWebhooksShareALookup(t *testing.T) {
 	all.Wait()
 	if w.count() != 1 {
 		t.Errorf("%d lookups", w.count())
+	}
+}
+
+// roundTrip is a transport of a receiver's client.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestALookupThatPanicsHoldsUpNoOtherWebhook: more clients fail at the same kid than lookups may run at once.
+func TestALookupThatPanicsHoldsUpNoOtherWebhook(t *testing.T) {
+	for name, fails := range map[string]func(){"panic": func() { panic("a transport") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			isBroken := true
+			client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				if isBroken {
+					fails()
+				}
+				return http.DefaultTransport.RoundTrip(r)
+			})}
+			v, err := verify.New(verify.Config{
+				BaseURL: w.url, EndpointID: w.EndpointID, Leeway: 24 * time.Hour, Client: client,
+				Now: func() time.Time { return time.Unix(w.now.Load(), 0) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			webhook := []byte(good(t, w.vectors))
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			for range 5 {
+				var done sync.WaitGroup
+				done.Go(func() {
+					defer func() { _ = recover() }()
+					_, _ = v.Verify(ctx, webhook)
+				})
+				done.Wait()
+			}
+			isBroken = false
+			if _, err := v.Verify(ctx, webhook); err != nil {
+				t.Errorf("once the client works: %v", err)
+			}
+		})
 	}
 }
 

@@ -56,7 +56,10 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 // text that is not JSON, for a member that is duplicate, unknown or in other case, and for data
 // after the value; validation_failed (422) with its pointer for a value of the wrong type.
 func (c *call) decode(into any) error {
-	err := checkText(c.body)
+	var err error
+	if !c.mends {
+		err = checkText(c.body)
+	}
 	if err == nil {
 		err = strictjson.Check(c.body, strictjson.Rules{Depth: maxDepth, Shape: reflect.TypeOf(into).Elem()})
 	}

@@ -79,6 +79,15 @@ func inApp[In, Out any](s *store.Store, f func(ctx context.Context, c *call, in 
 	}
 }
 
+// fromDevice makes a route accept broken text, as U+FFFD: a device cuts its own name in the middle of a character, and no one
+// who could correct it sees the refusal.
+func fromDevice(h handler) handler {
+	return func(ctx context.Context, c *call) (answer, error) {
+		c.mends = true
+		return h(ctx, c)
+	}
+}
+
 // fromPath makes a route take the members of its body from the path, whose parameters have the same names. It takes no body.
 func fromPath(names ...string) func(handler) handler {
 	return func(h handler) handler {

@@ -14,6 +14,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
@@ -77,11 +78,11 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 	if !isVisible(*in.Prefix, 1, maxImportedPrefix) {
 		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 12, all of them visible ASCII.")
 	}
-	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
+	change, err := keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {
 		return n, err
 	}
-	n = store.NewImport{Hash: hash, Prefix: *in.Prefix, Name: orZero(change.Name), Carried: carriedBy(change)}
+	n = store.NewImport{Hash: hash, Prefix: *in.Prefix, Name: org.CleanedName(orZero(in.Name)), Carried: carriedBy(change)}
 	if in.AppID != nil {
 		n.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}

@@ -67,7 +67,7 @@ func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
 		{`{"sha256":"` + strings.Repeat("é", 32) + `","prefix":"sk"}`, "/keys/0/sha256"}, {`{"sha256":"` + strings.Repeat("0", 63) + `","prefix":"sk"}`, "/keys/0/sha256"},
 		{strings.Replace(good(1), `"sk"`, `""`, 1), "/keys/0/prefix"}, {strings.Replace(good(1), `"sk"`, `"1234567890123"`, 1), "/keys/0/prefix"},
 		{strings.Replace(good(1), `"sk"`, `"s k"`, 1), "/keys/0/prefix"},
-		{with(`"scopes":["A"]`), "/keys/0/scopes/0"}, {with(`"metadata":{"a":1}`), "/keys/0/metadata/a"}, {with(`"name":""`), "/keys/0/name"},
+		{with(`"scopes":["A"]`), "/keys/0/scopes/0"}, {with(`"metadata":{"a":1}`), "/keys/0/metadata/a"}, {with(`"name":1`), "/keys/0/name"},
 		{with(fmt.Sprintf(`"expiresAt":%d`, now-1)), "/keys/0/expiresAt"}, {with(fmt.Sprintf(`"expiresAt":%d`, now+(tenYears+60)*1000)), "/keys/0/expiresAt"},
 		{with(`"expiresAt":-9223372036854775808`), "/keys/0/expiresAt"}, {with(`"expiresAt":9223372036854775807`), "/keys/0/expiresAt"},
 	} {

@@ -145,13 +145,7 @@ func (in personIn) parse(at string) (*store.Enrolled, error) {
 	if !principal.IsSubject(*in.Subject) {
 		return nil, problem.Invalid(at+"/subject", "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
 	}
-	e := &store.Enrolled{Subject: *in.Subject}
-	if in.Name == nil {
-		return e, nil
-	}
-	var err error
-	e.Name, err = cleanName(at+"/name", *in.Name)
-	return e, err
+	return &store.Enrolled{Subject: *in.Subject, Name: org.CleanedName(orZero(in.Name))}, nil
 }
 
 // maxExternalID is the most characters of an externalId.

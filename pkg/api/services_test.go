@@ -103,7 +103,7 @@ func TestAServiceMakesFindsAndChangesAnOrg(t *testing.T) {
 		{"POST", "/v1/orgs", `{"name":"x","externalId":"` + strings.Repeat("x", 129) + `"}`, "/externalId"},
 		{"POST", "/v1/orgs", `{"name":"x","admin":{}}`, "/admin/subject"},
 		{"POST", "/v1/orgs", `{"name":"x","admin":{"subject":"\n"}}`, "/admin/subject"},
-		{"POST", "/v1/orgs", `{"name":"x","admin":{"subject":"zoe","name":" "}}`, "/admin/name"},
+		{"POST", "/v1/orgs", `{"name":"x","admin":{"subject":"zoe","name":7}}`, "/admin/name"},
 		{"PATCH", path, `{"externalId":1}`, "/externalId"},
 		{"PATCH", path, `{"allowance":[{"requests":0,"per":"day"}]}`, "/allowance/0/requests"},
 		{"POST", "/v1/orgs", `{"name":"x","allowance":[{"requests":1}]}`, "/allowance/0/per"},

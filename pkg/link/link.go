@@ -132,10 +132,17 @@ func ValidClaimKey(s string) bool {
 	return len(s) >= MinClaimKey && len(s) <= MaxClaimKey && !strings.ContainsFunc(s, notBase64URL)
 }
 
-// ValidDeviceText reports whether s may describe a device: at most 100 characters, none of them hidden. A text that
-// is not empty also has a visible character, because a person reads it (package text).
-func ValidDeviceText(s string) bool {
-	return utf8.RuneCountInString(s) <= MaxDeviceText && text.Plain(s) && (s == "" || text.Visible(s))
+// DeviceText returns a text that a device reports about itself, as text.Cleaned leaves it: at most 100 characters. It returns
+// nil for nil, and when nothing is left. No person chooses the text when a link is claimed, so a claim is never refused for it.
+func DeviceText(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	cleaned := text.Cleaned(*s, MaxDeviceText)
+	if cleaned == "" {
+		return nil
+	}
+	return &cleaned
 }
 
 // ValidClientUserID reports whether s may be the app's own id of a user: 1 to 128 characters,

@@ -171,11 +171,17 @@ func TestAClaimKeyHas22To64Base64URLCharacters(t *testing.T) {
 }
 
 func TestADeviceIsDescribedIn100Characters(t *testing.T) {
-	for s, want := range map[string]bool{
-		"": true, "Ada's phone": true, strings.Repeat("é", 100): true, strings.Repeat("é", 101): false, "a\x00b": false, "a\nb": false,
+	for s, want := range map[string]string{
+		"Ada's phone": "Ada's phone", strings.Repeat("é", 101): strings.Repeat("é", 100), "a\x00b": "a b", "a\n": "a", "\u200eAda": "Ada",
 	} {
-		if got := link.ValidDeviceText(s); got != want {
+		if got := link.DeviceText(&s); got == nil || *got != want {
 			t.Errorf("%q: %v", s, got)
+		}
+	}
+	empty, hidden := "", "\u200f\u3164"
+	for _, s := range []*string{nil, &empty, &hidden} {
+		if got := link.DeviceText(s); got != nil {
+			t.Errorf("%q", *got)
 		}
 	}
 }

@@ -44,7 +44,7 @@ const (
 	MaxEmailLen = 254 // bytes (RFC 5321)
 )
 
-// CleanName trims a display name, and reports whether it is valid: at most 100 characters, at
+// CleanName trims a display name that a person types, and reports whether it is valid: at most 100 characters, at
 // least one of them visible and none hidden (package text).
 func CleanName(s string) (string, bool) {
 	s = strings.TrimSpace(s)
@@ -68,16 +68,16 @@ func FoldEmail(s string) (string, bool) {
 	return strings.ToLower(s), true
 }
 
-// NameFor returns the display name of a user: the name that the issuer gives, without hidden characters and
-// cut to MaxNameLen, or else the part of email before the @. email is "" when it is not verified.
+// NameFor returns the display name of a user: the name that the issuer gives, as text.Cleaned leaves it, or else the part
+// of email before the @. email is "" when it is not verified.
 func NameFor(name, email string) string {
-	const lost = "\ufffd" // a decoder writes it for a character that it cannot read
-	name = strings.TrimSpace(text.Shown(strings.ReplaceAll(name, lost, " ")))
-	runes := []rune(name)
-	name = strings.TrimSpace(string(runes[:min(len(runes), MaxNameLen)]))
-	if text.Visible(name) {
+	if name = CleanedName(name); name != "" {
 		return name
 	}
 	local, _, _ := strings.Cut(email, "@")
 	return local
 }
+
+// CleanedName returns a display name that a machine reports, without what CleanName refuses. It returns "" when nothing is
+// left.
+func CleanedName(s string) string { return text.Cleaned(s, MaxNameLen) }

@@ -74,16 +74,25 @@ func Visible(s string) bool {
 	})
 }
 
-// Shown returns a plain text as it is. In any other text it puts a space in place of each hidden character and
-// of each U+FFFD, which means a byte that is not UTF-8.
-func Shown(s string) string {
-	if Plain(s) {
-		return s
+// Cleaned returns a text that a machine reports, such as the name of a device, as it may be shown: without hidden characters
+// and without U+FFFD, which stands for a character that could not be read (a space is put in place of each), trimmed, and cut
+// to most characters. It returns "" for a text that then has no visible character.
+func Cleaned(s string, most int) string {
+	if s = strings.ReplaceAll(s, string(utf8.RuneError), " "); !Plain(s) {
+		s = strings.Map(func(r rune) rune {
+			if hidden(r) || r == utf8.RuneError { // a byte that is not UTF-8
+				return ' '
+			}
+			return r
+		}, s)
 	}
-	return strings.Map(func(r rune) rune {
-		if hidden(r) || r == utf8.RuneError {
-			return ' '
-		}
-		return r
-	}, s)
+	runes := []rune(strings.TrimSpace(s))
+	runes = runes[:min(len(runes), most)]
+	for !Plain(string(runes)) { // the cut is inside an emoji
+		runes = runes[:len(runes)-1]
+	}
+	if s = strings.TrimSpace(string(runes)); !Visible(s) {
+		return ""
+	}
+	return s
 }

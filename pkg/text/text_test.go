@@ -43,12 +43,14 @@ func TestANameNeedsACharacterThatCanBeSeen(t *testing.T) {
 	}
 }
 
-func TestHiddenCharactersAreShownAsSpaces(t *testing.T) {
+func TestHiddenCharactersAreCleanedAway(t *testing.T) {
 	for s, want := range map[string]string{
-		"Ada": "Ada", "👩\u200d🚀": "👩\u200d🚀", "A\ufffdB": "A\ufffdB", // plain texts stay as they are
-		"A\u202eB": "A B", "A\x00B": "A B", "A\ufffd\u200bB": "A  B", // in others, U+FFFD becomes a space too
+		"Ada": "Ada", "👩\u200d🚀": "👩\u200d🚀", // plain texts stay as they are
+		"A\u202eB": "A B", "A\x00B": "A B", "A\ufffd\u200bB": "A  B", "A\xffB": "A B",
+		" \u200eAda\n": "Ada", "\u200b": "", "\u3164": "", "": "",
+		"1234567890": "12345678", "1234567 \u200b": "1234567", "1234567👩\u200d🚀": "1234567👩", "123456❤\ufe0f\u200d🔥": "123456❤\ufe0f", "\u00a0\u2800": "",
 	} {
-		if got := text.Shown(s); got != want {
+		if got := text.Cleaned(s, 8); got != want {
 			t.Errorf("%+q: %+q, want %+q", s, got, want)
 		}
 	}

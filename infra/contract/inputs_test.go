@@ -1,0 +1,108 @@
+package contract_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// inputs has every text that a request sends, by hand, by who chooses it:
+//   - a machine reports it, or copies it from another system: it is cleaned and cut, and never refused
+//   - a person types it, for other people to read: it is refused with a reason
+//   - exact texts are compared or parsed by programs: any change would make another text of them, so they are refused
+//
+// A name is "METHOD path pointer"; "*" is an item of an array, or any member of an object. A parameter has ?, #
+// (header) or nothing before its name.
+var inputs = map[string][]string{
+	"machine": {
+		"POST /link/claim /device/name", "POST /link/claim /device/platform",
+		"POST /v1/orgs /admin/name", "POST /v1/orgs/{orgId}/members /name", // services send the names that the issuer has
+		"POST /v1/orgs/{orgId}/keys/import /keys/*/name", // from the system that gave the keys out
+	},
+	"person": {
+		"PATCH /v1/orgs/{orgId} /name", "PATCH /v1/orgs/{orgId}/apps/{appId} /name", "PATCH /v1/orgs/{orgId}/keys/{keyId} /name",
+		"POST /v1/orgs /name", "POST /v1/orgs/{orgId}/apps /name", "POST /v1/orgs/{orgId}/keys /name",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints /description", "POST /webhook_endpoint/create /description",
+		"POST /webhook_endpoint/update /description",
+	},
+	"exact": {
+		"#Idempotency-Key", "?createdBy", "?cursor", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?to",
+		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
+		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
+		"POST /link/claim /claimKey", "POST /link/claim /token", "POST /link/create /clientUserId", "POST /link/create /metadata/*",
+		"POST /link/get /linkId", "POST /link/list /cursor", "POST /link/revoke /linkId",
+		"POST /v1/orgs /admin/subject", "POST /v1/orgs /externalId",
+		"POST /v1/orgs/{orgId}/apps/{appId}/events /events/*/id", "POST /v1/orgs/{orgId}/apps/{appId}/events /events/*/type",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver /cursor",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver /endpointId",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver /eventId",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints /events/*", "POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints /url",
+		"POST /v1/orgs/{orgId}/keys /appId", "POST /v1/orgs/{orgId}/keys /metadata/*", "POST /v1/orgs/{orgId}/keys /scopes/*",
+		"POST /v1/orgs/{orgId}/keys/import /keys/*/appId", "POST /v1/orgs/{orgId}/keys/import /keys/*/metadata/*",
+		"POST /v1/orgs/{orgId}/keys/import /keys/*/prefix", "POST /v1/orgs/{orgId}/keys/import /keys/*/scopes/*",
+		"POST /v1/orgs/{orgId}/keys/import /keys/*/sha256",
+		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate /metadata/*", "POST /v1/orgs/{orgId}/keys/{keyId}/rotate /scopes/*",
+		"POST /v1/orgs/{orgId}/members /email", "POST /v1/orgs/{orgId}/members /subject",
+		"POST /webhook_delivery/list /cursor", "POST /webhook_delivery/list /endpointId", "POST /webhook_delivery/list /eventId",
+		"POST /webhook_delivery/redeliver /cursor", "POST /webhook_delivery/redeliver /endpointId", "POST /webhook_delivery/redeliver /eventId",
+		"POST /webhook_endpoint/create /events/*", "POST /webhook_endpoint/create /url", "POST /webhook_endpoint/delete /endpointId",
+		"POST /webhook_endpoint/get /endpointId", "POST /webhook_endpoint/list /cursor", "POST /webhook_endpoint/test /endpointId",
+		"POST /webhook_endpoint/update /endpointId", "POST /webhook_endpoint/update /events/*", "POST /webhook_endpoint/update /url",
+		"POST /webhook_event/get /eventId", "POST /webhook_event/list /cursor", "POST /webhook_verification_key/get /kid",
+	},
+}
+
+// textInputs returns the schemas of the document's texts in requests, without those of a few values, by the names that
+// inputs has.
+func textInputs(doc *openapi3.T) map[string]*openapi3.Schema {
+	found := map[string]*openapi3.Schema{}
+	for name, op := range operations(doc) {
+		_, path, _ := strings.Cut(name, " ")
+		for _, p := range slices.Concat(doc.Paths.Value(path).Parameters, op.Parameters) {
+			mark := map[string]string{"query": "?", "header": "#"}[p.Value.In]
+			addTexts(found, mark+p.Value.Name, p.Value.Schema)
+		}
+		if op.RequestBody != nil {
+			addTexts(found, name+" ", op.RequestBody.Value.Content.Get("application/json").Schema)
+		}
+	}
+	return found
+}
+
+// addTexts adds the texts of a schema to found.
+func addTexts(found map[string]*openapi3.Schema, name string, ref *openapi3.SchemaRef) {
+	if ref == nil {
+		return
+	}
+	s := ref.Value
+	isOneOf := len(s.Enum) > 0 || slices.ContainsFunc(s.AllOf, func(r *openapi3.SchemaRef) bool { return len(r.Value.Enum) > 0 })
+	if s.Type.Is("string") && !isOneOf {
+		found[name] = s
+	}
+	for member, ref := range s.Properties {
+		addTexts(found, name+"/"+member, ref)
+	}
+	addTexts(found, name+"/*", s.Items)
+	addTexts(found, name+"/*", s.AdditionalProperties.Schema)
+}
+
+func TestEveryTextInputIsAPersonsAMachinesOrExact(t *testing.T) {
+	found := textInputs(load(t).Document())
+	for _, wrong := range onlyIn("texts in requests", slices.Collect(maps.Keys(found)), slices.Concat(inputs["machine"], inputs["person"], inputs["exact"])) {
+		t.Error(wrong)
+	}
+	for who, names := range inputs {
+		for _, name := range names {
+			s := found[name]
+			if s == nil {
+				continue
+			}
+			if refuses := s.Pattern != "" || s.MaxLength != nil; who == "machine" && refuses || who == "person" && !refuses {
+				t.Errorf("%s is chosen by a %s: refuses texts: %v", name, who, refuses)
+			}
+		}
+	}
+}

@@ -25,7 +25,7 @@ func TestADeploymentOnWhichNoCredentialWorksIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without := strings.NewReplacer("['KEYS#*', 'IMP#*', 'IDN#*', 'EMAIL#*']", "['IMP#*', 'IDN#*', 'EMAIL#*']", "CodeUri: ", "CodeUri: "+root+"/")
+	without := strings.NewReplacer("['KEYS#*', 'IMP#*', 'IDN#*', 'EMAIL#*', 'USER#*']", "['IMP#*', 'IDN#*', 'EMAIL#*', 'USER#*']", "CodeUri: ", "CodeUri: "+root+"/")
 	if err := os.WriteFile(noRight, []byte(without.Replace(repositoryFile(t, "template.yaml"))), 0o600); err != nil {
 		t.Fatal(err)
 	}

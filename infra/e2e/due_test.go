@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,4 +98,8 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	found(second, 201, "")
 	signIn("other-"+sub, second)
 	found(second, 201, "") // the address is another user's now
+	shown := slices.DeleteFunc(ada.want(t, "GET", base, "", 200, "").list("members"), func(m map[string]any) bool { return m["email"] != second })
+	if len(shown) != 1 {
+		t.Errorf("%s is shown at %v", second, shown)
+	}
 }

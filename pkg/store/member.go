@@ -96,7 +96,11 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	if err := once.Request.kept(rows[once.Request.row()], now); err != nil {
 		return made, err
 	}
-	user, err := decode(rows[email], attrUserID.From, errUserNotFound)
+	proved := rows[email]
+	if attrFormerUserID.IsIn(proved) { // no one proves it any more
+		proved = nil
+	}
+	user, err := decode(proved, attrUserID.From, errUserNotFound)
 	if errors.Is(err, errUserNotFound) { // an earlier try may have added the user just now, who then gave the address up
 		err = s.unlessKept(ctx, once.Request, err)
 	}

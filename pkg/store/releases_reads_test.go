@@ -190,6 +190,9 @@ func (c *connected) doPeople(is idNamed, one noteOne, two noteTwo) {
 	other := store.Seen{Issuer: "https://issuer.test", Subject: "other", Email: "zoe@example.com", Folded: "zoe@example.com", Verified: true, IssuedAt: 5_000_000_000}
 	one("another user proves an email")(nil, second(c.SignIn(ctx, store.Identity{}, false, other)))
 	two("which the first user has no longer")(c.Identity(ctx, "https://issuer.test", "zoe"))
+	one("a member is added by an email that was given up")(add("pat@example.com"))
+	one("another user proves that email")(nil, second(c.SignIn(ctx, store.Identity{}, false, shows{"new", "pat@example.com", true, 1}.seen())))
+	one("a member is added by it")(nil, second(add("pat@example.com")))
 	one("the last admin leaves")(nil, c.LeaveOrg(ctx, admin(c.ada), c.org))
 	one("a member is made admin")(c.ChangeRole(ctx, admin(c.ada), c.org, id.User(is("bob")), org.Admin))
 	one("the first admin leaves")(nil, c.LeaveOrg(ctx, admin(c.ada), c.org))

@@ -29,6 +29,9 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 		Issuer: "https://issuer.test", Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe", IssuedAt: 1, AskedAt: 2,
 	}
 	wants(t, second(c.SignIn(ctx, store.Identity{}, false, zoe)), "")
+	for n, verified := range []bool{true, false} { // Pat gives an address up
+		shows{"pat", "pat@example.com", verified, int64(n + 1)}.signsIn(t, c.Table)
+	}
 	externalID := "cus_1"
 	request := problem.WithRequestID(ctx, "request-1")
 	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")

@@ -38,12 +38,13 @@ const (
 	attrCount     = table.Number[int64]("count") // of an app's endpoints
 
 	// Of identities and email rows.
-	attrVerified = table.Bool("verified")
-	attrFolded   = table.Text[string]("folded")   // the address in the form in which addresses are compared
-	attrHolds    = table.Bool("holds")            // the email row of the address is this user's
-	attrIssuedAt = table.Int("iat")               // of the token, in seconds; 0: the token had none
-	attrAskedAt  = table.Int("askedAt")           // when the issuer's userinfo endpoint was called last
-	attrIdentity = table.Text[string]("identity") // of an email row: the partition of the identity that holds it
+	attrVerified     = table.Bool("verified")
+	attrFolded       = table.Text[string]("folded")        // the address in the form in which addresses are compared
+	attrHolds        = table.Bool("holds")                 // the email row of the address is this user's
+	attrIssuedAt     = table.Int("iat")                    // of the token, in seconds; 0: the token had none
+	attrAskedAt      = table.Int("askedAt")                // when the issuer's userinfo endpoint was called last
+	attrIdentity     = table.Text[string]("identity")      // of an email row: the partition of the identity that holds it
+	attrFormerUserID = table.Text[id.User]("formerUserId") // of an email row in place of userId: who gave the address up
 
 	// Of orgs, memberships and users.
 	attrOrgsCreated = table.Number[int]("orgsCreated")

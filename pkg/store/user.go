@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/org"
 	"latchkey/pkg/table"
 )
 
@@ -113,8 +114,11 @@ func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 		return "", err
 	}
 	t.Put(identityRow(seen.Issuer, seen.Subject), table.Absent, table.Raced, identityOf(user, seen, holds))
-	t.Create(userRow(user),
-		attrEmail.Set(seen.VerifiedEmail()), attrName.Set(seen.Name), attrCreatedAt.Set(s.now()), attrOrgsCreated.Set(0))
+	shown := ""
+	if holds {
+		shown = seen.Email
+	}
+	t.Create(userRow(user), attrEmail.Set(shown), attrName.Set(seen.Name), attrCreatedAt.Set(s.now()), attrOrgsCreated.Set(0))
 	return user, t.Commit(ctx)
 }
 
@@ -126,41 +130,72 @@ func identityOf(user id.User, seen Seen, holds bool) table.Change {
 	)
 }
 
+// address is the row of an address.
+type address struct {
+	holder   id.User // who proved the address last; "": no one proves it any more
+	iat      int64   // seconds; of the holder's token
+	identity string  // the partition of the holder's identity
+	former   id.User // without a holder: who gave the address up, and may still be shown with it
+}
+
+// addressFrom reads the row of an address. One without a holder has no userId, so that nothing takes it for a proved address.
+func addressFrom(r *table.Reading) address {
+	if attrFormerUserID.IsIn(r.Row) {
+		return address{former: attrFormerUserID.From(r)}
+	}
+	return address{holder: attrUserID.From(r), iat: attrIssuedAt.From(r), identity: attrIdentity.From(r)}
+}
+
+// asRead is the condition that the row of the address is still as it was read.
+func (a address) asRead() table.Condition {
+	if a.former != "" {
+		return attrFormerUserID.Is(a.former)
+	}
+	return table.All(attrUserID.Is(a.holder), attrIssuedAt.Is(a.iat))
+}
+
 // claimEmail adds to a transaction the writes that give a verified address to a user, and reports
 // whether it did: not when another user has proved the address by a token that is no older. The
 // identity of the former holder loses attrHolds, so that the holder's next newer token claims the
-// address again.
+// address again. The former holder is not shown with the address any more.
 func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, error) {
 	if !seen.Verified {
 		return false, nil
 	}
-	email := emailRow(seen.Folded)
-	row, err := t.s.db.Get(ctx, email)
+	row := emailRow(seen.Folded)
+	was, ok, err := lookup(ctx, t.s, row, addressFrom)
 	if err != nil {
 		return false, err
 	}
 	own := identityRow(seen.Issuer, seen.Subject)
 	claim := table.Changes(attrUserID.Set(user), attrIssuedAt.Set(seen.IssuedAt), attrIdentity.Set(own.PK))
-	if row == nil {
-		t.Put(email, table.Absent, table.Raced, claim)
+	if !ok {
+		t.Put(row, table.Absent, table.Raced, claim)
 		return true, nil
 	}
-	r := table.Read(row)
-	holder, iat, identity := attrUserID.From(&r), attrIssuedAt.From(&r), attrIdentity.From(&r)
-	anotherHolds := holder != user
-	if r.Err() != nil {
-		return false, r.Err()
-	}
-	if anotherHolds && seen.IssuedAt <= iat {
+	anotherHolds := was.holder != "" && was.holder != user
+	if anotherHolds && seen.IssuedAt <= was.iat {
 		return false, nil
 	}
-	t.Put(email, table.All(attrUserID.Is(holder), attrIssuedAt.Is(iat)), table.Raced, claim)
+	t.Put(row, was.asRead(), table.Raced, claim)
 	// The holder loses the address, unless it has this very identity: another request made it just now. Then the put of
 	// the identity fails, and a transaction may name a row only once.
-	if anotherHolds && identity != own.PK {
-		t.Update(table.Key{PK: identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
+	if anotherHolds && was.identity != own.PK {
+		t.Update(table.Key{PK: was.identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
+	}
+	if former := cmp.Or(was.holder, was.former); former != user {
+		return true, t.hideEmail(ctx, former, seen.Folded)
 	}
 	return true, nil
+}
+
+// hideEmail has the row of a user show an address no more. The user may have another one by now: that one stays.
+func (t *txn) hideEmail(ctx context.Context, user id.User, folded string) error {
+	shown, _, err := lookup(ctx, t.s, userRow(user), profileFrom)
+	if is, _ := org.FoldEmail(shown.email); is == folded {
+		t.Update(userRow(user), attrEmail.Is(shown.email), table.Raced, attrEmail.Set(""))
+	}
+	return err
 }
 
 // move writes what a newer token shows of a known user, in one transaction: the user's row, the identity
@@ -172,16 +207,20 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 		return err
 	}
 	losesAddress := !seen.Verified || known.folded != seen.Folded
-	if known.Holds && losesAddress {
-		t.Delete(emailRow(known.folded), attrUserID.Is(known.UserID), table.Raced)
+	isStill := attrUserID.Is(known.UserID)
+	switch {
+	case !known.Holds || !losesAddress:
+	case holds: // another one
+		t.Delete(emailRow(known.folded), isStill, table.Raced)
+	default: // the user is shown with the address until another one proves it
+		t.Put(emailRow(known.folded), isStill, table.Raced, attrFormerUserID.Set(known.UserID))
 	}
 	t.Put(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds)), table.Raced,
 		identityOf(known.UserID, seen, holds))
-	// Other users see the user's row. So only a verified address is written there, and an unverified
-	// address does not replace it.
-	if seen.Verified || seen.Name != "" {
+	// Other users see the user's row. So only an address that is the user's is written there, and no other replaces it.
+	if holds || seen.Name != "" {
 		t.Update(userRow(known.UserID), table.Exists, nil,
-			table.If(seen.Verified, attrEmail.Set(seen.Email)), table.If(seen.Name != "", attrName.Set(seen.Name)))
+			table.If(holds, attrEmail.Set(seen.Email)), table.If(seen.Name != "", attrName.Set(seen.Name)))
 	}
 	return t.Commit(ctx)
 }

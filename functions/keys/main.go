@@ -8,6 +8,7 @@ import (
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
 )
 
@@ -16,7 +17,7 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		prefix := e.Optional("KEY_PREFIX", "lk")
 		if !apikey.ValidPrefix(prefix) {
-			e.Reject("KEY_PREFIX", "must be a lower-case letter and up to 15 letters or digits")
+			e.Reject("KEY_PREFIX", secret.ErrPrefix.Error())
 		}
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")

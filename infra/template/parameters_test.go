@@ -76,8 +76,7 @@ func takes(p map[string]any, value string) bool {
 	return err == nil && (!hasLeast || number >= least) && (!hasMost || number <= most)
 }
 
-// defaults wants each parameter but Issuer to have a default that CloudFormation takes, and each number but those of
-// throttles to refuse -1.
+// defaults wants each parameter but Issuer to have a default that CloudFormation takes, and each number to refuse -1.
 func defaults(tpl *translated.Template) (wrong []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
@@ -90,8 +89,7 @@ func defaults(tpl *translated.Template) (wrong []string) {
 		if has != wantsDefault || has && !takes(p, fmt.Sprint(value)) {
 			wrong = append(wrong, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
 		}
-		isThrottle := strings.Contains(name, "Throttle") // the template gives throttles no least value
-		if p["Type"] == "Number" && takes(p, "-1") && !isThrottle {
+		if p["Type"] == "Number" && takes(p, "-1") {
 			wrong = append(wrong, name+" takes -1")
 		}
 	}
@@ -237,7 +235,7 @@ func tried(t *testing.T, parameter string, values map[string]bool) {
 // TestTheIssuersURLsAreOverTLS permits plain text only on this machine: on a network, anyone could replace the issuer's
 // keys on their way. 127a0b0c1 fits a pattern whose dots are not escaped.
 func TestTheIssuersURLsAreOverTLS(t *testing.T) {
-	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl"} {
+	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl", "WebhookIssuer", "EndpointDynamoDB", "EndpointKMS", "EndpointSQS", "EndpointEventBridge"} {
 		tried(t, parameter, map[string]bool{
 			"": parameter != "Issuer", "https://issuer.example/?a=b": true, "http://localhost:3009/latchkey": true, "http://127.0.0.1:3009": true,
 			"http://issuer.example": false, "http://localhost.example": false, "http://127.0.0.1.example/": false, "http://127a0b0c1/": false,
@@ -246,12 +244,25 @@ func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 	}
 }
 
+// TestServicesAreOverTLS permits plain text only on this machine, for each of the list.
+func TestServicesAreOverTLS(t *testing.T) {
+	tried(t, "Services", map[string]bool{
+		"": true, "a=https://i.example#s": true, "a=https://i.example/x#s,b=https://j.example#t": true, "a=http://localhost:3009/i#s": true,
+		"a=http://127.0.0.1#s, b=http://localhost#t": true, "a=https://i.example#s,b=http://localhost:1/#t": true,
+		"a=http://i.example#s": false, "a=https://i.example#s,b=http://i.example#t": false, "a=http://localhost.example#s": false, "a=http://127.0.0.1.example#s": false,
+		"a=http://127.0.0.1@i.example#s": false, "a=http://localhost:80@i.example#s": false, "a=http://localhost%2ei.example#s": false, "a=http://127a0b0c1#s": false,
+		"a=HTTP://i.example#s": false, "a=ftp://i.example#s": false, "a=http://10.0.0.1#s": false, "a=http://[::1]#s": false,
+	})
+}
+
 func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
 	tried(t, "ConsoleOrigins", map[string]bool{
 		"": true, "https://console.example.com": true, "http://localhost:5173": true, "https://a.example,https://b.example": true,
 		"https://a.example, https://b.example:8443": true, "*": false, "null": false, "https://*": false, "console.example.com": false,
 		"https://a.example/": false, "https://A.example": false, "https://a.example,": false, "https://a.example;https://b.example": false,
 		"https://a.example:": false, "ftp://a.example": false, "https://user@a.example": false,
+		"http://127.0.0.1:5173,https://a.example": true, "http://a.example": false, "https://a.example,http://b.example": false, "http://localhost.example": false,
+		"http://10.0.0.1": false, "http://127.0.0.1.example": false, "http://localhost:80,http://a.example:80": false,
 	})
 }
 

@@ -57,16 +57,10 @@ var unhashed = []string{index, verify, reference, llms, elements}
 // New reads the files, and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
 // cannot be used.
 func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document, error)) (*Console, error) {
-	c := &Console{settings: s, parameters: map[string]string{}, files: map[string]File{}, discover: discover}
-	given, err := url.ParseQuery(s.Parameters)
-	if err != nil {
-		return nil, fmt.Errorf("console: the parameters are no query: %w", err)
-	}
-	for name, values := range given {
-		if len(values) > 1 {
-			return nil, fmt.Errorf("console: the parameter %s is given twice", name)
-		}
-		c.parameters[name] = values[0]
+	c := &Console{settings: s, files: map[string]File{}, discover: discover}
+	var err error
+	if c.parameters, err = ParseParameters(s.Parameters); err != nil {
+		return nil, err
 	}
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -91,6 +85,22 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 		}
 	}
 	return c, nil
+}
+
+// ParseParameters reads Settings.Parameters: a query that has each name once.
+func ParseParameters(query string) (map[string]string, error) {
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, fmt.Errorf("console: the parameters are no query: %w", err)
+	}
+	out := map[string]string{}
+	for name, values := range given {
+		if len(values) > 1 {
+			return nil, fmt.Errorf("console: the parameter %s is given twice", name)
+		}
+		out[name] = values[0]
+	}
+	return out, nil
 }
 
 // IsOn reports whether the deployment has a console.

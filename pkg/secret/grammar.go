@@ -15,7 +15,7 @@ import (
 // The errors of Mint and Parse.
 var (
 	ErrMalformed = errors.New("secret: malformed") // the text has another form, or a wrong checksum
-	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 lower-case letters or digits")
+	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 lower-case letters or digits, and that of link tokens is not for keys")
 )
 
 const (

@@ -34,17 +34,19 @@ func ReadTemplate(root string) (t Template, err error) {
 
 // Parameter is a parameter of the template, with what CloudFormation checks of its value.
 type Parameter struct {
+	Type           string   `yaml:"Type"`
 	Default        *string  `yaml:"Default"`
 	AllowedPattern string   `yaml:"AllowedPattern"`
 	AllowedValues  []string `yaml:"AllowedValues"`
-	MinValue       *float64 `yaml:"MinValue"`
-	MaxValue       *float64 `yaml:"MaxValue"`
+	MinValue       *int     `yaml:"MinValue"`
+	MaxValue       *int     `yaml:"MaxValue"`
 	MaxLength      *int     `yaml:"MaxLength"`
+	NoEcho         bool     `yaml:"NoEcho"`
 }
 
-// check returns an error when CloudFormation would refuse a value.
+// check returns an error when CloudFormation would refuse a value, or when a number is none that functions read.
 func (d Parameter) check(name, value string) error {
-	number, errNumber := strconv.ParseFloat(value, 64)
+	number, errNumber := strconv.Atoi(value)
 	switch {
 	case len(d.AllowedValues) > 0 && !slices.Contains(d.AllowedValues, value):
 		return fmt.Errorf("%s=%s: it is one of %s", name, value, strings.Join(d.AllowedValues, ", "))
@@ -52,14 +54,14 @@ func (d Parameter) check(name, value string) error {
 		return fmt.Errorf("%s=%s: it must match %s", name, value, d.AllowedPattern)
 	case d.MaxLength != nil && len(value) > *d.MaxLength:
 		return fmt.Errorf("%s has %d characters: %d are the most", name, len(value), *d.MaxLength)
-	case d.MinValue == nil && d.MaxValue == nil:
+	case d.Type != "Number":
 		return nil
-	case errNumber != nil:
-		return fmt.Errorf("%s=%s is no number", name, value)
+	case errNumber != nil || strconv.Itoa(number) != value: // functions read whole numbers, and conditions compare texts
+		return fmt.Errorf("%s=%s is no number that functions read: give a whole number, in its shortest form", name, value)
 	case d.MinValue != nil && number < *d.MinValue:
-		return fmt.Errorf("%s=%s: %v is the least", name, value, *d.MinValue)
+		return fmt.Errorf("%s=%s: %d is the least", name, value, *d.MinValue)
 	case d.MaxValue != nil && number > *d.MaxValue:
-		return fmt.Errorf("%s=%s: %v is the most", name, value, *d.MaxValue)
+		return fmt.Errorf("%s=%s: %d is the most", name, value, *d.MaxValue)
 	}
 	return nil
 }

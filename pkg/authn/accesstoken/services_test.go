@@ -217,7 +217,7 @@ func TestServicesAreRead(t *testing.T) {
 	}
 	var ten []string
 	for n := range 10 {
-		ten = append(ten, fmt.Sprintf("s%d=http://id.example#%d", n, n))
+		ten = append(ten, fmt.Sprintf("s%d=http://localhost:1#%d", n, n))
 	}
 	most := strings.Join(ten, ",")
 	most += strings.Repeat(" ", 2<<10-len(most))
@@ -231,7 +231,9 @@ func TestServicesAreRead(t *testing.T) {
 		"a % alone": "billing=https://id.example#100%", "two #": "billing=https://id.example#a#b", "a control character": "billing=https://id.example#a%0A",
 		"a name twice": "a=https://id.example#s,a=https://id.example#t", "a pair twice": "a=https://id.example#s,b=https://id.example#s",
 		"an empty part": "a=https://id.example#s,", "a long subject": "a=https://id.example#" + strings.Repeat("s", 256),
-		"2 KB and a byte": most + " ", "eleven": strings.Join(ten, ",") + ",s=http://id.example#s", "no host": "billing=https:///id#s",
+		"2 KB and a byte": most + " ", "eleven": strings.Join(ten, ",") + ",s=https://id.example#s", "no host": "billing=https:///id#s",
+		"plain text": "a=http://id.example#s", "plain text, escaped": "a=http%3A//id.example#s", "a name like this machine's": "a=http://localhost.example#s",
+		"a user like this machine": "a=http://localhost@id.example#s", "an address of a network": "a=http://10.0.0.1#s",
 		"no #": "billing=https://id.example,a=b", "no =": "billing#s",
 	} {
 		if got, err := accesstoken.ParseServices(bad); err == nil {

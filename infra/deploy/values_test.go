@@ -1,0 +1,208 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"latchkey/infra/deploy/settings"
+	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
+)
+
+// switched are parameters that make every function with an environment part of the stack.
+var switched = map[string]string{
+	"Issuer": "https://issuer.example", "Audience": "https://api.example", "ForwardAuth": "true", "EventBusName": "owner", "EndpointDynamoDB": "http://127.0.0.1:1",
+	"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:operators", "ConsoleClientId": "console",
+}
+
+// numbers are texts that some reader takes for a number.
+var numbers = []string{
+	"", " ", "0", "1", "00", "07", "+5", "-1", "-0", "1.0", "1.5", "0.5", "1e1", "1E2", "1e-1", "0x10", "1_0", " 5", "5 ", "NaN", "Inf", "٣", "5.",
+	"9007199254740993", "9223372036854775807", "9223372036854775808", "99999999999999999999", "1e308",
+}
+
+// texts are values of one parameter that its readers may see in different ways.
+var texts = map[string][]string{
+	"KeyPrefix":         {"lkt", "lk", "lktx", "l", "abcdefghijklmnop"},
+	"ConsoleParameters": {"a=%zz", "a=%", "a=1&a=2", "a=1;b=2", "a=%41&A=1", "a=1&%61=2", "a=b=c", "a=", "a=+"},
+	"Services": {
+		"a=https://%zz#s", "a=https://i.example#%zz", "a=https://i.example#s,a=https://j.example#s", "a=https://i.example#s,b=https://i.example#s",
+		"a=https:///#s", "a=https://i.example#%00", "a=https://i.example#%F", "a=https://i.example#s, b=https://j.example#s", "a=https://[::1#s",
+		"a=https://i.example:x#s", "a=https://i.example#" + strings.Repeat("s", 256), "a=https://%69.example#s,b=https://i.example#s", "a=https://i.example#%20",
+	},
+	"WebhookAllowCidrs":        {"127.999.0.0/8", "127.0.0.0/8,", "127.0.0.0/8, ", "127.00.0.1/8", "127.0.0.1/32,127.0.0.1/32", "::1/128,127.1.2.3/9"},
+	"WebhookAllowPrivateCidrs": {"10.999.0.0/8", "10.0.0.0/08", "256.0.0.0/8", "259.1.1.1/32", "1::2::3:/128", "abcd:/64", "0:/8", "d:::/128", "10.0.0.0/8,"},
+	"ClientIds":                {",", "a,,b", " , ", "a,a"},
+	"MaxAuthAge":               {"9223372036", "9223372037", "86400"},
+	"RotationDays":             {"106751", "106752"},
+}
+
+// edges returns values at and around the edges of what a parameter takes.
+func edges(name string, d settings.Parameter) []string {
+	all := append(slices.Clone(d.AllowedValues), texts[name]...)
+	for _, v := range d.AllowedValues {
+		all = append(all, strings.ToUpper(v), v+" ", v+".0")
+	}
+	if d.Type == "Number" {
+		all = append(all, numbers...)
+	}
+	for _, edge := range []*int{d.MinValue, d.MaxValue} {
+		if edge != nil {
+			for _, v := range []float64{float64(*edge - 1), float64(*edge), float64(*edge + 1), float64(*edge) + 0.5} {
+				all = append(all, fmt.Sprint(v), fmt.Sprintf("%.0f", v), fmt.Sprintf("%.1f", v), fmt.Sprintf("0%.0f", v), fmt.Sprintf("%e", v))
+			}
+		}
+	}
+	if d.AllowedPattern != "" {
+		parsed, err := syntax.Parse(d.AllowedPattern, syntax.Perl)
+		if err == nil {
+			all = append(all, matches(parsed.Simplify())...)
+		}
+	}
+	if d.Type != "Number" && d.AllowedValues == nil {
+		all = append(all, "", "x", ",", "%", "é", "a,b", "a,,b", strings.Repeat("a", 300))
+		for _, v := range slices.Clone(all) {
+			all = append(all, v+","+v, v+", "+v)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// matches returns a few texts that match a pattern: each alternative, the ends of each class, and the fewest and one more of
+// what repeats.
+func matches(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return []string{string(re.Rune)}
+	case syntax.OpCharClass:
+		return []string{string(re.Rune[0]), string(re.Rune[len(re.Rune)-1])}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return []string{"a", "%", "é"}
+	case syntax.OpCapture:
+		return matches(re.Sub[0])
+	case syntax.OpStar, syntax.OpQuest:
+		return append([]string{""}, matches(re.Sub[0])...)
+	case syntax.OpPlus:
+		some := matches(re.Sub[0])
+		return append(slices.Clone(some), strings.Repeat(some[len(some)-1], 40))
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range re.Sub {
+			all = append(all, matches(sub)...)
+		}
+		return all
+	case syntax.OpConcat:
+		all := []string{""}
+		for _, sub := range re.Sub {
+			next := matches(sub)
+			var longer []string
+			for i := range max(len(all), len(next)) { // each at least once, not each with each
+				longer = append(longer, all[min(i, len(all)-1)]+next[min(i, len(next)-1)])
+			}
+			all = longer
+		}
+		return all
+	}
+	return []string{""}
+}
+
+// TestWhatDeploysStarts gives each value at the edges of each parameter that is not refused before a build to each function that
+// gets the parameter, as it is deployed.
+func TestWhatDeploysStarts(t *testing.T) {
+	t.Parallel()
+	programs := t.TempDir()
+	if _, err := tools.Output(t.Context(), "../..", nil, "go", "build", "-buildvcs=false", "-o", programs+"/", "./functions/..."); err != nil {
+		t.Fatal(err)
+	}
+	template, err := settings.ReadTemplate("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := translated.Options{Parameters: switched}
+	tpl, err := translated.Translate(t.Context(), "../../template.yaml", options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := map[string]bool{}
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	places := make(chan struct{}, 4)
+	for _, name := range slices.Sorted(maps.Keys(template.Parameters)) {
+		for _, value := range edges(name, template.Parameters[name]) {
+			given := maps.Clone(switched)
+			given[name] = value
+			p := &program{template: template, Settings: settings.Settings{Parameters: given}}
+			if template.CheckValues(map[string]string{name: value}) != nil || p.checkReaders() != nil {
+				continue
+			}
+			options.Parameters = given
+			deployed, err := tpl.Resolve(options)
+			if err != nil {
+				continue // a condition of the template refuses it
+			}
+			for _, function := range deployed.Named("AWS::Lambda::Function") {
+				env := environmentOf(deployed, function)
+				path := filepath.Join(programs, filepath.Base(tpl.Code[function]))
+				if key := path + strings.Join(env, "\x00"); started[key] {
+					continue
+				} else {
+					started[key] = true
+				}
+				group.Go(func() {
+					places <- struct{}{}
+					defer func() { <-places }()
+					cmd := exec.CommandContext(t.Context(), path)
+					cmd.Env = env
+					if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "expected AWS Lambda environment variables [AWS_LAMBDA_RUNTIME_API]") {
+						mu.Lock()
+						defer mu.Unlock()
+						t.Errorf("%s=%q: %s does not start: %.500s", name, value, function, out)
+					}
+				})
+			}
+		}
+	}
+	group.Wait()
+	if len(started) < 300 {
+		t.Errorf("%d starts were tried", len(started))
+	}
+}
+
+// environmentOf returns a function's environment, with what Lambda adds.
+func environmentOf(tpl *translated.Template, function string) []string {
+	env := []string{"AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1"}
+	for name, value := range translated.Object(translated.Object(tpl.Resources[function].Properties["Environment"])["Variables"]) {
+		env = append(env, fmt.Sprintf("%s=%v", name, value))
+	}
+	slices.Sort(env)
+	return env
+}
+
+// TestValuesThatAFunctionRefusesAreRefusedBeforeABuild wants the reason of the function's own reader.
+func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "ForwardAuthSecret=****"))
+	for _, c := range []struct{ parameter, word string }{
+		{"KeyPrefix=lkt", "link tokens"}, {"MaxKeyDays=1.5", "whole number"}, {"MaxAuthAge=1e3", "whole number"}, {"RotationDays=07", "whole number"},
+		{"AuthorizerConcurrency=00", "whole number"}, {"TryTimeout=+700", "whole number"}, {"LogRetentionDays=30.0", "one of"}, {"ThrottleRate=0.5", "whole number"},
+		{"ThrottleRate=-1", "least"}, {"PublicThrottleBurst=0", "least"}, {"MaxAuthAge=99999999999", "most"}, {"RotationDays=200000", "most"},
+		{"Services=a=https://i.example#s,a=https://j.example#s", "twice"}, {"Services=a=https://i.example#%zz", "invalid URL escape"},
+		{"Services=a=http://i.example#s", "must match"}, {"ConsoleParameters=a=1&a=2", "twice"}, {"ConsoleParameters=a=%zz", "no query"},
+		{"WebhookAllowCidrs=127.999.0.0/8", "CIDR"}, {"WebhookAllowPrivateCidrs=10.0.0.999/8", "CIDR"}, {"ConsoleOrigins=http://a.example", "must match"},
+	} {
+		_, err := r.deploy("YES=1", "PARAMETERS="+c.parameter)
+		refused(t, err, c.word, regexp.MustCompile(`^\w+`).FindString(c.parameter))
+		if calls := r.calls(); calls != nil {
+			t.Errorf("%s: the SAM CLI was run: %q", c.parameter, calls)
+		}
+	}
+}

@@ -44,11 +44,17 @@ const (
 	doorSecret     = "the-new-secret-of-the-proxies-0123456789"
 )
 
-// proxy runs a proxy with the configuration of infra/examples/consumer, and returns the proxy as a target. pairs are
-// old and new texts: proxy replaces them in the configuration.
+// proxy runs a proxy that asks the stack's function URL.
 func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) *target {
 	t.Helper()
-	dir, listen, door := t.TempDir(), freeAddress(t), strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")
+	return startProxy(t, name, strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/"), upstream, pairs...)
+}
+
+// startProxy runs a proxy with the configuration of infra/examples/consumer, and returns the proxy as a target. The proxy
+// asks for checks at the URL door. pairs are old and new texts, which are replaced in the configuration.
+func startProxy(t *testing.T, name, door, upstream string, pairs ...string) *target {
+	t.Helper()
+	dir, listen := t.TempDir(), freeAddress(t)
 	at, err := url.Parse(door)
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,8 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ProxiesRefuseAPathThatIsNotCanonical", f.unclean)
 	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
 	t.Run("ProxiesAnswerBrowsers", f.browsers)
+	t.Run("ABodyIsBoundByItsLocationOnly", f.bodies)
+	t.Run("AServersSettingsDoNotReachTheCheck", f.settings)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range f.Access().Spare() {

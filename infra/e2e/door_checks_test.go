@@ -1,0 +1,201 @@
+package e2e_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// checkServer is in the place of the function URL: it records each check, and answers as told.
+type checkServer struct {
+	*httptest.Server
+	mu      sync.Mutex
+	checks  []check
+	refusal refusal // the answer; zero: a 200 with a principal
+}
+
+// check is a request that a proxy sent to the function URL.
+type check struct {
+	method, uri, body string
+	header            http.Header
+}
+
+type refusal struct {
+	status int
+	code   string
+}
+
+// anyKey is the key that a checkServer takes for a good one.
+const anyKey = "lk_any"
+
+func newCheckServer(t *testing.T) *checkServer {
+	t.Helper()
+	s := &checkServer{}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *checkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks = append(s.checks, check{r.Method, r.RequestURI, string(body), r.Header.Clone()})
+	answer := s.refusal
+	if answer == (refusal{}) && r.Header.Get("Authorization") != "Bearer "+anyKey {
+		answer = refusal{401, "invalid_credentials"}
+	}
+	if answer != (refusal{}) {
+		w.Header().Set("X-Latchkey-Code", answer.code)
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(answer.status)
+		return
+	}
+	for name, value := range map[string]string{"V": "1", "Kind": "key", "Org-Id": "org_1", "Metadata": strings.Repeat("x", 5000)} {
+		w.Header().Set("X-Latchkey-"+name, value)
+	}
+}
+
+// answers sets the answer, and forgets the checks so far.
+func (s *checkServer) answers(r refusal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checks, s.refusal = nil, r
+}
+
+// taken returns the checks since the last call, and forgets them.
+func (s *checkServer) taken() []check {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.checks
+	s.checks = nil
+	return taken
+}
+
+// sizes is a program behind a proxy: it answers with the length of the body that it got.
+func sizes(t *testing.T) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		w.Header().Set("Size", strconv.FormatInt(n, 10))
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// invoicesCheck is the line of nginx.conf behind which a test writes settings of the location /invoices.
+const invoicesCheck = "set $check authorize?limited=403&scope=invoices:read;"
+
+// bodies sends bodies through proxies whose location /invoices allows 20 MB. The check has no part in how large a body may be.
+func (f *frontDoor) bodies(t *testing.T) {
+	const mb = 1 << 20
+	program := sizes(t)
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}} // waits for the 100
+	t.Cleanup(client.CloseIdleConnections)
+	for _, name := range []string{"Caddy", "nginx"} {
+		t.Run(name, func(t *testing.T) {
+			door := newCheckServer(t)
+			proxy := startProxy(t, name, door.URL, program.URL, invoicesCheck, invoicesCheck+" client_max_body_size 20m;")
+			for _, c := range []struct {
+				what    string
+				size    int
+				chunked bool // without Content-Length
+				answer  refusal
+				status  int
+			}{
+				{"no body", 0, false, refusal{}, 200},
+				{"1 MB", mb, false, refusal{}, 200},
+				{"over nginx's default", mb + 1, false, refusal{}, 200},
+				{"15 MB", 15 * mb, false, refusal{}, 200},
+				{"15 MB of unknown length", 15 * mb, true, refusal{}, 200},
+				{"without a key", 15 * mb, false, refusal{401, "missing_credentials"}, 401},
+				{"another scope", 15 * mb, false, refusal{403, "insufficient_scope"}, 403},
+				{"a spent key", 15 * mb, false, spentAt(name), 429},
+				{"a spent key, chunked", 15 * mb, true, spentAt(name), 429},
+				{"no decision", 15 * mb, false, refusal{503, "unavailable"}, 503},
+				{"no decision, chunked", 15 * mb, true, refusal{503, "unavailable"}, 503},
+				{"over the location's own bound", 21 * mb, false, refusal{}, map[string]int{"Caddy": 200, "nginx": 413}[name]},
+			} {
+				for _, expects := range []string{"", "100-continue"} {
+					if name == "Caddy" && c.status != 200 && expects == "" {
+						continue // Caddy closes a connection whose body no one reads, so a client may not see the answer
+					}
+					door.answers(c.answer)
+					var body io.Reader = bytes.NewReader(make([]byte, c.size))
+					if c.chunked {
+						body = io.MultiReader(body)
+					}
+					r, err := http.NewRequestWithContext(t.Context(), "POST", proxy.url+"/invoices", body)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.Header.Set("Authorization", "Bearer "+anyKey)
+					if expects != "" {
+						r.Header.Set("Expect", expects)
+					}
+					res, err := client.Do(r)
+					if err != nil {
+						t.Errorf("%s: %v", c.what, err)
+						continue
+					}
+					_ = res.Body.Close()
+					if res.StatusCode != c.status || c.status == 200 && res.Header.Get("Size") != strconv.Itoa(c.size) {
+						t.Errorf("%s: %d, size %s; want %d", c.what, res.StatusCode, res.Header.Get("Size"), c.status)
+					}
+				}
+			}
+		})
+	}
+}
+
+// spentAt returns the check's answer for a key that is over its limits, in the form that the proxy asks for.
+func spentAt(proxy string) refusal {
+	if proxy == "nginx" {
+		return refusal{403, "rate_limited"}
+	}
+	return refusal{429, "rate_limited"}
+}
+
+// settings gives nginx settings that are meant for the server's clients. Each request is checked anew all the same, and each
+// refusal reaches the client as it is.
+func (f *frontDoor) settings(t *testing.T) {
+	door, program := newCheckServer(t), sizes(t)
+	proxy := startProxy(t, "nginx", door.URL, program.URL, "  server {", `
+  proxy_cache_path `+t.TempDir()+` keys_zone=all:1m;
+  proxy_cache all;
+  proxy_cache_valid any 1m;
+  proxy_ignore_headers Cache-Control;
+  proxy_intercept_errors on;
+  proxy_buffer_size 4k;
+  proxy_buffers 4 4k;
+  proxy_request_buffering off;
+  proxy_http_version 1.1;
+  proxy_set_header X-Of-The-Server x;
+  client_max_body_size 1k;
+  gzip on;
+  recursive_error_pages on;
+  server {`)
+	for _, c := range []struct {
+		answer refusal
+		status int
+		code   string
+	}{
+		{refusal{}, 200, ""}, {refusal{401, "key_revoked"}, 401, "key_revoked"}, {refusal{403, "insufficient_scope"}, 403, "insufficient_scope"},
+		{spentAt("nginx"), 429, "rate_limited"}, {refusal{503, "unavailable"}, 503, "unavailable"}, {refusal{429, ""}, 503, "unavailable"}, {refusal{}, 200, ""},
+	} {
+		door.answers(c.answer)
+		r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
+		if checks := door.taken(); err != nil || r.status != c.status || r.code() != c.code || len(checks) != 1 {
+			t.Errorf("%+v: %d %s %v, %d checks", c, r.status, r.text, err, len(checks))
+		}
+	}
+}

@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"link":              {"id", "plainjson", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {"plainjson"},
-	"store":             {"id", "limit", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel", "plainjson"},
+	"store":             {"id", "limit", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel", "plainjson", "strictjson"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"p256"},

@@ -15,6 +15,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/strictjson"
 )
 
@@ -115,4 +116,17 @@ func FuzzACursor(f *testing.F) {
 			t.Errorf("the cursor of %q is read as %+v, %v", text, p, err)
 		}
 	})
+}
+
+// TestAPathIsTheSameOnEachAddress: with a base path, and with escapes that the gateway has decoded.
+func TestAPathIsTheSameOnEachAddress(t *testing.T) {
+	for _, url := range []string{"/v1/orgs/org_1/keys/key_1/rotate", "/base/v1/orgs/org_1/keys/key_1/rotate", "/v1/orgs/%256Frg_1/keys/key_1/rotate/"} {
+		r := httptest.NewRequest("POST", url, nil)
+		r.SetPathValue("orgId", "org_1")
+		r.SetPathValue("keyId", "key_1")
+		c := call{Request: r, route: route.Route{Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate"}}
+		if got := c.path(); got != "/v1/orgs/org_1/keys/key_1/rotate" {
+			t.Errorf("%s: %s", url, got)
+		}
+	}
 }

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/base64"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -16,6 +19,7 @@ import (
 	"latchkey/pkg/route"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
+	"latchkey/pkg/strictjson"
 )
 
 const (
@@ -214,8 +218,23 @@ func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made],
 		return once, problem.New(problem.InvalidIdempotencyKey,
 			"An Idempotency-Key is one value of 32 to 255 visible ASCII characters; use a random UUID.")
 	}
-	once.Request = store.Request{Key: secret.New(key), Principal: c.caller.ID(), Method: c.Method, Path: c.URL.Path, Body: c.body}
-	return once, nil
+	body, err := strictjson.Canonical(c.body) // c.decode has checked it
+	once.Request = store.Request{
+		Key: secret.New(key), Principal: cmp.Or(string(c.caller.AppID), c.caller.ID()), Method: c.Method, Path: c.path(), Body: sha256.Sum256(body),
+	}
+	return once, err
+}
+
+// path returns the route's path with the values of its parameters. The path of the URL may differ between two requests
+// for one thing: by a base path, or by an escape.
+func (c *call) path() string {
+	parts := strings.Split(c.route.Pattern, "/")
+	for i, part := range parts {
+		if name, isParameter := strings.CutPrefix(part, "{"); isParameter {
+			parts[i] = c.PathValue(strings.TrimSuffix(name, "}"))
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // isVisible reports whether a text has visible ASCII characters only, at least and at most so many.

@@ -186,7 +186,7 @@ const servicePrefix = "service:"
 // ServiceOf returns the name of the service that a result of ID names. ok is false for the id of a user or a key.
 func ServiceOf(id string) (name string, ok bool) { return strings.CutPrefix(id, servicePrefix) }
 
-// ID returns the caller's own id, for the log, audit entries and idempotency records. That of a service has its name.
+// ID returns the caller's own id, for the log and audit entries. That of a service has its name.
 func (p Principal) ID() string {
 	switch p.Kind {
 	case User:

@@ -31,10 +31,10 @@ const (
 // again. The zero value is a request without an Idempotency-Key.
 type Request struct {
 	Key       secret.String // the Idempotency-Key header; empty: none
-	Principal string        // the caller's id
+	Principal string        // the app of a caller with an API key, the id of any other caller
 	Method    string
-	Path      string // the real path, not the pattern
-	Body      []byte
+	Path      string            // the route's, with the values of its parameters
+	Body      [sha256.Size]byte // the hash of the body as strictjson.Canonical writes it
 }
 
 // Once makes a create happen once for a request. Render makes the answer that the record keeps. Without
@@ -100,8 +100,8 @@ type replayed struct{ answer secret.String }
 func (replayed) Error() string { return "store: replayed" }
 
 // once adds the record of a request to a transaction, with the answer to keep. When a record with this
-// Idempotency-Key is in force, the refusal is replayed, or idempotency_key_reused when that request had
-// another body. A record is in force until it expires: DynamoDB deletes the row only later.
+// Idempotency-Key is in force, the refusal is replayed, or idempotency_key_reused when the body of that request meant
+// something else. A record is in force until it expires: DynamoDB deletes the row only later.
 func (t *txn) once(r Request, answer secret.String) {
 	if !r.keyed() {
 		return
@@ -111,9 +111,8 @@ func (t *txn) once(r Request, answer secret.String) {
 	t.Fail(err)
 	now := t.s.now()
 	until := now + idempotencyFor.Milliseconds()
-	request := sha256.Sum256(r.Body)
 	t.Put(row, table.Any(table.Absent, attrExpiresAt.AtMost(now)), r.replay,
-		attrRequest.Set(request[:]), attrSealed.Set(sealed), attrSalt.Prove(salt), attrExpiresAt.Set(until), attrPurgeAt.Set(until/1000),
+		attrRequest.Set(r.Body[:]), attrSealed.Set(sealed), attrSalt.Prove(salt), attrExpiresAt.Set(until), attrPurgeAt.Set(until/1000),
 	)
 }
 
@@ -124,7 +123,7 @@ func (r Request) replay(found table.Row) error {
 	if row.Err() != nil {
 		return row.Err()
 	}
-	if request := sha256.Sum256(r.Body); string(was) != string(request[:]) {
+	if string(was) != string(r.Body[:]) {
 		return problem.New(problem.IdempotencyKeyReused, "This Idempotency-Key was sent with another body before.")
 	}
 	answer, err := r.open(sealed, salt, r.row().PK)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/plainjson"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/strictjson"
 	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
 )
@@ -25,17 +25,11 @@ type Publication struct {
 	Data json.RawMessage // a compact JSON object
 }
 
-// hash returns the SHA-256 of what two publications with one id must have in common: the type and the data, whose members
-// may be in any order.
+// hash returns the SHA-256 of what two publications with one id must have in common: the type and the value of the data,
+// however it is written.
 func (p Publication) hash() ([]byte, error) {
-	var data any
-	d := json.NewDecoder(bytes.NewReader(p.Data))
-	d.UseNumber() // a float64 would take different integers for one
-	if err := d.Decode(&data); err != nil {
-		return nil, err
-	}
-	sorted, err := plainjson.Marshal(data)
-	sum := sha256.Sum256([]byte(string(p.Type) + "\n" + string(sorted))) // a type has no line break
+	data, err := strictjson.Canonical(p.Data)
+	sum := sha256.Sum256([]byte(string(p.Type) + "\n" + string(data))) // a type has no line break
 	return sum[:], err
 }
 

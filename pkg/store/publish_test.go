@@ -85,11 +85,13 @@ func TestAnotherEventWithAPublishedIDIsAConflict(t *testing.T) {
 	c.publish(t, publications("a")...)
 	for _, other := range []store.Publication{
 		{ID: "a", Type: "invoice.void", Data: publications("")[0].Data}, {ID: "a", Type: paid, Data: []byte(`{"a":1,"b":[{"c":2,"d":4}]}`)},
-		{ID: "a", Type: paid, Data: []byte(`{"a":1.0,"b":[{"c":2,"d":3}]}`)},
+		{ID: "a", Type: paid, Data: []byte(`{"a":1.5,"b":[{"c":2,"d":3}]}`)}, {ID: "a", Type: paid, Data: []byte(`{"a":"1","b":[{"c":2,"d":3}]}`)},
 	} {
 		wants(t, second(c.Publish(ctx, billing, c.org, c.app, []store.Publication{publications("")[0], other}, store.Once[[]id.Event]{})), problem.Conflict)
 	}
-	c.publish(t, store.Publication{ID: "a", Type: paid, Data: []byte(`{"b":[{"d":3,"c":2}],"a":1}`)}) // the same data
+	for _, same := range []string{`{"b":[{"d":3,"c":2}],"a":1}`, `{"a":1.0,"b":[{"\u0063":2e0,"d":0.3e1}]}`} {
+		c.publish(t, store.Publication{ID: "a", Type: paid, Data: []byte(same)})
+	}
 	if n := len(c.events(t, paid)); n != 1 {
 		t.Errorf("%d events", n)
 	}

@@ -1,0 +1,83 @@
+package strictjson
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Canonical returns one text for all texts of the same JSON value: without blanks, members in the order of their names,
+// characters without needless escapes, and numbers by their digits and their exponent. The text must be one that Check
+// accepts: of two members with one name only the last counts.
+func Canonical(text []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // a float64 would make different integers the same
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(canonical(v))
+}
+
+// canonical returns a value with its numbers in the form of number.
+func canonical(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			v[name] = canonical(member)
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = canonical(element)
+		}
+	case json.Number:
+		return number(v)
+	}
+	return v
+}
+
+// maxDigits is how many digits the greatest int64 has.
+const maxDigits = 19
+
+// number returns the only spelling of a number: its digits without zeros at either end, and the exponent of ten. A whole
+// number of at most maxDigits is written without an exponent: 60.0 and 6e1 are 60, and -0.0 is 0. No other number is expanded.
+func number(n json.Number) json.Number {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	unsigned := strings.TrimPrefix(mantissa, "-")
+	sign := mantissa[:len(mantissa)-len(unsigned)]
+	whole, fraction, _ := strings.Cut(unsigned, ".")
+	digits := whole + fraction
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return "0"
+	}
+	exponent = sum(cmp.Or(exponent, "0"), len(digits)-len(short)-len(fraction))
+	short = strings.TrimLeft(short, "0")
+	if zeros, err := strconv.Atoi(exponent); err == nil && zeros >= 0 && len(short)+zeros <= maxDigits {
+		return json.Number(sign + short + strings.Repeat("0", zeros))
+	}
+	return json.Number(sign + short + "e" + exponent)
+}
+
+// sum returns the sum of an integer of any length, with a sign or without, and a small one. Its time grows with the
+// length of the text: math/big would need seconds for a million digits.
+func sum(text string, n int) string {
+	const small = 1 << 62
+	if v, err := strconv.ParseInt(text, 10, 64); err == nil && -small < v && v < small {
+		return strconv.FormatInt(v+int64(n), 10)
+	}
+	rest, isNegative := strings.CutPrefix(text, "-")
+	sign := ""
+	if isNegative {
+		sign, n = "-", -n // the sum keeps the sign of the greater one
+	}
+	digits := []byte("0" + strings.TrimPrefix(rest, "+"))
+	for i := len(digits) - 1; n != 0; i-- {
+		n += int(digits[i] - '0')
+		digit := (n%10 + 10) % 10
+		digits[i], n = byte('0'+digit), (n-digit)/10
+	}
+	return sign + strings.TrimLeft(string(digits), "0")
+}

@@ -1,0 +1,197 @@
+package strictjson_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"latchkey/pkg/strictjson"
+)
+
+// canonical returns the canonical text of a valid one.
+func canonical(t *testing.T, text string) string {
+	t.Helper()
+	out, err := strictjson.Canonical([]byte(text))
+	if err != nil {
+		t.Fatalf("%.100s: %v", text, err)
+	}
+	return string(out)
+}
+
+func TestTheSameValueHasOneText(t *testing.T) {
+	nines := strings.Repeat("9", 30)
+	for want, texts := range map[string][]string{
+		`{}`: {` { } `, "\n{\t}\r"}, `[1,"1",true,null]`: {`[1,"1",true,null]`, ` [ 1.0 , "\u0031",true , null]`},
+		`{"a":[{"b":1,"c":2}],"z":""}`:   {`{"z":"","a":[{"c":2,"b":1}]}`, `{"\u0061":[{"b":10e-1,"\u0063":2.0}],"z":""}`},
+		`{"":1,"A":1,"a":1,"é":1,"😀":1}`: {`{"😀":1,"é":1,"a":1,"A":1,"":1}`, `{"a":1,"A":1,"\u00e9":1,"\ud83d\uDe00":1,"":1}`},
+		`"a/\"\\\n\u003c\ufffd"`:         {`"a\/\u0022\u005C\u000a<` + "\ufffd" + `"`}, `"` + "\u007f\uffff" + `"`: {`"\u007f\uFFFF"`},
+		`60`: {`60`, `60.0`, `6e1`, `6E+1`, `0.6e2`, `600e-1`, `60.000e00`, `0.00006e+0006`}, `-15e-1`: {`-1.5`, `-15e-1`, `-0.15E1`, `-1.50`}, `120`: {`120`, `1.2e2`}, `1`: {`1`, `0.1e1`, `1000e-3`},
+		`0`: {`0`, `-0`, `0.0`, `-0.000e5`, `0e999999999`, `-0E-` + nines}, `9007199254740993`: {`9007199254740993`, `9007199254740993.0`, `900719925474099.3e1`},
+		`1e999999999`: {`1e999999999`, `10e999999998`, `0.01e1000000001`}, `1e1` + strings.Repeat("0", 30): {`1e1` + strings.Repeat("0", 30), `10e` + nines, `1e+001` + strings.Repeat("0", 30), `0.1e1` + strings.Repeat("0", 29) + `1`},
+		`1e-` + nines:           {`1e-` + nines, `10e-1` + strings.Repeat("0", 30), `0.1e-` + strings.Repeat("9", 29) + `8`, `100e-1` + strings.Repeat("0", 29) + `1`},
+		`1e4611686018427387904`: {`1e4611686018427387904`, `10e4611686018427387903`, `0.1e4611686018427387905`}, `1e-4611686018427387904`: {`10e-4611686018427387905`, `0.1e-4611686018427387903`, `1e-4611686018427387904`},
+		`9223372036854775807`: {`9223372036854775807.0`, `9.223372036854775807e18`}, `1000000000000000000`: {`1e18`, `1e+18`}, `-9000000000000000000`: {`-9e18`}, `1e19`: {`10000000000000000000`, `100e17`}, `12345678901234567891e0`: {`12345678901234567891`},
+	} {
+		for _, text := range append(texts, strings.ReplaceAll(want, `\ufffd`, "\ufffd")) {
+			if got := canonical(t, text); strings.ReplaceAll(got, "\ufffd", `\ufffd`) != want {
+				t.Errorf("%s: %s, want %s", text, got, want)
+			}
+		}
+	}
+}
+
+func TestDifferentValuesHaveDifferentTexts(t *testing.T) {
+	seen := map[string]string{}
+	for _, text := range []string{
+		`{}`, `null`, `[]`, `""`, `0`, `false`, `"0"`, `"null"`, `{"a":null}`, `{"a":1}`, `{"a":"1"}`, `{"A":1}`, `{"a":{"b":1}}`, `{"a.b":1}`, `{"a":1,"b":2}`, `{"a":2,"b":1}`, `{"a":1,"b":null}`,
+		`[1,2]`, `[2,1]`, `[[1],2]`, `[1,[2]]`, `[1,2,null]`, `"é"`, `"e\u0301"`, `"\\u0061"`, `"a"`, `" a"`, `"A"`, `"\ufffd"`, `"\\ufffd"`,
+		`1`, `-1`, `10`, `1.1`, `1e400`, `1e-400`, `-1e400`, `9007199254740992`, `9007199254740993`, `1e999999999`, `1e9999999990`, `1e-999999999`, `1e99999999999999999999`, `1e99999999999999999998`, `11e99999999999999999998`,
+		`1e-99999999999999999999`, `0.30000000000000004`, `0.3`, `12345678901234567890.5`, `12345678901234567890.05`,
+	} {
+		got := canonical(t, text)
+		if seen[got] != "" {
+			t.Errorf("%s and %s are both %s", text, seen[got], got)
+		}
+		seen[got] = text
+	}
+}
+
+func TestAnExponentOfAMillionDigitsCostsNothing(t *testing.T) {
+	nines := strings.Repeat("9", 1_000_000)
+	begun := time.Now()
+	if canonical(t, "1e"+nines) != canonical(t, "0.1e1"+strings.Repeat("0", 1_000_000)) || canonical(t, "1e-"+nines) == canonical(t, "1e"+nines) {
+		t.Error("the exponents are not exact")
+	}
+	if took := time.Since(begun); took > time.Second { // math/big takes four
+		t.Errorf("%s", took)
+	}
+}
+
+// rational is the value of a number whose exponent is small enough to be expanded.
+func rational(n json.Number) (r *big.Rat, ok bool) {
+	_, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
+	if e, err := strconv.Atoi(exponent); exponent != "" && (err != nil || e < -400 || e > 400) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(string(n))
+}
+
+// respelt writes a value in another way: members in a random order, characters as escapes, blanks, numbers with another
+// exponent.
+func respelt(random *rand.Rand, v any) string {
+	blank := []string{"", " ", "\n", "\t\r "}[random.IntN(4)]
+	var parts []string
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v { // in the random order of a map
+			parts = append(parts, respelt(random, name)+":"+respelt(random, member))
+		}
+		return blank + "{" + strings.Join(parts, ",") + "}" + blank
+	case []any:
+		for _, element := range v {
+			parts = append(parts, respelt(random, element))
+		}
+		return blank + "[" + strings.Join(parts, ",") + "]"
+	case string:
+		var quoted strings.Builder
+		for _, unit := range utf16.Encode([]rune(v)) {
+			fmt.Fprintf(&quoted, `\u%04x`, unit)
+		}
+		return `"` + quoted.String() + `"` + blank
+	case json.Number:
+		mantissa, exponent, _ := strings.Cut(strings.ToLower(string(v)), "e")
+		e, err := strconv.Atoi(exponent)
+		if exponent != "" && (err != nil || e < -1000000 || e > 1000000) {
+			return string(v)
+		}
+		zeros := random.IntN(30)
+		if !strings.Contains(mantissa, ".") && strings.TrimPrefix(mantissa, "-") != "0" { // 12 is 12.000 and 12000e-3
+			return mantissa + strings.Repeat("0", zeros) + "e" + strconv.Itoa(e-zeros)
+		}
+		if !strings.Contains(mantissa, ".") {
+			mantissa += ".0"
+		}
+		return mantissa + strings.Repeat("0", zeros) + "E" + strconv.Itoa(e)
+	default:
+		text, _ := json.Marshal(v)
+		return blank + string(text)
+	}
+}
+
+// equal reports whether two values are the same. ok is false when a number is too large to be compared.
+func equal(a, b any) (same, ok bool) {
+	switch a := a.(type) {
+	case map[string]any:
+		other, isMap := b.(map[string]any)
+		if !isMap || len(a) != len(other) {
+			return false, true
+		}
+		for name, member := range a {
+			found, has := other[name]
+			if same, ok := equal(member, found); !has || !same || !ok {
+				return false, ok
+			}
+		}
+		return true, true
+	case []any:
+		other, isList := b.([]any)
+		if !isList || len(a) != len(other) {
+			return false, true
+		}
+		for i := range a {
+			if same, ok := equal(a[i], other[i]); !same || !ok {
+				return false, ok
+			}
+		}
+		return true, true
+	case json.Number:
+		other, isNumber := b.(json.Number)
+		if !isNumber {
+			return false, true
+		}
+		x, okX := rational(a)
+		y, okY := rational(other)
+		return okX && okY && x.Cmp(y) == 0, okX && okY
+	default:
+		return reflect.DeepEqual(a, b), true
+	}
+}
+
+// FuzzCanonical: two spellings of one value have one canonical text, and the texts of two values differ.
+func FuzzCanonical(f *testing.F) {
+	for _, seed := range [][2]string{
+		{`{"a":[1,{"b":-0.0}],"é":"a\n<"}`, `{"a":[1,{"b":0}],"é":"a\n<"}`}, {`[60,1e400,1e-7]`, `[60.0,10e399,0.1e-6]`}, {`1e4611686018427387904`, `1`}, {`"\ud83d\ude00"`, `"😀"`},
+		{`{"a":1,"b":2}`, `{"a":2,"b":1}`}, {`12345678901234567890`, `12345678901234567891`}, {`-1.50`, `-15e-1`}, {`"1"`, `1`}, {`[]`, `{}`}, {`{"a":null}`, `{}`},
+	} {
+		f.Add(seed[0], seed[1], uint64(1))
+	}
+	f.Fuzz(func(t *testing.T, text, other string, seed uint64) {
+		read := func(text string) (v any, ok bool) {
+			d := json.NewDecoder(strings.NewReader(text))
+			d.UseNumber()
+			return v, json.Valid([]byte(text)) && d.Decode(&v) == nil
+		}
+		v, ok := read(text)
+		w, okOther := read(other)
+		if !ok || !okOther {
+			return
+		}
+		is := canonical(t, text)
+		if again := respelt(rand.New(rand.NewPCG(seed, 1)), v); canonical(t, again) != is {
+			t.Errorf("%q is %s, and %q is %s", text, is, again, canonical(t, again))
+		}
+		if canonical(t, is) != is {
+			t.Errorf("%q is %s, which is %s", text, is, canonical(t, is))
+		}
+		if same, ok := equal(v, w); ok && same != (canonical(t, other) == is) {
+			t.Errorf("%q is %s, and %q is %s", text, is, other, canonical(t, other))
+		}
+	})
+}

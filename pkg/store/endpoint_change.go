@@ -81,16 +81,24 @@ func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 }
 
 // change adds the change from was to h to a transaction, with its audit entry and its event, and commits
-// the transaction. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
+// the transaction. It returns the endpoint as the row then is. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
 // no longer as was. paid is how many deliveries the request was charged for.
 func (t *txn) change(ctx context.Context, was, h Endpoint, by Changer, paid int) (Endpoint, error) {
 	changes := changesOf(was, h)
 	if len(changes) == 0 {
 		return was, nil
 	}
+	if h.startsAnew(was) {
+		h.Breaker = webhook.Breaker{}
+	}
 	t.Update(endpointRow(h.AppID, h.ID), table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced, h.write(was))
 	t.report(ctx, webhook.EndpointUpdated, h, by, paid, changes)
 	return h, t.Commit(ctx)
+}
+
+// startsAnew reports whether a change ends the failures of an endpoint: another receiver, or a repaired one, has none yet.
+func (h Endpoint) startsAnew(was Endpoint) bool {
+	return webhook.Origin(h.URL) != webhook.Origin(was.URL) || h.Enabled && !was.Enabled
 }
 
 // write returns the change of an endpoint's row from was to h.
@@ -103,8 +111,7 @@ func (h Endpoint) write(was Endpoint) table.Change {
 		attrURLSetByKey.Set(h.URLSetByKey), attrURLByKey.Set(h.urlByKey), attrEventsByKey.Set(h.eventsByKey),
 	}
 	enabled := h.Enabled && !was.Enabled
-	// Another receiver, or a repaired one, has no failures yet.
-	if webhook.Origin(h.URL) != webhook.Origin(was.URL) || enabled {
+	if h.startsAnew(was) {
 		changes = append(changes, attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove())
 	}
 	switch {

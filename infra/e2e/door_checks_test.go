@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +47,12 @@ func (s *checkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.checks = append(s.checks, check{r.Method, r.RequestURI, string(body), r.Header.Clone()})
+	header := r.Header.Clone()
+	header.Del("Connection") // of the connection: nginx closes it
+	if header.Get("Authorization") == "" {
+		header.Del("Authorization") // an empty header is as good as none
+	}
+	s.checks = append(s.checks, check{r.Method, r.RequestURI, string(body), header})
 	answer := s.refusal
 	if answer == (refusal{}) && r.Header.Get("Authorization") != "Bearer "+anyKey {
 		answer = refusal{401, "invalid_credentials"}
@@ -163,6 +169,81 @@ func spentAt(proxy string) refusal {
 		return refusal{403, "rate_limited"}
 	}
 	return refusal{429, "rate_limited"}
+}
+
+// headersOfACheck sends requests with whatever clients send. The check gets the documented headers only, by GET, at the path that
+// the configuration names.
+func (f *frontDoor) headersOfACheck(t *testing.T) {
+	program := sizes(t)
+	odd := http.Header{
+		"Cookie": {"session=1", "b=2"}, "X-Api-Key": {"k"}, "Proxy-Authorization": {"Basic eA=="}, "X-Amz-Security-Token": {"t"}, "Host-X": {"h"}, "A": {"a"},
+		"X-Latchkey-Secret": {"forged"}, "X-Latchkey-Client-Ip": {"192.0.2.1"}, "X-Latchkey-Other": {"forged"}, "X_latchkey_secret": {"forged"}, "Authorization-2": {"x"},
+		"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Host": {"h"}, "X-Forwarded-Uri": {"/u"}, "X-Original-Url": {"/u"}, "Forwarded": {"for=x"}, "Referer": {"https://a/?t=1"},
+		"If-None-Match": {"*"}, "If-Modified-Since": {"Sat, 28 Nov 2026 03:00:00 GMT"}, "If-Match": {`"x"`}, "Range": {"bytes=0-0"}, "If-Range": {`"x"`}, "Accept-Encoding": {"br"},
+		"Expect": {"100-continue"}, "Te": {"trailers"}, "Connection": {"Upgrade, Authorization, X-Latchkey-Secret"}, "Upgrade": {"websocket"}, "Sec-Websocket-Key": {"eA=="},
+		"User-Agent": {"client"}, "Cache-Control": {"no-cache"}, "X-Amzn-Trace-Id": {"Root=1"}, "Traceparent": {"00-1"}, "X-Http-Method-Override": {"DELETE"}, "Large": {strings.Repeat("x", 7000)},
+	}
+	for n := range 60 {
+		odd.Set("Odd-"+strconv.Itoa(n), "x")
+	}
+	const good, forged = "Bearer " + anyKey, "Bearer {env.SECRET}$http_cookie"
+	for _, name := range []string{"Caddy", "nginx"} {
+		t.Run(name, func(t *testing.T) {
+			door := newCheckServer(t)
+			proxy := startProxy(t, name, door.URL, program.URL)
+			query := map[string]string{"Caddy": "scope=", "nginx": "limited=403&scope="}[name]
+			for _, c := range []struct {
+				method, path, body string
+				authorization      []string
+				uri, sent          string // of the check: its target, and Authorization; "": no check is made
+			}{
+				{"GET", "/invoices/1?scope=x&org=y", "", []string{good}, "/authorize?" + query + "invoices:read", good},
+				{"HEAD", "/reports", "", []string{good}, "/authorize?" + query + "reports:read", good},
+				{"OPTIONS", "/invoices", "", []string{good}, "/authorize?" + query + "invoices:read", good},
+				{"POST", "/reports/1?a", "{}", []string{good}, "/authorize?" + query + "reports:write", good},
+				{"PROPFIND", "/reports", "x", []string{good}, "/authorize?" + query + "reports:write", good},
+				{"GET", "/orgs/org_1/invoices?org=org_2", "", []string{good}, "/authorize-member?role=member&org=org_1", good},
+				{"GET", "/invoices", "", []string{forged}, "/authorize?" + query + "invoices:read", forged},
+				{"GET", "/invoices", "", nil, "/authorize?" + query + "invoices:read", ""},
+				{"GET", "/other", "", []string{good}, "", ""},
+			} {
+				r, err := http.NewRequestWithContext(t.Context(), c.method, proxy.url+c.path, strings.NewReader(c.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header = odd.Clone()
+				r.Header["Authorization"] = c.authorization
+				res, err := proxy.client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = res.Body.Close()
+				want := []check{{"GET", c.uri, "", http.Header{"X-Latchkey-Secret": {doorSecret}, "X-Latchkey-Client-Ip": {"127.0.0.1"}}}}
+				if c.sent != "" {
+					want[0].header.Set("Authorization", c.sent)
+				}
+				if c.uri == "" {
+					want = nil
+				}
+				if got := door.taken(); !reflect.DeepEqual(got, want) || (res.StatusCode == 200) != (c.sent == good) {
+					t.Errorf("%s %s: %d, the check was %v, want %v", c.method, c.path, res.StatusCode, got, want)
+				}
+			}
+		})
+	}
+}
+
+// twoCredentials sends a good key beside another. What is checked must be what the proxy was sent, so neither passes.
+func (f *frontDoor) twoCredentials(t *testing.T) {
+	_, key := f.key(t)
+	f.eachProxy(t, func(t *testing.T, proxy *target) {
+		for _, values := range [][]string{{"Bearer " + key, "Bearer " + key}, {"Bearer " + key, "Bearer x"}, {"Basic eA==", "Bearer " + key}, {"", "Bearer " + key}, {"Bearer " + key + ",Bearer " + key}} {
+			r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", header: http.Header{"Authorization": values}})
+			if err != nil || r.status != 400 && r.status != 401 {
+				t.Errorf("%d values: %d %s %v", len(values), r.status, r.text, err)
+			}
+		}
+	})
 }
 
 // settings gives nginx settings that are meant for the server's clients. Each request is checked anew all the same, and each

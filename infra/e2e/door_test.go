@@ -39,6 +39,8 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
 	t.Run("ProxiesAnswerBrowsers", f.browsers)
 	t.Run("ABodyIsBoundByItsLocationOnly", f.bodies)
+	t.Run("TheCheckGetsTheDocumentedHeadersOnly", f.headersOfACheck)
+	t.Run("OfTwoCredentialsNoneIsChecked", f.twoCredentials)
 	t.Run("AServersSettingsDoNotReachTheCheck", f.settings)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {

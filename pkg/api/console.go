@@ -49,11 +49,11 @@ func (p pages) serve(f console.File, found bool) (answer, error) {
 	return a, nil
 }
 
-func (p pages) config(ctx context.Context, _ *call, _ none) (console.SignIn, error) {
+func (p pages) config(ctx context.Context, _ *call, _ none) (console.Config, error) {
 	if !p.console.IsOn() {
-		return console.SignIn{}, errNoConsole
+		return console.Config{}, errNoConsole
 	}
-	in, err := p.console.SignIn(ctx)
+	in, err := p.console.Config(ctx)
 	if err != nil {
 		return in, problem.Wrap(problem.Unavailable, "How to sign in cannot be read from the identity provider now.", err)
 	}

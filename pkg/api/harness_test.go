@@ -65,6 +65,8 @@ type settings struct {
 	maxAuthAge, maxKeyLife time.Duration
 	consoleClient          string
 	issuerDown             bool
+	revocation             string // endpoint of the issuer
+	maxKeyDays             int    // that the console is told
 }
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {

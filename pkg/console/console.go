@@ -15,12 +15,13 @@ import (
 	"latchkey/pkg/authn/jwks"
 )
 
-// Settings are how the pages sign people in.
+// Settings are how the pages sign people in, and what the deployment allows.
 type Settings struct {
 	Issuer     string // as the template's Issuer
 	ClientID   string // of a public client, without a secret; "": there is no console
 	Scope      string // separated by spaces
 	Parameters string // more parameters of the authorization request, as a query: audience=https://api.example.com
+	MaxKeyDays int    // days that a new API key may live; 0: it need not expire
 }
 
 // Console serves the console of a deployment.
@@ -113,11 +114,15 @@ func (c *Console) File(name string) (f File, ok bool) {
 }
 
 // Page returns the page of the console. While the issuer's discovery document cannot be read, the page may call no issuer: it shows
-// the error that SignIn is answered with.
+// the error that Config is answered with.
 func (c *Console) Page(ctx context.Context) File {
 	connect := "'self'"
-	if in, err := c.SignIn(ctx); err == nil {
-		connect += " " + origin(in.TokenEndpoint)
+	if in, err := c.Config(ctx); err == nil {
+		token := origin(in.TokenEndpoint)
+		connect += " " + token
+		if in.RevocationEndpoint != nil && origin(*in.RevocationEndpoint) != token {
+			connect += " " + origin(*in.RevocationEndpoint)
+		}
 	}
 	return c.page(index, connect)
 }
@@ -161,8 +166,8 @@ func policy(connect string) string {
 	}, "; ")
 }
 
-// SignIn is how the page signs a person in: the authorization code flow with PKCE (RFC 9700).
-type SignIn struct {
+// Config has how the page signs a person in, by the authorization code flow with PKCE (RFC 9700), and what the deployment allows.
+type Config struct {
 	Issuer                string            `json:"issuer"`
 	ClientID              string            `json:"clientId"`
 	Scope                 string            `json:"scope"`
@@ -170,24 +175,29 @@ type SignIn struct {
 	AuthorizationEndpoint string            `json:"authorizationEndpoint"`
 	TokenEndpoint         string            `json:"tokenEndpoint"`
 	EndSessionEndpoint    *string           `json:"endSessionEndpoint"` // null: the issuer has none
+	RevocationEndpoint    *string           `json:"revocationEndpoint"` // null: the issuer has none
+	MaxKeyDays            int               `json:"maxKeyDays"`         // Settings.MaxKeyDays
 }
 
-// SignIn returns how the page signs a person in. The error means that the issuer's discovery document cannot be read now, or names
+// Config returns what the page must know. The error means that the issuer's discovery document cannot be read now, or names
 // no endpoint that a page could use.
-func (c *Console) SignIn(ctx context.Context) (SignIn, error) {
+func (c *Console) Config(ctx context.Context) (Config, error) {
 	doc, err := c.discover(ctx)
 	if err != nil {
-		return SignIn{}, err
+		return Config{}, err
 	}
 	if doc.Authorization == "" || doc.Token == "" {
-		return SignIn{}, errors.New("console: the issuer names no authorization_endpoint or no token_endpoint")
+		return Config{}, errors.New("console: the issuer names no authorization_endpoint or no token_endpoint")
 	}
-	in := SignIn{
+	in := Config{
 		Issuer: c.settings.Issuer, ClientID: c.settings.ClientID, Scope: c.settings.Scope, Parameters: c.parameters,
-		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token,
+		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token, MaxKeyDays: c.settings.MaxKeyDays,
 	}
 	if doc.EndSession != "" {
 		in.EndSessionEndpoint = &doc.EndSession
+	}
+	if doc.Revocation != "" {
+		in.RevocationEndpoint = &doc.Revocation
 	}
 	return in, nil
 }

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-084f2c06c538.js"
+import "./elements-0981dcbc358b.js"

@@ -36,7 +36,14 @@ export interface SignedIn {
 }
 
 export class Api {
+  #hasEnded = false
+
   constructor(private session: SignedIn) {}
+
+  get hasEnded() { return this.#hasEnded }
+
+  // end refuses each further call: the page acts for another person now.
+  end() { this.#hasEnded = true }
 
   get<T>(path: string, query?: Query): Promise<T> { return this.#call('GET', path, { query }) }
   patch<T>(path: string, body: unknown): Promise<T> { return this.#call('PATCH', path, { body }) }
@@ -52,10 +59,22 @@ export class Api {
     return { items: answer[name] as T[], nextCursor: answer.nextCursor as string | undefined }
   }
 
+  // all reads a list to its end. A list that is asked for without a page is whole, or ends with a cursor where it would be too long.
+  async all<T>(path: string, name: string, query: Query = {}): Promise<T[]> {
+    let page = await this.list<T>(path, name, query)
+    const items = page.items
+    while (page.nextCursor) {
+      page = await this.list<T>(path, name, { ...query, limit: 100, cursor: page.nextCursor })
+      items.push(...page.items)
+    }
+    return items
+  }
+
   async #call<T>(method: string, path: string, o: { query?: Query; body?: unknown; once?: string }, second = false): Promise<T> {
     const query = new URLSearchParams()
     for (const [name, value] of Object.entries(o.query ?? {})) if (value !== undefined) query.set(name, String(value))
     const headers: Record<string, string> = { Authorization: `Bearer ${await this.session.token()}` }
+    if (this.#hasEnded) throw new Error(text.problem.ended)
     if (o.body !== undefined) headers['Content-Type'] = 'application/json'
     if (o.once) headers['Idempotency-Key'] = o.once
     const url = new URL(`v1/${path}${query.size ? `?${query}` : ''}`, console_.base)

@@ -1,6 +1,5 @@
 // Who did what in an org, for admins.
 import { html, nothing } from 'lit'
-import { console_ } from './context'
 import { select } from './fields'
 import { List } from './list'
 import { text } from './texts'
@@ -8,7 +7,7 @@ import type { AuditEntry, Key, Member, Subject } from './types'
 import { badge, empty, given, head, none, Page, table, time, visible } from './ui'
 
 class AuditPage extends Page {
-  #entries = new List<AuditEntry>(this, cursor => console_.api.list(`${this.path}/audit`, 'entries', { limit: 50, cursor }))
+  #entries = new List<AuditEntry>(this, cursor => this.api.list(`${this.path}/audit`, 'entries', { limit: 50, cursor }))
   #names = new Map<string, string>() // of members and keys, by id
   #filter = { action: '', actor: '' }
 
@@ -20,12 +19,12 @@ class AuditPage extends Page {
 
   async #readNames() {
     const [members, keys] = await Promise.allSettled([
-      console_.api.list<Member>(`${this.path}/members`, 'members', {}),
-      console_.api.list<Key>(`${this.path}/keys`, 'keys', { limit: 100 }),
+      this.api.all<Member>(`${this.path}/members`, 'members'),
+      this.api.all<Key>(`${this.path}/keys`, 'keys'),
     ])
-    if (members.status === 'fulfilled') for (const m of members.value.items) this.#names.set(m.userId, m.email || m.name)
-    if (keys.status === 'fulfilled') for (const k of keys.value.items) this.#names.set(k.id, k.name || `${k.keyPrefix}…`)
-    for (const a of console_.apps.get(this.org.id) ?? []) this.#names.set(a.id, a.name)
+    if (members.status === 'fulfilled') for (const m of members.value) this.#names.set(m.userId, m.email || m.name)
+    if (keys.status === 'fulfilled') for (const k of keys.value) this.#names.set(k.id, k.name || `${k.keyPrefix}…`)
+    for (const a of this.person.apps.get(this.org.id) ?? []) this.#names.set(a.id, a.name)
     this.#names.set(this.org.id, this.org.name)
     this.requestUpdate()
   }

@@ -1,23 +1,32 @@
 // Signs a person in: authorization code with PKCE. Tokens live in private fields only, so a reload signs in again.
 /*! oauth4webapi: MIT License, Copyright (c) 2022 Filip Skokan */
 import * as oauth from 'oauth4webapi'
+import { leave } from './dialog'
+import { forgetEntered, keepEntered } from './kept'
 import { text } from './texts'
 
 interface Config {
   issuer: string; clientId: string; scope: string; parameters: Record<string, string> | null
-  authorizationEndpoint: string; tokenEndpoint: string; endSessionEndpoint: string | null
+  authorizationEndpoint: string; tokenEndpoint: string; endSessionEndpoint: string | null; revocationEndpoint: string | null
+  maxKeyDays: number
 }
 
 // What waits in sessionStorage while the person is at the issuer.
-interface Away { verifier: string; state: string; nonce: string; hash: string; again: boolean }
+interface Away { verifier: string; state: string; nonce: string; hash: string; again: boolean; isInterrupted: boolean }
 
 const awayKey = 'latchkey-away'
-const signedOutKey = 'latchkey-signed-out'
+const here = () => location.origin + location.pathname
+// The mark of a sign-out, for all tabs and until somebody signs in: without it, an issuer that ends no session of its own would
+// sign the person in again without a question.
+const signedOutKey = () => `latchkey-signed-out ${here()}`
 // An ID token comes from the token endpoint itself, so its signature is not checked; what has none of these is refused.
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 // SignInError is what the start page shows in place of the console.
 export class SignInError extends Error {}
+
+// withLogin adds the question who it is to what the deployment wants the issuer to ask.
+const withLogin = (prompt = '') => ['login', ...prompt.split(' ').filter(p => p && p !== 'login' && p !== 'none')].join(' ')
 
 // Tabs tell each other of a sign-out.
 const tabs = new BroadcastChannel('latchkey')
@@ -33,6 +42,8 @@ export class Session {
   #renewing: Promise<boolean> | null = null
   person = '' // the email or name, if the ID token has one
   email = ''
+  subject = '' // the issuer's id of the person, if there is an ID token
+  isInterrupted = false // a form was open when this sign-in began
   again = false // the API had asked for a recent sign-in, and this is the first page after it
   startedAt = 0
 
@@ -40,10 +51,12 @@ export class Session {
     this.#config = config
     this.#as = {
       issuer: config.issuer, authorization_endpoint: config.authorizationEndpoint, token_endpoint: config.tokenEndpoint,
-      id_token_signing_alg_values_supported: algorithms,
+      id_token_signing_alg_values_supported: algorithms, revocation_endpoint: config.revocationEndpoint ?? undefined,
     }
     this.#client = { client_id: config.clientId }
   }
+
+  get maxKeyDays() { return this.#config.maxKeyDays }
 
   static async load(): Promise<Session> {
     const answer = await fetch('console/config.json', { headers: { Accept: 'application/json' } })
@@ -67,30 +80,37 @@ export class Session {
     try {
       const answer = oauth.validateAuthResponse(this.#as, this.#client, url, away.state)
       const response = await oauth.authorizationCodeGrantRequest(
-        this.#as, this.#client, oauth.None(), answer, this.#here(), away.verifier, this.#options())
+        this.#as, this.#client, oauth.None(), answer, here(), away.verifier, this.#options())
       const openid = this.#config.scope.split(' ').includes('openid')
       const options = openid ? { expectedNonce: away.nonce, requireIdToken: true } : {}
       this.#take(await oauth.processAuthorizationCodeResponse(this.#as, this.#client, response, options))
     } catch (e) {
       throw new SignInError(text.signIn.refused(reason(e)))
     }
+    localStorage.removeItem(signedOutKey())
     this.again = away.again
+    this.isInterrupted = away.isInterrupted
     this.startedAt = Date.now()
     return true
   }
 
-  // signIn leaves the page. With maxAge the issuer asks anew whoever signed in longer ago.
+  // signIn leaves the page, and keeps the fields of the open form. With maxAge the issuer asks anew whoever signed in longer ago;
+  // after a sign-out it always asks.
   async signIn(maxAge?: number): Promise<void> {
+    const { form, isOpen } = await leave()
+    keepEntered(form, this.subject)
     const away: Away = {
       verifier: oauth.generateRandomCodeVerifier(), state: oauth.generateRandomState(), nonce: oauth.generateRandomNonce(),
       hash: location.hash, again: maxAge !== undefined,
+      isInterrupted: isOpen,
     }
     const url = new URL(this.#config.authorizationEndpoint)
     const parameters = {
-      ...this.#config.parameters, response_type: 'code', client_id: this.#config.clientId, redirect_uri: this.#here(),
+      ...this.#config.parameters, response_type: 'code', client_id: this.#config.clientId, redirect_uri: here(),
       scope: this.#config.scope, state: away.state, nonce: away.nonce, code_challenge_method: 'S256',
       code_challenge: await oauth.calculatePKCECodeChallenge(away.verifier),
       ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
+      ...(Session.isSignedOut() ? { prompt: withLogin(this.#config.parameters?.prompt) } : {}),
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     sessionStorage.setItem(awayKey, JSON.stringify(away))
@@ -130,38 +150,45 @@ export class Session {
   // onSignOut calls back when the person signs out in another tab of the same console.
   onSignOut(done: () => void) {
     tabs.onmessage = e => {
-      if (e.data !== this.#here()) return
+      if (e.data !== here()) return
       this.#forget()
       done()
     }
   }
 
-  #forget() { this.#accessToken = this.#refreshToken = this.#idToken = '' }
+  #forget() {
+    this.#accessToken = this.#refreshToken = this.#idToken = ''
+    forgetEntered()
+  }
+
+  // #revoke ends the refresh token at the issuer (RFC 7009), where that has an endpoint. A fault holds no sign-out up.
+  #revoke() {
+    if (!this.#refreshToken || !this.#config.revocationEndpoint) return
+    const fetchOn: typeof fetch = (url, init) => fetch(url, { ...init, keepalive: true }) // the page may be on its way out
+    oauth.revocationRequest(this.#as, this.#client, oauth.None(), this.#refreshToken, {
+      ...this.#options(), [oauth.customFetch]: fetchOn,
+    }).catch(() => {})
+  }
 
   // signOut forgets the tokens. It reports whether the page stays, because the issuer has no page to sign out.
   signOut(): boolean {
     const hint = this.#idToken
+    this.#revoke()
     this.#forget()
-    tabs.postMessage(this.#here())
+    localStorage.setItem(signedOutKey(), '1')
+    tabs.postMessage(here())
     if (!this.#config.endSessionEndpoint) return true
-    sessionStorage.setItem(signedOutKey, '1')
     const url = new URL(this.#config.endSessionEndpoint)
     url.searchParams.set('client_id', this.#config.clientId)
-    url.searchParams.set('post_logout_redirect_uri', this.#here())
-    url.searchParams.set('logout_uri', this.#here()) // Cognito's name for it
+    url.searchParams.set('post_logout_redirect_uri', here())
+    url.searchParams.set('logout_uri', here()) // Cognito's name for it
     if (hint) url.searchParams.set('id_token_hint', hint)
     location.assign(url)
     return false
   }
 
-  // cameFromSignOut reports once that the issuer sent the person back after a sign-out: the page then waits for a click.
-  static cameFromSignOut(): boolean {
-    const came = sessionStorage.getItem(signedOutKey) !== null
-    sessionStorage.removeItem(signedOutKey)
-    return came
-  }
-
-  #here = () => location.origin + location.pathname
+  // isSignedOut reports whether the last to use the console in this browser signed out: the page then waits for a click.
+  static isSignedOut(): boolean { return localStorage.getItem(signedOutKey()) !== null }
 
   #options = () => ({ [oauth.allowInsecureRequests]: this.#config.issuer.startsWith('http:') })
 
@@ -173,6 +200,7 @@ export class Session {
     this.#renewAt = seconds ? Date.now() + (seconds - Math.min(30, seconds / 4)) * 1000 : Infinity // before it ends
     const claims = oauth.getValidatedIdTokenClaims(answer)
     if (!claims) return
+    this.subject = claims.sub
     if (typeof claims.email === 'string') this.email = claims.email
     this.person = this.email || (typeof claims.name === 'string' ? claims.name : this.person)
   }

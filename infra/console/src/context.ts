@@ -1,32 +1,35 @@
-// What all pages share: the API, and the orgs and apps of the person.
+// What all pages share, and what belongs to the person whom a page acts for.
 import type { Api } from './api'
 import type { Session } from './auth'
 import type { App, OrgOfUser } from './types'
 
 export const console_ = {
   base: new URL('.', location.href), // of the API
-  home: document.body as Node, // what dialogs stand in
+  home: document.body as HTMLElement | ShadowRoot, // what dialogs stand in
   isEmbedded: false, // in a page of the owner, not in the console
-  api: null as unknown as Api, // set before the first page is drawn
+  maxKeyDays: 0, // days that a new API key may live; 0: it need not expire
   session: null as unknown as Session, // there is none in a page of the owner
-  orgs: [] as OrgOfUser[],
-  apps: new Map<string, App[]>(), // by the org's id
-  changed: () => {}, // draws the frame again
+}
+
+// Person is whom a page acts for. Each element of a page has its own, so that none acts with the token of another.
+export class Person {
+  orgs: OrgOfUser[] = []
+  apps = new Map<string, App[]>() // by the org's id
+
+  // changed draws again what shows orgs and apps.
+  constructor(readonly api: Api, private changed: () => void) {}
 
   async reload() {
-    const { orgs } = await this.api.get<{ orgs: OrgOfUser[] }>('orgs')
-    this.orgs = orgs
+    this.orgs = await this.api.all<OrgOfUser>('orgs', 'orgs')
     this.changed()
-  },
+  }
 
   async reloadApps(org: OrgOfUser) {
-    const { apps } = await this.api.get<{ apps: App[] }>(`orgs/${org.id}/apps`)
-    this.apps.set(org.id, apps)
+    this.apps.set(org.id, await this.api.all<App>(`orgs/${org.id}/apps`, 'apps'))
     this.changed()
-    return apps
-  },
+  }
 
   appName(org: OrgOfUser, id: string): string {
     return this.apps.get(org.id)?.find(a => a.id === id)?.name ?? id
-  },
+  }
 }

@@ -1,11 +1,10 @@
 // Deliveries with their attempts, and the drawer of an event.
 import { html, nothing } from 'lit'
-import { console_ } from './context'
 import { type Dialog, openDialog } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { Attempt, Delivery, Event } from './types'
-import { announce, badge, code, facts, given, json, number, problem, time, visible } from './ui'
+import { announce, badge, code, facts, given, json, number, type Page, problem, time, visible } from './ui'
 
 const answer = (a: Attempt) => a.error ?? (a.status === null ? text.none : `HTTP ${a.status}`)
 const isGood = (a: Attempt) => a.error === null && a.status !== null && a.status >= 200 && a.status < 300
@@ -35,13 +34,13 @@ export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => v
 }
 
 // redeliver sends one delivery again.
-export async function redeliver(appPath: string, d: Delivery) {
-  await console_.api.post(`${appPath}/webhook_deliveries/redeliver`, { endpointId: d.endpointId, eventId: d.eventId })
+export async function redeliver(of: Page, d: Delivery) {
+  await of.api.post(`${of.appPath}/webhook_deliveries/redeliver`, { endpointId: d.endpointId, eventId: d.eventId })
   announce(text.deliveries.queued(1))
 }
 
 // openEvent shows an event with its deliveries, which it reads anew for a while where one is on its way.
-export function openEvent(appPath: string, id: string, isAdmin: boolean): Dialog {
+export function openEvent(of: Page, id: string): Dialog {
   let event: Event | null = null
   let deliveries: Delivery[] | null = null
   let more = false
@@ -50,8 +49,8 @@ export function openEvent(appPath: string, id: string, isAdmin: boolean): Dialog
   const read = async () => {
     try {
       const eventId = encodeURIComponent(id)
-      event ??= await console_.api.get<Event>(`${appPath}/webhook_events/${eventId}`)
-      const page = await console_.api.list<Delivery>(`${appPath}/webhook_deliveries`, 'deliveries', { eventId: id })
+      event ??= await of.api.get<Event>(`${of.appPath}/webhook_events/${eventId}`)
+      const page = await of.api.list<Delivery>(`${of.appPath}/webhook_deliveries`, 'deliveries', { eventId: id })
       deliveries = page.items
       more = page.nextCursor !== undefined
       error = null
@@ -63,9 +62,9 @@ export function openEvent(appPath: string, id: string, isAdmin: boolean): Dialog
     if (!error && waits && dialog.isConnected && turns++ < 8) setTimeout(read, 1500)
   }
   const again = (d: Delivery) => {
-    redeliver(appPath, d).then(() => { turns = 0; return read() }, e => { error = e; dialog.requestUpdate() })
+    redeliver(of, d).then(() => { turns = 0; return read() }, e => { error = e; dialog.requestUpdate() })
   }
-  const dialog = openDialog({ title: text.events.one, drawer: true }, () => html`
+  const dialog = openDialog(of.person, { title: text.events.one, drawer: true }, () => html`
     ${error ? problem(error) : nothing}
     ${event ? html`
       ${facts([[text.events.type, code(event.type)], [text.id, code(event.id)], [text.events.at, time(event.createdAt)]])}
@@ -74,7 +73,7 @@ export function openEvent(appPath: string, id: string, isAdmin: boolean): Dialog
         : html`<pre class="payload" tabindex="0">${json(event.data)}</pre>`}
       <h3>${text.deliveries.title}</h3>` : nothing}
     ${deliveries ? html`
-      ${deliveries.map(d => delivery(d, given(d.endpointOrigin ?? d.endpointId), isAdmin ? again : null))}
+      ${deliveries.map(d => delivery(d, given(d.endpointOrigin ?? d.endpointId), of.isAdmin ? again : null))}
       ${deliveries.length ? nothing : html`<p class="note">${text.deliveries.none}</p>`}
       ${more ? html`<p class="small faint">${text.deliveries.bounded}</p>` : nothing}
       <button @click=${() => { turns = 0; void read() }}>${text.refresh}</button>` : error ? nothing : skeleton()}`)

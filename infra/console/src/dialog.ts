@@ -1,22 +1,32 @@
 // Dialogs and drawers. What a dialog shows lives in the closure that draws it, and leaves with it.
 import { html, LitElement, nothing } from 'lit'
-import { console_ } from './context'
+import { console_, type Person } from './context'
+import type { Pairs } from './fields'
+import { type Entered, entered, fill, takeEntered } from './kept'
 import { text } from './texts'
-import { icon, problem } from './ui'
+import { announce, icon, problem } from './ui'
 
 interface Options {
   title: string
   drawer?: boolean
-  sticky?: boolean // only its own buttons close it
+  secret?: boolean // it shows what is never shown again: only its own buttons close it
 }
 
 export class Dialog extends LitElement {
   options: Options = { title: '' }
   content: ((d: Dialog) => unknown) | null = null
+  person: Person | null = null // whom it acts for
+  keep = '' // names its form, whose fields are kept over a sign-in
+  isTyped = false // it has a form with contents of the person
+  isBusy = false // what it sends is under way
   #opener = focused()
   #said = ''
   // What is outside a modal dialog is inert, so the dialog repeats what is announced meanwhile.
   #hear = (e: Event) => { this.#said = (e as CustomEvent<string>).detail; this.requestUpdate() }
+  #beforeUnload = (e: Event) => { if (!isLeaving) e.preventDefault() }
+
+  // isHeld reports whether something would be lost with the dialog. Then neither Escape nor Back closes it without a question.
+  get isHeld() { return this.options.secret || this.isTyped || this.isBusy }
 
   override createRenderRoot() { return this }
 
@@ -28,6 +38,7 @@ export class Dialog extends LitElement {
   override disconnectedCallback() {
     super.disconnectedCallback()
     window.removeEventListener('lk-announce', this.#hear)
+    window.removeEventListener('beforeunload', this.#beforeUnload)
   }
 
   override firstUpdated() {
@@ -36,12 +47,34 @@ export class Dialog extends LitElement {
     first?.focus()
   }
 
+  override updated() {
+    if (this.isHeld) window.addEventListener('beforeunload', this.#beforeUnload)
+    else window.removeEventListener('beforeunload', this.#beforeUnload)
+  }
+
   close() {
     this.querySelector('dialog')?.close()
     this.#closed() // at once: the event comes later, and what is shown may be a secret
   }
 
-  #cancel(e: Event) { if (this.options.sticky) e.preventDefault() }
+  typed() {
+    this.isTyped = true
+    this.requestUpdate()
+  }
+
+  #refuse(e: Event) {
+    if (!this.isHeld) return
+    e.preventDefault()
+    announce(this.options.secret ? text.held.secret : text.held.form)
+  }
+
+  #key(e: KeyboardEvent) { if (e.key === 'Escape') this.#refuse(e) }
+
+  // A browser may close a dialog although its cancel event was prevented: Chromium does so at the second Escape.
+  #closedByBrowser() {
+    if (this.isHeld && this.content) this.querySelector('dialog')?.showModal()
+    else this.#closed()
+  }
 
   #click(e: Event) { if (this.options.drawer && e.target === e.currentTarget) this.close() } // beside the drawer
 
@@ -49,19 +82,20 @@ export class Dialog extends LitElement {
     if (!this.content) return
     this.content = null
     this.remove()
+    for (const go of waiting.splice(0)) go()
     if (this.#opener?.isConnected) (this.#opener as HTMLElement).focus()
     else if (!document.querySelector('lk-dialog')) document.querySelector('h1')?.focus()
   }
 
   override render() {
-    const { title, drawer, sticky } = this.options
+    const { title, drawer, secret } = this.options
     return html`
-      <dialog class=${drawer ? 'drawer' : 'modal'} aria-labelledby="dialog-title" @close=${this.#closed} @cancel=${this.#cancel}
-        @click=${this.#click}>
+      <dialog class=${drawer ? 'drawer' : 'modal'} aria-labelledby="dialog-title" closedby=${this.isHeld ? 'none' : 'closerequest'}
+        @close=${this.#closedByBrowser} @cancel=${this.#refuse} @keydown=${this.#key} @input=${this.typed} @click=${this.#click}>
         <div class="dialog-body">
           <div class="dialog-head">
             <h2 id="dialog-title" tabindex="-1">${title}</h2>
-            ${sticky ? nothing : html`
+            ${secret ? nothing : html`
               <button class="plain" aria-label=${text.close} @click=${this.close}>${icon('close')}</button>`}
           </div>
           ${this.content?.(this)}
@@ -79,11 +113,38 @@ function focused(): Element | null {
   return at
 }
 
-export function openDialog(options: Options, content: (d: Dialog) => unknown): Dialog {
+const dialogs = () => [...console_.home.querySelectorAll<Dialog>('lk-dialog')]
+
+// closeAll closes the dialogs of a person, or all.
+export function closeAll(of?: Person) {
+  for (const d of dialogs()) if (!of || d.person === of) d.close()
+}
+
+// mayLeave asks before something is lost with a dialog.
+export function mayLeave(): boolean {
+  const held = dialogs().filter(d => d.isHeld)
+  if (held.length === 0) return true
+  return confirm(held.some(d => d.options.secret) ? text.held.leaveSecret : text.held.leaveForm)
+}
+
+let isLeaving = false // the page goes to the issuer, and the browser has nothing to ask
+let waiting: (() => void)[] = []
+
+// leave prepares to go to the issuer, once nothing is shown that is shown once. It returns the fields of the open form, if they
+// are to be kept, and whether a form is open.
+export async function leave(): Promise<{ form: Entered | null; isOpen: boolean }> {
+  while (dialogs().some(d => d.options.secret)) await new Promise<void>(go => waiting.push(go))
+  isLeaving = true
+  const open = dialogs().find(d => d.querySelector('form'))
+  return { form: open?.keep ? entered(open.keep, open.querySelector('form')!) : null, isOpen: Boolean(open) }
+}
+
+export function openDialog(person: Person, options: Options, content: (d: Dialog) => unknown): Dialog {
   const d = new Dialog()
   d.options = options
   d.content = content
-  console_.home.appendChild(d)
+  d.person = person
+  if (!person.api.hasEnded) console_.home.appendChild(d)
   return d
 }
 
@@ -91,20 +152,23 @@ interface Form {
   title: string
   intro?: unknown
   fields?: (d: Dialog) => unknown
+  pairs?: Pairs // among the fields
+  keep?: string // names the form, by the path that it calls: its fields are kept over a sign-in
   submit: string
   danger?: boolean
   run: (data: FormData) => Promise<void>
 }
 
 // openForm asks for something and does it. It closes when run succeeds, and shows the problem when not.
-export function openForm(form: Form): Dialog {
-  let busy = false
+export function openForm(person: Person, form: Form): Dialog {
   let error: unknown = null
-  return openDialog({ title: form.title }, d => {
+  const kept = takeEntered(form.keep)
+  if (kept) form.pairs?.restore(kept.fields)
+  const dialog = openDialog(person, { title: form.title }, d => {
     const submit = async (e: SubmitEvent) => {
       e.preventDefault()
-      if (busy) return
-      busy = true
+      if (d.isBusy) return
+      d.isBusy = true
       error = null
       d.requestUpdate()
       try {
@@ -113,18 +177,25 @@ export function openForm(form: Form): Dialog {
       } catch (failure) {
         error = failure
       }
-      busy = false
+      d.isBusy = false
       d.requestUpdate()
     }
     return html`
       <form @submit=${submit}>
+        ${kept ? html`<p class="note">${text.signIn.filled} ${kept.isPart ? text.signIn.notKept : nothing}</p>` : nothing}
         ${form.intro ? html`<div class="intro">${form.intro}</div>` : nothing}
         ${form.fields?.(d)}
         ${error ? problem(error) : nothing}
         <footer>
           <button type="button" @click=${() => d.close()}>${text.cancel}</button>
-          <button class=${form.danger ? 'danger' : 'primary'} ?disabled=${busy}>${busy ? text.working : form.submit}</button>
+          <button class=${form.danger ? 'danger' : 'primary'} ?disabled=${d.isBusy}>${d.isBusy ? text.working : form.submit}</button>
         </footer>
       </form>`
   })
+  dialog.keep = form.keep ?? ''
+  if (kept) {
+    dialog.isTyped = true
+    void dialog.updateComplete.then(() => fill(dialog.querySelector('form')!, kept))
+  }
+  return dialog
 }

@@ -3,7 +3,8 @@ import { adoptStyles, css, html, LitElement, nothing, type PropertyValues, unsaf
 import { keyed } from 'lit/directives/keyed.js'
 import sheet from '../page.css?text'
 import { Api, type SignedIn } from './api'
-import { console_ } from './context'
+import { console_, Person } from './context'
+import { closeAll } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { OrgOfUser } from './types'
@@ -22,27 +23,64 @@ const styles = [unsafeCSS(sheet), css`
   .pages { padding: 0 }
   .pages > * + * { margin-top: 2rem }`]
 
-// Given is the person whose tokens the owner's page has.
+// Given is the person whose tokens the owner's page has. It gives no token of anybody else: other is called instead.
 class Given implements SignedIn {
   readonly startedAt = 0
   readonly again = false
   #next: string | Promise<string> | undefined
+  #subject: string | undefined // of the first token
 
-  constructor(private give: TokenFunction) {}
+  constructor(public give: TokenFunction, private other: () => void) {}
+
+  async #ask(need: Need): Promise<string> {
+    const give = this.give
+    const token = await give(need)
+    if (give !== this.give) return this.#ask(need) // the page gave another function meanwhile
+    const subject = subjectOf(token)
+    this.#subject ??= subject
+    if (subject === this.#subject) return token
+    this.other()
+    throw new Error(text.problem.ended)
+  }
+
+  // isStill reports whether another function gives tokens of the same person.
+  async isStill(give: TokenFunction): Promise<boolean> {
+    this.give = give
+    this.#next = undefined
+    const known = this.#subject
+    return Boolean(known) && known === subjectOf(await give({})) && this.give === give
+  }
 
   async token() {
-    const token = this.#next ?? this.give({})
+    const token = this.#next ?? this.#ask({})
     this.#next = undefined
     return token
   }
 
   async renew() {
-    this.#next = await this.give({ fresh: true })
+    this.#next = await this.#ask({ fresh: true })
     return true
   }
 
-  async signIn(maxAge?: number) { this.#next = await this.give({ fresh: true, maxAge }) }
+  async signIn(maxAge?: number) { this.#next = await this.#ask({ fresh: true, maxAge }) }
 }
+
+// subjectOf names the person of an access token; '' if that is not a JWT.
+function subjectOf(token: string): string {
+  try {
+    const bytes = atob(token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
+    const { iss, sub } = JSON.parse(bytes) as { iss: unknown; sub: unknown }
+    return JSON.stringify([iss, sub])
+  } catch {
+    return ''
+  }
+}
+
+// readSettings reads once what the deployment bounds. Without an answer the API refuses what does not fit.
+let settings: Promise<void> | undefined
+const readSettings = () => settings ??= fetch(new URL('console/config.json', console_.base), { credentials: 'omit' })
+  .then(async answer => { if (answer.ok) console_.maxKeyDays = (await answer.json() as { maxKeyDays: number }).maxKeyDays })
+  .catch(() => { settings = undefined })
 
 abstract class Embedded extends LitElement {
   static override styles = styles
@@ -50,43 +88,68 @@ abstract class Embedded extends LitElement {
   org = '' // the id of an org of the person
   app = '' // the id of an app of the org; '': the default one, or a choice
   token: TokenFunction | undefined
+  #given: Given | undefined
+  #person: Person | undefined // whom the element acts for: no other element does with their token
   #of: OrgOfUser | undefined
   #ready = false
   #error: unknown = null
 
-  abstract pages(org: OrgOfUser, appId: string): unknown
+  abstract pages(of: Person, org: OrgOfUser, appId: string): unknown
 
   override willUpdate(changed: PropertyValues<this>) {
-    if ((changed.has('token') || changed.has('org')) && this.token && this.org) void this.#load(this.token)
+    if (!changed.has('token') && !changed.has('org')) return
+    if (!this.token || !this.org) this.#end()
+    else void this.#follow(this.token, changed.has('org'))
   }
 
-  async #load(token: TokenFunction) {
+  // #follow goes on with another function for the same person, and begins anew for another person or org.
+  async #follow(token: TokenFunction, isOtherOrg: boolean) {
+    const given = this.#given
+    const goesOn = given && !isOtherOrg && !this.#error && await given.isStill(token).catch(() => false)
+    if (!goesOn && given === this.#given) void this.#begin()
+  }
+
+  #end() {
+    if (this.#person) {
+      this.#person.api.end()
+      closeAll(this.#person)
+    }
+    this.#given = this.#person = undefined
     this.#ready = false
     this.#error = null
-    console_.api = new Api(new Given(token))
+  }
+
+  async #begin() {
+    this.#end()
+    const given = this.#given = new Given(this.token!, () => { if (given === this.#given) void this.#begin() })
+    const person = this.#person = new Person(new Api(given), () => this.requestUpdate())
+    this.requestUpdate()
     try {
-      await console_.reload()
-      this.#of = console_.orgs.find(o => o.id === this.org)
-      if (this.#of && this.#of.role !== 'viewer') await console_.reloadApps(this.#of)
+      await Promise.all([person.reload(), readSettings()])
+      const org = person.orgs.find(o => o.id === this.org)
+      if (org && org.role !== 'viewer') await person.reloadApps(org)
+      if (person !== this.#person) return
+      this.#of = org
       this.#ready = true
     } catch (e) {
-      this.#error = e
+      if (person === this.#person) this.#error = e
     }
     this.requestUpdate()
   }
 
   override render() {
-    if (this.#error) return problem(this.#error, () => void this.#load(this.token!))
-    if (!this.#ready) return skeleton()
+    if (this.#error) return problem(this.#error, () => void this.#begin())
+    const person = this.#person
+    if (!this.#ready || !person) return skeleton()
     const org = this.#of
     if (!org) return empty(text.nav.noOrg!, text.nav.noOrgAbout!)
     if (org.role === 'viewer') return empty(text.nav.noPage!, text.nav.noPageAbout!)
-    const apps = console_.apps.get(org.id) ?? []
+    const apps = person.apps.get(org.id) ?? []
     const app = chosenApp(apps, this.app)
     return html`
       <div class="pages">
         ${this.ofApp && !this.getAttribute('app') ? appChoice(apps, app, id => { this.app = id }) : nothing}
-        ${keyed(`${org.id}/${app?.id}`, this.pages(org, app?.id ?? ''))}
+        ${keyed(`${org.id}/${app?.id}`, this.pages(person, org, app?.id ?? ''))}
       </div>`
   }
 
@@ -94,16 +157,16 @@ abstract class Embedded extends LitElement {
 }
 
 class Keys extends Embedded {
-  pages(org: OrgOfUser) { return html`<lk-keys .org=${org}></lk-keys>` }
+  pages(of: Person, org: OrgOfUser) { return html`<lk-keys .person=${of} .org=${org}></lk-keys>` }
 }
 customElements.define('latchkey-keys', Keys)
 
 class Webhooks extends Embedded {
   override get ofApp() { return true }
-  pages(org: OrgOfUser, app: string) {
+  pages(of: Person, org: OrgOfUser, app: string) {
     return html`
-      ${org.role === 'admin' ? html`<lk-endpoints .org=${org} .appId=${app}></lk-endpoints>` : nothing}
-      <lk-events .org=${org} .appId=${app}></lk-events>`
+      ${org.role === 'admin' ? html`<lk-endpoints .person=${of} .org=${org} .appId=${app}></lk-endpoints>` : nothing}
+      <lk-events .person=${of} .org=${org} .appId=${app}></lk-events>`
   }
 }
 customElements.define('latchkey-webhooks', Webhooks)

@@ -2,10 +2,10 @@
 import { html, nothing } from 'lit'
 import { chart } from './chart'
 import { Once } from './api'
-import { console_ } from './context'
 import { delivery, openEvent, redeliver } from './deliveries'
 import { type Dialog, openDialog, openForm } from './dialog'
 import { input, line, words } from './fields'
+import { reopen } from './kept'
 import { List, skeleton } from './list'
 import { text } from './texts'
 import type { Delivery, Endpoint } from './types'
@@ -19,26 +19,27 @@ const spans = [24, 6, 2] as const // hours of bars: the first of which the pages
 
 class EndpointsPage extends Page {
   #endpoints = new List<Endpoint>(this, cursor =>
-    console_.api.list(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 50, cursor }))
+    this.api.list(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 50, cursor }))
 
   override connectedCallback() {
     super.connectedCallback()
-    void this.#endpoints.load()
+    void this.#endpoints.load().then(() => reopen(`${this.appPath}/webhook_endpoints`, () => this.#create()))
   }
 
   #one(e: Endpoint) { return `${this.appPath}/webhook_endpoints/${encodeURIComponent(e.id)}` }
 
   #create() {
     const once = new Once()
-    openForm({
+    openForm(this.person, {
       title: text.endpoints.create, submit: text.create, intro: text.endpoints.createIntro,
+      keep: `${this.appPath}/webhook_endpoints`,
       fields: () => html`
         ${input({ label: text.endpoints.url, name: 'url', type: 'url', required: true, max: 2048,
           placeholder: 'https://example.com/hooks' })}
         ${input({ label: text.endpoints.events, name: 'events', value: '*', required: true, help: text.endpoints.eventsHelp })}
         ${input({ label: text.endpoints.description, name: 'description', max: 200 })}`,
       run: async data => {
-        await console_.api.create(`${this.appPath}/webhook_endpoints`, {
+        await this.api.create(`${this.appPath}/webhook_endpoints`, {
           url: line(data, 'url'), events: words(data, 'events'), description: line(data, 'description') || null,
         }, once)
         await this.#endpoints.load()
@@ -49,22 +50,22 @@ class EndpointsPage extends Page {
 
   async #test(e: Endpoint) {
     try {
-      const { eventId } = await console_.api.post<{ eventId: string }>(`${this.#one(e)}/test`)
-      openEvent(this.appPath, eventId, true)
+      const { eventId } = await this.api.post<{ eventId: string }>(`${this.#one(e)}/test`)
+      openEvent(this, eventId)
       announce(text.endpoints.tested)
     } catch (error) {
-      openDialog({ title: text.endpoints.test }, () => problem(error))
+      openDialog(this.person, { title: text.endpoints.test }, () => problem(error))
     }
   }
 
   #switch(e: Endpoint) {
     const enable = !e.enabled
-    openForm({
+    openForm(this.person, {
       title: enable ? text.endpoints.enable : text.endpoints.disable, submit: enable ? text.endpoints.enable : text.endpoints.disable,
       danger: !enable,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${enable ? text.endpoints.enableIntro : text.endpoints.disableIntro}</p>`,
       run: async () => {
-        await console_.api.patch(this.#one(e), { enabled: enable })
+        await this.api.patch(this.#one(e), { enabled: enable })
         await this.#endpoints.load()
         announce(text.saved)
       },
@@ -72,11 +73,11 @@ class EndpointsPage extends Page {
   }
 
   #delete(e: Endpoint) {
-    openForm({
+    openForm(this.person, {
       title: text.endpoints.delete, submit: text.endpoints.delete, danger: true,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${text.endpoints.deleteIntro}</p>`,
       run: async () => {
-        await console_.api.delete(this.#one(e))
+        await this.api.delete(this.#one(e))
         await this.#endpoints.load()
         announce(text.endpoints.deleted)
       },
@@ -91,7 +92,7 @@ class EndpointsPage extends Page {
     let bounded = false
     let since = 0
     let error: unknown = null
-    const page = (from: number, cursor?: string) => console_.api.list<Delivery>(
+    const page = (from: number, cursor?: string) => this.api.list<Delivery>(
       `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, limit: 100, cursor })
     const readBars = async (): Promise<Delivery[]> => {
       since = (Math.floor(Date.now() / hour) + 1 - spans[span]!) * hour
@@ -108,7 +109,7 @@ class EndpointsPage extends Page {
     }
     const read = async () => {
       try {
-        counted = await console_.api.get<Endpoint>(this.#one(e))
+        counted = await this.api.get<Endpoint>(this.#one(e))
         bars = await readBars()
         last = (bounded ? (await page(Date.now() - lately)).items : bars).slice(-shown).reverse()
         error = null
@@ -118,7 +119,7 @@ class EndpointsPage extends Page {
       dialog.requestUpdate()
     }
     const again = (d: Delivery) => {
-      redeliver(this.appPath, d).then(async () => {
+      redeliver(this, d).then(async () => {
         for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // until it has arrived, as a rule
           await read()
           await new Promise(done => setTimeout(done, 1500))
@@ -126,7 +127,7 @@ class EndpointsPage extends Page {
       }, failure => { error = failure; dialog.requestUpdate() })
     }
     const then = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
-    const dialog: Dialog = openDialog({ title: text.endpoints.one, drawer: true }, () => html`
+    const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true }, () => html`
       <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
       <div class="row">
         <button @click=${then(this.#test)}>${text.endpoints.test}</button>
@@ -150,7 +151,7 @@ class EndpointsPage extends Page {
       ])}
       <h3>${text.endpoints.last}</h3>
       ${last.map(d => delivery(d, html`
-        <button class="link" @click=${() => openEvent(this.appPath, d.eventId, true)}><code>${visible(d.eventType)}</code></button>
+        <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button>
         ${time(d.createdAt)}`, again))}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(spans[span]!)}</p>` : nothing}`)
     void read()

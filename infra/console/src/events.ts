@@ -5,6 +5,7 @@ import { console_ } from './context'
 import { openEvent } from './deliveries'
 import { openDialog, openForm } from './dialog'
 import { line, select } from './fields'
+import { reopen } from './kept'
 import { List } from './list'
 import { text } from './texts'
 import type { Endpoint, Event } from './types'
@@ -25,7 +26,7 @@ class EventsPage extends Page {
     // cursor, for what comes later: a page that is not full is the last for now.
     const items: Event[] = []
     for (let i = 0; i < pagesAtOnce; i++) {
-      const page: PageOf<Event> = await console_.api.list<Event>(`${this.appPath}/webhook_events`, 'events',
+      const page: PageOf<Event> = await this.api.list<Event>(`${this.appPath}/webhook_events`, 'events',
         cursor ? { cursor, limit: pageSize } : { since: this.#since, limit: pageSize })
       items.push(...page.items)
       cursor = page.nextCursor
@@ -37,6 +38,7 @@ class EventsPage extends Page {
   override connectedCallback() {
     super.connectedCallback()
     this.#read()
+    reopen(`${this.appPath}/webhook_deliveries/redeliver`, () => void this.#redeliverAll())
   }
 
   #read() {
@@ -45,17 +47,18 @@ class EventsPage extends Page {
   }
 
   async #redeliverAll() {
-    let page: PageOf<Endpoint>
+    let endpoints: Endpoint[]
     try {
-      page = await console_.api.list<Endpoint>(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 100 })
+      endpoints = await this.api.all<Endpoint>(`${this.appPath}/webhook_endpoints`, 'endpoints')
     } catch (error) {
-      return void openDialog({ title: text.deliveries.allAgain }, () => problem(error))
+      return void openDialog(this.person, { title: text.deliveries.allAgain }, () => problem(error))
     }
-    if (page.items.length === 0) return announce(`${text.endpoints.none}.`)
-    openForm({
+    if (endpoints.length === 0) return announce(`${text.endpoints.none}.`)
+    openForm(this.person, {
+      keep: `${this.appPath}/webhook_deliveries/redeliver`,
       title: text.deliveries.allAgain, submit: text.deliveries.again, intro: text.deliveries.allIntro,
       fields: () => html`
-        ${select({ label: text.endpoints.url, name: 'endpointId', options: page.items.map(e => [e.id, visible(e.url)] as const) })}
+        ${select({ label: text.endpoints.url, name: 'endpointId', options: endpoints.map(e => [e.id, visible(e.url)] as const) })}
         ${select({ label: text.events.since, name: 'since', options: spans, value: `${24 * hour}` })}`,
       run: async data => {
         const first = { endpointId: line(data, 'endpointId'), since: Date.now() - Number(data.get('since')), status: 'failed' }
@@ -63,7 +66,7 @@ class EventsPage extends Page {
         let cursor: string | undefined
         do {
           const body: Record<string, unknown> = cursor ? { ...first, cursor } : first
-          const answer = await console_.api.post<{ queued: number; nextCursor?: string }>(
+          const answer = await this.api.post<{ queued: number; nextCursor?: string }>(
             `${this.appPath}/webhook_deliveries/redeliver`, body)
           queued += answer.queued
           cursor = answer.nextCursor
@@ -89,7 +92,7 @@ class EventsPage extends Page {
       </div>
       ${this.#events.view(events => table<Event>(text.events.title, [
         { label: text.events.type, kind: 'main', cell: e => html`
-          <button class="link" @click=${() => openEvent(this.appPath, e.id, this.isAdmin)}><code>${visible(e.type)}</code></button>` },
+          <button class="link" @click=${() => openEvent(this, e.id)}><code>${visible(e.type)}</code></button>` },
         { label: text.events.at, cell: e => time(e.createdAt) },
         { label: text.id, cell: e => code(e.id) },
       ], shown(events)), empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded

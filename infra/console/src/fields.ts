@@ -67,13 +67,20 @@ export class Pairs {
     this.#rows = Object.entries(metadata)
   }
 
+  // restore takes the rows of a form that was kept.
+  restore(fields: [name: string, value: string][]) {
+    const of = (field: string) => fields.filter(([name]) => name === field).map(([, value]) => value)
+    const values = of('pair-value')
+    this.#rows = of('pair-name').map((name, i) => [name, values[i] ?? ''])
+  }
+
   value(): Record<string, string> { return Object.fromEntries(this.#rows.filter(([name]) => name !== '')) }
 
   view(d: Dialog): unknown {
     const set = (row: [string, string], at: 0 | 1) => (e: Event) => { row[at] = (e.target as HTMLTextAreaElement).value }
     const remove = (row: [string, string]) => {
       this.#rows = this.#rows.filter(r => r !== row)
-      d.requestUpdate()
+      d.typed()
     }
     const add = async () => {
       this.#rows.push(['', ''])
@@ -86,8 +93,8 @@ export class Pairs {
         <legend>${text.keys.metadata}</legend>
         ${this.#rows.map(row => html`
           <div class="pair">
-            <input aria-label=${text.keys.metadataName} placeholder=${text.keys.metadataName} .value=${row[0]} @input=${set(row, 0)}>
-            <textarea rows="1" aria-label=${text.keys.metadataValue} placeholder=${text.keys.metadataValue} .value=${row[1]}
+            <input name="pair-name" aria-label=${text.keys.metadataName} placeholder=${text.keys.metadataName} .value=${row[0]} @input=${set(row, 0)}>
+            <textarea name="pair-value" rows="1" aria-label=${text.keys.metadataValue} placeholder=${text.keys.metadataValue} .value=${row[1]}
               @input=${set(row, 1)}></textarea>
             <button type="button" class="plain" aria-label=${text.remove} @click=${() => remove(row)}>${icon('close')}</button>
           </div>`)}

@@ -1,10 +1,11 @@
 // The API keys of an org.
 import { html, nothing } from 'lit'
 import { curl, Once } from './api'
-import { timeline } from './chart'
 import { console_ } from './context'
+import { timeline } from './chart'
 import { type Dialog, openDialog, openForm } from './dialog'
 import { check, input, limitFields, limitsOf, line, Pairs, select, words } from './fields'
+import { reopen } from './kept'
 import { dayLimit, usageChart } from './usage'
 import { List } from './list'
 import { text } from './texts'
@@ -14,22 +15,45 @@ import { announce, badge, code, commandLine, copyButton, empty, facts, given, he
 type Status = 'active' | 'replaced' | 'expired' | 'revoked'
 const week = 7 * 86_400_000 // the longest grace
 const day = 86_400
-const lifetimes = [
-  ['', text.keys.never], [`${day}`, text.keys.days(1)], [`${7 * day}`, text.keys.days(7)], [`${30 * day}`, text.keys.days(30)],
-  [`${90 * day}`, text.keys.days(90)], [`${365 * day}`, text.keys.days(365)],
-] as const
+type Option = readonly [seconds: string, label: string]
 const graces = [
   ['0', text.keys.graceNone], ['3600', text.keys.hours(1)], [`${day}`, text.keys.hours(24)], [`${3 * day}`, text.keys.days(3)],
   [`${7 * day}`, text.keys.days(7)],
 ] as const
 
+// lifetimes are those that a new key may have: where the deployment bounds them, the ones that fit, and the longest.
+function lifetimes(): Option[] {
+  const most = console_.maxKeyDays || Infinity
+  const days = [1, 7, 30, 90, 365].filter(d => d < most)
+  return (most < Infinity ? [...days, most] : days).map(d => [`${d * day}`, text.keys.days(d)])
+}
+
+// longest is the lifetime that comes nearest to never.
+const longest = () => console_.maxKeyDays ? `${console_.maxKeyDays * day}` : ''
+
+// ofSuccessor has the lifetime of the old key first, if a new one may have it.
+function ofSuccessor(k: Key): Option[] {
+  if (!k.expiresAt) return console_.maxKeyDays ? lifetimes() : [['', text.keys.neverAsBefore], ...lifetimes()]
+  const before = Math.round((k.expiresAt - k.createdAt) / 1000)
+  const fits = !console_.maxKeyDays || before <= console_.maxKeyDays * day
+  return fits ? [[`${before}`, text.keys.asBefore], ...lifetimes().filter(([s]) => s !== `${before}`)] : lifetimes()
+}
+
 class KeysPage extends Page {
-  #keys = new List<Key>(this, cursor => console_.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
+  #keys = new List<Key>(this, cursor => this.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
 
   override connectedCallback() {
     super.connectedCallback()
-    void this.#keys.load()
+    void this.#keys.load().then(() => {
+      reopen(`${this.path}/keys`, () => this.#create())
+      for (const k of this.#keys.items) {
+        reopen(this.#one(k), () => this.#edit(k))
+        reopen(`${this.#one(k)}/rotate`, () => this.#rotate(k))
+      }
+    })
   }
+
+  #one(k: Key) { return `${this.path}/keys/${k.id}` }
 
   #status(k: Key): Status {
     if (k.revokedAt) return 'revoked'
@@ -44,18 +68,19 @@ class KeysPage extends Page {
   #create() {
     const once = new Once()
     const pairs = new Pairs({})
-    openForm({
-      title: text.keys.create, submit: text.keys.create,
+    openForm(this.person, {
+      title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs,
       fields: d => html`
         ${input({ label: text.name, name: 'name', max: 100, help: text.keys.nameHelp })}
         <div class="two">
-          ${select({ label: text.app, name: 'appId', options: (console_.apps.get(this.org.id) ?? []).map(a => [a.id, a.name] as const) })}
-          ${select({ label: text.keys.expires, name: 'expiresIn', options: lifetimes })}
+          ${select({ label: text.app, name: 'appId', options: (this.person.apps.get(this.org.id) ?? []).map(a => [a.id, a.name] as const) })}
+          ${select({ label: text.keys.expires, name: 'expiresIn', value: longest(),
+            options: longest() ? lifetimes() : [['', text.keys.never], ...lifetimes()] })}
         </div>
         ${this.#scopesField([])}${pairs.view(d)}${limitFields([])}`,
       run: async data => {
         const seconds = Number(data.get('expiresIn'))
-        this.#shown(await console_.api.create<CreatedKey>(`${this.path}/keys`, {
+        this.#shown(await this.api.create<CreatedKey>(`${this.path}/keys`, {
           name: line(data, 'name') || null, appId: line(data, 'appId') || null, expiresIn: seconds || null,
           scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
         }, once))
@@ -72,7 +97,7 @@ class KeysPage extends Page {
   // The key's text is in this closure alone, and leaves with the dialog.
   #shown(created: CreatedKey) {
     const key = created.key
-    openDialog({ title: text.keys.shownTitle, sticky: true }, d => html`
+    openDialog(this.person, { title: text.keys.shownTitle, secret: true }, d => html`
       <p class="intro">${text.keys.shownIntro}</p>
       <div class="secret"><code id="new-key">${key}</code></div>
       <div class="row">${copyButton(key, text.keys.copyKey, 'primary first')}</div>
@@ -83,19 +108,24 @@ class KeysPage extends Page {
 
   #rotate(k: Key) {
     const once = new Once()
-    openForm({
+    const expiries = ofSuccessor(k)
+    openForm(this.person, {
       title: text.keys.rotateTitle, submit: text.keys.rotate, intro: html`<p>${this.#label(k)}</p><p>${text.keys.rotateIntro}</p>`,
-      fields: () => select({ label: text.keys.grace, name: 'grace', options: graces, value: `${day}`, help: text.keys.graceHelp }),
+      keep: `${this.#one(k)}/rotate`,
+      fields: () => html`<div class="two">
+        ${select({ label: text.keys.grace, name: 'grace', options: graces, value: `${day}`, help: text.keys.graceHelp })}
+        ${select({ label: text.keys.newExpires, name: 'expiresIn', options: expiries,
+          value: k.expiresAt && expiries[0]![1] === text.keys.asBefore ? expiries[0]![0] : longest() })}</div>`,
       run: async data => {
-        const body = { graceSeconds: Number(data.get('grace')) }
-        this.#shown(await console_.api.create<CreatedKey>(`${this.path}/keys/${k.id}/rotate`, body, once))
+        const body = { graceSeconds: Number(data.get('grace')), expiresIn: Number(data.get('expiresIn')) || null }
+        this.#shown(await this.api.create<CreatedKey>(`${this.#one(k)}/rotate`, body, once))
         await this.#keys.load()
       },
     })
   }
 
   #revoke(k: Key) {
-    openForm({
+    openForm(this.person, {
       title: text.keys.revokeTitle, submit: text.keys.revoke, danger: true,
       intro: html`<p>${this.#label(k)}</p><p>${text.keys.revokeIntro}</p>`,
       fields: () => html`
@@ -104,7 +134,7 @@ class KeysPage extends Page {
       run: async data => {
         const endpoints = data.has('endpoints')
         const links = data.has('links')
-        await console_.api.delete(`${this.path}/keys/${k.id}`, {
+        await this.api.delete(this.#one(k), {
           endpoints: endpoints ? 'disable' : undefined, links: links ? 'revoke' : undefined,
         })
         await this.#keys.load()
@@ -115,15 +145,15 @@ class KeysPage extends Page {
 
   #edit(k: Key) {
     const pairs = new Pairs(k.metadata)
-    openForm({
-      title: text.keys.edit, submit: text.save,
+    openForm(this.person, {
+      title: text.keys.edit, submit: text.save, keep: this.#one(k), pairs,
       fields: d => html`
         ${input({ label: text.name, name: 'name', value: k.name, max: 100, required: k.name !== '' })}
         ${this.#scopesField(k.scopes)}${pairs.view(d)}${limitFields(k.limits)}
         ${k.ceilings.length ? html`
           <p class="note">${text.keys.ceilings}: ${limitsText(k.ceilings)}. ${text.keys.ceilingsHelp}</p>` : nothing}`,
       run: async data => {
-        await console_.api.patch(`${this.path}/keys/${k.id}`, {
+        await this.api.patch(this.#one(k), {
           name: line(data, 'name') || null, scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
         })
         await this.#keys.load()
@@ -133,9 +163,9 @@ class KeysPage extends Page {
   }
 
   #details(k: Key) {
-    const usage = usageChart(this.path, k, dayLimit(k))
+    const usage = usageChart(this, k, dayLimit(k))
     const then = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
-    openDialog({ title: text.keys.details, drawer: true }, d => html`
+    openDialog(this.person, { title: text.keys.details, drawer: true }, d => html`
       <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
       ${this.isAdmin && this.#usable(k) ? html`<div class="row">
         <button @click=${then(d, this.#edit)}>${text.edit}</button>
@@ -149,7 +179,7 @@ class KeysPage extends Page {
       ], { label: text.usage.now, at: Date.now() })}
       ${facts([
         [text.id, code(k.id)],
-        [text.app, given(console_.appName(this.org, k.appId))],
+        [text.app, given(this.person.appName(this.org, k.appId))],
         [text.created, time(k.createdAt)],
         [text.keys.lastUsed, time(k.lastUsedAt, text.keys.neverUsed)],
         [text.keys.expires, time(k.expiresAt, text.keys.never)],
@@ -182,7 +212,7 @@ class KeysPage extends Page {
       ${this.#keys.view(keys => table<Key>(text.keys.title, [
         { label: text.keys.key, kind: 'main', cell: k => html`
           <button class="link" @click=${() => this.#details(k)}>${k.name ? given(k.name) : text.keys.unnamed}</button>
-          <div class="sub"><code>${k.keyPrefix}…</code> · ${given(console_.appName(this.org, k.appId))}</div>` },
+          <div class="sub"><code>${k.keyPrefix}…</code> · ${given(this.person.appName(this.org, k.appId))}</div>` },
         { label: text.keys.scopes, cell: k => this.#scopes(k) },
         { label: text.keys.lastUsed, cell: k => time(k.lastUsedAt, text.keys.neverUsed) },
         { label: text.keys.expires, cell: k => time(k.expiresAt, text.keys.never) },

@@ -1,7 +1,6 @@
 // The links of an app.
 import { html, nothing } from 'lit'
 import { curl } from './api'
-import { console_ } from './context'
 import { openForm } from './dialog'
 import { List } from './list'
 import { text } from './texts'
@@ -9,7 +8,7 @@ import type { Link } from './types'
 import { announce, badge, code, empty, given, head, none, Page, table, time } from './ui'
 
 class LinksPage extends Page {
-  #links = new List<Link>(this, cursor => console_.api.list(`${this.appPath}/links`, 'links', { limit: 50, cursor }))
+  #links = new List<Link>(this, cursor => this.api.list(`${this.appPath}/links`, 'links', { limit: 50, cursor }))
 
   override connectedCallback() {
     super.connectedCallback()
@@ -17,11 +16,11 @@ class LinksPage extends Page {
   }
 
   #revoke(l: Link) {
-    openForm({
+    openForm(this.person, {
       title: text.links.revoke, submit: text.links.revoke, danger: true,
       intro: html`<p><strong>${given(l.clientUserId)}</strong></p><p>${text.links.revokeIntro}</p>`,
       run: async () => {
-        await console_.api.delete(`${this.appPath}/links/${l.id}`)
+        await this.api.delete(`${this.appPath}/links/${l.id}`)
         await this.#links.load()
         announce(text.links.revoked)
       },

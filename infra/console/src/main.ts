@@ -3,8 +3,9 @@ import { html, LitElement, nothing } from 'lit'
 import { keyed } from 'lit/directives/keyed.js'
 import { Api } from './api'
 import { Session, SignInError } from './auth'
-import { console_ } from './context'
-import type { Dialog } from './dialog'
+import { console_, Person } from './context'
+import { closeAll, mayLeave } from './dialog'
+import { findEntered, reopen } from './kept'
 import { createOrg } from './orgs'
 import { skeleton } from './list'
 import { text } from './texts'
@@ -17,16 +18,19 @@ import './keys'
 import './links'
 import './members'
 
-interface Entry { name: string; roles: Role[]; ofApp?: boolean; view: (org: OrgOfUser, app: string) => unknown }
+interface Entry { name: string; roles: Role[]; ofApp?: boolean; view: (of: Person, org: OrgOfUser, app: string) => unknown }
 
 const pages: Entry[] = [
-  { name: 'org', roles: ['admin', 'member', 'viewer'], view: org => html`<lk-org .org=${org}></lk-org>` },
-  { name: 'members', roles: ['admin', 'member'], view: org => html`<lk-members .org=${org}></lk-members>` },
-  { name: 'keys', roles: ['admin', 'member'], view: org => html`<lk-keys .org=${org}></lk-keys>` },
-  { name: 'links', roles: ['admin', 'member'], ofApp: true, view: (org, app) => html`<lk-links .org=${org} .appId=${app}></lk-links>` },
-  { name: 'endpoints', roles: ['admin'], ofApp: true, view: (org, app) => html`<lk-endpoints .org=${org} .appId=${app}></lk-endpoints>` },
-  { name: 'events', roles: ['admin', 'member'], ofApp: true, view: (org, app) => html`<lk-events .org=${org} .appId=${app}></lk-events>` },
-  { name: 'audit', roles: ['admin'], view: org => html`<lk-audit .org=${org}></lk-audit>` },
+  { name: 'org', roles: ['admin', 'member', 'viewer'], view: (of, org) => html`<lk-org .person=${of} .org=${org}></lk-org>` },
+  { name: 'members', roles: ['admin', 'member'], view: (of, org) => html`<lk-members .person=${of} .org=${org}></lk-members>` },
+  { name: 'keys', roles: ['admin', 'member'], view: (of, org) => html`<lk-keys .person=${of} .org=${org}></lk-keys>` },
+  { name: 'links', roles: ['admin', 'member'], ofApp: true, view: (of, org, app) => html`
+    <lk-links .person=${of} .org=${org} .appId=${app}></lk-links>` },
+  { name: 'endpoints', roles: ['admin'], ofApp: true, view: (of, org, app) => html`
+    <lk-endpoints .person=${of} .org=${org} .appId=${app}></lk-endpoints>` },
+  { name: 'events', roles: ['admin', 'member'], ofApp: true, view: (of, org, app) => html`
+    <lk-events .person=${of} .org=${org} .appId=${app}></lk-events>` },
+  { name: 'audit', roles: ['admin'], view: (of, org) => html`<lk-audit .person=${of} .org=${org}></lk-audit>` },
 ]
 
 class Console extends LitElement {
@@ -35,6 +39,8 @@ class Console extends LitElement {
   #appsError: unknown = null
   #said = ''
   #quiet = 0
+  #at = '' // the hash of the page that is shown
+  #person!: Person // once signed in
 
   override createRenderRoot() {
     this.replaceChildren()
@@ -45,7 +51,7 @@ class Console extends LitElement {
     super.connectedCallback()
     window.addEventListener('hashchange', () => this.#moved())
     window.addEventListener('lk-announce', e => this.#announce((e as CustomEvent<string>).detail))
-    console_.changed = () => this.requestUpdate()
+    window.addEventListener('pageshow', e => { if (e.persisted) location.reload() }) // back from the issuer, without a sign-in
     void this.#start()
   }
 
@@ -53,19 +59,22 @@ class Console extends LitElement {
     try {
       const session = await Session.load()
       console_.session = session
+      console_.maxKeyDays = session.maxKeyDays
       if (!await session.arrive()) {
-        if (!Session.cameFromSignOut()) return await session.signIn()
+        if (!Session.isSignedOut()) return await session.signIn()
         this.#state = 'out'
         return this.requestUpdate()
       }
-      console_.api = new Api(session)
+      this.#person = new Person(new Api(session), () => this.requestUpdate())
       session.onSignOut(() => this.#out())
-      await console_.reload()
+      await this.#person.reload()
       this.#state = 'in'
-      const [only, another] = console_.orgs
+      const [only, another] = this.#person.orgs
       if (only && !another && location.hash.length < 3) history.replaceState(null, '', `#/orgs/${only.id}`)
-      if (session.again) this.#announce(text.signIn.again)
-      this.#moved()
+      const isKept = findEntered(session.subject)
+      if (isKept || session.again || session.isInterrupted) this.#announce(isKept ? text.signIn.kept : text.signIn.again)
+      this.#show()
+      reopen('orgs', () => createOrg(this.#person))
     } catch (e) {
       this.#error = e
       this.requestUpdate()
@@ -81,14 +90,22 @@ class Console extends LitElement {
 
   #route() {
     const [, first, orgId, name = 'org', appId] = location.hash.slice(1).split('/') // ids need no escapes
-    const org = first === 'orgs' ? console_.orgs.find(o => o.id === orgId) : undefined
+    const org = first === 'orgs' ? this.#person.orgs.find(o => o.id === orgId) : undefined
     const page = pages.find(p => p.name === name && org && p.roles.includes(org.role))
     return { asked: Boolean(orgId), org, page, name, appId }
   }
 
+  // A person who does not want to lose what a dialog has stays at the page.
   #moved() {
+    if (this.#state !== 'in') return
+    if (mayLeave()) this.#show()
+    else history.pushState(null, '', this.#at || '#/')
+  }
+
+  #show() {
+    this.#at = location.hash
     this.requestUpdate()
-    for (const d of document.querySelectorAll<Dialog>('lk-dialog')) d.close()
+    closeAll()
     const { org, page } = this.#route()
     document.title = page && org ? `${text.nav[page.name]} · ${org.name} · ${text.product}` : text.product
     if (org) this.#readApps(org)
@@ -103,8 +120,8 @@ class Console extends LitElement {
   #readApps(org: OrgOfUser) {
     this.#appsError = null
     this.requestUpdate()
-    if (org.role === 'viewer' || console_.apps.has(org.id)) return
-    console_.reloadApps(org).catch(e => { this.#appsError = e; this.requestUpdate() })
+    if (org.role === 'viewer' || this.#person.apps.has(org.id)) return
+    this.#person.reloadApps(org).catch(e => { this.#appsError = e; this.requestUpdate() })
   }
 
   #signOut() {
@@ -112,7 +129,7 @@ class Console extends LitElement {
   }
 
   #out() {
-    for (const d of document.querySelectorAll<Dialog>('lk-dialog')) d.close()
+    closeAll()
     this.#state = 'out'
     document.title = text.product
     this.requestUpdate()
@@ -121,16 +138,16 @@ class Console extends LitElement {
   #page(): unknown {
     const { asked, org, page, name, appId } = this.#route()
     if (!org) return asked ? empty(text.nav.noOrg!, text.nav.noOrgAbout!, html`<a class="button" href="#/">${text.orgs.title}</a>`)
-      : html`<lk-orgs .orgs=${console_.orgs}></lk-orgs>`
+      : html`<lk-orgs .person=${this.#person} .orgs=${this.#person.orgs}></lk-orgs>`
     if (!page) return empty(text.nav.noPage!, text.nav.noPageAbout!)
-    if (org.role === 'viewer') return page.view(org, '')
-    const apps = console_.apps.get(org.id)
+    if (org.role === 'viewer') return page.view(this.#person, org, '')
+    const apps = this.#person.apps.get(org.id)
     if (!apps) return this.#appsError ? problem(this.#appsError, () => this.#readApps(org)) : skeleton()
     const app = chosenApp(apps, appId)
-    if (!page.ofApp) return keyed(`${org.id}/${name}`, page.view(org, ''))
+    if (!page.ofApp) return keyed(`${org.id}/${name}`, page.view(this.#person, org, ''))
     return html`
       ${appChoice(apps, app, id => { location.hash = `#/orgs/${org.id}/${name}/${id}` })}
-      ${keyed(`${org.id}/${name}/${app?.id}`, page.view(org, app?.id ?? ''))}`
+      ${keyed(`${org.id}/${name}/${app?.id}`, page.view(this.#person, org, app?.id ?? ''))}`
   }
 
   #menu(org: OrgOfUser, name: string) {
@@ -149,14 +166,14 @@ class Console extends LitElement {
       const value = (e.target as HTMLSelectElement).value
       if (value === '+') {
         this.requestUpdate()
-        createOrg()
+        createOrg(this.#person)
       } else location.hash = value
     }
     return html`
       <label class="sr" for="org">${text.orgs.one}</label>
       <select id="org" class="org-choice" .value=${org ? `#/orgs/${org.id}` : '#/'} @change=${choose}>
         <option value="#/" ?selected=${!org}>${text.orgs.all}</option>
-        ${console_.orgs.map(o => html`<option value="#/orgs/${o.id}" ?selected=${o === org}>${visible(o.name)}</option>`)}
+        ${this.#person.orgs.map(o => html`<option value="#/orgs/${o.id}" ?selected=${o === org}>${visible(o.name)}</option>`)}
         <option value="+">${text.orgs.create}…</option>
       </select>`
   }

@@ -4,6 +4,7 @@ import { Once } from './api'
 import { console_ } from './context'
 import { openForm } from './dialog'
 import { input, line, select } from './fields'
+import { reopen } from './kept'
 import { List } from './list'
 import { text } from './texts'
 import type { AuditEntry, Member, Role } from './types'
@@ -13,18 +14,23 @@ const roles: Role[] = ['admin', 'member', 'viewer']
 const roleOptions = roles.map(r => [r, `${r}: ${text.roles[r]}`] as const)
 
 class MembersPage extends Page {
-  #members = new List<Member>(this, cursor => console_.api.list(`${this.path}/members`, 'members', { limit: 50, cursor }))
+  #members = new List<Member>(this, cursor => this.api.list(`${this.path}/members`, 'members', { limit: 50, cursor }))
   #adders = new Map<string, string>() // who added a member, by both ids
 
   override connectedCallback() {
     super.connectedCallback()
-    void this.#members.load()
+    void this.#members.load().then(() => {
+      reopen(`${this.path}/members`, () => this.#add())
+      for (const m of this.#members.items) reopen(this.#one(m), () => this.#changeRole(m))
+    })
     if (this.isAdmin) void this.#readAdders()
   }
 
+  #one(m: Member) { return `${this.path}/members/${m.userId}` }
+
   // The list of members does not say who added them; the newest entries of the audit log do.
   async #readAdders() {
-    const { items } = await console_.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { limit: 100 })
+    const { items } = await this.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { limit: 100 })
       .catch(() => ({ items: [] as AuditEntry[] }))
     for (const e of items) {
       if (e.action === 'member.added' && e.target.id && !this.#adders.has(e.target.id)) {
@@ -43,13 +49,14 @@ class MembersPage extends Page {
 
   #add() {
     const once = new Once()
-    openForm({
+    openForm(this.person, {
       title: text.members.add, submit: text.members.addSubmit, intro: text.members.addIntro,
+      keep: `${this.path}/members`,
       fields: () => html`
         ${input({ label: text.members.email, name: 'email', type: 'email', required: true, max: 254 })}
         ${select({ label: text.orgs.role, name: 'role', options: roleOptions, value: 'member' })}`,
       run: async data => {
-        await console_.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, once)
+        await this.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, once)
         await Promise.all([this.#members.load(), this.#readAdders()])
         announce(text.members.added)
       },
@@ -57,23 +64,23 @@ class MembersPage extends Page {
   }
 
   #changeRole(m: Member) {
-    openForm({
-      title: text.members.changeRole, submit: text.save, intro: given(m.email || m.name),
+    openForm(this.person, {
+      title: text.members.changeRole, submit: text.save, intro: given(m.email || m.name), keep: this.#one(m),
       fields: () => select({ label: text.orgs.role, name: 'role', options: roleOptions, value: m.role }),
       run: async data => {
-        await console_.api.patch(`${this.path}/members/${m.userId}`, { role: line(data, 'role') })
-        await Promise.all([this.#members.load(), console_.reload()])
+        await this.api.patch(this.#one(m), { role: line(data, 'role') })
+        await Promise.all([this.#members.load(), this.person.reload()])
         announce(text.saved)
       },
     })
   }
 
   #remove(m: Member) {
-    openForm({
+    openForm(this.person, {
       title: text.members.remove, submit: text.remove, danger: true,
       intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.removeIntro}</p>`,
       run: async () => {
-        await console_.api.delete(`${this.path}/members/${m.userId}`)
+        await this.api.delete(this.#one(m))
         await this.#members.load()
         announce(text.members.removed)
       },

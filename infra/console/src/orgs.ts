@@ -1,22 +1,23 @@
 // The list of the person's orgs, and the page of one.
 import { html, nothing } from 'lit'
 import { Once } from './api'
-import { console_ } from './context'
-import { openForm } from './dialog'
+import type { Person } from './context'
+import { closeAll, openForm } from './dialog'
 import { input, line } from './fields'
+import { reopen } from './kept'
 import { List } from './list'
 import { text } from './texts'
 import type { App, Org, OrgOfUser } from './types'
 import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
 
-export function createOrg() {
+export function createOrg(person: Person) {
   const once = new Once()
-  openForm({
-    title: text.orgs.create, submit: text.create, intro: text.orgs.createIntro,
+  openForm(person, {
+    title: text.orgs.create, submit: text.create, intro: text.orgs.createIntro, keep: 'orgs',
     fields: () => input({ label: text.name, name: 'name', required: true, max: 100 }),
     run: async data => {
-      const org = await console_.api.create<Org>('orgs', { name: line(data, 'name') }, once)
-      await console_.reload()
+      const org = await person.api.create<Org>('orgs', { name: line(data, 'name') }, once)
+      await person.reload()
       location.hash = `#/orgs/${org.id}`
       announce(text.orgs.created)
     },
@@ -28,7 +29,7 @@ class OrgsPage extends Page {
   orgs: OrgOfUser[] = []
 
   override render() {
-    const create = html`<button class="primary" @click=${createOrg}>${text.orgs.create}</button>`
+    const create = html`<button class="primary" @click=${() => createOrg(this.person)}>${text.orgs.create}</button>`
     const orgs = this.orgs
     return html`
       ${head(text.orgs.title, text.orgs.about, orgs.length ? create : nothing)}
@@ -44,21 +45,27 @@ customElements.define('lk-orgs', OrgsPage)
 
 class OrgPage extends Page {
   #org: Org | null = null
-  #apps = new List<App>(this, cursor => console_.api.list(`${this.path}/apps`, 'apps', { limit: 50, cursor }))
+  #apps = new List<App>(this, cursor => this.api.list(`${this.path}/apps`, 'apps', { limit: 50, cursor }))
 
   override connectedCallback() {
     super.connectedCallback()
-    if (this.org.role !== 'viewer') void this.#apps.load()
-    if (this.isAdmin) void console_.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
+    reopen(this.path, () => this.#rename())
+    if (this.org.role !== 'viewer') {
+      void this.#apps.load().then(() => {
+        reopen(`${this.path}/apps`, () => this.#app())
+        for (const a of this.#apps.items) reopen(`${this.path}/apps/${a.id}`, () => this.#app(a))
+      })
+    }
+    if (this.isAdmin) void this.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
   }
 
   #rename() {
-    openForm({
-      title: text.orgs.rename, submit: text.save,
+    openForm(this.person, {
+      title: text.orgs.rename, submit: text.save, keep: this.path,
       fields: () => input({ label: text.name, name: 'name', value: this.org.name, required: true, max: 100 }),
       run: async data => {
-        await console_.api.patch(this.path, { name: line(data, 'name') })
-        await console_.reload()
+        await this.api.patch(this.path, { name: line(data, 'name') })
+        await this.person.reload()
         announce(text.saved)
       },
     })
@@ -66,27 +73,28 @@ class OrgPage extends Page {
 
   #gone(message: string) {
     return async () => {
+      closeAll() // the form is done, and the page of the org may be left
       location.hash = '#/'
-      await console_.reload()
+      await this.person.reload()
       announce(message)
     }
   }
 
   #leave() {
-    openForm({
+    openForm(this.person, {
       title: text.orgs.leave, submit: text.orgs.leave, danger: true, intro: text.orgs.leaveIntro,
-      run: () => console_.api.post(`${this.path}/leave`).then(this.#gone(text.orgs.left)),
+      run: () => this.api.post(`${this.path}/leave`).then(this.#gone(text.orgs.left)),
     })
   }
 
   #delete() {
-    openForm({
+    openForm(this.person, {
       title: text.orgs.delete, submit: text.orgs.delete, danger: true,
       intro: html`<p>${text.orgs.deleteIntro}</p><p>${text.orgs.typeName} <strong>${given(this.org.name)}</strong></p>`,
       fields: () => input({ label: text.name, name: 'name', required: true }),
       run: async data => {
         if (line(data, 'name') !== this.org.name.trim()) throw new Error(text.orgs.otherName)
-        await console_.api.delete(this.path)
+        await this.api.delete(this.path)
         await this.#gone(text.orgs.deleted)()
       },
     })
@@ -94,15 +102,16 @@ class OrgPage extends Page {
 
   #app(app?: App) {
     const once = new Once()
-    openForm({
-      title: app ? text.apps.rename : text.apps.create, submit: app ? text.save : text.create,
+    const path = `${this.path}/apps${app ? `/${app.id}` : ''}`
+    openForm(this.person, {
+      keep: path, title: app ? text.apps.rename : text.apps.create, submit: app ? text.save : text.create,
       intro: app ? undefined : text.apps.createIntro,
       fields: () => input({ label: text.name, name: 'name', value: app?.name, required: true, max: 100 }),
       run: async data => {
         const body = { name: line(data, 'name') }
-        if (app) await console_.api.patch(`${this.path}/apps/${app.id}`, body)
-        else await console_.api.create(`${this.path}/apps`, body, once)
-        await Promise.all([this.#apps.load(), console_.reloadApps(this.org)])
+        if (app) await this.api.patch(path, body)
+        else await this.api.create(path, body, once)
+        await Promise.all([this.#apps.load(), this.person.reloadApps(this.org)])
         announce(text.saved)
       },
     })

@@ -32,6 +32,7 @@ export const text = {
     title: 'Something went wrong',
     status: (status: number) => `The server answered ${status}.`,
     requestId: 'Request id',
+    ended: 'The page acts for another person now. Nothing was sent.',
     unreachable: { title: 'No answer', detail: 'The server cannot be reached. Check your connection and try again.' },
   },
 
@@ -42,10 +43,20 @@ export const text = {
     out: 'You are signed out',
     outAbout: 'This page has forgotten your sign-in.',
     again: 'You signed in again. Please repeat what you were about to do.',
+    kept: 'You signed in again. What you had entered is kept: open the form again.',
+    filled: 'You had to sign in again. Nothing was sent yet: look at what you entered, and send it.',
+    notKept: 'A URL can have a secret in it, so it was not kept: enter it again.',
     unreachable: 'The console cannot reach its server. Check your connection and try again.',
     noConfig: (status: number) => `The console has no settings: the server answered ${status}.`,
     lost: 'The sign-in was begun in another tab, or too long ago. Sign in once more.',
     refused: (reason: string) => `The sign-in did not succeed: ${reason}`,
+  },
+
+  held: {
+    secret: 'Only its button closes this, because it is not shown again.',
+    form: 'What you entered would be lost. Cancel closes this.',
+    leaveSecret: 'What is shown here is not shown again. Leave without it?',
+    leaveForm: 'Leave? What you entered will be lost.',
   },
 
   nav: {
@@ -105,6 +116,7 @@ export const text = {
     details: 'API key', edit: 'Edit API key', revokedAt: 'Revoked', rotatedTo: 'Replaced by',
     rotate: 'Rotate', rotateTitle: 'Rotate API key',
     rotateIntro: 'A new key takes its place, with the same name, app, scopes, metadata and limits.',
+    asBefore: 'After as long as the old one', newExpires: 'The new key expires', neverAsBefore: 'Never, as the old one',
     grace: 'The old key ends', graceNone: 'At once', graceHelp: 'Until then both keys work.', endsIn: (left: string) => `ends in ${left}`,
     revoke: 'Revoke', revokeTitle: 'Revoke API key', revokeIntro: 'Every request with this key is refused at once. Nobody can undo this.',
     alsoEndpoints: 'Also disable its endpoints',
@@ -121,7 +133,12 @@ export const text = {
     title: 'Requests in the last 30 days (UTC)', requests: 'Requests', atMost: 'At most', day: 'Day',
     limit: (n: string) => `Limit of ${n} a day`,
     life: 'Life of the key', now: 'now',
-    none: 'Nothing was counted in the last 30 days. Keys without limits are counted only where the deployment counts all.',
+    none: 'Nothing was counted for this key alone in the last 30 days. A key without limits of its own is counted alone only where '
+      + 'the deployment counts all.',
+    together: 'An allowance of the org is counted for all its keys together; its admins see how much is used.',
+    ofOrg: (allowance: string, today: string, month: string) =>
+      `All keys of the org share an allowance of ${allowance}. Counted for the org as a whole: ${today} requests today, ${month} this month (UTC).`,
+    from: (least: string, most: string) => `${least} to ${most}`, atLeast: (n: string) => `at least ${n}`,
   },
 
   chart: { table: 'Show as a table', above: 'above the chart' },

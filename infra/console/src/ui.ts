@@ -1,17 +1,19 @@
 // Small views that the pages share.
 import { html, LitElement, nothing, svg } from 'lit'
 import { Problem } from './api'
-import { console_ } from './context'
+import { console_, type Person } from './context'
 import { text } from './texts'
 import type { App, Limit, OrgOfUser, Time } from './types'
 
 // Page is one page of the console. Its elements stand in the document itself, so that one stylesheet is for all.
 export abstract class Page extends LitElement {
-  static override properties = { org: { attribute: false }, appId: { attribute: false } }
+  static override properties = { person: { attribute: false }, org: { attribute: false }, appId: { attribute: false } }
+  person!: Person
   org!: OrgOfUser
   appId = ''
 
   override createRenderRoot() { return this }
+  get api() { return this.person.api }
   get isAdmin() { return this.org.role === 'admin' }
   get path() { return `orgs/${encodeURIComponent(this.org.id)}` }
   get appPath() { return `${this.path}/apps/${encodeURIComponent(this.appId)}` }

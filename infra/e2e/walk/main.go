@@ -32,7 +32,7 @@ func main() {
 	}
 }
 
-//go:embed requirements.txt node walk.py
+//go:embed requirements.txt node
 var files embed.FS
 
 func text(name string) string {
@@ -67,8 +67,11 @@ func run(ctx context.Context, shots string) (err error) {
 	if err != nil {
 		return err
 	}
-	origins := map[string]string{"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port)} // of the page that embeds the elements
-	s, err := stack.Start(ctx, stack.Options{Parameters: origins})
+	parameters := map[string]string{
+		"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port), // of the page that embeds the elements
+		"MaxKeyDays":     "45",                                     // none of the lifetimes that the console offers otherwise
+	}
+	s, err := stack.Start(ctx, stack.Options{Parameters: parameters})
 	if err != nil {
 		return err
 	}

@@ -15,8 +15,9 @@ type Document struct {
 	JWKSURI  string // jwks_uri; "" when it names none
 	Userinfo string // userinfo_endpoint; "" when it names none
 
-	// Where a page sends a person to sign in, changes the code for tokens, and signs out; "" when it names none that can be used.
-	Authorization, Token, EndSession string
+	// Where a page sends a person to sign in, changes the code for tokens, signs out, and revokes a token (RFC 7009); "" when it
+	// names none that can be used.
+	Authorization, Token, EndSession, Revocation string
 }
 
 // Discovery keeps an issuer's discovery document, by the same rules as Source keeps keys.
@@ -60,6 +61,7 @@ func parseDocument(body []byte, issuer string) (Document, error) {
 		Authorization string `json:"authorization_endpoint"`
 		Token         string `json:"token_endpoint"`
 		EndSession    string `json:"end_session_endpoint"`
+		Revocation    string `json:"revocation_endpoint"`
 	}
 	if err := json.Unmarshal(body, &d); err != nil {
 		return Document{}, err
@@ -85,6 +87,6 @@ func parseDocument(body []byte, issuer string) (Document, error) {
 	}
 	return Document{
 		JWKSURI: d.JWKSURI, Userinfo: d.Userinfo,
-		Authorization: usable(d.Authorization), Token: usable(d.Token), EndSession: usable(d.EndSession),
+		Authorization: usable(d.Authorization), Token: usable(d.Token), EndSession: usable(d.EndSession), Revocation: usable(d.Revocation),
 	}, nil
 }

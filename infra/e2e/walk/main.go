@@ -85,7 +85,7 @@ func run(ctx context.Context, shots string) (err error) {
 		args = append(args, "--shots", shots)
 	}
 	walk := exec.CommandContext(ctx, python, args...)
-	walk.Env, walk.Stdout, walk.Stderr = append(os.Environ(), "CHROMIUM="+chromium), os.Stdout, os.Stderr
+	walk.Env, walk.Stdout, walk.Stderr = append(os.Environ(), "CHROMIUM="+chromium, "PYTHONDONTWRITEBYTECODE=1"), os.Stdout, os.Stderr
 	return walk.Run()
 }
 

@@ -29,7 +29,7 @@ type webhooks struct {
 
 // Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
 // registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs. An admin who
-// makes an endpoint must have signed in within maxAge; 0: any age.
+// makes or enables an endpoint must have signed in within maxAge; 0: any age.
 func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string, maxAge time.Duration) http.Handler {
 	w, named := webhooks{s, refusal, q}, fromPath("endpointId")
 	g := newGroup("webhooks", map[string]handler{
@@ -223,6 +223,11 @@ type enableIn struct {
 func (in *enableIn) check(*call) error { return required("/enabled", in.Enabled) }
 
 func (w webhooks) enable(ctx context.Context, c *call, in enableIn) (endpointBody, error) {
+	if *in.Enabled {
+		if err := c.needRecentSignIn(); err != nil {
+			return endpointBody{}, err
+		}
+	}
 	changed, err := w.store.EnableEndpoint(ctx, c.actor(), c.app, endpointID(c.PathValue("endpointId")), *in.Enabled)
 	return endpointBodyOf(changed), err
 }

@@ -31,8 +31,8 @@ type keys struct {
 }
 
 // Keys returns the handler of functions/keys. Every new key begins with prefix, and must expire within maxLife; 0: it need
-// not expire. console lists origins, as for Orgs. A caller who creates or rotates a key must have signed in within maxAge; 0:
-// at any time.
+// not expire. console lists origins, as for Orgs. A caller who creates or rotates a key, or gives one more scopes or higher
+// limits, must have signed in within maxAge; 0: at any time.
 func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, maxAge time.Duration) http.Handler {
 	k := keys{s, prefix}
 	g := newGroup("keys", map[string]handler{
@@ -262,6 +262,7 @@ func carriedBy(change store.KeyChange) store.Carried {
 }
 
 func (k keys) update(ctx context.Context, c *call, change store.KeyChange) (keyBody, error) {
+	change.Widening = c.needRecentSignIn()
 	changed, err := k.store.UpdateKey(ctx, c.actor(), c.org, c.keyID(), change)
 	return keyBodyOf(changed), err
 }

@@ -13,50 +13,112 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestWhatCannotBeUndoneNeedsARecentSignIn calls every route of a user, as an admin whose sign-in was too long ago, is
-// recent, or is not known. No route that only takes a right away may need a recent sign-in.
-func TestWhatCannotBeUndoneNeedsARecentSignIn(t *testing.T) {
+// form is a body of a route, and whether the route asks for a recent sign-in with it.
+type form struct {
+	body string
+	asks bool
+}
+
+// forms has each route of a user, by its operation, with the forms of it that ask or do not ask. The key and the endpoint that
+// they change are those of wideWorld. What gives more than there was asks: power over the org, a key or what it may do, or a receiver
+// of what happens. What takes something away, reads, or only names something does not.
+func forms() map[string][]form {
+	const narrow, wide = false, true
+	plain := map[string]bool{ // the row of good() is the only form
+		"listOrgs": narrow, "createOrg": narrow, "getOrg": narrow, "updateOrg": narrow, "deleteOrg": wide, "listAudit": narrow,
+		"listMembers": narrow, "removeMember": narrow, "leaveOrg": narrow,
+		"listKeys": narrow, "createKey": wide, "revokeKey": narrow, "getKeyUsage": narrow, "getUsage": narrow,
+		"listApps": narrow, "createApp": narrow, "updateApp": narrow,
+		"listAppWebhookEndpoints": narrow, "createAppWebhookEndpoint": wide, "getAppWebhookEndpoint": narrow, "deleteAppWebhookEndpoint": narrow,
+		"testAppWebhookEndpoint": narrow, "listAppWebhookEvents": narrow, "getAppWebhookEvent": narrow, "listAppWebhookDeliveries": narrow,
+		"redeliverAppWebhooks": narrow, "listAppLinks": narrow, "revokeAppLink": narrow,
+	}
+	out := map[string][]form{
+		"addMember": {
+			{`{"email":"spare@example.com"}`, narrow}, {`{"email":"spare@example.com","role":"viewer"}`, narrow},
+			{`{"email":"spare@example.com","role":"admin"}`, wide},
+		},
+		"updateMember":             {{`{"role":"viewer"}`, narrow}, {`{"role":"member"}`, narrow}, {`{"role":"admin"}`, wide}},
+		"rotateKey":                {{`{"graceSeconds":0}`, wide}, {`{"graceSeconds":0,"scopes":[]}`, wide}, {`{"graceSeconds":60,"limits":[],"expiresIn":60}`, wide}},
+		"enableAppWebhookEndpoint": {{`{"enabled":false}`, narrow}, {`{"enabled":true}`, wide}},
+		"updateKey": {
+			{`{}`, narrow}, {`{"name":"n","metadata":{"plan":"pro"}}`, narrow}, {`{"scopes":null,"limits":null}`, narrow},
+			{`{"scopes":["b","a"]}`, narrow}, {`{"scopes":["a"]}`, narrow}, {`{"scopes":[]}`, narrow},
+			{`{"scopes":["a","b","c"]}`, wide}, {`{"scopes":["c"]}`, wide}, {`{"scopes":["a:b"]}`, wide},
+			{`{"limits":[]}`, wide}, {`{"scopes":[],"limits":[]}`, wide}, {`{"name":"n","limits":[]}`, wide},
+			{limited("100/minute", "1000/day"), narrow}, {limited("99/minute", "1/day"), narrow}, {limited("100/minute", "1000/day", "1/month"), narrow},
+			{limited("101/minute", "1000/day"), wide}, {limited("100/minute", "1001/day"), wide}, {limited("1/minute", "1001/day"), wide},
+			{limited("100/minute"), wide}, {limited("1000/day"), wide}, {limited("100/minute", "1000/month"), narrow}, {limited("100/month"), narrow},
+			{limited("100/minute", "42/hour"), wide}, {limited("100/minute", "41/hour"), narrow}, {limited("100/day"), narrow},
+		},
+	}
+	for operation, asks := range plain {
+		for _, r := range route.All() {
+			if r.Operation == operation {
+				out[operation] = []form{{good()[r.Name()].body, asks}}
+			}
+		}
+	}
+	return out
+}
+
+// limited returns a body with limits, each as "100/minute".
+func limited(limits ...string) string {
+	var parts []string
+	for _, l := range limits {
+		n, per, _ := strings.Cut(l, "/")
+		parts = append(parts, `{"requests":`+n+`,"per":"`+per+`"}`)
+	}
+	return `{"limits":[` + strings.Join(parts, ",") + `]}`
+}
+
+// wideWorld returns a world with a second admin, a disabled endpoint, and a key with two scopes and two limits.
+func wideWorld(t *testing.T, s *server) *world {
+	t.Helper()
+	w := newWorld(t, s, strings.ToLower(rand.Text()))
+	w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin) // so that the admin may leave
+	w.connect(t)
+	w.want(t, w.request("POST", "/webhook_endpoint/update", w.caller("key"), `{"endpointId":"{endpointId}","enabled":false}`), 200, "")
+	for _, body := range []string{`{"scopes":["a","b"]}`, limited("100/minute", "1000/day")} {
+		w.want(t, w.request("PATCH", keyPath, w.caller("admin"), body), 200, "")
+	}
+	return w
+}
+
+// TestWhatGivesMoreNeedsARecentSignIn sends every form of every route of a user, as an admin whose sign-in was too long ago, is
+// recent, or is not known. No form that only takes something away may need a recent sign-in.
+func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
 	const maxAge = time.Hour
-	s := newServerFor(t, settings{maxAuthAge: maxAge})
+	s, all := newServerFor(t, settings{maxAuthAge: maxAge}), forms()
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com") // addMember adds this user
-	needs := map[string]bool{"deleteOrg": true, "createKey": true, "rotateKey": true, "createAppWebhookEndpoint": true}
 	now := time.Now()
 	for _, r := range route.All() {
 		if r.Takes != principal.UserToken || r.May == route.ServicesOnly { // no one signs in as a service
 			continue
 		}
-		bodies := map[string]bool{good()[r.Name()].body: needs[r.Operation]} // whether each needs a recent sign-in
-		switch r.Operation {
-		case "addMember":
-			bodies[`{"email":"spare@example.com","role":"admin"}`] = true
-		case "updateMember":
-			bodies[`{"role":"admin"}`] = true
+		if all[r.Operation] == nil {
+			t.Errorf("%s has no form", r.Operation)
 		}
-		for body, needed := range bodies {
-			w := newWorld(t, s, strings.ToLower(rand.Text()))
-			w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin) // so that the admin may leave
-			if strings.Contains(r.Pattern, "/webhook_") || strings.Contains(r.Pattern, "/links") {
-				w.connect(t)
-			}
+		for _, f := range all[r.Operation] {
+			w := wideWorld(t, s)
+			admin := w.caller("admin")
 			for what, at := range map[string]int64{"not known": 0, "long ago": now.Add(-maxAge - time.Minute).Unix(), "to come": now.Add(time.Minute).Unix()} {
-				if !needed {
+				if !f.asks {
 					continue
 				}
-				admin := w.caller("admin")
 				admin.SignedInAt = at
-				out := s.want(t, w.request(r.Method, r.Pattern, admin, body), 401, problem.InsufficientUserAuthentication)
+				out := s.want(t, w.request(r.Method, r.Pattern, admin, f.body), 401, problem.InsufficientUserAuthentication)
 				if got := out.header.Get("WWW-Authenticate"); got != `Bearer error="insufficient_user_authentication", max_age="3600"` || !strings.Contains(out.text, `"maxAge":3600`) {
 					t.Errorf("%s, %s: %s, %s", r.Name(), what, got, out.text)
 				}
 			}
-			admin := w.caller("admin")
 			admin.SignedInAt = 0
-			if needed {
+			if f.asks {
 				admin.SignedInAt = now.Add(-maxAge + time.Minute).Unix()
 			}
-			if out := s.do(t, w.request(r.Method, r.Pattern, admin, body)); out.status >= 300 {
-				t.Errorf("%s %s: %d %s", r.Name(), body, out.status, out.text)
+			if out := s.do(t, w.request(r.Method, r.Pattern, admin, f.body)); out.status >= 300 {
+				t.Errorf("%s %s: %d %s", r.Name(), f.body, out.status, out.text)
 			}
 		}
 	}

@@ -53,3 +53,35 @@ func TestALimitThatComesBackGoesOnWhereItWas(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesAreWithinThoseThatLetMoreThrough: a longer window bounds the shorter ones, and shorter ones bound a longer one.
+func TestRulesAreWithinThoseThatLetMoreThrough(t *testing.T) {
+	for _, c := range []struct {
+		is, of string
+		want   bool
+	}{
+		{"", "", true},
+		{"1/m", "", true},
+		{"", "1000000000/M", false},
+		{"10/m", "10/m", true},
+		{"9/m", "10/m", true},
+		{"11/m", "10/m", false},
+		{"10/m 5/d", "10/m", true},
+		{"10/m", "10/m 5/d", false},
+		{"10/M", "10/m", true},
+		{"11/h", "10/m", false},
+		{"10/m", "600/h", true},
+		{"10/m", "599/h", false},
+		{"10/m", "446400/M", true}, // of 31 days
+		{"10/m", "446399/M", false},
+		{"1/d", "31/M", true},
+		{"1/d", "30/M", false},
+		{"1000000000/m 5/M", "6/m 6/h 6/d", true},
+	} {
+		is, _ := limit.Parse(c.is)
+		of, _ := limit.Parse(c.of)
+		if got := is.Within(of); got != c.want {
+			t.Errorf("%q within %q: %v", c.is, c.of, got)
+		}
+	}
+}

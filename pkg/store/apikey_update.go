@@ -20,6 +20,8 @@ type KeyChange struct {
 	Metadata map[string]string // empty, but not nil: the key has none from now on
 	Limits   *string           // of limit.Rules.Text; "": the key has none from now on
 	Ceilings *string           // the same, by a service
+
+	Widening error // refuses a change by which the key may do more; nil: nothing does
 }
 
 // UpdateKey changes the name of a key, and what it carries. The change counts for every check that
@@ -27,7 +29,7 @@ type KeyChange struct {
 // grace can be changed too; its successor stays as it is. But a key that another request rotates
 // during this call is not changed, because the caller does not know of the successor. When nothing
 // differs, UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found,
-// key_not_active.
+// key_not_active, and c.Widening.
 func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
 	var first APIKey // the key as the first try read it
 	err = s.db.Retry(ctx, func() error {
@@ -66,6 +68,9 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	if len(changes) == 0 {
 		return was, nil
 	}
+	if c.Widening != nil && is.widens(was.Carried) {
+		return APIKey{}, c.Widening
+	}
 	data := is.data()
 	data.Changed = slices.Sorted(maps.Keys(changes))
 	t := s.begin()
@@ -78,6 +83,16 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.id(), target: string(k), changes: changes})
 	t.event(newEvent{org: o, app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})
 	return is, t.Commit(ctx)
+}
+
+// widens reports whether a key may do more with what it carries than with what it carried before: with a scope more, or with
+// limits that let more through. Neither name nor metadata say what a key may do, and only services set ceilings.
+func (c Carried) widens(was Carried) bool {
+	before := apikey.SplitScopes(was.Scopes)
+	isNew := func(scope string) bool { return !slices.Contains(before, scope) }
+	is, err := limit.Parse(c.Limits)
+	old, oldErr := limit.Parse(was.Limits)
+	return slices.ContainsFunc(apikey.SplitScopes(c.Scopes), isNew) || err != nil || oldErr != nil || !is.Within(old)
 }
 
 // Limited reports whether a key has limits of its own, of which each request is leased.

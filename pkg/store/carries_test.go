@@ -211,6 +211,23 @@ func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
 	}
 }
 
+// TestAChangeThatWidensByTheMomentOfItsWriteIsRefused: the key has the scopes a, b and c, and another request narrows it between the
+// reads of this change and its transaction.
+func TestAChangeThatWidensByTheMomentOfItsWriteIsRefused(t *testing.T) {
+	tooOld := problem.New(problem.InsufficientUserAuthentication, "")
+	for scopes, want := range map[string]problem.Code{"a b": problem.InsufficientUserAuthentication, "a": "", "": ""} {
+		c := connect(t)
+		k := c.wideKey(t)
+		change := func() error { return c.update(k, store.KeyChange{Scopes: &scopes, Widening: tooOld}) }
+		err, firstErr := c.overtaken(t, change, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a"), Name: ptr("narrow")}) })
+		wants(t, firstErr, "")
+		wants(t, err, want)
+		if got := row(t, c.Table, c.org, k).Scopes; want != "" && got != "a" || want == "" && got != scopes {
+			t.Errorf("to %q: %q", scopes, got)
+		}
+	}
+}
+
 // TestTheEventOfAChangedKeyNamesWhatChanged: the event names the fields that differ, so not the name here. It shows
 // neither the scopes nor the metadata.
 func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
-	"strconv"
 	"strings"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"latchkey/pkg/problem"
 	"latchkey/pkg/strictjson"
@@ -53,24 +49,23 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 }
 
 // decode reads the call's body into a struct, strictly. Errors: invalid_json (400) for a
-// text that is not JSON, for a member that is duplicate, unknown or in other case, and for data
-// after the value; validation_failed (422) with its pointer for a value of the wrong type.
+// text that is not JSON, for a member that is duplicate, unknown or in other case, for broken characters, and for data
+// after the value; validation_failed (422) with its pointer for a value of the wrong type. A whole number is one in each
+// spelling of JSON: 60, 60.0 and 6e1.
 func (c *call) decode(into any) error {
-	var err error
-	if !c.mends {
-		err = checkText(c.body)
-	}
-	if err == nil {
-		err = strictjson.Check(c.body, strictjson.Rules{Depth: maxDepth, Shape: reflect.TypeOf(into).Elem()})
-	}
-	if err != nil {
+	shape := reflect.TypeOf(into).Elem()
+	if err := strictjson.Check(c.body, strictjson.Rules{Depth: maxDepth, Shape: shape, Texts: !c.mends}); err != nil {
 		return invalidJSON(err)
 	}
-	err = json.Unmarshal(c.body, into)
+	text, err := c.body, json.Unmarshal(c.body, into)
 	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Int64 {
+		text = strictjson.Digits(c.body, shape)
+		err = json.Unmarshal(text, into)
+	}
 	switch {
 	case errors.As(err, &wrong):
-		return problem.Invalid(strictjson.PointerAt(c.body, wrong.Offset), "type", "The value must be "+typeName(wrong)+".")
+		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), "type", "The value must be "+typeName(wrong)+".")
 	case err != nil:
 		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
 	}
@@ -81,25 +76,26 @@ func (c *call) decode(into any) error {
 // webhook with such data (its own bound is 64).
 const maxDepth = 32
 
-// errEncoding is the fault of a body that checkText refuses.
-var errEncoding = errors.New("api: broken text")
-
-// invalidJSON returns the 400 for an error of checkText or strictjson, with the pointer of an
-// unknown member.
+// invalidJSON returns the 400 for an error of strictjson, with the pointer to the fault where it has a place in the body.
 func invalidJSON(err error) error {
-	details := map[error]string{ // without UnknownMemberError, which has its own detail below
-		errEncoding:             "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.",
-		strictjson.ErrSyntax:    "The body is not valid JSON.",
-		strictjson.ErrNotObject: "The body must be a JSON object.",
-		strictjson.ErrTrailing:  "There is data behind the body's JSON value.",
-		strictjson.ErrDuplicate: "The body has a member twice.",
-		strictjson.ErrDepth:     "The body is nested too deeply.",
+	type fault struct{ detail, code, message string }
+	faults := map[error]fault{
+		strictjson.ErrSyntax:    {"The body is not valid JSON.", "syntax", "The text is not valid JSON here."},
+		strictjson.ErrNotObject: {detail: "The body must be a JSON object."},
+		strictjson.ErrTrailing:  {detail: "There is data behind the body's JSON value."},
+		strictjson.ErrDuplicate: {"The body has a member twice.", "duplicate", "The object has the member twice."},
+		strictjson.ErrDepth:     {"The body is nested too deeply.", "depth", "The value is nested too deeply."},
+		strictjson.ErrUnknown:   {"The body has a member that this route does not know.", "unknown", "This route does not know the member."},
+		strictjson.ErrText:      {"The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.", "encoding", "The text has broken characters."},
 	}
-	refusal := problem.Wrap(problem.InvalidJSON, details[err], err)
-	var unknown *strictjson.UnknownMemberError
-	if errors.As(err, &unknown) {
-		refusal.Detail = "The body has a member that this route does not know."
-		refusal.Fields = []problem.Field{{Pointer: unknown.Pointer, Code: "unknown", Message: "This route does not know the member."}}
+	var at *strictjson.Error
+	if !errors.As(err, &at) {
+		return problem.Wrap(problem.InvalidJSON, faults[err].detail, err)
+	}
+	f := faults[at.Fault]
+	refusal := problem.Wrap(problem.InvalidJSON, f.detail, err)
+	if at.Pointer != "" { // the whole body has no pointer in an answer
+		refusal.Fields = []problem.Field{{Pointer: at.Pointer, Code: f.code, Message: f.message}}
 	}
 	return refusal
 }
@@ -118,49 +114,4 @@ func typeName(e *json.UnmarshalTypeError) string {
 	default:
 		return "an object"
 	}
-}
-
-// replacement is U+FFFD in UTF-8. API Gateway puts it in place of bytes that are not UTF-8,
-// so that the function cannot know the bytes that were sent. The escape \ufffd arrives as it
-// was sent, and is taken.
-var replacement = []byte("\uFFFD")
-
-// checkText refuses a body whose text encoding/json would silently replace. The error is
-// errEncoding.
-func checkText(body []byte) error {
-	if !utf8.Valid(body) || bytes.Contains(body, replacement) || halfSurrogate(body) {
-		return errEncoding
-	}
-	return nil
-}
-
-// escapeLength is the length of an escape of the form \uXXXX.
-const escapeLength = 6
-
-// halfSurrogate reports whether a body has a \u escape that is one half of a surrogate pair,
-// without the other half. encoding/json would silently replace it.
-func halfSurrogate(body []byte) bool {
-	for i := 0; i < len(body); i++ {
-		if body[i] != '\\' {
-			continue
-		}
-		if high, ok := escape(body[i:]); ok && utf16.IsSurrogate(high) {
-			low, ok := escape(body[i+escapeLength:])
-			if !ok || utf16.DecodeRune(high, low) == utf8.RuneError { // RuneError: the two are not a pair
-				return true
-			}
-			i += escapeLength
-		}
-		i++ // passes the character after the backslash, which may be a backslash too
-	}
-	return false
-}
-
-// escape reads a \uXXXX escape at the beginning of b.
-func escape(b []byte) (r rune, ok bool) {
-	if len(b) < escapeLength || b[0] != '\\' || b[1] != 'u' {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(string(b[2:escapeLength]), 16, 16)
-	return rune(n), err == nil
 }

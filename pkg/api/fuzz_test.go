@@ -37,10 +37,10 @@ func read(body []byte) (v any, ok bool) {
 		return v, false
 	}
 	again, err := json.Marshal(v)
-	// The escapes of U+FFFD that the sender wrote, without those whose backslash is escaped.
-	meant := strings.Count(strings.ToLower(strings.ReplaceAll(string(body), `\\`, "")), `\ufffd`)
+	// U+FFFD as the sender wrote it, and its escapes without those whose backslash is escaped.
+	meant := bytes.Count(body, []byte("\uFFFD")) + strings.Count(strings.ToLower(strings.ReplaceAll(string(body), `\\`, "")), `\ufffd`)
 	_, isObject := v.(map[string]any)
-	return v, isObject && err == nil && bytes.Count(again, replacement) == meant
+	return v, isObject && err == nil && bytes.Count(again, []byte("\uFFFD")) == meant
 }
 
 // pointers returns the JSON pointers of a value at a pointer and of all below it.

@@ -40,7 +40,7 @@ func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
-	for _, body := range []string{`[]`, `{"token":1,"TOKEN":2}`, `{"token":"x"}x`} {
+	for _, body := range []string{`[]`, `{"token":"x"}x`} {
 		if out := s.want(t, request{method: "POST", path: "/link/claim", body: body}, 400, problem.InvalidJSON); fields(out) != nil {
 			t.Errorf("%s: %v", body, fields(out))
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"math"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -36,6 +38,22 @@ func canonical(v any) any {
 		return number(v)
 	}
 	return v
+}
+
+// Digits returns a text that Check accepts for this shape, with each whole number that will be decoded into an int64 in digits:
+// 60 for 60.0 or 6e1. encoding/json accepts no other spelling. A number that is not whole, or too large, keeps its value.
+func Digits(text []byte, shape reflect.Type) []byte {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var out []byte
+	done := 0
+	whole := func(n json.Number) {
+		end := int(d.InputOffset())
+		out = append(append(out, text[done:end-len(n)]...), number(n)...)
+		done = end
+	}
+	_ = walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, whole: whole}.value(shape, "", 0) // the text is accepted
+	return append(out, text[done:]...)
 }
 
 // maxDigits is how many digits the greatest int64 has.

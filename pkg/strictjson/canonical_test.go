@@ -74,6 +74,27 @@ func TestAnExponentOfAMillionDigitsCostsNothing(t *testing.T) {
 	}
 }
 
+func TestWholeNumbersAreReadInEachSpelling(t *testing.T) {
+	type counted struct {
+		N    *int64           `json:"n"`
+		M    int64            `json:"m"`
+		List []counted        `json:"list"`
+		Any  json.RawMessage  `json:"any"`
+		By   map[string]int64 `json:"by"`
+	}
+	for text, want := range map[string]string{
+		`{"n":60.0}`: `{"n":60}`, `{ "n" : 6e1 , "m":600E-1}`: `{ "n" : 60 , "m":60}`, `{"n":-0.0,"m":-0}`: `{"n":0,"m":0}`, `{"n":1e18,"m":-1.0}`: `{"n":1000000000000000000,"m":-1}`, `{"n":9007199254740993.0}`: `{"n":9007199254740993}`,
+		`{"n":9.223372036854775807e18,"m":-9223372036854775808.0}`: `{"n":9223372036854775807,"m":-9223372036854775808}`, `{"list":[{"n":1.0},{"list":[{"m":2e0}]}],"n":3.0}`: `{"list":[{"n":1},{"list":[{"m":2}]}],"n":3}`,
+		`{"any":{"n":60.0,"x":[6e1]},"n":6e1}`: `{"any":{"n":60.0,"x":[6e1]},"n":60}`, // what is not decoded stays as it was sent
+		`{"n":1.5}`:                            "", `{"n":1e19}`: "", `{"n":9223372036854775808.0}`: "", `{"n":1e999999999}`: "", `{"n":1e-1}`: "", `{"n":60.00000000000000000001}`: "", `{"n":"60"}`: "", `{"n":1e` + strings.Repeat("9", 1_000_000) + `}`: "",
+	} {
+		out := strictjson.Digits([]byte(text), reflect.TypeFor[counted]())
+		if err := json.Unmarshal(out, new(counted)); want != "" && string(out) != want || (err == nil) != (want != "") {
+			t.Errorf("%.60s: %.60s, %v", text, out, err)
+		}
+	}
+}
+
 // rational is the value of a number whose exponent is small enough to be expanded.
 func rational(n json.Number) (r *big.Rat, ok bool) {
 	_, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")

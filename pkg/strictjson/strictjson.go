@@ -21,25 +21,36 @@ var (
 	ErrTrailing  = errors.New("data behind the JSON value")
 	ErrDuplicate = errors.New("a member twice")
 	ErrDepth     = errors.New("nested too deeply")
+	ErrUnknown   = errors.New("an unknown member")
+	ErrText      = errors.New("broken characters")
 )
 
-// UnknownMemberError is the fault of a member that the shape does not have.
-type UnknownMemberError struct {
-	Pointer string // the member's JSON pointer (RFC 6901) from the root
+// Error is a fault of a text at a place.
+type Error struct {
+	Fault   error  // one of the faults above
+	Pointer string // the JSON pointer (RFC 6901) from the root to the value, or to the member whose name has the fault
 }
 
-func (*UnknownMemberError) Error() string { return "an unknown member" }
+func (e *Error) Error() string { return e.Fault.Error() }
+
+// Unwrap returns the fault.
+func (e *Error) Unwrap() error { return e.Fault }
 
 // Rules are the rules that a text must follow beyond the syntax of JSON.
 type Rules struct {
 	Depth int                    // the most levels of nested objects and arrays, with the outer object
 	Shape reflect.Type           // the struct into which the text will be decoded; nil: any members
 	Name  func(name string) bool // reports whether a member may have the name; nil: every name
+
+	// Texts has names and strings refused (ErrText) that a decoder changes without notice: what is not UTF-8, and half a
+	// surrogate pair. U+FFFD is refused too, for a gateway writes it in place of such bytes, but not below a json.RawMessage:
+	// there programs put what they have. Its escape is always accepted.
+	Texts bool
 }
 
 // Check checks that a text is one JSON object that follows the rules. In objects that are decoded into a struct, two
-// names that differ only in case are ErrDuplicate. The errors are the faults above, and ErrSyntax for a name that
-// Rules.Name refuses.
+// names that differ only in case are ErrDuplicate. The errors are the faults above, as Error where they have a place, and
+// ErrSyntax for a name that Rules.Name refuses.
 func Check(text []byte, rules Rules) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -53,7 +64,7 @@ func Check(text []byte, rules Rules) error {
 		}
 		return ErrNotObject
 	}
-	w := walker{Decoder: d, rules: rules}
+	w := walker{Decoder: d, rules: rules, text: text}
 	if err := w.object(rules.Shape, "", 1); err != nil {
 		return err
 	}
@@ -68,7 +79,7 @@ func Check(text []byte, rules Rules) error {
 func PointerAt(text []byte, offset int64) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // 1e400 is a number that no type takes
-	w := walker{d, Rules{Depth: math.MaxInt}, offset}
+	w := walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, until: offset}
 	var at *reached
 	if err := w.value(nil, "", 0); errors.As(err, &at) {
 		return at.pointer
@@ -85,51 +96,64 @@ func (*reached) Error() string { return "reached" }
 type walker struct {
 	*json.Decoder
 	rules Rules
-	until int64 // the offset at which the walk ends with reached; 0: it goes to the end
+	text  []byte
+	free  bool              // the value is below a json.RawMessage
+	until int64             // the offset at which the walk ends with reached; 0: it goes to the end
+	whole func(json.Number) // is called for each number that will be decoded into an int64; nil: no call
 }
 
 // object reads the object at a pointer, whose "{" is read already. into is the struct or map into which the object will
 // be decoded, nil when the object may have any member. depth is the object's own level.
 func (w walker) object(into reflect.Type, pointer string, depth int) error {
 	if depth > w.rules.Depth {
-		return ErrDepth
+		return &Error{ErrDepth, pointer}
 	}
 	known, isStruct := fieldsOf(into)
 	seen := map[string]struct{}{}
 	for w.More() {
+		begin := w.InputOffset()
 		t, err := w.Token()
 		name, isName := t.(string)
-		if err != nil || !isName {
-			return ErrSyntax
+		if err != nil || !isName || w.rules.Name != nil && !w.rules.Name(name) {
+			return &Error{ErrSyntax, pointer}
 		}
-		if w.rules.Name != nil && !w.rules.Name(name) {
-			return ErrSyntax
+		at := PointerTo(pointer, name)
+		if w.isBroken(begin) {
+			return &Error{ErrText, at}
 		}
 		counted := name
 		if isStruct { // encoding/json matches the names of a struct's fields in any case
 			counted = strings.ToLower(name)
 		}
 		if _, twice := seen[counted]; twice {
-			return ErrDuplicate
+			return &Error{ErrDuplicate, at}
 		}
 		seen[counted] = struct{}{}
 		memberType, isKnown := known[name]
 		if isStruct && !isKnown {
-			return &UnknownMemberError{PointerTo(pointer, name)}
+			return &Error{ErrUnknown, at}
 		}
-		if err := w.value(memberType, PointerTo(pointer, name), depth); err != nil {
+		if err := w.value(memberType, at, depth); err != nil {
 			return err
 		}
 	}
-	return w.closing()
+	return w.closing(pointer)
 }
 
 // value reads the value at a pointer. into is as in object, or the slice into which an array will be decoded. depth is the
 // level of the object or array that has the value.
 func (w walker) value(into reflect.Type, pointer string, depth int) error {
+	begin := w.InputOffset()
 	t, err := w.Token()
 	if err != nil {
-		return ErrSyntax
+		return &Error{ErrSyntax, pointer}
+	}
+	w.free = w.free || into == reflect.TypeFor[json.RawMessage]()
+	if w.isBroken(begin) {
+		return &Error{ErrText, pointer}
+	}
+	if n, isNumber := t.(json.Number); isNumber && w.whole != nil && isInteger(into) {
+		w.whole(n)
 	}
 	if w.until > 0 && w.InputOffset() >= w.until {
 		return &reached{pointer}
@@ -139,23 +163,23 @@ func (w walker) value(into reflect.Type, pointer string, depth int) error {
 		return w.object(into, pointer, depth+1)
 	case json.Delim('['):
 		if depth >= w.rules.Depth {
-			return ErrDepth
+			return &Error{ErrDepth, pointer}
 		}
 		for i := 0; w.More(); i++ {
 			if err := w.value(elementOf(into), PointerTo(pointer, strconv.Itoa(i)), depth+1); err != nil {
 				return err
 			}
 		}
-		return w.closing()
+		return w.closing(pointer)
 	default:
 		return nil
 	}
 }
 
-// closing reads the closing bracket of an object or array.
-func (w walker) closing() error {
+// closing reads the closing bracket of the object or array at a pointer.
+func (w walker) closing(pointer string) error {
 	if _, err := w.Token(); err != nil {
-		return ErrSyntax
+		return &Error{ErrSyntax, pointer}
 	}
 	return nil
 }
@@ -163,6 +187,11 @@ func (w walker) closing() error {
 // PointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section 3).
 func PointerTo(parent, member string) string {
 	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
+}
+
+// isInteger reports whether a type is int64, or a pointer to it.
+func isInteger(t reflect.Type) bool {
+	return t == reflect.TypeFor[int64]() || t == reflect.TypeFor[*int64]()
 }
 
 // elementOf returns the type of the elements of a slice, nil for any other type.

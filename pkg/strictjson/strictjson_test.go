@@ -52,9 +52,9 @@ func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
 		`{"nam":1}`: "/nam", `{"Name":1}`: "/Name", `{"Hidden":"x"}`: "/Hidden", `{"maybe":{"b":1}}`: "/maybe/b", `{"list":[{"a":1},{"b":1}]}`: "/list/1/b", `{"a/b~c":1}`: "/a~1b~0c", `{"":1}`: "/",
 	} {
 		for _, structType := range []reflect.Type{reflect.TypeFor[shape](), reflect.TypeFor[*shape]()} {
-			var unknown *strictjson.UnknownMemberError
+			var unknown *strictjson.Error
 			err := strictjson.Check([]byte(text), strictjson.Rules{Depth: 3, Shape: structType})
-			if !errors.As(err, &unknown) || unknown.Pointer != want || unknown.Error() != "an unknown member" {
+			if !errors.As(err, &unknown) || unknown.Pointer != want || !errors.Is(err, strictjson.ErrUnknown) || err.Error() != "an unknown member" {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -147,5 +147,40 @@ func TestAWrongTypeIsFoundByItsPointer(t *testing.T) {
 	}
 	if got := strictjson.PointerAt([]byte(`{"name":1}`), 100); got != "" {
 		t.Errorf("behind the text: %s", got)
+	}
+}
+
+func TestAFaultIsFoundByItsPointer(t *testing.T) {
+	rules := strictjson.Rules{Depth: 4, Shape: reflect.TypeFor[shape](), Texts: true}
+	for text, want := range map[string]struct {
+		fault   error
+		pointer string
+	}{
+		`{"labels":{"a":"1","b":"2","a":"3"}}`: {strictjson.ErrDuplicate, "/labels/a"}, `{"list":[{},{"a":1,"A":2}]}`: {strictjson.ErrDuplicate, "/list/1/A"}, `{"any":[[{"x":1,"x":1}]]}`: {strictjson.ErrDuplicate, "/any/0/0/x"},
+		`{"any":[1,[[[]]]]}`: {strictjson.ErrDepth, "/any/1/0/0"}, `{"any":{"a/b":{"c":{"d":{}}}}}`: {strictjson.ErrDepth, "/any/a~1b/c/d"},
+		`{"any":[1,NaN]}`: {strictjson.ErrSyntax, "/any/1"}, `{"list":[{"a":1,}]}`: {strictjson.ErrSyntax, "/list/0"}, `{"list":[{"a":1}`: {strictjson.ErrSyntax, "/list"}, `{"name":'x'}`: {strictjson.ErrSyntax, "/name"}, `{"name":"a` + "\n" + `"}`: {strictjson.ErrSyntax, "/name"}, `{x:1}`: {strictjson.ErrSyntax, ""},
+		`{"name":"\ud800"}`: {strictjson.ErrText, "/name"}, `{"labels":{"a":"","b":"\udc00\ud800"}}`: {strictjson.ErrText, "/labels/b"}, `{"any":[{},{"b":["x","\\\uDBFF"]}]}`: {strictjson.ErrText, "/any/1/b/1"}, `{"any":{"c":{"\udfff":1}}}`: {strictjson.ErrText, "/any/c/\ufffd"},
+		"{\"name\":\"\xff\"}": {strictjson.ErrText, "/name"}, "{\"any\":[\"\xed\xa0\x80\"]}": {strictjson.ErrText, "/any/0"}, "{\"name\":\"a\ufffd\"}": {strictjson.ErrText, "/name"}, "{\"labels\":{\"\ufffd\":\"\"}}": {strictjson.ErrText, "/labels/\ufffd"}, "{\"labels\":{\"x\":\"\ufffd\"}}": {strictjson.ErrText, "/labels/x"},
+		"{\"any\":{\"\ufffd\":[\"\ufffd\"]},\"name\":\"\ufffd\"}": {strictjson.ErrText, "/name"}, // after the json.RawMessage
+	} {
+		var at *strictjson.Error
+		if err := strictjson.Check([]byte(text), rules); !errors.As(err, &at) || at.Fault != want.fault || at.Pointer != want.pointer { //nolint:errorlint // the fault itself
+			t.Errorf("%q: %+v, want %v at %s", text, at, want.fault, want.pointer)
+		}
+	}
+}
+
+func TestTextsThatArriveAsSentAreAccepted(t *testing.T) {
+	for _, text := range []string{
+		`{"name":"\ud83d\ude00 \\ud800 \ufffd \uFFFD 😀"}`, `{"name":"\ud7ff\ue000\\"}`, "{\"any\":\"\ufffd\"}", "{\"any\":{\"\ufffd\":[\"a\ufffd\",{\"b\":\"\ufffd\"}]}}", `{"labels":{"\ufffd":"\ufffd"}}`,
+	} {
+		if err := strictjson.Check([]byte(text), strictjson.Rules{Depth: 4, Shape: reflect.TypeFor[shape](), Texts: true}); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, text := range []string{`{"name":"\ud800"}`, "{\"name\":\"\xff\ufffd\"}"} { // Texts is not set
+		if err := strictjson.Check([]byte(text), strictjson.Rules{Depth: 4, Shape: reflect.TypeFor[shape]()}); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -1,0 +1,48 @@
+package strictjson
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// isBroken reports whether Rules.Texts refuses the name or the string that was read since an offset.
+func (w walker) isBroken(begin int64) bool {
+	if !w.rules.Texts {
+		return false
+	}
+	read := w.text[begin:w.InputOffset()]
+	return !utf8.Valid(read) || halfSurrogate(read) || !w.free && bytes.ContainsRune(read, utf8.RuneError)
+}
+
+// escapeLength is the length of an escape of the form \uXXXX.
+const escapeLength = 6
+
+// halfSurrogate reports whether a JSON string has a \u escape that is one half of a surrogate pair,
+// without the other half. encoding/json would silently replace it.
+func halfSurrogate(text []byte) bool {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' {
+			continue
+		}
+		if high, ok := escape(text[i:]); ok && utf16.IsSurrogate(high) {
+			low, ok := escape(text[i+escapeLength:])
+			if !ok || utf16.DecodeRune(high, low) == utf8.RuneError { // RuneError: the two are not a pair
+				return true
+			}
+			i += escapeLength
+		}
+		i++ // passes the character after the backslash, which may be a backslash too
+	}
+	return false
+}
+
+// escape reads a \uXXXX escape at the beginning of b.
+func escape(b []byte) (r rune, ok bool) {
+	if len(b) < escapeLength || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[2:escapeLength]), 16, 16)
+	return rune(n), err == nil
+}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -122,9 +123,36 @@ func (b build) components(ctx context.Context) error {
 			delete(writer, "hashes")
 		}
 	}
+	compiled, _ := list["components"].([]any)
+	bundled, err := b.npmComponents()
+	if err != nil {
+		return err
+	}
+	list["components"] = append(compiled, bundled...)
 	text, err := json.MarshalIndent(list, "", "  ")
 	b.files["sbom.cdx.json"] = append(text, '\n')
 	return err
+}
+
+// npmTarball matches the end of a package's file, with the version.
+var npmTarball = regexp.MustCompile(`-(\d+\.\d+\.\d+[^/]*)\.tgz$`)
+
+// npmComponents returns the npm packages that are bundled in the console's files.
+func (b build) npmComponents() (all []any, err error) {
+	var packages []struct{ Name, File string }
+	text, err := os.ReadFile(filepath.Join(b.dir, "infra/console/npm/lock.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &packages)
+	}
+	for _, p := range packages {
+		version := npmTarball.FindStringSubmatch(p.File)
+		if version == nil {
+			return nil, fmt.Errorf("the file %s has no version", p.File)
+		}
+		purl := fmt.Sprintf("pkg:npm/%s@%s", strings.Replace(p.Name, "@", "%40", 1), version[1])
+		all = append(all, map[string]any{"type": "library", "name": p.Name, "version": version[1], "purl": purl, "bom-ref": purl})
+	}
+	return all, err
 }
 
 // sums returns the files' hashes, as sha256sum reads them.

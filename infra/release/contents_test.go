@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -103,6 +104,11 @@ func hasComponents(t *testing.T, dir string) {
 	}
 	for name, want := range map[string]bool{"github.com/aws/aws-lambda-go": true, "github.com/golang-jwt/jwt/v5": true, "std": true, "github.com/getkin/kin-openapi": false} {
 		if (has[name] != "") != want {
+			t.Errorf("%s: %q", name, has[name])
+		}
+	}
+	for _, name := range []string{"lit", "lit-html", "lit-element", "@lit/reactive-element", "oauth4webapi"} { // in the console's files
+		if !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(has[name]) {
 			t.Errorf("%s: %q", name, has[name])
 		}
 	}

@@ -88,7 +88,7 @@ func (r release) architecture() string {
 }
 
 // sources are the files that a release is made of. Only the modules that these need are in its list of components.
-var sources = []string{"functions", "pkg", "infra/openapi.go", "infra/openapi.yaml", "infra/tools/release", "go.mod", "go.sum", "template.yaml", "samconfig.toml"}
+var sources = []string{"functions", "pkg", "infra/openapi.go", "infra/openapi.yaml", "infra/console/npm/lock.json", "infra/tools/release", "go.mod", "go.sum", "template.yaml", "samconfig.toml"}
 
 // export copies the sources to dir, as they are in the commit. Error: something is not committed.
 func (r release) export(ctx context.Context, dir string) error {

@@ -127,7 +127,8 @@ func maven(ctx context.Context, tools, dir string, args ...string) error {
 // (PYTHONDONTWRITEBYTECODE) to keep what it compiles; each start of the local KMS would compile a second's worth again.
 const keepBytecode = "import sys; sys.dont_write_bytecode = False\n"
 
-// program returns the path of a program of a virtual environment with the requirements. It installs the environment if
+// program returns the path of a program of a virtual environment with the requirements: every package, also those that others need,
+// with its version and its hashes. It installs the environment if
 // needed. The SAM CLI and the local stack need different versions of the same packages, so each has its own.
 func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
 	dir, err := install(ctx, tool{
@@ -147,10 +148,7 @@ func virtualEnv(ctx context.Context, dir, requirements string) error {
 		venv, pip = append(venv, "--without-pip"), []string{"python3", "-m", "pip", "--python", filepath.Join(dir, "bin", "python")}
 	}
 	// Python compiles what is imported, when it is: that is a small part.
-	args := append(pip[1:], "install", "-q", "--disable-pip-version-check", "--no-compile", "-r", list)
-	if strings.Contains(requirements, "--hash=") { // such a list has every package, with its hash
-		args = append(args, "--require-hashes", "--no-deps")
-	}
+	args := append(pip[1:], "install", "-q", "--disable-pip-version-check", "--no-compile", "--require-hashes", "--no-deps", "-r", list)
 	if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), run(ctx, dir, "python3", venv...)); err != nil {
 		return err
 	}

@@ -14,21 +14,40 @@ import (
 	"testing"
 )
 
-// TestTheSAMCLIIsInstalledByHash wants a hash of each package in sam.txt, also of those that the CLI itself needs: they run
-// with an operator's credentials.
-func TestTheSAMCLIIsInstalledByHash(t *testing.T) {
-	requirements := strings.ReplaceAll(samRequirements, "\\\n", " ")
-	n := 0
-	for line := range strings.Lines(requirements) {
-		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
-			continue
-		}
-		if n++; !strings.Contains(line, "==") || !strings.Contains(line, "--hash=sha256:") {
-			t.Errorf("%.60s… has no version or no hash", line)
-		}
+// TestPythonPackagesAreInstalledByHash wants a version and a hash of each package in each list. least is how many packages a
+// list has at least: with those that its packages need.
+func TestPythonPackagesAreInstalledByHash(t *testing.T) {
+	least := map[string]int{
+		"tools/sam.txt": 20, "tools/aws.txt": 10, "lab/parts/requirements.txt": 30, "e2e/walk/requirements.txt": 2, "e2e/clients/pins/requirements.txt": 40,
+		"examples/receivers/python/requirements.txt": 4, "examples/consumer/python/requirements.txt": 10,
 	}
-	if n < 20 { // the CLI alone needs more
-		t.Errorf("%d packages: those that the CLI needs are missing", n)
+	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
+		name := strings.TrimPrefix(path, "../")
+		if strings.HasPrefix(filepath.Base(path), "requirements") && least[name] == 0 {
+			t.Errorf("%s is in no list of this test", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, least := range least {
+		text, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(strings.ReplaceAll(string(text), "\\\n", " ")) {
+			if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+				continue
+			}
+			if n++; !strings.Contains(line, "==") || !strings.Contains(line, "--hash=sha256:") {
+				t.Errorf("%s: %.60s… has no version or no hash", name, line)
+			}
+		}
+		if n < least {
+			t.Errorf("%s: %d packages: those that others need are missing", name, n)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ func libraries() []library {
 			return golangJWT(v, func() jwt.Claims { return jwt.MapClaims{} })
 		}},
 		{"jose %s (Node)", receivers + "node/package.json", `"jose": "(.+)"`, jose},
-		{"PyJWT %s", receivers + "python/requirements.txt", `PyJWT==(\S+)`, pyJWT},
+		{"PyJWT %s", receivers + "python/requirements.txt", `(?m)^pyjwt==(\S+)`, pyJWT},
 		{"Nimbus JOSE + JWT %s (Java)", "pom.xml", `nimbus-jose-jwt</artifactId>\s*<version>(.+)</version>`, nimbus},
 	}
 }

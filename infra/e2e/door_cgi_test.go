@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"latchkey/pkg/forwardauth"
 )
 
 // Two programs that read headers by their CGI names, in which -, _ and . become one character. Each answers with the
@@ -47,7 +45,7 @@ func php(t *testing.T) (string, map[string][]string) {
 	nginx := []string{"proxy_pass UPSTREAM;", "fastcgi_pass " + address + ";", `proxy_set_header Authorization "";`, `fastcgi_param HTTP_AUTHORIZATION "";
     fastcgi_param SCRIPT_FILENAME ` + script + `;
     fastcgi_param REQUEST_METHOD $request_method;`}
-	for _, h := range forwardauth.Headers() {
+	for _, h := range setByProxies() {
 		nginx = append(nginx, "proxy_set_header "+h+" ", "fastcgi_param HTTP_"+strings.ToUpper(strings.ReplaceAll(h, "-", "_"))+" ")
 	}
 	return address, map[string][]string{
@@ -114,7 +112,7 @@ func spellings() []map[string][]string {
 	separators := regexp.MustCompile("-")
 	for combination := range 27 { // three marks at the places of at most three hyphens
 		headers := map[string][]string{}
-		for _, name := range forwardauth.Headers() {
+		for _, name := range setByProxies() {
 			digits := combination // to the base 3: a digit for each hyphen
 			name = separators.ReplaceAllStringFunc(name, func(string) string {
 				mark := marks[digits%3]

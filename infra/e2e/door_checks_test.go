@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -244,6 +246,61 @@ func (f *frontDoor) twoCredentials(t *testing.T) {
 			}
 		}
 	})
+}
+
+// aroundTheProxy runs the example of a program behind a proxy. With a secret it answers its proxy only: not who reaches it by
+// another way, whatever they send, and nothing of a client's passes the proxy.
+func (f *frontDoor) aroundTheProxy(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "behind")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/examples/consumer/behind")
+	build.Dir = rootOf(t)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	behind := func(secret string) *target {
+		address := freeAddress(t)
+		cmd := exec.CommandContext(t.Context(), program)
+		cmd.Env = []string{"LISTEN=" + address, "PROXY_SECRET=" + secret}
+		serve(t, cmd)
+		listening(t, address)
+		return newTarget("behind", "http://"+address, nil)
+	}
+	status := func(tg *target, secrets ...string) int {
+		t.Helper()
+		header := http.Header{"X-Latchkey-V": {"1"}, "X-Latchkey-Kind": {"key"}, "X-Latchkey-Org-Id": {"org_forged"}, "X-Latchkey-Proxy-Secret": secrets}
+		r, err := tg.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey, header: header})
+		if err != nil || strings.Contains(r.text, "forged") && strings.HasPrefix(tg.name, "proxy") {
+			t.Errorf("%s %q: %s %v", tg.name, secrets, r.text, err)
+		}
+		return r.status
+	}
+	guarded, open := behind(programSecret), behind("")
+	for _, secrets := range [][]string{nil, {""}, {"x"}, {doorSecret}, {programSecret + "x"}, {programSecret[1:]}, {"x", programSecret}, {programSecret + "," + programSecret}, {strings.ToUpper(programSecret)}} {
+		if got := status(guarded, secrets...); got != 403 {
+			t.Errorf("around the proxy with %q: %d", secrets, got)
+		}
+	}
+	if around, without := status(guarded, programSecret), status(open); around != 200 || without != 200 {
+		t.Errorf("with the secret %d, of a program without one %d", around, without)
+	}
+	server := upstream(t)
+	for _, name := range []string{"Caddy", "nginx"} {
+		door := newCheckServer(t)
+		proxy, none := startProxy(t, name, door.URL, guarded.url), []string{"env.PROXY_SECRET", "env.NONE", "PROXY_SECRET", ""}
+		proxy.name = "proxy " + name
+		withoutSecret, echo := startProxy(t, name, door.URL, guarded.url, none...), startProxy(t, name, door.URL, server.URL, none...)
+		for _, secrets := range [][]string{nil, {"x"}, {programSecret}, {programSecret, "x"}, {""}} {
+			if through, got := status(proxy, secrets...), status(withoutSecret, secrets...); through != 200 || got != 403 {
+				t.Errorf("%s with %q of a client: %d; without a secret %d", name, secrets, through, got)
+			}
+		}
+		for _, spelled := range spellings() {
+			r, err := echo.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey, header: spelled})
+			if err != nil || r.status != 200 || strings.Contains(r.text, "forged") {
+				t.Errorf("%s: %d %s %v", name, r.status, r.text, err)
+			}
+		}
+	}
 }
 
 // settings gives nginx settings that are meant for the server's clients. Each request is checked anew all the same, and each

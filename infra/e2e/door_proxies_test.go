@@ -42,6 +42,7 @@ func upstream(t *testing.T) *httptest.Server {
 const (
 	browsersOrigin = "https://app.example.com"
 	doorSecret     = "the-new-secret-of-the-proxies-0123456789"
+	programSecret  = "the-secret-of-the-programs-behind-01234567"
 )
 
 // proxy runs a proxy that asks the stack's function URL.
@@ -64,9 +65,9 @@ func startProxy(t *testing.T, name, door, upstream string, pairs ...string) *tar
 	case "Caddy":
 		cmd = exec.CommandContext(t.Context(), "caddy", "run", "--adapter", "caddyfile", "--config", configuration(t, dir, "Caddyfile", pairs...))
 		host, port, _ := strings.Cut(listen, ":")
-		cmd.Env = []string{"HOME=" + dir, "HOST=" + host, "PORT=" + port, "LATCHKEY=" + door, "UPSTREAM=" + upstream, "ORIGIN=" + browsersOrigin, "SECRET=" + doorSecret, "PATH=" + os.Getenv("PATH")}
+		cmd.Env = []string{"HOME=" + dir, "HOST=" + host, "PORT=" + port, "LATCHKEY=" + door, "UPSTREAM=" + upstream, "ORIGIN=" + browsersOrigin, "SECRET=" + doorSecret, "PROXY_SECRET=" + programSecret, "PATH=" + os.Getenv("PATH")}
 	case "nginx":
-		pairs = append(pairs, "LATCHKEY_HOST", at.Host, "LATCHKEY", door, "RESOLVER", "127.0.0.1", "UPSTREAM", upstream, "LISTEN", listen, "ORIGIN", browsersOrigin, "SECRET", doorSecret)
+		pairs = append(pairs, "LATCHKEY_HOST", at.Host, "LATCHKEY", door, "RESOLVER", "127.0.0.1", "UPSTREAM", upstream, "LISTEN", listen, "ORIGIN", browsersOrigin, "PROXY_SECRET", programSecret, "SECRET", doorSecret)
 		cmd = exec.CommandContext(t.Context(), "nginx", "-p", dir, "-c", configuration(t, dir, "nginx.conf", pairs...), "-e", "stderr",
 			"-g", "daemon off; master_process off; pid "+dir+"/pid;")
 	}
@@ -126,10 +127,10 @@ func (f *frontDoor) proxies(t *testing.T) {
 			want := map[string]string{
 				"X-Latchkey-V": "1", "X-Latchkey-Kind": "key", "X-Latchkey-Org-Id": f.org, "X-Latchkey-App-Id": strings.Replace(f.org, "org_", "app_", 1),
 				"X-Latchkey-Key-Id": id, "X-Latchkey-Key-Prefix": key[:len("lk_12345678")], "X-Latchkey-Key-Name": "B%C3%BCro", "X-Latchkey-Scopes": "invoices:read x",
-				"X-Latchkey-Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
+				"X-Latchkey-Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)), "X-Latchkey-Proxy-Secret": programSecret,
 			}
 			forged := http.Header{}
-			for _, h := range forwardauth.Headers() {
+			for _, h := range setByProxies() {
 				forged.Set(h, "forged")
 			}
 			forged.Set("Connection", "X-Latchkey-Scopes, X-Latchkey-Metadata") // a proxy removes headers that Connection names
@@ -194,6 +195,11 @@ func (f *frontDoor) proxies(t *testing.T) {
 			refused("the server is away", again, 503, "unavailable")
 		})
 	}
+}
+
+// setByProxies returns every header of ours that a request can have: a proxy sets or removes it.
+func setByProxies() []string {
+	return append(forwardauth.Headers(), "X-Latchkey-Secret", "X-Latchkey-Client-Ip", "X-Latchkey-Proxy-Secret")
 }
 
 // ofHost asks the target for /invoices with another Host, and returns the status.

@@ -41,6 +41,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ABodyIsBoundByItsLocationOnly", f.bodies)
 	t.Run("TheCheckGetsTheDocumentedHeadersOnly", f.headersOfACheck)
 	t.Run("OfTwoCredentialsNoneIsChecked", f.twoCredentials)
+	t.Run("AProgramAnswersItsProxyOnly", f.aroundTheProxy)
 	t.Run("AServersSettingsDoNotReachTheCheck", f.settings)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {

@@ -158,7 +158,7 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 				named[h] = true
 			}
 		}
-		for _, h := range forwardauth.Headers() {
+		for _, h := range append(forwardauth.Headers(), "X-Latchkey-Secret", "X-Latchkey-Client-Ip", "X-Latchkey-Proxy-Secret") {
 			if name == "Caddyfile" && h == "X-Latchkey-Code" {
 				continue // only a refusal has it, which Caddy copies to the client with all headers
 			}
@@ -166,6 +166,22 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 				t.Errorf("%s does not name %s", name, h)
 			}
 		}
+	}
+}
+
+// TestProxiesRefuseTheSamePaths compares the two patterns of a path that is not canonical.
+func TestProxiesRefuseTheSamePaths(t *testing.T) {
+	pattern := func(name, before, after string) string {
+		_, rest, found := strings.Cut(file(t, name), before)
+		text, _, ends := strings.Cut(rest, after)
+		if !found || !ends {
+			t.Fatalf("%s has no pattern", name)
+		}
+		return text
+	}
+	nginx := strings.ReplaceAll(pattern("nginx.conf", `if ($request_uri ~* "`, `") {`), `\\`, `\`)
+	if caddy := pattern("Caddyfile", "{http.request.uri} `(?i)", "`\n"); nginx != caddy {
+		t.Errorf("nginx has %s, Caddy %s", nginx, caddy)
 	}
 }
 

@@ -37,7 +37,8 @@ var mayImport = map[string][]string{
 	"servicetest":       {},
 	"store/storetest":   {"boot", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"p256"},
-	"authn/accesstoken": {"authn/jwks", "principal", "problem", "strictjson"},
+	"service":           {"principal"},
+	"authn/accesstoken": {"authn/jwks", "principal", "problem", "service", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "id", "limit", "org", "principal", "problem", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
 	"guard":             {"authn", "authn/accesstoken", "boot", "org", "plainjson", "principal", "problem", "store"}, // owners import it

@@ -19,12 +19,7 @@ func main() {
 		tokens := accesstoken.ConfigFrom(e)
 		// Only this function records users. The others need neither profile nor name.
 		tokens.UserinfoURL, tokens.NameClaim = e.Optional("USERINFO_URL", ""), e.Optional("NAME_CLAIM", "")
-		tokens.ServiceAudience = e.Optional("SERVICE_AUDIENCE", "")
 		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
-		var err error
-		if tokens.Services, err = accesstoken.ParseServices(e.Optional("SERVICES", "")); err != nil {
-			e.Reject("SERVICES", err.Error())
-		}
 		return func() {
 			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
 			if takesImported {

@@ -23,7 +23,7 @@ func main() {
 		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them in its header; both "": it needs none
 		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
-			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
+			a := authn.New(table, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now))
 			if takesImported {
 				a.TakeImported(nil, 0)
 			}

@@ -5,6 +5,7 @@ import (
 	"latchkey/pkg/api"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -14,6 +15,7 @@ func main() {
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
 		issuer := e.Required("ISSUER")
-		return func() { lambda.StartHTTP(api.Members(table, consoleOrigins, maxAuthAge, issuer)) }
+		services := service.Subjects(service.From(e), issuer)
+		return func() { lambda.StartHTTP(api.Members(table, consoleOrigins, maxAuthAge, issuer, services)) }
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"latchkey/pkg/api"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -13,6 +14,7 @@ func main() {
 		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		issuer := e.Required("ISSUER")
-		return func() { lambda.StartHTTP(api.Orgs(table, consoleOrigins, issuer)) }
+		services := service.Subjects(service.From(e), issuer)
+		return func() { lambda.StartHTTP(api.Orgs(table, consoleOrigins, issuer, services)) }
 	})
 }

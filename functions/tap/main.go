@@ -2,25 +2,22 @@
 package main
 
 import (
-	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/pipeline/bus"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		services, err := accesstoken.ParseServices(e.Optional("SERVICES", ""))
-		if err != nil {
-			e.Reject("SERVICES", err.Error())
-		}
+		services := service.From(e)
 		t := pipeline.Tap{
 			Store:   store.New(e.DynamoDB(cfg), e.Required("TABLE")),
 			Bus:     bus.New(cfg, e.Optional("AWS_ENDPOINT_URL_EVENTBRIDGE", ""), e.Required("EVENT_BUS")),
-			Service: accesstoken.Named(services),
+			Service: service.Named(services),
 		}
 		return func() { lambda.StartStream(t.Record) }
 	})

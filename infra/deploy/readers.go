@@ -6,11 +6,11 @@ import (
 
 	"latchkey/infra/deploy/settings"
 	"latchkey/pkg/apikey"
-	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/console"
 	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/secret"
+	"latchkey/pkg/service"
 )
 
 // checkReaders has the functions' own readers read the values of the coming deployment, those of the deployed stack among them. A
@@ -34,7 +34,7 @@ func (p *program) checkReaders() error {
 	if !apikey.ValidPrefix(all["KeyPrefix"]) {
 		refused("KeyPrefix", secret.ErrPrefix)
 	}
-	_, err := accesstoken.ParseServices(all["Services"])
+	_, err := service.Parse(all["Services"])
 	refused("Services", err)
 	_, err = console.ParseParameters(all["ConsoleParameters"])
 	refused("ConsoleParameters", err)

@@ -23,6 +23,8 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	zoe := tg.person(t, "zoe") // the subject of a local token is its email
 	made := billing.want(t, "POST", "/v1/orgs", `{"name":"Customer","externalId":"cus_1","admin":{"subject":"`+zoe.email+`","name":"Zoe"}}`, 201, "")
 	org := "/v1/orgs/" + made.str("id")
+	billing.want(t, "POST", "/v1/orgs", `{"name":"Own","admin":{"subject":"service"}}`, 422, "validation_failed") // its own subject
+	billing.want(t, "POST", org+"/members", `{"subject":"service","role":"admin"}`, 422, "validation_failed")
 	if found := billing.want(t, "GET", "/v1/orgs?externalId=cus_1", "", 200, "").list("orgs"); len(found) != 1 || found[0]["id"] != made.str("id") {
 		t.Fatalf("found: %v", found)
 	}

@@ -128,10 +128,11 @@ func sizes(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// fileOfCall has, for a call in the main.go of a function, the file that reads more variables for the function.
-var fileOfCall = map[string]string{
-	"accesstoken.ConfigFrom(e)": "pkg/authn/accesstoken/token.go",
-	"Limits.ReadBudgets(e)":     "pkg/store/budget.go",
+// filesOfCall has, for a call in the main.go of a function, the files that read more variables for the function.
+var filesOfCall = map[string][]string{
+	"accesstoken.ConfigFrom(e)": {"pkg/authn/accesstoken/token.go", "pkg/service/service.go"},
+	"service.From(e)":           {"pkg/service/service.go"},
+	"Limits.ReadBudgets(e)":     {"pkg/store/budget.go"},
 }
 
 // reads matches how package boot reads variables: e.Required("A"), e.Optional("A", "default"), and
@@ -158,8 +159,12 @@ func environments(tpl *translated.Template) (wrong []string) {
 		if err != nil {
 			return append(wrong, err.Error())
 		}
-		for call, file := range fileOfCall {
-			if strings.Contains(string(source), call) {
+		text := string(source)
+		for call, files := range filesOfCall {
+			if !strings.Contains(text, call) {
+				continue
+			}
+			for _, file := range files {
 				more, err := os.ReadFile(filepath.Join(root, file))
 				if err != nil {
 					return append(wrong, err.Error())

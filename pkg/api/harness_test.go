@@ -71,7 +71,7 @@ type settings struct {
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console, issuer), "deleteorg": api.DeleteOrg(s, console, of.maxAuthAge), "members": api.Members(s, console, of.maxAuthAge, issuer),
+		"orgs": api.Orgs(s, console, issuer, serviceSubjects), "deleteorg": api.DeleteOrg(s, console, of.maxAuthAge), "members": api.Members(s, console, of.maxAuthAge, issuer, serviceSubjects),
 		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.maxAuthAge), "apps": api.Apps(s, console),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console),
 		"console":  consoleOf(of),
@@ -81,6 +81,9 @@ func handlersFor(s *store.Store, woken *wakes, console []string, of settings) ma
 
 // issuer is that of the users' access tokens in these tests.
 const issuer = "https://issuer.test"
+
+// serviceSubjects are those of the issuer's services in these tests.
+var serviceSubjects = []string{"m2m@clients", "a-service"}
 
 // contractText is the document that the API's own route serves in these tests.
 const contractText = "openapi: 3.0.3\n"

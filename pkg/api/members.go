@@ -14,14 +14,14 @@ import (
 
 // members serves the routes of an org's members.
 type members struct {
-	store  *store.Store
-	issuer string // of the users' access tokens
+	store *store.Store
+	users users
 }
 
 // Members returns the handler of functions/members. console lists origins, as for Orgs. A caller who makes a user an
-// admin must have signed in within maxAge; 0: at any time.
-func Members(s *store.Store, console []string, maxAge time.Duration, issuer string) http.Handler {
-	m := members{s, issuer}
+// admin must have signed in within maxAge; 0: at any time. issuer and services are as for Orgs.
+func Members(s *store.Store, console []string, maxAge time.Duration, issuer string, services []string) http.Handler {
+	m := members{s, users{issuer, services}}
 	g := newGroup("members", map[string]handler{
 		"listMembers":  handle(m.list),
 		"addMember":    handleAs[memberIn](m.add),
@@ -106,6 +106,11 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 }
 
 func (m members) add(ctx context.Context, c *call, i invitation) (answer, error) {
+	if i.user != nil {
+		if err := m.users.enrol("", i.user); err != nil {
+			return answer{}, err
+		}
+	}
 	if err := c.needRecentSignInFor(i.role); err != nil {
 		return answer{}, err
 	}
@@ -114,7 +119,6 @@ func (m members) add(ctx context.Context, c *call, i invitation) (answer, error)
 		return answer{}, err
 	}
 	if i.user != nil {
-		i.user.Issuer = m.issuer
 		return created(m.store.EnrolMember(ctx, c.actor(), c.org, *i.user, i.role, once))
 	}
 	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once))

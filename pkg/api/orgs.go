@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"latchkey/pkg/id"
@@ -15,14 +16,31 @@ import (
 
 // orgs serves the routes of orgs and of their audit logs.
 type orgs struct {
-	store  *store.Store
-	issuer string // of the users' access tokens
+	store *store.Store
+	users users
+}
+
+// users is the issuer of the users' access tokens.
+type users struct {
+	issuer   string
+	services []string // the subjects of its services, which are no users
+}
+
+// enrol checks the user at a pointer of the body, whom a service names, and sets its issuer. A subject that were a user and
+// a service would act by the rules of both. Error: validation_failed.
+func (u users) enrol(at string, e *store.Enrolled) error {
+	if slices.Contains(u.services, e.Subject) {
+		return problem.Invalid(at+"/subject", "conflict", "The value is the sub of a service, which cannot be a user.")
+	}
+	e.Issuer = u.issuer
+	return nil
 }
 
 // Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
-// the routes under /v1: those of the owner's console. issuer is that of the users' access tokens.
-func Orgs(s *store.Store, console []string, issuer string) http.Handler {
-	o := orgs{s, issuer}
+// the routes under /v1: those of the owner's console. issuer is that of the users' access tokens, and services lists the
+// subjects of its tokens that are services'.
+func Orgs(s *store.Store, console []string, issuer string, services []string) http.Handler {
+	o := orgs{s, users{issuer, services}}
 	return newGroup("orgs", map[string]handler{
 		"listOrgs":  handle(o.list),
 		"createOrg": handleAs[newOrgIn](o.create),
@@ -159,15 +177,17 @@ func parseExternalID(s string) (string, error) {
 }
 
 func (o orgs) create(ctx context.Context, c *call, n store.NewOrg) (answer, error) {
+	if n.Admin != nil {
+		if err := o.users.enrol("/admin", n.Admin); err != nil {
+			return answer{}, err
+		}
+	}
 	once, err := onceOf(c, orgBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
 	if c.caller.Kind != principal.Service {
 		return created(o.store.CreateOrg(ctx, c.caller.UserID, n.Name, once))
-	}
-	if n.Admin != nil {
-		n.Admin.Issuer = o.issuer
 	}
 	return created(o.store.CreateOrgAs(ctx, c.actor(), n, once))
 }

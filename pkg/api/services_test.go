@@ -123,6 +123,33 @@ func TestAServiceMakesFindsAndChangesAnOrg(t *testing.T) {
 	}
 }
 
+// TestAServiceIsNeverEnrolledAsAUser: its token would be an admin's by the API, and a member's at the doors.
+func TestAServiceIsNeverEnrolledAsAUser(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	for subject, isService := range map[string]bool{
+		`m2m@clients`: true, `a-service`: true, `\u0061-service`: true,
+		`A-service`: false, `a-service `: false, `m2m`: false, `a-service2`: false,
+	} {
+		for _, c := range []struct {
+			path, body, pointer string
+			status              int
+		}{
+			{"/v1/orgs", `{"name":"x","admin":{"subject":"` + subject + `"}}`, "/admin/subject", 201},
+			{"/v1/orgs", `{"name":"x","externalId":"` + strings.ToLower(rand.Text()) + `","admin":{"subject":"` + subject + `","name":"Bot"}}`, "/admin/subject", 201},
+			{"/v1/orgs/{orgId}/members", `{"subject":"` + subject + `"}`, "/subject", 201},
+		} {
+			if !isService {
+				w.want(t, w.request("POST", c.path, service(), c.body), c.status, "")
+				continue
+			}
+			out := w.want(t, w.request("POST", c.path, service(), c.body), 422, problem.ValidationFailed)
+			if !strings.Contains(out.text, `"pointer":"`+c.pointer+`"`) {
+				t.Errorf("%s %s: %s", c.path, c.body, out.text)
+			}
+		}
+	}
+}
+
 // TestOnlyAdminsAndServicesSeeAnExternalID.
 func TestOnlyAdminsAndServicesSeeAnExternalID(t *testing.T) {
 	w := newWorld(t, newServer(t), "")

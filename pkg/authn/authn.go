@@ -231,7 +231,7 @@ type Member struct {
 }
 
 // Member decides on the Authorization headers of a request that needs a member of an org. It writes
-// nothing: a user who has never called the API is not a member. A user who is not a member gets
+// nothing: a user who has never called the API is not a member. A user who is not a member, and a service, get
 // insufficient_role, also for an unknown org and for a text that is not an org's id.
 func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string) (Member, error) {
 	claims, _, err := a.verify(ctx, headers)
@@ -239,7 +239,8 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string)
 		return Member{}, err
 	}
 	o, err := id.ParseOrg(orgID)
-	if err != nil {
+	isService := claims.Service != "" // also if its subject was a user's before the deployment that names it
+	if err != nil || isService {
 		return Member{}, NoRole()
 	}
 	known, isKnown, err := a.table.Identity(ctx, claims.Issuer, claims.Subject)

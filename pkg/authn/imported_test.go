@@ -193,7 +193,7 @@ func TestAFallbackThatPanicsIsAFault(t *testing.T) {
 	for name, fallback := range map[string]func(text string){
 		"a slice":             func(text string) { _ = text[:len(text)+1] },
 		"an index":            func(text string) { _ = strings.Split(text, ".")[3] },
-		"a nil map":           func(text string) { map[string]bool(nil)[text] = true }, //nolint:govet // the fault of an owner
+		"a nil map":           func(text string) { map[string]bool(nil)[text] = true }, //nolint:govet,staticcheck // the fault of an owner
 		"a nil pointer":       func(string) { _ = (*store.APIKey)(nil).ID },            //nolint:govet // the same
 		"a type":              func(text string) { _, _ = any(text).(int), any(text).(error) },
 		"a key of a map":      func(text string) { _ = map[any]bool{}[[]string{text}] },

@@ -54,6 +54,20 @@ func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
 	}
 }
 
+// TestAServiceIsNoMember although its subject has a role, from the time before a deployment named it.
+func TestAServiceIsNoMember(t *testing.T) {
+	for _, role := range org.AllRoles() {
+		_, table := minted(t)
+		table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, role
+		a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Service: "billing"}})
+		m, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org))
+		wants(t, err, problem.InsufficientRole)
+		if m != (authn.Member{}) || table.Reads != 0 {
+			t.Errorf("%+v after %d reads", m, table.Reads)
+		}
+	}
+}
+
 func TestAMemberNeedsAnAccessToken(t *testing.T) {
 	key, table := minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Admin

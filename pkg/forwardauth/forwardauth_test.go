@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"latchkey/pkg/authn"
+	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
@@ -239,6 +240,23 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 	}
 	if status, got := introspect(t, h, key, url.Values{"token": {strings.Repeat("a", 20_000)}}, formType); status != 400 || got["error"] != "invalid_request" {
 		t.Errorf("a large body: %d %v", status, got)
+	}
+}
+
+// TestAServiceIsNoUserAtTheDoor whose subject has a role all the same.
+func TestAServiceIsNoUserAtTheDoor(t *testing.T) {
+	key, table, _ := door(t)
+	tokens := &authntest.Tokens{Claims: accesstoken.Claims{Service: "billing"}}
+	h := forwardauth.New(guard.On(authn.New(table, tokens)), table.Key.OrgID)
+	for _, query := range []string{"", "&role=viewer", "&role=admin"} {
+		w := ask(h, "GET", "/authorize-member?org="+string(table.Org)+query, authntest.JWT)
+		if w.Code != 403 || w.Header().Get("X-Latchkey-Code") != "insufficient_role" || w.Header().Get("X-Latchkey-Role") != "" {
+			t.Errorf("%s: %d %v", query, w.Code, w.Header())
+		}
+	}
+	status, got := introspect(t, h, key, url.Values{"token": {authntest.JWT}, "org": {string(table.Org)}}, formType)
+	if status != 200 || len(got) != 1 || got["active"] != false {
+		t.Errorf("introspection: %d %v", status, got)
 	}
 }
 

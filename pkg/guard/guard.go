@@ -66,7 +66,8 @@ type Config struct {
 }
 
 // Tokens are the settings of access tokens. Each field is the parameter of the same name of
-// template.yaml.
+// template.yaml. With Services, the tokens of these are refused where a user is required:
+// service.Parse reads the parameter.
 type Tokens = accesstoken.Config
 
 // Guard checks credentials. Make it with New. It is safe for concurrent use.
@@ -95,7 +96,7 @@ func New(c Config) *Guard {
 	})
 	var tokens authn.Tokens // an interface: it must stay nil itself without Tokens
 	if c.Tokens != nil {
-		tokens = accesstoken.New(*c.Tokens, boot.NewIssuerClient(), time.Now)
+		tokens = accesstoken.New(c.Tokens.ForUsers(), boot.NewIssuerClient(), time.Now)
 	}
 	checks := authn.New(store.New(db, c.Table), tokens)
 	if c.ImportedKeys {

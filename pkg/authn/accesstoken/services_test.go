@@ -1,9 +1,8 @@
 package accesstoken_test
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +12,7 @@ import (
 
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/service"
 )
 
 const role = "arn:aws:iam::123456789012:role/billing"
@@ -23,7 +23,7 @@ func served(t *testing.T, change func(*accesstoken.Config)) (v *accesstoken.Veri
 	other.clock = users.clock
 	c := users.config()
 	c.RequiredScope = "api"
-	c.Services = []accesstoken.Service{{Name: "billing", Issuer: users.url(), Subject: "svc"}, {Name: "deploy", Issuer: other.url(), Subject: role}}
+	c.Services = []service.Service{{Name: "billing", Issuer: users.url(), Subject: "svc"}, {Name: "deploy", Issuer: other.url(), Subject: role}}
 	if change != nil {
 		change(&c)
 	}
@@ -96,6 +96,29 @@ func TestWhatIsNotExactlyAServiceIsRefused(t *testing.T) {
 	}
 }
 
+// TestAProgramForUsersKnowsTheServicesOfTheirIssuer: it tells their tokens from users', and calls no other issuer.
+func TestAProgramForUsersKnowsTheServicesOfTheirIssuer(t *testing.T) {
+	for _, audience := range []string{"", "services"} {
+		var all accesstoken.Config
+		_, users, other := served(t, func(c *accesstoken.Config) { c.ServiceAudience, all = audience, *c })
+		all.ServiceAudience = audience
+		v := users.verifierOf(all.ForUsers())
+		own := users.token(users.header(), with(users.ofService(), object{"aud": cmp.Or(audience, users.config().Audience)}))
+		if got, err := v.Verify(t.Context(), own); err != nil || got.Service != "billing" {
+			t.Errorf("a service of the users' issuer: %+v, %v", got, err)
+		}
+		foreign := other.token(other.header(), other.ofRole())
+		_, err := v.Verify(t.Context(), foreign)
+		refused(t, err, problem.TokenInvalid, foreign)
+		if asked := other.requests("/jwks") + other.requests("/.well-known/openid-configuration"); asked != 0 {
+			t.Errorf("the issuer of other services was called %d times", asked)
+		}
+		if len(all.Services) != 2 {
+			t.Error("the settings were changed")
+		}
+	}
+}
+
 // TestAServiceIsSignedByItsOwnIssuer: by no other, though we trust that one with tokens of its own.
 func TestAServiceIsSignedByItsOwnIssuer(t *testing.T) {
 	v, users, other := served(t, nil)
@@ -165,7 +188,7 @@ func TestAHangingIssuerOfServicesHoldsUpNoUser(t *testing.T) {
 	other.clock = users.clock
 	asked := 0
 	c := users.config()
-	c.Services = []accesstoken.Service{{Name: "deploy", Issuer: other.url(), Subject: role}}
+	c.Services = []service.Service{{Name: "deploy", Issuer: other.url(), Subject: role}}
 	good, madeUp := users.good(), other.token(other.header(), other.ofRole())
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if strings.HasPrefix(other.url(), "http://"+r.URL.Host) {
@@ -202,42 +225,4 @@ func TestAHangingIssuerOfServicesHoldsUpNoUser(t *testing.T) {
 			t.Errorf("ten seconds later: %s, %d calls", took, asked)
 		}
 	})
-}
-
-func TestServicesAreRead(t *testing.T) {
-	got, err := accesstoken.ParseServices("billing=https://id.example/#svc, deploy=https://ci.example#repo:a%2Fb:ref%23%25%2C")
-	want := []accesstoken.Service{
-		{Name: "billing", Issuer: "https://id.example/", Subject: "svc"}, {Name: "deploy", Issuer: "https://ci.example", Subject: "repo:a/b:ref#%,"},
-	}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if none, err := accesstoken.ParseServices(""); none != nil || err != nil {
-		t.Errorf("of nothing: %v, %v", none, err)
-	}
-	var ten []string
-	for n := range 10 {
-		ten = append(ten, fmt.Sprintf("s%d=http://localhost:1#%d", n, n))
-	}
-	most := strings.Join(ten, ",")
-	most += strings.Repeat(" ", 2<<10-len(most))
-	if got, err := accesstoken.ParseServices(most); len(got) != 10 || err != nil {
-		t.Errorf("ten of 2 KB: %d, %v", len(got), err)
-	}
-	for name, bad := range map[string]string{
-		"no issuer": "billing", "no subject": "billing=https://id.example", "an empty subject": "billing=https://id.example#",
-		"a name in capitals": "Billing=https://id.example#s", "an empty name": "=https://id.example#s", "a name of 33": strings.Repeat("a", 33) + "=https://id.example#s",
-		"a name with a colon": "a:b=https://id.example#s", "no URL": "billing=id.example#s", "another scheme": "billing=ftp://id.example#s",
-		"a % alone": "billing=https://id.example#100%", "two #": "billing=https://id.example#a#b", "a control character": "billing=https://id.example#a%0A",
-		"a name twice": "a=https://id.example#s,a=https://id.example#t", "a pair twice": "a=https://id.example#s,b=https://id.example#s",
-		"an empty part": "a=https://id.example#s,", "a long subject": "a=https://id.example#" + strings.Repeat("s", 256),
-		"2 KB and a byte": most + " ", "eleven": strings.Join(ten, ",") + ",s=https://id.example#s", "no host": "billing=https:///id#s",
-		"plain text": "a=http://id.example#s", "plain text, escaped": "a=http%3A//id.example#s", "a name like this machine's": "a=http://localhost.example#s",
-		"a user like this machine": "a=http://localhost@id.example#s", "an address of a network": "a=http://10.0.0.1#s",
-		"no #": "billing=https://id.example,a=b", "no =": "billing#s",
-	} {
-		if got, err := accesstoken.ParseServices(bad); err == nil {
-			t.Errorf("%s: taken: %+v", name, got)
-		}
-	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"latchkey/pkg/authn/jwks"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/service"
 )
 
 // Config is a deployment's settings for its issuer.
@@ -46,7 +47,7 @@ type Config struct {
 	AllowUnmarkedTokens bool
 	// Services are the callers that are servers of the owner, none by default. Their tokens must have
 	// ServiceAudience; "": Audience.
-	Services        []Service
+	Services        []service.Service
 	ServiceAudience string
 }
 
@@ -56,6 +57,7 @@ type Settings interface {
 	Optional(name, fallback string) string
 	List(name string) []string
 	Bool(name string, fallback bool) bool
+	Reject(name, why string)
 }
 
 // ConfigFrom reads the variables that template.yaml gives to each function that takes access tokens. It
@@ -71,7 +73,16 @@ func ConfigFrom(e Settings) Config {
 		EmailVerifiedClaim:  e.Optional("EMAIL_VERIFIED_CLAIM", ""),
 		EmailsAreVerified:   e.Bool("EMAILS_ARE_VERIFIED", false),
 		AllowUnmarkedTokens: e.Bool("ALLOW_UNMARKED_TOKENS", false),
+		Services:            service.From(e),
+		ServiceAudience:     e.Optional("SERVICE_AUDIENCE", ""),
 	}
+}
+
+// ForUsers returns the settings of a program that takes users and no services. It keeps the services of the users' issuer,
+// because Verify must tell their tokens from users'. It drops the others, so that their issuers are never called.
+func (c Config) ForUsers() Config {
+	c.Services = slices.DeleteFunc(slices.Clone(c.Services), func(s service.Service) bool { return s.Issuer != c.Issuer })
+	return c
 }
 
 // Claims are those claims of a verified access token that the callers of Verify use.
@@ -109,7 +120,7 @@ type Verifier struct {
 	now          func() time.Time
 	discovery    *jwks.Discovery
 	users        *rules
-	services     map[account]service
+	services     map[account]named
 	answerParser *jwt.Parser // of userinfo's signed answers
 	known        *memory[verified]
 	noProfile    *memory[struct{}] // tokens for which userinfo had no profile with an email
@@ -195,7 +206,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	by, service := v.rulesFor(t.payload)
+	by, serviceName := v.rulesFor(t.payload)
 	if err := by.checkClaims(t.payload, h.hasAccessTyp); err != nil {
 		return Claims{}, err
 	}
@@ -204,7 +215,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	switch {
 	case err == nil:
 		claims := v.claims(payload)
-		claims.Service = service
+		claims.Service = serviceName
 		v.remember(raw, payload, verified{claims, by, keys})
 		return claims, nil
 	case errors.As(err, &noDecision):

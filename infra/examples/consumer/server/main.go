@@ -16,9 +16,15 @@ import (
 
 	"latchkey/pkg/guard"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/service"
 )
 
 func main() {
+	services, err := service.Parse(os.Getenv("SERVICES"))
+	if err != nil {
+		slog.Error("SERVICES", "error", err)
+		os.Exit(1)
+	}
 	cfg := aws.Config{
 		Region:      os.Getenv("AWS_REGION"),
 		Credentials: aws.CredentialsProviderFunc(fromEnvironment),
@@ -29,8 +35,8 @@ func main() {
 	g := guard.New(guard.Config{
 		AWS:   cfg,
 		Table: os.Getenv("TABLE"),
-		// The values of the deployment's parameters Issuer, JwksUrl and Audience.
-		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE")},
+		// The values of the deployment's parameters Issuer, JwksUrl, Audience and Services.
+		Tokens: &guard.Tokens{Issuer: os.Getenv("ISSUER"), JWKSURL: os.Getenv("JWKS_URL"), Audience: os.Getenv("AUDIENCE"), Services: services},
 		// The values of the parameters ImportedKeys and CountRequests.
 		ImportedKeys:  os.Getenv("IMPORTED_KEYS") == "true",
 		CountRequests: os.Getenv("COUNT_REQUESTS") == "true",

@@ -1,0 +1,115 @@
+// Package service has the servers, jobs and pipelines of the owner that call the API without a person. It reads the
+// parameter Services. It is apart from package accesstoken, so that a function that verifies no token does not link that.
+package service
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"latchkey/pkg/principal"
+)
+
+// Service is a server, job or pipeline of the owner. Its tokens have this issuer and this subject, both to the letter.
+type Service struct{ Name, Issuer, Subject string }
+
+// The limits of the parameter Services.
+const (
+	most    = 10
+	maxText = 2 << 10 // bytes
+)
+
+// Parse reads the parameter Services: NAME=ISSUER#SUBJECT with commas between, where a comma, a # and a % are
+// written as %2C, %23 and %25. The empty text is no service.
+func Parse(text string) ([]Service, error) {
+	if text == "" {
+		return nil, nil
+	}
+	parts := strings.Split(text, ",")
+	if len(text) > maxText || len(parts) > most {
+		return nil, fmt.Errorf("more than %d services or %d bytes", most, maxText)
+	}
+	var all []Service
+	names, accounts := map[string]bool{}, map[[2]string]bool{}
+	for _, part := range parts {
+		s, err := parse(strings.TrimSpace(part))
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", part, err)
+		}
+		account := [2]string{s.Issuer, s.Subject}
+		if names[s.Name] || accounts[account] {
+			return nil, fmt.Errorf("%q: a name, or an issuer with a subject, stands twice", part)
+		}
+		names[s.Name], accounts[account] = true, true
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Settings are the variables of a function's environment (boot.Reader).
+type Settings interface {
+	Optional(name, fallback string) string
+	Reject(name, why string)
+}
+
+// From reads the variable SERVICES.
+func From(e Settings) []Service {
+	all, err := Parse(e.Optional("SERVICES", ""))
+	if err != nil {
+		e.Reject("SERVICES", err.Error())
+	}
+	return all
+}
+
+// Subjects returns the subjects of those services whose tokens an issuer makes. No user of the issuer has one of them.
+func Subjects(services []Service, issuer string) (subjects []string) {
+	for _, s := range services {
+		if s.Issuer == issuer {
+			subjects = append(subjects, s.Subject)
+		}
+	}
+	return subjects
+}
+
+// Named returns a function that finds one of the services by its name.
+func Named(services []Service) func(name string) (issuer, subject string, ok bool) {
+	return func(name string) (issuer, subject string, ok bool) {
+		for _, s := range services {
+			if s.Name == name {
+				return s.Issuer, s.Subject, true
+			}
+		}
+		return "", "", false
+	}
+}
+
+// loopback are the hosts whose issuers need no TLS. Elsewhere anyone on the way could replace the keys.
+var loopback = []string{"localhost", "127.0.0.1"}
+
+func parse(text string) (Service, error) {
+	name, rest, hasName := strings.Cut(text, "=")
+	issuer, subject, hasSubject := strings.Cut(rest, "#")
+	if !hasName || !hasSubject || strings.Contains(subject, "#") {
+		return Service{}, errors.New("want NAME=ISSUER#SUBJECT")
+	}
+	if !principal.IsServiceName(name) {
+		return Service{}, errors.New("a name has 1 to 32 lower-case letters, digits and hyphens, and begins with no hyphen")
+	}
+	s := Service{Name: name}
+	var errIssuer, errSubject error
+	s.Issuer, errIssuer = url.PathUnescape(issuer)
+	s.Subject, errSubject = url.PathUnescape(subject)
+	if err := errors.Join(errIssuer, errSubject); err != nil {
+		return Service{}, err
+	}
+	of, err := url.Parse(s.Issuer)
+	if err != nil || of.Host == "" || of.Scheme != "https" && (of.Scheme != "http" || !slices.Contains(loopback, of.Hostname())) {
+		return Service{}, errors.New("the issuer is no https:// URL, nor an http:// one of this machine")
+	}
+	if !principal.IsSubject(s.Subject) {
+		return Service{}, errors.New("the subject must have 1 to 255 bytes and no control characters")
+	}
+	return s, nil
+}

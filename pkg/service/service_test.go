@@ -1,0 +1,48 @@
+package service_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/service"
+)
+
+func TestServicesAreRead(t *testing.T) {
+	got, err := service.Parse("billing=https://id.example/#svc, deploy=https://ci.example#repo:a%2Fb:ref%23%25%2C")
+	want := []service.Service{
+		{Name: "billing", Issuer: "https://id.example/", Subject: "svc"}, {Name: "deploy", Issuer: "https://ci.example", Subject: "repo:a/b:ref#%,"},
+	}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if none, err := service.Parse(""); none != nil || err != nil {
+		t.Errorf("of nothing: %v, %v", none, err)
+	}
+	var ten []string
+	for n := range 10 {
+		ten = append(ten, fmt.Sprintf("s%d=http://localhost:1#%d", n, n))
+	}
+	most := strings.Join(ten, ",")
+	most += strings.Repeat(" ", 2<<10-len(most))
+	if got, err := service.Parse(most); len(got) != 10 || err != nil {
+		t.Errorf("ten of 2 KB: %d, %v", len(got), err)
+	}
+	for name, bad := range map[string]string{
+		"no issuer": "billing", "no subject": "billing=https://id.example", "an empty subject": "billing=https://id.example#",
+		"a name in capitals": "Billing=https://id.example#s", "an empty name": "=https://id.example#s", "a name of 33": strings.Repeat("a", 33) + "=https://id.example#s",
+		"a name with a colon": "a:b=https://id.example#s", "no URL": "billing=id.example#s", "another scheme": "billing=ftp://id.example#s",
+		"a % alone": "billing=https://id.example#100%", "two #": "billing=https://id.example#a#b", "a control character": "billing=https://id.example#a%0A",
+		"a name twice": "a=https://id.example#s,a=https://id.example#t", "a pair twice": "a=https://id.example#s,b=https://id.example#s",
+		"an empty part": "a=https://id.example#s,", "a long subject": "a=https://id.example#" + strings.Repeat("s", 256),
+		"2 KB and a byte": most + " ", "eleven": strings.Join(ten, ",") + ",s=https://id.example#s", "no host": "billing=https:///id#s",
+		"plain text": "a=http://id.example#s", "plain text, escaped": "a=http%3A//id.example#s", "a name like this machine's": "a=http://localhost.example#s",
+		"a user like this machine": "a=http://localhost@id.example#s", "an address of a network": "a=http://10.0.0.1#s",
+		"no #": "billing=https://id.example,a=b", "no =": "billing#s",
+	} {
+		if got, err := service.Parse(bad); err == nil {
+			t.Errorf("%s: taken: %+v", name, got)
+		}
+	}
+}

@@ -195,7 +195,11 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	ctx, cancel := timeToRecord(ctx)
 	defer cancel()
 	now, deliveries := d.Store.Now(), d.Store.Deliveries()
-	round, wait := w.Tried(delivered(r), r.RetryAfter, random(), now)
+	var asked time.Duration
+	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable { // no other answer asks for time
+		asked = r.RetryAfter
+	}
+	round, wait := w.Tried(delivered(r), asked, random(), now)
 	// The queue cannot hold a message for longer than MaxDelay. After a longer wait, the sweep wakes the delivery.
 	queued := round.Status == webhook.DeliveryPending && wait <= webhook.MaxDelay
 	recorded := deliveries.RecordAttempt(ctx, w, store.Attempted{Last: lastAttempt(jti, at, r), Status: round.Status, Next: round.NextAttempt, Queued: queued})

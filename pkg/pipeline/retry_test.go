@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,22 +83,75 @@ func TestRetriesFollowTheScheduleAndTheTwelfthNeverComes(t *testing.T) {
 	}
 }
 
-func TestAReceiversRetryAfterIsHonouredUpToTwiceTheStep(t *testing.T) {
+// TestAReceiverThatAsksForTimeGetsIt: 429 and 503 ask for it, and no other answer.
+func TestAReceiverThatAsksForTimeGetsIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status      int
+		after       []string
+		least, most time.Duration // until the second attempt, whose step is 5 s
+	}{
+		"429":              {429, []string{"120"}, 2 * time.Minute, 2 * time.Minute},
+		"503":              {503, []string{"31"}, 31 * time.Second, 31 * time.Second},
+		"a date":           {503, []string{"in 1m"}, 50 * time.Second, time.Minute},
+		"a date gone by":   {503, []string{"in -1m"}, 4 * time.Second, 6 * time.Second},
+		"too long":         {429, []string{"99999999999999999999"}, 2 * time.Minute, 2 * time.Minute},
+		"several":          {429, []string{"20", "40"}, 40 * time.Second, 40 * time.Second},
+		"0":                {429, []string{"0"}, 4 * time.Second, 6 * time.Second},
+		"negative":         {503, []string{"-120"}, 4 * time.Second, 6 * time.Second},
+		"500":              {500, []string{"120"}, 4 * time.Second, 6 * time.Second},
+		"302":              {302, []string{"120"}, 4 * time.Second, 6 * time.Second},
+		"404":              {404, []string{"120"}, 4 * time.Second, 6 * time.Second},
+		"200, which is it": {200, []string{"120"}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStack(t)
+			r := s.receiver(t, func(w http.ResponseWriter, _ int) {
+				for _, value := range c.after {
+					if in, isDate := strings.CutPrefix(value, "in "); isDate {
+						wait, _ := time.ParseDuration(in) // a fault shows as a wait of 0
+						value = time.Now().Add(wait).UTC().Format(http.TimeFormat)
+					}
+					w.Header().Add("Retry-After", value)
+				}
+				w.WriteHeader(c.status)
+			})
+			e := r.event()
+			s.stream(t)
+			s.pump(t)
+			next := r.work(e).NextAttempt
+			if next == 0 && c.status == http.StatusOK {
+				return
+			}
+			if wait := time.UnixMilli(next).Sub(s.Now()); wait < c.least-time.Millisecond || wait > c.most {
+				t.Errorf("the next in %s, want %s to %s", wait, c.least, c.most)
+			}
+		})
+	}
+}
+
+// TestABreakersPauseDoesNotShortenARetryAfter: the breaker opens for half a minute at the fifth failure.
+func TestABreakersPauseDoesNotShortenARetryAfter(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	r := s.receiver(t, func(w http.ResponseWriter, n int) {
-		w.Header().Set("Retry-After", []string{"8", "3600"}[min(n, 2)-1])
+	r := s.receiver(t, func(w http.ResponseWriter, _ int) {
+		w.Header().Set("Retry-After", "3600")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
 	e := r.event()
 	s.stream(t)
-	// The first step is 5 s, so the 8 s count. The second is 30 s: of the hour, a minute counts.
-	for _, want := range []time.Duration{8 * time.Second, time.Minute} {
+	// The steps are 5 s, 30 s, 2 and 10 minutes, 1, 3 and 8 hours: the hour is longer than the third step from the first and the second.
+	for i, want := range []time.Duration{2 * time.Minute, 10 * time.Minute, time.Hour, time.Hour, time.Hour} {
 		s.pump(t)
-		if got := time.UnixMilli(r.work(e).NextAttempt).Sub(s.Now()); got != want {
-			t.Errorf("the next in %s, want %s", got, want)
+		r.wants(want.String(), i+1)
+		if got := time.UnixMilli(r.work(e).NextAttempt).Sub(s.Now()); got < want || got > want*12/10 {
+			t.Errorf("after %d the next in %s, want %s", i+1, got, want)
 		}
-		s.pass(want)
+		s.pass(want - 2*time.Second)
+		s.sweeps(t)
+		s.pump(t)
+		r.wants("before the hour is over", i+1)
+		s.until(t, r.work(e).NextAttempt)
 	}
 }
 

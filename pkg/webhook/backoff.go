@@ -1,6 +1,9 @@
 package webhook
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // waits are the times to wait before each attempt. The first attempt is made at once. Each later wait begins
 // at the attempt before it. The last wait makes the sum about 72 hours.
@@ -22,6 +25,10 @@ const (
 	// largest jitter (87 hours), so only long values of Retry-After or an open breaker make a delivery reach it.
 	Lifetime = 90 * time.Hour
 
+	// lastCall is how long before the end of its Lifetime a delivery is tried once more, when its next attempt would come
+	// after the end: the sweep, which wakes it, runs once a minute.
+	lastCall = 10 * time.Minute
+
 	jitter = 0.2 // the part of a wait by which it may be shorter or longer
 
 	firstBreak   = 30 * time.Second // how long a breaker is open at first; doubles with each failure
@@ -35,15 +42,15 @@ const (
 func MaxAttempts() int { return len(waits) }
 
 // Next returns the wait after this number of attempts. ok is false after the last attempt. random, from 0 to 1,
-// chooses the jitter. A receiver's Retry-After (0: none) makes the wait longer, up to twice the wait without
-// jitter.
+// chooses the jitter. A receiver's Retry-After (0: none) makes the wait longer, up to the longest of this wait and the
+// two after it, without jitter.
 func Next(made int, retryAfter time.Duration, random float64) (wait time.Duration, ok bool) {
 	if made < 0 || made >= len(waits) {
 		return 0, false
 	}
-	step := waits[made]
-	wait = time.Duration(float64(step) * (1 - jitter + 2*jitter*random))
-	return max(wait, min(retryAfter, 2*step)), true
+	wait = time.Duration(float64(waits[made]) * (1 - jitter + 2*jitter*random))
+	longest := slices.Max(waits[made:min(made+3, len(waits))])
+	return max(wait, min(retryAfter, longest)), true
 }
 
 // Break returns how long to stop sending to an endpoint after this number of failures in a row. failing is the time from

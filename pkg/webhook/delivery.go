@@ -78,10 +78,15 @@ func (r Round) Step(to Receiver, now time.Time) Step {
 }
 
 // Tried returns the round after one more attempt, and the wait before the next attempt; 0: the round has ended.
-// Next explains retryAfter and random.
+// Next explains retryAfter and random. An attempt that would come after the end of the Lifetime is made lastCall before it,
+// or not at all.
 func (r Round) Tried(delivered bool, retryAfter time.Duration, random float64, now time.Time) (Round, time.Duration) {
 	r.Attempts++
 	wait, more := Next(r.Attempts, retryAfter, random)
+	if left := time.UnixMilli(r.StartedAt).Add(Lifetime).Sub(now); wait > left {
+		wait = left - lastCall
+		more = more && wait > 0
+	}
 	switch {
 	case delivered:
 		r.Status = DeliveryDelivered

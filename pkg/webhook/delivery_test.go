@@ -47,7 +47,7 @@ func TestWhatADeliveryNeedsNow(t *testing.T) {
 
 func TestAnAttemptEndsTheRoundOrLeavesAnotherOne(t *testing.T) {
 	now := time.UnixMilli(1_000_000_000_000)
-	first := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: 5, StartedAt: 7} // any times in the past
+	first := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: 5, StartedAt: now.UnixMilli() - 7} // any times in the past
 	last := first
 	last.Attempts = webhook.MaxAttempts() - 1
 	for name, c := range map[string]struct {
@@ -56,14 +56,40 @@ func TestAnAttemptEndsTheRoundOrLeavesAnotherOne(t *testing.T) {
 		want      webhook.Round
 		wait      time.Duration
 	}{
-		"the first delivers": {first, true, webhook.Round{Status: webhook.DeliveryDelivered, Attempts: 1, StartedAt: 7}, 0},
-		"the first fails":    {first, false, webhook.Round{Status: webhook.DeliveryPending, Attempts: 1, StartedAt: 7, NextAttempt: now.UnixMilli() + 5000}, 5 * time.Second},
-		"the last fails":     {last, false, webhook.Round{Status: webhook.DeliveryFailed, Attempts: webhook.MaxAttempts(), StartedAt: 7}, 0},
+		"the first delivers": {first, true, webhook.Round{Status: webhook.DeliveryDelivered, Attempts: 1, StartedAt: first.StartedAt}, 0},
+		"the first fails":    {first, false, webhook.Round{Status: webhook.DeliveryPending, Attempts: 1, StartedAt: first.StartedAt, NextAttempt: now.UnixMilli() + 5000}, 5 * time.Second},
+		"the last fails":     {last, false, webhook.Round{Status: webhook.DeliveryFailed, Attempts: webhook.MaxAttempts(), StartedAt: first.StartedAt}, 0},
 	} {
 		const noRetryAfter, noJitter = 0, 0.5
 		got, wait := c.from.Tried(c.delivered, noRetryAfter, noJitter, now)
 		if got != c.want || wait != c.wait {
 			t.Errorf("%s: %+v, %v", name, got, wait)
+		}
+	}
+}
+
+func TestNoAttemptIsDueAfterTheEndOfADelivery(t *testing.T) {
+	now := time.UnixMilli(1_000_000_000_000)
+	for name, c := range map[string]struct {
+		made              int           // attempts
+		left, after, want time.Duration // until the end, of Retry-After, and until the next attempt; 0: there is none
+	}{
+		"the wait fits":                         {2, time.Hour, 0, 30 * time.Second},
+		"the Retry-After fits":                  {5, 9 * time.Hour, 8 * time.Hour, 8 * time.Hour},
+		"the Retry-After ends at the end":       {5, 8 * time.Hour, 8 * time.Hour, 8 * time.Hour},
+		"the Retry-After passes the end":        {5, 5 * time.Hour, 8 * time.Hour, 5*time.Hour - 10*time.Minute},
+		"the schedule passes the end":           {9, 20 * time.Hour, 0, 20*time.Hour - 10*time.Minute},
+		"it passes in the last minutes":         {9, 10 * time.Minute, 0, 0},
+		"a short wait fits in the last minutes": {1, time.Minute, 0, 5 * time.Second},
+		"a long one in the last minutes":        {1, time.Minute, 2 * time.Minute, 0},
+		"it has ended":                          {1, -time.Second, 0, 0},
+	} {
+		r := webhook.Round{Status: webhook.DeliveryPending, Attempts: c.made - 1, StartedAt: now.Add(c.left - webhook.Lifetime).UnixMilli()}
+		got, wait := r.Tried(false, c.after, 0.5, now)
+		isDue := got.NextAttempt == now.Add(c.want).UnixMilli() && got.Status == webhook.DeliveryPending
+		hasEnded := got.NextAttempt == 0 && got.Status == webhook.DeliveryFailed
+		if wait != c.want || c.want > 0 && !isDue || c.want == 0 && !hasEnded {
+			t.Errorf("%s: %+v in %s, want %s", name, got, wait, c.want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestElevenAttemptsIn72Hours(t *testing.T) {
 	}
 }
 
-func TestRetryAfterMakesAWaitLongerUpToTwiceTheStep(t *testing.T) {
+func TestRetryAfterMakesAWaitLongerUpToTheTwoStepsAfterIt(t *testing.T) {
 	for _, c := range []struct {
 		made        int
 		after, want time.Duration
@@ -117,12 +117,15 @@ func TestRetryAfterMakesAWaitLongerUpToTwiceTheStep(t *testing.T) {
 		{1, 0, 5 * time.Second},
 		{1, time.Second, 5 * time.Second}, // Retry-After never makes a wait shorter
 		{1, 7 * time.Second, 7 * time.Second},
-		{1, 10 * time.Second, 10 * time.Second},
-		{1, 11 * time.Second, 10 * time.Second},
-		{1, 1 << 62, 10 * time.Second}, // 146 years
+		{1, 2 * time.Minute, 2 * time.Minute}, // the steps are 5 s, 30 s and 2 minutes
+		{1, 121 * time.Second, 2 * time.Minute},
+		{1, 1 << 62, 2 * time.Minute}, // 146 years
 		{1, -time.Hour, 5 * time.Second},
-		{9, 30 * time.Hour, 30 * time.Hour}, // the step is 24 hours
-		{9, 100 * time.Hour, 48 * time.Hour},
+		{5, 5 * time.Hour, 5 * time.Hour},
+		{5, 100 * time.Hour, 8 * time.Hour},
+		{8, 100 * time.Hour, 24 * time.Hour},
+		{9, 100 * time.Hour, 24 * time.Hour}, // the last step, of 20 hours, is shorter
+		{10, 100 * time.Hour, 20 * time.Hour},
 	} {
 		if got, ok := webhook.Next(c.made, c.after, 0.5); !ok || got != c.want {
 			t.Errorf("after %d, Retry-After %s: %s, want %s", c.made, c.after, got, c.want)

@@ -50,6 +50,14 @@ func withoutCutRune(b []byte) []byte {
 	return b
 }
 
+// longest returns the longest wait of several Retry-After, of which an answer should have one; 0: none.
+func longest(values []string, now time.Time) (wait time.Duration) {
+	for _, value := range values {
+		wait = max(wait, retryAfter(value, now))
+	}
+	return wait
+}
+
 // retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3). It returns 0 for
 // a date in the past and for a value that cannot be read.
 func retryAfter(value string, now time.Time) time.Duration {

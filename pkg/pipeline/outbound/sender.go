@@ -132,7 +132,7 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	return Result{
 		Status:     res.StatusCode,
 		Answer:     beginning(res.Body),
-		RetryAfter: retryAfter(res.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: longest(res.Header.Values("Retry-After"), time.Now()),
 	}
 }
 

@@ -188,7 +188,9 @@ func (e *earlierSystem) listen(t *testing.T) {
 func (e *earlierSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	text := r.URL.Query().Get("key")
+	var asked struct{ Key string }
+	_ = json.NewDecoder(r.Body).Decode(&asked) // what is not JSON asks for the key ""
+	text := asked.Key
 	e.asked[text]++
 	switch org, ok := e.keys[text]; {
 	case e.down:

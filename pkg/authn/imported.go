@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
 	"sync"
 
 	"latchkey/pkg/apikey"
@@ -83,9 +86,25 @@ func (i *imported) ask(ctx context.Context, table Table, text string, hash apike
 		err = ctx.Err()
 	}
 	if err != nil {
-		return at, false, errors.New("authn: the fallback: " + err.Error()) // not wrapped: no error of a fallback is a refusal of ours
+		return at, false, errors.New("authn: the fallback: " + withoutText(err, text)) // not wrapped: no error of a fallback is a refusal of ours
 	}
 	return table.Imported(ctx, hash)
+}
+
+// withoutText returns the message of an error of the owner's code, without the text of the key. An error of net/http has the
+// address that was asked, so only its cause is shown. Of any other error that repeats the text only the type is shown.
+func withoutText(err error, text string) string {
+	var asked *url.Error
+	if errors.As(err, &asked) && asked.Err != nil {
+		err = asked.Err
+	}
+	message := err.Error()
+	for _, form := range []string{text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(strconv.Quote(text), `"`)} {
+		if strings.Contains(message, form) {
+			return fmt.Sprintf("%T, with the text of the key", err)
+		}
+	}
+	return message
 }
 
 func (i *imported) remembered(hash apikey.Hash) (at store.Imported, ok bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -218,6 +219,32 @@ func TestAFallbackThatPanicsIsAFault(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnErrorOfTheFallbackNeverHasTheText, however it repeats the text.
+func TestAnErrorOfTheFallbackNeverHasTheText(t *testing.T) {
+	const text = `sk_live+/"45b2%ü`
+	address := "http://127.0.0.1:1/keys?key=" + url.QueryEscape(text)
+	refused := &url.Error{Op: "Get", URL: address, Err: errors.New("connection refused")}
+	for name, c := range map[string]struct {
+		err  error
+		want string // part of the message
+	}{
+		"an address":           {refused, "connection refused"},
+		"a wrapped address":    {fmt.Errorf("earlier: %w", refused), "connection refused"},
+		"joined errors":        {errors.Join(errors.New(text), refused), "connection refused"},
+		"an address in words":  {errors.New("no answer from " + address), "*errors.errorString"},
+		"a path":               {errors.New("/keys/" + url.PathEscape(text)), "*errors.errorString"},
+		"a redirect's address": {&url.Error{Op: "Get", URL: "/", Err: fmt.Errorf("failed to parse Location header %q", address)}, "*errors.errorString"},
+		"quoted":               {fmt.Errorf("no row of %q", text), "*errors.errorString"},
+		"as it is":             {errors.New(text), "*errors.errorString"},
+		"without it":           {errors.New("the pool is closed"), "the pool is closed"},
+	} {
+		_, err := check(taking(none{}, func(context.Context, string) error { return c.err }, 1), text)
+		if err == nil || strings.Contains(err.Error(), "45b2") || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -35,12 +35,11 @@ type appBody struct {
 func appBodyOf(a store.App) appBody { return appBody{a.ID, a.Name, a.IsDefault, a.CreatedAt} }
 
 func (a apps) list(ctx context.Context, c *call, _ none) (list[appBody], error) {
-	p, err := c.pageOrAll(isID(id.ParseApp))
-	if err != nil {
-		return list[appBody]{}, err
-	}
-	found, next, err := a.store.Apps(ctx, c.actor(), c.org, p)
-	return listOf("apps", found, next, appBodyOf), err
+	return reading[store.App, appBody]{
+		name: "apps", valid: isID(id.ParseApp), shown: appBodyOf,
+		rows: func(p store.Page) ([]store.App, string, error) { return a.store.Apps(ctx, c.actor(), c.org, p) },
+		id:   func(b appBody) string { return string(b.ID) },
+	}.answer(c)
 }
 
 func (a apps) create(ctx context.Context, c *call, in newNameIn) (answer, error) {

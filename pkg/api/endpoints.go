@@ -207,12 +207,11 @@ func (w webhooks) list(ctx context.Context, c *call, in pageIn) (list[endpointBo
 
 // all lists an app's endpoints for an admin: all of them without limit and cursor.
 func (w webhooks) all(ctx context.Context, c *call, _ none) (list[endpointBody], error) {
-	p, err := c.pageOrAll(isID(id.ParseEndpoint))
-	if err != nil {
-		return list[endpointBody]{}, err
-	}
-	found, next, err := w.store.Endpoints(ctx, c.app, p)
-	return listOf("endpoints", found, next, endpointBodyOf), err
+	return reading[store.Endpoint, endpointBody]{
+		name: "endpoints", valid: isID(id.ParseEndpoint), shown: endpointBodyOf,
+		rows: func(p store.Page) ([]store.Endpoint, string, error) { return w.store.Endpoints(ctx, c.app, p) },
+		id:   func(b endpointBody) string { return string(b.ID) },
+	}.answer(c)
 }
 
 // enableIn is a body that enables or disables an endpoint.

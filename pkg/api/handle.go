@@ -172,34 +172,3 @@ func created[Made any](c store.Created[Made], err error) (answer, error) {
 	}
 	return out, nil
 }
-
-// list is a page of a list.
-type list[Item any] struct {
-	name  string // of the JSON member that holds the items
-	items []Item
-	next  string // the cursor of the next page, "" at the end; the list of events has no end
-}
-
-// listOf makes the page of a list from the rows that the store found. next is the id after
-// which the next page begins, "" at the end.
-func listOf[Found, Item any](name string, found []Found, next string, shown func(Found) Item) list[Item] {
-	l := list[Item]{name: name, items: make([]Item, len(found)), next: cursor(next)}
-	for i, f := range found {
-		l.items[i] = shown(f)
-	}
-	return l
-}
-
-// MarshalJSON renders {"<name>": [...], "nextCursor": "..."}. A name is a constant and a cursor is
-// base64url: neither needs escapes.
-func (l list[Item]) MarshalJSON() ([]byte, error) {
-	items, err := json.Marshal(l.items)
-	if err != nil {
-		return nil, err
-	}
-	out := append([]byte(`{"`+l.name+`":`), items...)
-	if l.next != "" {
-		out = append(out, `,"nextCursor":"`+l.next+`"`...)
-	}
-	return append(out, '}'), nil
-}

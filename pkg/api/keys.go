@@ -77,16 +77,15 @@ func keyBodyOf(k store.APIKey) keyBody {
 }
 
 func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) {
-	p, err := c.pageOrAll(isID(id.ParseKey))
-	if err != nil {
-		return list[keyBody]{}, err
-	}
 	by, err := c.createdBy()
 	if err != nil {
 		return list[keyBody]{}, err
 	}
-	found, next, err := k.store.Keys(ctx, c.actor(), c.org, by, p)
-	return listOf("keys", found, next, keyBodyOf), err
+	return reading[store.APIKey, keyBody]{
+		name: "keys", valid: isID(id.ParseKey), shown: keyBodyOf,
+		rows: func(p store.Page) ([]store.APIKey, string, error) { return k.store.Keys(ctx, c.actor(), c.org, by, p) },
+		id:   func(b keyBody) string { return string(b.ID) },
+	}.answer(c)
 }
 
 // newKeyBody describes a new key. No other answer holds the key itself.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -54,12 +55,14 @@ func memberBodyOf(m store.Member) memberBody {
 }
 
 func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], error) {
-	p, err := c.pageOrAll(isID(id.ParseUser))
-	if err != nil {
-		return list[memberBody]{}, err
-	}
-	found, next, err := m.store.Members(ctx, c.actor(), c.org, p)
-	return listOf("members", found, next, memberBodyOf), err
+	return reading[store.Member, memberBody]{
+		name: "members", valid: isID(id.ParseUser), shown: memberBodyOf,
+		rows: func(p store.Page) ([]store.Member, string, error) { return m.store.Members(ctx, c.actor(), c.org, p) },
+		id:   func(b memberBody) string { return string(b.UserID) },
+		order: func(a, b memberBody) int {
+			return cmp.Or(cmp.Compare(b.JoinedAt, a.JoinedAt), cmp.Compare(b.UserID, a.UserID))
+		},
+	}.answer(c)
 }
 
 // memberIn is a body that names a user by email, or by subject if a service sends it, and the role of the new member: member

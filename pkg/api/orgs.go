@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -86,14 +87,17 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 	if c.URL.Query().Has("externalId") {
 		return answer{}, errParameter(problem.Field{Pointer: "?externalId", Code: "unknown", Message: "Only a service finds orgs by externalId."})
 	}
-	p, err := c.pageOrAll(isID(id.ParseOrg))
-	if err != nil {
-		return answer{}, err
-	}
-	found, next, err := o.store.OrgsOf(ctx, c.caller.UserID, p)
-	return rendered(listOf("orgs", found, next, func(f store.OrgOfUser) orgOfUserBody {
-		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(f.Role), CreatedAt: f.CreatedAt, AddedBy: (*adderBody)(f.AddedBy)}
-	}), err)
+	return rendered(reading[store.OrgOfUser, orgOfUserBody]{
+		name: "orgs", valid: isID(id.ParseOrg), toEnd: true,
+		rows: func(p store.Page) ([]store.OrgOfUser, string, error) { return o.store.OrgsOf(ctx, c.caller.UserID, p) },
+		shown: func(f store.OrgOfUser) orgOfUserBody {
+			return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(f.Role), CreatedAt: f.CreatedAt, AddedBy: (*adderBody)(f.AddedBy)}
+		},
+		id: func(b orgOfUserBody) string { return string(b.ID) },
+		order: func(a, b orgOfUserBody) int {
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), cmp.Compare(b.ID, a.ID))
+		},
+	}.answer(c))
 }
 
 // byExternalID lists the org that has the externalId of the query, if there is one. Its role is that of an admin, whose rights

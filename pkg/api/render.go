@@ -1,10 +1,10 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 
+	"latchkey/pkg/plainjson"
 	"latchkey/pkg/problem"
 )
 
@@ -22,7 +22,7 @@ func render(body any) (raw, error) {
 	if r, ok := body.(raw); ok {
 		return r, nil
 	}
-	b, err := json.Marshal(body)
+	b, err := plainjson.Marshal(body)
 	if err != nil {
 		return nil, problem.From(err)
 	}

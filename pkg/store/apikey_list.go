@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/table"
@@ -11,22 +13,25 @@ import (
 // maxWholeKeys is how many keys GET …/keys returns without a page.
 const maxWholeKeys = 1000
 
-// keyPages bounds how many pages one call searches for the keys of one creator, so that a call ends
-// soon when there are few of them.
-const keyPages = 10
+// keyPages and keySearch bound how many pages one call searches for the keys of one creator, and how long, so that a
+// call ends soon when there are few of them.
+const (
+	keyPages  = 10
+	keySearch = 4 * time.Second
+)
 
 // Keys lists an org's API keys, newest first: all, or only those that the user by created (by is not
 // ""). next is the id behind which the next page begins, "" at the end. With by, a page may be short
 // although more keys follow. Errors: org_not_found, insufficient_role.
 func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page) (keys []APIKey, next string, err error) {
+	begun, most := time.Now(), cmp.Or(p.Limit, maxWholeKeys)
 	for range keyPages {
 		found, end, err := s.keys(ctx, a, o, p)
 		if err != nil || by == "" {
 			return found, end, err
 		}
 		for _, k := range found {
-			isFull := p.Limit > 0 && len(keys) == p.Limit
-			if isFull {
+			if len(keys) == most {
 				return keys, next, nil // next is the last key that was looked at
 			}
 			next = string(k.ID)
@@ -35,7 +40,7 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page)
 			}
 		}
 		next = end
-		if next == "" {
+		if next == "" || time.Since(begun) > keySearch {
 			break
 		}
 		p.After = next

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/plainjson"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
@@ -74,7 +75,7 @@ type entry struct {
 // audit adds the entry of an action to the action's transaction: neither is written without the
 // other.
 func (t *txn) audit(ctx context.Context, e entry) {
-	changes, err := json.Marshal(e.changes)
+	changes, err := plainjson.Marshal(e.changes)
 	t.Fail(err)
 	at := time.UnixMilli(e.at)
 	t.Create(auditRow(e.org, t.s.ids().NewAudit(at)),

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -45,9 +44,8 @@ func profileFrom(r *table.Reading) (p profile) {
 	return p
 }
 
-// Members lists an org's members: the whole list by time, newest first, or a page by id. next is
-// the id behind which the next page begins, "" at the end. Errors: org_not_found,
-// insufficient_role.
+// Members lists an org's members by id. next is the id behind which the next page begins, "" at the end.
+// Errors: org_not_found, insufficient_role.
 func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members []Member, next string, err error) {
 	members, next, err = listAs(ctx, s, a, o, p.span(pkOrg+string(o), skMember, maxWholeMembers), memberFrom)
 	if err != nil {
@@ -63,11 +61,6 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	}
 	for i, user := range users {
 		members[i].Email, members[i].Name = profiles[user].email, profiles[user].name
-	}
-	if p.Limit == 0 {
-		slices.SortFunc(members, func(a, b Member) int {
-			return newestFirst(a.JoinedAt, b.JoinedAt, string(a.UserID), string(b.UserID))
-		})
 	}
 	return members, next, nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	orgsPage   = 1000      // how many rows one query reads for the whole list of GET /v1/orgs
+	orgsPage   = 1000      // how many orgs OrgsOf returns without a limit
 	defaultApp = "Default" // the name of an org's default app
 )
 
@@ -143,16 +143,10 @@ func (t *txn) putMembership(o id.Org, u, by id.User, r org.Role, at int64, exist
 	t.Put(userOrgRow(u, o), nil, nil, membership)
 }
 
-// OrgsOf lists the orgs of a user: the whole list by time, newest first, or a page by id. next
-// is the id behind which the next page begins, "" at the end.
+// OrgsOf lists the orgs of a user by id, orgsPage of them without a limit. next is the id behind which the next page begins,
+// "" at the end.
 func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
-	page := p.span(userRow(u).PK, skOrg, orgsPage)
-	var all []OrgOfUser
-	if p.Limit == 0 {
-		all, err = whole(ctx, s, page, orgOfUserFrom)
-	} else {
-		all, next, err = list(ctx, s, page, orgOfUserFrom)
-	}
+	all, next, err := list(ctx, s, p.span(userRow(u).PK, skOrg, orgsPage), orgOfUserFrom)
 	if err != nil {
 		return nil, "", err
 	}
@@ -184,9 +178,6 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 			by.Email, by.Name = adder.email, adder.name
 		}
 		orgs = append(orgs, o)
-	}
-	if p.Limit == 0 {
-		slices.SortFunc(orgs, func(a, b OrgOfUser) int { return newestFirst(a.CreatedAt, b.CreatedAt, string(a.ID), string(b.ID)) })
 	}
 	return orgs, next, nil
 }

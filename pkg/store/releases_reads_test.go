@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,7 +80,11 @@ func (c *connected) readPeople(is idNamed, one noteOne, two noteTwo) {
 	one("org")(c.Org(ctx, admin(c.ada), c.org))
 	two("org by external id")(c.OrgByExternalID(ctx, billing, "cus_1"))
 	two("role")(c.Role(ctx, c.org, id.User(is("bob"))))
-	two("members")(c.Members(ctx, admin(c.ada), c.org, store.Page{}))
+	members, next, err := c.Members(ctx, admin(c.ada), c.org, store.Page{})
+	slices.SortFunc(members, func(a, b store.Member) int {
+		return cmp.Or(cmp.Compare(b.JoinedAt, a.JoinedAt), cmp.Compare(b.UserID, a.UserID))
+	})
+	two("members")(members, next, err)
 	two("apps")(c.Apps(ctx, admin(c.ada), c.org, store.Page{}))
 	two("audit log")(c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100}))
 }

@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"latchkey/pkg/plainjson"
+	"latchkey/pkg/store"
+)
+
+const (
+	// maxList is the most bytes of a list's items, counted as a function hands them to the gateway: in a JSON string, where each quote and
+	// backslash takes two bytes. Lambda takes 6 MB, and ends a process that answers more.
+	maxList = 4_000_000
+
+	// wholeFor is how long a list is read for one answer. A function has 6 s.
+	wholeFor = 4 * time.Second
+)
+
+// list is a page of a list.
+type list[Item any] struct {
+	name  string // of the JSON member that holds the items
+	items []Item
+	next  string // the cursor of the next page, "" at the end; the list of events has no end
+}
+
+// listOf makes the page of a list from the rows that the store found. next is the id after
+// which the next page begins, "" at the end.
+func listOf[Found, Item any](name string, found []Found, next string, shown func(Found) Item) list[Item] {
+	l := list[Item]{name: name, items: make([]Item, len(found)), next: cursor(next)}
+	for i, f := range found {
+		l.items[i] = shown(f)
+	}
+	return l
+}
+
+// MarshalJSON renders {"<name>": [...], "nextCursor": "..."}. A name is a constant and a cursor is
+// base64url: neither needs escapes.
+func (l list[Item]) MarshalJSON() ([]byte, error) {
+	items, err := plainjson.Marshal(l.items)
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte(`{"`+l.name+`":`), items...)
+	if l.next != "" {
+		out = append(out, `,"nextCursor":"`+l.next+`"`...)
+	}
+	return append(out, '}'), nil
+}
+
+// reading is how a list is read, in pages or whole.
+type reading[Found, Item any] struct {
+	name  string
+	valid func(id string) bool // reports whether a cursor's id is one of the list
+	rows  func(store.Page) (found []Found, next string, err error)
+	shown func(Found) Item
+	id    func(Item) string   // as a cursor has it
+	toEnd bool                // a whole list goes on after the rows of one read
+	order func(a, b Item) int // of a list that is whole; nil: the order of its pages
+}
+
+// answer returns the page that the query asks for, or without limit and cursor the whole list. A list that ends early, at maxList or
+// wholeFor or the rows of one read, is in the order of its pages, so that its cursor leads to the rest. Errors: validation_failed,
+// invalid_cursor, and those of rows.
+func (r reading[Found, Item]) answer(c *call) (list[Item], error) {
+	l := list[Item]{name: r.name, items: []Item{}}
+	p, err := c.pageOrAll(r.valid)
+	if err != nil {
+		return l, err
+	}
+	begun, size := time.Now(), 0
+	for {
+		found, next, err := r.rows(p)
+		if err != nil {
+			return l, err
+		}
+		for _, f := range found {
+			item := r.shown(f)
+			text, err := plainjson.Marshal(item)
+			if err != nil {
+				return l, err
+			}
+			size += len(text) + 1 + bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`\`)) // 1: the comma
+			if size > maxList {
+				l.next = cursor(r.id(l.items[len(l.items)-1]))
+				return l, nil
+			}
+			l.items = append(l.items, item)
+		}
+		p.After, l.next = next, cursor(next)
+		if next == "" || !r.toEnd || p.Limit > 0 || time.Since(begun) > wholeFor {
+			break
+		}
+	}
+	if r.order != nil && p.Limit == 0 && l.next == "" {
+		slices.SortFunc(l.items, r.order)
+	}
+	return l, nil
+}

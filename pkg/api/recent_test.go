@@ -92,7 +92,6 @@ func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
 	s, all := newServerFor(t, settings{maxAuthAge: maxAge}), forms()
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com") // addMember adds this user
-	now := time.Now()
 	for _, r := range route.All() {
 		if r.Takes != principal.UserToken || r.May == route.ServicesOnly { // no one signs in as a service
 			continue
@@ -102,7 +101,7 @@ func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
 		}
 		for _, f := range all[r.Operation] {
 			w := wideWorld(t, s)
-			admin := w.caller("admin")
+			admin, now := w.caller("admin"), time.Now() // anew for each form: a minute to come would come meanwhile
 			for what, at := range map[string]int64{"not known": 0, "long ago": now.Add(-maxAge - time.Minute).Unix(), "to come": now.Add(time.Minute).Unix()} {
 				if !f.asks {
 					continue

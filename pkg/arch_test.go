@@ -63,7 +63,6 @@ var onlyIn = map[string][]string{
 	"github.com/aws/aws-lambda-go":               {"lambda"},
 	"github.com/awslabs/aws-lambda-go-api-proxy": {"lambda"},
 	"github.com/golang-jwt/jwt":                  {"authn/accesstoken"},
-	"golang.org/x/net":                           {"text"},
 	"github.com/aws/aws-sdk-go-v2/config":        {}, // it makes a cold start longer: see package boot
 	"github.com/aws/aws-sdk-go-v2/service/kms":   {"pipeline/signing", "servicetest"},
 	"github.com/aws/aws-sdk-go-v2/service/sqs":   {"pipeline/queue"},

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,7 +39,7 @@ func TestADeploymentOnWhichNoCredentialWorksIsFound(t *testing.T) {
 		"an authorizer without rights": {noRight, "", "cannot read the table, so no API key works"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := stack.Options{Template: c.template, InMemory: true, Progress: func(line string) { t.Log(line) }, Parameters: map[string]string{}}
+			o := stack.Options{Template: c.template, InMemory: true, Progress: func(line string) { t.Log(line) }, Parameters: maps.Clone(patient)}
 			if c.issuer != "" {
 				o.Parameters["Issuer"], o.Parameters["Audience"] = c.issuer, stack.Audience
 			}

@@ -26,6 +26,8 @@ const (
 
 	published     = 5000      // events that are published for this tenant at once
 	loadPublished = 1_000_000 // by `make load`
+
+	maxBefore = 125 // webhooks of a crowd of thousands, at most, before the one of another tenant that is due: 1 to 4 s of them
 )
 
 // TestATenantsBacklogHoldsUpNoOther plants a tenant's overdue deliveries to a slow receiver, and overdue links. Then it
@@ -38,7 +40,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	}
 	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
-	many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
+	crowd := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
 	hook, failing := other.moody(t)
 
 	event := other.revokedLink(t, s)
@@ -57,15 +59,27 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	due := time.UnixMilli(number(other.delivery(t, hook.endpoint, event)["nextAttemptAt"]))
 	// The four arrivals: the first event, its retry by the sweep, the second event (answered 500), its retry by queue.
 	eventually(t, time.Minute, "the retry by queue", func() bool { return len(hook.about("link.revoked", "")) == 4 })
-	late := hook.arrivals()[3].At.Sub(due)
-	t.Logf("the retry by queue came %s after its time", late)
-	if late > 5*time.Second {
-		t.Errorf("the retry by queue came %s after its time", late)
-	}
+	crowd.letsThrough(t, due, hook.arrivals()[3].At)
 	left := waitingIn(t, s, many.appID)
 	t.Logf("%d rows of the other tenant wait still", left)
 	if left == 0 {
 		t.Error("the backlog was over before the other tenant's turn: it shows nothing")
+	}
+}
+
+// letsThrough checks that a webhook of another tenant, due at one time, came before the crowd of this receiver got more than
+// a few turns. It counts the crowd's webhooks meanwhile, because a busy machine makes all of them late.
+func (r *receiver) letsThrough(t *testing.T, due, came time.Time) {
+	t.Helper()
+	before := 0
+	for _, a := range r.arrivals() {
+		if a.At.After(due) && a.At.Before(came) {
+			before++
+		}
+	}
+	t.Logf("the retry came %s after its time, behind %d webhooks of the crowd", came.Sub(due), before)
+	if before > maxBefore {
+		t.Errorf("the retry came behind %d webhooks of the crowd, %s after its time", before, came.Sub(due))
 	}
 }
 
@@ -119,11 +133,7 @@ func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
 		return number(last["status"]) == http.StatusInternalServerError
 	})
 	eventually(t, time.Minute, "the retry", func() bool { return len(hook.arrivals()) == 3 })
-	late := hook.arrivals()[2].At.Sub(retry)
-	t.Logf("the retry came %s after its time", late)
-	if late > 5*time.Second {
-		t.Errorf("the retry came %s after its time", late)
-	}
+	flooded.letsThrough(t, retry, hook.arrivals()[2].At)
 	waiting := many.ok(t, "/webhook_delivery/list", members{"endpointId": flooded.endpoint, "status": "pending", "limit": 1})
 	if len(waiting.list("deliveries")) == 0 {
 		t.Error("the flood was over before the retry: it shows nothing")

@@ -290,7 +290,8 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 }
 
 // floodDays returns the dollars of a day in which as many requests come as an account takes, and all are refused.
-// refused is the price of a million refusals.
+// refused is the price of a million refusals. Beside it is what leaves AWS when the largest public answer is read as often as its throttle
+// allows.
 func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
 	const second = 10_000 // the account's quota
@@ -302,7 +303,27 @@ func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
 	return []priced{
 		{"10,000 refused requests a second", []float64{day(second) * refused}},
 		{"the same from one address, with `WebAcl=rate-limited`", []float64{day(second)*cost.Firewall + day(limit/60)*refused}},
+		{"`GET /reference` for the internet, as often as its throttle allows", []float64{day(rateOf(t, s, "/~1reference")*float64(len(repositoryFile(t, "functions/console/dist/reference.html")))/1e3) * cost.Internet}},
+		{"4 MB a second for the internet, more than any public route sends", []float64{day(4000) * cost.Internet}}, // TestNoPublicRouteSendsMoreThanFourMegabytesASecond
 	}
+}
+
+// rateOf returns how many GET requests a second the throttle of a path allows.
+func rateOf(t *testing.T, s *stack.Stack, path string) float64 {
+	t.Helper()
+	for _, stage := range s.Template().Named("AWS::ApiGateway::Stage") {
+		for _, v := range translated.List(s.Template().Resources[stage].Properties["MethodSettings"]) {
+			if m := translated.Object(v); m["HttpMethod"] == "GET" && m["ResourcePath"] == path {
+				rate, err := strconv.ParseFloat(fmt.Sprint(m["ThrottlingRateLimit"]), 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return rate
+			}
+		}
+	}
+	t.Fatalf("%s has no throttle", path)
+	return 0
 }
 
 func repositoryFile(t *testing.T, name string) string {

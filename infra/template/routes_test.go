@@ -1,6 +1,7 @@
 package template_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -211,6 +212,12 @@ func throttled(tpl *translated.Template) []string {
 	return append(throttles(tpl, "1000/s, 500 at once", "200/s, 200 at once"), throttles(other, "7/s, 8 at once", "9/s, 6 at once")...)
 }
 
+// ofLarge has the limits of the public routes with large answers, by path.
+var ofLarge = map[string]string{
+	"/openapi.yaml": "5/s, 10 at once", "/reference": "5/s, 10 at once", "/llms.txt": "20/s, 40 at once",
+	"/console/files/{file}": "20/s, 60 at once", // a page loads three
+}
+
 // throttles wants these limits of all routes and of each public route, and no other setting of a method:
 // DataTraceEnabled would log keys, tokens and people's addresses.
 func throttles(tpl *translated.Template, ofAll, ofPublic string) (wrong []string) {
@@ -228,10 +235,7 @@ func throttles(tpl *translated.Template, ofAll, ofPublic string) (wrong []string
 	for _, r := range public {
 		method, path, _ := strings.Cut(r, " ")
 		// In CloudFormation every slash but the first is escaped, as in a JSON pointer.
-		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = ofPublic
-		if strings.HasSuffix(path, "/openapi.yaml") {
-			wanted[method+" /~1openapi.yaml"] = "5/s, 10 at once" // the only large answer
-		}
+		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = cmp.Or(ofLarge[path], ofPublic)
 	}
 	return append(wrong, differences("throttle", settings, wanted)...)
 }

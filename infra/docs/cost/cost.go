@@ -17,6 +17,7 @@ const (
 	busEvents       = 1.00  // on an event bus of one's own, up to 64 KB each
 	logs            = 500.0 // of MB taken in by CloudWatch Logs: $0.50 a GB
 	Firewall        = 0.60  // of requests that the firewall looks at, the blocked ones too
+	Internet        = 0.09  // of KB that leave AWS for the internet, the first 10 TB a month
 
 	KeyMonth       = 1.00 // of a key in KMS
 	AlarmMonth     = 0.10 // for each metric that an alarm reads

@@ -19,6 +19,7 @@ var reported = map[string]string{
 	strings.Repeat("x", 101):             `"` + strings.Repeat("x", 100) + `"`,
 	strings.Repeat("é", 4000):            `"` + strings.Repeat("é", 100) + `"`,
 	strings.Repeat("x", 98) + "👩\u200d🚀": `"` + strings.Repeat("x", 98) + `👩"`, // the cut is not inside an emoji
+	`\u200fگوشی علی\u200cرضا`:            "\"گوشی علی\u200cرضا\"",
 	`👩🏽\u200d🚀 phone`:                    "\"👩🏽\u200d🚀 phone\"",
 	``:                                   `null`, `  `: `null`, `\u200b\u200f`: `null`, `\u3164`: `null`, `\t`: `null`, `\ufffd`: `null`,
 }
@@ -68,6 +69,15 @@ func TestANameFromAnotherSystemIsNeverRefused(t *testing.T) {
 		keys := w.want(t, w.request("GET", path+"/keys", service(), ""), 200, "").text
 		if strings.Count(members, `"name":`+name+`,`) != 2 || strings.Count(keys, `"name":`+name+`,`) != 1 {
 			t.Errorf("%.80q: want the name %s in %s and %s", sent, name, members, keys)
+		}
+	}
+}
+
+func TestAPersonsNameMayBeInAnyScript(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	for _, name := range []string{"نرم\u200cافزار", "ශ්\u200dරී ලංකා", "র\u200d্যাব", "അവന്\u200d", "葛\U000e0100城", "Rugby 🏴\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"} {
+		if got := w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole["admin"]), `{"name":"`+name+`"}`), 200, "").str("name"); got != name {
+			t.Errorf("%+q, want %+q", got, name)
 		}
 	}
 }

@@ -8,11 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// The characters that cannot be seen themselves and belong to emoji (Unicode TR 51, sections 1.4.3 and 2.3).
+// The hidden characters that belong to emoji (Unicode TR 51, sections 1.4 and 2.3) and to words.
 const (
-	zeroWidthJoiner = '\u200d' // makes one emoji of the two beside it
-	presentation    = '\ufe0f' // shows the character before it as an emoji
-	keycap          = '\u20e3' // makes an emoji of the digit before it, with a presentation between
+	zeroWidthNonJoiner = '\u200c' // keeps apart the two letters beside it
+	zeroWidthJoiner    = '\u200d' // makes one emoji, or one form, of the two characters beside it
+	textPresentation   = '\ufe0e' // shows the character before it as text
+	presentation       = '\ufe0f' // shows the character before it as an emoji
+	keycap             = '\u20e3' // makes an emoji of the digit before it, with a presentation between
+	flag               = '🏴'      // makes the flag of a region, whose code follows in tags, up to endOfTags
+	tags               = 0xe0000  // the code of a tag less the code of its ASCII character
+	endOfTags          = tags + 0x7f
+	vowelSeparator     = '\u180e' // gives the Mongolian vowel after it another form
 )
 
 // otherEmoji has the emoji that are not in Unicode's category So (other symbols).
@@ -21,24 +27,24 @@ const otherEmoji = "‼⁉ℹ↔⤴⤵◻◼◽◾〰〽"
 // blank has letters and symbols that look like a space.
 const blank = "\u115f\u1160\u2800\u3164\uffa0"
 
-// Plain reports whether a text is valid UTF-8 without hidden characters. Joiners and the presentation are allowed
-// inside emoji. The empty text is plain.
-func Plain(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	var before rune
+// keptRa has the letter ra and the virama of each script in which a joiner between the two keeps the form of the ra (The
+// Unicode Standard, chapter 12).
+const keptRa = "\u0930\u094d \u09b0\u09cd \u09f0\u09cd \u0ab0\u0acd \u0b30\u0b4d \u0c30\u0c4d \u0cb0\u0ccd \u0d30\u0d4d"
+
+// Plain reports whether a text is valid UTF-8 without hidden characters, except where they belong (belongs). The empty text
+// is plain.
+func Plain(s string) bool { return utf8.ValidString(s) && shown(s) == s }
+
+// shown returns a text with a space in place of each hidden character that does not belong where it is.
+func shown(s string) string {
+	var out strings.Builder
 	for i, r := range s {
-		after, size := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
-		isBeforeEmoji := size > 0 && isSymbol(after) // size 0: r is the last character
-		joinsEmoji := r == zeroWidthJoiner && isEmojiPart(before) && isBeforeEmoji
-		showsEmoji := r == presentation && hasPresentation(before, after)
-		if hidden(r) && !joinsEmoji && !showsEmoji {
-			return false
+		if hidden(r) && !belongs(r, out.String(), s[i+utf8.RuneLen(r):]) {
+			r = ' '
 		}
-		before = r
+		out.WriteRune(r)
 	}
-	return true
+	return out.String()
 }
 
 // hidden reports whether a character cannot be seen, or looks different on each device.
@@ -47,11 +53,60 @@ func hidden(r rune) bool {
 		unicode.Cc, unicode.Cf, // control and format characters
 		unicode.Co,             // private use
 		unicode.Zl, unicode.Zp, // line and paragraph separators
-		unicode.Other_Default_Ignorable_Code_Point, // characters that a font without them does not show
-		unicode.Variation_Selector)
+		unicode.Other_Default_Ignorable_Code_Point,                                         // characters that a font without them does not show
+		unicode.Variation_Selector) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // the signs of numbers are seen
 }
 
-// hasPresentation reports whether a presentation between r and after makes an emoji of r: r is a symbol, or the sign on
+// belongs reports whether a hidden character changes what is seen of the texts before and after it: inside an emoji, or in a
+// word of a script that needs the character.
+func belongs(r rune, before, after string) bool {
+	var last, next rune // 0: none
+	if before != "" {
+		last, _ = utf8.DecodeLastRuneInString(before)
+	}
+	if after != "" {
+		next, _ = utf8.DecodeRuneInString(after)
+	}
+	switch {
+	case (r == zeroWidthJoiner || r == zeroWidthNonJoiner) && isSymbol(next):
+		return r == zeroWidthJoiner && isEmojiPart(last)
+	case r == zeroWidthJoiner && strings.Contains(keptRa, string([]rune{last, next})):
+		return true
+	case r == zeroWidthJoiner || r == zeroWidthNonJoiner:
+		return joins(before, r, after)
+	case r == presentation || r == textPresentation:
+		return hasPresentation(last, next)
+	case unicode.Is(unicode.Variation_Selector, r):
+		isOfIdeograph := r >= '\ufe00' && r <= '\ufe02' || r >= 0xe0100
+		return isOfIdeograph && unicode.Is(unicode.Han, last) || unicode.Is(unicode.Mongolian, r) && isMongolianLetter(last)
+	case r == vowelSeparator:
+		return last != r && unicode.Is(unicode.Mongolian, last) && isMongolianLetter(next)
+	default:
+		return isInFlag(before, string(r)+after)
+	}
+}
+
+func isMongolianLetter(r rune) bool { return unicode.Is(unicode.Mongolian, r) && unicode.IsLetter(r) }
+
+// isInFlag reports whether the tags at the end of before and at the beginning of after make a region's flag (Unicode TR 51,
+// ED-14a): a flag, the two letters of a country, one to four letters and digits of the region, and the end.
+func isInFlag(before, after string) bool {
+	isTag := func(r rune) bool { return r >= tags && r <= endOfTags }
+	base := strings.TrimRightFunc(before, isTag)
+	code := []rune(before[len(base):] + after[:len(after)-len(strings.TrimLeftFunc(after, isTag))])
+	if len(code) < 4 || len(code) > 7 || code[len(code)-1] != endOfTags || !strings.HasSuffix(base, string(flag)) {
+		return false
+	}
+	for i, r := range code[:len(code)-1] {
+		isLetter, isDigit := r >= tags+'a' && r <= tags+'z', r >= tags+'0' && r <= tags+'9'
+		if !isLetter && (!isDigit || i < 2) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasPresentation reports whether a presentation between r and after changes what is seen: r is a symbol, or the sign on
 // a keycap.
 func hasPresentation(r, after rune) bool {
 	isOnKeycap := after == keycap && strings.ContainsRune("#*0123456789", r)
@@ -74,21 +129,14 @@ func Visible(s string) bool {
 	})
 }
 
-// Cleaned returns a text that a machine reports, such as the name of a device, as it may be shown: without hidden characters
-// and without U+FFFD, which stands for a character that could not be read (a space is put in place of each), trimmed, and cut
-// to most characters. It returns "" for a text that then has no visible character.
+// Cleaned returns a text that a machine reports, such as the name of a device, as it may be shown: with a space in place of
+// each hidden character and of each U+FFFD, which stands for a character that could not be read, trimmed, and cut to most
+// characters. It returns "" for a text that then has no visible character.
 func Cleaned(s string, most int) string {
-	if s = strings.ReplaceAll(s, string(utf8.RuneError), " "); !Plain(s) {
-		s = strings.Map(func(r rune) rune {
-			if hidden(r) || r == utf8.RuneError { // a byte that is not UTF-8
-				return ' '
-			}
-			return r
-		}, s)
-	}
+	s = shown(strings.ReplaceAll(strings.ToValidUTF8(s, " "), string(utf8.RuneError), " "))
 	runes := []rune(strings.TrimSpace(s))
 	runes = runes[:min(len(runes), most)]
-	for !Plain(string(runes)) { // the cut is inside an emoji
+	for !Plain(string(runes)) { // the cut is inside an emoji or a word
 		runes = runes[:len(runes)-1]
 	}
 	if s = strings.TrimSpace(string(runes)); !Visible(s) {

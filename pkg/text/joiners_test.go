@@ -1,0 +1,70 @@
+package text_test
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/net/idna"
+
+	"latchkey/pkg/text"
+)
+
+const (
+	zwnj, zwj = "\u200c", "\u200d"
+	beh       = "\u0628" // joins the letters on both sides
+)
+
+// TestJoinersAreAllowedAsInDomains tries each character before a joiner, as RFC 5892 has it and package idna knows it.
+func TestJoinersAreAllowedAsInDomains(t *testing.T) {
+	labels, allowed := idna.New(idna.CheckJoiners(true)), idna.New(idna.MapForLookup())
+	letters, viramas := 0, 0
+	for r := range unicode.MaxRune {
+		if !unicode.In(r, unicode.L, unicode.M) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) {
+			continue
+		}
+		for _, s := range []string{"a" + string(r) + zwj, "a" + string(r) + zwnj, string(r) + zwnj + beh, beh + string(r) + zwnj + beh, beh + string(r) + zwj} {
+			domain := strings.ToLower(s)
+			plain := strings.NewReplacer(zwnj, "", zwj, "").Replace(domain)
+			if mapped, err := allowed.ToUnicode(plain); err != nil || mapped != plain {
+				continue // no domain may have the character
+			}
+			_, err := labels.ToUnicode(domain)
+			if text.Plain(s) != (err == nil) {
+				t.Errorf("%+q: plain %v, in a domain: %v", s, text.Plain(s), err)
+			}
+			if err == nil && strings.HasPrefix(s, "a") {
+				viramas++
+			} else if err == nil {
+				letters++
+			}
+		}
+	}
+	if letters < 1000 || viramas < 100 { // far fewer than there are
+		t.Errorf("%d with letters, %d with viramas", letters, viramas)
+	}
+}
+
+// TestALetterThatJoinsNothingNeedsNoJoiner tries each letter after one, which package idna does not look at. The letters of
+// cursive scripts that do not join the letter before them are from the DerivedJoiningType.txt of the Unicode Character Database.
+func TestALetterThatJoinsNothingNeedsNoJoiner(t *testing.T) {
+	const apart = "\u0621\u0674\u06e5\u06e6\u07f4\u07f5\u07fa\u0861\u0866\u0883\u0884\u0885\u0887\u08ad\u08c9\u1880\u1881\u1882\u1883\u1884\ua872\ua873"
+	isCursive := func(r rune) bool {
+		return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Nko, unicode.Mongolian, unicode.Phags_Pa, unicode.Adlam) &&
+			(r < 0xfb50 || r > 0xfeff) && r < 0x1ee00 || // presentation forms and mathematical letters have their form already
+			unicode.Is(unicode.Hanifi_Rohingya, r) && r != 0x10d00
+	}
+	for r := range unicode.MaxRune {
+		isOfOldScript := unicode.In(r, unicode.Manichaean, unicode.Psalter_Pahlavi, unicode.Sogdian, unicode.Chorasmian, unicode.Old_Uyghur)
+		if !unicode.IsLetter(r) || isOfOldScript || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+			continue
+		}
+		joins := isCursive(r) && !strings.ContainsRune(apart, r)
+		if r == 0x1e94b { // Adlam's nukta is like a mark
+			joins = false
+		}
+		if s := beh + zwnj + string(r); text.Plain(s) != joins {
+			t.Errorf("%+q: plain %v, want %v", s, !joins, joins)
+		}
+	}
+}

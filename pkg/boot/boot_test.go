@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("STARTED_BY_A_TEST") != "" { // TestAFunctionThatLacksAVariableServesNothing
+		Run(func(r *Reader) func() {
+			r.Required("NEEDED")
+			return func() { fmt.Println("serving") }
+		})
+		return
+	}
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	os.Exit(m.Run())
 }
@@ -208,5 +216,51 @@ func TestOtherHostsAndOtherFaultsDoNotFallBack(t *testing.T) {
 	}
 	if got := strings.Join(pools, " "); got != "amazon system system" {
 		t.Errorf("pools %s", got)
+	}
+}
+
+// TestAFunctionThatLacksAVariableServesNothing starts this program as a function.
+func TestAFunctionThatLacksAVariableServesNothing(t *testing.T) {
+	for needed, want := range map[string]struct{ serves, ends string }{"": {"", "exit status 1"}, "here": {"serving\n", "<nil>"}} {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = []string{"STARTED_BY_A_TEST=yes", "NEEDED=" + needed}
+		out, err := cmd.Output()
+		serves := strings.HasSuffix(string(out), "serving\n")
+		if fmt.Sprint(err) != want.ends || serves != (want.serves != "") || !serves && !strings.Contains(string(out), "NEEDED") {
+			t.Errorf("NEEDED=%q: %q, %v", needed, out, err)
+		}
+	}
+}
+
+// TestAnIssuerThatHangsIsGivenUp has a server that accepts connections and never answers.
+func TestAnIssuerThatHangsIsGivenUp(t *testing.T) {
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	began := time.Now()
+	var late net.Error
+	res, err := NewIssuerClient().Get("http://" + silent.Addr().String())
+	if took := time.Since(began); !errors.As(err, &late) || !late.Timeout() || took < 2*time.Second {
+		t.Errorf("%v, %v after %s", res, err, took)
+	}
+	if res != nil {
+		_ = res.Body.Close()
+	}
+}
+
+// TestPausesBetweenTriesAreShort has the longest pause after many failures: the SDK's own is 20 s.
+func TestPausesBetweenTriesAreShort(t *testing.T) {
+	longest := time.Duration(0)
+	for attempt := range 30 {
+		pause, err := Retryer().RetryDelay(attempt, errors.New("failed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, pause)
+	}
+	if longest <= 0 || longest > 100*time.Millisecond {
+		t.Errorf("the longest pause is %s", longest)
 	}
 }

@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"maps"
 	"testing"
 	"testing/fstest"
@@ -32,6 +34,98 @@ func TestWhatCannotBeServedEndsTheStart(t *testing.T) {
 		_, err := New(c.files, Settings{Parameters: c.parameters}, func(context.Context) (jwks.Document, error) { return jwks.Document{}, nil })
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// site returns a console of the least files and a script.
+func site(t *testing.T, s Settings, doc jwks.Document, fault error) *Console {
+	t.Helper()
+	files := fstest.MapFS{"main-1.js": {Data: []byte("script")}}
+	for _, name := range []string{"index.html", "verify.html", "reference.html", "llms.txt", "elements.js"} {
+		files[name] = &fstest.MapFile{Data: []byte("text of " + name)}
+	}
+	c, err := New(files, s, func(context.Context) (jwks.Document, error) { return doc, fault })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestAPageCallsOnlyItsOriginAndTheIssuers has the policies word for word.
+func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
+	const (
+		before = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+		after  = "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types lit-html"
+	)
+	for name, c := range map[string]struct {
+		token, revocation string
+		fault             error
+		connect           string
+	}{
+		"one origin":                {"https://id.example/token", "https://id.example/revoke", nil, "'self' https://id.example"},
+		"no revocation":             {"https://id.example:8443/a/token?x=1", "", nil, "'self' https://id.example:8443"},
+		"revocation elsewhere":      {"https://id.example/token", "https://old.example:8443/revoke", nil, "'self' https://id.example https://old.example:8443"},
+		"another scheme is another": {"https://id.example/token", "http://id.example/revoke", nil, "'self' https://id.example http://id.example"},
+		"the issuer is away":        {"https://id.example/token", "", errors.New("away"), "'self'"},
+		"no token endpoint":         {"", "https://id.example/revoke", nil, "'self'"},
+	} {
+		console := site(t, Settings{}, jwks.Document{Authorization: "https://id.example/authorize", Token: c.token, Revocation: c.revocation}, c.fault)
+		page := console.Page(t.Context())
+		want := map[string]string{
+			"Content-Security-Policy": before + c.connect + after, "Cross-Origin-Opener-Policy": "same-origin", "Referrer-Policy": "no-referrer",
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache",
+		}
+		if !maps.Equal(page.Header, want) || string(page.Text) != "text of index.html" {
+			t.Errorf("%s: %q, want %q", name, page.Header, want)
+		}
+	}
+	console := site(t, Settings{}, jwks.Document{}, nil)
+	for connect, page := range map[string]File{"'self'": console.Verify(), "'none'": console.Reference()} {
+		if got := page.Header["Content-Security-Policy"]; got != before+connect+after {
+			t.Errorf("%s: %q", page.Text, got)
+		}
+	}
+}
+
+// TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay compares the answer that the page reads.
+func TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay(t *testing.T) {
+	s := Settings{Issuer: "https://id.example", ClientID: "console", Scope: "openid email", Parameters: "audience=api&x=", MaxKeyDays: 30}
+	doc := jwks.Document{Authorization: "https://id.example/authorize", Token: "https://id.example/token"}
+	const most = `"issuer":"https://id.example","clientId":"console","scope":"openid email","parameters":{"audience":"api","x":""},` +
+		`"authorizationEndpoint":"https://id.example/authorize","tokenEndpoint":"https://id.example/token",`
+	whole := doc
+	whole.EndSession, whole.Revocation = "https://id.example/end", "https://id.example/revoke"
+	for want, doc := range map[string]jwks.Document{
+		`{` + most + `"endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":30}`:                                            doc,
+		`{` + most + `"endSessionEndpoint":"https://id.example/end","revocationEndpoint":"https://id.example/revoke","maxKeyDays":30}`: whole,
+	} {
+		in, err := site(t, s, doc, nil).Config(t.Context())
+		got, _ := json.Marshal(in)
+		if err != nil || string(got) != want {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	for _, doc := range []jwks.Document{{Authorization: doc.Authorization}, {Token: doc.Token}, {}} {
+		if in, err := site(t, s, doc, nil).Config(t.Context()); err == nil {
+			t.Errorf("%+v of %+v", in, doc)
+		}
+	}
+	if !site(t, s, doc, nil).IsOn() || site(t, Settings{Issuer: s.Issuer}, doc, nil).IsOn() {
+		t.Error("the console is on exactly when it has a client id")
+	}
+}
+
+// TestOnlyTheFilesOfPagesAreServedByName has which names are files, and how long each may be kept.
+func TestOnlyTheFilesOfPagesAreServedByName(t *testing.T) {
+	c := site(t, Settings{}, jwks.Document{}, nil)
+	for name, caching := range map[string]string{
+		"main-1.js": "public, max-age=31536000, immutable", "elements.js": "no-cache",
+		"index.html": "", "verify.html": "", "reference.html": "", "llms.txt": "", "main-2.js": "", "": "", "../main-1.js": "",
+	} {
+		f, ok := c.File(name)
+		if ok != (caching != "") || ok && f.Header["Cache-Control"] != caching {
+			t.Errorf("%q: %v, %q", name, ok, f.Header)
 		}
 	}
 }

@@ -116,3 +116,40 @@ func TestAShortIDHasThe128BitsOfItsID(t *testing.T) {
 		t.Errorf("%x, want %x", key.Short(), bits)
 	}
 }
+
+// TestIDsHaveTheirKindAndTheirTime makes one id of each kind with a time, from bits that are all set.
+func TestIDsHaveTheirKindAndTheirTime(t *testing.T) {
+	at := time.UnixMilli(1469922850259) // 01arz3ndek in a ULID
+	s := id.Source{Rand: bytes.NewReader(bytes.Repeat([]byte{255}, 6*10))}
+	const rest = "01arz3ndekzzzzzzzzzzzzzzzz"
+	for got, want := range map[string]string{
+		string(s.NewApp(at)): "app_", string(s.NewKey(at)): "key_", string(s.NewAudit(at)): "aud_",
+		string(s.NewLink(at)): "lnk_", string(s.NewEndpoint(at)): "whe_", string(s.NewEvent(at)): "evt_",
+	} {
+		if got != want+rest {
+			t.Errorf("%s, want %s%s", got, want, rest)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("without randomness, an id was made")
+		}
+	}()
+	s.NewKey(at)
+}
+
+// TestTheFirstEventOfATimeIsNoLaterThanAnyOther has the last time of a ULID, and the one after it.
+func TestTheFirstEventOfATimeIsNoLaterThanAnyOther(t *testing.T) {
+	last := time.UnixMilli(1<<48 - 1)
+	for at, want := range map[time.Time]id.Event{
+		last:                       "evt_7zzzzzzzzz0000000000000000",
+		last.Add(time.Millisecond): "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+		last.Add(1000 * time.Hour): "evt_7zzzzzzzzzzzzzzzzzzzzzzzzz",
+		time.UnixMilli(0):          "evt_00000000000000000000000000",
+		time.UnixMilli(1):          "evt_00000000010000000000000000",
+	} {
+		if got := id.FirstEvent(at); got != want {
+			t.Errorf("%s: %s, want %s", at, got, want)
+		}
+	}
+}

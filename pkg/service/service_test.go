@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -43,6 +44,55 @@ func TestServicesAreRead(t *testing.T) {
 	} {
 		if got, err := service.Parse(bad); err == nil {
 			t.Errorf("%s: taken: %+v", name, got)
+		}
+	}
+}
+
+// TestTheFormIsNamedWhereItIsNotKept has texts that lack one of the two signs, or have one too many.
+func TestTheFormIsNamedWhereItIsNotKept(t *testing.T) {
+	for _, bad := range []string{"a", "a=https://id.example", "a#s", "a=https://id.example#s#t"} {
+		if _, err := service.Parse(bad); err == nil || !strings.Contains(err.Error(), "NAME=ISSUER#SUBJECT") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestAServiceIsFoundByItsWholeNameAndIssuer has names and issuers that begin alike.
+func TestAServiceIsFoundByItsWholeNameAndIssuer(t *testing.T) {
+	all, err := service.Parse("bill=https://id.example#one,billing=https://id.example/#two,bills=https://id.example#three")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for issuer, want := range map[string]string{"https://id.example": "[one three]", "https://id.example/": "[two]", "https://id": "[]", "": "[]"} {
+		if got := fmt.Sprint(service.Subjects(all, issuer)); got != want {
+			t.Errorf("%q: %s, want %s", issuer, got, want)
+		}
+	}
+	named := service.Named(all)
+	for name, want := range map[string]string{
+		"bill": "https://id.example one true", "billing": "https://id.example/ two true", "bil": "  false", "": "  false", "Bill": "  false",
+	} {
+		issuer, subject, ok := named(name)
+		if got := fmt.Sprint(issuer, " ", subject, " ", ok); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// variables are a function's environment.
+type variables map[string]string
+
+func (v variables) Optional(name, fallback string) string { return cmp.Or(v[name], fallback) }
+func (v variables) Reject(name, why string)               { v["rejected"] = name + " " + why }
+
+func TestAFunctionReadsItsServicesOrDoesNotStart(t *testing.T) {
+	for text, want := range map[string]struct {
+		found    int
+		rejected bool
+	}{"": {0, false}, "a=https://id.example#s,b=https://id.example#t": {2, false}, "a=https://id.example": {0, true}} {
+		v := variables{"SERVICES": text}
+		if got := service.From(v); len(got) != want.found || strings.HasPrefix(v["rejected"], "SERVICES ") != want.rejected {
+			t.Errorf("%q: %v, %q", text, got, v["rejected"])
 		}
 	}
 }

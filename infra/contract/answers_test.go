@@ -74,7 +74,7 @@ func answers() map[string]exchange {
 func contractHeader(contentType string) http.Header {
 	h := headers(contentType)
 	h.Set("Cache-Control", "public, max-age=300")
-	h.Set("ETag", `"0123456789abcdef0123456789abcdef"`)
+	h.Set("ETag", `W/"0123456789abcdef0123456789abcdef"`)
 	h.Set("Access-Control-Allow-Origin", "*")
 	return h
 }

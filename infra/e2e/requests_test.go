@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"compress/gzip"
+	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -103,6 +105,16 @@ func publicReads(t *testing.T, tg *target) {
 	}
 	if got := contract.header.Get("Access-Control-Allow-Origin"); got != "*" {
 		t.Errorf("Access-Control-Allow-Origin %q", got)
+	}
+	if packed := tg.want(t, call{method: "GET", path: "/openapi.yaml", header: http.Header{"Accept-Encoding": {"gzip"}}}, 200, ""); tg.name != "sam" {
+		unpacked, err := gzip.NewReader(strings.NewReader(packed.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(unpacked)
+		if string(text) != contract.text || err != nil || packed.header.Get("Content-Encoding") != "gzip" || packed.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("compressed: %d of %d bytes, %v %v", len(text), len(contract.text), packed.header, err)
+		}
 	}
 	unchanged := http.Header{"If-None-Match": {contract.header.Get("ETag")}}
 	if r := tg.want(t, call{method: "GET", path: "/openapi.yaml", header: unchanged}, 304, ""); r.text != "" {

@@ -37,7 +37,7 @@ func settingsList() map[string]string {
 		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
 	}
 	return map[string]string{
-		"Api":            `{"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
+		"Api":            `{"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"MinimumCompressionSize":1024,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
 		"the deployment": `{"RestApiId":{"Ref":"Api"}}`,
 		"Domain": `{"DomainName":{"Ref":"DomainName"},"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},` +
 			`"RegionalCertificateArn":{"Ref":"CertificateArn"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,

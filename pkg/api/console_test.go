@@ -96,6 +96,22 @@ func TestThePublicPagesCallThisAPIAtMost(t *testing.T) {
 	}
 }
 
+// TestCachesKeepAnAnswerForEachCoding: the gateway compresses answers for the clients that accept it.
+func TestCachesKeepAnAnswerForEachCoding(t *testing.T) {
+	r := newRing(t)
+	for _, path := range []string{"/openapi.yaml", "/.well-known/jwks.json", keyByPath + r.active, keyByPath + strings.Repeat("A", 43)} {
+		if got := r.do(t, request{method: "GET", path: path}); got.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %d %v", path, got.status, got.header)
+		}
+	}
+	s := newServerFor(t, settings{consoleClient: "console"})
+	for _, path := range []string{"/console", "/console/verify", "/reference", "/llms.txt", "/console/files/main-1.js", "/console/files/elements.js"} {
+		if got := s.do(t, request{method: "GET", path: path}); got.header.Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: %d %v", path, got.status, got.header)
+		}
+	}
+}
+
 // TestWithoutAClientThereIsNoConsole: as for a path that is no route.
 func TestWithoutAClientThereIsNoConsole(t *testing.T) {
 	s := newServer(t)

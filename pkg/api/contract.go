@@ -34,7 +34,7 @@ func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 		a = answer{status: http.StatusNotModified}
 	}
 	a = cached(a, cacheContract)
-	a.header["ETag"] = f.etag()
+	a.header["ETag"] = "W/" + f.etag() // weak: the gateway may compress what it is the tag of
 	return a, nil
 }
 

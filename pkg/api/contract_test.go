@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -25,8 +26,12 @@ func TestTheContractIsServedAsItIs(t *testing.T) {
 func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 	s := newServer(t)
 	tag := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "").header.Get("ETag")
+	strong := strings.TrimPrefix(tag, "W/") // a client may have a strong tag, from before
+	if strong == tag {
+		t.Errorf("the tag %s of an answer that may be compressed is strong", tag)
+	}
 	for ifNoneMatch, status := range map[string]int{
-		tag: 304, "W/" + tag: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, tag[1:]: 200, "": 200,
+		tag: 304, strong: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, strong[1:]: 200, "": 200,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
 			r := request{method: method, path: "/openapi.yaml", header: map[string]string{"If-None-Match": ifNoneMatch}}

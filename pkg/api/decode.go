@@ -15,8 +15,8 @@ import (
 )
 
 // readBody reads the body of a request, "{}" for an empty one, up to most bytes. A body with a content
-// coding, such as gzip, is refused by its header: the gateway has turned its bytes into
-// text, which cannot be decoded any more. Errors: body_too_large, unsupported_media_type,
+// coding is refused by its header, because the header does not tell what has arrived: the gateway unpacks gzip and deflate and
+// keeps the header, turns a smaller body (MinimumCompressionSize) into text, and answers 415 to other codings itself. Errors: body_too_large, unsupported_media_type,
 // invalid_json for a body that cannot be read.
 func readBody(r *http.Request, most int) ([]byte, error) {
 	switch r.Method {

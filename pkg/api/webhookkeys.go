@@ -157,9 +157,9 @@ func (k *webhookKeys) all(ctx context.Context) ([]webhook.SigningKey, error) {
 	return keys, err
 }
 
-// cached returns the answer with the header that lets everyone keep it for some seconds. It
-// replaces all other headers of the answer.
+// cached returns the answer with the headers that let everyone keep it for some seconds; the gateway compresses it for some clients. They
+// replace all other headers of the answer.
 func cached(a answer, seconds int) answer {
-	a.header = map[string]string{"Cache-Control": "public, max-age=" + strconv.Itoa(seconds)}
+	a.header = map[string]string{"Cache-Control": "public, max-age=" + strconv.Itoa(seconds), "Vary": "Accept-Encoding"}
 	return a
 }

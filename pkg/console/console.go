@@ -77,7 +77,7 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 			return nil, fmt.Errorf("console: no media type for %s", entry.Name())
 		}
 		c.files[entry.Name()] = File{mediaType, text, map[string]string{
-			"Cache-Control": caching(entry.Name()), "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "cross-origin",
+			"Cache-Control": caching(entry.Name()), "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Accept-Encoding",
 		}}
 	}
 	for _, name := range unhashed {
@@ -145,6 +145,7 @@ func (c *Console) page(name, connect string) File {
 		"Referrer-Policy":            "no-referrer", // the URL of the answer to a sign-in has a code
 		"X-Content-Type-Options":     "nosniff",
 		"Cache-Control":              caching(name),
+		"Vary":                       "Accept-Encoding", // the gateway compresses it for some clients
 	}
 	return f
 }

@@ -201,7 +201,7 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	maps.Copy(w.Header(), headers)
-	x.send(w, status, a.Body)
+	x.send(w, status, x.compressed(w.Header(), a.Body))
 	return nil
 }
 

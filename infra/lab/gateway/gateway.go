@@ -142,6 +142,10 @@ func (x *exchange) answer(w http.ResponseWriter) {
 		return
 	}
 	x.body = body
+	if refusal := x.unpack(); refusal != "" {
+		x.respond(w, refusal, "the body cannot be unpacked")
+		return
+	}
 	if refusal := x.authorize(); refusal != nil {
 		x.respond(w, refusal.kind, refusal.message)
 		return

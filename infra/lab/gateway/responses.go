@@ -26,6 +26,7 @@ const (
 	missingAuthenticationToken   kind = "MISSING_AUTHENTICATION_TOKEN"
 	requestTooLarge              kind = "REQUEST_TOO_LARGE"
 	unauthorized                 kind = "UNAUTHORIZED"
+	unsupportedMediaType         kind = "UNSUPPORTED_MEDIA_TYPE"
 	default4XX                   kind = "DEFAULT_4XX"
 	default5XX                   kind = "DEFAULT_5XX"
 
@@ -41,7 +42,7 @@ var statuses = map[kind]int{
 	"BAD_REQUEST_PARAMETERS": 400, badRequestBody: 400, default4XX: 400, default5XX: 500, "EXPIRED_TOKEN": 403,
 	integrationFailure: 504, integrationTimeout: 504, "INVALID_API_KEY": 403, invalidSignature: 403,
 	missingAuthenticationToken: 403, "QUOTA_EXCEEDED": 429, requestTooLarge: 413, "RESOURCE_NOT_FOUND": 404,
-	"THROTTLED": 429, unauthorized: 401, "UNSUPPORTED_MEDIA_TYPE": 415, "WAF_FILTERED": 403,
+	"THROTTLED": 429, unauthorized: 401, unsupportedMediaType: 415, "WAF_FILTERED": 403,
 }
 
 // responses are the template's gateway responses, checked.

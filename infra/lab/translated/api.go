@@ -19,6 +19,8 @@ type API struct {
 	Authorizers map[string]Authorizer
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
 	Variables   map[string]string          // the stage's variables
+
+	CompressFrom int // bytes of an answer that is compressed for a client that accepts it, or more; 0: none is
 }
 
 // Route is one method of a path.
@@ -68,6 +70,9 @@ func (t *Template) API() (*API, error) {
 	a := &API{
 		Stage: scalar(stage["StageName"]), Variables: texts(stage["Variables"]),
 		Authorizers: map[string]Authorizer{}, Responses: map[string]GatewayResponse{},
+	}
+	if least, err := strconv.Atoi(scalar(properties["MinimumCompressionSize"])); err == nil {
+		a.CompressFrom = max(least, 1)
 	}
 	body := Object(properties["Body"])
 	wrong := a.readAuthorizers(body) // first: the routes name them

@@ -65,8 +65,8 @@ func answers() map[string]exchange {
 			all[name] = s
 		}
 	}
-	all["contract"] = exchange{"GET", "/openapi.yaml", 200, contractHeader("application/yaml"), "openapi: 3.0.3"}
-	all["contract, its head"] = exchange{"HEAD", "/openapi.yaml", 200, contractHeader("application/yaml"), ""}
+	all["contract"] = exchange{"GET", "/openapi.yaml", 200, contractHeader("application/yaml; charset=utf-8"), "openapi: 3.0.3"}
+	all["contract, its head"] = exchange{"HEAD", "/openapi.yaml", 200, contractHeader("application/yaml; charset=utf-8"), ""}
 	all["contract, unchanged"] = exchange{"GET", "/openapi.yaml", 304, contractHeader(""), ""}
 	return all
 }
@@ -126,6 +126,8 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"a member that is not there":      {"orgs", replace(`"name":"Acme",`, ``), "name"},
 		"null for a member":               {"orgs", replace(`"Acme"`, `null`), "name"},
 		"a role that there is not":        {"orgs", replace(`admin`, `owner`), "role"},
+		"a charset of JSON":               {"orgs", func(s *exchange) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
+		"a text without its charset":      {"contract", func(s *exchange) { s.header.Set("Content-Type", "application/yaml") }, "content type"},
 		"another content type":            {"orgs", func(s *exchange) { s.header.Set("Content-Type", "text/html") }, "content type"},
 		"a content type with a parameter": {"orgs", func(s *exchange) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
 		"an error as plain JSON":          {"missing", func(s *exchange) { s.header.Set("Content-Type", "application/json") }, "content type"},

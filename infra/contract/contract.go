@@ -180,8 +180,12 @@ func (c *Contract) checkBody(response *openapi3.Response, status int, header htt
 		return nil
 	}
 	contentType := header.Get("Content-Type")
-	media, params, err := mime.ParseMediaType(contentType)
-	if err != nil || len(params) > 0 || response.Content[media] == nil {
+	media, _, err := mime.ParseMediaType(contentType)
+	want := media
+	if !strings.HasSuffix(media, "json") { // JSON has no charset (RFC 8259, section 8.1)
+		want += "; charset=utf-8"
+	}
+	if err != nil || contentType != want || response.Content[media] == nil {
 		return fmt.Errorf("the document has no content type %q", contentType)
 	}
 	content := response.Content[media]

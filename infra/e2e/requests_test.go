@@ -85,7 +85,7 @@ func challenges(t *testing.T, tg *target) {
 }
 
 func publicReads(t *testing.T, tg *target) {
-	for path, mediaType := range map[string]string{"/openapi.yaml": "application/yaml", "/.well-known/jwks.json": "application/json"} {
+	for path, mediaType := range map[string]string{"/openapi.yaml": "application/yaml; charset=utf-8", "/.well-known/jwks.json": "application/json"} {
 		get, head := tg.want(t, call{method: "GET", path: path}, 200, ""), tg.want(t, call{method: "HEAD", path: path}, 200, "")
 		if head.text != "" || get.header.Get("Content-Type") != mediaType {
 			t.Errorf("%s: %v; its head has %d bytes of body", path, get.header, len(head.text))

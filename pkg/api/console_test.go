@@ -48,7 +48,7 @@ func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
 	}
 	for name, want := range map[string]string{"main-1.js": "text/javascript", "page-1.css": "text/css", "icon-1.svg": "image/svg+xml"} {
 		f := s.want(t, request{method: "GET", path: "/console/files/" + name}, 200, "")
-		if f.header.Get("Content-Type") != want || f.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || f.header.Get("X-Content-Type-Options") != "nosniff" {
+		if f.header.Get("Content-Type") != want+"; charset=utf-8" || f.header.Get("Cache-Control") != "public, max-age=31536000, immutable" || f.header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %v", name, f.header)
 		}
 	}
@@ -89,7 +89,7 @@ func TestThePublicPagesCallThisAPIAtMost(t *testing.T) {
 	} {
 		page := s.want(t, request{method: "GET", path: path}, 200, "")
 		policy := page.header.Get("Content-Security-Policy")
-		if page.text != want.text || page.header.Get("Content-Type") != want.mediaType || page.header.Get("Cache-Control") != "no-cache" ||
+		if page.text != want.text || page.header.Get("Content-Type") != want.mediaType+"; charset=utf-8" || page.header.Get("Cache-Control") != "no-cache" ||
 			!strings.Contains(policy, "; connect-src "+want.connect+"; ") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %q %v", path, page.text, page.header)
 		}

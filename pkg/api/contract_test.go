@@ -14,7 +14,7 @@ func TestTheContractIsServedAsItIs(t *testing.T) {
 	s := newServer(t)
 	s.Faults.Plan("", storetest.LostBefore, -1) // a read of the table would be a 503
 	out := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "")
-	if out.text != contractText || out.header.Get("Content-Type") != "application/yaml" {
+	if out.text != contractText || out.header.Get("Content-Type") != "application/yaml; charset=utf-8" {
 		t.Errorf("%v %q", out.header, out.text)
 	}
 	if again := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, ""); again.header.Get("ETag") != out.header.Get("ETag") {

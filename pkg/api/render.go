@@ -37,7 +37,7 @@ func (a answer) write(w http.ResponseWriter) error {
 	case nil: // no body
 	case document:
 		body = b.text
-		w.Header().Set("Content-Type", b.mediaType)
+		w.Header().Set("Content-Type", b.mediaType+"; charset=utf-8")
 	default:
 		marshalled, err := render(b)
 		if err != nil {

@@ -86,7 +86,7 @@ func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	r.header = map[string]string{"Accept": "text/csv, */*"}
 	csv := w.want(t, r, 200, "")
 	const want = "date,keyId,requests,atMost\r\n2026-11-01,,5,8\r\n2026-11-01,key_a,5,7\r\n2026-11-30,key_b,2,2\r\n2026-11-30,key_c,3,\r\n"
-	if csv.text != want || csv.header.Get("Content-Type") != "text/csv" || csv.header.Get("Cache-Control") != "no-store" {
+	if csv.text != want || csv.header.Get("Content-Type") != "text/csv; charset=utf-8" || csv.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%q %v", csv.text, csv.header)
 	}
 	for _, month := range []string{"2026", "2026-13", "2026-11-01", "", "x", "2026-11&month=2026-12"} {

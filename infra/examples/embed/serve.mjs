@@ -17,8 +17,8 @@ const policy = [
 ].join('; ')
 
 const answers = {
-  '/': ['text/html', () => readFile(new URL('index.html', import.meta.url))],
-  '/embed.js': ['text/javascript', () => readFile(new URL('embed.js', import.meta.url))],
+  '/': ['text/html; charset=utf-8', () => readFile(new URL('index.html', import.meta.url))],
+  '/embed.js': ['text/javascript; charset=utf-8', () => readFile(new URL('embed.js', import.meta.url))],
   '/session': ['application/json', () => JSON.stringify({ api: API, org: ORG })],
   '/token': ['text/plain', () => TOKEN],
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"latchkey/pkg/apikey"
@@ -34,7 +35,7 @@ type appBody struct {
 
 func appBodyOf(a store.App) appBody { return appBody{a.ID, a.Name, a.IsDefault, a.CreatedAt} }
 
-func (a apps) list(ctx context.Context, c *call, _ none) (list[appBody], error) {
+func (a apps) list(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {
 	return reading[store.App, appBody]{
 		name: "apps", valid: isID(id.ParseApp), shown: appBodyOf,
 		rows: func(p store.Page) ([]store.App, string, error) { return a.store.Apps(ctx, c.actor(), c.org, p) },

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
@@ -206,7 +207,7 @@ func (w webhooks) list(ctx context.Context, c *call, in pageIn) (list[endpointBo
 }
 
 // all lists an app's endpoints for an admin: all of them without limit and cursor.
-func (w webhooks) all(ctx context.Context, c *call, _ none) (list[endpointBody], error) {
+func (w webhooks) all(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {
 	return reading[store.Endpoint, endpointBody]{
 		name: "endpoints", valid: isID(id.ParseEndpoint), shown: endpointBodyOf,
 		rows: func(p store.Page) ([]store.Endpoint, string, error) { return w.store.Endpoints(ctx, c.app, p) },

@@ -76,10 +76,10 @@ func keyBodyOf(k store.APIKey) keyBody {
 	}
 }
 
-func (k keys) list(ctx context.Context, c *call, _ none) (list[keyBody], error) {
+func (k keys) list(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {
 	by, err := c.createdBy()
 	if err != nil {
-		return list[keyBody]{}, err
+		return list[json.RawMessage]{}, err
 	}
 	return reading[store.APIKey, keyBody]{
 		name: "keys", valid: isID(id.ParseKey), shown: keyBodyOf,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -60,41 +61,50 @@ type reading[Found, Item any] struct {
 	order func(a, b Item) int // of a list that is whole; nil: the order of its pages
 }
 
+// shownItem is an item, and the text of it that the answer has.
+type shownItem[Item any] struct {
+	item Item
+	text json.RawMessage
+}
+
 // answer returns the page that the query asks for, or without limit and cursor the whole list. A list that ends early, at maxList or
 // wholeFor or the rows of one read, is in the order of its pages, so that its cursor leads to the rest. Errors: validation_failed,
 // invalid_cursor, and those of rows.
-func (r reading[Found, Item]) answer(c *call) (list[Item], error) {
-	l := list[Item]{name: r.name, items: []Item{}}
+func (r reading[Found, Item]) answer(c *call) (list[json.RawMessage], error) {
 	p, err := c.pageOrAll(r.valid)
 	if err != nil {
-		return l, err
+		return list[json.RawMessage]{}, err
 	}
+	all, next, err := r.read(p)
+	if r.order != nil && p.Limit == 0 && next == "" {
+		slices.SortFunc(all, func(a, b shownItem[Item]) int { return r.order(a.item, b.item) })
+	}
+	return listOf(r.name, all, next, func(s shownItem[Item]) json.RawMessage { return s.text }), err
+}
+
+// read reads a page, and for toEnd the pages after it. The first item is read whatever its size: no row has maxList.
+func (r reading[Found, Item]) read(p store.Page) (all []shownItem[Item], next string, err error) {
 	begun, size := time.Now(), 0
 	for {
-		found, next, err := r.rows(p)
+		found, after, err := r.rows(p)
 		if err != nil {
-			return l, err
+			return nil, "", err
 		}
 		for _, f := range found {
 			item := r.shown(f)
 			text, err := plainjson.Marshal(item)
 			if err != nil {
-				return l, err
+				return nil, "", err
 			}
 			size += len(text) + 1 + bytes.Count(text, []byte(`"`)) + bytes.Count(text, []byte(`\`)) // 1: the comma
-			if size > maxList {
-				l.next = cursor(r.id(l.items[len(l.items)-1]))
-				return l, nil
+			if size > maxList && len(all) > 0 {
+				return all, r.id(all[len(all)-1].item), nil
 			}
-			l.items = append(l.items, item)
+			all = append(all, shownItem[Item]{item, text})
 		}
-		p.After, l.next = next, cursor(next)
-		if next == "" || !r.toEnd || p.Limit > 0 || time.Since(begun) > wholeFor {
-			break
+		if after == "" || !r.toEnd || p.Limit > 0 || time.Since(begun) > wholeFor {
+			return all, after, nil
 		}
+		p.After = after
 	}
-	if r.order != nil && p.Limit == 0 && l.next == "" {
-		slices.SortFunc(l.items, r.order)
-	}
-	return l, nil
 }

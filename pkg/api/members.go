@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -54,7 +55,7 @@ func memberBodyOf(m store.Member) memberBody {
 	return memberBody{m.UserID, m.Email, m.Name, m.Role, m.JoinedAt}
 }
 
-func (m members) list(ctx context.Context, c *call, _ none) (list[memberBody], error) {
+func (m members) list(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {
 	return reading[store.Member, memberBody]{
 		name: "members", valid: isID(id.ParseUser), shown: memberBodyOf,
 		rows: func(p store.Page) ([]store.Member, string, error) { return m.store.Members(ctx, c.actor(), c.org, p) },

@@ -78,7 +78,7 @@ func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
 	}
 	w.want(t, w.request("POST", importPath, service(), `{"keys":[`+good(1)+`,`+with(`"text":"sk_live"`)+`]}`), 400, problem.InvalidJSON)
 	for space, want := range map[int]problem.Code{0: problem.ValidationFailed, 1: problem.BodyTooLarge} {
-		body := `{"keys":[]` + strings.Repeat(" ", 128<<10-len(`{"keys":[]}`)+space) + `}`
+		body := `{"keys":[]` + strings.Repeat(" ", 256<<10-len(`{"keys":[]}`)+space) + `}`
 		w.want(t, w.request("POST", importPath, service(), body), want.Status(), want)
 	}
 	if n := len(w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "").each("keys", "id")); n != 1 { // of newWorld

@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/plainjson"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/strictjson"
 	"latchkey/pkg/webhook"
 )
 
@@ -63,7 +64,7 @@ func (in publicationIn) parse() (p store.Publication, err error) {
 		return p, problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
 			"of at most 64 characters, and must not begin as the service's own types do.")
 	}
-	p.Data, err = plainjson.Marshal(in.Data)
+	p.Data, err = plainjson.Marshal(json.RawMessage(strictjson.Unescaped(in.Data)))
 	if err == nil && len(p.Data) > maxPublishedData {
 		err = problem.Invalid("/data", "length", "The value must have at most 8 KB as compact JSON.")
 	}

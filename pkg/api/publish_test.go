@@ -71,10 +71,10 @@ func TestABadPublicationPublishesNothing(t *testing.T) {
 	}
 	w.want(t, w.request("POST", publishPath, service(), `{"events":[`+good+`,{"type":"a.b","data":{},"to":"x"}]}`), 400, problem.InvalidJSON)
 	w.want(t, w.request("POST", publishPath, service(), `{"events":[{"type":"a.b","data":{"a":1,"a":2}}]}`), 400, problem.InvalidJSON)
-	const most = 208 << 10
+	const most = 1280 << 10
 	full := `{"events":[` + strings.Repeat(size(8<<10)+",", 24) + size(8<<10) + `]}`
 	over := w.want(t, w.request("POST", publishPath, service(), full+strings.Repeat(" ", most-len(full)+1)), 413, problem.BodyTooLarge)
-	if !strings.Contains(over.text, "208 KB") {
+	if !strings.Contains(over.text, "1280 KB") {
 		t.Errorf("%s", over.text)
 	}
 	if rows := w.events(t); rows != 1 { // key.created, of newWorld

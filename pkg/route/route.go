@@ -88,7 +88,7 @@ var routes = [...]Route{
 
 	{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, May: MayRead, Query: []string{"limit", "cursor", "createdBy"}},
 	{Operation: "createKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
-	{Operation: "importKeys", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/import", Function: "keys", Takes: principal.UserToken, May: ServicesOnly, MaxBody: 128 << 10},
+	{Operation: "importKeys", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/import", Function: "keys", Takes: principal.UserToken, May: ServicesOnly, MaxBody: 256 << 10},
 	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
 	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, May: AdminsOnly, Query: []string{"endpoints", "links"}},
 	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, May: AdminsOnly},
@@ -110,7 +110,7 @@ var routes = [...]Route{
 	{Operation: "redeliverAppWebhooks", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", Function: "webhooks", Takes: principal.UserToken, May: AdminsOnly},
 	{Operation: "listAppLinks", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links", Function: "links", Takes: principal.UserToken, May: MayRead, Query: page},
 	{Operation: "revokeAppLink", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}", Function: "links", Takes: principal.UserToken, May: AdminsOnly},
-	{Operation: "publishEvents", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/events", Function: "apps", Takes: principal.UserToken, May: ServicesOnly, MaxBody: 208 << 10},
+	{Operation: "publishEvents", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/events", Function: "apps", Takes: principal.UserToken, May: ServicesOnly, MaxBody: 1280 << 10},
 	{Operation: "getApp", Method: "POST", Pattern: "/app/get", Function: "apps", Takes: principal.APIKey},
 
 	{Operation: "createLink", Method: "POST", Pattern: "/link/create", Function: "links", Takes: principal.APIKey},

@@ -90,7 +90,7 @@ func TestABodyIsAsLargeAsTheDocumentsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bounds := map[string]int{"importKeys": 128 << 10, "publishEvents": 208 << 10}
+	bounds := map[string]int{"importKeys": 256 << 10, "publishEvents": 1280 << 10}
 	said := fmt.Sprintf("of at most %d KB, of %d KB for imported keys, and of %d KB for published events.",
 		route.DefaultMaxBody>>10, bounds["importKeys"]>>10, bounds["publishEvents"]>>10)
 	if !strings.Contains(string(text), said) || route.DefaultMaxBody != 16*1024 {

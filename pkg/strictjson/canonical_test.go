@@ -2,6 +2,7 @@ package strictjson_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
@@ -218,4 +219,18 @@ func FuzzCanonical(f *testing.F) {
 			t.Errorf("%q is %s, and %q is %s", text, is, other, canonical(t, other))
 		}
 	})
+}
+
+// TestOnlyNeededEscapesAreLeft: and the text means the same.
+func TestOnlyNeededEscapesAreLeft(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":"\u00e9\ud83d\ude00\/\u003c"}`: `{"a":"é😀/<"}`, `["\\u00e9","\\\u00e9","\"\u0022\u005c\u005C"]`: `["\\u00e9","\\é","\"\u0022\u005c\u005C"]`,
+		`"\u0000\u001f\n\b\u007f\ufffd\u2028"`: "\"\\u0000\\u001f\\n\\b\u007f\ufffd\u2028\"", `{"\u0061":1.50e1}`: `{"a":1.50e1}`, `"é"`: `"é"`, `{}`: `{}`,
+	} {
+		got := strictjson.Unescaped([]byte(text))
+		var before, after any
+		if err := errors.Join(json.Unmarshal([]byte(text), &before), json.Unmarshal(got, &after)); err != nil || string(got) != want || !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: %s, want %s, %v", text, got, want, err)
+		}
+	}
 }

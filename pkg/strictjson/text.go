@@ -46,3 +46,31 @@ func escape(b []byte) (r rune, ok bool) {
 	n, err := strconv.ParseUint(string(b[2:escapeLength]), 16, 16)
 	return rune(n), err == nil
 }
+
+// Unescaped returns a text that Check accepts, with the character in place of each escape that JSON does not need.
+func Unescaped(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		r, isEscape := escape(text[i:])
+		length := escapeLength
+		if isEscape && utf16.IsSurrogate(r) {
+			low, _ := escape(text[i+escapeLength:])
+			r, length = utf16.DecodeRune(r, low), 2*escapeLength
+		}
+		switch {
+		case isEscape && r >= ' ' && r != '"' && r != '\\':
+			out = utf8.AppendRune(out, r)
+			i += length
+		case bytes.HasPrefix(text[i:], []byte(`\/`)):
+			out = append(out, '/')
+			i += 2
+		case text[i] == '\\': // the next character may be a backslash too
+			out = append(out, text[i:i+2]...)
+			i += 2
+		default:
+			out = append(out, text[i])
+			i++
+		}
+	}
+	return out
+}

@@ -74,7 +74,7 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 		page := console.Page(t.Context())
 		want := map[string]string{
 			"Content-Security-Policy": before + c.connect + after, "Cross-Origin-Opener-Policy": "same-origin", "Referrer-Policy": "no-referrer",
-			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache",
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache", "Vary": "Accept-Encoding",
 		}
 		if !maps.Equal(page.Header, want) || string(page.Text) != "text of index.html" {
 			t.Errorf("%s: %q, want %q", name, page.Header, want)

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
+	"latchkey/pkg/email"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
@@ -103,8 +105,8 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 		return i, err
 	}
 	var valid bool
-	if i.email, valid = org.FoldEmail(*in.Email); !valid {
-		return i, problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 ASCII characters.")
+	if i.email, valid = email.Fold(strings.TrimSpace(*in.Email)); !valid {
+		return i, problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 bytes, with ASCII characters only before the @.")
 	}
 	return i, nil
 }

@@ -7,6 +7,7 @@
 package authn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/email"
 	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
@@ -258,10 +260,11 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string)
 		return Member{}, NoRole()
 	}
 	m := Member{UserID: known.UserID, Role: role}
-	// known has the address of an earlier token. It counts when this token has no address, or has the same one and says
+	// known has the address of an earlier token. It counts when this token shows no email, or has the same one and says
 	// that it is verified. Otherwise, the member has no address.
+	showsEmail := claims.Email != "" || claims.OddEmail
 	isSameAddress := claims.EmailVerified && claims.Email == known.Email
-	if claims.Email == "" || isSameAddress {
+	if !showsEmail || isSameAddress {
 		m.Email = known.ProvedEmail()
 	}
 	return m, nil
@@ -320,13 +323,14 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 
 // profile returns the user's email and name for SignIn: those of the token or, when it has no email, those of the
 // issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
-// nothing to record: the issuer shows no email, or a new user's email cannot be used, or the endpoint was called
-// within the last day.
+// nothing to record: the issuer shows no email, or the endpoint was called within the last day. An email that cannot be
+// used is no address: the user is recorded without one.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name}
 	if !c.IssuedAt.IsZero() {
 		s.IssuedAt = c.IssuedAt.Unix()
 	}
+	showsEmail := s.Email != "" || c.OddEmail
 	if s.Email == "" {
 		now := a.Now()
 		if known.AskedAt != 0 && now.Sub(time.UnixMilli(known.AskedAt)) < askAgainAfter {
@@ -336,15 +340,14 @@ func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Clai
 		if err != nil {
 			return store.Seen{}, false, err
 		}
-		s.Email, s.Verified, s.Name, s.AskedAt = p.Email, p.EmailVerified, p.Name, now.UnixMilli()
+		s.Email, s.Verified, s.Name, s.AskedAt = p.Email, p.EmailVerified, cmp.Or(p.Name, c.Name), now.UnixMilli()
+		showsEmail = showsEmail || s.Email != "" || p.OddEmail
 	}
-	folded, isUsable := org.FoldEmail(s.Email)
-	if !isUsable {
-		isNewUser := known.UserID == ""
-		if s.Email == "" || isNewUser {
-			return store.Seen{}, false, nil
-		}
-		// The issuer now shows an address that cannot be used. The earlier address is no longer the user's.
+	if !showsEmail {
+		return store.Seen{}, false, nil
+	}
+	folded, isUsable := email.Fold(s.Email)
+	if !isUsable { // an earlier address is no longer the user's
 		s.Email, s.Verified = "", false
 	}
 	s.Folded, s.Name = folded, org.NameFor(s.Name, s.VerifiedEmail())

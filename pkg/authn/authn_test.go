@@ -224,13 +224,19 @@ func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 			store.Seen{Email: "ada@example.com", Folded: "ada@example.com"},
 		},
 		"an address that cannot be used replaces the earlier one by none": {
-			accesstoken.Claims{Email: "ada@exämple.com", EmailVerified: true, Name: "Ada"},
+			accesstoken.Claims{Email: "adä@example.com", EmailVerified: true, Name: "Ada"},
 			store.Seen{Name: "Ada"},
+		},
+		"an email that is not a text replaces it too": {
+			accesstoken.Claims{OddEmail: true, Name: "Ada"},
+			store.Seen{Name: "Ada", AskedAt: 1_700_000_000_000},
 		},
 	} {
 		_, table := minted(t)
 		table.Known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
-		if _, err := authn.New(table, &authntest.Tokens{Claims: c.claims}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+		a := authn.New(table, &authntest.Tokens{Claims: c.claims})
+		a.Now = func() time.Time { return time.UnixMilli(1_700_000_000_000) }
+		if _, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
 			t.Fatal(err)
 		}
 		if table.Signed == nil || *table.Signed != c.want {
@@ -273,13 +279,45 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 }
 
 func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
-	for _, email := range []string{"", "not an email", strings.Repeat("a", 300) + "@b.c"} { // none that can be used
-		_, table := minted(t)
-		p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Email: email}}).
-			Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
-		if err != nil || p.Kind != principal.None || table.Signed != nil {
-			t.Errorf("%.20q: %+v, %v, signed in: %v", email, p, err, table.Signed)
+	_, table := minted(t)
+	p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s"}}).
+		Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+	if err != nil || p.Kind != principal.None || table.Signed != nil {
+		t.Errorf("%+v, %v, signed in: %v", p, err, table.Signed)
+	}
+}
+
+// TestAnEmailThatCannotBeUsedIsNoAddressOfAUser, and the token still names a new user, who is known by issuer and subject.
+func TestAnEmailThatCannotBeUsedIsNoAddressOfAUser(t *testing.T) {
+	for _, address := range []string{
+		"not an email", strings.Repeat("a", 300) + "@b.c", "adä@example.com", "ada@bücher..example", `"a b"@c.d`, "ada@[127.0.0.1]", "Ada <ada@example.com>",
+		"a@b.c, d@e.f", "a\x00@b.c", "a@\ufffd.c", "mailto:", "@", "ada@b\u200dc.example", "", // "": it is not a text
+	} {
+		odd := address == ""
+		for from, issuer := range map[string]*authntest.Tokens{
+			"token":    {Claims: accesstoken.Claims{Email: address, EmailVerified: !odd, OddEmail: odd, Name: "Ada"}},
+			"userinfo": {Profile: accesstoken.Profile{Email: address, EmailVerified: !odd, OddEmail: odd}, Claims: accesstoken.Claims{Name: "Ada"}},
+		} {
+			_, table := minted(t)
+			p, err := authn.New(table, issuer).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt})
+			if err != nil || p.UserID != newUser || table.Signed == nil {
+				t.Errorf("%.20q in %s: %+v, %v", address, from, p, err)
+			} else if seen := *table.Signed; seen.Email != "" || seen.Folded != "" || seen.Verified || seen.Name != "Ada" {
+				t.Errorf("%.20q in %s: %+v", address, from, seen)
+			}
 		}
+	}
+}
+
+func TestAnInternationalAddressIsProvedAsAnyOther(t *testing.T) {
+	_, table := minted(t)
+	claims := accesstoken.Claims{Issuer: "i", Subject: "s", Email: "Ada@Bücher.example", EmailVerified: true}
+	if _, err := authn.New(table, &authntest.Tokens{Claims: claims}).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+		t.Fatal(err)
+	}
+	want := store.Seen{Issuer: "i", Subject: "s", Email: "Ada@Bücher.example", Folded: "ada@xn--bcher-kva.example", Verified: true, Name: "Ada"}
+	if table.Signed == nil || *table.Signed != want {
+		t.Errorf("%+v, want %+v", table.Signed, want)
 	}
 }
 

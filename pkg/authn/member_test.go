@@ -104,6 +104,7 @@ func TestAMembersEmailIsProved(t *testing.T) {
 	}{
 		"the token has no email":      {proved, accesstoken.Claims{}, ada},
 		"the token has the same one":  {proved, accesstoken.Claims{Email: ada, EmailVerified: true}, ada},
+		"the token has no usable one": {proved, accesstoken.Claims{OddEmail: true}, ""},
 		"the token has another one":   {proved, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, ""},
 		"the token says not verified": {proved, accesstoken.Claims{Email: ada}, ""},
 		"taken by another user":       {taken, accesstoken.Claims{Email: ada, EmailVerified: true}, ""},

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"latchkey/pkg/email"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/store"
@@ -21,7 +22,7 @@ type shows struct {
 
 // seen returns what the authorizer makes of the token.
 func (k shows) seen() store.Seen {
-	folded, _ := org.FoldEmail(k.email)
+	folded, _ := email.Fold(k.email)
 	return store.Seen{Issuer: issuer, Subject: k.subject, Email: k.email, Folded: folded, Verified: k.verified, Name: k.subject, IssuedAt: k.iat}
 }
 
@@ -66,6 +67,9 @@ func TestAnAddressIsShownAtOneMember(t *testing.T) {
 		"a new user proves it":              {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
 		"a known user proves it":            {[]shows{{"ada", x, true, 1}, {"bob", y, true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
 		"in another spelling":               {[]shows{{"ada", "X@Example.com", true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
+		"in the other form of its domain":   {[]shows{{"ada", "ada@bücher.example", true, 1}, {"bob", "ada@xn--bcher-kva.example", true, 2}}, map[string]string{"ada": "", "bob": "ada@xn--bcher-kva.example"}},
+		"in Unicode, shown in ASCII":        {[]shows{{"ada", "Ada@xn--bcher-kva.example", true, 1}, {"bob", "Ada@BÜCHER.example", true, 2}}, map[string]string{"ada": "", "bob": "ada@xn--bcher-kva.example"}},
+		"of a known user, in Unicode":       {[]shows{{"ada", x, true, 1}, {"ada", "ada@рф", true, 2}, {"bob", "ada@xn--p1ai", true, 3}}, map[string]string{"ada": "", "bob": "ada@xn--p1ai"}},
 		"and it comes back":                 {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"ada", x, true, 3}}, map[string]string{"ada": x, "bob": ""}},
 		"of three the last":                 {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"eve", x, true, 3}}, map[string]string{"ada": "", "bob": "", "eve": x}},
 		"the loser has another by then":     {[]shows{{"ada", x, true, 1}, {"ada", y, true, 2}, {"bob", x, true, 3}}, map[string]string{"ada": y, "bob": x}},
@@ -147,7 +151,7 @@ func TestOfSignInsAtOnceOneShowsTheAddress(t *testing.T) {
 	wg.Wait()
 	shows{"bob", "x@example.com", true, 99}.signsIn(t, tb)
 	for subject, address := range shown(t, tb, subjects...) {
-		if folded, _ := org.FoldEmail(address); (folded == "x@example.com") != (subject == "bob") {
+		if folded, _ := email.Fold(address); (folded == "x@example.com") != (subject == "bob") {
 			t.Errorf("%s is shown with %q", subject, address)
 		}
 	}

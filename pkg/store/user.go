@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
+	"unicode"
 
 	"latchkey/pkg/id"
-	"latchkey/pkg/org"
 	"latchkey/pkg/table"
 )
 
 // Seen is a user as an access token, or the issuer's userinfo endpoint, shows them.
 type Seen struct {
 	Issuer, Subject string
-	Email           string // in the issuer's spelling; shown to people when it is verified
-	Folded          string // the form in which addresses are compared
+	Email           string // in the issuer's spelling; shown to people when it is verified (shownEmail)
+	Folded          string // the form in which addresses are compared: lower case, in ASCII
 	Verified        bool   // the issuer has verified the address
 	Name            string
 	IssuedAt        int64 // seconds; 0: the token has no iat
@@ -46,9 +47,18 @@ type Identity struct {
 // ProvedEmail returns the address when this user is the last who proved it, else "".
 func (i Identity) ProvedEmail() string {
 	if i.Verified && i.Holds {
-		return i.Email
+		return shownEmail(i.Email, i.folded)
 	}
 	return ""
+}
+
+// shownEmail returns the address that people and programs see, which is in ASCII: the issuer's spelling, or the form in which
+// addresses are compared.
+func shownEmail(email, folded string) string {
+	if strings.ContainsFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return folded
+	}
+	return email
 }
 
 // shows reports whether a token shows something that this identity does not have: a changed
@@ -116,7 +126,7 @@ func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 	t.Put(identityRow(seen.Issuer, seen.Subject), table.Absent, table.Raced, identityOf(user, seen, holds))
 	shown := ""
 	if holds {
-		shown = seen.Email
+		shown = shownEmail(seen.Email, seen.Folded)
 	}
 	t.Create(userRow(user), attrEmail.Set(shown), attrName.Set(seen.Name), attrCreatedAt.Set(s.now()), attrOrgsCreated.Set(0))
 	return user, t.Commit(ctx)
@@ -192,7 +202,7 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 // hideEmail has the row of a user show an address no more. The user may have another one by now: that one stays.
 func (t *txn) hideEmail(ctx context.Context, user id.User, folded string) error {
 	shown, _, err := lookup(ctx, t.s, userRow(user), profileFrom)
-	if is, _ := org.FoldEmail(shown.email); is == folded {
+	if strings.ToLower(shown.email) == folded {
 		t.Update(userRow(user), attrEmail.Is(shown.email), table.Raced, attrEmail.Set(""))
 	}
 	return err
@@ -220,7 +230,7 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	// Other users see the user's row. So only an address that is the user's is written there, and no other replaces it.
 	if holds || seen.Name != "" {
 		t.Update(userRow(known.UserID), table.Exists, nil,
-			table.If(holds, attrEmail.Set(seen.Email)), table.If(seen.Name != "", attrName.Set(seen.Name)))
+			table.If(holds, attrEmail.Set(shownEmail(seen.Email, seen.Folded))), table.If(seen.Name != "", attrName.Set(seen.Name)))
 	}
 	return t.Commit(ctx)
 }

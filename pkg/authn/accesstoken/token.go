@@ -89,7 +89,8 @@ func (c Config) ForUsers() Config {
 type Claims struct {
 	Service         string // the name of the service whose token it is; "": a user's
 	Issuer, Subject string
-	Email           string    // "" when the token has none
+	Email           string    // "" when the token has none that is a text, or a list of one text
+	OddEmail        bool      // the token has one that is no such text
 	EmailVerified   bool      // false without an email
 	Name            string    // "" when the token has none
 	IssuedAt        time.Time // zero when the token has no iat; whole seconds
@@ -302,7 +303,7 @@ func parseSigned(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (
 // claims converts the payload of a verified token.
 func (v *Verifier) claims(c jwt.MapClaims) Claims {
 	p := v.profile(c)
-	out := Claims{Email: p.Email, EmailVerified: p.EmailVerified, Name: p.Name}
+	out := Claims{Email: p.Email, OddEmail: p.OddEmail, EmailVerified: p.EmailVerified, Name: p.Name}
 	out.Issuer, _ = c["iss"].(string)
 	out.Subject, _ = c["sub"].(string)
 	if iat, ok := seconds(c["iat"]); ok {

@@ -257,6 +257,42 @@ func TestTheTimeOfTheSignInIsRead(t *testing.T) {
 	}
 }
 
+func TestAnEmailInAListOfOneIsThatOne(t *testing.T) {
+	i := newIssuer(t)
+	for value, want := range map[string]accesstoken.Profile{
+		`["ada@example.com"]`: {Email: "ada@example.com", EmailVerified: true}, `[" ada@example.com\n"]`: {Email: "ada@example.com", EmailVerified: true},
+		`["a@example.com","b@example.com"]`: {OddEmail: true}, `[]`: {OddEmail: true}, `[7]`: {OddEmail: true}, `[["a@example.com"]]`: {OddEmail: true}, `{"0":"a@example.com"}`: {OddEmail: true},
+		`[null]`: {OddEmail: true}, `null`: {}, `""`: {}, `" "`: {}, `[""]`: {},
+	} {
+		i.set(func(i *issuer) { i.userinfo = says(`{"sub":"alice","email_verified":true,"email":` + value + `}`) })
+		raw := i.token(i.header(), with(i.payload(), object{"email": json.RawMessage(value), "name": nil}))
+		got, err := i.verifier().Verify(t.Context(), raw)
+		asked, askErr := i.verifier().Userinfo(t.Context(), raw, "alice")
+		if shown := (accesstoken.Profile{Email: got.Email, EmailVerified: got.EmailVerified, OddEmail: got.OddEmail}); err != nil || shown != want || askErr != nil || asked != want {
+			t.Errorf("%s: %+v, %v, and userinfo %+v, %v, want %+v", value, shown, err, asked, askErr, want)
+		}
+	}
+}
+
+// TestNoAttributeOfAPersonRefusesTheirToken, whatever its type and its length.
+func TestNoAttributeOfAPersonRefusesTheirToken(t *testing.T) {
+	i := newIssuer(t)
+	values := []string{
+		`null`, `""`, `7`, `-1e999`, `true`, `{}`, `[]`, `[null]`, `[["x"]]`, `{"a":{"b":[1]}}`, `"\ud83d"`, `"\ufffd"`, `"\u0000"`, `"\u202e"`, `"` + long(2000) + `"`, `"😀"`, `{"":1}`,
+	}
+	for _, name := range []string{
+		"email", "email_verified", "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "profile", "picture", "website", "gender", "birthdate",
+		"zoneinfo", "locale", "phone_number", "phone_number_verified", "address", "updated_at", "roles", "groups", "permissions", "acr", "amr", "upn", "auth_time", "sid",
+	} {
+		for _, value := range values {
+			raw := i.token(i.header(), with(i.payload(), object{name: json.RawMessage(value)}))
+			if got, err := i.verifier().Verify(t.Context(), raw); err != nil || got.Subject != "alice" {
+				t.Errorf("%s: %.40s: %+v, %v", name, value, got, err)
+			}
+		}
+	}
+}
+
 func TestOddProfileClaimsAreNoProfile(t *testing.T) {
 	i := newIssuer(t)
 	raw := i.token(i.header(), with(i.payload(), object{"email": 7, "name": object{}, "iat": nil}))

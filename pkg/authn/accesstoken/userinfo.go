@@ -18,7 +18,8 @@ const userinfoTimeout = 3 * time.Second
 
 // Profile is the issuer's description of a user. It is zero when the issuer has no description.
 type Profile struct {
-	Email         string // "" when there is none
+	Email         string // "" when there is none that is a text, or a list of one text
+	OddEmail      bool   // there is one that is no such text
 	EmailVerified bool   // false without an email
 	Name          string // "" when there is none
 }
@@ -151,7 +152,12 @@ func withoutContent(err error) error {
 // profile reads the configured claims of a token or of userinfo's answer.
 func (v *Verifier) profile(claims map[string]any) Profile {
 	var p Profile
-	p.Email, _ = claims[v.cfg.EmailClaim].(string)
+	email := claims[v.cfg.EmailClaim]
+	if list, ok := email.([]any); ok && len(list) == 1 {
+		email = list[0]
+	}
+	p.Email, p.OddEmail = email.(string)
+	p.OddEmail = !p.OddEmail && claims[v.cfg.EmailClaim] != nil
 	p.Name, _ = claims[v.cfg.NameClaim].(string)
 	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
 	// Some issuers write the boolean as a string. Every other value is a no.

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/boot"
+	"latchkey/pkg/email"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/servicetest"
@@ -102,15 +103,15 @@ func client(endpoint string, h *http.Client) *dynamodb.Client {
 }
 
 // NewUser creates a user with a verified email, by a first sign-in.
-func (tb *Table) NewUser(t testing.TB, email string) id.User {
+func (tb *Table) NewUser(t testing.TB, address string) id.User {
 	t.Helper()
-	folded, ok := org.FoldEmail(email)
+	folded, ok := email.Fold(address)
 	if !ok {
-		t.Fatalf("%q is no email", email)
+		t.Fatalf("%q cannot be used", address)
 	}
 	u, err := tb.SignIn(context.Background(), store.Identity{}, false, store.Seen{
-		Issuer: "https://issuer.test", Subject: "sub-" + email, Email: email, Folded: folded, Verified: true,
-		Name: org.NameFor("", email), IssuedAt: time.Now().Unix(),
+		Issuer: "https://issuer.test", Subject: "sub-" + address, Email: address, Folded: folded, Verified: true,
+		Name: org.NameFor("", address), IssuedAt: time.Now().Unix(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 		"exp is a list":              {"exp": []int64{now + 60}},
 		"nbf in the future":          {"nbf": now + 31}, // a second beyond the leeway
 		"nbf is a text":              {"nbf": "0"},
-		"iat in the future":          {"iat": now + 31},
+		"iat in the future":          {"iat": now + 61},
 		"iat is a text":              {"iat": "1"},
 		"iat in milliseconds":        {"iat": now * 1000},
 		"ID token by token_use":      {"token_use": "id"},

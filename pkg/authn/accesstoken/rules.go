@@ -31,6 +31,7 @@ var (
 	errAudience  = errors.New("token: not for our audience or clients")
 	errScope     = errors.New("token: lacks the required scope")
 	errSubject   = errors.New("token: no usable sub")
+	errAhead     = errors.New("token: its iat is further ahead than a clock may be")
 	errTime      = errors.New("token: exp missing, or a time that is not one")
 	errPerson    = errors.New("token: it is of a service's subject and shows a person")
 )
@@ -135,7 +136,7 @@ func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	for _, name := range []string{"exp", "nbf", "iat"} {
 		at, has := p[name]
 		mustBeTime := has || name == "exp" // only exp is required
-		if _, ok := seconds(at); mustBeTime && !ok {
+		if s, ok := seconds(at); mustBeTime && (!ok || s == 0 && name == "exp") { // some issuers write 0 for no nbf
 			return invalid(errTime)
 		}
 	}
@@ -240,15 +241,15 @@ func (r *rules) hasScope(p map[string]any) bool {
 	return false
 }
 
-// seconds reads a NumericDate (RFC 7519, section 2) in whole seconds. ok is false for any value that is not a positive
-// number up to maxSeconds. A fraction is cut off.
+// seconds reads a NumericDate (RFC 7519, section 2) in whole seconds. ok is false for any value that is not a
+// number from 0 up to maxSeconds. A fraction is cut off.
 func seconds(v any) (s int64, ok bool) {
 	n, isNumber := v.(json.Number)
 	if !isNumber {
 		return 0, false
 	}
 	f, err := n.Float64()
-	if err != nil || math.IsNaN(f) || f < 1 || f > maxSeconds {
+	if err != nil || math.IsNaN(f) || f < 0 || f > maxSeconds {
 		return 0, false
 	}
 	return int64(f), true

@@ -244,6 +244,27 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 	}
 }
 
+// TestTimesOfOtherClocksAreGood: 0 means no time, and iat may be 60 s ahead. exp and nbf have 30 s as before.
+func TestTimesOfOtherClocksAreGood(t *testing.T) {
+	i := newIssuer(t)
+	now := i.clock.now().Unix()
+	for name, c := range map[string]struct {
+		claims object
+		want   problem.Code // "": good
+	}{
+		"nbf 0": {object{"nbf": 0}, ""}, "nbf 0.0": {object{"nbf": json.RawMessage("0.0")}, ""}, "iat 0": {object{"iat": 0}, ""}, "both": {object{"nbf": 0, "iat": json.RawMessage("-0")}, ""}, "half a second": {object{"iat": 0.5}, ""},
+		"iat a minute ahead": {object{"iat": now + 60}, ""}, "iat further ahead": {object{"iat": now + 62}, problem.TokenInvalid},
+		"nbf ahead": {object{"nbf": now + 29}, ""}, "nbf further ahead": {object{"nbf": now + 32}, problem.TokenInvalid},
+		"exp 0": {object{"exp": 0}, problem.TokenInvalid}, "exp a moment ago": {object{"exp": now - 29}, ""}, "exp before": {object{"exp": now - 31}, problem.TokenExpired},
+		"nbf -1": {object{"nbf": -1}, problem.TokenInvalid}, "iat a text": {object{"iat": "0"}, problem.TokenInvalid}, "iat false": {object{"iat": false}, problem.TokenInvalid},
+	} {
+		_, err := i.verifier().Verify(t.Context(), i.token(i.header(), with(i.payload(), c.claims)))
+		if c.want == "" && err != nil || c.want != "" && !problem.Is(err, c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
 func TestTheTimeOfTheSignInIsRead(t *testing.T) {
 	i := newIssuer(t)
 	for value, want := range map[any]int64{

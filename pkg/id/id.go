@@ -257,8 +257,7 @@ func bits(s, prefix string) ([16]byte, error) {
 		return b, ErrMalformed
 	}
 	var wide [20]byte
-	n, err := crockford.Decode(wide[:], []byte("000000"+rest))
-	if err != nil || n != len(wide) || [4]byte(wide[:4]) != [4]byte{} { // more than 128 bits
+	if _, err := crockford.Decode(wide[:], []byte("000000"+rest)); err != nil || [4]byte(wide[:4]) != [4]byte{} { // more than 128 bits
 		return b, ErrMalformed
 	}
 	copy(b[:], wide[4:])

@@ -1,0 +1,125 @@
+package consumers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// exported is an API Gateway whose stages have documents.
+type exported struct {
+	answers
+	documents map[string]string // by API and stage
+}
+
+func (e exported) Export(_ context.Context, api, stage string) ([]byte, error) {
+	return []byte(e.documents[api+" "+stage]), nil
+}
+
+// TestASearchSaysEachFaultAndItsMend has the whole output for an account with one API of each type.
+func TestASearchSaysEachFaultAndItsMend(t *testing.T) {
+	ours, other := uri("arn:aws:lambda:eu-central-1:123456789012:function:key"), uri("arn:aws:lambda:eu-central-1:123456789012:function:other")
+	scheme := func(name, of, ttl string) string {
+		return `"` + name + `":{"x-amazon-apigateway-authorizer":{"type":"request","authorizerUri":"` + of + `","authorizerResultTtlInSeconds":` + ttl + `}}`
+	}
+	api := exported{answers{
+		"/restapis": `{"item":[{"id":"r1","name":"shop"}]}`,
+		"/restapis/r1/authorizers": `{"item":[{"id":"a1","name":"theirs","type":"REQUEST","authorizerUri":"` + other + `"},` +
+			`{"id":"a2","name":"kept","type":"REQUEST","authorizerUri":"` + ours + `","authorizerResultTtlInSeconds":60},` +
+			`{"id":"a3","name":"moved","type":"REQUEST","authorizerUri":"arn:x/functions/${stageVariables.f}/invocations"}]}`,
+		"/restapis/r1/stages": `{"item":[{"stageName":"prod"},{"stageName":"well"}]}`,
+		"/v2/apis":            `{"items":[{"apiId":"w1","name":"live","protocolType":"WEBSOCKET"},{"apiId":"h1","name":"fast","protocolType":"HTTP"}]}`,
+		"/v2/apis/w1/authorizers": `{"items":[{"authorizerId":"b0","name":"theirs","authorizerUri":"` + other + `"},` +
+			`{"authorizerId":"b1","name":"once","authorizerUri":"` + ours + `","authorizerPayloadFormatVersion":"1.0"},` +
+			`{"authorizerId":"b2","name":"again","authorizerUri":"` + ours + `:live","authorizerPayloadFormatVersion":"1.0"}]}`,
+		"/v2/apis/h1/authorizers": `{"items":[{"authorizerId":"c1","name":"plain","authorizerUri":"` + ours + `","authorizerPayloadFormatVersion":"2.0"},` +
+			`{"authorizerId":"c2","name":"timed","authorizerUri":"` + ours + `","authorizerPayloadFormatVersion":"1.0","authorizerResultTtlInSeconds":5}]}`,
+	}, map[string]string{
+		"r1 prod": `{"components":{"securitySchemes":{` + scheme("theirs", other, "300") + `,` + scheme("kept", ours, "7") + `,` + scheme("well", ours, "0") + `}}}`,
+		"r1 well": `{"components":{"securitySchemes":{` + scheme("theirs", other, "300") + `,` + scheme("well", ours, "0") + `}}}`,
+	}}
+	var said []string
+	s := Search{API: api, Region: "eu-west-1", Shared: []string{"arn:aws:lambda:eu-central-1:123456789012:function:key"}, Say: func(format string, args ...any) {
+		said = append(said, fmt.Sprintf(format, args...))
+	}}
+	err := s.Run(t.Context())
+	want := []string{
+		"REST API r1 (shop), authorizer kept: an answer is kept for 60 seconds. To mend it:\n  aws apigateway update-authorizer --region eu-west-1 --rest-api-id r1 --authorizer-id a2 " +
+			"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0",
+		"REST API r1 (shop), authorizer moved: a stage variable names its function. Look at it yourself.",
+		"REST API r1 (shop), stage prod: of its deployed authorizer kept, an answer is kept for 7 seconds. To mend it:\n" +
+			"  aws apigateway create-deployment --region eu-west-1 --rest-api-id r1 --stage-name prod    # after its authorizers are mended",
+		"WEBSOCKET API w1 (live), authorizer once: it is asked only when a connection begins, which may last two hours. To mend it:\n  use another authorizer there: no setting changes this",
+		"WEBSOCKET API w1 (live), authorizer again: it is asked only when a connection begins, which may last two hours. To mend it:\n  use another authorizer there: no setting changes this",
+		"HTTP API h1 (fast), authorizer plain: its payload is 2.0 without simple responses, so it refuses everyone. To mend it:\n" +
+			"  aws apigatewayv2 update-authorizer --region eu-west-1 --api-id h1 --authorizer-id c1 --identity-source '[]' --authorizer-result-ttl-in-seconds 0 --enable-simple-responses",
+		"HTTP API h1 (fast), authorizer timed: an answer is kept for 5 seconds. To mend it:\n" +
+			"  aws apigatewayv2 update-authorizer --region eu-west-1 --api-id h1 --authorizer-id c2 --identity-source '[]' --authorizer-result-ttl-in-seconds 0",
+	}
+	if got := strings.Join(said, "\n"); err != nil || got != strings.Join(want, "\n") {
+		t.Errorf("%v:\n%s\nwant\n%s", err, got, strings.Join(want, "\n"))
+	}
+	if got := [4]int{s.Seen, s.Ours, s.Wrong, s.Unknown}; got != [4]int{8, 5, 6, 1} {
+		t.Errorf("seen, of ours, wrong, unknown: %v", got)
+	}
+}
+
+// TestADocumentThatCannotBeReadIsAFailure, with the name of its stage.
+func TestADocumentThatCannotBeReadIsAFailure(t *testing.T) {
+	api := exported{answers{"/restapis": `{"item":[{"id":"r1","name":"shop"}]}`, "/restapis/r1/stages": `{"item":[{"stageName":"prod"}]}`}, map[string]string{"r1 prod": `<html>`}}
+	s := Search{API: api, Say: func(string, ...any) {}}
+	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "REST API r1 (shop), stage prod") {
+		t.Error(err)
+	}
+}
+
+// replies is an API Gateway that gives these statuses in turn, and the last one from then on; 0 is no answer.
+type replies struct {
+	statuses []int
+	asked    []string
+}
+
+func (r *replies) RoundTrip(req *http.Request) (*http.Response, error) {
+	status := r.statuses[min(len(r.asked), len(r.statuses)-1)]
+	r.asked = append(r.asked, req.URL.String())
+	if status == 0 {
+		return nil, errors.New("no route")
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(`{"a":1}`)), Request: req}, nil
+}
+
+// TestOnlyWhatMayPassIsAskedAgain has the answers of an export, and how many requests each takes.
+func TestOnlyWhatMayPassIsAskedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		statuses []int
+		requests int
+		words    string // of the error; "": there is none
+	}{
+		"an answer": {[]int{200}, 1, ""}, "after 500": {[]int{500, 200}, 2, ""}, "after 503 and 429": {[]int{503, 429, 200}, 3, ""}, "after a lost one": {[]int{0, 200}, 2, ""},
+		"denied": {[]int{403}, 1, `GET /restapis/r1/stages/a%2Fb/exports/oas30: 403 {"a":1}`}, "499": {[]int{499}, 1, ": 499"}, "gone": {[]int{404}, 1, ErrGone.Error()},
+		"always 500": {[]int{500}, 5, `: 500 {"a":1}, 5 times`}, "never an answer": {[]int{0}, 5, "no route"}, "500, then gone": {[]int{500, 404}, 2, ErrGone.Error()},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret"}, nil
+			})
+			r := &replies{statuses: c.statuses}
+			client := Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: &http.Client{Transport: r}, URL: "https://gateway.example"}
+			body, err := client.Export(t.Context(), "r1", "a/b")
+			if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) || err == nil && string(body) != `{"a":1}` {
+				t.Errorf("%s: %s, %v", name, body, err)
+			}
+			if errors.Is(err, ErrGone) != (c.words == ErrGone.Error()) || len(r.asked) != c.requests ||
+				r.asked[0] != "https://gateway.example/restapis/r1/stages/a%2Fb/exports/oas30?extensions=authorizers" {
+				t.Errorf("%s: asked %q, %v", name, r.asked, err)
+			}
+		})
+	}
+}

@@ -209,6 +209,53 @@ func TestRequestsThatWaitShareALease(t *testing.T) {
 	})
 }
 
+// TestACallerWhoLeavesCostsTheOthersNothing has the caller whose request makes the lease, and the caller whose request writes
+// the count, leave meanwhile.
+func TestACallerWhoLeavesCostsTheOthersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		table := &patientRows{rows: w.rows}
+		l := limit.New(table)
+		l.Now = w.now
+		first, leave := context.WithCancel(t.Context())
+		passed := make(chan error)
+		r := request("key_1", "40/h")
+		go func() { _, err := l.Take(first, r); passed <- err }()
+		synctest.Wait() // the first request makes the lease
+		for range 9 {
+			go func() { _, err := l.Take(t.Context(), r); passed <- err }()
+		}
+		leave()
+		for range 10 {
+			if err := <-passed; err != nil && !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		l.Count(gone, limit.Owner{Org: "org_1", Key: "key_2"})
+		if table.left != 0 || w.writes < 2 {
+			t.Errorf("%d of %d writes ended with their caller", table.left, w.writes)
+		}
+	})
+}
+
+// patientRows are rows that take 100 ms. left is how many callers did not wait so long.
+type patientRows struct {
+	*rows
+	left int
+}
+
+func (r *patientRows) Lease(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
+	select {
+	case <-ctx.Done():
+		r.left++
+		return limit.Charges{}, false, ctx.Err()
+	case <-time.After(100 * time.Millisecond):
+		return r.rows.Lease(ctx, l)
+	}
+}
+
 func TestWithoutTheTableNothingIsDecided(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)

@@ -25,10 +25,11 @@ func TestOperatorsSeeHowLongRequestsTake(t *testing.T) { holds(t, latency) }
 
 // alarmList has every alarm with its metric and its limit, as the check alarms writes them.
 var alarmList = map[string]string{
-	"ApiErrorsAlarm": "(errors - FILL(unknown, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
-		"AWS/ApiGateway Count ApiName=latchkey Stage=live Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0.01, 2 times, notBreaching",
-	"AuthorizerErrorsAlarm": "errors - FILL(unknown, 0) of AWS/Lambda Errors FunctionName=AuthorizerFunction Sum of 300 s, " +
-		"Latchkey UnknownKeys service=latchkey Sum of 300 s > 0, 1 times, notBreaching",
+	"ApiErrorsAlarm": "(errors - FILL(unknown, 0) - FILL(services, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
+		"AWS/ApiGateway Count ApiName=latchkey Stage=live Sum of 300 s, " +
+		"Latchkey ServiceIssuerFaults service=latchkey Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0.01, 2 times, notBreaching",
+	"AuthorizerErrorsAlarm": "errors - FILL(unknown, 0) - FILL(services, 0) of AWS/Lambda Errors FunctionName=AuthorizerFunction Sum of 300 s, " +
+		"Latchkey ServiceIssuerFaults service=latchkey Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0, 1 times, notBreaching",
 	"AuthorizerThrottlesAlarm": "AWS/Lambda Throttles FunctionName=AuthorizerFunction: Sum of 60 s > 0, 2 times, notBreaching",
 	"ConcurrencyAlarm": "100 * running / SERVICE_QUOTA(running) of AWS/Usage ResourceCount Class=None Resource=ConcurrentExecutions Service=Lambda " +
 		"Type=Resource Maximum of 60 s > 80, 3 times, notBreaching",

@@ -241,8 +241,11 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 		}, nil
 	}
 	var counts []any
-	if errors.Is(err, problem.ErrAtWill) {
-		counts = metric.UnknownKeys.With(1) // the alarm on this function's errors leaves these out
+	switch { // the alarms on errors subtract both metrics
+	case errors.Is(err, problem.ErrServiceIssuer):
+		counts = metric.ServiceIssuerFaults.With(1)
+	case errors.Is(err, problem.ErrAtWill):
+		counts = metric.UnknownKeys.With(1)
 	}
 	return nil, undecided(ctx, e, err, counts...)
 }

@@ -39,9 +39,10 @@ var (
 	ColdStarts          = Metric{"ColdStarts", Count, ""}
 	CredentialsAccepted = Metric{"CredentialsAccepted", Count, ""}
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
-	RequestsLimited     = Metric{"RequestsLimited", Count, ""} // over the limits of their API key
-	LeasesFailed        = Metric{"LeasesFailed", Count, ""}    // requests that were neither let through nor limited
-	UnknownKeys         = Metric{"UnknownKeys", Count, ""}     // access tokens whose key may be a new one of the issuer
+	RequestsLimited     = Metric{"RequestsLimited", Count, ""}     // over the limits of their API key
+	LeasesFailed        = Metric{"LeasesFailed", Count, ""}        // requests that were neither let through nor limited
+	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens whose key may be a new one of the issuer
+	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens whose issuer is one of services only, and cannot be called
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
@@ -52,7 +53,7 @@ var (
 // All returns every metric.
 func All() []Metric {
 	return []Metric{
-		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, UnknownKeys, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
+		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, UnknownKeys, ServiceIssuerFaults, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
 	}
 }
 

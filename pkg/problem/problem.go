@@ -204,6 +204,10 @@ func Invalid(pointer, code, message string) *Error {
 // no sign of a fault.
 var ErrAtWill = errors.New("any caller can cause this")
 
+// ErrServiceIssuer is the ErrAtWill of an issuer that only services have, and that cannot be called: a token that anyone
+// makes up causes the call.
+var ErrServiceIssuer = fmt.Errorf("the issuer is one of services only: %w", ErrAtWill)
+
 // Error returns the text for the log: code, detail and cause.
 func (e *Error) Error() string {
 	if e.Cause != nil {

@@ -57,6 +57,7 @@ type issuer struct {
 	mu       sync.Mutex
 	keys     []any            // JWKs, or values that are not JWKs
 	jwks     http.HandlerFunc // serves /jwks in place of keys; nil: keys are served
+	document http.HandlerFunc // serves the discovery document, if not nil
 	userinfo http.HandlerFunc // serves /userinfo; nil: 404
 	asked    map[string]int   // requests by path
 }
@@ -73,7 +74,7 @@ func newIssuer(t *testing.T) *issuer {
 func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.asked[r.URL.Path]++
-	keys, jwksHandler, userinfo := i.keys, i.jwks, i.userinfo
+	keys, jwksHandler, document, userinfo := i.keys, i.jwks, i.document, i.userinfo
 	i.mu.Unlock()
 	switch {
 	case r.URL.Path == "/jwks" && jwksHandler != nil:
@@ -82,6 +83,8 @@ func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(object{"keys": keys})
 	case r.URL.Path == "/userinfo" && userinfo != nil:
 		userinfo(w, r)
+	case r.URL.Path == "/.well-known/openid-configuration" && document != nil:
+		document(w, r)
 	case r.URL.Path == "/.well-known/openid-configuration":
 		_ = json.NewEncoder(w).Encode(object{
 			"issuer": i.url(), "jwks_uri": i.url() + "/jwks", "userinfo_endpoint": i.url() + "/userinfo",

@@ -1,9 +1,11 @@
 package accesstoken
 
 import (
+	"fmt"
 	"time"
 
 	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/problem"
 )
 
 // account is who a token is, by its issuer.
@@ -33,6 +35,7 @@ func (v *Verifier) addServices(rulesOf func(Config, *jwks.Source) *rules) {
 		if of == nil {
 			of = rulesOf(v.serviceConfig(s.Issuer), v.serviceKeys(s.Issuer))
 			of.noPerson = s.Issuer == v.cfg.Issuer
+			of.noUser = !of.noPerson
 			byIssuer[s.Issuer] = of
 		}
 		v.services[account{s.Issuer, s.Subject}] = named{s.Name, of}
@@ -70,4 +73,12 @@ func (v *Verifier) rulesFor(payload map[string]any) (*rules, string) {
 		return s.rules, s.name
 	}
 	return v.users, ""
+}
+
+// fault returns the error of an issuer that cannot be called.
+func (r *rules) fault(cause error) error {
+	if r.noUser {
+		cause = fmt.Errorf("%w: %w", problem.ErrServiceIssuer, cause)
+	}
+	return unavailable(cause)
 }

@@ -136,6 +136,7 @@ type rules struct {
 	keys     *jwks.Source
 	parser   *jwt.Parser
 	noPerson bool // a token that shows a person is refused
+	noUser   bool // the issuer is one of services only
 }
 
 // verified is what is remembered of a good token.
@@ -196,7 +197,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 	if remembered, ok := v.known.get(raw); ok {
 		keys, err := remembered.by.keys.Keys(ctx)
 		if err != nil {
-			return Claims{}, unavailable(err)
+			return Claims{}, remembered.by.fault(err)
 		}
 		if keys.Same(remembered.keys) {
 			return remembered.claims, nil
@@ -252,7 +253,7 @@ func (v *Verifier) remember(raw string, payload jwt.MapClaims, good verified) {
 func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
 	seen, err := r.keys.Keys(ctx)
 	if err != nil {
-		return nil, seen, unavailable(err)
+		return nil, seen, r.fault(err)
 	}
 	claims, err := parseSigned(parser, raw, h, seen)
 	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
@@ -262,7 +263,7 @@ func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h he
 	next, changed, askErr := r.keys.Newer(ctx, seen)
 	switch {
 	case askErr != nil:
-		return nil, next, unavailable(askErr)
+		return nil, next, r.fault(askErr)
 	case changed:
 		claims, err = parseSigned(parser, raw, h, next)
 		return claims, next, err

@@ -15,6 +15,7 @@ const (
 )
 
 var floors = []floor{
+	{"pkg/email", 95, 90, long},
 	{"pkg/guard", 95, 90, long},
 	{"pkg/forwardauth", 95, 90, long},
 	{"pkg/verify", 95, 90, long},
@@ -43,7 +44,7 @@ var floors = []floor{
 	{"pkg/console", 95, 90, long},
 	{"pkg/consumers", 95, 90, long},
 	{"pkg/pipeline/bus", 95, 90, long},
-	{"pkg/pipeline/outbound", 95, 90, long},
+	{"pkg/pipeline/outbound", 85, 90, long},
 	{"pkg/pipeline/queue", 95, 90, long},
 	{"pkg/pipeline/signing", 85, 0, sampled},
 	{"pkg/store", 85, 0, sampled},

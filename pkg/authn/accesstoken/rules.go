@@ -135,8 +135,9 @@ func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	}
 	for _, name := range []string{"exp", "nbf", "iat"} {
 		at, has := p[name]
-		mustBeTime := has || name == "exp"                                        // only exp is required
-		if s, ok := seconds(at); mustBeTime && (!ok || s == 0 && name == "exp") { // some issuers write 0 for no nbf
+		mustBeTime := has || name == "exp" // only exp is required
+		s, ok := seconds(at)
+		if mustBeTime && (!ok || s == 0 && name == "exp") { // some issuers write 0 for no nbf
 			return invalid(errTime)
 		}
 	}

@@ -1,7 +1,9 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -56,8 +58,11 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 // revokedLink causes a link.revoked event and returns the event's id.
 func (c *server) revokedLink(t *testing.T, s *stack.Stack) string {
 	t.Helper()
-	link, _ := c.link(t, "u")
-	c.ok(t, "/link/revoke", members{"linkId": link})
+	made, failed := c.insist(t, c.call(t, "/link/create", members{"clientUserId": "u"}), http.StatusCreated)
+	_, err := c.insist(t, c.call(t, "/link/revoke", members{"linkId": made.str("id")}), http.StatusOK)
+	if err := errors.Join(failed, err); err != nil {
+		t.Fatal(err)
+	}
 	return newestIn(t, s, "EVTS#"+c.appID)
 }
 

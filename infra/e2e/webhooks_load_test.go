@@ -184,7 +184,7 @@ func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 			return r, err
 		case r.status == status:
 			return r, nil
-		case r.status != http.StatusServiceUnavailable || time.Since(begun) > patience:
+		case r.status != http.StatusServiceUnavailable || time.Since(begun) > killDrain:
 			return r, fmt.Errorf("%s: %d %s", what.path, r.status, r.text)
 		}
 		c.unavailable.Add(1)

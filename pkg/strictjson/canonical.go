@@ -82,8 +82,7 @@ func number(n json.Number) json.Number {
 // sum returns the sum of an integer of any length, with a sign or without, and a small one. Its time grows with the
 // length of the text: math/big would need seconds for a million digits.
 func sum(text string, n int) string {
-	const small = 1 << 62
-	if v, err := strconv.ParseInt(text, 10, 64); err == nil && -small < v && v < small {
+	if v, err := strconv.ParseInt(text, 10, 62); err == nil {
 		return strconv.FormatInt(v+int64(n), 10)
 	}
 	rest, isNegative := strings.CutPrefix(text, "-")

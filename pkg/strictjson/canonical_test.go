@@ -225,7 +225,7 @@ func FuzzCanonical(f *testing.F) {
 func TestOnlyNeededEscapesAreLeft(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\u00e9\ud83d\ude00\/\u003c"}`: `{"a":"é😀/<"}`, `["\\u00e9","\\\u00e9","\"\u0022\u005c\u005C"]`: `["\\u00e9","\\é","\"\u0022\u005c\u005C"]`,
-		`"\u0000\u001f\n\b\u007f\ufffd\u2028"`: "\"\\u0000\\u001f\\n\\b\u007f\ufffd\u2028\"", `{"\u0061":1.50e1}`: `{"a":1.50e1}`, `"é"`: `"é"`, `{}`: `{}`,
+		`"\u0000\u001f\u0020\n\b\u007f\ufffd\u2028"`: "\"\\u0000\\u001f \\n\\b\u007f\ufffd\u2028\"", `{"\u0061":1.50e1}`: `{"a":1.50e1}`, `"é"`: `"é"`, `{}`: `{}`,
 	} {
 		got := strictjson.Unescaped([]byte(text))
 		var before, after any

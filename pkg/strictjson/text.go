@@ -38,9 +38,9 @@ func halfSurrogate(text []byte) bool {
 	return false
 }
 
-// escape reads a \uXXXX escape at the beginning of b.
+// escape reads a \uXXXX escape at the beginning of b, the rest of a text that Check accepts or of its string.
 func escape(b []byte) (r rune, ok bool) {
-	if len(b) < escapeLength || b[0] != '\\' || b[1] != 'u' {
+	if !bytes.HasPrefix(b, []byte(`\u`)) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(string(b[2:escapeLength]), 16, 16)

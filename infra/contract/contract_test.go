@@ -288,7 +288,7 @@ func checkCaching(doc *openapi3.T) []string {
 }
 
 // checkRetries wants an operation that creates something, which answers 201, to take an Idempotency-Key, to
-// refuse a wrong one and to mark a replay. One that answers 200 does all of these or none.
+// refuse a wrong one and to mark a replay. One that answers 200 does all of these or none. Where there is no body, none can be another one.
 func checkRetries(doc *openapi3.T) []string {
 	var wrong []string
 	for name, op := range operations(doc) {
@@ -299,7 +299,7 @@ func checkRetries(doc *openapi3.T) []string {
 		}
 		got := []bool{
 			op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil,
-			slices.Contains(codes, string(problem.InvalidIdempotencyKey)), slices.Contains(codes, string(problem.IdempotencyKeyReused)),
+			slices.Contains(codes, string(problem.InvalidIdempotencyKey)), slices.Contains(codes, string(problem.IdempotencyKeyReused)) || made != nil && op.RequestBody == nil,
 			made != nil && made.Value.Headers["Idempotency-Replayed"] != nil,
 		}
 		for _, does := range got {

@@ -115,9 +115,7 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 		return answer{}, err
 	}
 	// The new endpoint causes an event, endpoint.created.
-	if wanted.Paid, err = w.spendEvent(ctx, c); err != nil {
-		return answer{}, err
-	}
+	once.Charge = func(ctx context.Context) (int, error) { return w.spendEvent(ctx, c) }
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
 }
 
@@ -280,10 +278,13 @@ type testBody struct {
 	EventID id.Event `json:"eventId"`
 }
 
-func (w webhooks) test(ctx context.Context, c *call, h id.Endpoint) (testBody, error) {
-	if err := w.spend(ctx, c, 1); err != nil {
-		return testBody{}, err
+func (w webhooks) test(ctx context.Context, c *call, h id.Endpoint) (answer, error) {
+	once, err := onceOf(c, func(e id.Event) testBody { return testBody{e} })
+	if err != nil {
+		return answer{}, err
 	}
-	e, err := w.store.Deliveries().Test(ctx, c.org, c.app, h, "This is a test of your webhook endpoint.", c.changer())
-	return testBody{e}, err
+	once.Charge = func(ctx context.Context) (int, error) { return 1, w.spend(ctx, c, 1) }
+	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, h, "This is a test of your webhook endpoint.", c.changer(), once))
+	out.status = http.StatusOK
+	return out, err
 }

@@ -106,9 +106,7 @@ func (l links) create(ctx context.Context, c *call, wanted store.NewLink) (answe
 		return answer{}, err
 	}
 	// Each link causes one event when it ends. The event is charged now, so that no budget refuses a claim later.
-	if wanted.Paid, err = l.store.Deliveries().SpendEvent(ctx, c.org, c.app); err != nil {
-		return answer{}, err
-	}
+	once.Charge = func(ctx context.Context) (int, error) { return l.store.Deliveries().SpendEvent(ctx, c.org, c.app) }
 	return created(l.store.CreateLink(ctx, wanted, once))
 }
 

@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,15 +33,12 @@ func (s *stack) small() {
 // priced creates links as the API does, until the budget refuses or there are as many as most.
 func (s *stack) priced(t *testing.T, o id.Org, a id.App, most int) (made []id.Link) {
 	t.Helper()
+	once := store.Once[store.MintedLink]{Charge: func(ctx context.Context) (int, error) { return s.Deliveries().SpendEvent(ctx, o, a) }}
 	for len(made) < most {
-		paid, err := s.Deliveries().SpendEvent(ctx, o, a)
+		l, err := s.CreateLink(ctx, store.NewLink{OrgID: o, AppID: a, ClientUserID: "u", ExpiresIn: time.Hour}, once)
 		if problem.Is(err, problem.RateLimited) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := s.CreateLink(ctx, store.NewLink{OrgID: o, AppID: a, ClientUserID: "u", ExpiresIn: time.Hour, Paid: paid}, store.Once[store.MintedLink]{})
 		if err != nil {
 			t.Fatal(err)
 		}

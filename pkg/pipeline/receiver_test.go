@@ -177,11 +177,11 @@ func (r *receiver) wants(when string, n int) {
 // event writes a test event for the receiver.
 func (r *receiver) event() id.Event {
 	r.t.Helper()
-	e, err := r.stack.Deliveries().Test(ctx, r.OrgID, r.AppID, r.ID, "hello", store.Changer{})
+	e, err := r.stack.Deliveries().Test(ctx, r.OrgID, r.AppID, r.ID, "hello", store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return e
+	return e.Made
 }
 
 // work reads one of the receiver's deliveries.

@@ -175,11 +175,11 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 // test writes a test event for one endpoint, and returns the event's id.
 func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
 	t.Helper()
-	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello", store.Changer{})
+	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello", store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return e
+	return e.Made
 }
 
 // stream fans out every event of the app, as the table's stream does.

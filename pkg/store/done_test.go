@@ -59,7 +59,9 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 			}
 			return err
 		}},
-		{"a test event", func() error { return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again", store.Changer{})) }},
+		{"a test event", func() error {
+			return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again", store.Changer{}, store.Once[id.Event]{}))
+		}},
 		{"a first claim, which is no replay", func() error {
 			claimed, err := c.ClaimLink(ctx, toClaim.claim("k"))
 			if claimed.Replayed {

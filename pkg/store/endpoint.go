@@ -64,12 +64,15 @@ type NewEndpoint struct {
 	Description string
 	Events      []string // see webhook.ValidFilter
 	By          Changer
-	Paid        int // deliveries for which the request was charged
 }
 
 // CreateEndpoint creates an enabled endpoint. Errors: key_not_active, of an actor org_not_found and insufficient_role,
-// idempotency_key_reused, limit_reached.
+// idempotency_key_reused, limit_reached, and those of once.Charge.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
+	paid, err := once.charge(ctx, s)
+	if err != nil {
+		return made.committed(err)
+	}
 	now := s.Now()
 	h := Endpoint{
 		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Receiver: webhook.Receiver{Enabled: true},
@@ -93,7 +96,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 		attrCreatedByKey.Set(wanted.By.Key), attrURLSetByKey.Set(wanted.By.Key), attrURLByKey.Set(wanted.By.Key), attrEventsByKey.Set(wanted.By.Key),
 	)
 	t.Update(budgetRow(h.AppID), table.Any(attrCount.Absent(), attrCount.Under(int64(s.Limits.Endpoints))), refuse(errEndpointLimit), table.Add(attrCount, 1))
-	t.report(ctx, webhook.EndpointCreated, h, wanted.By, wanted.Paid, changesOf(Endpoint{}, h))
+	t.report(ctx, webhook.EndpointCreated, h, wanted.By, paid, changesOf(Endpoint{}, h))
 	return made.committed(t.Commit(ctx))
 }
 
@@ -162,12 +165,19 @@ func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, refusa
 	)
 }
 
-// Test writes a test event for one endpoint only, and returns the event's id. The caller has charged
-// the request for one delivery. Errors: endpoint_not_found, of an actor org_not_found and insufficient_role.
-func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string, by Changer) (id.Event, error) {
+// Test writes a test event for one endpoint only, and returns the event's id. once.Charge charges for one delivery. Errors:
+// endpoint_not_found, idempotency_key_reused, of an actor org_not_found and insufficient_role, and those of once.Charge.
+func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
+	if _, err := once.charge(ctx, ds.s); err != nil {
+		return made.committed(err)
+	}
 	t := ds.s.begin()
 	t.starts(ctx, by, o, "endpoint.tested", string(h))
-	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
 	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
-	return e, t.Commit(ctx)
+	if made, err = once.render(e); err != nil {
+		return made, err
+	}
+	t.once(once.Request, made.Answer)
+	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
+	return made.committed(t.Commit(ctx))
 }

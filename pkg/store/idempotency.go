@@ -38,10 +38,26 @@ type Request struct {
 }
 
 // Once makes a create happen once for a request. Render makes the answer that the record keeps. Without
-// Render the answer is empty.
+// Render the answer is empty. Charge charges for the deliveries that the create starts, and returns their number; nil: it starts none.
 type Once[Made any] struct {
 	Request Request
 	Render  func(Made) ([]byte, error)
+	Charge  func(context.Context) (paid int, err error)
+}
+
+// charge charges a create before its transaction. A request that is sent again is not charged, and no empty budget refuses it.
+// Errors: those of Charge, replayed, idempotency_key_reused.
+func (o Once[Made]) charge(ctx context.Context, s *Store) (paid int, err error) {
+	if o.Charge == nil {
+		return 0, nil
+	}
+	if err = s.unlessKept(ctx, o.Request, nil); err == nil {
+		paid, err = o.Charge(ctx)
+	}
+	if problem.Is(err, problem.RateLimited) { // because of the first try, which may have ended since
+		err = s.unlessKept(ctx, o.Request, err)
+	}
+	return paid, err
 }
 
 // part returns the Once of one of several things that a request creates, each in a transaction of its own.
@@ -154,7 +170,7 @@ func (r Request) kept(found table.Row, now int64) error {
 	return r.replay(found)
 }
 
-// unlessKept returns a refusal, or replayed with the kept answer of the same request, which it reads again.
+// unlessKept returns a refusal (nil: none), or replayed with the kept answer of the same request, which it reads again.
 // A use case that read its record in a batch with other rows calls it before it refuses because of another
 // row. The rows of a batch are not read at one moment: an earlier try of the same request may have been
 // carried out in between, and be the reason of the refusal.

@@ -50,7 +50,6 @@ type NewLink struct {
 	Metadata     map[string]string // nil: none
 	ExpiresIn    time.Duration
 	By           id.Key // the API key that creates it
-	Paid         int    // deliveries for which the request was charged
 }
 
 // MintedLink is a new link. Its token is shown once.
@@ -59,12 +58,16 @@ type MintedLink struct {
 	Token secret.Minted
 }
 
-// CreateLink creates a link. Error: idempotency_key_reused.
+// CreateLink creates a link. Errors: idempotency_key_reused, and those of once.Charge.
 func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
+	paid, err := once.charge(ctx, s)
+	if err != nil {
+		return made.committed(err)
+	}
 	now := s.Now()
 	l := MintedLink{Link: link.Link{
 		ID: s.ids().NewLink(now), OrgID: wanted.OrgID, AppID: wanted.AppID, ClientUserID: wanted.ClientUserID, Metadata: wanted.Metadata,
-		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(wanted.ExpiresIn).UnixMilli(), CreatedByKey: wanted.By, Paid: wanted.Paid,
+		CreatedAt: now.UnixMilli(), ExpiresAt: now.Add(wanted.ExpiresIn).UnixMilli(), CreatedByKey: wanted.By, Paid: paid,
 	}}
 	if l.Token, err = link.Mint(l.AppID, l.ID, s.Rand); err != nil {
 		return made, err

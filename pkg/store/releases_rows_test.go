@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -54,7 +55,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	claim.Device = &link.Device{Name: &device}
 	wants(t, second(c.ClaimLink(ctx, claim)), "")
 	c.link(t, dayLong)
-	stolen, err := c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-2", ExpiresIn: dayLong, By: thief, Paid: 1}, store.Once[store.MintedLink]{})
+	stolen, err := c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-2", ExpiresIn: dayLong, By: thief}, store.Once[store.MintedLink]{Charge: func(context.Context) (int, error) { return 1, nil }})
 	wants(t, err, "")
 	stolenToken, err := link.ParseToken(stolen.Made.Token.Text.Reveal())
 	wants(t, err, "")

@@ -260,14 +260,14 @@ func (w *world) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, "hello", store.Changer{})
+	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, "hello", store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		return err
 	}
-	if _, err := table.Deliveries().FanOut(ctx, app, event); err != nil {
+	if _, err := table.Deliveries().FanOut(ctx, app, event.Made); err != nil {
 		return err
 	}
-	w.message = webhook.Message{Org: w.org, DeliveryID: webhook.DeliveryID{App: app, Endpoint: endpoint.Made.ID, Event: event}}
+	w.message = webhook.Message{Org: w.org, DeliveryID: webhook.DeliveryID{App: app, Endpoint: endpoint.Made.ID, Event: event.Made}}
 	lease, err := table.LeaseSigningKeys(ctx, time.Minute)
 	if err != nil {
 		return err

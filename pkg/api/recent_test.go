@@ -48,8 +48,10 @@ func forms() map[string][]form {
 			{`{"limits":[]}`, wide}, {`{"scopes":[],"limits":[]}`, wide}, {`{"name":"n","limits":[]}`, wide},
 			{limited("100/minute", "1000/day"), narrow}, {limited("99/minute", "1/day"), narrow}, {limited("100/minute", "1000/day", "1/month"), narrow},
 			{limited("101/minute", "1000/day"), wide}, {limited("100/minute", "1001/day"), wide}, {limited("1/minute", "1001/day"), wide},
-			{limited("100/minute"), wide}, {limited("1000/day"), wide}, {limited("100/minute", "1000/month"), narrow}, {limited("100/month"), narrow},
-			{limited("100/minute", "42/hour"), wide}, {limited("100/minute", "41/hour"), narrow}, {limited("100/day"), narrow},
+			{limited("100/minute"), wide}, {limited("1000/day"), wide}, {limited("100/minute", "1000/month"), wide}, {limited("100/month"), wide},
+			{limited("100/minute", "1/hour"), wide}, {limited("1/hour", "1000/day"), wide}, {limited("1/day"), wide}, {limited("1/minute"), wide},
+			{limited("100/minute", "1/hour", "1000/day"), narrow}, {limited("1/minute", "1000/day", "1000000000/month"), narrow},
+			{`{"name":"n","scopes":["a"],"limits":[{"requests":1,"per":"month"}]}`, wide},
 		},
 	}
 	for operation, asks := range plain {
@@ -149,4 +151,20 @@ func TestADeletionCutShortIs503AndItsRepetition204(t *testing.T) {
 		}
 	}
 	w.want(t, request{as: w.caller("key"), method: "POST", path: "/app/get", body: `{}`}, 404, problem.KeyNotFound)
+}
+
+// TestAnotherWindowIsNoWayAroundASpentLimit: with an old sign-in, a key whose day is spent stays refused.
+func TestAnotherWindowIsNoWayAroundASpentLimit(t *testing.T) {
+	s := newServerFor(t, settings{maxAuthAge: time.Hour})
+	w := newWorld(t, s, "")
+	admin := w.caller("admin")
+	admin.SignedInAt = time.Now().Unix()
+	w.want(t, w.request("PATCH", keyPath, admin, limited("3/day")), 200, "")
+	admin.SignedInAt = 0
+	for _, limits := range [][]string{{"3/month"}, {"1/hour"}, {"1/minute"}, {"1/minute", "1/hour", "1/month"}, {"4/day", "1/month"}} {
+		w.want(t, w.request("PATCH", keyPath, admin, limited(limits...)), 401, problem.InsufficientUserAuthentication)
+	}
+	w.want(t, w.request("PATCH", keyPath, admin, limited("3/day", "3/month")), 200, "")
+	w.want(t, w.request("PATCH", keyPath, admin, limited("3/month")), 401, problem.InsufficientUserAuthentication)
+	w.want(t, w.request("PATCH", keyPath, service(), limited("3/month")), 200, "") // no one signs in as a service
 }

@@ -54,8 +54,8 @@ func TestALimitThatComesBackGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// TestRulesAreWithinThoseThatLetMoreThrough: a longer window bounds the shorter ones, and shorter ones bound a longer one.
-func TestRulesAreWithinThoseThatLetMoreThrough(t *testing.T) {
+// TestRulesAreWithinThoseThatTheyKeep: other windows do not replace one, since each begins with all of its requests.
+func TestRulesAreWithinThoseThatTheyKeep(t *testing.T) {
 	for _, c := range []struct {
 		is, of string
 		want   bool
@@ -68,15 +68,16 @@ func TestRulesAreWithinThoseThatLetMoreThrough(t *testing.T) {
 		{"11/m", "10/m", false},
 		{"10/m 5/d", "10/m", true},
 		{"10/m", "10/m 5/d", false},
-		{"10/M", "10/m", true},
-		{"11/h", "10/m", false},
-		{"10/m", "600/h", true},
-		{"10/m", "599/h", false},
-		{"10/m", "446400/M", true}, // of 31 days
-		{"10/m", "446399/M", false},
-		{"1/d", "31/M", true},
-		{"1/d", "30/M", false},
-		{"1000000000/m 5/M", "6/m 6/h 6/d", true},
+		{"10/M", "10/m", false},
+		{"1/M", "3/d", false},
+		{"1/m", "1000/h", false},
+		{"1/d", "31/M", false},
+		{"1/m 1/h 1/d", "1000000000/M", false},
+		{"1/h 1/d 1/M", "1000000000/m", false},
+		{"3/d 3/M", "3/d", true},
+		{"1000000000/m 3/d 1/M", "4/d", true},
+		{"3/d 1000000000/M", "3/d 1000000000/M", true},
+		{"3/d", "3/d 1000000000/M", false},
 	} {
 		is, _ := limit.Parse(c.is)
 		of, _ := limit.Parse(c.of)

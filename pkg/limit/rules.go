@@ -36,9 +36,6 @@ const letters = "mhdM"
 // seconds are the lengths but that of a month.
 var seconds = [Month]int64{60, 3600, day}
 
-// longest are the lengths with that of the longest month.
-var longest = [pers]int64{60, 3600, day, 31 * day}
-
 // ParsePer reads the name of a length: minute, hour, day or month.
 func ParsePer(name string) (p Per, ok bool) {
 	for p := range pers {
@@ -105,17 +102,11 @@ func (r Rules) text(name func(per int) string) string {
 	return strings.Join(parts, " ")
 }
 
-// Within reports whether these rules let through at most what the other rules do, in each window that those bound. A longer window
-// bounds the shorter ones in it, and a shorter one as often as it fits into a longer one.
+// Within reports whether these rules let through at most what the other rules do, also of a window that has begun: each of those is
+// kept, or has a smaller number. Another window does not replace it, because it begins with all of its requests.
 func (r Rules) Within(other Rules) bool {
 	for p, n := range other {
-		most := int64(without)
-		for q, m := range r {
-			if m != 0 {
-				most = min(most, m*max(longest[p]/longest[q], 1))
-			}
-		}
-		if n != 0 && most > n {
+		if n != 0 && (r[p] == 0 || r[p] > n) {
 			return false
 		}
 	}

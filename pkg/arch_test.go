@@ -17,7 +17,10 @@ import (
 // in this list, but for boot: boot imports no other package. A new package needs a line here.
 var mayImport = map[string][]string{
 	"p256":              {},
-	"verify":            {"p256"}, // receivers of webhooks import it
+	"cause":             {},
+	"fetch":             {"cause"},
+	"callback":          {"cause"},
+	"verify":            {"cause", "fetch", "p256"}, // receivers of webhooks import it
 	"problem":           {},
 	"id":                {},
 	"secret":            {},
@@ -37,12 +40,12 @@ var mayImport = map[string][]string{
 	"store":             {"id", "limit", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel", "plainjson", "strictjson"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "email", "id", "org", "servicetest", "store"},
-	"authn/jwks":        {"p256"},
-	"service":           {"principal"},
-	"authn/accesstoken": {"authn/jwks", "principal", "problem", "service", "strictjson"},
-	"authn":             {"apikey", "authn/accesstoken", "email", "id", "limit", "org", "principal", "problem", "store"},
+	"authn/jwks":        {"cause", "fetch", "p256"},
+	"service":           {"fetch", "principal"},
+	"authn/accesstoken": {"authn/jwks", "cause", "fetch", "principal", "problem", "service", "strictjson"},
+	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
-	"guard":             {"authn", "authn/accesstoken", "boot", "org", "plainjson", "principal", "problem", "store"}, // owners import it
+	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
 	"route":             {"org", "principal"},
 	"console":           {"authn/jwks"},
@@ -54,7 +57,7 @@ var mayImport = map[string][]string{
 	"pipeline":          {"id", "metric", "parallel", "pipeline/outbound", "plainjson", "principal", "store", "webhook"},
 	"lambda":            {"limit", "metric", "parallel", "principal", "problem"},
 	"boot":              {},
-	"consumers":         {},
+	"consumers":         {"cause", "fetch"},
 }
 
 // onlyIn has, for each module or package from outside, the packages below pkg that may import it. An import must be

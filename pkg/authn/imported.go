@@ -2,14 +2,12 @@ package authn
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
-	"strings"
 	"sync"
 
 	"latchkey/pkg/apikey"
+	"latchkey/pkg/callback"
+	"latchkey/pkg/cause"
 	"latchkey/pkg/store"
 )
 
@@ -20,20 +18,17 @@ type Fallback func(ctx context.Context, text string) error
 // TakeImported makes the authorizer take imported keys too: texts of any form but those of our keys and of access tokens. At
 // most atOnce calls of fallback run at the same time, and others wait for them. Without a fallback (nil), atOnce is 0.
 func (a *Authorizer) TakeImported(fallback Fallback, atOnce int) {
-	a.imported = &imported{fallback: fallback, places: make(chan struct{}, atOnce)}
+	a.imported = &imported{fallback: fallback, calls: callback.New(atOnce)}
 }
 
 // imported finds the rows of imported keys.
 type imported struct {
 	fallback Fallback
-	places   chan struct{} // has an element for each running call of fallback
+	calls    *callback.Calls // of fallback
 
 	mu    sync.Mutex
 	known map[apikey.Hash]store.Imported
 }
-
-// errNoReturn is the fault of a fallback that calls runtime.Goexit, as t.Fatal of a test does.
-var errNoReturn = errors.New("it ended its goroutine")
 
 // importedMax bounds the hashes in memory. At this number all are forgotten, and read once more.
 const importedMax = 20_000
@@ -60,51 +55,19 @@ func (i *imported) row(ctx context.Context, table Table, text string, hash apike
 // ask asks the fallback for a text, and reads whether the text was imported. It reads before too, because another request may
 // have imported the text while this one waited for its place.
 func (i *imported) ask(ctx context.Context, table Table, text string, hash apikey.Hash) (at store.Imported, ok bool, err error) {
-	select {
-	case i.places <- struct{}{}:
-	case <-ctx.Done():
-		return at, false, fmt.Errorf("authn: too many texts wait for the fallback: %w", ctx.Err())
+	if err = i.calls.Wait(ctx); err != nil {
+		return at, false, fmt.Errorf("authn: too many texts wait for the fallback: %w", err)
 	}
-	asked := make(chan error, 1)
-	go func() { // so that the request need not wait for a fallback that does not heed ctx
-		err := errNoReturn // unless CallOwner returns
-		defer func() {
-			<-i.places
-			asked <- err
-		}()
-		err = CallOwner(func() error {
-			_, isImported, err := table.Imported(ctx, hash)
-			if err == nil && !isImported {
-				err = i.fallback(ctx, text)
-			}
-			return err
-		})
-	}()
-	select {
-	case err = <-asked:
-	case <-ctx.Done():
-		err = ctx.Err()
+	at, ok, err = table.Imported(ctx, hash)
+	if err != nil || ok {
+		i.calls.Leave()
+		return at, ok, err
 	}
-	if err != nil {
-		return at, false, errors.New("authn: the fallback: " + withoutText(err, text)) // not wrapped: no error of a fallback is a refusal of ours
+	_, err = callback.Run(ctx, i.calls, func() (none struct{}, err error) { return none, cause.Of(i.fallback(ctx, text)) })
+	if err != nil { // known causes and types only, so that no error of a fallback is a refusal of ours, or has the text of the key
+		return at, false, fmt.Errorf("authn: the fallback: %w", err)
 	}
 	return table.Imported(ctx, hash)
-}
-
-// withoutText returns the message of an error of the owner's code, without the text of the key. An error of net/http has the
-// address that was asked, so only its cause is shown. Of any other error that repeats the text only the type is shown.
-func withoutText(err error, text string) string {
-	var asked *url.Error
-	if errors.As(err, &asked) && asked.Err != nil {
-		err = asked.Err
-	}
-	message := err.Error()
-	for _, form := range []string{text, url.QueryEscape(text), url.PathEscape(text), strings.Trim(strconv.Quote(text), `"`)} {
-		if strings.Contains(message, form) {
-			return fmt.Sprintf("%T, with the text of the key", err)
-		}
-	}
-	return message
 }
 
 func (i *imported) remembered(hash apikey.Hash) (at store.Imported, ok bool) {

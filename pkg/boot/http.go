@@ -56,7 +56,7 @@ func newHTTPClient(try time.Duration) *http.Client {
 const issuerTimeout = 3 * time.Second
 
 // NewIssuerClient returns the client for the token issuer. It trusts the system's
-// authorities. It has no CheckRedirect, because jwks.Do, which makes all of its requests, follows no redirects.
+// authorities. It has no CheckRedirect, because fetch.Do, which makes all of its requests, follows no redirects.
 func NewIssuerClient() *http.Client {
 	return &http.Client{
 		Timeout: issuerTimeout,

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,6 +13,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"latchkey/pkg/cause"
+	"latchkey/pkg/fetch"
 )
 
 // Client reads the settings of API Gateway by signed requests of its own. AWS's clients for it have 600 operations,
@@ -45,7 +47,7 @@ func (c *Client) Page(ctx context.Context, path, token string, out any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(body, out)
+	return cause.Of(json.Unmarshal(body, out))
 }
 
 // Export reads the document of a stage, as API.Export.
@@ -65,11 +67,11 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 		case err == nil && status == http.StatusNotFound:
 			return nil, fmt.Errorf("GET %s: %w", path, ErrGone)
 		case err == nil && !isBusy:
-			return nil, fmt.Errorf("GET %s: %d %.200s", path, status, body)
+			return nil, fmt.Errorf("GET %s: %d", path, status)
 		case err == nil && try == tries:
-			return nil, fmt.Errorf("GET %s: %d %.200s, %d times", path, status, body, tries)
+			return nil, fmt.Errorf("GET %s: %d, %d times", path, status, tries)
 		case try == tries:
-			return nil, err
+			return nil, fmt.Errorf("GET %s: %w", path, err)
 		}
 		select {
 		case <-ctx.Done():
@@ -85,22 +87,17 @@ func (c *Client) send(ctx context.Context, path string, query url.Values) (statu
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.URL+path+"?"+query.Encode(), nil)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, cause.Of(err)
 	}
 	req.Header.Set("Accept", "application/json")
 	credentials, err := c.AWS.Credentials.Retrieve(ctx)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("no credentials: %w", cause.Of(err))
 	}
 	emptyBody := sha256.Sum256(nil)
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, hex.EncodeToString(emptyBody[:]), "apigateway", c.AWS.Region, time.Now()); err != nil {
-		return 0, nil, err
+		return 0, nil, cause.Of(err)
 	}
-	res, err := c.HTTP.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = res.Body.Close() }() // the body is read
-	body, err = io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	return res.StatusCode, body, err
+	a, err := fetch.Do(c.HTTP, req, maxAnswer)
+	return a.Status, a.Body, err
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"latchkey/pkg/cause"
 )
 
 // shared lists the ARNs of the stack's authorizers for other APIs.
@@ -35,7 +37,7 @@ func (l shared) wrongIn(document []byte) (wrong []string, err error) {
 		}
 	}
 	if err := json.Unmarshal(document, &d); err != nil {
-		return nil, err
+		return nil, cause.Of(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Components.SecuritySchemes)) {
 		a := d.Components.SecuritySchemes[name].Authorizer

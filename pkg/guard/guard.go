@@ -22,6 +22,7 @@ import (
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
+	"latchkey/pkg/callback"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -32,6 +33,9 @@ const AnswersWithin = 2500 * time.Millisecond
 
 // fallbacksAtOnce bounds the calls of Config.Fallback that run at the same time, since unknown texts cost a caller nothing.
 const fallbacksAtOnce = 16
+
+// reportsAtOnce bounds the calls of Config.Report and ReportRefusal that run at the same time, and orgsAtOnce those of an OrgOf.
+const reportsAtOnce, orgsAtOnce = 16, 256
 
 // Config has the settings of a Guard.
 type Config struct {
@@ -51,13 +55,17 @@ type Config struct {
 	// Fallback is asked for a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet:
 	// it looks for the key in an earlier system of yours, and if the key is good there, imports it by the API (importKeys),
 	// with the token of a service. What it returns decides nothing: the imported key's row is read then. Its error makes the
-	// check fail, so that the caller gets 503; a panic of it is such an error. At most 16 calls run at the same time; others wait. It should end when the
+	// check fail, so that the caller gets 503; a panic of it is such an error. Report gets no text of the error, which may have the key:
+	// only a known cause (a timeout, a refused connection, the status of an error with HTTPStatusCode() int), else the error's types. At
+	// most 16 calls run at the same time; others wait. It should end when the
 	// context does. nil: a text that was not imported is refused. It needs ImportedKeys.
 	Fallback func(ctx context.Context, text string) error
 	// CountRequests counts the requests of keys without limits too, as the parameter of the same name does.
 	CountRequests bool
-	// Report is called with the error when Handler answers 503; nil: no report. A panic of Report or ReportRefusal is
-	// logged by log/slog, and the caller gets its answer.
+	// Report is called with the error when Handler answers 503; nil: no report.
+	//
+	// Report and ReportRefusal run in goroutines of their own, at most 16 at once. The answer waits 400 ms for them at most. A report that
+	// takes longer, panics, or finds 16 others that run is logged by log/slog and counted (LostReports); the caller gets its answer.
 	Report func(*http.Request, error)
 
 	// ReportRefusal is called when Handler answers 401, 403 or 429; nil: no report. The error's KeyID is the API key whose
@@ -76,6 +84,7 @@ type Guard struct {
 	report func(*http.Request, error)
 
 	reportRefusal func(*http.Request, *problem.Error)
+	reports       *callback.Calls // of both
 }
 
 // New returns a Guard. It makes no request. It panics without a Table, for Tokens without an Issuer, and for a
@@ -106,12 +115,15 @@ func New(c Config) *Guard {
 		checks.CountRequests()
 	}
 	g := On(checks)
-	g.report, g.reportRefusal = c.Report, c.ReportRefusal
+	g.report, g.reportRefusal, g.reports = c.Report, c.ReportRefusal, callback.New(reportsAtOnce)
 	return g
 }
 
+// LostReports returns how many calls of Config.Report and ReportRefusal were left out, panicked, or did not return in time.
+func (g *Guard) LostReports() uint64 { return g.reports.Failed() }
+
 // On returns a Guard that uses an authorizer. It is for our own functions, which make their authorizer themselves.
-func On(a *authn.Authorizer) *Guard { return &Guard{checks: a} }
+func On(a *authn.Authorizer) *Guard { return &Guard{checks: a, reports: &callback.Calls{}} }
 
 // Key decides on the values of a request's Authorization headers: they must have one API key, which is good and has all
 // scopes, and has requests left of its limits, of which this is one. A refusal is a *problem.Error with status 401, 403 for

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 
-	"latchkey/pkg/authn"
+	"latchkey/pkg/callback"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -21,6 +21,7 @@ type needs struct {
 	scopes []string
 	role   org.Role                   // "": the request needs an API key, else an access token
 	orgOf  func(*http.Request) string // returns the org's id; nil: the path's wildcard orgId has it
+	orgs   *callback.Calls            // of orgOf
 }
 
 // RequireScope requires an API key with all of these scopes.
@@ -44,9 +45,11 @@ func RequireRole(role string) Need {
 	}
 }
 
-// OrgOf sets the function that returns the id of the org in which RequireRole requires the role.
+// OrgOf sets the function that returns the id of the org in which RequireRole requires the role. It runs in a goroutine of its own, at
+// most 256 times at once; other requests wait. Where it panics, or has not returned when the time of the check is over (AnswersWithin), the
+// caller gets 503.
 func OrgOf(orgID func(*http.Request) string) Need {
-	return func(n *needs) { n.orgOf = orgID }
+	return func(n *needs) { n.orgOf, n.orgs = orgID, callback.New(orgsAtOnce) }
 }
 
 // Handler calls next for a request that meets all needs, with the principal in the request's context (FromContext). It
@@ -86,11 +89,17 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	case n.role == "":
 		return g.Key(r.Context(), authorization, n.scopes...)
 	case n.orgOf != nil:
+		ctx, cancel := context.WithTimeout(r.Context(), AnswersWithin)
+		defer cancel()
+		err := n.orgs.Wait(ctx)
 		var orgID string
-		if err := authn.CallOwner(func() error { orgID = n.orgOf(r); return nil }); err != nil {
+		if err == nil {
+			orgID, err = callback.Run(ctx, n.orgs, func() (string, error) { return n.orgOf(r), nil })
+		}
+		if err != nil {
 			return Principal{}, fmt.Errorf("guard: OrgOf: %w", err)
 		}
-		return g.Member(r.Context(), authorization, orgID, n.role)
+		return g.Member(ctx, authorization, orgID, n.role)
 	case r.PathValue("orgId") == "":
 		return Principal{}, errors.New("guard: the route's pattern has no wildcard orgId, and there is no OrgOf")
 	default:
@@ -105,16 +114,16 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		callerWaits := r.Context().Err() == nil // a caller who left has caused the error
 		if g.report != nil && callerWaits {
-			logFault(ctx, authn.CallOwner(func() error { g.report(r, err); return nil }))
+			logFault(ctx, g.reports.Report(func() { g.report(r, err) }))
 		}
 		problem.Write(ctx, w, Unknown())
 		return
 	}
-	if g.reportRefusal != nil {
-		logFault(ctx, authn.CallOwner(func() error { g.reportRefusal(r, refused); return nil }))
-	}
 	if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
+	}
+	if g.reportRefusal != nil { // r is not read any more: a report that is late may still use it
+		logFault(ctx, g.reports.Report(func() { g.reportRefusal(r, refused) }))
 	}
 	problem.Write(ctx, w, refused)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -131,5 +132,44 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 		if w.Code != c.want || !strings.Contains(log.String(), "panic at refused_test.go:") || strings.Contains(log.String()+w.Body.String(), "secret") {
 			t.Errorf("%s: %d %s, logged %s", name, w.Code, w.Body, &log)
 		}
+	}
+}
+
+// TestNoAnswerWaitsForAnOwnersCode beyond three seconds, however its functions fail, and the number of its goroutines is bounded.
+func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {
+	for name, fails := range map[string]func(){
+		"returns": func() {}, "panics": func() { panic("secret") }, "panics as net/http": func() { panic(http.ErrAbortHandler) },
+		"ends its goroutine": runtime.Goexit, "takes an hour": func() { time.Sleep(time.Hour) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := guard.New(guard.Config{
+				Table: "t", AWS: aws.Config{Region: "us-east-1"},
+				Report: func(*http.Request, error) { fails() }, ReportRefusal: func(*http.Request, *problem.Error) { fails() },
+			})
+			before := runtime.NumGoroutine()
+			for want, h := range map[int]http.Handler{
+				401: g.Handler(whoCalls),
+				503: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { fails(); return "" })),
+			} {
+				for range 300 { // more than may run at once
+					w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+					if want == 503 {
+						r.Header.Set("Authorization", "Bearer "+authntest.JWT) // of an issuer that is not configured
+					}
+					begun := time.Now()
+					h.ServeHTTP(w, r)
+					if took := time.Since(begun); w.Code != want || took >= 3*time.Second {
+						t.Fatalf("%s: %d after %s", name, w.Code, took)
+					}
+				}
+			}
+			if n := runtime.NumGoroutine() - before; n > 16+256 {
+				t.Errorf("%s: %d goroutines are left", name, n)
+			}
+			if lost := g.LostReports(); (lost == 0) != (name == "returns") || lost > 600 {
+				t.Errorf("%s: %d reports of 600 are lost", name, lost)
+			}
+			time.Sleep(2 * time.Hour)
+		})
 	}
 }

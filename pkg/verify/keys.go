@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
 	"sync"
 	"time"
 
+	"latchkey/pkg/cause"
+	"latchkey/pkg/fetch"
 	"latchkey/pkg/p256"
 )
 
@@ -71,9 +72,7 @@ type keys struct {
 
 func newKeys(url string, client *http.Client, now func() time.Time) *keys {
 	if client == nil {
-		client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("a lookup does not redirect")
-		}}
+		client = &http.Client{}
 	}
 	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: maxBurst, allowedT: now()}
 }
@@ -186,20 +185,15 @@ func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Dur
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url, bytes.NewReader(body))
 	if err != nil {
-		return key{}, 0, unavailable(err)
+		return key{}, 0, unavailable(cause.Of(err))
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := k.client.Do(req)
+	a, err := fetch.Do(k.client, req, maxAnswer)
 	if err != nil {
 		return key{}, 0, unavailable(err)
 	}
-	defer func() { _ = res.Body.Close() }() // the body was read to its end, or is not needed
-	said, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
-	if err != nil {
-		return key{}, 0, unavailable(err)
-	}
-	found, err = keyOf(kid, res.StatusCode, said)
-	return found, keepFor(res.Header.Get("Cache-Control")), err
+	found, err = keyOf(kid, a.Status, a.Body)
+	return found, keepFor(a.Header.Get("Cache-Control")), err
 }
 
 func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }

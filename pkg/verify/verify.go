@@ -1,4 +1,4 @@
-// Package verify verifies Latchkey's webhooks. Receivers import it. It uses only the standard library.
+// Package verify verifies Latchkey's webhooks. Receivers import it. Only the standard library is below it.
 //
 //	v, err := verify.New(verify.Config{BaseURL: "https://api.example.com", EndpointID: "whe_…"})
 //	http.Handle("/webhooks", v.Handler(func(ctx context.Context, e verify.Event) error {
@@ -19,13 +19,13 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/big"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"latchkey/pkg/fetch"
 )
 
 const (
@@ -46,7 +46,7 @@ type Config struct {
 	// case.
 	Issuer string
 
-	Client *http.Client     // looks keys up; nil: the Verifier makes a client
+	Client *http.Client     // looks keys up, without following a redirect; nil: the Verifier makes a client
 	Now    func() time.Time // nil: time.Now
 
 	// Leeway is the largest difference between the clocks of sender and receiver; 0: one
@@ -78,13 +78,12 @@ type Verifier struct {
 func New(c Config) (*Verifier, error) {
 	base, err := url.Parse(c.BaseURL)
 	isPlainAddress := err == nil && base.Host != "" && base.User == nil && base.RawQuery == "" && base.Fragment == ""
-	isSafe := err == nil && (base.Scheme == "https" || base.Scheme == "http" && isLoopback(base.Hostname()))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("verify: BaseURL: %w", err)
+		return nil, errors.New("verify: BaseURL is not a URL")
 	case !isPlainAddress:
 		return nil, errors.New("verify: BaseURL is not the address of an API")
-	case !isSafe:
+	case !fetch.IsSafe(c.BaseURL):
 		return nil, errors.New("verify: BaseURL must be https")
 	case c.EndpointID == "":
 		return nil, errors.New("verify: EndpointID is missing")
@@ -102,12 +101,6 @@ func New(c Config) (*Verifier, error) {
 	}
 	lookup := strings.TrimSuffix(c.BaseURL, "/") + "/webhook_verification_key/get"
 	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now)}, nil
-}
-
-// isLoopback reports whether a host is this machine itself.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Verify returns the event of a webhook, whose body is body. It fails with ErrRefused when the webhook is bad (answer

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -92,7 +91,7 @@ func object(text []byte) (map[string]any, error) {
 		return nil, errUTF8
 	}
 	if err := strictjson.Check(text, strictjson.Rules{Depth: maxDepth, Name: isAsSent}); err != nil {
-		return nil, fmt.Errorf("token: %w", err)
+		return nil, errors.New("token: " + err.Error()) // not wrapped: its pointer has names of the object
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

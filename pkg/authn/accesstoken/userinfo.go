@@ -2,15 +2,15 @@ package accesstoken
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"mime"
-	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/cause"
+	"latchkey/pkg/fetch"
 )
 
 // userinfoTimeout bounds a call of the userinfo endpoint, discovery included.
@@ -27,7 +27,6 @@ type Profile struct {
 // The reasons for which an answer of userinfo cannot be used, for the log.
 var (
 	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
-	errUserinfoBroken = errors.New("token: userinfo cannot be asked, or its answer cannot be read")
 	errUserinfoType   = errors.New("token: userinfo answers neither JSON nor a JWT")
 	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
@@ -73,13 +72,13 @@ func (v *Verifier) fetchProfile(ctx context.Context, raw, subject string) (Profi
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return Profile{}, err
+		return Profile{}, cause.Of(err)
 	}
 	req.Header.Set("Accept", "application/json, application/jwt")
 	req.Header.Set("Authorization", "Bearer "+raw)
-	a, err := jwks.Do(v.client, req)
+	a, err := fetch.Do(v.client, req, jwks.MaxAnswer)
 	if err != nil {
-		return Profile{}, withoutContent(err)
+		return Profile{}, err
 	}
 	switch a.Status {
 	case http.StatusOK:
@@ -101,7 +100,7 @@ func (v *Verifier) fetchProfile(ctx context.Context, raw, subject string) (Profi
 
 // readAnswer reads an answer of userinfo: JSON or, by the settings of the issuer's client, a JWT that the issuer signed
 // (section 5.3.2). The aud of this JWT is the id of a client that Latchkey does not know, so aud is not checked.
-func (v *Verifier) readAnswer(ctx context.Context, a jwks.Answer) (map[string]any, error) {
+func (v *Verifier) readAnswer(ctx context.Context, a fetch.Answer) (map[string]any, error) {
 	mediaType, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
 	case err == nil && mediaType == "application/json":
@@ -128,25 +127,6 @@ func (v *Verifier) readAnswer(ctx context.Context, a jwks.Answer) (map[string]an
 		return nil, errors.Join(errUserinfoSigned, err)
 	}
 	return claims, nil
-}
-
-// withoutContent returns a part of an error that has no text of the answer. The HTTP client quotes an answer that it
-// cannot read, and the answer may quote the token, which must not be logged.
-func withoutContent(err error) error {
-	var network *net.OpError
-	var certificate *tls.CertificateVerificationError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
-	case errors.As(err, &network):
-		return network
-	case errors.As(err, &certificate):
-		return certificate
-	case errors.Is(err, jwks.ErrTooLarge):
-		return jwks.ErrTooLarge
-	default:
-		return errUserinfoBroken
-	}
 }
 
 // profile reads the configured claims of a token or of userinfo's answer.

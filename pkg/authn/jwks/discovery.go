@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
+
+	"latchkey/pkg/cause"
 )
 
 // Document is the part of an issuer's discovery document that is used (OpenID Connect Discovery
@@ -64,7 +67,7 @@ func parseDocument(body []byte, issuer string) (Document, error) {
 		Revocation    string `json:"revocation_endpoint"`
 	}
 	if err := json.Unmarshal(body, &d); err != nil {
-		return Document{}, err
+		return Document{}, fmt.Errorf("jwks: not a discovery document: %w", cause.Of(err))
 	}
 	// Section 4.3: another issuer's document must not be used.
 	if d.Issuer != issuer {

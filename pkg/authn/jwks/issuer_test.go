@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"latchkey/pkg/fetch"
 )
 
 // issuer is a token issuer that answers by path.
@@ -54,7 +56,7 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 		"a document with 502":  {"", "down", "answers 502"},
 		"keys with 404":        {"ISSUER/none", "", "answers 404"},
 		"keys elsewhere":       {"ISSUER/moved", "", "answers 302"},
-		"an address not a URL": {"http://%zz", "", "invalid URL"},
+		"an address not a URL": {"http://%zz", "", "*url.Error, with url.EscapeError"},
 	} {
 		withURL := func(s string) string { return strings.ReplaceAll(s, "ISSUER", i.URL) }
 		i.answers[documentPath], i.answers["/moved"] = withURL(c.document), "/keys"
@@ -86,14 +88,11 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 
 func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
 	i := newIssuer(t)
-	for size, want := range map[int]error{1 << 20: nil, 1<<20 + 1: ErrTooLarge} {
-		i.answers["/a"] = strings.Repeat("a", size)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, i.URL+"/a", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a, err := Do(i.Client(), req); !errors.Is(err, want) || want == nil && len(a.Body) != size {
-			t.Errorf("%d bytes: %d, %v", size, len(a.Body), err)
+	keys := string(set(t, ecJWK(t)))
+	for size, want := range map[int]error{1 << 20: nil, 1<<20 + 1: fetch.ErrTooLarge} {
+		i.answers["/a"] = keys + strings.Repeat(" ", size-len(keys))
+		if _, err := New(i.URL+"/a", nil, i.Client(), Patient, time.Now).Keys(t.Context()); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
 	// cut ends its answers before the length that it announced.

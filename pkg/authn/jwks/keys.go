@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"slices"
 
+	"latchkey/pkg/cause"
 	"latchkey/pkg/p256"
 )
 
@@ -56,7 +57,7 @@ func parse(body []byte) (keys, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(body, &set); err != nil {
-		return nil, fmt.Errorf("jwks: not a JWK set: %w", err)
+		return nil, fmt.Errorf("jwks: not a JWK set: %w", cause.Of(err))
 	}
 	if set.Keys == nil { // the member is required (RFC 7517, section 5.1)
 		return nil, errors.New("jwks: not a JWK set: it has no keys")

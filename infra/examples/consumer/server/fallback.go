@@ -6,8 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 )
@@ -38,12 +38,12 @@ func (e earlier) importIfGood(ctx context.Context, text string) error {
 		Scopes []string `json:"scopes"`
 	}
 	// In the body: errors and access logs have addresses, so a key in a query would be in logs.
-	status, err := send(ctx, http.MethodPost, e.system, "", map[string]string{"key": text}, &key)
-	if err != nil || status == http.StatusNotFound {
-		return err
+	err := post(ctx, e.system, "", map[string]string{"key": text}, &key)
+	if errors.Is(err, status(http.StatusNotFound)) {
+		return nil
 	}
-	if status != http.StatusOK {
-		return fmt.Errorf("the earlier system: %d", status)
+	if err != nil {
+		return err
 	}
 	token, err := e.token(ctx)
 	if err != nil {
@@ -53,26 +53,25 @@ func (e earlier) importIfGood(ctx context.Context, text string) error {
 	body := map[string]any{"keys": []any{map[string]any{
 		"sha256": hex.EncodeToString(hash[:]), "prefix": text[:min(len(text), 8)], "name": key.Name, "scopes": key.Scopes,
 	}}}
-	status, err = send(ctx, http.MethodPost, e.api+"/v1/orgs/"+key.OrgID+"/keys/import", token, body, nil)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("the import: %d", status)
-	}
-	return err // the answer may refuse the one key because another request was faster: the guard reads that one's row
+	// The answer may refuse the one key because another request was faster: the guard reads that one's row.
+	return post(ctx, e.api+"/v1/orgs/"+key.OrgID+"/keys/import", token, body, nil)
 }
 
-// send sends JSON, and decodes the body of a 200 into answer, unless that is nil.
-func send(ctx context.Context, method, target, token string, body, answer any) (status int, err error) {
-	var text io.Reader
-	if body != nil {
-		encoded, err := json.Marshal(body)
-		if err != nil {
-			return 0, err
-		}
-		text = bytes.NewReader(encoded)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, target, text)
+// status is the error of an answer with another status than 200. The guard reports it by HTTPStatusCode: it shows no text of an error.
+type status int
+
+func (s status) Error() string       { return fmt.Sprintf("status %d", int(s)) }
+func (s status) HTTPStatusCode() int { return int(s) }
+
+// post sends JSON, and decodes the body of a 200 into answer, unless that is nil.
+func post(ctx context.Context, target, token string, body, answer any) error {
+	text, err := json.Marshal(body)
 	if err != nil {
-		return 0, err
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(text))
+	if err != nil {
+		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
@@ -80,11 +79,14 @@ func send(ctx context.Context, method, target, token string, body, answer any) (
 	}
 	out, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer func() { _ = out.Body.Close() }()
-	if out.StatusCode == http.StatusOK && answer != nil {
-		err = json.NewDecoder(out.Body).Decode(answer)
+	if out.StatusCode != http.StatusOK {
+		return status(out.StatusCode)
 	}
-	return out.StatusCode, err
+	if answer == nil {
+		return nil
+	}
+	return json.NewDecoder(out.Body).Decode(answer)
 }

@@ -1,0 +1,99 @@
+// Package callback runs functions that an owner or a receiver has given, such as guard's Config.Fallback. Such a function may
+// hang, panic, or end its goroutine (runtime.Goexit). It runs in a goroutine of its own, so that no caller waits for it
+// longer than the caller may, and the program goes on. How many such goroutines there are is bounded.
+package callback
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"latchkey/pkg/cause"
+)
+
+// ReportsWithin is how long an answer waits for a report.
+const ReportsWithin = 400 * time.Millisecond
+
+var (
+	errNoReturn = errors.New("it ended its goroutine")
+	errBusy     = errors.New("too many calls of it run already")
+	errLate     = errors.New("it did not return in time")
+)
+
+// Calls bounds the calls of a function that run at the same time, also of those for which no one waits any more. Make it with
+// New. It is safe for concurrent use.
+type Calls struct {
+	places chan struct{} // has an element for each call that runs
+	failed atomic.Uint64
+}
+
+// New returns the Calls of a function that may run so many times at once.
+func New(atOnce int) *Calls { return &Calls{places: make(chan struct{}, atOnce)} }
+
+// Wait waits for a place. Run uses the place, and Leave gives it back unused. The error means that ctx has ended.
+func (c *Calls) Wait(ctx context.Context) error {
+	select {
+	case c.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Leave gives back a place.
+func (c *Calls) Leave() { <-c.places }
+
+// Run makes a call in the place that Wait has returned, and returns its results. When ctx ends first, Run returns the
+// error of ctx, and the call keeps its place until it returns. A panic is an error (cause.OfPanic).
+func Run[T any](ctx context.Context, c *Calls, call func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		r := result{err: errNoReturn} // unless call returns, or panics
+		defer func() {
+			if value := recover(); value != nil {
+				r = result{err: cause.OfPanic(value)}
+			}
+			c.Leave()
+			ended <- r
+		}()
+		value, err := call()
+		r = result{value, err}
+	}()
+	select {
+	case r := <-ended:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}
+
+// Report calls a function that only reports, for which an answer waits: at most for ReportsWithin, and not at all while as
+// many calls run as may. The error says why the report is lost, or may be. It has nothing of a panic's value.
+func (c *Calls) Report(report func()) (err error) {
+	defer func() {
+		if err != nil {
+			c.failed.Add(1)
+		}
+	}()
+	select {
+	case c.places <- struct{}{}:
+	default:
+		return errBusy
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ReportsWithin)
+	defer cancel()
+	_, err = Run(ctx, c, func() (struct{}, error) { report(); return struct{}{}, nil })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errLate
+	}
+	return err
+}
+
+// Failed returns how many reports were lost, or may be.
+func (c *Calls) Failed() uint64 { return c.failed.Load() }

@@ -1,0 +1,134 @@
+// Package cause says why a call failed, in words of ours or of the standard library only. The message of an error can have the
+// address with its query, the credential that was sent, or a piece of the answer, in any spelling. So nothing of it is kept:
+// known causes have their own words, and of any other error only the types are shown.
+package cause
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxErrors bounds how many errors of a chain are looked at, because a chain of a stranger's errors may have no end.
+const maxErrors = 32
+
+// Of returns why a call failed: the first known cause in the chain of err, else an error that names the types in the
+// chain. It is nil for nil. context.Canceled and context.DeadlineExceeded are found in it (errors.Is); the latter is every timeout.
+func Of(err error) error {
+	var types []string
+	for rest := []error{err}; len(rest) > 0 && len(types) < maxErrors; {
+		next := rest[0]
+		rest = rest[1:]
+		if next == nil {
+			continue
+		}
+		if known := known(next); known != nil {
+			return known
+		}
+		types = append(types, fmt.Sprintf("%T", next))
+		switch in := next.(type) { //nolint:errorlint // this is the walk
+		case interface{ Unwrap() error }:
+			rest = append([]error{in.Unwrap()}, rest...)
+		case interface{ Unwrap() []error }:
+			rest = slices.Concat(in.Unwrap(), rest)
+		}
+	}
+	if types == nil {
+		return nil
+	}
+	return fmt.Errorf("an error of the type %s", strings.Join(types, ", with "))
+}
+
+// constants are errors whose text is always the same.
+var constants = []error{
+	context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, http.ErrSchemeMismatch,
+	http.ErrBodyReadAfterClose,
+}
+
+// known returns an error with the cause that one error of a chain is, nil for an error that is none of the known ones.
+func known(err error) error {
+	for _, constant := range constants {
+		if err == constant { //nolint:errorlint // the chain is walked by Of
+			return constant
+		}
+	}
+	switch e := err.(type) { //nolint:errorlint // the same
+	case syscall.Errno:
+		return e
+	case *net.DNSError:
+		return ofName(e)
+	case x509.UnknownAuthorityError:
+		return x509.UnknownAuthorityError{} // without the certificate's names
+	case x509.CertificateInvalidError:
+		return x509.CertificateInvalidError{Reason: e.Reason}
+	case x509.HostnameError:
+		return errors.New("the certificate is for another name")
+	case tls.RecordHeaderError:
+		return errors.New("the other side does not speak TLS")
+	case *json.SyntaxError:
+		return fmt.Errorf("no JSON, from byte %d on", e.Offset)
+	case *json.UnmarshalTypeError:
+		return fmt.Errorf("a JSON value of another type, at byte %d", e.Offset)
+	case interface{ HTTPStatusCode() int }: // AWS's SDK has it
+		if status := e.HTTPStatusCode(); 100 <= status && status <= 599 {
+			return fmt.Errorf("the answer has status %d", status)
+		}
+	case interface{ Timeout() bool }:
+		if e.Timeout() {
+			return context.DeadlineExceeded
+		}
+	}
+	return nil
+}
+
+// ofName returns the cause of a lookup of a name that failed. The name is not shown.
+func ofName(e *net.DNSError) error {
+	switch {
+	case e.IsTimeout:
+		return context.DeadlineExceeded
+	case e.IsNotFound:
+		return errors.New("there is no such host")
+	default:
+		return errors.New("the host's name cannot be looked up")
+	}
+}
+
+// OfPanic returns the error of a value that the deferred caller has recovered: where the panic was, and the value's type. A fault that
+// the Go runtime has found has its message too, which has types and numbers of the program.
+func OfPanic(value any) error {
+	at := reflect.TypeOf(value)
+	if at.Kind() == reflect.Pointer {
+		at = at.Elem()
+	}
+	isRuntime := at.PkgPath() == "runtime" || strings.HasPrefix(at.PkgPath(), "internal/runtime/")
+	if fault, ok := value.(runtime.Error); ok && isRuntime {
+		return fmt.Errorf("panic at %s: %w", panickedAt(), fault)
+	}
+	return fmt.Errorf("panic at %s with a value of type %T", panickedAt(), value)
+}
+
+// panickedAt returns the file and the line of the panic that the caller of OfPanic has recovered.
+func panickedAt() string {
+	const deferred = 4 // runtime.Callers, this function, OfPanic and the deferred one
+	callers := make([]uintptr, 32)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(deferred, callers)])
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") || !more {
+			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+// Package fetch sends a request to a server that settings name: an issuer of tokens, the API that sends webhooks, the
+// management interface of API Gateway. No error of it has the address, or a text of the answer.
+package fetch
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"latchkey/pkg/cause"
+)
+
+// ErrTooLarge means that an answer is larger than it may be.
+var ErrTooLarge = errors.New("the answer is too large")
+
+// Answer is an answer with its whole body.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends a request and reads its answer, of which the body has at most so many bytes, within the time of the request's
+// context. It follows no redirect: no other scheme or host may replace the one that the settings name, or see a
+// credential. Errors: ErrTooLarge, and those of package cause.
+func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
+	direct := *client // a copy, so that the caller's client keeps its own policy
+	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	res, err := direct.Do(req) //nolint:gosec // settings name the address
+	if err != nil {
+		return Answer{}, cause.Of(err)
+	}
+	defer func() { _ = res.Body.Close() }() // the body is read, or no longer needed
+	body, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	if err != nil {
+		return Answer{}, cause.Of(err)
+	}
+	if int64(len(body)) > most {
+		return Answer{}, ErrTooLarge
+	}
+	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
+}
+
+// IsSafe reports whether a URL is one that no one on the way can read or answer: https, or http on this machine.
+func IsSafe(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	isLoopback := u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return u.Scheme == "https" || u.Scheme == "http" && isLoopback
+}

@@ -48,7 +48,13 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, aws: standin.Start(), root: t.TempDir(), real: cli, warm: loaded, env: map[string]string{}, issuer: goodIssuer("https://issuer.example"), patience: time.Minute}
-	t.Cleanup(r.aws.Close)
+	r.aws.Settle(true)
+	t.Cleanup(func() {
+		r.aws.Close()
+		if harmed := r.aws.Harmed(); harmed != nil {
+			t.Errorf("things of others: %q", harmed)
+		}
+	})
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": r.aws.URL, "AWS_ACCESS_KEY_ID": "AKIDLOCAL", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "eu-central-1",
 		"AWS_EC2_METADATA_DISABLED": "true", "HOME": t.TempDir(), "SAM_CLI_POLL_DELAY": "0.05",

@@ -94,28 +94,3 @@ func (s *Standin) Leave(stack string, tags map[string]string) {
 	s.clock++
 	s.apis = append(s.apis, &API{ID: fmt.Sprintf("api%d", s.clock), Name: stack, Tags: tags})
 }
-
-// Left returns what is in the account: stacks, tables, keys whose deletion is not scheduled, APIs and objects.
-func (s *Standin) Left() (all []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name := range s.stacks {
-		all = append(all, "the stack "+name)
-	}
-	for name := range s.tables {
-		all = append(all, "the table "+name)
-	}
-	for arn, stack := range s.keys {
-		if stack != "" {
-			all = append(all, "the key "+arn)
-		}
-	}
-	for _, a := range s.apis {
-		all = append(all, "the API "+a.Name)
-	}
-	for name := range s.objects {
-		all = append(all, "the object "+name)
-	}
-	slices.Sort(all)
-	return all
-}

@@ -61,13 +61,6 @@ func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Objects returns the names of the bucket's objects.
-func (s *Standin) Objects() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.objects))
-}
-
 // serveCertificates answers for every certificate of ACM.
 func (s *Standin) serveCertificates(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
@@ -100,6 +93,7 @@ func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 	case action == "concurrency" && s.live != nil:
 		s.reserve(w, r, function)
 	default:
+		s.strange = append(s.strange, r.Method+" "+r.URL.Path)
 		http.Error(w, fmt.Sprintf("the stand-in has no %s %s of a function", r.Method, action), http.StatusNotImplemented)
 	}
 }

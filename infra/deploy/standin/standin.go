@@ -39,6 +39,8 @@ type Standin struct {
 	tables  map[string]bool     // those that deleted stacks have left, by name: whether they are protected
 	tags    map[string][]fields // of those tables and keys, by ARN
 	keys    map[string]string   // signing keys by ARN: the name of the stack, or "" once the key's deletion is scheduled
+	others  map[string]string   // things of others, as Settle has made them
+	strange []string            // calls of services that the stand-in does not have
 
 	// Deployed, if set, runs a stack that was deployed. Its calls then reach that stack. Error: the deployment fails.
 	Deployed func(name string, parameters map[string]string) (*Live, error)
@@ -154,6 +156,7 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	case "apigateway":
 		s.serveGateway(w, r)
 	default:
+		s.strange = append(s.strange, "a call of "+service)
 		http.Error(w, "the stand-in has no service "+service, http.StatusNotImplemented)
 	}
 }

@@ -44,6 +44,7 @@ func newHost(ctx context.Context) *host {
 		return h.start(ctx, name, parameters)
 	}
 	h.Deleted = func(name string) error { return h.stop(name) }
+	h.Settle(false)
 	return h
 }
 
@@ -87,7 +88,7 @@ func (h *host) stop(name string) error {
 	return errors.Join(s.Close(), os.RemoveAll(s.dir))
 }
 
-// close stops what runs. It returns an error when a trial has left something in the account.
+// close stops what runs. It returns an error when a trial has left something in the account, or has changed what others have.
 func (h *host) close() error {
 	left := h.Left()
 	h.mu.Lock()
@@ -101,6 +102,9 @@ func (h *host) close() error {
 	h.Close()
 	if len(left) > 0 {
 		err = errors.Join(err, fmt.Errorf("the trial has left %q", left))
+	}
+	if harmed := h.Harmed(); harmed != nil {
+		err = errors.Join(err, fmt.Errorf("the trial has changed what others have: %q", harmed))
 	}
 	return err
 }

@@ -16,13 +16,19 @@ export class Problem extends Error {
   }
 }
 
-// Once gives the Idempotency-Key of a form: the same while the same is sent again.
-export class Once {
-  #body = ''
-  #key = ''
-  key(body: string): string {
-    if (body !== this.#body || !this.#key) [this.#body, this.#key] = [body, crypto.randomUUID()]
-    return this.#key
+// digest makes an Idempotency-Key of the random text of a form and of what the form sends: the same for the same, sent again.
+async function digest(text: string): Promise<string> {
+  const sum = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return [...new Uint8Array(sum)].map(b => b.toString(16).padStart(2, '0')).join('')
+}
+
+const writes = new Set<Promise<unknown>>()
+
+// written returns once no write is under way, and the form of each has its answer.
+export async function written() {
+  while (writes.size) {
+    await Promise.allSettled(writes)
+    await new Promise(go => setTimeout(go))
   }
 }
 
@@ -49,8 +55,9 @@ export class Api {
   patch<T>(path: string, body: unknown): Promise<T> { return this.#call('PATCH', path, { body }) }
   delete(path: string, query?: Query): Promise<void> { return this.#call('DELETE', path, { query }) }
   post<T>(path: string, body?: unknown): Promise<T> { return this.#call('POST', path, { body }) }
-  create<T>(path: string, body: unknown, once: Once): Promise<T> {
-    return this.#call('POST', path, { body, once: once.key(JSON.stringify(body)) })
+  // create makes something, once for all tries of a form that send the same body: data has the form's random text.
+  async create<T>(path: string, body: unknown, data: FormData): Promise<T> {
+    return this.#call('POST', path, { body, once: await digest(`${data.get('once')}${JSON.stringify(body)}`) })
   }
 
   // list reads one page of a list, whose items stand under the name.
@@ -79,15 +86,14 @@ export class Api {
     if (o.once) headers['Idempotency-Key'] = o.once
     const url = new URL(`v1/${path}${query.size ? `?${query}` : ''}`, console_.base)
     const body = o.body === undefined ? undefined : JSON.stringify(o.body)
-    let answer: Response
-    try {
-      answer = await fetch(url, { method, headers, body, cache: 'no-store', credentials: 'omit', redirect: 'error' })
-    } catch {
-      throw new Problem({ ...text.problem.unreachable, status: 0, code: 'unreachable', requestId: '' })
+    const sent = send(url, { method, headers, body, cache: 'no-store', credentials: 'omit', redirect: 'error' })
+    if (method !== 'GET') {
+      writes.add(sent)
+      void sent.then(() => writes.delete(sent)) // send does not fail
     }
-    if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as T
-    const problem = await readProblem(answer)
-    if (answer.status === 401) {
+    const problem = await sent
+    if (!(problem instanceof Problem)) return problem as T
+    if (problem.body.status === 401) {
       const fresh = Date.now() - this.session.startedAt < 60_000 // another sign-in would end the same way
       if (problem.body.code === 'insufficient_user_authentication' && !second && !(fresh && this.session.again)) {
         await this.session.signIn(problem.body.maxAge ?? 0)
@@ -102,12 +108,19 @@ export class Api {
   }
 }
 
-async function readProblem(answer: Response): Promise<Problem> {
-  const body = await answer.json().catch(() => null) as Partial<Body> | null
-  return new Problem({
-    title: text.problem.title, detail: text.problem.status(answer.status), code: 'unknown', requestId: '', ...body,
-    status: answer.status,
-  })
+// send returns the body of the answer, or a Problem. It never throws.
+async function send(url: URL, request: RequestInit): Promise<unknown> {
+  try {
+    const answer = await fetch(url, request)
+    if (answer.ok) return answer.status === 204 ? undefined : await answer.json()
+    const body = await answer.json().catch(() => null) as Partial<Body> | null
+    return new Problem({
+      title: text.problem.title, detail: text.problem.status(answer.status), code: 'unknown', requestId: '', ...body,
+      status: answer.status,
+    })
+  } catch {
+    return new Problem({ ...text.problem.unreachable, status: 0, code: 'unreachable', requestId: '' })
+  }
 }
 
 // curl returns the command that sends an API key to one of its routes.

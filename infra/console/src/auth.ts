@@ -1,6 +1,7 @@
 // Signs a person in: authorization code with PKCE. Tokens live in private fields only, so a reload signs in again.
 /*! oauth4webapi: MIT License, Copyright (c) 2022 Filip Skokan */
 import * as oauth from 'oauth4webapi'
+import { written } from './api'
 import { leave } from './dialog'
 import { forgetEntered, keepEntered } from './kept'
 import { text } from './texts'
@@ -94,9 +95,10 @@ export class Session {
     return true
   }
 
-  // signIn leaves the page, and keeps the fields of the open form. With maxAge the issuer asks anew whoever signed in longer ago;
+  // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge the issuer asks anew whoever signed in longer ago;
   // after a sign-out it always asks.
   async signIn(maxAge?: number): Promise<void> {
+    await written()
     const { form, isOpen } = await leave()
     keepEntered(form, this.subject)
     const away: Away = {

@@ -4,7 +4,7 @@ import { console_, type Person } from './context'
 import type { Pairs } from './fields'
 import { type Entered, entered, fill, takeEntered } from './kept'
 import { text } from './texts'
-import { announce, icon, problem } from './ui'
+import { announce, icon, isRefusal, problem } from './ui'
 
 interface Options {
   title: string
@@ -19,6 +19,7 @@ export class Dialog extends LitElement {
   keep = '' // names its form, whose fields are kept over a sign-in
   isTyped = false // it has a form with contents of the person
   isBusy = false // what it sends is under way
+  isUnsure = false // what it sent may have been done, for no answer said that it was not
   #opener = focused()
   #said = ''
   // What is outside a modal dialog is inert, so the dialog repeats what is announced meanwhile.
@@ -136,7 +137,7 @@ export async function leave(): Promise<{ form: Entered | null; isOpen: boolean }
   while (dialogs().some(d => d.options.secret)) await new Promise<void>(go => waiting.push(go))
   isLeaving = true
   const open = dialogs().find(d => d.querySelector('form'))
-  return { form: open?.keep ? entered(open.keep, open.querySelector('form')!) : null, isOpen: Boolean(open) }
+  return { form: open?.keep ? entered(open.keep, open.querySelector('form')!, open.isUnsure) : null, isOpen: Boolean(open) }
 }
 
 export function openDialog(person: Person, options: Options, content: (d: Dialog) => unknown): Dialog {
@@ -148,7 +149,7 @@ export function openDialog(person: Person, options: Options, content: (d: Dialog
   return d
 }
 
-interface Form {
+interface Form<T> {
   title: string
   intro?: unknown
   fields?: (d: Dialog) => unknown
@@ -156,12 +157,15 @@ interface Form {
   keep?: string // names the form, by the path that it calls: its fields are kept over a sign-in
   submit: string
   danger?: boolean
-  run: (data: FormData) => Promise<void>
+  run: (data: FormData) => Promise<T> // what it writes, and nothing more: the form is done when this has succeeded
+  done?: (made: T) => unknown // what follows: it shows what was made, and reads lists anew
 }
 
-// openForm asks for something and does it. It closes when run succeeds, and shows the problem when not.
-export function openForm(person: Person, form: Form): Dialog {
+// openForm asks for something and does it. It closes when run succeeds, and shows the problem when not. A failure of done says
+// that the reading failed, not the form.
+export function openForm<T>(person: Person, form: Form<T>): Dialog {
   let error: unknown = null
+  const once = crypto.randomUUID()
   const kept = takeEntered(form.keep)
   if (kept) form.pairs?.restore(kept.fields)
   const dialog = openDialog(person, { title: form.title }, d => {
@@ -171,18 +175,27 @@ export function openForm(person: Person, form: Form): Dialog {
       d.isBusy = true
       error = null
       d.requestUpdate()
+      let made: T
       try {
-        await form.run(new FormData(e.target as HTMLFormElement))
-        d.close()
+        made = await form.run(new FormData(e.target as HTMLFormElement))
       } catch (failure) {
         error = failure
+        d.isUnsure ||= !isRefusal(failure)
+        d.isBusy = false
+        return d.requestUpdate()
       }
-      d.isBusy = false
-      d.requestUpdate()
+      d.close()
+      try {
+        await form.done?.(made)
+      } catch (failure) {
+        openDialog(person, { title: text.doneNotRead }, () => problem(failure))
+      }
     }
     return html`
       <form @submit=${submit}>
-        ${kept ? html`<p class="note">${text.signIn.filled} ${kept.isPart ? text.signIn.notKept : nothing}</p>` : nothing}
+        <input type="hidden" name="once" .value=${once}>
+        ${kept ? html`<p class="note">${kept.isUnsure ? text.signIn.filledUnsure : text.signIn.filled}
+          ${kept.isPart ? text.signIn.notKept : nothing}</p>` : nothing}
         ${form.intro ? html`<div class="intro">${form.intro}</div>` : nothing}
         ${form.fields?.(d)}
         ${error ? problem(error) : nothing}
@@ -195,6 +208,7 @@ export function openForm(person: Person, form: Form): Dialog {
   dialog.keep = form.keep ?? ''
   if (kept) {
     dialog.isTyped = true
+    dialog.isUnsure = kept.isUnsure
     void dialog.updateComplete.then(() => fill(dialog.querySelector('form')!, kept))
   }
   return dialog

@@ -1,7 +1,6 @@
 // The webhook endpoints of an app, for admins.
 import { html, nothing } from 'lit'
 import { chart } from './chart'
-import { Once } from './api'
 import { delivery, openEvent, redeliver } from './deliveries'
 import { type Dialog, openDialog, openForm } from './dialog'
 import { input, line, words } from './fields'
@@ -29,7 +28,6 @@ class EndpointsPage extends Page {
   #one(e: Endpoint) { return `${this.appPath}/webhook_endpoints/${encodeURIComponent(e.id)}` }
 
   #create() {
-    const once = new Once()
     openForm(this.person, {
       title: text.endpoints.create, submit: text.create, intro: text.endpoints.createIntro,
       keep: `${this.appPath}/webhook_endpoints`,
@@ -38,13 +36,10 @@ class EndpointsPage extends Page {
           placeholder: 'https://example.com/hooks' })}
         ${input({ label: text.endpoints.events, name: 'events', value: '*', required: true, help: text.endpoints.eventsHelp })}
         ${input({ label: text.endpoints.description, name: 'description', max: 200 })}`,
-      run: async data => {
-        await this.api.create(`${this.appPath}/webhook_endpoints`, {
-          url: line(data, 'url'), events: words(data, 'events'), description: line(data, 'description') || null,
-        }, once)
-        await this.#endpoints.load()
-        announce(text.endpoints.created)
-      },
+      run: data => this.api.create(`${this.appPath}/webhook_endpoints`, {
+        url: line(data, 'url'), events: words(data, 'events'), description: line(data, 'description') || null,
+      }, data),
+      done: () => { announce(text.endpoints.created); return this.#endpoints.load() },
     })
   }
 
@@ -64,11 +59,8 @@ class EndpointsPage extends Page {
       title: enable ? text.endpoints.enable : text.endpoints.disable, submit: enable ? text.endpoints.enable : text.endpoints.disable,
       danger: !enable,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${enable ? text.endpoints.enableIntro : text.endpoints.disableIntro}</p>`,
-      run: async () => {
-        await this.api.patch(this.#one(e), { enabled: enable })
-        await this.#endpoints.load()
-        announce(text.saved)
-      },
+      run: () => this.api.patch(this.#one(e), { enabled: enable }),
+      done: () => { announce(text.saved); return this.#endpoints.load() },
     })
   }
 
@@ -76,11 +68,8 @@ class EndpointsPage extends Page {
     openForm(this.person, {
       title: text.endpoints.delete, submit: text.endpoints.delete, danger: true,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${text.endpoints.deleteIntro}</p>`,
-      run: async () => {
-        await this.api.delete(this.#one(e))
-        await this.#endpoints.load()
-        announce(text.endpoints.deleted)
-      },
+      run: () => this.api.delete(this.#one(e)),
+      done: () => { announce(text.endpoints.deleted); return this.#endpoints.load() },
     })
   }
 

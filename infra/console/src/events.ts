@@ -17,6 +17,9 @@ const hour = 3_600_000
 const spans = [[`${hour}`, text.events.hour], [`${24 * hour}`, text.events.day], [`${7 * 24 * hour}`, text.events.week],
   [`${30 * 24 * hour}`, text.events.month]] as const
 
+// Far is how far the failed deliveries of an endpoint and a span were sent again.
+interface Far { endpointId: string; span: string; since: number; queued: number; cursor?: string }
+
 class EventsPage extends Page {
   #span = `${24 * hour}`
   #since = 0
@@ -54,25 +57,30 @@ class EventsPage extends Page {
       return void openDialog(this.person, { title: text.deliveries.allAgain }, () => problem(error))
     }
     if (endpoints.length === 0) return announce(`${text.endpoints.none}.`)
-    openForm(this.person, {
+    let far = '' // how far earlier tries came, which a further one goes on from
+    const dialog = openForm(this.person, {
       keep: `${this.appPath}/webhook_deliveries/redeliver`,
       title: text.deliveries.allAgain, submit: text.deliveries.again, intro: text.deliveries.allIntro,
       fields: () => html`
         ${select({ label: text.endpoints.url, name: 'endpointId', options: endpoints.map(e => [e.id, visible(e.url)] as const) })}
-        ${select({ label: text.events.since, name: 'since', options: spans, value: `${24 * hour}` })}`,
+        ${select({ label: text.events.since, name: 'since', options: spans, value: `${24 * hour}` })}
+        <input type="hidden" name="far" .value=${far}>`,
       run: async data => {
-        const first = { endpointId: line(data, 'endpointId'), since: Date.now() - Number(data.get('since')), status: 'failed' }
-        let queued = 0
-        let cursor: string | undefined
+        const [endpointId, span] = [line(data, 'endpointId'), line(data, 'since')]
+        let at: Far = { endpointId, span, since: Date.now() - Number(span), queued: 0 }
+        const before = JSON.parse(line(data, 'far') || 'null') as Far | null
+        if (before?.endpointId === endpointId && before.span === span) at = before
         do {
-          const body: Record<string, unknown> = cursor ? { ...first, cursor } : first
+          const { since, cursor } = at
           const answer = await this.api.post<{ queued: number; nextCursor?: string }>(
-            `${this.appPath}/webhook_deliveries/redeliver`, body)
-          queued += answer.queued
-          cursor = answer.nextCursor
-        } while (cursor)
-        announce(text.deliveries.queued(queued))
+            `${this.appPath}/webhook_deliveries/redeliver`, { endpointId, since, status: 'failed', cursor })
+          at = { ...at, queued: at.queued + answer.queued, cursor: answer.nextCursor }
+          far = JSON.stringify(at)
+          dialog.requestUpdate()
+        } while (at.cursor)
+        return at.queued
       },
+      done: queued => announce(text.deliveries.queued(queued)),
     })
   }
 

@@ -1,22 +1,28 @@
 // The fields of an open form, kept in sessionStorage while the person signs in again.
 
 // Entered are the fields of a form, which is named by the path that it calls. A field that can have a secret is left out.
-export interface Entered { form: string; fields: [name: string, value: string][]; isPart: boolean }
+export interface Entered {
+  form: string; fields: [name: string, value: string][]
+  isPart: boolean // a field was left out
+  isUnsure: boolean // the form was sent, and may have been done
+}
 interface Kept { entered: Entered; user: string; at: number }
 
 const key = 'latchkey-form'
 const life = 15 * 60_000
 // What is not of these is not kept: an endpoint's URL, for one, can have a secret in it.
-const keptTypes = ['text', 'email', 'number', 'checkbox', 'select-one', 'textarea']
+const keptTypes = ['text', 'email', 'number', 'checkbox', 'select-one', 'textarea', 'hidden']
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 const controls = (form: HTMLFormElement) => ([...form.elements] as Control[]).filter(c => c.name)
 const isBox = (c: Control): c is HTMLInputElement => c.type === 'checkbox'
 const mayKeep = (c: Control) => keptTypes.includes(c.type)
 
-export function entered(name: string, form: HTMLFormElement): Entered {
+export function entered(name: string, form: HTMLFormElement, isUnsure: boolean): Entered {
   const given = controls(form).filter(c => !isBox(c) || c.checked)
-  return { form: name, fields: given.filter(mayKeep).map(c => [c.name, c.value]), isPart: given.some(c => c.value && !mayKeep(c)) }
+  return {
+    form: name, fields: given.filter(mayKeep).map(c => [c.name, c.value]), isPart: given.some(c => c.value && !mayKeep(c)), isUnsure,
+  }
 }
 
 // fill enters what was kept, but for the pairs, which the form itself draws.

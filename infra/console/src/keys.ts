@@ -1,6 +1,6 @@
 // The API keys of an org.
 import { html, nothing } from 'lit'
-import { curl, Once } from './api'
+import { curl } from './api'
 import { console_ } from './context'
 import { timeline } from './chart'
 import { type Dialog, openDialog, openForm } from './dialog'
@@ -66,7 +66,6 @@ class KeysPage extends Page {
   #usable(k: Key) { return ['active', 'replaced'].includes(this.#status(k)) }
 
   #create() {
-    const once = new Once()
     const pairs = new Pairs({})
     openForm(this.person, {
       title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs,
@@ -78,14 +77,11 @@ class KeysPage extends Page {
             options: longest() ? lifetimes() : [['', text.keys.never], ...lifetimes()] })}
         </div>
         ${this.#scopesField([])}${pairs.view(d)}${limitFields([])}`,
-      run: async data => {
-        const seconds = Number(data.get('expiresIn'))
-        this.#shown(await this.api.create<CreatedKey>(`${this.path}/keys`, {
-          name: line(data, 'name') || null, appId: line(data, 'appId') || null, expiresIn: seconds || null,
-          scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
-        }, once))
-        await this.#keys.load()
-      },
+      run: data => this.api.create<CreatedKey>(`${this.path}/keys`, {
+        name: line(data, 'name') || null, appId: line(data, 'appId') || null, expiresIn: Number(data.get('expiresIn')) || null,
+        scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
+      }, data),
+      done: created => this.#shown(created),
     })
   }
 
@@ -95,7 +91,7 @@ class KeysPage extends Page {
   }
 
   // The key's text is in this closure alone, and leaves with the dialog.
-  #shown(created: CreatedKey) {
+  #shown(created: CreatedKey): Promise<void> {
     const key = created.key
     openDialog(this.person, { title: text.keys.shownTitle, secret: true }, d => html`
       <p class="intro">${text.keys.shownIntro}</p>
@@ -104,10 +100,10 @@ class KeysPage extends Page {
       <h3>${text.keys.try}</h3>
       ${commandLine(curl('app/get', key))}
       <footer><button @click=${() => d.close()}>${text.keys.shownDone}</button></footer>`)
+    return this.#keys.load()
   }
 
   #rotate(k: Key) {
-    const once = new Once()
     const expiries = ofSuccessor(k)
     openForm(this.person, {
       title: text.keys.rotateTitle, submit: text.keys.rotate, intro: html`<p>${this.#label(k)}</p><p>${text.keys.rotateIntro}</p>`,
@@ -116,11 +112,10 @@ class KeysPage extends Page {
         ${select({ label: text.keys.grace, name: 'grace', options: graces, value: `${day}`, help: text.keys.graceHelp })}
         ${select({ label: text.keys.newExpires, name: 'expiresIn', options: expiries,
           value: k.expiresAt && expiries[0]![1] === text.keys.asBefore ? expiries[0]![0] : longest() })}</div>`,
-      run: async data => {
-        const body = { graceSeconds: Number(data.get('grace')), expiresIn: Number(data.get('expiresIn')) || null }
-        this.#shown(await this.api.create<CreatedKey>(`${this.#one(k)}/rotate`, body, once))
-        await this.#keys.load()
-      },
+      run: data => this.api.create<CreatedKey>(`${this.#one(k)}/rotate`, {
+        graceSeconds: Number(data.get('grace')), expiresIn: Number(data.get('expiresIn')) || null,
+      }, data),
+      done: created => this.#shown(created),
     })
   }
 
@@ -137,9 +132,9 @@ class KeysPage extends Page {
         await this.api.delete(this.#one(k), {
           endpoints: endpoints ? 'disable' : undefined, links: links ? 'revoke' : undefined,
         })
-        await this.#keys.load()
-        announce(text.keys.revoked(endpoints, links))
+        return text.keys.revoked(endpoints, links)
       },
+      done: revoked => { announce(revoked); return this.#keys.load() },
     })
   }
 
@@ -152,13 +147,10 @@ class KeysPage extends Page {
         ${this.#scopesField(k.scopes)}${pairs.view(d)}${limitFields(k.limits)}
         ${k.ceilings.length ? html`
           <p class="note">${text.keys.ceilings}: ${limitsText(k.ceilings)}. ${text.keys.ceilingsHelp}</p>` : nothing}`,
-      run: async data => {
-        await this.api.patch(this.#one(k), {
-          name: line(data, 'name') || null, scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
-        })
-        await this.#keys.load()
-        announce(text.saved)
-      },
+      run: data => this.api.patch(this.#one(k), {
+        name: line(data, 'name') || null, scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
+      }),
+      done: () => { announce(text.saved); return this.#keys.load() },
     })
   }
 

@@ -19,11 +19,8 @@ class LinksPage extends Page {
     openForm(this.person, {
       title: text.links.revoke, submit: text.links.revoke, danger: true,
       intro: html`<p><strong>${given(l.clientUserId)}</strong></p><p>${text.links.revokeIntro}</p>`,
-      run: async () => {
-        await this.api.delete(`${this.appPath}/links/${l.id}`)
-        await this.#links.load()
-        announce(text.links.revoked)
-      },
+      run: () => this.api.delete(`${this.appPath}/links/${l.id}`),
+      done: () => { announce(text.links.revoked); return this.#links.load() },
     })
   }
 

@@ -10,6 +10,7 @@ export class List<T> {
   busy = false
   error: unknown = null
   #cursor: string | undefined
+  #failed: string | undefined // the cursor of the page that could not be read
   #turn = 0
 
   constructor(private host: ReactiveControllerHost, private read: (cursor?: string) => Promise<PageOf<T>>) {}
@@ -32,7 +33,7 @@ export class List<T> {
       this.#cursor = page.nextCursor
       this.ready = true
     } catch (e) {
-      if (turn === this.#turn) this.error = e
+      if (turn === this.#turn) [this.error, this.#failed] = [e, cursor]
     }
     if (turn !== this.#turn) return
     this.busy = false
@@ -42,7 +43,7 @@ export class List<T> {
   // view shows the items, or what stands in their place. With a label for a button above them, no page loads by itself: of a
   // feed that is read from its old end, what follows is not below.
   view(items: (items: T[]) => unknown, empty: unknown, newer = ''): unknown {
-    const error = this.error ? problem(this.error, () => this.ready ? this.more() : this.load()) : nothing
+    const error = this.error ? problem(this.error, () => this.#next(this.#failed)) : nothing
     if (!this.ready) return this.error ? error : skeleton()
     return html`
       ${this.hasMore && newer ? html`<button class="more" ?disabled=${this.busy} @click=${() => this.more()}>${newer}</button>` : nothing}

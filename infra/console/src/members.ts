@@ -1,6 +1,5 @@
 // The members of an org.
 import { html, nothing } from 'lit'
-import { Once } from './api'
 import { console_ } from './context'
 import { openForm } from './dialog'
 import { input, line, select } from './fields'
@@ -48,17 +47,16 @@ class MembersPage extends Page {
   }
 
   #add() {
-    const once = new Once()
     openForm(this.person, {
       title: text.members.add, submit: text.members.addSubmit, intro: text.members.addIntro,
       keep: `${this.path}/members`,
       fields: () => html`
         ${input({ label: text.members.email, name: 'email', type: 'email', required: true, max: 254 })}
         ${select({ label: text.orgs.role, name: 'role', options: roleOptions, value: 'member' })}`,
-      run: async data => {
-        await this.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, once)
-        await Promise.all([this.#members.load(), this.#readAdders()])
+      run: data => this.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, data),
+      done: () => {
         announce(text.members.added)
+        return Promise.all([this.#members.load(), this.#readAdders()])
       },
     })
   }
@@ -67,10 +65,10 @@ class MembersPage extends Page {
     openForm(this.person, {
       title: text.members.changeRole, submit: text.save, intro: given(m.email || m.name), keep: this.#one(m),
       fields: () => select({ label: text.orgs.role, name: 'role', options: roleOptions, value: m.role }),
-      run: async data => {
-        await this.api.patch(this.#one(m), { role: line(data, 'role') })
-        await Promise.all([this.#members.load(), this.person.reload()])
+      run: data => this.api.patch(this.#one(m), { role: line(data, 'role') }),
+      done: () => {
         announce(text.saved)
+        return Promise.all([this.#members.load(), this.person.reload()])
       },
     })
   }
@@ -79,11 +77,8 @@ class MembersPage extends Page {
     openForm(this.person, {
       title: text.members.remove, submit: text.remove, danger: true,
       intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.removeIntro}</p>`,
-      run: async () => {
-        await this.api.delete(this.#one(m))
-        await this.#members.load()
-        announce(text.members.removed)
-      },
+      run: () => this.api.delete(this.#one(m)),
+      done: () => { announce(text.members.removed); return this.#members.load() },
     })
   }
 

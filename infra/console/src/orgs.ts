@@ -1,8 +1,7 @@
 // The list of the person's orgs, and the page of one.
 import { html, nothing } from 'lit'
-import { Once } from './api'
 import type { Person } from './context'
-import { closeAll, openForm } from './dialog'
+import { openForm } from './dialog'
 import { input, line } from './fields'
 import { reopen } from './kept'
 import { List } from './list'
@@ -11,15 +10,14 @@ import type { App, Org, OrgOfUser } from './types'
 import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
 
 export function createOrg(person: Person) {
-  const once = new Once()
   openForm(person, {
     title: text.orgs.create, submit: text.create, intro: text.orgs.createIntro, keep: 'orgs',
     fields: () => input({ label: text.name, name: 'name', required: true, max: 100 }),
-    run: async data => {
-      const org = await person.api.create<Org>('orgs', { name: line(data, 'name') }, once)
+    run: data => person.api.create<Org>('orgs', { name: line(data, 'name') }, data),
+    done: async org => {
+      announce(text.orgs.created)
       await person.reload()
       location.hash = `#/orgs/${org.id}`
-      announce(text.orgs.created)
     },
   })
 }
@@ -63,27 +61,22 @@ class OrgPage extends Page {
     openForm(this.person, {
       title: text.orgs.rename, submit: text.save, keep: this.path,
       fields: () => input({ label: text.name, name: 'name', value: this.org.name, required: true, max: 100 }),
-      run: async data => {
-        await this.api.patch(this.path, { name: line(data, 'name') })
-        await this.person.reload()
-        announce(text.saved)
-      },
+      run: data => this.api.patch(this.path, { name: line(data, 'name') }),
+      done: () => { announce(text.saved); return this.person.reload() },
     })
   }
 
-  #gone(message: string) {
-    return async () => {
-      closeAll() // the form is done, and the page of the org may be left
-      location.hash = '#/'
-      await this.person.reload()
-      announce(message)
-    }
+  #gone(message: string): Promise<void> {
+    location.hash = '#/'
+    announce(message)
+    return this.person.reload()
   }
 
   #leave() {
     openForm(this.person, {
       title: text.orgs.leave, submit: text.orgs.leave, danger: true, intro: text.orgs.leaveIntro,
-      run: () => this.api.post(`${this.path}/leave`).then(this.#gone(text.orgs.left)),
+      run: () => this.api.post(`${this.path}/leave`),
+      done: () => this.#gone(text.orgs.left),
     })
   }
 
@@ -95,24 +88,24 @@ class OrgPage extends Page {
       run: async data => {
         if (line(data, 'name') !== this.org.name.trim()) throw new Error(text.orgs.otherName)
         await this.api.delete(this.path)
-        await this.#gone(text.orgs.deleted)()
       },
+      done: () => this.#gone(text.orgs.deleted),
     })
   }
 
   #app(app?: App) {
-    const once = new Once()
     const path = `${this.path}/apps${app ? `/${app.id}` : ''}`
     openForm(this.person, {
       keep: path, title: app ? text.apps.rename : text.apps.create, submit: app ? text.save : text.create,
       intro: app ? undefined : text.apps.createIntro,
       fields: () => input({ label: text.name, name: 'name', value: app?.name, required: true, max: 100 }),
-      run: async data => {
+      run: data => {
         const body = { name: line(data, 'name') }
-        if (app) await this.api.patch(path, body)
-        else await this.api.create(path, body, once)
-        await Promise.all([this.#apps.load(), this.person.reloadApps(this.org)])
+        return app ? this.api.patch(path, body) : this.api.create(path, body, data)
+      },
+      done: () => {
         announce(text.saved)
+        return Promise.all([this.#apps.load(), this.person.reloadApps(this.org)])
       },
     })
   }

@@ -82,6 +82,9 @@ export const code = (s: string) => html`<code>${visible(s)}</code>`
 
 export const limitsText = (limits: Limit[]) => limits.map(l => text.keys.limit(number(l.requests), l.per)).join(', ')
 
+// isRefusal reports whether an answer of the API says that nothing was done.
+export const isRefusal = (e: unknown) => e instanceof Problem && e.body.status >= 400 && e.body.status < 500
+
 export function problem(e: unknown, again?: () => void): unknown {
   const known = e instanceof Problem ? e.body : null
   return html`

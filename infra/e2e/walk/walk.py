@@ -24,6 +24,7 @@ import uuid
 
 from playwright.sync_api import Page, expect, sync_playwright
 
+from done import Done
 from lost import Lost
 
 MARKUP = "<img src=x onerror=\"document.title='pwned'\">"
@@ -181,7 +182,7 @@ class Person:
             self.walk.failed(f"{self.email}: the page is {wide} px too wide")
 
 
-class Walk(Lost):
+class Walk(Lost, Done):
     def __init__(self, browser, url, api, shots, axe, vectors, example, port):
         self.vectors, self.example, self.port = vectors, example, port
         self.browser, self.url, self.api, self.shots = browser, url, api.rstrip("/"), shots

@@ -1,0 +1,168 @@
+"""What a form has done is done once, and said so: whatever becomes of the answer, of what is read next, and of the sign-in."""
+
+import time
+
+from playwright.sync_api import expect
+
+
+class Done:
+    """Steps of the walk."""
+
+    def done_but_not_read(self, ida):
+        self.step("A form that was done is over, though the token ends before what follows is read, or that cannot be read")
+        page = ida.page
+        self.want("POST apps", self.call(f"v1/orgs/{ida.org}/apps", ida.token, {"name": "Renamed"})[0], 201)
+        for what, path, button, fields, submit in (
+            ("an org", "", "New org…", {"Name": "Done"}, "Create"), ("an app", "", "New app", {"Name": "Done"}, "Create"),
+            ("a member", "/members", "Add member", {}, "Add"), ("a key", "/keys", "New API key", {"Name": "done"}, "New API key"),
+            ("an endpoint", "/endpoints", "New endpoint", {"URL": "http://127.0.0.1:9/done"}, "Create"),
+            ("an app's name", "", "Rename", {"Name": "Done too"}, "Save"), ("a rotation", "/keys", "Rotate", {}, "Rotate"),
+            ("an end", "/keys", "Revoke", {}, "Revoke"),
+        ):
+            for fault in ("the token ends", "the list fails"):
+                writes, unread = [], []
+
+                def write(route):
+                    if route.request.method in ("GET", "OPTIONS"):
+                        return self.unavailable(route) if unread else route.fallback()
+                    answer = route.fetch()
+                    writes.append((answer.status, route.request.method))
+                    if fault == "the token ends":
+                        time.sleep(2)
+                    else:
+                        unread.append(True)
+                    route.fulfill(response=answer)
+
+                self.at(ida, path)
+                if fault == "the token ends":
+                    self.short_token(ida)
+                else:
+                    page.reload()
+                    self.again(ida)
+                if what == "a member":
+                    fields = {"Email": self.known("jim")}
+                page.route("**/v1/**", write)
+                self.press(page, button)
+                for label, value in fields.items():
+                    ida.dialog().get_by_label(label, exact=True).first.fill(value)
+                ida.submit(submit)
+                if what in ("a key", "a rotation"):
+                    self.want(f"{what}, {fault}: the key is shown", page.locator("#new-key").inner_text()[:3], "lk_")
+                    page.wait_for_timeout(1000)
+                    ida.submit("I have saved the key")
+                if fault == "the token ends":
+                    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+                    page.unroute("**/v1/**")
+                    self.again(ida)
+                else:
+                    expect(page.get_by_role("alert").first).to_contain_text("Try it later.")
+                    page.unroute("**/v1/**")
+                    if what in ("an org", "an app's name", "an app"):  # not a list of this page alone
+                        self.want(f"{what}: what the dialog says", "It is done, but" in ida.dialog().inner_text(), True)
+                        ida.dialog().get_by_role("button", name="Close").click()
+                    else:
+                        page.get_by_role("button", name="Try again").click()
+                        expect(page.get_by_role("main").get_by_role("alert")).to_have_count(0)
+                self.want(f"{what}, {fault}: the dialogs", page.get_by_role("dialog").count(), 0)
+                self.want(f"{what}, {fault}: what was written", [(status // 100, method != "GET") for status, method in writes], [(2, True)])
+                self.emptied(ida, what)
+
+    def press(self, page, button):
+        if button == "New org…":
+            page.locator("#org").select_option(label=button)
+        else:
+            page.get_by_role("button", name=button, exact=True).first.click()
+
+    def known(self, name):
+        """Returns the email of another person who has signed in once."""
+        email = f"{name}-{time.time_ns()}@example.com"
+        self.want("GET /v1/orgs", self.call("v1/orgs", self.token("user", email), method="GET")[0], 200)
+        return email
+
+    def sent_without_an_answer(self, ida):
+        self.step("A form whose answer was lost is not done twice, also after a sign-in; a sign-in waits for an answer")
+        page = ida.page
+        for what, path, button, label, value, submit, list_of in (
+            ("an org", "", "New org…", "Name", "Lost", "Create", "v1/orgs"), ("a key", "/keys", "New API key", "Name", "lost", "New API key", "keys"),
+            ("a member", "/members", "Add member", "Email", self.known("lou"), "Add", "members"),
+            ("an app", "", "New app", "Name", "Lost", "Create", "apps"),
+        ):
+            keys, answers = [], []
+
+            def lose(route):  # done, but the answer is lost
+                if route.request.method != "POST":
+                    return route.fallback()
+                keys.append(route.request.headers["idempotency-key"])
+                answers.append(route.fetch().json())
+                route.abort()
+
+            self.at(ida, path)
+            self.short_token(ida)
+            page.route("**/v1/**", lose)
+            self.press(page, button)
+            ida.dialog().get_by_label(label, exact=True).first.fill(value)
+            ida.submit(submit)
+            expect(ida.dialog().get_by_role("alert")).to_contain_text("No answer")
+            page.unroute("**/v1/**")
+            page.wait_for_timeout(2000)
+            ida.submit(submit)
+            self.again(ida)
+            expect(ida.dialog()).to_contain_text("may have been done")
+            with page.expect_response(lambda r: "/v1/" in r.url and r.request.method == "POST") as answer:
+                ida.submit(submit)
+            self.want(f"{what}: the Idempotency-Key", [answer.value.request.headers["idempotency-key"]], keys)
+            self.want(f"{what}: the answer", [answer.value.json()], answers)
+            if what == "a key":
+                ida.submit("I have saved the key")
+            items = next(v for v in self.call(list_of if "/" in list_of else f"v1/orgs/{ida.org}/{list_of}", ida.token, method="GET")[1].values() if isinstance(v, list))
+            self.want(f"{what}: how many there are", sum(value in (i.get("name"), i.get("email")) for i in items), 1)
+
+        # Another call finds that the token has ended while the form is being sent.
+        self.at(ida, "/keys")
+        self.short_token(ida)
+        self.new_key(ida, "waits")
+        page.route("**/keys", lambda route: (route.fetch(), time.sleep(3), route.fallback()) if route.request.method == "POST" else route.fallback())
+        ida.submit("New API key")
+        page.wait_for_timeout(1700)
+        page.evaluate("void document.querySelector('lk-keys').api.get('orgs')")
+        key = page.locator("#new-key").inner_text()
+        self.want("POST /app/get with the key that is shown", self.call("app/get", key)[0], 200)
+        page.unroute("**/keys")
+        ida.submit("I have saved the key")
+        self.again(ida)
+        self.want("the dialogs after a sign-in that waited", page.get_by_role("dialog").count(), 0)
+        asked = []
+        page.on("dialog", lambda dialog: asked.append(dialog.type) or dialog.accept())
+        page.reload()
+        self.again(ida)
+        self.want("what a reload asks once a form is done", asked, [])
+
+    def sent_again_in_parts(self, ida):
+        self.step("Deliveries that are sent again in parts go on where they were, and all are counted")
+        page, sent = ida.page, []
+        parts = [{"queued": 100, "nextCursor": "two"}, 503, 401, {"queued": 20, "nextCursor": "three"}, 503, {"queued": 3}]
+
+        def part(route):
+            sent.append(route.request.post_data_json)
+            answer = parts[len(sent) - 1]
+            if answer == 401:
+                return route.fulfill(status=401, json={"title": "t", "status": 401, "detail": "d", "requestId": "r", "code": "insufficient_user_authentication", "maxAge": 300})
+            self.unavailable(route) if answer == 503 else route.fulfill(status=202, json=answer)
+
+        self.at(ida, "/events")
+        page.reload()
+        self.again(ida)
+        page.route("**/redeliver", part)
+        page.get_by_role("button", name="Send failed again").click()
+        ida.dialog().get_by_label("Since").select_option("the last 7 days")
+        ida.submit("Send again")
+        expect(ida.dialog().get_by_role("alert")).to_contain_text("Try it later.")
+        ida.submit("Send again")
+        self.again(ida)
+        ida.submit("Send again")
+        expect(ida.dialog().get_by_role("alert")).to_contain_text("Try it later.")
+        ida.submit("Send again")
+        expect(page.get_by_text("123 deliveries will be sent again.")).to_be_visible()
+        self.want("where each part begins", [b.get("cursor") for b in sent], [None, "two", "two", "two", "three", "three"])
+        self.want("the times and endpoints of the parts", len({(b["since"], b["endpointId"]) for b in sent}), 1)
+        page.unroute("**/redeliver")

@@ -42,7 +42,7 @@ func php(t *testing.T) (string, map[string][]string) {
 	}
 	serve(t, exec.CommandContext(t.Context(), "php-cgi", "-b", address))
 	listening(t, address)
-	nginx := []string{"proxy_pass UPSTREAM;", "fastcgi_pass " + address + ";", `proxy_set_header Authorization "";`, `fastcgi_param HTTP_AUTHORIZATION "";
+	nginx := []string{"1 UPSTREAM;", "1 " + address + ";", "proxy_pass $program;", "fastcgi_pass $program;", `proxy_set_header Authorization "";`, `fastcgi_param HTTP_AUTHORIZATION "";
     fastcgi_param SCRIPT_FILENAME ` + script + `;
     fastcgi_param REQUEST_METHOD $request_method;`}
 	for _, h := range setByProxies() {

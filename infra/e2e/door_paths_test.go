@@ -37,7 +37,7 @@ func (f *frontDoor) unclean(t *testing.T) {
 			}
 			for _, path := range []string{
 				"/invoices", "/invoices/", "/invoices?next=https://a/../b", "/invoices/1?a=%2e%2e%2f//%00%3b%c0%ae", "/invoices/a..b/..c/.well-known", "/invoices/a%20b;c=1/%C3%A9",
-				"/invoices/100%25", "/invoices/5%25%20off", "/invoices/3%25fat", "/invoices/...", "/invoices/a%3Fb%23c", "/invoices/%E0%A4%A8/%F0%9F%98%80/%EF%BC%8F", "/invoices/%7E%40%2B",
+				"/invoices/100%25", "/invoices/5%25%20off", "/invoices/3%25fat", "/invoices/...", "/invoices/a%3Fb%23c", "/invoices/%E0%A4%A8/%F0%9F%98%80/%EF%BC%8F", "/invoices/%7E%40%2B", "/invoices/%C3%A9.pdf", "/invoices/.a/..b/._c/..-d", "/invoices/%F4%8F%BF%BF/%ED%9F%BF", "/invoices/%E6%96%87%E6%9B%B8.%E7%94%BB", "/invoices/a:b@c!d$e'f(g)h*i+j,k=l~",
 			} {
 				r, err := proxy.try(t.Context(), call{method: "GET", path: path, bearer: anyKey})
 				if err != nil || r.status != 200 || r.header.Get("Path") != path {
@@ -62,6 +62,12 @@ var uncleanPaths = []string{
 	"/invoices/..%20/1", "/invoices/..%3f/1", "/invoices/..%23", "/invoices/.;x=1/1",
 	// Overlong UTF-8, and bytes that are no UTF-8, for a dot, a slash, a backslash or a NUL.
 	"/invoices/%c0%ae%c0%ae/1", "/invoices/..%C0%AF1", "/invoices/%e0%80%ae", "/invoices/%E0%80%AF", "/invoices/%f0%80%80%af", "/invoices/%f8%80%80%80%af", "/invoices/%fc%80%80%80%80%af",
+	// What is no UTF-8, in place of a character or beside dots: some programs leave it out.
+	"/invoices/..\x80/x", "/invoices/.\x80./x", "/invoices/\x80../x", "/invoices/..\xff", "/invoices/..\xe2\x80\x8b/x", "/invoices/..\xc2\xa0/x", "/invoices/.\xcc\x81/x", "/invoices/%80../x", "/invoices/.%80./x",
+	"/invoices/%ff%fe/..x", "/invoices/x\xe2\x80/y", "/invoices/%e2%80/y", "/invoices/%e2%80\xff", "/invoices/%c3", "/invoices/%c3\xa9%bf", "/invoices/%ed%a0%80../x", "/invoices/%f4%90%80%80",
+	"/invoices/%f5%80%80%80", "/invoices/\xbf", "/invoices/..\xed\xbf\xbf/x", "/invoices/%f1%80%80/x",
+	// Dots, and what some file systems leave out behind them.
+	"/invoices/..~/x", "/invoices/..:x/1", "/invoices/..*/1", "/invoices/..\"/1", "/invoices/..|", "/invoices/.,/1", "/invoices/..+/1", "/invoices/..=/1",
 	"/invoices/..%c1%9c1", "/invoices/%c1%1c", "/invoices/%c0%80", "/invoices/%c0.", "/invoices/\xc0\xae\xc0\xae/1", "/invoices/\xe0\x80\xaf", "/invoices/%e0\x80%ae", "/invoices/\xf0%80\x80\xaf",
 }
 

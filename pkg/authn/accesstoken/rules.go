@@ -33,7 +33,7 @@ var (
 	errSubject   = errors.New("token: no usable sub")
 	errAhead     = errors.New("token: its iat is further ahead than a clock may be")
 	errTime      = errors.New("token: exp missing, or a time that is not one")
-	errPerson    = errors.New("token: it is of a service's subject and shows a person")
+	errPerson    = errors.New("token: its sub is a service's, and it does not show to be a service's")
 )
 
 // header is the part of a token's header that is used. jwk, jku, x5u and x5c are not part of it:
@@ -121,7 +121,7 @@ func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	if iss, _ := p["iss"].(string); iss == "" || iss != r.cfg.Issuer {
 		return invalid(errIssuer)
 	}
-	if r.noPerson && r.showsPerson(p) {
+	if r.noPerson && !r.isService(p) {
 		return problem.Wrap(problem.TokenInvalid, detailPerson, errPerson)
 	}
 	if !r.isForUs(p) {
@@ -174,17 +174,6 @@ func hasAny(o map[string]any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, has := o[name]; return has })
 }
 
-// showsPerson reports whether a token has a claim, in any case of its letters, that only a person's tokens have.
-func (r *rules) showsPerson(p map[string]any) bool {
-	for name := range p {
-		isName := func(claim string) bool { return strings.EqualFold(claim, name) }
-		if slices.ContainsFunc([]string{"email", "nonce", "auth_time", "sid", r.cfg.EmailClaim}, isName) {
-			return true
-		}
-	}
-	return false
-}
-
 // isForUs reports whether the token is meant for this service, by its audience and its client (Config).
 func (r *rules) isForUs(p map[string]any) bool {
 	if r.cfg.Audience == "" {
@@ -204,10 +193,13 @@ func (r *rules) isForUs(p map[string]any) bool {
 	}
 }
 
+// clientClaims name the client that got a token.
+var clientClaims = []string{"client_id", "azp", "cid", "appid"}
+
 // isOurClient reports whether the token names a client, and no client that is not in ClientIDs.
 func (r *rules) isOurClient(p map[string]any) bool {
 	named := false
-	for _, name := range []string{"client_id", "azp", "cid", "appid"} {
+	for _, name := range clientClaims {
 		client, has := p[name]
 		if !has {
 			continue
@@ -224,17 +216,19 @@ func (r *rules) isOurClient(p map[string]any) bool {
 // hasScope reports whether the token has the required scope: in scope, a text with spaces (RFC 9068), or in scp, where
 // Entra has such a text and Okta a list.
 func (r *rules) hasScope(p map[string]any) bool {
-	if r.cfg.RequiredScope == "" {
-		return true
-	}
+	return r.cfg.RequiredScope == "" || hasScopeIn(p, r.cfg.RequiredScope)
+}
+
+// hasScopeIn reports whether scope or scp has a scope.
+func hasScopeIn(p map[string]any, want string) bool {
 	for _, name := range []string{"scope", "scp"} {
 		switch scopes := p[name].(type) {
 		case string:
-			if slices.Contains(strings.Split(scopes, " "), r.cfg.RequiredScope) {
+			if slices.Contains(strings.Split(scopes, " "), want) {
 				return true
 			}
 		case []any:
-			if slices.Contains(scopes, any(r.cfg.RequiredScope)) {
+			if slices.Contains(scopes, any(want)) {
 				return true
 			}
 		}

@@ -96,6 +96,70 @@ func TestWhatIsNotExactlyAServiceIsRefused(t *testing.T) {
 	}
 }
 
+// TestTokensThatIssuersGiveTheirClientsAreServices: as the issuers that infra/docs/issuers.md names make them.
+func TestTokensThatIssuersGiveTheirClientsAreServices(t *testing.T) {
+	for name, claims := range map[string]object{
+		"Auth0":                     {"sub": "c1@clients", "azp": "c1", "gty": "client-credentials", "https://example.com/tier": "gold", "permissions": []any{"api"}},
+		"Auth0, RFC 9068":           {"sub": "c1@clients", "client_id": "c1", "jti": "j", "https://example.com/tier": "gold"},
+		"Okta":                      {"sub": "0oa1", "cid": "0oa1", "scp": []any{"api"}, "scope": nil, "ver": 1, "jti": "j", "tier": "gold"},
+		"Cognito":                   {"sub": "c1", "client_id": "c1", "token_use": "access", "auth_time": 1772366400, "version": 2, "jti": "j"},
+		"Entra, version 2":          {"sub": "o1", "oid": "o1", "azp": "c1", "azpacr": "1", "roles": []any{"api"}, "tid": "t", "uti": "u", "rh": "h", "aio": "a", "ver": "2.0"},
+		"Entra, version 1":          {"sub": "o1", "oid": "o1", "appid": "c1", "appidacr": "1", "idp": "i", "tid": "t", "uti": "u", "ver": "1.0"},
+		"Entra, with idtyp":         {"sub": "o1", "azp": "c1", "idtyp": "app", "app_displayname": "billing"},
+		"Keycloak":                  {"sub": "5b1e", "azp": "C1", "typ": "Bearer", "acr": "1", "scope": "api email profile", "email_verified": false, "preferred_username": "service-account-c1", "clientHost": "10.0.0.1", "clientAddress": "10.0.0.1", "client_id": "C1", "realm_access": object{"roles": []any{"a"}}},
+		"Keycloak, with openid":     {"sub": "5b1e", "azp": "c1", "scope": "openid api", "preferred_username": "service-account-c1"},
+		"Keycloak, without a name":  {"sub": "5b1e", "azp": "c1", "scope": "api", "clientHost": "10.0.0.1", "clientAddress": "10.0.0.1", "acr": "1"},
+		"oidc-provider":             {"sub": "c1", "client_id": "c1", "jti": "j", "tier": "gold"},
+		"a name of its own":         {"sub": "svc", "client_id": "m2m", "jti": "j", "nbf": 1772366400, "roles": []any{"a"}},
+		"without any other mark":    {"sub": "svc", "azp": nil, "client_id": "m2m"},
+		"a scope that ends so":      {"sub": "svc", "client_id": "m2m", "scope": "api myopenid openid2"},
+		"idtyp beside another mark": {"sub": "c1", "client_id": "c1", "idtyp": "app", "gty": "client-credentials"},
+	} {
+		if _, has := claims["client_id"]; !has {
+			claims["client_id"] = nil
+		}
+		subject, _ := claims["sub"].(string)
+		v, users, _ := served(t, func(c *accesstoken.Config) {
+			c.Services, c.RequiredScope = []service.Service{{Name: "billing", Issuer: c.Issuer, Subject: subject}}, ""
+		})
+		if got, err := v.Verify(t.Context(), users.token(users.header(), with(users.ofService(), claims))); err != nil || got.Service != "billing" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
+
+// TestAPersonsTokenIsNeverAServices, whatever else it has: a person can have the subject of a service where an issuer lets users choose it.
+func TestAPersonsTokenIsNeverAServices(t *testing.T) {
+	own := object{"sub": "c1", "client_id": "c1"}
+	keycloak := object{"sub": "c1", "azp": "web", "preferred_username": "service-account-web"}
+	for name, claims := range map[string]object{
+		"openid": {"scope": "openid api"}, "only openid": {"scope": "openid"}, "openid at the end": {"scope": "api openid"}, "openid in a list": {"scp": []any{"api", "openid"}},
+		"openid in scp": {"scp": "openid"}, "a refresh token": {"scope": "api offline_access"}, "openid of a client": with(own, object{"scope": "openid api"}),
+		"name": {"name": "Ada"}, "name of a client": with(own, object{"name": "Ada"}), "no name": {"name": ""}, "given_name": {"given_name": "Ada"}, "family_name": with(own, object{"family_name": "Lovelace"}),
+		"idtyp": {"idtyp": "user"}, "idtyp of a client": with(own, object{"idtyp": "user"}), "idtyp in capitals": with(own, object{"idtyp": "APP"}), "another IDTYP": with(own, object{"IDTYP": "user"}), "idtyp in a list": {"idtyp": []any{"app"}},
+		"gty": {"gty": "password"}, "gty of a client": with(own, object{"gty": "authorization_code"}),
+		"amr": {"amr": []any{"pwd"}}, "amr of a client": with(own, object{"amr": []any{"mfa"}}), "email of a client": with(own, object{"email": "a@b.example"}),
+		"nonce of a client": with(own, object{"nonce": "n"}), "sid of a client": with(own, object{"Sid": "s"}), "auth_time of a client": with(own, object{"auth_time": 1772366400}),
+		"preferred_username": {"preferred_username": "ada"}, "of a client": with(own, object{"preferred_username": "ada"}), "of another client": with(keycloak, object{"preferred_username": "service-account-other"}),
+		"a longer name": with(keycloak, object{"preferred_username": "service-account-web2"}), "hosts and a name": {"clientHost": "h", "clientAddress": "a", "preferred_username": "ada"},
+		"one host": {"clientHost": "h"}, "one address": {"clientAddress": "a"}, "email of Keycloak": with(keycloak, object{"email": "a@b.example"}),
+		"Cognito's username": with(own, object{"token_use": "access", "username": "ada"}), "Cognito's auth_time": {"token_use": "access", "auth_time": 1772366400},
+		"Okta's uid": {"uid": "00u1", "cid": "0oa1"}, "Entra's scp": {"oid": "c1", "scp": "api", "sub": "c1"}, "Entra's oid": {"oid": "o2"}, "Entra's upn": {"upn": "a@b.example", "oid": "c1", "sub": "c1"},
+		"a claim that says something": {"picture": "https://a.example"}, "phone_number": with(own, object{"phone_number": "+4"}), "acr": {"acr": "1"}, "groups": {"cognito:groups": []any{"a"}},
+		"@clients of another": {"sub": "c1", "azp": "c2", "acr": "1"}, "a name claim of the deployment": with(own, object{"display": "Ada"}), "an email claim of the deployment": with(own, object{"mail": "a@b.example"}),
+	} {
+		v, users, _ := served(t, func(c *accesstoken.Config) {
+			c.Services, c.RequiredScope = []service.Service{{Name: "billing", Issuer: c.Issuer, Subject: "c1"}}, ""
+			c.NameClaim, c.EmailClaim = "display", "mail"
+		})
+		raw := users.token(users.header(), with(users.ofService(), with(object{"sub": "c1"}, claims)))
+		_, err := v.Verify(t.Context(), raw)
+		if err == nil || !strings.Contains(err.Error(), "shows a person, or no mark of a service") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestAProgramForUsersKnowsTheServicesOfTheirIssuer: it tells their tokens from users', and calls no other issuer.
 func TestAProgramForUsersKnowsTheServicesOfTheirIssuer(t *testing.T) {
 	for _, audience := range []string{"", "services"} {

@@ -113,7 +113,7 @@ const (
 	detailAudience    = "The access token is not meant for this service."
 	detailScope       = "The access token lacks the scope that this service requires."
 	detailExpired     = "The access token has expired."
-	detailPerson      = "The access token names a person, and its sub is that of a service."
+	detailPerson      = "The access token has the sub of a service, and shows a person, or no mark of a service."
 	detailUnavailable = "The issuer of access tokens cannot be reached."
 )
 
@@ -135,7 +135,7 @@ type rules struct {
 	cfg      Config
 	keys     *jwks.Source
 	parser   *jwt.Parser
-	noPerson bool // a token that shows a person is refused
+	noPerson bool // a token is refused unless it shows that it is a service's (isService)
 	noUser   bool // the issuer is one of services only
 }
 

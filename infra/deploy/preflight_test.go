@@ -53,7 +53,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 			[]string{"PARAMETERS=Architecture=arm64"}, nil, []string{"give ARCH=arm64 or ARCH=amd64"},
 		},
 		"a parameter twice":    {[]string{issuer, "PARAMETERS=Issuer=https://b.example"}, nil, []string{"Issuer is given twice"}},
-		"no parameter":         {[]string{"PARAMETERS=Issuer"}, nil, []string{`"Issuer"`, "Name=value"}},
+		"no parameter":         {[]string{"PARAMETERS=Issuer"}, nil, []string{"parameter 1", "Name=value"}},
 		"an unknown parameter": {[]string{issuer, audience, "PARAMETERS=Emails=true"}, nil, []string{"the template has no parameter Emails"}},
 		"a quote":              {[]string{issuer, `PARAMETERS=KeyPrefix="lk`}, nil, []string{"KeyPrefix has a blank, a quote"}},
 		"no right to read stacks": {

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"latchkey/infra/deploy/settings"
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/console"
+	"latchkey/pkg/fetch"
 	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/service"
@@ -33,6 +36,17 @@ func (p *program) checkReaders() error {
 	}
 	if !apikey.ValidPrefix(all["KeyPrefix"]) {
 		refused("KeyPrefix", secret.ErrPrefix)
+	}
+	for _, name := range []string{"Issuer", "JwksUrl", "UserinfoUrl", "WebhookIssuer"} {
+		if all[name] != "" && !fetch.IsSafe(all[name]) {
+			refused(name, errors.New("it has no host that can be read"))
+		}
+	}
+	if slices.ContainsFunc(strings.Split(all["ConsoleOrigins"], ","), func(origin string) bool {
+		origin = strings.TrimSpace(origin)
+		return strings.HasPrefix(origin, "https:") && strings.HasSuffix(origin, ":443") || strings.HasPrefix(origin, "http:") && strings.HasSuffix(origin, ":80")
+	}) {
+		refused("ConsoleOrigins", errors.New("browsers leave out the usual port"))
 	}
 	_, err := service.Parse(all["Services"])
 	refused("Services", err)

@@ -198,6 +198,8 @@ func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 		{"Services=a=https://i.example#s,a=https://j.example#s", "twice"}, {"Services=a=https://i.example#%zz", "invalid URL escape"},
 		{"Services=a=http://i.example#s", "must match"}, {"ConsoleParameters=a=1&a=2", "twice"}, {"ConsoleParameters=a=%zz", "no query"},
 		{"WebhookAllowCidrs=127.999.0.0/8", "CIDR"}, {"WebhookAllowPrivateCidrs=10.0.0.999/8", "CIDR"}, {"ConsoleOrigins=http://a.example", "must match"},
+		{"JwksUrl=https://[::1", "no host"}, {"UserinfoUrl=https://%zz", "no host"}, {"UserinfoUrl=https:///x", "no host"}, {"Issuer=https://:x", "no host"}, {"WebhookIssuer=https://x:y", "no host"},
+		{"ConsoleOrigins=https://a.example:8443,https://b.example:443", "usual port"}, {"ConsoleOrigins=http://localhost:80", "usual port"}, {"ClientIds=,", "must match"}, {"ClientIds=a,,b", "must match"}, {"ClientIds=a,", "must match"},
 	} {
 		_, err := r.deploy("YES=1", "PARAMETERS="+c.parameter)
 		refused(t, err, c.word, regexp.MustCompile(`^\w+`).FindString(c.parameter))

@@ -47,21 +47,25 @@ type Parameter struct {
 // check returns an error when CloudFormation would refuse a value, or when a number is none that functions read.
 func (d Parameter) check(name, value string) error {
 	number, errNumber := strconv.Atoi(value)
+	shown := name + "=" + value
+	if d.NoEcho {
+		shown = name
+	}
 	switch {
 	case len(d.AllowedValues) > 0 && !slices.Contains(d.AllowedValues, value):
-		return fmt.Errorf("%s=%s: it is one of %s", name, value, strings.Join(d.AllowedValues, ", "))
+		return fmt.Errorf("%s: it is one of %s", shown, strings.Join(d.AllowedValues, ", "))
 	case d.AllowedPattern != "" && !regexp.MustCompile(`^(?:`+d.AllowedPattern+`)$`).MatchString(value):
-		return fmt.Errorf("%s=%s: it must match %s", name, value, d.AllowedPattern)
+		return fmt.Errorf("%s: it must match %s", shown, d.AllowedPattern)
 	case d.MaxLength != nil && len(value) > *d.MaxLength:
 		return fmt.Errorf("%s has %d characters: %d are the most", name, len(value), *d.MaxLength)
 	case d.Type != "Number":
 		return nil
 	case errNumber != nil || strconv.Itoa(number) != value: // functions read whole numbers, and conditions compare texts
-		return fmt.Errorf("%s=%s is no number that functions read: give a whole number, in its shortest form", name, value)
+		return fmt.Errorf("%s is no number that functions read: give a whole number, in its shortest form", shown)
 	case d.MinValue != nil && number < *d.MinValue:
-		return fmt.Errorf("%s=%s: %d is the least", name, value, *d.MinValue)
+		return fmt.Errorf("%s: %d is the least", shown, *d.MinValue)
 	case d.MaxValue != nil && number > *d.MaxValue:
-		return fmt.Errorf("%s=%s: %d is the most", name, value, *d.MaxValue)
+		return fmt.Errorf("%s: %d is the most", shown, *d.MaxValue)
 	}
 	return nil
 }
@@ -93,6 +97,9 @@ func (f Faults) Err() error {
 	return errors.New(strings.Join(f, "; "))
 }
 
+// parameterName matches the names of parameters. Another name may be a piece of a secret that was given with blanks.
+var parameterName = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
+
 // CheckValues checks each given value by itself. Each must be of one of the template's parameters: the SAM CLI would ignore
 // another one silently.
 func (t Template) CheckValues(given map[string]string) error {
@@ -100,8 +107,10 @@ func (t Template) CheckValues(given map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if d, ok := t.Parameters[name]; ok {
 			wrong.Note(d.check(name, given[name]))
-		} else {
+		} else if parameterName.MatchString(name) {
 			wrong.Note(fmt.Errorf("the template has no parameter %s", name))
+		} else {
+			wrong.Note(errors.New("the names of the template's parameters have letters only: one that is given is none"))
 		}
 	}
 	return wrong.Err()

@@ -49,6 +49,23 @@ func TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled(t *testing.T) {
 	}
 }
 
+// TestNoRefusalHasASecret gives a secret in forms that are refused: of other characters, with a blank before it, twice.
+func TestNoRefusalHasASecret(t *testing.T) {
+	t.Parallel()
+	const secret = "Zm9vYmFy"
+	for _, parameters := range []string{
+		"ForwardAuthSecret=" + secret + "+S/x==", "ForwardAuthSecret= " + secret + "==", "ForwardAuthOldSecret=" + secret, "ForwardAuthSecret=a ForwardAuthSecret=" + secret, secret,
+		"ForwardAuthSecret=a " + secret, "=" + secret, "ForwardAuthSecret = " + secret, "ForwardAuthSecret='" + secret + "'", "ForwardAuthSecret=" + strings.Repeat(secret, 17),
+	} {
+		err := check("../../../..", func(name string) (string, bool) {
+			return map[string]string{"PARAMETERS": parameters, "AWS_REGION": "eu-central-1"}[name], name == "PARAMETERS" || name == "AWS_REGION"
+		})
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("%s: %v", parameters, err)
+		}
+	}
+}
+
 // TestTheCheckCompilesInSeconds wants none of the packages that take long to compile.
 func TestTheCheckCompilesInSeconds(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ var mayImport = map[string][]string{
 	"cause":             {},
 	"fetch":             {"cause"},
 	"callback":          {"cause"},
-	"verify":            {"cause", "fetch", "p256"}, // receivers of webhooks import it
+	"verify":            {"callback", "cause", "fetch", "p256"}, // receivers of webhooks import it
 	"problem":           {},
 	"id":                {},
 	"secret":            {},

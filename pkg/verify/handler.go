@@ -40,7 +40,9 @@ func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 			w.Header().Set("Retry-After", "5")
 			refuse(w, http.StatusServiceUnavailable, "The key cannot be looked up now")
 		}
-		v.config.Report(r.Context(), err)
+		if v.config.Report != nil {
+			_ = v.reports.Report(func() { v.config.Report(r.Context(), err) }) // LostReports counts its error
+		}
 	})
 }
 

@@ -7,8 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"latchkey/pkg/verify"
@@ -93,5 +95,36 @@ func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	verifier.Handler(nil).ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/", io.NopCloser(body)))
 	if w.Code != 401 || body.read > 2*verify.MaxBody || lookups.count() != 0 {
 		t.Errorf("%d after %d bytes and %d lookups", w.Code, body.read, lookups.count())
+	}
+}
+
+// TestNoWebhookWaitsForAReceiversReport beyond five seconds, however it fails, and the number of its goroutines is bounded.
+func TestNoWebhookWaitsForAReceiversReport(t *testing.T) {
+	v := readVectors(t)
+	for name, fails := range map[string]func(){
+		"returns": func() {}, "panics": func() { panic("a report") }, "ends its goroutine": runtime.Goexit, "takes an hour": func() { time.Sleep(time.Hour) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			verifier, err := verify.New(verify.Config{
+				BaseURL: "https://api.example", EndpointID: v.EndpointID, Report: func(context.Context, error) { fails() },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := runtime.NumGoroutine()
+			for range 100 { // more than may run at once
+				begun := time.Now()
+				if w := post(verifier.Handler(nil), "forged"); w.Code != 401 || time.Since(begun) >= 5*time.Second {
+					t.Fatalf("%s: %d after %s", name, w.Code, time.Since(begun))
+				}
+			}
+			if n := runtime.NumGoroutine() - before; n > 16 {
+				t.Errorf("%s: %d goroutines are left", name, n)
+			}
+			if lost := verifier.LostReports(); lost != map[bool]uint64{true: 0, false: 100}[name == "returns"] {
+				t.Errorf("%s: %d reports of 100 are lost", name, lost)
+			}
+			time.Sleep(2 * time.Hour)
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey/pkg/callback"
 	"latchkey/pkg/cause"
 	"latchkey/pkg/fetch"
 	"latchkey/pkg/p256"
@@ -32,6 +33,9 @@ const (
 	// A kid that was once good does not count.
 	maxAtOnce = 4
 	maxBurst  = 10 // after a quiet time; then one a second
+
+	// maxRunning bounds the lookups that run, also those that a client goes on with beyond lookupTimeout.
+	maxRunning = 16
 )
 
 // key is the issuer's answer about a kid.
@@ -62,6 +66,7 @@ type keys struct {
 	url    string
 	client *http.Client
 	now    func() time.Time
+	calls  *callback.Calls // of client, which may be the receiver's
 
 	mu       sync.Mutex
 	byKid    map[string]*answer
@@ -74,7 +79,7 @@ func newKeys(url string, client *http.Client, now func() time.Time) *keys {
 	if client == nil {
 		client = &http.Client{}
 	}
-	return &keys{url: url, client: client, now: now, byKid: map[string]*answer{}, allowed: maxBurst, allowedT: now()}
+	return &keys{url: url, client: client, now: now, calls: callback.New(maxRunning), byKid: map[string]*answer{}, allowed: maxBurst, allowedT: now()}
 }
 
 // get returns the key of a kid. Calls for the same kid share one lookup.
@@ -89,7 +94,7 @@ func (k *keys) get(ctx context.Context, kid string) (key, error) {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			return key{}, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+			return key{}, unavailable(ctx.Err())
 		}
 	}
 	return a.key, a.err
@@ -154,9 +159,9 @@ func (k *keys) forget(now time.Time) {
 func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
-	var found key
+	var found lookedUp
 	var until time.Time
-	err := ErrUnavailable // unless both calls return: the client and the clock may be the receiver's, and may panic
+	err := ErrUnavailable // unless the clock returns, which may be the receiver's, and may panic
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -166,34 +171,47 @@ func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
 		a.err = err
 		switch {
 		case !errors.Is(err, ErrUnavailable):
-			a.key, a.until = found, until
+			a.key, a.until = found.key, until
 		case isNew:
 			delete(k.byKid, kid) // the lookup had no result
 		}
 		close(a.done)
 	}()
-	looked, keep, errLookUp := k.lookUp(ctx, kid)
-	found, until = looked, k.now().Add(keep)
-	err = errLookUp
+	errLookUp := k.calls.Wait(ctx)
+	if errLookUp == nil {
+		found, errLookUp = callback.Run(ctx, k.calls, func() (lookedUp, error) { return k.lookUp(ctx, kid) })
+	}
+	until = k.now().Add(found.keep)
+	if err = errLookUp; err != nil && !errors.Is(err, ErrRefused) {
+		err = unavailable(err)
+	}
 }
 
-// lookUp calls the issuer (infra/docs/contract.md, "Webhook verification key lookup").
-func (k *keys) lookUp(ctx context.Context, kid string) (found key, keep time.Duration, err error) {
+// lookedUp is the result of a lookup, and for how long it counts.
+type lookedUp struct {
+	key  key
+	keep time.Duration
+}
+
+// lookUp calls the issuer (infra/docs/contract.md, "Webhook verification key lookup"). Every error but ErrRefused means that
+// it is not known whether there is such a key.
+func (k *keys) lookUp(ctx context.Context, kid string) (found lookedUp, err error) {
 	body, err := json.Marshal(map[string]string{"kid": kid})
 	if err != nil {
-		return key{}, 0, unavailable(err)
+		return found, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, k.url, bytes.NewReader(body))
 	if err != nil {
-		return key{}, 0, unavailable(cause.Of(err))
+		return found, cause.Of(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	a, err := fetch.Do(k.client, req, maxAnswer)
 	if err != nil {
-		return key{}, 0, unavailable(err)
+		return found, err
 	}
-	found, err = keyOf(kid, a.Status, a.Body)
-	return found, keepFor(a.Header.Get("Cache-Control")), err
+	found.key, err = keyOf(kid, a.Status, a.Body)
+	found.keep = keepFor(a.Header.Get("Cache-Control"))
+	return found, err
 }
 
 func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
@@ -211,24 +229,24 @@ func keyOf(kid string, status int, body []byte) (key, error) {
 		return key{}, refused(RevokedKey)
 	}
 	if err := json.Unmarshal(body, &said); err != nil {
-		return key{}, unavailable(fmt.Errorf("the lookup answered %d and no JSON", status))
+		return key{}, fmt.Errorf("the lookup answered %d and no JSON", status)
 	}
 	switch {
 	case status == http.StatusNotFound && said.Code == "unknown_kid", status == http.StatusBadRequest && said.Code == "invalid_kid":
 		return key{}, refused(UnknownKey)
 	case status != http.StatusOK:
-		return key{}, unavailable(fmt.Errorf("the lookup answered %d", status))
+		return key{}, fmt.Errorf("the lookup answered %d", status)
 	}
 	x, okX := decode64(said.X)
 	y, okY := decode64(said.Y)
 	switch {
 	case said.Kid != kid, said.Kty != "EC", said.Crv != "P-256", said.Alg != nil && *said.Alg != "ES256",
 		said.Use != nil && *said.Use != "sig", !okX, !okY:
-		return key{}, unavailable(errors.New("the lookup answered another key, or none for ES256"))
+		return key{}, errors.New("the lookup answered another key, or none for ES256")
 	}
 	public, err := p256.PublicKey(x, y)
 	if err != nil {
-		return key{}, unavailable(err)
+		return key{}, err
 	}
 	return key{public: public, expiredAt: said.ExpiredAt}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"latchkey/pkg/verify"
@@ -378,6 +380,50 @@ func TestALookupThatPanicsHoldsUpNoOtherWebhook(t *testing.T) {
 		})
 	}
 }
+
+// TestNoWebhookWaitsForAClientThatIgnoresItsContext beyond the time of a lookup, and the goroutines of its lookups are bounded.
+func TestNoWebhookWaitsForAClientThatIgnoresItsContext(t *testing.T) {
+	v := readVectors(t)
+	for name, answers := range map[string]roundTrip{
+		"it sleeps":           func(*http.Request) (*http.Response, error) { time.Sleep(time.Hour); return nil, errors.New("late") },
+		"its answer sleeps":   func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Body: slow{}}, nil },
+		"it ends with time":   func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
+		"it panics":           func(*http.Request) (*http.Response, error) { panic("a transport") },
+		"it ends a goroutine": func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			started := time.Now()
+			verifier, err := verify.New(verify.Config{
+				BaseURL: "https://api.example", EndpointID: v.EndpointID, Client: &http.Client{Transport: answers},
+				Leeway: 24 * time.Hour, Now: func() time.Time { return time.Unix(v.Now-3600, 0).Add(time.Since(started)) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, webhook := runtime.NumGoroutine(), []byte(good(t, v))
+			for range 40 { // more than may run at once
+				begun := time.Now()
+				if _, err := verifier.Verify(t.Context(), webhook); !errors.Is(err, verify.ErrUnavailable) || errors.Is(err, verify.ErrRefused) {
+					t.Errorf("%s: %v", name, err)
+				}
+				if took := time.Since(begun); took > 5*time.Second {
+					t.Fatalf("%s: it waited for %s", name, took)
+				}
+				time.Sleep(30 * time.Second) // so that another lookup may begin
+			}
+			if n := runtime.NumGoroutine() - before; n > 16 {
+				t.Errorf("%s: %d goroutines are left", name, n)
+			}
+			time.Sleep(2 * time.Hour)
+		})
+	}
+}
+
+// slow is a body that is read after an hour.
+type slow struct{}
+
+func (slow) Read([]byte) (int, error) { time.Sleep(time.Hour); return 0, io.EOF }
+func (slow) Close() error             { return nil }
 
 // TestForgedTokenCostsNoLookup has tokens that are refused without their key.
 func TestForgedTokenCostsNoLookup(t *testing.T) {

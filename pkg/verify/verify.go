@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey/pkg/callback"
 	"latchkey/pkg/fetch"
 )
 
@@ -46,7 +47,9 @@ type Config struct {
 	// case.
 	Issuer string
 
-	Client *http.Client     // looks keys up, without following a redirect; nil: the Verifier makes a client
+	// Client looks keys up, without following a redirect; nil: the Verifier makes a client. A lookup has five seconds, also of a
+	// client that does not end when its context does.
+	Client *http.Client
 	Now    func() time.Time // nil: time.Now
 
 	// Leeway is the largest difference between the clocks of sender and receiver; 0: one
@@ -54,7 +57,8 @@ type Config struct {
 	Leeway time.Duration
 
 	// Report is called with the error when Handler answers 401, 500 or 503; nil: no report. The error is ErrRefused,
-	// ErrUnavailable, or the error of the function that Handler got.
+	// ErrUnavailable, or the error of the function that Handler got. Report runs in a goroutine of its own, at most 16 times at once. The
+	// answer waits 400 ms for it at most. A report that takes longer, panics, or finds 16 others that run is counted (LostReports).
 	Report func(ctx context.Context, err error)
 }
 
@@ -69,9 +73,16 @@ type Event struct {
 
 // Verifier verifies webhooks to one endpoint. It is safe for concurrent use.
 type Verifier struct {
-	config Config
-	keys   *keys
+	config  Config
+	keys    *keys
+	reports *callback.Calls
 }
+
+// reportsAtOnce bounds the calls of Config.Report that run at the same time.
+const reportsAtOnce = 16
+
+// LostReports returns how many calls of Config.Report were left out, panicked, or did not return in time.
+func (v *Verifier) LostReports() uint64 { return v.reports.Failed() }
 
 // New makes a Verifier. It returns an error for a configuration without an endpoint id, with a negative leeway, or with
 // a base URL that is not a URL or not safe.
@@ -96,11 +107,8 @@ func New(c Config) (*Verifier, error) {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	if c.Report == nil {
-		c.Report = func(context.Context, error) {}
-	}
 	lookup := strings.TrimSuffix(c.BaseURL, "/") + "/webhook_verification_key/get"
-	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now)}, nil
+	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now), reports: callback.New(reportsAtOnce)}, nil
 }
 
 // Verify returns the event of a webhook, whose body is body. It fails with ErrRefused when the webhook is bad (answer

@@ -37,7 +37,7 @@ var alarmList = map[string]string{
 	"DeliveryDeadLettersAlarm": "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=DeliveryDeadLetters: Maximum of 60 s > 0, 1 times, notBreaching",
 	"DroppedRecursionAlarm":    "AWS/Lambda RecursiveInvocationsDropped FunctionName=DeliverFunction: Sum of 300 s > 0, 1 times, notBreaching",
 	"FanoutDeadLettersAlarm":   "AWS/SQS ApproximateNumberOfMessagesVisible QueueName=FanoutDeadLetters: Maximum of 60 s > 0, 1 times, notBreaching",
-	"FunctionThrottlesAlarm":   "AWS/Lambda Throttles: Sum of 300 s > 0, 2 times, notBreaching",
+	"FunctionThrottlesAlarm":   "all - FILL(url, 0) of AWS/Lambda Throttles FunctionName=ForwardAuthFunction Sum of 300 s, AWS/Lambda Throttles Sum of 300 s > 0, 2 times, notBreaching",
 	"LeasesFailedAlarm":        "Latchkey LeasesFailed service=latchkey: Sum of 300 s > 0, 2 times, notBreaching",
 	"OldestDueAlarm":           "Latchkey OldestDue service=latchkey: Maximum of 300 s > 600, 2 times, breaching",
 	"QueueAgeAlarm":            "AWS/SQS ApproximateAgeOfOldestMessage QueueName=DeliveryQueue: Maximum of 300 s > 1800, 2 times, notBreaching",

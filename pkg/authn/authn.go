@@ -324,7 +324,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 // profile returns the user's email and name for SignIn: those of the token or, when it has no email, those of the
 // issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
 // nothing to record: the issuer shows no email, or the endpoint was called within the last day. An email that cannot be
-// used is no address: the user is recorded without one.
+// used is no address: the user is recorded without one, as is a new user whose profile cannot be read.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name}
 	if !c.IssuedAt.IsZero() {
@@ -341,7 +341,7 @@ func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Clai
 			return store.Seen{}, false, err
 		}
 		s.Email, s.Verified, s.Name, s.AskedAt = p.Email, p.EmailVerified, cmp.Or(p.Name, c.Name), now.UnixMilli()
-		showsEmail = showsEmail || s.Email != "" || p.OddEmail
+		showsEmail = showsEmail || s.Email != "" || p.OddEmail || p.Unreadable && known.UserID == ""
 	}
 	if !showsEmail {
 		return store.Seen{}, false, nil

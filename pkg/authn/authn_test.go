@@ -278,6 +278,20 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	wants(t, err, problem.Unavailable)
 }
 
+// TestAProfileThatCannotBeReadLocksNoOneOut: a new user has no address, and a known one keeps the address.
+func TestAProfileThatCannotBeReadLocksNoOneOut(t *testing.T) {
+	for name, known := range map[string]*store.Identity{"new": nil, "known": {UserID: newUser, Email: "a@b.c"}} {
+		_, table := minted(t)
+		table.Known = known
+		issuer := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Name: "Ada"}, Profile: accesstoken.Profile{Unreadable: true}}
+		p, err := authn.New(table, issuer).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt})
+		isRecorded := table.Signed != nil && table.Signed.Email == "" && !table.Signed.Verified && table.Signed.Name == "Ada" && table.Signed.AskedAt != 0
+		if err != nil || p.UserID != newUser || isRecorded != (known == nil) {
+			t.Errorf("%s: %+v, %v, signed in: %+v", name, p, err, table.Signed)
+		}
+	}
+}
+
 func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
 	_, table := minted(t)
 	p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s"}}).

@@ -41,7 +41,7 @@ var (
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
 	RequestsLimited     = Metric{"RequestsLimited", Count, ""}     // over the limits of their API key
 	LeasesFailed        = Metric{"LeasesFailed", Count, ""}        // requests that were neither let through nor limited
-	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens whose key may be a new one of the issuer
+	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens whose key may be a new one of the issuer, or whose person userinfo limits
 	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens whose issuer is one of services only, and cannot be called
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}

@@ -200,7 +200,7 @@ func Invalid(pointer, code, message string) *Error {
 	}
 }
 
-// ErrAtWill is the cause of an Unavailable that any caller can cause at will, even without a credential. So the error is
+// ErrAtWill is the cause of an Unavailable that any caller can cause at will, mostly without a credential. So the error is
 // no sign of a fault.
 var ErrAtWill = errors.New("any caller can cause this")
 

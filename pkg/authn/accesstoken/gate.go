@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -13,9 +14,8 @@ import (
 )
 
 const (
-	maxToken  = 8 << 10  // bytes of a whole token
-	maxAnswer = 64 << 10 // bytes of a signed answer of userinfo
-	maxDepth  = 16       // levels of nested objects and arrays in a header or payload
+	maxToken = 8 << 10 // bytes of a whole token
+	maxDepth = 16      // levels of nested objects and arrays in a header or payload
 )
 
 // LooksLikeJWT reports whether a credential has three parts with dots between them. Such a credential is handled as an
@@ -31,11 +31,13 @@ var (
 	errParts    = errors.New("token: not three parts")
 	errAlphabet = errors.New("token: not exact base64url")
 	errUTF8     = errors.New("token: not UTF-8")
+
+	errUnreadable = errors.New("token: userinfo answers no JSON object")
 )
 
-// open decodes the header and the payload of a token of at most limit bytes, before any other check. Two parsers must
-// never read two different tokens from one text, so open accepts only the one exact form of a token.
-func open(raw string, limit int) (opened, error) {
+// open decodes the header and, by read, the payload of a token of at most limit bytes, before any other check. Two parsers
+// must never read two different tokens from one text, so open accepts only the one exact form of a token.
+func open(raw string, limit int, read func([]byte) (map[string]any, error)) (opened, error) {
 	var t opened
 	if len(raw) > limit {
 		return t, invalid(errSize)
@@ -56,7 +58,7 @@ func open(raw string, limit int) (opened, error) {
 	if t.header, err = object(texts[0]); err != nil {
 		return t, invalid(err)
 	}
-	if t.payload, err = object(texts[1]); err != nil {
+	if t.payload, err = read(texts[1]); err != nil {
 		return t, invalid(err)
 	}
 	return t, nil
@@ -98,6 +100,34 @@ func object(text []byte) (map[string]any, error) {
 	var o map[string]any
 	err := d.Decode(&o)
 	return o, err
+}
+
+// members reads a JSON object of which a person may have written parts. So it accepts broken characters (each is U+FFFD), and
+// duplicate members inside the object's own ones. An own member that is there twice is null. Error: errUnreadable.
+func members(text []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	d.UseNumber()
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, errUnreadable
+	}
+	o := map[string]any{}
+	for d.More() {
+		token, err := d.Token()
+		var value any
+		if err != nil || d.Decode(&value) != nil {
+			return nil, errUnreadable
+		}
+		name, _ := token.(string)
+		if _, isTwice := o[name]; isTwice {
+			value = nil
+		}
+		o[name] = value
+	}
+	_, err := d.Token() // the object's end
+	if _, behind := d.Token(); err != nil || !errors.Is(behind, io.EOF) {
+		return nil, errUnreadable
+	}
+	return o, nil
 }
 
 // isAsSent reports whether a decoded text is the text that was sent. encoding/json replaces half a surrogate pair by

@@ -127,7 +127,7 @@ type Verifier struct {
 	services     map[account]named
 	answerParser *jwt.Parser // of userinfo's signed answers
 	known        *memory[verified]
-	noProfile    *memory[struct{}] // tokens for which userinfo had no profile with an email
+	answers      *memory[answered]
 }
 
 // rules are what a token must show, and whose keys must have signed it.
@@ -173,7 +173,7 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		users:        rulesOf(cfg, jwks.New(cfg.JWKSURL, discovery, client, jwks.Patient, now)),
 		answerParser: jwt.NewParser(common...),
 		known:        newMemory[verified](now),
-		noProfile:    newMemory[struct{}](now),
+		answers:      newMemory[answered](now),
 	}
 	v.addServices(rulesOf)
 	return v
@@ -203,7 +203,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 			return remembered.claims, nil
 		}
 	}
-	t, err := open(raw, maxToken)
+	t, err := open(raw, maxToken, object)
 	if err != nil {
 		return Claims{}, err
 	}

@@ -3,6 +3,7 @@ package accesstoken
 import (
 	"context"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"latchkey/pkg/authn/jwks"
 	"latchkey/pkg/cause"
 	"latchkey/pkg/fetch"
+	"latchkey/pkg/problem"
 )
 
 // userinfoTimeout bounds a call of the userinfo endpoint, discovery included.
@@ -22,39 +24,53 @@ type Profile struct {
 	OddEmail      bool   // there is one that is no such text
 	EmailVerified bool   // false without an email
 	Name          string // "" when there is none
+	Unreadable    bool   // the issuer has a description that cannot be read
 }
 
 // The reasons for which an answer of userinfo cannot be used, for the log.
 var (
 	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
+	errUserinfoBusy   = fmt.Errorf("token: userinfo answers 429: %w", problem.ErrAtWill) // one person may send too many requests
 	errUserinfoType   = errors.New("token: userinfo answers neither JSON nor a JWT")
 	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
 
-// noProfileFor is how long userinfo is not called again for a token without a profile, or without an email in it.
-const noProfileFor = 5 * time.Minute
+// How long userinfo is not called again for a token: without a profile or without an email in it, and after a fault.
+const (
+	noProfileFor = 5 * time.Minute
+	faultFor     = 10 * time.Second
+)
 
-// Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user
-// of a verified token. The Profile is zero when the issuer has no userinfo endpoint, does not
-// accept the token there (401, 403), or answers about another user. For 5 minutes the Verifier
-// remembers each of these cases, and a profile without an email, of which it then returns the zero Profile. It does not
-// keep profiles with an email, because the caller keeps them.
+// answered is an answer of userinfo without an email, or its fault.
+type answered struct {
+	profile Profile
+	err     error
+}
+
+// Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user of a verified token. The
+// Profile is zero when the issuer has no userinfo endpoint, has no profile for the token there (204, 4xx), or answers about
+// another user. The Verifier remembers a profile without an email for 5 minutes, and an error or an answer that it cannot
+// read for 10 seconds. It does not keep profiles with an email, because the caller keeps them.
 //
-// Errors: unavailable.
+// Errors: unavailable, with problem.ErrAtWill when one person can cause it.
 func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
-	if _, noProfile := v.noProfile.get(raw); noProfile {
-		return Profile{}, nil
+	a, isKnown := v.answers.get(raw)
+	if !isKnown {
+		within, cancel := context.WithTimeout(ctx, userinfoTimeout)
+		defer cancel()
+		a.profile, a.err = v.fetchProfile(within, raw, subject)
+		until := v.now().Add(noProfileFor)
+		if a.err != nil || a.profile.Unreadable {
+			until = v.now().Add(faultFor)
+		}
+		if a.profile.Email == "" && ctx.Err() == nil { // a caller that left is no fault
+			v.answers.add(raw, a, until)
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, userinfoTimeout)
-	defer cancel()
-	p, err := v.fetchProfile(ctx, raw, subject)
-	if err != nil {
-		return Profile{}, unavailable(err)
+	if a.err != nil {
+		return Profile{}, unavailable(a.err)
 	}
-	if p.Email == "" {
-		v.noProfile.add(raw, struct{}{}, v.now().Add(noProfileFor))
-	}
-	return p, nil
+	return a.profile, nil
 }
 
 // fetchProfile calls the userinfo endpoint. It returns the zero Profile in the cases that Userinfo lists, and an error
@@ -77,17 +93,22 @@ func (v *Verifier) fetchProfile(ctx context.Context, raw, subject string) (Profi
 	req.Header.Set("Accept", "application/json, application/jwt")
 	req.Header.Set("Authorization", "Bearer "+raw)
 	a, err := fetch.Do(v.client, req, jwks.MaxAnswer)
-	if err != nil {
+	switch {
+	case errors.Is(err, fetch.ErrTooLarge):
+		return Profile{Unreadable: true}, nil
+	case err != nil:
 		return Profile{}, err
-	}
-	switch a.Status {
-	case http.StatusOK:
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case a.Status == http.StatusTooManyRequests:
+		return Profile{}, errUserinfoBusy
+	case a.Status == http.StatusNoContent, a.Status/100 == 4 && a.Status != http.StatusRequestTimeout:
 		return Profile{}, nil
-	default:
+	case a.Status != http.StatusOK:
 		return Profile{}, errUserinfoStatus
 	}
 	claims, err := v.readAnswer(ctx, a)
+	if errors.Is(err, errUnreadable) {
+		return Profile{Unreadable: true}, nil
+	}
 	if err != nil {
 		return Profile{}, err
 	}
@@ -104,12 +125,12 @@ func (v *Verifier) readAnswer(ctx context.Context, a fetch.Answer) (map[string]a
 	mediaType, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
 	case err == nil && mediaType == "application/json":
-		return object(a.Body)
+		return members(a.Body)
 	case err != nil || mediaType != "application/jwt":
 		return nil, errUserinfoType
 	}
 	raw := string(a.Body)
-	t, err := open(raw, maxAnswer)
+	t, err := open(raw, jwks.MaxAnswer, members)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +143,10 @@ func (v *Verifier) readAnswer(ctx context.Context, a fetch.Answer) (map[string]a
 	if h.hasAccessTyp || isOtherIssuer { // an access token is no answer, even when it is signed
 		return nil, errUserinfoSigned
 	}
-	claims, _, err := v.users.verify(ctx, v.answerParser, raw, h, t.payload)
-	if err != nil {
+	if _, _, err := v.users.verify(ctx, v.answerParser, raw, h, t.payload); err != nil {
 		return nil, errors.Join(errUserinfoSigned, err)
 	}
-	return claims, nil
+	return t.payload, nil
 }
 
 // profile reads the configured claims of a token or of userinfo's answer.

@@ -64,6 +64,11 @@ func TestNoProfileIsRemembered5Minutes(t *testing.T) {
 	for name, userinfo := range map[string]http.HandlerFunc{
 		"401":             status(http.StatusUnauthorized),
 		"403":             status(http.StatusForbidden),
+		"404":             status(http.StatusNotFound),
+		"400":             status(http.StatusBadRequest),
+		"410":             status(http.StatusGone),
+		"204":             status(http.StatusNoContent),
+		"sub twice":       says(`{"sub":"mallory","sub":"alice","email":"a@example.com"}`),
 		"another subject": says(`{"sub":"mallory","email":"alice@example.com","email_verified":true}`),
 		"SUB is not sub":  says(`{"SUB":"alice","email":"alice@example.com","email_verified":true}`),
 		"no subject":      says(`{"email":"alice@example.com","email_verified":true}`),
@@ -103,8 +108,7 @@ func TestIssuerWithoutUserinfoGivesNoProfile(t *testing.T) {
 	}
 }
 
-// TestUserinfoFaultsAre503: a fault of the issuer is not remembered. Some of these answers quote the token, which no
-// error may hold.
+// TestUserinfoFaultsAre503, until 10 s later. Some of these answers quote the token, which no error may hold.
 func TestUserinfoFaultsAre503(t *testing.T) {
 	// quote answers with the token in place of an HTTP status line.
 	quote := func(w http.ResponseWriter, r *http.Request) {
@@ -129,19 +133,13 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 		_, _ = w.Write([]byte(`{"sub":"alice","email":"alice@example.com"}`))
 	}
 	for name, userinfo := range map[string]http.HandlerFunc{
-		"500":               status(http.StatusInternalServerError),
-		"429":               status(http.StatusTooManyRequests),
-		"404":               status(http.StatusNotFound),
-		"not HTTP":          quote,
-		"connection":        func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"redirect":          redirect("/elsewhere"),
-		"redirect, broken":  redirect("http://%zz/TOKEN"),
-		"not JSON by type":  asText,
-		"not JSON":          says(`email=alice`),
-		"not an object":     says(`["alice"]`),
-		"sub twice":         says(`{"sub":"mallory","sub":"alice","email":"a@example.com"}`),
-		"data behind":       says(`{"sub":"alice"}{}`),
-		"more than one MiB": says(`{"sub":"alice","email":"a@example.com"}` + strings.Repeat(" ", 1<<20)),
+		"500":              status(http.StatusInternalServerError),
+		"429":              status(http.StatusTooManyRequests),
+		"not HTTP":         quote,
+		"connection":       func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"redirect":         redirect("/elsewhere"),
+		"redirect, broken": redirect("http://%zz/TOKEN"),
+		"not JSON by type": asText,
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
@@ -153,6 +151,7 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 				t.Error("a redirect was followed, with the token")
 			}
 			i.set(func(i *issuer) { i.userinfo = says(`{"sub":"alice","email":"alice@example.com"}`) })
+			i.clock.pass(10 * time.Second)
 			if p, err := v.Userinfo(t.Context(), raw, "alice"); err != nil || p.Email == "" {
 				t.Errorf("the fault is over: got %+v %v", p, err)
 			}
@@ -181,7 +180,7 @@ func TestASignedUserinfoGivesTheProfile(t *testing.T) {
 		"without typ":      {object{"typ": nil}, nil},
 		"RS256":            {object{"alg": "RS256", "kid": "rsa"}, nil},
 		"with times":       {nil, object{"iat": 1772366400, "exp": 1772366700}}, // now, and 5 minutes later
-		"20 KB of claims":  {nil, object{"groups": strings.Repeat("x", 20<<10)}},
+		"65 KB of claims":  {nil, object{"groups": strings.Repeat("x", 65<<10)}},
 		"by a newer key":   {object{"kid": "new"}, nil},
 		"nonce and others": {nil, object{"nonce": "n", "at_hash": "h"}},
 	} {
@@ -227,9 +226,6 @@ func TestASignedUserinfoThatIsNotTheIssuersIs503(t *testing.T) {
 		},
 		"expired": func(i *issuer) string {
 			return i.token(object{"alg": "ES256", "kid": "ec"}, with(signedAnswer(i), object{"exp": i.clock.now().Add(-time.Hour).Unix()}))
-		},
-		"65 KB": func(i *issuer) string {
-			return i.token(object{"alg": "ES256", "kid": "ec"}, with(signedAnswer(i), object{"x": strings.Repeat("x", 64<<10)}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"authn/accesstoken": {"authn/jwks", "cause", "fetch", "principal", "problem", "service", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
-	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "org", "plainjson", "principal", "problem", "store"}, // owners import it
+	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
 	"route":             {"org", "principal"},
 	"console":           {"authn/jwks"},

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -23,7 +24,7 @@ import (
 type Client struct {
 	AWS  aws.Config   // the region and the credentials
 	HTTP *http.Client // needs no time-out: Client bounds each try
-	URL  string       // the address of API Gateway's management interface, without a path
+	URL  string       // the address of API Gateway's management interface, without a path; https, or http on this machine
 }
 
 const (
@@ -58,6 +59,9 @@ func (c *Client) Export(ctx context.Context, api, stage string) ([]byte, error) 
 // get sends a request. While API Gateway is busy or does not answer, get repeats it, up to tries times. The pauses are
 // 1, 2, 3 and 4 seconds. Errors: ErrGone for a 404.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
+	if !fetch.IsSafe(c.URL) { // each request has the session's token
+		return nil, errors.New("the address of API Gateway must be https, or http on this machine")
+	}
 	for try := 1; ; try++ {
 		status, body, err := c.send(ctx, path, query)
 		isBusy := status == http.StatusTooManyRequests || status >= http.StatusInternalServerError

@@ -123,3 +123,18 @@ func TestOnlyWhatMayPassIsAskedAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestNoRequestIsSignedForAnAddressInPlainText: it would have the session's token.
+func TestNoRequestIsSignedForAnAddressInPlainText(t *testing.T) {
+	as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{AccessKeyID: "AKID"}, nil })
+	for address, isSafe := range map[string]bool{
+		"https://gateway.example": true, "http://127.0.0.1:4566": true, "http://localhost:4566": true,
+		"http://gateway.example": false, "http://127.0.0.1.example": false, "gateway.example": false, "": false,
+	} {
+		r := &replies{statuses: []int{200}}
+		client := Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: &http.Client{Transport: r}, URL: address}
+		if _, err := client.Export(t.Context(), "r1", "prod"); (err == nil) != isSafe || (len(r.asked) == 1) != isSafe {
+			t.Errorf("%s: %v, asked %q", address, err, r.asked)
+		}
+	}
+}

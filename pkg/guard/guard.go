@@ -14,6 +14,7 @@ package guard
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,6 +24,7 @@ import (
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/callback"
+	"latchkey/pkg/fetch"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -88,13 +90,17 @@ type Guard struct {
 }
 
 // New returns a Guard. It makes no request. It panics without a Table, for Tokens without an Issuer, and for a
-// Fallback without ImportedKeys: otherwise every request would be refused for a mistake in the settings.
+// Fallback without ImportedKeys: otherwise every request would be refused for a mistake in the settings. It also panics for an address
+// in Tokens that is neither https nor http on this machine: anyone on the way could replace the keys.
 func New(c Config) *Guard {
 	if c.Table == "" {
 		panic("guard: Config.Table is empty")
 	}
 	if c.Tokens != nil && c.Tokens.Issuer == "" {
 		panic("guard: Config.Tokens.Issuer is empty")
+	}
+	if c.Tokens != nil && !hasSafeAddresses(*c.Tokens) {
+		panic("guard: in Config.Tokens, Issuer, JWKSURL, UserinfoURL and the issuers of Services must be https, or http on this machine")
 	}
 	if c.Fallback != nil && !c.ImportedKeys {
 		panic("guard: Config.Fallback imports keys, and Config.ImportedKeys is false")
@@ -117,6 +123,15 @@ func New(c Config) *Guard {
 	g := On(checks)
 	g.report, g.reportRefusal, g.reports = c.Report, c.ReportRefusal, callback.New(reportsAtOnce)
 	return g
+}
+
+// hasSafeAddresses reports whether each address in the settings that is set is safe.
+func hasSafeAddresses(t Tokens) bool {
+	addresses := []string{t.Issuer, t.JWKSURL, t.UserinfoURL}
+	for _, s := range t.Services {
+		addresses = append(addresses, s.Issuer)
+	}
+	return !slices.ContainsFunc(addresses, func(address string) bool { return address != "" && !fetch.IsSafe(address) })
 }
 
 // LostReports returns how many calls of Config.Report and ReportRefusal were left out, panicked, or did not return in time.

@@ -26,6 +26,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -228,11 +229,25 @@ func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
 func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
 	for name, call := range map[string]func(){
-		"no such role":     func() { guard.RequireRole("owner") },
-		"two roles":        func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
-		"an org, no role":  func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
-		"no table":         func() { guard.New(guard.Config{}) },
-		"no issuer":        func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
+		"no such role":    func() { guard.RequireRole("owner") },
+		"two roles":       func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
+		"an org, no role": func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
+		"no table":        func() { guard.New(guard.Config{}) },
+		"no issuer":       func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
+		"plain text":      func() { guard.New(withTokens(guard.Tokens{Issuer: "http://id.example"})) },
+		"plain keys": func() {
+			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", JWKSURL: "http://id.example/jwks"}))
+		},
+		"a plain userinfo": func() {
+			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", UserinfoURL: "http://10.0.0.1/"}))
+		},
+		"plain services": func() {
+			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", Services: []service.Service{{Issuer: "https://id.example"}, {Issuer: "http://ci.example"}}}))
+		},
+		"another scheme":   func() { guard.New(withTokens(guard.Tokens{Issuer: "ftp://127.0.0.1"})) },
+		"no scheme":        func() { guard.New(withTokens(guard.Tokens{Issuer: "id.example"})) },
+		"nearly loopback":  func() { guard.New(withTokens(guard.Tokens{Issuer: "http://127.0.0.1.example"})) },
+		"a user loopback":  func() { guard.New(withTokens(guard.Tokens{Issuer: "http://localhost@id.example"})) },
 		"scopes and roles": func() { g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireRole("admin")) },
 	} {
 		func() {
@@ -244,7 +259,15 @@ func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 			call()
 		}()
 	}
+	for _, safe := range []guard.Tokens{
+		{Issuer: "https://id.example", JWKSURL: "https://id.example/jwks?a=b", UserinfoURL: "https://id.example/me", Services: []service.Service{{Issuer: "https://ci.example"}, {}}},
+		{Issuer: "http://127.0.0.1:3004/latchkey", JWKSURL: "http://localhost:3004/jwks", UserinfoURL: "http://[::1]/"},
+	} {
+		guard.New(withTokens(safe))
+	}
 }
+
+func withTokens(t guard.Tokens) guard.Config { return guard.Config{Table: "t", Tokens: &t} }
 
 // TestADatabaseThatHangsIsA503Within3s uses a real client, and a table that accepts connections and never answers.
 func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {

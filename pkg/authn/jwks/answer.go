@@ -1,10 +1,13 @@
 package jwks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"latchkey/pkg/cause"
@@ -19,21 +22,49 @@ type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("jwks: the issuer answers %d", int(e)) }
 
-// read fetches a document of the issuer and returns its body.
-func read(ctx context.Context, client *http.Client, address string) ([]byte, error) {
+// read fetches a document of the issuer.
+func read(ctx context.Context, client *http.Client, address string) (fetch.Answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, cause.Of(err)
+		return fetch.Answer{}, cause.Of(err)
 	}
 	req.Header.Set("Accept", "application/json")
 	a, err := fetch.Do(client, req, MaxAnswer)
-	if err != nil {
-		return nil, err
+	if err == nil && a.Status != http.StatusOK {
+		err = statusError(a.Status)
 	}
-	if a.Status != http.StatusOK {
-		return nil, statusError(a.Status)
+	return a, err
+}
+
+// readMoved is read for a document that may be at another path of its server, such as that with a slash at its end: one
+// redirect is followed, to the same scheme, host and port.
+func readMoved(ctx context.Context, client *http.Client, address string) (fetch.Answer, error) {
+	a, err := read(ctx, client, address)
+	if to, ok := movedTo(address, a); ok {
+		return read(ctx, client, to)
 	}
-	return a.Body, nil
+	return a, err
+}
+
+// movedTo returns the address on the same server to which an answer redirects.
+func movedTo(address string, a fetch.Answer) (to string, ok bool) {
+	isRedirect := slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, a.Status)
+	location := a.Header.Get("Location")
+	from, err := url.Parse(address)
+	if !isRedirect || location == "" || err != nil {
+		return "", false
+	}
+	next, err := from.Parse(location)
+	if err != nil || next.User != nil || originOf(next) != originOf(from) {
+		return "", false
+	}
+	return next.String(), true
+}
+
+// originOf returns the scheme, the host in small letters, and the port of a URL.
+func originOf(u *url.URL) [3]string {
+	port := map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	return [3]string{u.Scheme, strings.ToLower(u.Hostname()), cmp.Or(u.Port(), port)}
 }
 
 // checkAddress checks an address in a discovery document: it must be absolute. Its scheme must be https, or http on this

@@ -32,11 +32,11 @@ type Discovery struct {
 func NewDiscovery(issuer string, client *http.Client, patience Patience, now func() time.Time) *Discovery {
 	address := strings.TrimSuffix(issuer, "/") + "/.well-known/openid-configuration"
 	return &Discovery{cached[Document]{now: now, patience: patience, fetch: func(ctx context.Context) (Document, error) {
-		body, err := read(ctx, client, address)
+		a, err := readMoved(ctx, client, address)
 		if err != nil {
 			return Document{}, err
 		}
-		return parseDocument(body, issuer)
+		return parseDocument(a.Body, issuer)
 	}}}
 }
 

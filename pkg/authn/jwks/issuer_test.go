@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +85,62 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 	}
 	if i.asked["/keys"] != 4 { // two cases that find keys, each with two names of the issuer
 		t.Errorf("the keys were asked for %d times: a redirect was followed", i.asked["/keys"])
+	}
+}
+
+// moves is a transport that redirects the requests for a discovery document, and answers others with it.
+type moves struct {
+	status   int
+	location string
+	document string
+	asked    []string
+}
+
+func (m *moves) RoundTrip(r *http.Request) (*http.Response, error) {
+	m.asked = append(m.asked, r.URL.String())
+	if strings.HasSuffix(r.URL.Path, documentPath) {
+		return &http.Response{StatusCode: m.status, Header: http.Header{"Location": {m.location}}, Body: http.NoBody, Request: r}, nil
+	}
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(m.document)), Request: r}, nil
+}
+
+// TestADiscoveryDocumentMayMoveOnItsServer once, and nowhere else.
+func TestADiscoveryDocumentMayMoveOnItsServer(t *testing.T) {
+	for _, c := range []struct {
+		issuer, location, to string // to: the address that is asked then; "": none is
+		status               int
+	}{
+		{"https://id.example", "/moved", "https://id.example/moved", 301},
+		{"https://id.example", "moved?a=b", "https://id.example/.well-known/moved?a=b", 302},
+		{"https://id.example", "https://id.example/moved", "https://id.example/moved", 303},
+		{"https://id.example", "HTTPS://ID.EXAMPLE:443/moved", "https://ID.EXAMPLE:443/moved", 307},
+		{"https://id.example:443", "//id.example/moved#a", "https://id.example/moved#a", 308},
+		{"http://127.0.0.1:3009", "http://127.0.0.1:3009/moved", "http://127.0.0.1:3009/moved", 301},
+		{"http://127.0.0.1", "http://127.0.0.1:80/moved", "http://127.0.0.1:80/moved", 301},
+		{"https://id.example", documentPath, "https://id.example" + documentPath, 301}, // for ever
+		{"https://id.example", "https://other.example/moved", "", 301},
+		{"https://id.example", "//other.example/moved", "", 301},
+		{"https://id.example", "https://id.example.other.example/moved", "", 301},
+		{"https://id.example", "https://id.example:8443/moved", "", 301},
+		{"https://id.example", "https://id.example:80/moved", "", 301},
+		{"https://id.example", "http://id.example/moved", "", 301},
+		{"https://id.example", "http://id.example:443/moved", "", 301},
+		{"http://127.0.0.1", "https://127.0.0.1/moved", "", 301},
+		{"https://id.example", "https://user@id.example/moved", "", 301},
+		{"https://id.example", "https://id.example@other.example/moved", "", 301},
+		{"https://id.example", "", "", 301}, {"https://id.example", "https://%zz/", "", 301},
+		{"https://id.example", "/moved", "", 300}, {"https://id.example", "/moved", "", 304}, {"https://id.example", "/moved", "", 404},
+	} {
+		m := &moves{status: c.status, location: c.location, document: `{"issuer":"` + c.issuer + `"}`}
+		_, err := NewDiscovery(c.issuer, &http.Client{Transport: m}, Patient, time.Now).Get(t.Context())
+		want := []string{c.issuer + documentPath}
+		if c.to != "" {
+			want = append(want, c.to)
+		}
+		isFound := c.to != "" && c.location != documentPath
+		if !slices.Equal(m.asked, want) || (err == nil) != isFound {
+			t.Errorf("%d to %s: asked %q, %v", c.status, c.location, m.asked, err)
+		}
 	}
 }
 

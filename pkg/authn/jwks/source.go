@@ -37,11 +37,11 @@ func New(address string, discovery *Discovery, client *http.Client, patience Pat
 				return nil, errors.New("jwks: the discovery document names no jwks_uri")
 			}
 		}
-		body, err := read(ctx, client, keysURL)
+		a, err := read(ctx, client, keysURL)
 		if err != nil {
 			return nil, err
 		}
-		return parse(body)
+		return parse(a.Body)
 	}}}
 }
 

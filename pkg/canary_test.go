@@ -100,8 +100,8 @@ var doors = map[string]func(ctx context.Context, client *http.Client) error{
 	"accesstoken.Userinfo": func(ctx context.Context, client *http.Client) error {
 		v := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a", UserinfoURL: "https://id.example/?key=" + canary}, client, time.Now)
 		p, err := v.Userinfo(ctx, canary, "alice")
-		if err == nil && p == (accesstoken.Profile{}) { // the answer is about no one
-			err = errors.New("no profile")
+		if err == nil && p.Email == "" { // the answer is about no one, or cannot be read
+			err = fmt.Errorf("no profile: %+v", p)
 		}
 		return err
 	},

@@ -55,7 +55,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"a parameter twice":    {[]string{issuer, "PARAMETERS=Issuer=https://b.example"}, nil, []string{"Issuer is given twice"}},
 		"no parameter":         {[]string{"PARAMETERS=Issuer"}, nil, []string{"parameter 1", "Name=value"}},
 		"an unknown parameter": {[]string{issuer, audience, "PARAMETERS=Emails=true"}, nil, []string{"the template has no parameter Emails"}},
-		"a quote":              {[]string{issuer, `PARAMETERS=KeyPrefix="lk`}, nil, []string{"KeyPrefix has a blank, a quote"}},
+		"a quote":              {[]string{issuer, `PARAMETERS=KeyPrefix="lk`}, nil, []string{"KeyPrefix has a quote"}},
 		"no right to read stacks": {
 			[]string{issuer, audience}, func(r *rig) {
 				r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DescribeStacks": "not authorized to describe"}})

@@ -44,6 +44,27 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	}
 }
 
+// TestAValueWithBlanksIsDeployed has the SAM CLI pass on each parameter whose pattern allows a blank.
+func TestAValueWithBlanksIsDeployed(t *testing.T) {
+	r := newRig(t).withSAM()
+	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1",
+		`PARAMETERS=ConsoleScope='openid profile api://a/b' ConsoleOrigins="https://a.example, https://b.example" WebhookAllowPrivateCidrs='10.0.0.0/8, 192.168.0.0/16'`+
+			` WebhookAllowCidrs='127.0.0.0/8, ::1/128' Services="a=https://a.example#b, c=https://c.example#d"`)
+	succeeded(t, out, err)
+	want := deployedWith(t, "ConsoleScope=openid profile api://a/b", "ConsoleOrigins=https://a.example, https://b.example", "WebhookAllowPrivateCidrs=10.0.0.0/8, 192.168.0.0/16", "WebhookAllowCidrs=127.0.0.0/8, ::1/128",
+		"Services=a=https://a.example#b, c=https://c.example#d")
+	if got := r.aws.Stack("latchkey"); got == nil || !maps.Equal(got.Parameters, want) {
+		t.Errorf("deployed: %+v", got)
+	}
+	out, err = r.deploy("YES=1", "TAGS=team=payments") // and what is not given again stays
+	succeeded(t, out, err)
+	if got := r.aws.Stack("latchkey").Parameters["ConsoleScope"]; got != want["ConsoleScope"] {
+		t.Errorf("deployed again: %q", got)
+	}
+	_, err = r.deploy("YES=1", "PARAMETERS=ConsoleScope='openid\tprofile'")
+	refused(t, err, "ConsoleScope has a quote")
+}
+
 // translates wants SAM's translator to read the uploaded template, as CloudFormation would.
 func translates(t *testing.T, s *standin.Stack) {
 	t.Helper()

@@ -58,8 +58,8 @@ func Read(lookup func(string) (string, bool)) (Settings, error) {
 	}
 	wrong.Note(g.readTags(lookup("TAGS")))
 	for _, name := range slices.Sorted(maps.Keys(g.Parameters)) {
-		if strings.ContainsAny(g.Parameters[name], " \t\n\"\\") {
-			wrong.Note(fmt.Errorf("%s has a blank, a quote or a backslash, which the SAM CLI does not pass on", name))
+		if strings.ContainsAny(g.Parameters[name], "\t\n\"\\") {
+			wrong.Note(fmt.Errorf("%s has a quote, a backslash, a tab or a new line, which the SAM CLI does not pass on", name))
 		}
 	}
 	g.Architecture, err = architecture(env("ARCH"))

@@ -3,25 +3,29 @@ package parameters
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-// Parse reads parameters as Name=value, with blanks between them. A value has no blanks. For an empty text it returns nil. Errors
-// have no value, which may be a secret.
+// first matches the first parameter of a text: its name, and its value in quotes of either kind or without.
+var first = regexp.MustCompile(`^([^\s=]+)=(?:'([^']*)'|"([^"]*)"|(\S*))(?:\s+|$)`)
+
+// Parse reads parameters as Name=value, with blanks between them. A value with blanks is in quotes: Name='a b'. For an empty text
+// it returns nil. Errors have no value, which may be a secret.
 func Parse(text string) (map[string]string, error) {
 	var out map[string]string
-	for i, word := range strings.Fields(text) {
-		name, value, ok := strings.Cut(word, "=")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("parameter %d: want Name=value, with blanks between them and none inside", i+1)
+	for text = strings.TrimSpace(text); text != ""; {
+		m := first.FindStringSubmatch(text)
+		if m == nil {
+			return nil, fmt.Errorf("parameter %d: want Name=value, with blanks between them, and a value with blanks as Name='a b'", len(out)+1)
 		}
-		if _, isRepeated := out[name]; isRepeated {
-			return nil, fmt.Errorf("parameter %s: want each once", name)
+		if _, isRepeated := out[m[1]]; isRepeated {
+			return nil, fmt.Errorf("parameter %s: want each once", m[1])
 		}
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[name] = value
+		out[m[1]], text = m[2]+m[3]+m[4], text[len(m[0]):]
 	}
 	return out, nil
 }

@@ -98,12 +98,15 @@ func (p *program) decide(ctx context.Context, set string) error {
 }
 
 // remove removes a change set that was not executed. It removes the stack too when the stack has never been deployed, also by
-// another deployment in the meantime.
+// another deployment in the meantime, and has no other change set.
 func (p *program) remove(set string) error {
-	if now, err := p.describe(); err == nil && now != nil && now.StackStatus == reviewed {
-		return p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil)
+	err := p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
+	if now, errNow := p.describe(); errNow == nil && now != nil && now.StackStatus == reviewed {
+		if others, errOthers := p.changeSets(); errOthers == nil && len(others) == 0 {
+			return join(err, p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil))
+		}
 	}
-	return p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
+	return err
 }
 
 // join returns both errors in one line.

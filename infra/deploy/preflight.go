@@ -89,8 +89,8 @@ func (p *program) lookAtStack() error {
 	if err := p.deployed.checkDeployable(p.Stack); err != nil {
 		return err
 	}
-	if !p.deployed.isOurs() {
-		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.Stack)
+	if err := p.checkOurs(p.deployed); err != nil {
+		return err
 	}
 	p.Architecture = cmp.Or(p.Architecture, p.value("Architecture"))
 	p.say("Stack %s: %s, for %s. A parameter that is not given keeps its value.", p.Stack, p.deployed.StackStatus, p.Architecture)

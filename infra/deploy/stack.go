@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,7 +28,8 @@ type deployedStack struct {
 type output struct{ OutputKey, OutputValue string }
 
 // reviewed is the status of a stack that only has a change set which was never executed. describe returns such a stack.
-// A deployment then acts as if there were no stack (lookAtStack), as the SAM CLI does. undeploy removes the stack.
+// A deployment then acts as if there were no stack (lookAtStack), as the SAM CLI does. undeploy removes the stack, which the SAM CLI
+// cannot.
 const reviewed = "REVIEW_IN_PROGRESS"
 
 func (s *deployedStack) parameter(name string) (string, bool) {
@@ -57,9 +59,37 @@ func (s *deployedStack) output(name string) string {
 
 // isOurs reports whether the stack is one of Latchkey's, by parameters that every version has had.
 func (s *deployedStack) isOurs() bool {
-	_, issuer := s.parameter("Issuer")
-	_, prefix := s.parameter("KeyPrefix")
-	return issuer && prefix
+	return !slices.ContainsFunc([]string{"Issuer", "KeyPrefix", "EmailsAreVerified", "WebhookIssuer"}, func(name string) bool {
+		_, has := s.parameter(name)
+		return !has
+	})
+}
+
+// checkOurs returns an error unless the stack is one of Latchkey's. A stack that was never deployed has no parameters yet: all of
+// its change sets must be Latchkey's.
+func (p *program) checkOurs(s *deployedStack) error {
+	all, err := []deployedStack{*s}, error(nil)
+	if s.StackStatus == reviewed {
+		all, err = p.changeSets()
+	}
+	if err == nil && slices.ContainsFunc(all, func(one deployedStack) bool { return !one.isOurs() }) {
+		err = fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.Stack)
+	}
+	return err
+}
+
+// changeSets reads the stack's change sets, with their parameters.
+func (p *program) changeSets() (all []deployedStack, err error) {
+	var list struct {
+		Summaries []struct{ ChangeSetID string }
+	}
+	err = p.aws.Call("cloudformation", "list_change_sets", cloud.Params{"StackName": p.Stack}, &list)
+	for _, set := range list.Summaries {
+		var one deployedStack
+		err = join(err, p.aws.Call("cloudformation", "describe_change_set", cloud.Params{"ChangeSetName": set.ChangeSetID, "StackName": p.Stack}, &one))
+		all = append(all, one)
+	}
+	return all, err
 }
 
 // checkDeployable returns an error when CloudFormation would refuse a deployment of the stack in its status. The status

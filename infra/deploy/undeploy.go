@@ -13,8 +13,8 @@ import (
 
 // undeploy deletes the stack, and prints what stays.
 func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
-	if deployed.StackStatus != reviewed && !deployed.isOurs() { // a stack that was only reviewed has nothing yet that shows whose it is
-		return fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.Stack)
+	if err := p.checkOurs(deployed); err != nil {
+		return err
 	}
 	tables, err := p.tables(deployed)
 	if err != nil {
@@ -26,6 +26,9 @@ func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
 	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
 		p.Stack, p.aws.Region, p.account), "nothing was deleted"); err != nil {
 		return err
+	}
+	if deployed.StackStatus == reviewed {
+		return p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil)
 	}
 	if deployed.EnableTerminationProtection {
 		if err := p.setTerminationProtection(false); err != nil {

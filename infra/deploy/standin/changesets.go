@@ -171,6 +171,7 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 	return xml(fields{
 		{"ChangeSetName", c.name}, {"ChangeSetId", c.id(k)}, {"StackId", k.id()}, {"StackName", k.Name}, {"Status", c.status},
 		{"StatusReason", c.reason}, {"ExecutionStatus", c.execution()}, {"Changes", changes}, {"Tags", c.tags},
+		{"Parameters", listed(c.parameters)},
 	}), nil
 }
 

@@ -96,17 +96,22 @@ func (s *Standin) describeStacks(in url.Values) (string, error) {
 	return xml(fields{{"Stacks", all}}), nil
 }
 
-func (s *Standin) described(k *Stack) fields {
-	var parameters, outputs []fields
-	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {
-		parameters = append(parameters, fields{{"ParameterKey", name}, {"ParameterValue", k.Parameters[name]}})
+// listed returns parameters as CloudFormation lists them.
+func listed(parameters map[string]string) (all []fields) {
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		all = append(all, fields{{"ParameterKey", name}, {"ParameterValue", parameters[name]}})
 	}
+	return all
+}
+
+func (s *Standin) described(k *Stack) fields {
+	var outputs []fields
 	for _, o := range s.outputs(k) {
 		outputs = append(outputs, fields{{"OutputKey", o[0]}, {"OutputValue", o[1]}})
 	}
 	return fields{
 		{"StackId", k.id()}, {"StackName", k.Name}, {"StackStatus", k.Status}, {"CreationTime", "2026-01-01T00:00:00Z"},
-		{"EnableTerminationProtection", k.Protected}, {"Parameters", parameters}, {"Outputs", outputs}, {"Tags", k.tags},
+		{"EnableTerminationProtection", k.Protected}, {"Parameters", listed(k.Parameters)}, {"Outputs", outputs}, {"Tags", k.tags},
 	}
 }
 

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-3a3f3a78993e.js"
+import "./elements-e70e0af2db6b.js"

@@ -109,7 +109,7 @@ export class Api {
 }
 
 // send returns the body of the answer, or a Problem. It never throws.
-async function send(url: URL, request: RequestInit): Promise<unknown> {
+export async function send(url: URL, request: RequestInit): Promise<unknown> {
   try {
     const answer = await fetch(url, request)
     if (answer.ok) return answer.status === 204 ? undefined : await answer.json()

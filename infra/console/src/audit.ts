@@ -37,14 +37,13 @@ class AuditPage extends Page {
       <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
   }
 
-  #actor = ({ actor }: AuditEntry) =>
-    actor.type === 'service' ? `${text.audit.service} ${actor.name}` : this.#names.get(actor.id ?? '') ?? actor.id ?? ''
+  #actor = ({ actor }: AuditEntry) => actor.type === 'service' ? `${text.audit.service} ${actor.name}` : actor.id ?? ''
 
-  // filterBy chooses among what the entries that are loaded have.
+  // filterBy chooses among what the entries that are loaded have. Names of ids may come later.
   #filterBy(name: 'action' | 'actor', label: string, of: (e: AuditEntry) => string) {
-    const values = [...new Set(this.#entries.items.map(of))].sort()
+    const values = [...new Set(this.#entries.items.map(of))].map(v => [v, visible(this.#names.get(v) ?? v)] as const)
     return select({ label, name, value: this.#filter[name],
-      options: [['', text.audit.every], ...values.map(v => [v, visible(v)] as const)],
+      options: [['', text.audit.every], ...values.sort((a, b) => a[1].localeCompare(b[1]))],
       change: v => { this.#filter[name] = v; this.requestUpdate() } })
   }
 

@@ -2,7 +2,7 @@
 import { adoptStyles, css, html, LitElement, nothing, type PropertyValues, unsafeCSS } from 'lit'
 import { keyed } from 'lit/directives/keyed.js'
 import sheet from '../page.css?text'
-import { Api, type SignedIn } from './api'
+import { Api, Problem, send, type SignedIn } from './api'
 import { console_, Person } from './context'
 import { closeAll } from './dialog'
 import { skeleton } from './list'
@@ -76,11 +76,16 @@ function subjectOf(token: string): string {
   }
 }
 
-// readSettings reads once what the deployment bounds. Without an answer the API refuses what does not fit.
-let settings: Promise<void> | undefined
-const readSettings = () => settings ??= fetch(new URL('console/config.json', console_.base), { credentials: 'omit' })
-  .then(async answer => { if (answer.ok) console_.maxKeyDays = (await answer.json() as { maxKeyDays: number }).maxKeyDays })
-  .catch(() => { settings = undefined })
+// settings are what the deployment bounds, once they are read. Only the forms for keys need them.
+let settings: Promise<unknown> | undefined
+console_.readSettings = async () => {
+  const answer = await (settings ??= send(new URL('console/config.json', console_.base), { credentials: 'omit' }))
+  if (answer instanceof Problem) {
+    settings = undefined
+    throw answer
+  }
+  console_.maxKeyDays = (answer as { maxKeyDays: number }).maxKeyDays
+}
 
 abstract class Embedded extends LitElement {
   static override styles = styles
@@ -125,7 +130,8 @@ abstract class Embedded extends LitElement {
     const person = this.#person = new Person(new Api(given), () => this.requestUpdate())
     this.requestUpdate()
     try {
-      await Promise.all([person.reload(), readSettings()])
+      console_.readSettings().catch(() => {}) // a form reads them again
+      await person.reload()
       const org = person.orgs.find(o => o.id === this.org)
       if (org && org.role !== 'viewer') await person.reloadApps(org)
       if (person !== this.#person) return

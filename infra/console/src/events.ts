@@ -85,8 +85,11 @@ class EventsPage extends Page {
   }
 
   override render() {
-    const types = [...new Set(this.#events.items.map(e => e.type))].sort()
+    const chosen = this.#type ? [this.#type] : [] // stays a choice in a span that has none of it
+    const types = [...new Set([...this.#events.items.map(e => e.type), ...chosen])].sort()
     const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type).reverse() // newest first
+    const none = empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
+      ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>` : nothing)
     return html`
       ${head(text.events.title, text.events.about, html`
         <button @click=${this.#read}>${text.refresh}</button>
@@ -98,14 +101,12 @@ class EventsPage extends Page {
           options: [['', text.events.every], ...types.map(t => [t, t] as const)],
           change: v => { this.#type = v; this.requestUpdate() } })}
       </div>
-      ${this.#events.view(events => table<Event>(text.events.title, [
+      ${this.#events.view(events => shown(events).length === 0 ? none : table<Event>(text.events.title, [
         { label: text.events.type, kind: 'main', cell: e => html`
           <button class="link" @click=${() => openEvent(this, e.id)}><code>${visible(e.type)}</code></button>` },
         { label: text.events.at, cell: e => time(e.createdAt) },
         { label: text.id, cell: e => code(e.id) },
-      ], shown(events)), empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
-        ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>`
-        : nothing), text.events.newer)}`
+      ], shown(events)), none, text.events.newer)}`
   }
 }
 customElements.define('lk-events', EventsPage)

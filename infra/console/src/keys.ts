@@ -10,7 +10,7 @@ import { dayLimit, usageChart } from './usage'
 import { List } from './list'
 import { text } from './texts'
 import type { CreatedKey, Key } from './types'
-import { announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, table, time } from './ui'
+import { announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, problem, table, time } from './ui'
 
 type Status = 'active' | 'replaced' | 'expired' | 'revoked'
 const week = 7 * 86_400_000 // the longest grace
@@ -65,7 +65,17 @@ class KeysPage extends Page {
   #rotatable(k: Key) { return this.#status(k) === 'active' }
   #usable(k: Key) { return ['active', 'replaced'].includes(this.#status(k)) }
 
-  #create() {
+  // #bounded opens a form that offers lifetimes, once it is known which the deployment allows.
+  async #bounded(title: string, open: () => void) {
+    try {
+      await console_.readSettings()
+    } catch (error) {
+      return void openDialog(this.person, { title }, () => problem(error))
+    }
+    open()
+  }
+
+  #create = () => this.#bounded(text.keys.create, () => {
     const pairs = new Pairs({})
     openForm(this.person, {
       title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs,
@@ -83,7 +93,7 @@ class KeysPage extends Page {
       }, data),
       done: created => this.#shown(created),
     })
-  }
+  })
 
   #scopesField(scopes: string[]) {
     return input({ label: text.keys.scopes, name: 'scopes', value: scopes.join(' '), help: text.keys.scopesHelp,
@@ -103,7 +113,7 @@ class KeysPage extends Page {
     return this.#keys.load()
   }
 
-  #rotate(k: Key) {
+  #rotate = (k: Key) => this.#bounded(text.keys.rotateTitle, () => {
     const expiries = ofSuccessor(k)
     openForm(this.person, {
       title: text.keys.rotateTitle, submit: text.keys.rotate, intro: html`<p>${this.#label(k)}</p><p>${text.keys.rotateIntro}</p>`,
@@ -117,7 +127,7 @@ class KeysPage extends Page {
       }, data),
       done: created => this.#shown(created),
     })
-  }
+  })
 
   #revoke(k: Key) {
     openForm(this.person, {

@@ -162,16 +162,16 @@ class Console extends LitElement {
   }
 
   #orgChoice(org: OrgOfUser | undefined) {
+    const at = org ? `#/orgs/${org.id}` : '#/'
     const choose = (e: Event) => {
-      const value = (e.target as HTMLSelectElement).value
-      if (value === '+') {
-        this.requestUpdate()
-        createOrg(this.#person)
-      } else location.hash = value
+      const select = e.target as HTMLSelectElement
+      if (select.value !== '+') return void (location.hash = select.value)
+      select.value = at // the choice opens a form, and the page stays
+      createOrg(this.#person)
     }
     return html`
       <label class="sr" for="org">${text.orgs.one}</label>
-      <select id="org" class="org-choice" .value=${org ? `#/orgs/${org.id}` : '#/'} @change=${choose}>
+      <select id="org" class="org-choice" .value=${at} @change=${choose}>
         <option value="#/" ?selected=${!org}>${text.orgs.all}</option>
         ${this.#person.orgs.map(o => html`<option value="#/orgs/${o.id}" ?selected=${o === org}>${visible(o.name)}</option>`)}
         <option value="+">${text.orgs.create}…</option>

@@ -171,7 +171,7 @@ export const text = {
     held: 'Held deliveries', createdBy: 'Made by', setBy: 'URL or events set by', admin: 'an admin', last: 'Last deliveries',
     hours: (n: number) => `Deliveries of the last ${n} hours`, hour: 'Hour',
     bounded: 'There were more than 500: the bars show the oldest of them.',
-    quiet: (n: number) => `Nothing was sent in the last ${n} hours.`,
+    quiet: (n: number) => `No event of the last ${n} hours is for this endpoint.`,
   },
 
   events: {

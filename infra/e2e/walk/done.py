@@ -1,8 +1,13 @@
 """What a form has done is done once, and said so: whatever becomes of the answer, of what is read next, and of the sign-in."""
 
+import http.server
+import re
+import threading
 import time
 
 from playwright.sync_api import expect
+
+from lost import Two
 
 
 class Done:
@@ -166,3 +171,64 @@ class Done:
         self.want("where each part begins", [b.get("cursor") for b in sent], [None, "two", "two", "two", "three", "three"])
         self.want("the times and endpoints of the parts", len({(b["since"], b["endpointId"]) for b in sent}), 1)
         page.unroute("**/redeliver")
+
+    def choices(self, ida):
+        self.step("A choice shows what is shown below it, whatever is read meanwhile")
+        page = ida.page
+        self.at(ida, "/members")
+        page.locator("#org").select_option(label="New org…")
+        ida.submit("Cancel")
+        self.want("the org that is chosen", page.locator("#org").input_value(), f"#/orgs/{ida.org}")
+
+        self.at(ida, "/events")
+        page.get_by_label("Type", exact=True).select_option("key.created")
+        expect(ida.row("key.created").first).to_be_visible()
+        page.route("**/webhook_events?*", lambda route: route.fulfill(json={"events": []}))
+        page.get_by_label("Since").select_option("the last hour")
+        expect(page.get_by_role("main")).to_contain_text("No events in this time")
+        self.want("the type that is chosen", page.get_by_label("Type", exact=True).input_value(), "key.created")
+        page.unroute("**/webhook_events?*")
+        page.get_by_label("Since").select_option("the last 24 hours")
+        expect(ida.row("key.created").first).to_be_visible()
+        page.get_by_label("Type", exact=True).select_option("")
+
+        late = []
+        page.route(re.compile("/(members|keys)$"), lambda route: late.append(route))
+        self.at(ida, "/audit")
+        actor = page.get_by_label("By", exact=True)
+        expect(actor.get_by_role("option")).not_to_have_count(1)
+        actor.select_option(index=1)
+        rows = page.get_by_role("main").get_by_role("row")
+        count = rows.count()
+        for route in late:
+            route.fallback()
+        expect(actor.get_by_role("option").filter(has_text=ida.email)).to_have_count(1)
+        self.want("the rows of an actor, before and after their name is read", (count > 1, rows.count()), (True, count))
+        self.want("an actor is chosen", actor.input_value() != "", True)
+        page.unroute(re.compile("/(members|keys)$"))
+
+        self.step("The element offers lifetimes only once it knows which the deployment allows")
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Two)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = ida.tab()
+        page.route("**/console/config.json", self.unavailable)
+        page.goto(f"http://127.0.0.1:{self.port}/")
+        page.evaluate("""async ([api, { org, token }]) => {
+            await import(`${api}/console/files/elements.js`)
+            Object.assign(document.querySelector('latchkey-keys'), { org, token: async () => token })
+        }""", [self.api, {"org": ida.org, "token": ida.token}])
+        for button in ("New API key", "Rotate"):
+            page.get_by_role("button", name=button).first.click()
+            expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Try it later.")
+            self.want(f"{button}: the forms without settings", page.get_by_role("dialog").locator("form").count(), 0)
+            page.keyboard.press("Escape")
+        page.unroute("**/console/config.json")
+        for button, label in (("New API key", "Expires"), ("Rotate", "The new key expires")):
+            page.get_by_role("button", name=button).first.click()
+            offered = page.get_by_role("dialog").get_by_label(label).get_by_role("option")
+            expect(offered.filter(has_text="After 45 days")).to_have_count(1)
+            expect(offered.filter(has_text="Never")).to_have_count(0)
+            page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+        page.close()
+        server.shutdown()
+        server.server_close()

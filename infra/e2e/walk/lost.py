@@ -51,6 +51,7 @@ class Lost:
         self.done_but_not_read(ida)
         self.sent_without_an_answer(ida)
         self.sent_again_in_parts(ida)
+        self.choices(ida)
         self.step_up(ida)
         self.together(ida)
         self.whole_lists(ida)

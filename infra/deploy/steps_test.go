@@ -285,7 +285,7 @@ func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 	for _, c := range []struct{ variable, word string }{
 		{"TAGS=latchkey:stack=other", "is Latchkey's own"}, {"TAGS=team=a Latchkey:Stack=other", "is Latchkey's own"}, {"TAGS=latchkey:kind=key", "is Latchkey's own"},
-		{"TAGS=aws:team=a", "is AWS's own"}, {"TAGS=team", "\"team\""}, {"TAGS==a", "\"=a\""}, {"TAGS=team=", "a value has 1 to 256"},
+		{"TAGS=aws:team=a", "is AWS's own"}, {"TAGS=team", "TAGS: parameter 1"}, {"TAGS=a=b =a", "TAGS: parameter 2"}, {"TAGS=team=", "a value has 1 to 256"},
 		{"TAGS=team=a team=b", "each once"}, {"TAGS=team=a,b", "a value has"}, {"TAGS=te\"am=a", "a name has"}, {"TAGS=tëam=a", "a name has"},
 		{"TAGS=team=" + strings.Repeat("v", 257), "a value has"}, {"TAGS=" + strings.Repeat("n", 129) + "=a", "a name has"},
 		{"TAGS=" + strings.Join(many, " "), "49 are the most"}, {"PARAMETERS=KeyTagNames=team", "give TAGS="}, {"PARAMETERS=KeyTagValues=a", "give TAGS="},

@@ -258,6 +258,32 @@ func TestAWriteIsDoneByItsProof(t *testing.T) {
 	}
 }
 
+// TestATakingIsMadeAgainWhenItSurelyChangedNothing, as every other write: its row was in another's transaction, or too many
+// requests came. Without a clear answer it is never made again.
+func TestATakingIsMadeAgainWhenItSurelyChangedNothing(t *testing.T) {
+	for answer, again := range map[string]bool{
+		"TransactionConflictException": true, "TransactionInProgressException": true, "ThrottlingException": true, "ProvisionedThroughputExceededException": true, "RequestLimitExceeded": true,
+		"ValidationException": false, "AccessDeniedException": false, "ResourceNotFoundException": false, "500": false, "503": false, "hang up": false,
+	} {
+		fault := answer
+		if strings.HasSuffix(answer, "n") || strings.HasSuffix(answer, "Exceeded") {
+			fault = `{"__type":"com.amazonaws.dynamodb.v20120810#` + answer + `"}`
+		}
+		synctest.Test(t, func(t *testing.T) {
+			tb, db := tableOf(fault, fault, `{"Attributes":`+key("a")+`}`)
+			row, done, err := tb.Take(t.Context(), Key{"p", "a"}, nil, Add(count, 1))
+			if isDone := done && err == nil && row.Key().SK == "a"; isDone != again || len(db.requests) != map[bool]int{true: 3, false: 1}[again] {
+				t.Errorf("%s: %v after %d requests, %v", answer, done, len(db.requests), err)
+			}
+			tb, db = tableOf(fault)
+			isRefusal := strings.HasPrefix(fault, "{") // the last answer still says that nothing has changed
+			if _, _, err = tb.Take(t.Context(), Key{"p", "a"}, nil, Add(count, 1)); errors.Is(err, ErrRefused) != isRefusal || len(db.requests) != map[bool]int{true: conflictTries, false: 1}[again] {
+				t.Errorf("%s, always: %v after %d requests", answer, err, len(db.requests))
+			}
+		})
+	}
+}
+
 // zero is a variable because the compiler refuses 1/0. The infinity has no JSON, so it cannot be written.
 var zero float64
 

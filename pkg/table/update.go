@@ -83,7 +83,7 @@ func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Chan
 
 // Take changes one row, and returns the row: as it then is, or with done false, as it failed the condition. It may not be done
 // twice, so the SDK does not send it again: when the answer is lost, it is not known whether the row has changed. Only a write
-// that the table's throughput has slowed is made again. The error wraps ErrRefused when the row has surely not changed.
+// that the table's throughput has slowed, or that met a transaction, is made again. The error wraps ErrRefused when the row has surely not changed.
 func (t *Table) Take(ctx context.Context, k Key, when Condition, changes ...Change) (row Row, done bool, err error) {
 	e := render(when, changes...)
 	if e.err != nil {
@@ -101,7 +101,7 @@ func (t *Table) Take(ctx context.Context, k Key, when Condition, changes ...Chan
 		case errors.As(err, &failed):
 			row = foundRow(failed.Item)
 			return false, nil
-		case isSlowed(err):
+		case isSlowed(err), isConflict(err):
 			return true, errors.Join(ErrRefused, err)
 		case isRefused(err):
 			err = errors.Join(ErrRefused, err)

@@ -28,7 +28,7 @@ func (s *Store) KeyUsage(ctx context.Context, a Actor, o id.Org, k id.Key, from,
 		return nil, err
 	}
 	var days []table.Key
-	for day := from; !day.After(to) && len(days) < MaxUsageDays; day = day.AddDate(0, 0, 1) {
+	for day := from.UTC(); !day.After(to) && len(days) < MaxUsageDays; day = day.AddDate(0, 0, 1) {
 		days = append(days, usageRow(o, day.Format(time.DateOnly), found.LimitID()))
 	}
 	rows, err := batch(ctx, s, days, usageFrom)

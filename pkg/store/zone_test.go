@@ -1,0 +1,3 @@
+package store_test
+
+import _ "time/tzdata" // a machine may have no zones

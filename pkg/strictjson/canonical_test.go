@@ -221,10 +221,11 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// TestOnlyNeededEscapesAreLeft: and the text means the same.
+// TestOnlyNeededEscapesAreLeft, each the shortest there is, and the text means the same.
 func TestOnlyNeededEscapesAreLeft(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a":"\u00e9\ud83d\ude00\/\u003c"}`: `{"a":"é😀/<"}`, `["\\u00e9","\\\u00e9","\"\u0022\u005c\u005C"]`: `["\\u00e9","\\é","\"\u0022\u005c\u005C"]`,
+		`{"a":"\u00e9\ud83d\ude00\/\u003c"}`: `{"a":"é😀/<"}`, `["\\u00e9","\\\u00e9","\"\u0022\u005c\u005C"]`: `["\\u00e9","\\é","\"\"\\\\"]`,
+		`"\u0008\u0009\u000a\u000A\u000c\u000C\u000d\u000D\b\t\n\f\r"`: `"\b\t\n\n\f\f\r\r\b\t\n\f\r"`, `{"\u0022\u0061":"\u005cu0022\u005c\u0022"}`: `{"\"a":"\\u0022\\\""}`, `"\u000b\u000B\u0007\u002f\u007F"`: `"\u000b\u000B\u0007/` + "\u007f" + `"`,
 		`"\u0000\u001f\u0020\n\b\u007f\ufffd\u2028"`: "\"\\u0000\\u001f \\n\\b\u007f\ufffd\u2028\"", `{"\u0061":1.50e1}`: `{"a":1.50e1}`, `"é"`: `"é"`, `{}`: `{}`,
 	} {
 		got := strictjson.Unescaped([]byte(text))

@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -47,7 +48,11 @@ func escape(b []byte) (r rune, ok bool) {
 	return rune(n), err == nil
 }
 
-// Unescaped returns a text that Check accepts, with the character in place of each escape that JSON does not need.
+// The characters that have an escape of two bytes, and its second byte.
+const escaped, escapes = "\"\\\b\f\n\r\t", `"\bfnrt`
+
+// Unescaped returns a text that Check accepts, with the character in place of each escape that JSON does not need, and each
+// other escape in its shortest form.
 func Unescaped(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -57,8 +62,12 @@ func Unescaped(text []byte) []byte {
 			low, _ := escape(text[i+escapeLength:])
 			r, length = utf16.DecodeRune(r, low), 2*escapeLength
 		}
+		short := strings.IndexRune(escaped, r)
 		switch {
-		case isEscape && r >= ' ' && r != '"' && r != '\\':
+		case isEscape && short >= 0:
+			out = append(out, '\\', escapes[short])
+			i += length
+		case isEscape && r >= ' ':
 			out = utf8.AppendRune(out, r)
 			i += length
 		case bytes.HasPrefix(text[i:], []byte(`\/`)):

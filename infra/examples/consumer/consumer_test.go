@@ -180,8 +180,12 @@ func TestProxiesRefuseTheSamePaths(t *testing.T) {
 		return text
 	}
 	nginx := strings.ReplaceAll(pattern("nginx.conf", `if ($request_uri ~* "`, `") {`), `\\`, `\`)
-	if caddy := pattern("Caddyfile", "{http.request.uri} `(?i)", "`\n"); nginx != caddy {
+	if caddy := pattern("Caddyfile", "@unclean vars_regexp {http.request.uri} `(?i)", "`\n"); nginx != caddy {
 		t.Errorf("nginx has %s, Caddy %s", nginx, caddy)
+	}
+	utf8 := pattern("nginx.conf", `if ($request_uri !~* "`, `") {`)
+	if caddy := pattern("Caddyfile", "@malformed not vars_regexp {http.request.uri} `(?i)", "`\n"); utf8 != caddy {
+		t.Errorf("of UTF-8 nginx has %s, Caddy %s", utf8, caddy)
 	}
 }
 

@@ -8,10 +8,12 @@ async function publish(events) {
       method: 'POST',
       headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
       body: JSON.stringify({ events }),
+      redirect: 'manual',
       signal: AbortSignal.timeout(10_000),
-    }).catch((error) => ({ status: 503, text: () => String(error) }))
-    if (answer.status === 202) return (await answer.json()).events
-    if (!wait || (answer.status < 500 && answer.status !== 429)) throw new Error(await answer.text())
+    }).catch((error) => ({ status: 503, reason: error.cause?.code ?? error.name }))
+    if (answer.status === 202) return (await answer.json().catch(() => { throw new Error('no JSON') })).events
+    // Not the text of the answer: what a server sends does not belong in a log.
+    if (!wait || (answer.status < 500 && answer.status !== 429)) throw new Error(answer.reason ?? `status ${answer.status}`)
     await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }

@@ -13,5 +13,6 @@ for wait in (1, 2, 4, None):  # seconds; the id makes it safe to send the event 
     except OSError as error:
         isAnswer = isinstance(error, urllib.error.HTTPError)
         if wait is None or isAnswer and error.code < 500 and error.code != 429:
-            raise SystemExit(error.read().decode() if isAnswer else str(error))
+            # Not the text of the answer: what a server sends does not belong in a log.
+            raise SystemExit(f"status {error.code}" if isAnswer else str(error))
         time.sleep(wait)

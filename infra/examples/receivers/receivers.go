@@ -36,7 +36,7 @@ type Config struct {
 	BaseURL    string
 	EndpointID string
 	Issuer     string    // the iss that webhooks must have; "": BaseURL
-	Output     io.Writer // gets a line "<event id> <type>" for each event; nil: the lines are dropped
+	Output     io.Writer // gets all that it writes: a line "<event id> <type>" for each event, and errors; nil: the lines are dropped
 }
 
 // Receiver is a running receiver.
@@ -104,6 +104,9 @@ func (r *Receiver) run(ctx context.Context, cmd *exec.Cmd, port int, c Config) e
 	}
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = c.Output, &stderr
+	if c.Output != nil {
+		cmd.Stderr = io.MultiWriter(&stderr, c.Output)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C in the terminal must not end the receiver: Stop does
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace

@@ -4,6 +4,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -40,13 +41,13 @@ func publish(events ...Event) (out Answer, err error) {
 		var status int
 		var text []byte
 		if status, text, err = post(os.ExpandEnv("${API}/v1/orgs/${ORG}/apps/${APP}/events"), body); err == nil {
-			switch {
-			case status == http.StatusAccepted:
+			if status == http.StatusAccepted {
 				return out, json.Unmarshal(text, &out)
-			case status < http.StatusInternalServerError && status != http.StatusTooManyRequests:
-				return out, fmt.Errorf("%s", text)
 			}
-			err = fmt.Errorf("%s", text)
+			err = fmt.Errorf("status %d", status) // not the text: what a server sends does not belong in a log
+			if status < http.StatusInternalServerError && status != http.StatusTooManyRequests {
+				return out, err
+			}
 		}
 		time.Sleep(time.Second << try)
 	}
@@ -59,9 +60,10 @@ func post(address string, body []byte) (status int, text []byte, err error) {
 		return 0, nil, err
 	}
 	request.Header = http.Header{"Authorization": {"Bearer " + os.Getenv("TOKEN")}, "Content-Type": {"application/json"}}
-	answer, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := (&http.Client{Timeout: 10 * time.Second, CheckRedirect: noRedirect}).Do(request)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, errors.Unwrap(err) // without the address
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err = io.ReadAll(answer.Body)

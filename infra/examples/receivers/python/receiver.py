@@ -102,6 +102,9 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response_only(self.status())
         self.end_headers()
 
+    def log_message(self, *_):
+        pass  # it would have the URL, with its query
+
     def status(self):
         try:
             length = max(0, int(self.headers["Content-Length"]))

@@ -1,0 +1,199 @@
+// Package examples_test tests what the example programs write.
+package examples_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/infra/examples/receivers"
+	"latchkey/infra/tools"
+)
+
+// canary is in each key, token and query that a program is given or sent. No program may write it.
+const canary = "c4n4ry98765432109876543210"
+
+// output keeps what a program writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// requests are sent to each program that listens, byte for byte; %s is its host. Servers write of some that they cannot read.
+var requests = []string{
+	"GET /invoices?key=CANARY HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer lk_CANARY\r\nConnection: close\r\n\r\n",
+	"GET /orgs/org_1/invoices?key=CANARY HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer eyJhbGciOiJub25lIn0.CANARY.x\r\nConnection: close\r\n\r\n",
+	"GET /invoices HTTP/1.1\r\nHost: %s\r\nX-Latchkey-Proxy-Secret: CANARY\r\nAuthorization: CANARY\r\nConnection: close\r\n\r\n",
+	"POST /hooks?key=CANARY HTTP/1.1\r\nHost: %s\r\nContent-Length: 39\r\nConnection: close\r\n\r\neyJ.c4n4ry98765432109876543210.cccccccc",
+	"PUT /hooks?key=CANARY HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", "HEAD /?key=CANARY HTTP/1.0\r\n\r\n", "GET /?a=1;key=CANARY HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n",
+	"POST /hooks?key=CANARY HTTP/9.9\r\nHost: %s\r\n\r\n", "POST /hooks?key=CANARY x HTTP/1.1\r\n\r\n", "CANARY\r\n\r\n", "POST /?key=CANARY HTTP/1.1\r\nHost: %s\r\nCANARY\r\n\r\n",
+	"POST /?key=CANARY HTTP/1.1\r\nHost: %s\r\nContent-Length: CANARY\r\nConnection: close\r\n\r\n", "POST /hooks?key=CANARY HTTP/1.1\r\nHost: %s\r\nContent-Length: 9\r\n\r\n",
+}
+
+// send sends all requests, and closes each connection.
+func send(t *testing.T, host string) {
+	t.Helper()
+	for _, r := range requests {
+		c, err := net.Dial("tcp", host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
+		text := strings.ReplaceAll(strings.ReplaceAll(r, "%s", host), "CANARY", canary)
+		if _, err := io.WriteString(c, text); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+		_, _ = io.Copy(io.Discard, c)
+		_ = c.Close()
+	}
+}
+
+// answers are those of a server that programs call: of each, a program writes at most the status.
+var answers = map[string]http.HandlerFunc{
+	"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
+	"a redirect": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere?key="+canary, http.StatusTemporaryRedirect)
+	},
+	"no JSON": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{"+canary) },
+	"a refusal": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		_, _ = io.WriteString(w, "https://a.example/?key="+canary)
+	},
+	"accepted, and no JSON": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "{"+canary)
+	},
+	"no answer": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+}
+
+// built compiles the Go programs, and returns their folder.
+func built(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, program := range []string{"consumer/server", "consumer/behind", "receivers/cli", "publishers/go"} {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, filepath.Base(program)), "./"+program).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	return dir
+}
+
+// TestExamplesWriteNoKeyAndNoQuery runs each example that writes something. Their requests, their calls and their environment have canaries.
+func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
+	bin := built(t)
+	for what, answer := range answers {
+		called := httptest.NewUnstartedServer(answer)
+		called.Config.ErrorLog = nil
+		called.Start()
+		t.Cleanup(called.Close)
+		base := called.URL
+		host := func() string {
+			port, err := tools.FreePort(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprint("127.0.0.1:", port)
+		}
+		for name, p := range map[string]struct {
+			command []string
+			listens string // where it listens; "": it calls, and ends
+			env     []string
+		}{
+			"server": {[]string{bin + "/server"}, host(), []string{
+				"TABLE=t", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + canary, "AWS_SECRET_ACCESS_KEY=" + canary, "AWS_ENDPOINT_URL_DYNAMODB=" + base, "ISSUER=" + base,
+				"AUDIENCE=a", "JWKS_URL=" + base + "/?key=" + canary, "IMPORTED_KEYS=true", "EARLIER_SYSTEM=" + base + "/?key=" + canary, "LATCHKEY_API=" + base, "SERVICE_TOKEN=" + canary,
+			}},
+			"behind":    {[]string{bin + "/behind"}, host(), []string{"PROXY_SECRET=" + canary}},
+			"embed":     {[]string{"node", "embed/serve.mjs"}, host(), []string{"API=" + base, "ORG=org_1", "TOKEN=" + canary}},
+			"cli":       {[]string{bin + "/cli"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary}},
+			"publisher": {[]string{bin + "/go"}, "", nil}, "publisher in Node": {[]string{"node", "publishers/publish.mjs"}, "", nil},
+			"publisher in Python": {[]string{"python3", "publishers/publish.py"}, "", nil},
+		} {
+			t.Run(name+" "+what, func(t *testing.T) {
+				t.Parallel()
+				var out output
+				cmd := exec.CommandContext(t.Context(), p.command[0], p.command[1:]...)
+				_, port, _ := strings.Cut(p.listens, ":")
+				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LISTEN=" + p.listens, "PORT=" + port, "API=" + base, "ORG=org_1", "APP=app_1", "TOKEN=" + canary}, p.env...)
+				cmd.Stdout, cmd.Stderr = &out, &out
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				if p.listens != "" {
+					listening(t, p.listens)
+					send(t, p.listens)
+					_ = cmd.Process.Kill()
+				}
+				_ = cmd.Wait()
+				wrote(t, out.String(), name == "server" || p.listens == "")
+			})
+		}
+	}
+}
+
+// TestReceiversWriteNoKeyAndNoQuery does the same with the receivers of webhooks.
+func TestReceiversWriteNoKeyAndNoQuery(t *testing.T) {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+		for what, answer := range answers {
+			t.Run(string(l)+" "+what, func(t *testing.T) {
+				called := httptest.NewServer(answer)
+				defer called.Close()
+				var out output
+				r, err := receivers.Start(t.Context(), l, receivers.Config{BaseURL: called.URL, EndpointID: "whe_" + canary, Output: &out})
+				if err != nil {
+					t.Fatal(err)
+				}
+				send(t, strings.Trim(strings.TrimPrefix(r.URL, "http://"), "/"))
+				if err := r.Stop(); err != nil {
+					t.Error(err)
+				}
+				wrote(t, out.String(), false)
+			})
+		}
+	}
+}
+
+// wrote looks for the canary, and for a query, in what a program wrote. must: it has to have written something.
+func wrote(t *testing.T, text string, must bool) {
+	t.Helper()
+	if strings.Contains(text, canary) || strings.Contains(text, "?key=") || strings.Contains(text, ";key=") || must && text == "" {
+		t.Errorf("it wrote %q", text)
+	}
+}
+
+func listening(t *testing.T, host string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("tcp", host)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -44,7 +44,7 @@ export class Dialog extends LitElement {
 
   override firstUpdated() {
     this.querySelector('dialog')?.showModal()
-    const first = this.querySelector<HTMLElement>('form input, form select, .first') ?? this.querySelector('h2')
+    const first = this.querySelector<HTMLElement>('form input:not([type=hidden]), form select, .first') ?? this.querySelector('h2')
     first?.focus()
   }
 

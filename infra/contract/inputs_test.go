@@ -79,7 +79,8 @@ func addTexts(found map[string]*openapi3.Schema, name string, ref *openapi3.Sche
 	}
 	s := ref.Value
 	isOneOf := len(s.Enum) > 0 || slices.ContainsFunc(s.AllOf, func(r *openapi3.SchemaRef) bool { return len(r.Value.Enum) > 0 })
-	if s.Type.Is("string") && !isOneOf {
+	anything := s.Type == nil && s.AllOf == nil // a text among others
+	if anything || s.Type.Is("string") && !isOneOf {
 		found[name] = s
 	}
 	for member, ref := range s.Properties {

@@ -27,7 +27,7 @@ func (p *person) imports(t *testing.T, org, more string, texts ...string) []stri
 	var sent []string
 	for _, text := range texts {
 		hash := sha256.Sum256([]byte(text))
-		sent = append(sent, `{"sha256":"`+hex.EncodeToString(hash[:])+`","prefix":"`+text[:12]+`","scopes":["invoices:read"]`+more+`}`)
+		sent = append(sent, `{"sha256":"`+hex.EncodeToString(hash[:])+`","prefix":"`+text[:8]+`","scopes":["invoices:read"]`+more+`}`)
 	}
 	var ids []string
 	for _, k := range p.want(t, "POST", "/v1/orgs/"+org+"/keys/import", `{"keys":[`+strings.Join(sent, ",")+`]}`, 200, "").list("keys") {

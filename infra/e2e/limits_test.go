@@ -31,7 +31,11 @@ func aSpentKey(t *testing.T, tg *target) {
 		if r.Takes != principal.APIKey {
 			continue
 		}
-		got := ask(r.Pattern, `{}`)
+		body := `{}`
+		if r.MayEnd { // its handler refuses what ends nothing
+			body = `{"endpointId":"` + made["/webhook_endpoint/create"] + `","enabled":false,"description":"x"}`
+		}
+		got := ask(r.Pattern, body)
 		isLimited := got.status == 429 && got.str("code") == "rate_limited" && got.header.Get("Retry-After") != "" &&
 			strings.Contains(got.text, `"violated-policies":["month"]`) && strings.Contains(got.header.Get("RateLimit"), `"month";r=0;t=`)
 		if isLimited == r.Ends || got.status == 200 {

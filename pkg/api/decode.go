@@ -54,6 +54,7 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 // spelling of JSON: 60, 60.0 and 6e1.
 func (c *call) decode(into any) error {
 	shape := reflect.TypeOf(into).Elem()
+	c.shape = shape
 	if err := strictjson.Check(c.body, strictjson.Rules{Depth: maxDepth, Shape: shape, Texts: !c.mends}); err != nil {
 		return invalidJSON(err)
 	}

@@ -121,7 +121,7 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 
 // createRecently is create for people: an endpoint gets what happens from then on, as an API key would read it.
 func (w webhooks) createRecently(ctx context.Context, c *call, in newEndpointIn) (answer, error) {
-	if err := c.needRecentSignIn(); err != nil {
+	if err := c.needRecentSignIn(ctx, w.store); err != nil {
 		return answer{}, err
 	}
 	return w.create(ctx, c, in)
@@ -222,7 +222,7 @@ func (in *enableIn) check(*call) error { return required("/enabled", in.Enabled)
 
 func (w webhooks) enable(ctx context.Context, c *call, in enableIn) (endpointBody, error) {
 	if *in.Enabled {
-		if err := c.needRecentSignIn(); err != nil {
+		if err := c.needRecentSignIn(ctx, w.store); err != nil {
 			return endpointBody{}, err
 		}
 	}
@@ -251,7 +251,10 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 		return endpointBody{}, err
 	}
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
-	if !in.onlyDisables() { // no budget delays a change that only stops sending
+	if !in.onlyDisables() { // no limit and no budget delays a change that only stops sending
+		if err := c.withinLimits(); err != nil {
+			return endpointBody{}, err
+		}
 		paid, err := w.store.Deliveries().SpendEvent(ctx, c.org, c.app)
 		if err != nil {
 			return endpointBody{}, err

@@ -42,7 +42,7 @@ func importsOf(c string) (keys []any) {
 	for i := range 25 {
 		sum := sha256.Sum256([]byte(fmt.Sprint(c, i)))
 		keys = append(keys, map[string]any{
-			"sha256": hex.EncodeToString(sum[:]), "prefix": strings.Repeat("p", 12), "name": strings.Repeat(c, 100), "scopes": scopes,
+			"sha256": hex.EncodeToString(sum[:]), "prefix": strings.Repeat("p", 8), "name": strings.Repeat(c, 100), "scopes": scopes,
 			"metadata": metadata(c, 1000), "limits": limits, "ceilings": limits,
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"time"
 
 	"latchkey/pkg/id"
@@ -23,6 +24,7 @@ type call struct {
 	route   route.Route
 	caller  principal.Principal // the zero value on a public route
 	body    []byte              // unchanged from the request; "{}" for an empty body
+	shape   reflect.Type        // of the struct into which the body was decoded
 	maxAge  time.Duration       // group.maxAge
 	maxLife time.Duration       // group.maxLife
 	org     id.Org              // that of the path, or of the API key; "" when there is neither

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxImports        = 25 // keys of one request
-	maxImportedPrefix = 12 // characters
+	maxImportedPrefix = 8  // characters
 )
 
 // importIn is a body that describes API keys which the owner made elsewhere.
@@ -76,7 +76,7 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 		return n, problem.Invalid("/sha256", "format", "The value must be a SHA-256 in hex or base64.")
 	}
 	if !isVisible(*in.Prefix, 1, maxImportedPrefix) {
-		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 12, all of them visible ASCII.")
+		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 8, all of them visible ASCII.")
 	}
 	change, err := keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {

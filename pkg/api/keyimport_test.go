@@ -29,7 +29,7 @@ func TestAHashIsTakenInEachOfItsForms(t *testing.T) {
 	for i, form := range forms {
 		sum := sha256.Sum256(fmt.Appendf(nil, "sk_live_%d", i))
 		sum[0] |= 0xfc // so that its base64 begins with a character that only one of the alphabets has
-		sent = append(sent, `{"sha256":"`+form(sum[:])+`","prefix":"sk_live_`+fmt.Sprint(i)+`"}`)
+		sent = append(sent, `{"sha256":"`+form(sum[:])+`","prefix":"sk_liv_`+fmt.Sprint(i)+`"}`)
 	}
 	imports := w.request("POST", importPath, service(), `{"keys":[`+strings.Join(sent, ",")+`]}`)
 	imports.header = map[string]string{"Idempotency-Key": "6f2d9b0c-1111-4222-8333-444455556666"}
@@ -40,7 +40,7 @@ func TestAHashIsTakenInEachOfItsForms(t *testing.T) {
 	made := first.each("keys", "id")
 	listed := w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "")
 	for i, id := range made {
-		if !strings.Contains(listed.text, `"id":"`+id+`","keyPrefix":"sk_live_`+fmt.Sprint(i)+`"`) {
+		if !strings.Contains(listed.text, `"id":"`+id+`","keyPrefix":"sk_liv_`+fmt.Sprint(i)+`"`) {
 			t.Errorf("%s is not listed: %s", id, listed.text)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
 		{"", "/keys"}, {strings.Join(many, ","), "/keys"},
 		{`{"prefix":"sk"}`, "/keys/0/sha256"}, {good(0) + `,{"sha256":"00"}`, "/keys/1/prefix"}, {`{"sha256":"00","prefix":"sk"}`, "/keys/0/sha256"},
 		{`{"sha256":"` + strings.Repeat("é", 32) + `","prefix":"sk"}`, "/keys/0/sha256"}, {`{"sha256":"` + strings.Repeat("0", 63) + `","prefix":"sk"}`, "/keys/0/sha256"},
-		{strings.Replace(good(1), `"sk"`, `""`, 1), "/keys/0/prefix"}, {strings.Replace(good(1), `"sk"`, `"1234567890123"`, 1), "/keys/0/prefix"},
+		{strings.Replace(good(1), `"sk"`, `""`, 1), "/keys/0/prefix"}, {strings.Replace(good(1), `"sk"`, `"123456789"`, 1), "/keys/0/prefix"},
 		{strings.Replace(good(1), `"sk"`, `"s k"`, 1), "/keys/0/prefix"},
 		{with(`"scopes":["A"]`), "/keys/0/scopes/0"}, {with(`"metadata":{"a":1}`), "/keys/0/metadata/a"}, {with(`"name":1`), "/keys/0/name"},
 		{with(fmt.Sprintf(`"expiresAt":%d`, now-1)), "/keys/0/expiresAt"}, {with(fmt.Sprintf(`"expiresAt":%d`, now+(tenYears+60)*1000)), "/keys/0/expiresAt"},

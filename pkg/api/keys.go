@@ -144,7 +144,7 @@ func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
 }
 
 func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer, error) {
-	if err := c.needRecentSignIn(); err != nil {
+	if err := c.needRecentSignIn(ctx, k.store); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, newKeyBodyOf)
@@ -209,7 +209,7 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 }
 
 func (k keys) rotate(ctx context.Context, c *call, r store.Rotation) (answer, error) {
-	if err := c.needRecentSignIn(); err != nil {
+	if err := c.needRecentSignIn(ctx, k.store); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, newKeyBodyOf)
@@ -261,7 +261,7 @@ func carriedBy(change store.KeyChange) store.Carried {
 }
 
 func (k keys) update(ctx context.Context, c *call, change store.KeyChange) (keyBody, error) {
-	change.Widening = c.needRecentSignIn()
+	change.Widening = c.oldSignIn()
 	changed, err := k.store.UpdateKey(ctx, c.actor(), c.org, c.keyID(), change)
 	return keyBodyOf(changed), err
 }

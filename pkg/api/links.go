@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -44,7 +45,7 @@ type linkBody struct {
 	CreatedByKey id.Key            `json:"createdByKey"`
 }
 
-// deviceBody is the device that claims a link, in a claim and in an answer.
+// deviceBody is the device that claims a link.
 type deviceBody struct {
 	Name     *string `json:"name"`
 	Platform *string `json:"platform"`
@@ -166,9 +167,30 @@ func (l links) list(ctx context.Context, c *call, in pageIn) (list[linkBody], er
 
 // claimIn is a body by which a device claims a link.
 type claimIn struct {
-	Token    *string     `json:"token"`
-	ClaimKey *string     `json:"claimKey"`
-	Device   *deviceBody `json:"device"`
+	Token    *string   `json:"token"`
+	ClaimKey *string   `json:"claimKey"`
+	Device   *deviceIn `json:"device"`
+}
+
+// deviceIn is a device as it reports itself: with texts, or with values of another type, which are left out.
+type deviceIn struct {
+	Name     json.RawMessage `json:"name"`
+	Platform json.RawMessage `json:"platform"`
+}
+
+// device returns what is kept of a claim's device, nil for none.
+func (in claimIn) device() *link.Device {
+	if in.Device == nil {
+		return nil
+	}
+	text := func(reported json.RawMessage) *string {
+		var s *string
+		if json.Unmarshal(reported, &s) != nil {
+			return nil
+		}
+		return link.DeviceText(s)
+	}
+	return &link.Device{Name: text(in.Device.Name), Platform: text(in.Device.Platform)}
 }
 
 func (in *claimIn) check(*call) error {
@@ -180,9 +202,6 @@ func (in *claimIn) check(*call) error {
 	}
 	if !link.ValidClaimKey(*in.ClaimKey) {
 		return problem.Invalid("/claimKey", "format", "The value must be 22 to 64 base64url characters, at least 128 of their bits random.")
-	}
-	if d := in.Device; d != nil {
-		d.Name, d.Platform = link.DeviceText(d.Name), link.DeviceText(d.Platform)
 	}
 	return nil
 }
@@ -206,7 +225,7 @@ func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error
 		return claimBody{}, problem.New(problem.LinkNotFound, "There is no such link.")
 	}
 	claimed, err := l.store.ClaimLink(ctx, store.Claim{
-		Token: token, Device: (*link.Device)(in.Device),
+		Token: token, Device: in.device(),
 		ClaimKeyHash: sha256.Sum256([]byte(*in.ClaimKey)), // the link's row holds this hash, and no row the claimKey itself
 	})
 	return claimBody{claimed.ID, link.Claimed, claimed.ClaimedAt, claimedApp{claimed.AppName}, claimed.Replayed}, err

@@ -31,7 +31,7 @@ func TestAClaimIsCheckedBeforeAnyLinkIsLookedFor(t *testing.T) {
 		`{"token":"lkt_x","claimKey":"short"}`:              {422, problem.ValidationFailed, "/claimKey"},
 		`{"token":"lkt_x","claimKey":7}`:                    {422, problem.ValidationFailed, "/claimKey"},
 		`{"token":"lkt_x",` + key + `,"device":"phone"}`:    {422, problem.ValidationFailed, "/device"},
-		`{"token":"lkt_x",` + key + `,"device":{"name":1}}`: {422, problem.ValidationFailed, "/device/name"},
+		`{"token":"lkt_x",` + key + `,"device":{"name":1}}`: {404, problem.LinkNotFound, ""},
 		`{"token":"lkt_x",` + key + `,"device":{"name":"` + strings.Repeat("x", 101) + `"}}`: {404, problem.LinkNotFound, ""},
 		`{"token":"lkt_x",` + key + `,"device":{"platform":"a\u0000"}}`:                      {404, problem.LinkNotFound, ""},
 		`{"token":"lkt_x",` + key + `,"device":{"model":"x"}}`:                               {400, problem.InvalidJSON, ""},

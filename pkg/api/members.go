@@ -37,12 +37,12 @@ func Members(s *store.Store, console []string, maxAge time.Duration, issuer stri
 	return g
 }
 
-// needRecentSignInFor refuses a caller who gives the role of an admin and has signed in too long ago.
-func (c *call) needRecentSignInFor(role org.Role) error {
+// recentFor refuses a caller who gives the role of an admin and has signed in too long ago.
+func (m members) recentFor(ctx context.Context, c *call, role org.Role) error {
 	if role != org.Admin {
 		return nil
 	}
-	return c.needRecentSignIn()
+	return c.needRecentSignIn(ctx, m.store)
 }
 
 type memberBody struct {
@@ -117,7 +117,7 @@ func (m members) add(ctx context.Context, c *call, i invitation) (answer, error)
 			return answer{}, err
 		}
 	}
-	if err := c.needRecentSignInFor(i.role); err != nil {
+	if err := m.recentFor(ctx, c, i.role); err != nil {
 		return answer{}, err
 	}
 	once, err := onceOf(c, func(id.User) okBody { return okBody{true} })
@@ -127,7 +127,7 @@ func (m members) add(ctx context.Context, c *call, i invitation) (answer, error)
 	if i.user != nil {
 		return created(m.store.EnrolMember(ctx, c.actor(), c.org, *i.user, i.role, once))
 	}
-	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once))
+	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once, m.users.ofServices()...))
 }
 
 func parseRole(s string) (org.Role, error) {
@@ -151,7 +151,7 @@ func (in roleIn) parse(*call) (org.Role, error) {
 }
 
 func (m members) changeRole(ctx context.Context, c *call, role org.Role) (memberBody, error) {
-	if err := c.needRecentSignInFor(role); err != nil {
+	if err := m.recentFor(ctx, c, role); err != nil {
 		return memberBody{}, err
 	}
 	changed, err := m.store.ChangeRole(ctx, c.actor(), c.org, c.userID(), role)

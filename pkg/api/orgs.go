@@ -37,6 +37,14 @@ func (u users) enrol(at string, e *store.Enrolled) error {
 	return nil
 }
 
+// ofServices returns the services among the issuer's subjects.
+func (u users) ofServices() (all []store.Enrolled) {
+	for _, subject := range u.services {
+		all = append(all, store.Enrolled{Issuer: u.issuer, Subject: subject})
+	}
+	return all
+}
+
 // Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
 // the routes under /v1: those of the owner's console. issuer is that of the users' access tokens, and services lists the
 // subjects of its tokens that are services'.
@@ -261,7 +269,7 @@ func DeleteOrg(s *store.Store, console []string, maxAge time.Duration) http.Hand
 }
 
 func (d deletion) deleteOrg(ctx context.Context, c *call, _ none) (none, error) {
-	if err := c.needRecentSignIn(); err != nil {
+	if err := c.needRecentSignIn(ctx, d.store); err != nil {
 		return none{}, err
 	}
 	return none{}, d.store.DeleteOrg(ctx, c.actor(), c.org)

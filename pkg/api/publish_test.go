@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,4 +98,33 @@ func (w *world) events(t *testing.T) (n int) {
 		}
 	}
 	return n
+}
+
+// TestIdsOfOnePublicationAscend in the order of the request, also around events that were published before.
+func TestIdsOfOnePublicationAscend(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	now := w.Now()
+	w.Now = func() time.Time { return now } // all ids have one time
+	publish := func(ids ...string) (made []string) {
+		t.Helper()
+		var events []string
+		for _, id := range ids {
+			events = append(events, `{"type":"a.b","data":{"n":"`+id+`"}`+strings.Repeat(`,"id":"`+id+`"`, min(len(id), 1))+`}`)
+		}
+		r := w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/events", service(), `{"events":[`+strings.Join(events, ",")+`]}`)
+		for _, e := range w.want(t, r, 202, "").body["events"].([]any) {
+			made = append(made, e.(map[string]any)["id"].(string))
+		}
+		return made
+	}
+	for _, n := range []int{2, 3, 24, 25} {
+		if made := publish(make([]string, n)...); !slices.IsSorted(made) || len(slices.Compact(made)) != n {
+			t.Errorf("%d events: %v", n, made)
+		}
+	}
+	old := publish("old")[0]
+	again := publish("x", "old", "y", "", "z")
+	if again[1] != old || !slices.IsSorted(slices.Delete(slices.Clone(again), 1, 2)) {
+		t.Errorf("%s published before: %v", old, again)
+	}
 }

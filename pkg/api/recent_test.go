@@ -168,3 +168,25 @@ func TestAnotherWindowIsNoWayAroundASpentLimit(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, admin, limited("3/month")), 401, problem.InsufficientUserAuthentication)
 	w.want(t, w.request("PATCH", keyPath, service(), limited("3/month")), 200, "") // no one signs in as a service
 }
+
+// TestWhoMayNotDoItIsNeverAskedToSignInAgain: the refusal after the sign-in would be the same.
+func TestWhoMayNotDoItIsNeverAskedToSignInAgain(t *testing.T) {
+	s, all, asked := newServerFor(t, settings{maxAuthAge: time.Hour}), forms(), 0
+	w := wideWorld(t, s)
+	for _, r := range route.All() {
+		for _, f := range all[r.Operation] {
+			if !f.asks {
+				continue
+			}
+			asked++
+			for _, role := range []string{"member", "viewer"} {
+				w.want(t, w.request(r.Method, r.Pattern, w.caller(role), f.body), 403, problem.InsufficientRole)
+			}
+			w.want(t, w.request(r.Method, r.Pattern, user(w.outside), f.body), 404, problem.OrgNotFound)
+			w.want(t, w.request(r.Method, r.Pattern, user(w.orgless), f.body), 404, problem.OrgNotFound)
+		}
+	}
+	if asked < 10 {
+		t.Errorf("only %d forms ask", asked)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"latchkey/pkg/problem"
 )
 
 // reported has texts of JSON as a machine reports them, without the quotes, and the text that is kept; null: none.
@@ -43,6 +45,23 @@ func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
 				t.Errorf("%.80q: %s, want %s", sent, got, want)
 			}
 		}
+	}
+	for _, sent := range []string{`5`, `true`, `{"a":1}`, `["x"]`, `-1.5e300`, `null`, `{"name":5}`} { // no text at all
+		made, token := d.newLink(t)
+		for _, device := range []string{`{"name":` + sent + `,"platform":"ios"}`, `{"platform":"ios","name":` + sent + `}`} {
+			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":%s}`, token, firstDevice, device)
+			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "")
+		}
+		if got := d.ask(t, "/link/get", with("linkId", made), 200, "").text; !strings.Contains(got, `"device":{"name":null,"platform":"ios"}`) {
+			t.Errorf("%s: %s", sent, got)
+		}
+	}
+	for device, refusal := range map[string]problem.Code{ // what the SDK itself builds is still checked
+		`"Ada's phone"`: problem.ValidationFailed, `5`: problem.ValidationFailed, `[]`: problem.ValidationFailed, `{"model":5}`: problem.InvalidJSON,
+	} {
+		_, token := d.newLink(t)
+		body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":%s}`, token, firstDevice, device)
+		d.want(t, request{method: "POST", path: "/link/claim", body: body}, refusal.Status(), refusal)
 	}
 	for _, body := range []string{ // what the SDK itself sends is still checked
 		`{"token":"lkt_` + "\ufffd" + `","claimKey":"` + firstDevice + `"}`, `{"token":"lkt_x\ud800","claimKey":"` + firstDevice + `"}`,

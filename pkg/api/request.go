@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"maps"
@@ -40,9 +41,18 @@ func (c *call) actor() store.Actor {
 // pkg/authn/accesstoken gives to a token's other times.
 const signInSlack = 30 * time.Second
 
-// needRecentSignIn refuses a caller who has signed in too long ago for what the route does (RFC 9470), or whose
-// token does not say when. Handlers that revoke, disable, remove or leave do not call it: nothing may delay a clean-up.
-func (c *call) needRecentSignIn() error {
+// needRecentSignIn refuses a caller who has signed in too long ago for what the route does. A caller who may not do it anyway gets
+// that refusal. Handlers that revoke, disable, remove or leave do not call it: nothing may delay a clean-up.
+func (c *call) needRecentSignIn(ctx context.Context, s *store.Store) error {
+	err := c.oldSignIn()
+	if err != nil {
+		err = cmp.Or(s.MayChange(ctx, c.actor(), c.org), err)
+	}
+	return err
+}
+
+// oldSignIn returns the refusal of a caller who has signed in too long ago (RFC 9470), or whose token does not say when.
+func (c *call) oldSignIn() error {
 	if c.maxAge == 0 || c.caller.Kind == principal.Service { // no one signs in as a service
 		return nil
 	}
@@ -54,6 +64,19 @@ func (c *call) needRecentSignIn() error {
 		Code: problem.InsufficientUserAuthentication, MaxAge: c.maxAge,
 		Detail: "This needs an access token of a recent sign-in. Sign in again, with the max_age of this answer.",
 	}
+}
+
+// withinLimits refuses an API key over its limits, on a route that is left to decide itself. Errors: rate_limited, unavailable when
+// nothing is known of the limits.
+func (c *call) withinLimits() error {
+	l := c.caller.Limit
+	switch {
+	case !c.caller.Deferred:
+		return nil
+	case l.Violated == "":
+		return problem.New(problem.Unavailable, "The limits of the API key are not known for now.")
+	}
+	return problem.OverLimits(strings.Fields(l.Violated), time.Duration(l.RetryAfter)*time.Second)
 }
 
 // changer returns the caller as who changes something of an app.
@@ -218,7 +241,7 @@ func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made],
 		return once, problem.New(problem.InvalidIdempotencyKey,
 			"An Idempotency-Key is one value of 32 to 255 visible ASCII characters; use a random UUID.")
 	}
-	body, err := strictjson.Canonical(c.body) // c.decode has checked it
+	body, err := strictjson.Canonical(c.body, c.shape) // c.decode has checked it
 	once.Request = store.Request{
 		Key: secret.New(key), Principal: cmp.Or(string(c.caller.AppID), c.caller.ID()), Method: c.Method, Path: c.path(), Body: sha256.Sum256(body),
 	}

@@ -48,19 +48,22 @@ func TestARetryIsKnownByWhatItsBodyMeans(t *testing.T) {
 		"a key": {w.caller("admin"), org, `{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"]}`, []string{
 			"\n{\t\"metadata\": {\"é\":\"3\", \"b\":\"2\",\"a\":\"1\"},\r\n \"scopes\" : [\"a:1\",\"b:2\"], \"expiresIn\":600,\"name\":\"näme 😀/\"} ",
 			`{"n\u0061me":"n\u00E4me \ud83D\uDE00\/","expiresIn":600,"metadata":{"\u0061":"\u0031","b":"2","\u00e9":"3"},"scopes":["a:1","b\u003a2"]}`,
+			`{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"],"limits":null,"appId":null,"ceilings":null}`,
 		}, []string{
 			`{"name":"näme 😀/","expiresIn":601,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"]}`, `{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"2","b":"1","é":"3"},"scopes":["a:1","b:2"]}`,
 			`{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["b:2","a:1"]}`, `{"name":"nàme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"]}`,
-			`{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"],"limits":null}`, ``,
+			`{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"],"limits":[]}`, ``,
 		}},
 		"an event": {service(), publishing, `{"events":[{"type":"a.b","data":{"n":60,"m":-0.0,"big":1e300,"list":[1,"1",null]}}]}`, []string{
-			`{"events":[{"data":{"big":0.1e+301,"list":[1.0,"1",null],"m":0,"n":6E1},"type":"a.b"}]}`, `{"events":[{"type":"a.b","data":{"n":60.00,"m":-0e7,"big":10E00299,"list":[10e-1,"1",null]}}]}`,
+			`{"events":[{"data":{"big":0.1e+301,"list":[1.0,"1",null],"m":0,"n":6E1},"type":"a.b","id":null}]}`, `{"events":[{"type":"a.b","data":{"n":60.00,"m":-0e7,"big":10E00299,"list":[10e-1,"1",null]}}]}`,
 		}, []string{
-			`{"events":[{"type":"a.b","data":{"n":60,"m":0,"big":1e299,"list":[1,"1",null]}}]}`, `{"events":[{"type":"a.b","data":{"n":60,"m":0,"big":1e300,"list":["1",1,null]}}]}`,
+			`{"events":[{"type":"a.b","data":{"n":60,"m":0,"big":1e299,"list":[1,"1",null]}}]}`, `{"events":[{"type":"a.b","data":{"n":60,"m":0,"big":1e300,"list":["1",1,null]}}]}`, `{"events":[{"type":"a.b","data":{"n":60,"m":0,"big":1e300,"list":[1,"1",null],"x":null}}]}`,
+			`{"events":[{"type":"a.b","data":{"n":60,"m":0,"big":1e300,"list":[1,"1"]}}]}`,
 			`{"events":[{"type":"a.b","data":{"n":"60","m":0,"big":1e300,"list":[1,"1",null]}}]}`, `{"events":[{"type":"a.b","data":{"n":60.000000000000000001,"m":0,"big":1e300,"list":[1,"1",null]}}]}`,
 		}},
 		"an import": {service(), imports, `{"keys":[{"sha256":"` + hash + `","prefix":"sk","name":"n"}]}`, []string{
 			`{"keys":[{"name":"\u006e", "prefix":"sk","sha256":"` + hash + `"}]}`,
+			`{"keys":[{"name":"n","prefix":"sk","sha256":"` + hash + `","expiresAt":null,"scopes":null,"metadata":null}]}`,
 		}, []string{`{"keys":[{"sha256":"` + hash + `","prefix":"sk","name":"N"}]}`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
+	"latchkey/pkg/store"
 )
 
 // service is a caller that is a server of the owner.
@@ -159,5 +160,30 @@ func TestOnlyAdminsAndServicesSeeAnExternalID(t *testing.T) {
 		if sees := got == "cus_1"; sees != (role == "admin") {
 			t.Errorf("%s sees %q", role, got)
 		}
+	}
+}
+
+// TestAServiceIsNoMemberByItsAddress: it was a user before the deployment named its subject, and its address is still proved.
+func TestAServiceIsNoMemberByItsAddress(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	signIn := func(issuer, subject string) {
+		t.Helper()
+		if _, err := w.SignIn(t.Context(), store.Identity{}, false, store.Seen{
+			Issuer: issuer, Subject: subject, Email: subject + "@example.com", Folded: subject + "@example.com", Verified: true, IssuedAt: 1,
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signIn(issuer, "a-service")
+	path := "/v1/orgs/{orgId}/members"
+	for _, as := range []*principal.Principal{w.caller("admin"), service()} {
+		for _, role := range []string{"admin", "member", "viewer"} {
+			w.want(t, w.request("POST", path, as, `{"email":"A-service@example.com","role":"`+role+`"}`), 422, problem.UserNotFound)
+		}
+	}
+	signIn("https://another.example", "m2m") // of another issuer
+	signIn(issuer, "a-service-2")
+	for _, address := range []string{"m2m", "a-service-2"} {
+		w.want(t, w.request("POST", path, w.caller("admin"), `{"email":"`+address+`@example.com"}`), 201, "")
 	}
 }

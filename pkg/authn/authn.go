@@ -83,13 +83,13 @@ func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, h
 	switch want {
 	case principal.UserToken:
 		return a.user(ctx, headers)
-	case principal.APIKey, principal.UnlimitedAPIKey:
+	case principal.APIKey, principal.DeferredAPIKey, principal.UnlimitedAPIKey:
 		row, err := a.Key(ctx, headers)
 		if row.ID == "" {
 			return principal.Principal{}, err
 		}
 		p := principal.Principal{Kind: principal.Key, OrgID: row.OrgID, AppID: row.AppID, KeyID: row.ID}
-		if err == nil && want == principal.APIKey {
+		if err == nil && want != principal.UnlimitedAPIKey {
 			p.Limit, err = a.Spend(ctx, row)
 		}
 		return p, err
@@ -191,9 +191,9 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 		}
 		return l, nil
 	}
-	return l, &problem.Error{
-		Code: problem.RateLimited, Detail: "The API key has no requests left for now.", Violated: violated, RetryAfter: s.RetryAfter(), KeyID: string(row.ID),
-	}
+	over := problem.OverLimits(violated, s.RetryAfter())
+	over.KeyID = string(row.ID)
+	return l, over
 }
 
 // count counts a request that was let through, of a key without limits of its own.

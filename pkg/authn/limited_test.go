@@ -40,6 +40,10 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	if p, err = authn.New(table, nil).Authorize(context.Background(), principal.UnlimitedAPIKey, []string{"Bearer " + key}); err != nil || p.Limit != (principal.Limit{}) {
 		t.Errorf("a route that ends something: %+v %v", p, err)
 	}
+	p, err = authn.New(table, nil).Authorize(context.Background(), principal.DeferredAPIKey, []string{"Bearer " + key})
+	if !problem.Is(err, problem.RateLimited) || p.KeyID != table.Key.ID || p.Limit.Violated != "day" {
+		t.Errorf("a route that may end something: %+v %v", p, err)
+	}
 	table.Leases = func(context.Context, limit.Lease) (limit.Charges, bool, error) {
 		return limit.Charges{}, false, errors.New("down")
 	}

@@ -222,8 +222,12 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 	}
 	headers := e.authorization()
 	p, err := decide(ctx, want, headers)
+	isOver, isUnknown := problem.Is(err, problem.RateLimited), limit.LogCode(err) != ""
+	if p.Deferred = want == principal.DeferredAPIKey && (isOver || isUnknown); p.Deferred && isUnknown {
+		err = undecided(ctx, e, err) // logs it
+	}
 	// A key that is over its limits is let through: the function answers, because an authorizer cannot answer 429.
-	if err == nil || problem.Is(err, problem.RateLimited) {
+	if err == nil || isOver || p.Deferred {
 		return &authorizerAnswer{
 			PrincipalID: principalID(p.ID()), Context: p.Context(),
 			PolicyDocument: onStage(allow, e.methodARN),

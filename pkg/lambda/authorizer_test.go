@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 )
@@ -155,5 +157,46 @@ func TestASpentKeyIsLetThroughToTheFunctionThatAnswers(t *testing.T) {
 	given, _ := out["context"].(map[string]any)
 	if back, err := principal.Parse(given); err != nil || back != spent {
 		t.Errorf("%v: %+v %v", out, back, err)
+	}
+}
+
+// TestARouteThatMayEndSomethingDecidesItself when the key is over its limits, or nothing is known of them; not when the key is dead.
+func TestARouteThatMayEndSomethingDecidesItself(t *testing.T) {
+	key := principal.Principal{Kind: principal.Key, OrgID: id.Source{}.NewOrg(), AppID: id.DefaultApp(id.Source{}.NewOrg()), KeyID: id.Source{}.NewKey(time.Now())}
+	over := key
+	over.Limit = principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`, Violated: "minute", RetryAfter: 17}
+	for _, c := range []struct {
+		what     string
+		takes    principal.Credential
+		is       principal.Principal
+		err      error
+		deferred bool
+		effect   string // "": no decision
+	}{
+		{"within", principal.DeferredAPIKey, key, nil, false, allow},
+		{"over", principal.DeferredAPIKey, over, problem.OverLimits([]string{"minute"}, time.Second), true, allow},
+		{"not known", principal.DeferredAPIKey, key, fmt.Errorf("of the day: %w", limit.ErrAhead), true, allow},
+		{"another fault", principal.DeferredAPIKey, principal.Principal{}, errors.New("down"), false, ""},
+		{"revoked", principal.DeferredAPIKey, key, problem.New(problem.KeyRevoked, "Revoked."), false, deny},
+		{"over elsewhere", principal.APIKey, over, problem.OverLimits([]string{"minute"}, time.Second), false, allow},
+		{"not known elsewhere", principal.APIKey, key, limit.ErrAhead, false, ""},
+	} {
+		decide := func(context.Context, principal.Credential, []string) (principal.Principal, error) { return c.is, c.err }
+		takes := func(string, string) (principal.Credential, bool) { return c.takes, true }
+		out, err := authorize(context.Background(), authorizerEvent{methodARN: "arn:aws:execute-api:us-east-1:1:a/live/POST/x"}, decide, takes)
+		if (err == nil) != (c.effect != "") || err == nil && out.PolicyDocument.Statement[0].Effect != c.effect {
+			t.Errorf("%s: %+v %v", c.what, out, err)
+		}
+		if c.effect != allow || err != nil {
+			continue
+		}
+		given := map[string]any{}
+		for name, value := range out.Context {
+			given[name] = value
+		}
+		c.is.Deferred = c.deferred
+		if back, err := principal.Parse(given); err != nil || back != c.is {
+			t.Errorf("%s: %+v %v", c.what, back, err)
+		}
 	}
 }

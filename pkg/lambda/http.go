@@ -75,13 +75,10 @@ func limited(h http.Handler) http.Handler {
 			w.Header().Set("RateLimit-Policy", p.Limit.Policy)
 			w.Header().Set("RateLimit", p.Limit.State)
 		}
-		if err == nil && p.Limit.Violated != "" {
+		if err == nil && p.Limit.Violated != "" && !p.Deferred {
 			logLimited(r.Context(), r.Pattern, p.ID(), p.Limit.Violated)
 			w.Header().Set("Cache-Control", "no-store")
-			problem.Write(r.Context(), w, &problem.Error{
-				Code: problem.RateLimited, Detail: "The API key has no requests left for now.",
-				Violated: strings.Fields(p.Limit.Violated), RetryAfter: time.Duration(p.Limit.RetryAfter) * time.Second,
-			})
+			problem.Write(r.Context(), w, problem.OverLimits(strings.Fields(p.Limit.Violated), time.Duration(p.Limit.RetryAfter)*time.Second))
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -162,15 +162,15 @@ func TestAnAnswerComesBeforeTheFunctionsTimeIsUp(t *testing.T) {
 	}
 }
 
-// TestASpentKeyReachesNoHandler: whatever the route.
+// TestASpentKeyReachesNoHandler, whatever the route, unless the authorizer left the decision to it.
 func TestASpentKeyReachesNoHandler(t *testing.T) {
 	e := event()
 	key := principal.Principal{
 		Kind: principal.Key, OrgID: id.Source{}.NewOrg(), AppID: id.DefaultApp(id.Source{}.NewOrg()), KeyID: id.Source{}.NewKey(time.Now()),
 		Limit: principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`},
 	}
-	for _, violated := range []string{"", "minute org-day"} {
-		key.Limit.Violated, key.Limit.RetryAfter = violated, 17
+	for i, violated := range []string{"", "minute org-day", "minute org-day"} {
+		key.Limit.Violated, key.Limit.RetryAfter, key.Deferred = violated, 17, i == 2
 		e.RequestContext.Authorizer = map[string]any{}
 		for name, value := range key.Context() {
 			e.RequestContext.Authorizer[name] = value
@@ -180,7 +180,7 @@ func TestASpentKeyReachesNoHandler(t *testing.T) {
 		if out.MultiValueHeaders["Ratelimit"][0] != key.Limit.State || out.MultiValueHeaders["Ratelimit-Policy"][0] != key.Limit.Policy {
 			t.Errorf("%q: %v", violated, out.MultiValueHeaders)
 		}
-		if limited := out.StatusCode == 429 && strings.Contains(out.Body, `"violated-policies":["minute","org-day"]`) && out.MultiValueHeaders["Retry-After"][0] == "17"; limited == served || served != (violated == "") {
+		if limited := out.StatusCode == 429 && strings.Contains(out.Body, `"violated-policies":["minute","org-day"]`) && out.MultiValueHeaders["Retry-After"][0] == "17"; limited == served || served != (violated == "" || key.Deferred) {
 			t.Errorf("%q: served %t, %d %s", violated, served, out.StatusCode, out.Body)
 		}
 	}

@@ -25,6 +25,9 @@ const (
 
 	// UnlimitedAPIKey is APIKey for a route that ends something: a request spends nothing of the key's limits.
 	UnlimitedAPIKey Credential = "api_key_unlimited" //nolint:gosec // a name
+
+	// DeferredAPIKey is APIKey for a route that may end something. Its handler refuses a key over its limits (Principal.Deferred).
+	DeferredAPIKey Credential = "api_key_deferred" //nolint:gosec // a name
 )
 
 // Limit is how a request stands with the limits of its API key. The zero Limit is that of a key without limits.
@@ -117,6 +120,7 @@ type Principal struct {
 	KeyID      id.Key
 	Name       string // of a service
 	Limit      Limit  // of an API key
+	Deferred   bool   // the API key is over its limits or, without Limit.Violated, nothing is known of them: the route's handler decides
 }
 
 // ErrMissing means that a request has no authorizer context, or an incomplete one. Nothing may
@@ -139,6 +143,9 @@ func (p Principal) Context() map[string]string {
 			"appId": string(p.AppID), "keyId": string(p.KeyID),
 		}
 		p.Limit.AddTo(context)
+		if p.Deferred {
+			context["deferred"] = "true"
+		}
 		return context
 	case Service:
 		return map[string]string{"kind": string(Service), "name": p.Name}
@@ -167,7 +174,7 @@ func Parse(m map[string]any) (Principal, error) {
 		}
 		limit := Limit{Policy: text("rateLimitPolicy"), State: text("rateLimit"), Violated: text("limited")}
 		limit.RetryAfter, _ = strconv.ParseInt(text("retryAfter"), 10, 64) // 0, not known, for a number that cannot be read
-		return Principal{Kind: Key, OrgID: o, AppID: a, KeyID: k, Limit: limit}, nil
+		return Principal{Kind: Key, OrgID: o, AppID: a, KeyID: k, Limit: limit, Deferred: text("deferred") != ""}, nil
 	case None:
 		return Principal{Kind: None}, nil
 	case Service:

@@ -192,6 +192,11 @@ func Wrap(code Code, detail string, cause error) *Error {
 	return &Error{Code: code, Detail: detail, Cause: cause}
 }
 
+// OverLimits returns the 429 of an API key that is over the limits with these names.
+func OverLimits(violated []string, retryAfter time.Duration) *Error {
+	return &Error{Code: RateLimited, Detail: "The API key has no requests left for now.", Violated: violated, RetryAfter: retryAfter}
+}
+
 // Invalid returns the 422 for one bad value of the input.
 func Invalid(pointer, code, message string) *Error {
 	return &Error{

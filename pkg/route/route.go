@@ -23,7 +23,8 @@ type Route struct {
 	May       Roles    // of a UserToken route under an org; NoOrg for all others
 	Query     []string // the names of the query parameters that the route takes
 	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
-	Ends      bool     // an API key's route that ends something, or may: it spends nothing of the key's limits
+	Ends      bool     // an API key's route that ends something: it spends nothing of the key's limits
+	MayEnd    bool     // the same by some of its bodies: the handler refuses the others when the key is over its limits
 }
 
 // DefaultMaxBody is the largest body of a request, in bytes, unless the route takes a larger one (infra/docs/api.md,
@@ -120,7 +121,7 @@ var routes = [...]Route{
 	{Operation: "createWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/create", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "getWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/get", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "listWebhookEndpoints", Method: "POST", Pattern: "/webhook_endpoint/list", Function: "webhooks", Takes: principal.APIKey},
-	{Operation: "updateWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/update", Function: "webhooks", Takes: principal.APIKey, Ends: true},
+	{Operation: "updateWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/update", Function: "webhooks", Takes: principal.APIKey, MayEnd: true},
 	{Operation: "deleteWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/delete", Function: "webhooks", Takes: principal.APIKey, Ends: true},
 	{Operation: "testWebhookEndpoint", Method: "POST", Pattern: "/webhook_endpoint/test", Function: "webhooks", Takes: principal.APIKey},
 	{Operation: "listWebhookEvents", Method: "POST", Pattern: "/webhook_event/list", Function: "webhooks", Takes: principal.APIKey},
@@ -195,13 +196,16 @@ func Methods(pattern string) []string {
 	return out
 }
 
-// CredentialOf returns the credential that a route takes: UnlimitedAPIKey for one that Ends something. ok is false for a route
-// that is not in the table.
+// CredentialOf returns the credential that a route takes: UnlimitedAPIKey for one that Ends something, DeferredAPIKey for one that
+// MayEnd something. ok is false for a route that is not in the table.
 func CredentialOf(method, pattern string) (takes principal.Credential, ok bool) {
 	for _, r := range routes {
 		if r.Method == method && r.Pattern == pattern {
-			if r.Ends {
+			switch {
+			case r.Ends:
 				return principal.UnlimitedAPIKey, true
+			case r.MayEnd:
+				return principal.DeferredAPIKey, true
 			}
 			return r.Takes, true
 		}

@@ -59,6 +59,8 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 		ok              bool
 	}{
 		{"GET", "/v1/orgs", principal.UserToken, true}, {"POST", "/link/create", principal.APIKey, true}, {"POST", "/link/claim", principal.Public, true},
+		{"POST", "/link/revoke", principal.UnlimitedAPIKey, true}, {"POST", "/webhook_endpoint/delete", principal.UnlimitedAPIKey, true},
+		{"POST", "/webhook_endpoint/update", principal.DeferredAPIKey, true}, {"POST", "/webhook_endpoint/test", principal.APIKey, true},
 		{"PUT", "/v1/orgs", "", false}, {"GET", "/link/create", "", false}, {"GET", "/none", "", false},
 	} {
 		if takes, ok := route.CredentialOf(c.method, c.pattern); takes != c.takes || ok != c.ok {

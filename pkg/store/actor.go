@@ -167,6 +167,12 @@ func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key
 	return found, a.authorize(found[own])
 }
 
+// MayChange checks that a caller may change something in an org. Errors: org_not_found, insufficient_role.
+func (s *Store) MayChange(ctx context.Context, a Actor, o id.Org) error {
+	_, err := s.readToChange(ctx, a, o)
+	return err
+}
+
 // readToChange is readAs for a use case that changes something in an org. It reads the org's row too:
 // an org that is deleted, or being deleted, takes no change. Errors: those of readAs, and
 // org_not_found for such an org.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ const (
 
 // newEvent is an event to be written in the transaction that causes it.
 type newEvent struct {
+	id           id.Event // "": a new one
 	org          id.Org
 	app          id.App
 	kind         webhook.Type
@@ -41,7 +43,7 @@ func (t *txn) event(n newEvent) id.Event {
 	data, err := plainjson.Marshal(n.data)
 	t.Fail(err)
 	at := time.UnixMilli(n.at)
-	e := t.s.ids().NewEvent(at)
+	e := cmp.Or(n.id, t.s.ids().NewEvent(at))
 	row := eventRow(n.app, e)
 	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(n.org), table.If(n.paid > 0, attrPaid.Set(n.paid)),
 		attrType.Set(n.kind), attrData.Set(data), attrCreatedAt.Set(n.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),

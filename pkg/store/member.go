@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
@@ -65,20 +66,20 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	return members, next, nil
 }
 
-// AddMember adds the user who has this verified and folded address.
+// AddMember adds the user who has this verified and folded address. One of services, who was a user before, is no user.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // user_not_found, member_exists, limit_reached.
-func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User]) (Created[id.User], error) {
+func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User], services ...Enrolled) (Created[id.User], error) {
 	var made Created[id.User]
 	err := s.db.Retry(ctx, func() (err error) {
-		made, err = s.addMember(ctx, a, o, folded, r, once)
+		made, err = s.addMember(ctx, a, o, folded, r, once, services)
 		return err
 	})
 	return made.committed(err)
 }
 
-func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User]) (made Created[id.User], err error) {
+func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User], services []Enrolled) (made Created[id.User], err error) {
 	email := emailRow(folded)
 	// In this order: caller, idempotency, account. A stranger must not learn who has an account.
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(email)...)
@@ -89,11 +90,12 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	if err := once.Request.kept(rows[once.Request.row()], now); err != nil {
 		return made, err
 	}
-	proved := rows[email]
-	if attrFormerUserID.IsIn(proved) { // no one proves it any more
-		proved = nil
+	holder, err := decode(rows[email], addressFrom, errUserNotFound)
+	isHolder := func(e Enrolled) bool { return identityRow(e.Issuer, e.Subject).PK == holder.identity }
+	if err == nil && (holder.holder == "" || slices.ContainsFunc(services, isHolder)) {
+		err = errUserNotFound
 	}
-	user, err := decode(proved, attrUserID.From, errUserNotFound)
+	user := holder.holder
 	if errors.Is(err, errUserNotFound) { // an earlier try may have added the user just now, who then gave the address up
 		err = s.unlessKept(ctx, once.Request, err)
 	}

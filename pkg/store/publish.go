@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey/pkg/id"
@@ -28,7 +29,7 @@ type Publication struct {
 // hash returns the SHA-256 of what two publications with one id must have in common: the type and the value of the data,
 // however it is written.
 func (p Publication) hash() ([]byte, error) {
-	data, err := strictjson.Canonical(p.Data)
+	data, err := strictjson.Canonical(p.Data, nil)
 	sum := sha256.Sum256([]byte(string(p.Type) + "\n" + string(data))) // a type has no line break
 	return sum[:], err
 }
@@ -93,28 +94,33 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 	return made.committed(err)
 }
 
-// publishNew adds the events whose id has no row in force yet, and returns the ids of all events. Error: conflict.
+// publishNew adds the events whose id has no row in force yet, and returns the ids of all events. Those of the new events ascend, so
+// that the feed shows them in the order of the request. Error: conflict.
 func (t *txn) publishNew(o id.Org, app id.App, events []Publication, hashes [][]byte, rows map[table.Key]table.Row) ([]id.Event, error) {
-	ids, now := make([]id.Event, len(events)), t.s.now()
+	ids, fresh, now := make([]id.Event, len(events)), make([]id.Event, len(events)), t.s.now()
+	for i := range fresh {
+		fresh[i] = t.s.ids().NewEvent(time.UnixMilli(now))
+	}
+	slices.Sort(fresh)
 	for i, p := range events {
 		var err error
 		if ids[i], err = p.first(rows[publishedRow(app, p.ID)], hashes[i], now); err != nil {
 			return nil, err
 		}
 		if ids[i] == "" {
-			ids[i] = t.publish(o, app, p, hashes[i], now)
+			ids[i] = fresh[i]
+			t.publish(p, hashes[i], newEvent{id: ids[i], org: o, app: app, kind: p.Type, at: now, data: p.Data})
 		}
 	}
 	return ids, nil
 }
 
-// publish adds a publication's event, and the row of its id.
-func (t *txn) publish(o id.Org, app id.App, p Publication, hash []byte, now int64) id.Event {
-	e := t.event(newEvent{org: o, app: app, kind: p.Type, at: now, data: p.Data})
+// publish adds the event of a publication, and the row of its id.
+func (t *txn) publish(p Publication, hash []byte, n newEvent) {
+	t.event(n)
 	if p.ID != "" {
-		until := now + publishedFor.Milliseconds()
-		t.Put(publishedRow(app, p.ID), table.Any(table.Absent, attrExpiresAt.AtMost(now)), table.Raced,
-			attrEventID.Set(e), attrHash.Set(hash), attrExpiresAt.Set(until), attrPurgeAt.Set(until/1000))
+		until := n.at + publishedFor.Milliseconds()
+		t.Put(publishedRow(n.app, p.ID), table.Any(table.Absent, attrExpiresAt.AtMost(n.at)), table.Raced,
+			attrEventID.Set(n.id), attrHash.Set(hash), attrExpiresAt.Set(until), attrPurgeAt.Set(until/1000))
 	}
-	return e
 }

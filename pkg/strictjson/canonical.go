@@ -12,27 +12,32 @@ import (
 
 // Canonical returns one text for all texts of the same JSON value: without blanks, members in the order of their names,
 // characters without needless escapes, and numbers by their digits and their exponent. The text must be one that Check
-// accepts: of two members with one name only the last counts.
-func Canonical(text []byte) ([]byte, error) {
+// accepts: of two members with one name only the last counts. shape is the struct into which the text is decoded: a member of it that
+// is null was not sent, unless it is a json.RawMessage. nil: each null counts.
+func Canonical(text []byte, shape reflect.Type) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a float64 would make different integers the same
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, err
 	}
-	return json.Marshal(canonical(v))
+	return json.Marshal(canonical(v, shape))
 }
 
-// canonical returns a value with its numbers in the form of number.
-func canonical(v any) any {
+// canonical returns a value with its numbers in the form of number, without the members that were not sent.
+func canonical(v any, shape reflect.Type) any {
 	switch v := v.(type) {
 	case map[string]any:
+		known, isStruct := fieldsOf(shape)
 		for name, member := range v {
-			v[name] = canonical(member)
+			v[name] = canonical(member, known[name])
+			if isStruct && member == nil && known[name] != reflect.TypeFor[json.RawMessage]() {
+				delete(v, name)
+			}
 		}
 	case []any:
 		for i, element := range v {
-			v[i] = canonical(element)
+			v[i] = canonical(element, elementOf(shape))
 		}
 	case json.Number:
 		return number(v)

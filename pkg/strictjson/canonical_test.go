@@ -19,7 +19,7 @@ import (
 // canonical returns the canonical text of a valid one.
 func canonical(t *testing.T, text string) string {
 	t.Helper()
-	out, err := strictjson.Canonical([]byte(text))
+	out, err := strictjson.Canonical([]byte(text), nil)
 	if err != nil {
 		t.Fatalf("%.100s: %v", text, err)
 	}
@@ -232,6 +232,33 @@ func TestOnlyNeededEscapesAreLeft(t *testing.T) {
 		var before, after any
 		if err := errors.Join(json.Unmarshal([]byte(text), &before), json.Unmarshal(got, &after)); err != nil || string(got) != want || !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: %s, want %s, %v", text, got, want, err)
+		}
+	}
+}
+
+// TestAMemberThatIsNullWasNotSent where the text is decoded into a struct: in a map, an array and a json.RawMessage it says something.
+func TestAMemberThatIsNullWasNotSent(t *testing.T) {
+	type inner struct {
+		A *string `json:"a"`
+	}
+	type shape struct {
+		Name *string           `json:"name"`
+		In   *inner            `json:"in"`
+		List []inner           `json:"list"`
+		Map  map[string]string `json:"map"`
+		Raw  json.RawMessage   `json:"raw"`
+	}
+	for text, want := range map[string]string{
+		`{}`: `{}`, `{"name":null}`: `{}`, `{"name":null,"in":null,"list":null,"map":null}`: `{}`, `{"name":""}`: `{"name":""}`,
+		`{"in":{"a":null}}`: `{"in":{}}`, `{"list":[{"a":null},null,{"a":"x"}]}`: `{"list":[{},null,{"a":"x"}]}`, `{"list":[]}`: `{"list":[]}`,
+		`{"map":{"a":null}}`: `{"map":{"a":null}}`, `{"raw":null}`: `{"raw":null}`, `{"raw":{"a":null,"name":null}}`: `{"raw":{"a":null,"name":null}}`,
+	} {
+		got, err := strictjson.Canonical([]byte(text), reflect.TypeFor[shape]())
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %s %v, want %s", text, got, err, want)
+		}
+		if got, err := strictjson.Canonical([]byte(text), nil); err != nil || string(got) == want != (text == want) {
+			t.Errorf("%s, of no shape: %s %v", text, got, err)
 		}
 	}
 }

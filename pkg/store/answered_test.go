@@ -1,0 +1,61 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// TestAChangedEndpointIsAnsweredAsItsRowIs, also when an attempt fails, succeeds or opens the breaker between read and write.
+func TestAChangedEndpointIsAnsweredAsItsRowIs(t *testing.T) {
+	const path, text = "https://receiver.example/another", "another"
+	changes := map[string]func(c *connected, h store.Endpoint) (store.Endpoint, error){
+		"a description": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: ptr(text)})
+		},
+		"a path": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: ptr(path)})
+		},
+		"types": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Events: []string{"test"}})
+		},
+		"disabled": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: ptr(false)})
+		},
+		"disabled by an admin": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
+			return c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)
+		},
+	}
+	fails := func(c *connected, h id.Endpoint, times int) {
+		for range times {
+			c.pass(3 * time.Second)
+			wants(t, c.Deliveries().Failed(ctx, c.seen(t, h)), "")
+		}
+	}
+	meanwhile := map[string]struct {
+		before int // failures
+		do     func(c *connected, h id.Endpoint)
+	}{
+		"a first failure":       {0, func(c *connected, h id.Endpoint) { fails(c, h, 1) }},
+		"another failure":       {2, func(c *connected, h id.Endpoint) { fails(c, h, 1) }},
+		"the breaker opens":     {0, func(c *connected, h id.Endpoint) { fails(c, h, 6) }},
+		"it is open for longer": {6, func(c *connected, h id.Endpoint) { wants(t, second(c.Deliveries().Probe(ctx, c.seen(t, h))), "") }},
+		"a success":             {6, func(c *connected, h id.Endpoint) { wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h)), "") }},
+	}
+	for what, change := range changes {
+		for event, m := range meanwhile {
+			c := connect(t)
+			h := c.endpoint(t)
+			fails(c, h.ID, m.before)
+			c.Faults.Before("TransactWriteItems", func() { m.do(c, h.ID) })
+			got, err := change(c, h)
+			wants(t, err, "")
+			if is := c.seen(t, h.ID); got.Breaker != is.Breaker || (is.Breaker == webhook.Breaker{}) != (event == "a success") {
+				t.Errorf("%s, %s: answered %+v, the row has %+v", what, event, got.Breaker, is.Breaker)
+			}
+		}
+	}
+}

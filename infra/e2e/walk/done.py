@@ -119,6 +119,8 @@ class Done:
             self.want(f"{what}: the answer", [answer.value.json()], answers)
             if what == "a key":
                 ida.submit("I have saved the key")
+            if what == "an org":  # its page opens once the orgs are read again
+                expect(page.get_by_role("heading", level=1)).to_have_text(value)
             items = next(v for v in self.call(list_of if "/" in list_of else f"v1/orgs/{ida.org}/{list_of}", ida.token, method="GET")[1].values() if isinstance(v, list))
             self.want(f"{what}: how many there are", sum(value in (i.get("name"), i.get("email")) for i in items), 1)
 

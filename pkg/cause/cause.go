@@ -52,15 +52,16 @@ func Of(err error) error {
 	return fmt.Errorf("an error of the type %s", strings.Join(types, ", with "))
 }
 
-// constants are errors whose text is always the same.
-var constants = []error{
-	context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, net.ErrClosed, http.ErrSchemeMismatch,
-	http.ErrBodyReadAfterClose,
+// constants returns errors whose text is always the same. As a variable, it would be in every function that links this package.
+func constants() []error {
+	return []error{
+		context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, http.ErrSchemeMismatch,
+	}
 }
 
 // known returns an error with the cause that one error of a chain is, nil for an error that is none of the known ones.
 func known(err error) error {
-	for _, constant := range constants {
+	for _, constant := range constants() {
 		if err == constant { //nolint:errorlint // the chain is walked by Of
 			return constant
 		}

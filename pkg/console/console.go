@@ -40,8 +40,8 @@ type File struct {
 }
 
 // mediaTypes are the types of files, by the end of the name. All are text: API Gateway would need all answers to be binary otherwise.
-var mediaTypes = map[string]string{
-	".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain",
+var mediaTypes = [][2]string{
+	{".html", "text/html"}, {".js", "text/javascript"}, {".css", "text/css"}, {".svg", "image/svg+xml"}, {".txt", "text/plain"},
 }
 
 // The files whose names have no hash, so that they may change under their names.
@@ -72,11 +72,11 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 		if err != nil {
 			return nil, err
 		}
-		mediaType, ok := mediaTypes[path.Ext(entry.Name())]
-		if !ok {
+		at := slices.IndexFunc(mediaTypes, func(of [2]string) bool { return of[0] == path.Ext(entry.Name()) })
+		if at < 0 {
 			return nil, fmt.Errorf("console: no media type for %s", entry.Name())
 		}
-		c.files[entry.Name()] = File{mediaType, text, map[string]string{
+		c.files[entry.Name()] = File{mediaTypes[at][1], text, map[string]string{
 			"Cache-Control": caching(entry.Name()), "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Accept-Encoding",
 		}}
 	}

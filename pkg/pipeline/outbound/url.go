@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -124,7 +125,7 @@ func literal(u *url.URL) (netip.Addr, bool) {
 
 // notPublic has the top-level names that mean the machine itself, its network or its cloud (RFC
 // 6761, RFC 6762, and ICANN's .internal).
-var notPublic = map[string]bool{"localhost": true, "local": true, "internal": true, "arpa": true}
+var notPublic = []string{"localhost", "local", "internal", "arpa"}
 
 // publicName reports whether a host can be a name of the public DNS. A name has at most 253 characters, and a label
 // at most 63 (RFC 1035 section 2.3.4).
@@ -141,7 +142,7 @@ func publicName(host string) bool {
 	// A top-level name begins with a letter. A host that ends in a number is an IPv4
 	// address to some parsers (127.1, 0x7f.1, 1.2.3.0x4).
 	top := labels[len(labels)-1]
-	return top[0] >= 'a' && top[0] <= 'z' && !notPublic[top]
+	return top[0] >= 'a' && top[0] <= 'z' && !slices.Contains(notPublic, top)
 }
 
 // isLabel reports whether l has only lower-case letters, digits and hyphens, and no hyphen at an end.

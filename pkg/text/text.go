@@ -3,6 +3,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,9 +22,6 @@ const (
 	vowelSeparator     = '\u180e' // gives the Mongolian vowel after it another form
 )
 
-// otherEmoji has the emoji that are not in Unicode's category So (other symbols).
-const otherEmoji = "‼⁉ℹ↔⤴⤵◻◼◽◾〰〽"
-
 // blank has letters and symbols that look like a space.
 const blank = "\u115f\u1160\u2800\u3164\uffa0"
 
@@ -35,8 +33,20 @@ const keptRa = "\u0930\u094d \u09b0\u09cd \u09f0\u09cd \u0ab0\u0acd \u0b30\u0b4d
 // is plain.
 func Plain(s string) bool { return utf8.ValidString(s) && shown(s) == s }
 
-// shown returns a text with a space in place of each hidden character that does not belong where it is.
+// shown returns a text with a space in place of each hidden character that does not belong where it is. It looks again after
+// each change, because a character may have belonged only beside one that is gone.
 func shown(s string) string {
+	for {
+		next := spaced(s)
+		if next == s {
+			return s
+		}
+		s = next
+	}
+}
+
+// spaced is one look of shown: it judges a character by the cleaned text before it, and by the text after it as it is.
+func spaced(s string) string {
 	var out strings.Builder
 	for i, r := range s {
 		if hidden(r) && !belongs(r, out.String(), s[i+utf8.RuneLen(r):]) {
@@ -51,10 +61,12 @@ func shown(s string) string {
 func hidden(r rune) bool {
 	return unicode.In(r,
 		unicode.Cc, unicode.Cf, // control and format characters
-		unicode.Co,             // private use
-		unicode.Zl, unicode.Zp, // line and paragraph separators
-		unicode.Other_Default_Ignorable_Code_Point,                                         // characters that a font without them does not show
-		unicode.Variation_Selector) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) // the signs of numbers are seen
+		unicode.Co,                      // private use
+		unicode.Noncharacter_Code_Point, // never a character
+		unicode.Zl, unicode.Zp,          // line and paragraph separators
+		unicode.Other_Default_Ignorable_Code_Point,                                            // characters that a font without them does not show
+		unicode.Variation_Selector) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || // the signs of numbers are seen
+		strings.ContainsRune(blank, r)
 }
 
 // belongs reports whether a hidden character changes what is seen of the texts before and after it: inside an emoji, or in a
@@ -70,7 +82,7 @@ func belongs(r rune, before, after string) bool {
 	switch {
 	case (r == zeroWidthJoiner || r == zeroWidthNonJoiner) && isSymbol(next):
 		return r == zeroWidthJoiner && isEmojiPart(last)
-	case r == zeroWidthJoiner && strings.Contains(keptRa, string([]rune{last, next})):
+	case r == zeroWidthJoiner && slices.Contains(strings.Fields(keptRa), string([]rune{last, next})):
 		return true
 	case r == zeroWidthJoiner || r == zeroWidthNonJoiner:
 		return joins(before, r, after)
@@ -113,13 +125,13 @@ func hasPresentation(r, after rune) bool {
 	return isSymbol(r) || isOnKeycap
 }
 
-// isSymbol reports whether a character can be an emoji: a symbol of the category So, or one of otherEmoji.
-func isSymbol(r rune) bool { return unicode.Is(unicode.So, r) || strings.ContainsRune(otherEmoji, r) }
+func isSymbol(r rune) bool { return unicode.Is(emoji, r) }
 
-// isEmojiPart reports whether a character can stand before a joiner, as the end of an emoji: a symbol, a skin tone
-// (category Sk) or the presentation.
+// isEmojiPart reports whether a character can stand before a joiner, as the end of an emoji: a symbol, a skin tone or the
+// presentation.
 func isEmojiPart(r rune) bool {
-	return unicode.In(r, unicode.So, unicode.Sk) || r == presentation
+	isTone := r >= '🏻' && r <= '🏿'
+	return isSymbol(r) || isTone || r == presentation
 }
 
 // Visible reports whether a text has a character that can be seen.

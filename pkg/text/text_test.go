@@ -12,7 +12,7 @@ func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
 		"", "Ada Lovelace", "Zoë", "Ω≈ç", "日本語", "नमस्ते", "O'Neil & Söhne (1)", "a\u0301", "צה״ל", "ש״ע", "한글",
 		"❤\ufe0f", "©\ufe0f", "‼\ufe0f", "1\ufe0f\u20e3 Team", "🏳\ufe0f\u200d🌈", "♂\ufe0f", "👩\u200d🚀", "👩🏽\u200d🚀", "❤\ufe0f\u200d🔥", "👨\u200d👩\u200d👧\u200d👦 Ltd",
 		"〽\ufe0f", "🙂\u200d↔\ufe0f", // emoji of other categories
-		"🏴\u200d☠\ufe0f", "👁\ufe0f\u200d🗨\ufe0f", "🐈\u200d⬛", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏿", "🇳🇱", "Love ♥\ufe0e", "☎\ufe0e 1",
+		"🏴\u200d☠\ufe0f", "👁\ufe0f\u200d🗨\ufe0f", "🐈\u200d⬛", "👩🏽\u200d❤\ufe0f\u200d💋\u200d👨🏿", "🇳🇱", "Love ♥\ufe0e", "☎\ufe0e 1", "™\ufe0f", "Ⓜ\ufe0f", "㊙\ufe0f", "🚶\u200d➡\ufe0f", "⛓\ufe0f\u200d💥", "🐦\u200d🔥", "🧑\u200d⚖\ufe0f", "🏳\ufe0f\u200d⚧\ufe0f", "🅰\ufe0f", "⭐\ufe0f", "🫱🏻\u200d🫲🏿", "↔\ufe0f\u200d🚀",
 		flag("gbeng"), "Rugby " + flag("gbsct") + flag("gbwls") + "!", flag("ustx"), "🏴", flag("fr75c"), flag("azb"), flag("azza09"),
 	} {
 		if !text.Plain(s) {
@@ -30,6 +30,9 @@ func TestATextWithHiddenCharactersIsNotPlain(t *testing.T) {
 		"a\u034fb", "a\u115fb", "\u115fᅡ", "a\u17b4b", "a\u2065b", "a\u3164b", "a\uffa0b", "a\ufff0b", "a\U000e01f0b", // what fonts do not show
 		"\U000e0041", "a\U000e0067\U000e007f", "🏴\U000e007f", "🏴\U000e0067", strings.TrimSuffix(flag("gbeng"), "\U000e007f"), // tags that are no flag
 		flag("gb"), flag("gbenglan"), flag("gbENG"), flag("gb eng"), flag("12345"), flag("gbeng") + "\U000e007f", "🏳" + strings.TrimPrefix(flag("gbeng"), "🏴"),
+		"°\u200d°", "25°\ufe0f", "\ufffc\ufe0f\u200d\ufffc", "¦\ufe0f", "№\ufe0f", "✓\ufe0f", "♩\ufe0e", "^\u200d🚀", "´\u200d🚀", "🚀\u200d°", "🇩\u200d🇪", "🄰\ufe0f", "🙰\ufe0f", "㊀\ufe0f", // symbols that are no emoji
+		"a\uffff", "a\ufdd0b", "\U0001fffe", "\U0010ffff", "A\u2800B", // what is never a character, and a blank
+		"Acme \u200dর", "x \u200dరy", "Acme \u200dര", " \u200dর", "\u200dর", "् \u200dর", // no virama beside a ra
 		"สวัสดี\u200bครับ", "ខ្មែរ\u200bខ្មែរ", // a place to break a line, which is never seen
 	} {
 		if text.Plain(s) {
@@ -89,10 +92,11 @@ func TestHiddenCharactersAreCleanedAway(t *testing.T) {
 	for s, want := range map[string]string{
 		"Ada": "Ada", "👩\u200d🚀": "👩\u200d🚀", // plain texts stay as they are
 		"A\u202eB": "A B", "A\x00B": "A B", "A\ufffd\u200bB": "A  B", "A\xffB": "A B", "\u200eنرم\u200cافزار": "نرم\u200cافزا", "abc نرم\u200cا": "abc نرم", "\u200f👩\u200d🚀": "👩\u200d🚀", "a\ufe0f\u200d🚀": "a  🚀",
+		"ب\u200c\ufe0fب Me": "ب  ب Me", "ب\u200c\u034fب Me": "ب  ب Me", "न\u200c\u200d x": "न   x", "ب\u200c\u180b\ufe0fب A": "ب   ب A", "ب\u200c\U000e0100ب A": "ب  ب A", "A\u2800B\uffff": "A B", "25°\ufe0f C": "25°  C",
 		" \u200eAda\n": "Ada", "\u200b": "", "\u3164": "", "": "",
 		"1234567890": "12345678", "1234567 \u200b": "1234567", "1234567👩\u200d🚀": "1234567👩", "123456❤\ufe0f\u200d🔥": "123456❤\ufe0f", "\u00a0\u2800": "",
 	} {
-		if got := text.Cleaned(s, 8); got != want {
+		if got := text.Cleaned(s, 8); got != want || !text.Plain(got) {
 			t.Errorf("%+q: %+q, want %+q", s, got, want)
 		}
 	}

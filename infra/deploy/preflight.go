@@ -57,7 +57,7 @@ func whyNot(err error, region string) error {
 
 // preflight refuses a deployment that cannot succeed, and prints what the deployment will meet.
 func (p *program) preflight(ctx context.Context) error {
-	together := func() error { return p.template.CheckTogether(p.value) }
+	together := func() error { return cmp.Or(p.template.CheckTogether(p.value), p.template.CheckEnvironments(p.value)) }
 	for _, look := range []func() error{p.lookAtStack, p.checkReaders, together, p.lookAtOptions, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {
 		if err := look(); err != nil {
 			return err

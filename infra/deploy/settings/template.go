@@ -18,6 +18,12 @@ import (
 type Template struct {
 	Parameters map[string]Parameter `yaml:"Parameters"`
 	Rules      map[string]rule      `yaml:"Rules"`
+	Globals    struct {
+		Function variables `yaml:"Function"`
+	} `yaml:"Globals"`
+	Resources map[string]struct {
+		Properties variables `yaml:"Properties"`
+	} `yaml:"Resources"`
 }
 
 // ReadTemplate reads template.yaml in a folder.

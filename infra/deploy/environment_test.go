@@ -1,0 +1,72 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/settings"
+	"latchkey/infra/lab/translated"
+)
+
+// TestAnEnvironmentIsAsLargeAsLambdaTakes counts the variables of each function as they are deployed: no function is over 4,096 bytes
+// with values that pass, and what is refused is at most a few hundred bytes from there.
+func TestAnEnvironmentIsAsLargeAsLambdaTakes(t *testing.T) {
+	t.Parallel()
+	template, err := settings.ReadTemplate("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tpl, err := translated.Translate(t.Context(), "../../template.yaml", translated.Options{Parameters: switched})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := func(n int) string { return "https://issuer.example/" + strings.Repeat("a", n) }
+	passed, refused := 0, 0
+	for n := 0; n < 3000; n += 100 {
+		for name, given := range map[string]map[string]string{
+			"services":  {"Services": "billing=" + long(n/2) + "#" + strings.Repeat("s", n/2)},
+			"the URLs":  {"Issuer": long(n / 3), "JwksUrl": long(n / 3), "UserinfoUrl": long(n / 3)},
+			"clients":   {"ClientIds": strings.Repeat("client,", n/7) + "client"},
+			"a console": {"ConsoleParameters": "a=" + strings.Repeat("x", n), "ConsoleClientId": strings.Repeat("c", n/3)},
+			"origins":   {"ConsoleOrigins": strings.TrimSuffix(strings.Repeat("https://console.example,", 1+n/24), ",")},
+			"all":       {"Services": "billing=" + long(n/2) + "#s", "ClientIds": strings.Repeat("client,", n/7) + "c", "JwksUrl": long(n / 2), "EndpointDynamoDB": "http://127.0.0.1/" + strings.Repeat("e", n/3)},
+		} {
+			for parameter, value := range switched {
+				if _, isGiven := given[parameter]; !isGiven {
+					given[parameter] = value
+				}
+			}
+			value := func(parameter string) string { return template.Value(parameter, given, nil) }
+			deployed, err := tpl.Resolve(translated.Options{Parameters: given})
+			if err != nil {
+				t.Fatal(name, n, err)
+			}
+			largest, of := 0, ""
+			for _, function := range deployed.Named("AWS::Lambda::Function") {
+				size := 0
+				for _, v := range environmentOf(deployed, function) {
+					if !strings.HasPrefix(v, "AWS_ACCESS_KEY_ID=") && !strings.HasPrefix(v, "AWS_SECRET_ACCESS_KEY=") && !strings.HasPrefix(v, "AWS_REGION=") {
+						size += len(v) - 1 // without the =
+					}
+				}
+				if size > largest {
+					largest, of = size, function
+				}
+			}
+			if err := template.CheckEnvironments(value); err == nil {
+				passed++
+				if largest > 4096 {
+					t.Errorf("%s, %d: %s has %d bytes", name, n, of, largest)
+				}
+			} else if refused++; largest < 4096-600 || !strings.Contains(err.Error(), "Lambda allows 4096") {
+				t.Errorf("%s, %d: %v, but the largest has %d bytes", name, n, err, largest)
+			}
+		}
+	}
+	if passed < 50 || refused < 10 {
+		t.Errorf("%d passed, %d were refused", passed, refused)
+	}
+	if err := template.CheckEnvironments(func(parameter string) string { return template.Value(parameter, switched, nil) }); err != nil {
+		t.Error(err)
+	}
+}

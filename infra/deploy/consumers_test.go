@@ -151,7 +151,7 @@ func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 		"no stack": {"", standin.Faults{}, []string{"there is no stack latchkey"}},
 		// A stack whose creation was rolled back has no outputs.
 		"a stack without outputs": {"ROLLBACK_COMPLETE", standin.Faults{}, []string{"no output KeyAuthorizerArn"}},
-		"no right to read any":    {"CREATE_COMPLETE", standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}}, []string{"the account's APIs cannot be read", "not authorized to get"}},
+		"no right to read any":    {"CREATE_COMPLETE", standin.Faults{Refuse: map[string]string{"apigateway:GET": "not authorized to get"}}, []string{"the account's APIs cannot be read", "GET /restapis: 403"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -139,13 +138,33 @@ var ErrUnreachable = errors.New("it cannot be reached from this machine")
 // ReadIssuer reads the issuer's discovery document and keys, as the functions will: the document must name the issuer to the
 // letter, and one key must be usable. Errors: ErrUnreachable, or what is wrong with the issuer.
 func ReadIssuer(ctx context.Context, c accesstoken.Config, client *http.Client) error {
-	_, err := accesstoken.New(c, client, time.Now).Verify(ctx, StrangersToken(c, time.Now()))
-	var unreachable *url.Error
+	asked := &transport{next: client.Transport}
+	noting := *client
+	noting.Transport = asked
+	_, err := accesstoken.New(c, &noting, time.Now).Verify(ctx, StrangersToken(c, time.Now()))
 	switch {
 	case problem.Is(err, problem.TokenInvalid):
 		return nil
-	case errors.As(err, &unreachable):
-		return fmt.Errorf("%w: %w", ErrUnreachable, unreachable.Err)
+	case asked.failure != nil:
+		return fmt.Errorf("%w: %w", ErrUnreachable, asked.failure)
 	}
 	return errors.Unwrap(err) // without the sentence for clients
+}
+
+// transport notes the failure of a request that got no answer.
+type transport struct {
+	next    http.RoundTripper // nil: the usual one
+	failure error
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	next := t.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	answer, err := next.RoundTrip(r)
+	if err != nil {
+		t.failure = err
+	}
+	return answer, err
 }

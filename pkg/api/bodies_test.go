@@ -55,6 +55,31 @@ func TestAWholeNumberIsOneInEachSpelling(t *testing.T) {
 	}
 }
 
+// TestARefusedValueHasItsOwnPointerAndCode: a whole number that is too large has the right type, and a list has many values.
+func TestARefusedValueHasItsOwnPointerAndCode(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.connect(t)
+	const endpoint = `{"url":"https://a.example/x","events":`
+	for _, c := range []struct {
+		as                        *principal.Principal
+		path, body, pointer, code string
+	}{
+		{w.caller("admin"), keysOfOrg, `{"expiresIn":10000000000000000000}`, "/expiresIn", "range"}, {w.caller("admin"), keysOfOrg, `{"expiresIn":1e400}`, "/expiresIn", "range"},
+		{w.caller("admin"), keysOfOrg, `{"expiresIn":-9223372036854775809}`, "/expiresIn", "range"}, {w.caller("admin"), keysOfOrg, `{"limits":[{"requests":99999999999999999999.0,"per":"day"}]}`, "/limits/0/requests", "range"},
+		{w.caller("key"), "/webhook_event/list", `{"since":1e30}`, "/since", "range"}, {w.caller("key"), "/link/list", `{"limit":1e99999999999}`, "/limit", "range"},
+		{w.caller("admin"), keysOfOrg, `{"expiresIn":1.5}`, "/expiresIn", "type"}, {w.caller("admin"), keysOfOrg, `{"expiresIn":9223372036854775807.5}`, "/expiresIn", "type"},
+		{w.caller("admin"), keysOfOrg, `{"expiresIn":"1e400"}`, "/expiresIn", "type"}, {w.caller("admin"), keysOfOrg, `{"expiresIn":[]}`, "/expiresIn", "type"}, {w.caller("admin"), keysOfOrg, `{"name":1e400}`, "/name", "type"},
+		{w.caller("key"), "/webhook_endpoint/create", endpoint + `["*","a b"]}`, "/events/1", "enum"}, {w.caller("key"), "/webhook_endpoint/create", endpoint + `["link.*","key.created","link.*"]}`, "/events/2", "enum"},
+		{w.caller("key"), "/webhook_endpoint/create", endpoint + `[""]}`, "/events/0", "enum"}, {w.caller("key"), "/webhook_endpoint/update", `{"endpointId":"{endpointId}","events":["*","*"]}`, "/events/1", "enum"},
+		{w.caller("key"), "/link/create", `{"clientUserId":"u","metadata":{"a":null,"b":"x"}}`, "/metadata/a", "type"}, {w.caller("key"), "/link/create", `{"clientUserId":"u","metadata":{"z":null,"a/b~":null}}`, "/metadata/a~1b~0", "type"},
+	} {
+		refused := w.want(t, w.request("POST", c.path, c.as, c.body), 422, problem.ValidationFailed)
+		if got, codes := refused.each("errors", "pointer"), refused.each("errors", "code"); len(got) != 1 || got[0] != c.pointer || codes[0] != c.code {
+			t.Errorf("%s %s: %v %v", c.path, c.body, got, codes)
+		}
+	}
+}
+
 // TestARefusedBodySaysWhere: one event of many stops the whole request, so its sender must know which.
 func TestARefusedBodySaysWhere(t *testing.T) {
 	w := newWorld(t, newServer(t), "")

@@ -65,6 +65,8 @@ func (c *call) decode(into any) error {
 		err = json.Unmarshal(text, into)
 	}
 	switch {
+	case errors.As(err, &wrong) && isTooLarge(wrong):
+		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), "range", "The value is out of range.")
 	case errors.As(err, &wrong):
 		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), "type", "The value must be "+typeName(wrong)+".")
 	case err != nil:
@@ -99,6 +101,12 @@ func invalidJSON(err error) error {
 		refusal.Fields = []problem.Field{{Pointer: at.Pointer, Code: f.code, Message: f.message}}
 	}
 	return refusal
+}
+
+// isTooLarge reports whether a value is a whole number beyond an int64. strictjson.Digits has given every other number that does
+// not decode a negative exponent.
+func isTooLarge(e *json.UnmarshalTypeError) bool {
+	return e.Type.Kind() == reflect.Int64 && strings.HasPrefix(e.Value, "number") && !strings.Contains(e.Value, "e-")
 }
 
 // typeName returns the type that a member takes, in words.

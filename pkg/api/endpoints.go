@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -149,7 +150,7 @@ func (w webhooks) checkEndpoint(url *string, events []string, description *strin
 		}
 		for i, e := range events {
 			if !webhook.ValidFilter(e) || slices.Contains(events[:i], e) {
-				return problem.Invalid("/events", "enum", `Each value must be a type of event, once, the beginning of types, as "invoice.*", or "*".`)
+				return problem.Invalid("/events/"+strconv.Itoa(i), "enum", `The value must be a type of event, once, the beginning of types, as "invoice.*", or "*".`)
 			}
 		}
 	}

@@ -105,12 +105,15 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 		}
 	}
 	for member, values := range map[string][]string{
-		"events":      {`[]`, `["link.lost"]`, `["Link.claimed"]`, `["test","test"]`, `["*","*"]`, `[null]`, `[""]`, `["link.*.*"]`, `["org.*"]`, `["link.*","link.*"]`, manyFilters(51)},
+		"events":      {`[]`, manyFilters(51)},
+		"events/0":    {`["link.lost"]`, `["Link.claimed"]`, `[null]`, `[""]`, `["link.*.*"]`, `["org.*"]`},
+		"events/1":    {`["test","test"]`, `["*","*"]`, `["link.*","link.*"]`},
 		"description": {`"` + strings.Repeat("x", 201) + `"`, `"a\nb"`, `"\u0000"`},
 	} {
+		name, _, _ := strings.Cut(member, "/")
 		for _, value := range values {
-			d.invalid(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%q:%s}`, hookURL, member, value), "/"+member)
-			d.invalid(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,%q:%s}`, h, member, value), "/"+member)
+			d.invalid(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%q:%s}`, hookURL, name, value), "/"+member)
+			d.invalid(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,%q:%s}`, h, name, value), "/"+member)
 		}
 	}
 	if after := len(d.Rows(t)); after != before {

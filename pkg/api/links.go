@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/strictjson"
 )
 
 // links serves the links of an app, and the public claim of a link.
@@ -117,11 +120,11 @@ func metadataOf(in map[string]*string) (map[string]string, error) {
 		return nil, nil //nolint:nilnil // a link may have no metadata
 	}
 	out := make(map[string]string, len(in))
-	for name, value := range in {
-		if value == nil {
-			return nil, problem.Invalid("/metadata", "type", "Every member must be a string.")
+	for _, name := range slices.Sorted(maps.Keys(in)) {
+		if in[name] == nil {
+			return nil, problem.Invalid(strictjson.PointerTo("/metadata", name), "type", "The value must be a string.")
 		}
-		out[name] = *value
+		out[name] = *in[name]
 	}
 	if !link.ValidMetadata(out) {
 		return nil, problem.Invalid("/metadata", "length", "The value must have at most 20 members, and at most 2 KB as JSON.")

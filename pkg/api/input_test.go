@@ -110,7 +110,7 @@ func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
 	for text, want := range map[string]string{`\\ud800`: `\ud800`, `\\\ud83d\ude00`: "\\😀", `\ud83d\ude00\ufffd`: "😀\uFFFD",
-		`\uD83D\uDE00`: "😀", `\ud800\udc00\uDBFF\uDFFF`: "\U00010000\U0010FFFF",
+		`\uD83D\uDE00`: "😀", `\ud800\udc00\uDB7F\uDFFD`: "\U00010000\U000EFFFD",
 		`\u00e4\"\\`: `ä"\`} {
 		out := s.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"` + text + `"}`}, 201, "")
 		if out.str("name") != want {

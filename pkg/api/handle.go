@@ -29,19 +29,24 @@ type checked interface{ check(c *call) error }
 func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		var in In
-		if err := c.decode(&in); err != nil {
-			return answer{}, err
-		}
-		if v, ok := any(&in).(checked); ok {
-			if err := v.check(c); err != nil {
-				return answer{}, err
-			}
-		}
-		if err := c.readOrg(); err != nil {
+		if err := c.read(&in); err != nil {
 			return answer{}, err
 		}
 		return rendered(f(ctx, c, in))
 	}
+}
+
+// read decodes the body into in, checks in, and reads the org in the path.
+func (c *call) read(in any) error {
+	if err := c.decode(in); err != nil {
+		return err
+	}
+	if v, ok := in.(checked); ok {
+		if err := v.check(c); err != nil {
+			return err
+		}
+	}
+	return c.readOrg()
 }
 
 // parsed is a request that makes the input of its use case from its values. parse returns an error when a value is
@@ -72,11 +77,16 @@ func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c 
 // inApp makes f serve people and services too, on an app of the org in the path: it reads the caller's role first.
 func inApp[In, Out any](s *store.Store, f func(ctx context.Context, c *call, in In) (Out, error)) func(context.Context, *call, In) (Out, error) {
 	return func(ctx context.Context, c *call, in In) (out Out, err error) {
-		if c.role, err = s.RoleFor(ctx, c.actor(), c.org, c.app); err != nil {
+		if err = c.readRole(ctx, s); err != nil {
 			return out, err
 		}
 		return f(ctx, c, in)
 	}
+}
+
+func (c *call) readRole(ctx context.Context, s *store.Store) (err error) {
+	c.role, err = s.RoleFor(ctx, c.actor(), c.org, c.app)
+	return err
 }
 
 // fromDevice makes a route accept broken text, as U+FFFD: a device cuts its own name in the middle of a character, and no one
@@ -92,41 +102,51 @@ func fromDevice(h handler) handler {
 func fromPath(names ...string) func(handler) handler {
 	return func(h handler) handler {
 		return func(ctx context.Context, c *call) (answer, error) {
-			if err := c.decode(&none{}); err != nil {
+			members, err := c.pathMembers(names)
+			if err != nil {
 				return answer{}, err
-			}
-			members := map[string]any{}
-			for _, name := range names {
-				members[name] = onlyASCII(c.PathValue(name))
 			}
 			return c.as(ctx, members, h)
 		}
 	}
 }
 
+func (c *call) pathMembers(names []string) (map[string]any, error) {
+	if err := c.decode(&none{}); err != nil {
+		return nil, err
+	}
+	members := map[string]any{}
+	for _, name := range names {
+		members[name] = onlyASCII(c.PathValue(name))
+	}
+	return members, nil
+}
+
 // fromQuery makes a route take the members of its body from the query. limit and since are numbers. A fault of a member is
 // shown as one of its parameter.
 func fromQuery(h handler) handler {
-	return func(ctx context.Context, c *call) (answer, error) {
-		members := map[string]any{}
-		for name, values := range c.URL.Query() {
-			if len(values) > 1 {
-				return answer{}, problem.Invalid("?"+name, "format", "Send the parameter once.")
-			}
-			members[name] = onlyASCII(values[0])
-			if number, err := strconv.ParseInt(values[0], 10, 64); err == nil && (name == "limit" || name == "since") {
-				members[name] = number
-			}
+	return func(ctx context.Context, c *call) (answer, error) { return c.fromQuery(ctx, h) }
+}
+
+func (c *call) fromQuery(ctx context.Context, h handler) (answer, error) {
+	members := map[string]any{}
+	for name, values := range c.URL.Query() {
+		if len(values) > 1 {
+			return answer{}, problem.Invalid("?"+name, "format", "Send the parameter once.")
 		}
-		a, err := c.as(ctx, members, h)
-		var refused *problem.Error
-		if errors.As(err, &refused) {
-			for i, f := range refused.Fields {
-				refused.Fields[i].Pointer = "?" + strings.TrimPrefix(f.Pointer, "/")
-			}
+		members[name] = onlyASCII(values[0])
+		if number, err := strconv.ParseInt(values[0], 10, 64); err == nil && (name == "limit" || name == "since") {
+			members[name] = number
 		}
-		return a, err
 	}
+	a, err := c.as(ctx, members, h)
+	var refused *problem.Error
+	if errors.As(err, &refused) {
+		for i, f := range refused.Fields {
+			refused.Fields[i].Pointer = "?" + strings.TrimPrefix(f.Pointer, "/")
+		}
+	}
+	return a, err
 }
 
 // onlyASCII returns a text as it is, and "?" for one that has other characters: no id, number, cursor or status has any, and a body

@@ -231,21 +231,25 @@ func openCursor(s string) (id string, ok bool) {
 // the request. shown makes the body of the answer from what the store created. Error:
 // invalid_idempotency_key.
 func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made], error) {
-	once := store.Once[Made]{Render: func(made Made) ([]byte, error) { return render(shown(made)) }}
+	request, err := c.keyed()
+	return store.Once[Made]{Request: request, Render: func(made Made) ([]byte, error) { return render(shown(made)) }}, err
+}
+
+// keyed returns the request by its Idempotency-Key, or none without the header.
+func (c *call) keyed() (request store.Request, err error) {
 	values := c.Header.Values(idempotencyHeader)
 	if len(values) == 0 {
-		return once, nil
+		return request, nil
 	}
 	key := values[0]
 	if len(values) != 1 || !isVisible(key, minIdempotencyKey, maxIdempotencyKey) {
-		return once, problem.New(problem.InvalidIdempotencyKey,
+		return request, problem.New(problem.InvalidIdempotencyKey,
 			"An Idempotency-Key is one value of 32 to 255 visible ASCII characters; use a random UUID.")
 	}
 	body, err := strictjson.Canonical(c.body, c.shape) // c.decode has checked it
-	once.Request = store.Request{
+	return store.Request{
 		Key: secret.New(key), Principal: cmp.Or(string(c.caller.AppID), c.caller.ID()), Method: c.Method, Path: c.path(), Body: sha256.Sum256(body),
-	}
-	return once, err
+	}, err
 }
 
 // path returns the route's path with the values of its parameters. The path of the URL may differ between two requests

@@ -70,6 +70,9 @@ func TestARefusedValueHasItsOwnPointerAndCode(t *testing.T) {
 		{w.caller("admin"), keysOfOrg, `{"expiresIn":1.5}`, "/expiresIn", "type"}, {w.caller("admin"), keysOfOrg, `{"expiresIn":9223372036854775807.5}`, "/expiresIn", "type"},
 		{w.caller("admin"), keysOfOrg, `{"expiresIn":"1e400"}`, "/expiresIn", "type"}, {w.caller("admin"), keysOfOrg, `{"expiresIn":[]}`, "/expiresIn", "type"}, {w.caller("admin"), keysOfOrg, `{"name":1e400}`, "/name", "type"},
 		{w.caller("key"), "/webhook_endpoint/create", endpoint + `["*","a b"]}`, "/events/1", "enum"}, {w.caller("key"), "/webhook_endpoint/create", endpoint + `["link.*","key.created","link.*"]}`, "/events/2", "enum"},
+		{w.caller("admin"), keysOfOrg, `{"name":"a\u200bb"}`, "/name", "format"}, {w.caller("admin"), keysOfOrg, `{"name":"25°\ufe0f"}`, "/name", "format"}, {w.caller("admin"), keysOfOrg, `{"name":" "}`, "/name", "length"},
+		{w.caller("admin"), keysOfOrg, `{"name":"` + strings.Repeat("x", 101) + `"}`, "/name", "length"}, {w.caller("key"), "/webhook_endpoint/create", endpoint + `["*"],"description":"a\nb"}`, "/description", "format"},
+		{w.caller("key"), "/webhook_endpoint/create", endpoint + `["*"],"description":"` + strings.Repeat("x", 201) + `"}`, "/description", "length"},
 		{w.caller("key"), "/webhook_endpoint/create", endpoint + `[""]}`, "/events/0", "enum"}, {w.caller("key"), "/webhook_endpoint/update", `{"endpointId":"{endpointId}","events":["*","*"]}`, "/events/1", "enum"},
 		{w.caller("key"), "/link/create", `{"clientUserId":"u","metadata":{"a":null,"b":"x"}}`, "/metadata/a", "type"}, {w.caller("key"), "/link/create", `{"clientUserId":"u","metadata":{"z":null,"a/b~":null}}`, "/metadata/a~1b~0", "type"},
 	} {

@@ -155,9 +155,17 @@ func (w webhooks) checkEndpoint(url *string, events []string, description *strin
 		}
 	}
 	if description != nil && !validDescription(*description) {
-		return problem.Invalid("/description", "length", "The value must have at most 200 characters, none of them hidden and one of them visible.")
+		return problem.Invalid("/description", textFault(*description), "The value must have at most 200 characters, none of them hidden and one of them visible.")
 	}
 	return nil
+}
+
+// textFault returns the code for a name or a description that is refused: format for a hidden character, else length.
+func textFault(s string) string {
+	if text.Plain(s) {
+		return "length"
+	}
+	return "format"
 }
 
 // validDescription reports whether an endpoint may have a description. The empty one removes the description.

@@ -293,7 +293,7 @@ func (in *nameIn) check(*call) error {
 func cleanName(pointer, name string) (string, error) {
 	clean, ok := org.CleanName(name)
 	if !ok {
-		return "", problem.Invalid(pointer, "length", "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
+		return "", problem.Invalid(pointer, textFault(strings.TrimSpace(name)), "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
 	}
 	return clean, nil
 }

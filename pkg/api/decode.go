@@ -65,10 +65,12 @@ func (c *call) decode(into any) error {
 		err = json.Unmarshal(text, into)
 	}
 	switch {
-	case errors.As(err, &wrong) && isTooLarge(wrong):
-		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), "range", "The value is out of range.")
 	case errors.As(err, &wrong):
-		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), "type", "The value must be "+typeName(wrong)+".")
+		code, message := "type", "The value must be "+typeName(wrong)+"."
+		if isTooLarge(wrong) {
+			code, message = "range", "The value is out of range."
+		}
+		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), code, message)
 	case err != nil:
 		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
 	}

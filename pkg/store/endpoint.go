@@ -69,7 +69,7 @@ type NewEndpoint struct {
 // CreateEndpoint creates an enabled endpoint. Errors: key_not_active, of an actor org_not_found and insufficient_role,
 // idempotency_key_reused, limit_reached, and those of once.Charge.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
-	paid, err := once.charge(ctx, s)
+	paid, err := s.chargeOnce(ctx, once.Request, once.Charge)
 	if err != nil {
 		return made.committed(err)
 	}
@@ -168,7 +168,7 @@ func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, refusa
 // Test writes a test event for one endpoint only, and returns the event's id. once.Charge charges for one delivery. Errors:
 // endpoint_not_found, idempotency_key_reused, of an actor org_not_found and insufficient_role, and those of once.Charge.
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
-	if _, err := once.charge(ctx, ds.s); err != nil {
+	if _, err := ds.s.chargeOnce(ctx, once.Request, once.Charge); err != nil {
 		return made.committed(err)
 	}
 	t := ds.s.begin()

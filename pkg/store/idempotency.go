@@ -45,17 +45,17 @@ type Once[Made any] struct {
 	Charge  func(context.Context) (paid int, err error)
 }
 
-// charge charges a create before its transaction. A request that is sent again is not charged, and no empty budget refuses it.
-// Errors: those of Charge, replayed, idempotency_key_reused.
-func (o Once[Made]) charge(ctx context.Context, s *Store) (paid int, err error) {
-	if o.Charge == nil {
+// chargeOnce charges a create before its transaction. A request that is sent again is not charged, and no empty budget refuses it.
+// Errors: those of by, replayed, idempotency_key_reused.
+func (s *Store) chargeOnce(ctx context.Context, r Request, by func(context.Context) (int, error)) (paid int, err error) {
+	if by == nil {
 		return 0, nil
 	}
-	if err = s.unlessKept(ctx, o.Request, nil); err == nil {
-		paid, err = o.Charge(ctx)
+	if err = s.unlessKept(ctx, r, nil); err == nil {
+		paid, err = by(ctx)
 	}
 	if problem.Is(err, problem.RateLimited) { // because of the first try, which may have ended since
-		err = s.unlessKept(ctx, o.Request, err)
+		err = s.unlessKept(ctx, r, err)
 	}
 	return paid, err
 }

@@ -60,7 +60,7 @@ type MintedLink struct {
 
 // CreateLink creates a link. Errors: idempotency_key_reused, and those of once.Charge.
 func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
-	paid, err := once.charge(ctx, s)
+	paid, err := s.chargeOnce(ctx, once.Request, once.Charge)
 	if err != nil {
 		return made.committed(err)
 	}

@@ -24,7 +24,7 @@ const (
 	APIKey    Credential = "api_key"    // an API key of an app
 
 	// UnlimitedAPIKey is APIKey for a route that ends something: a request spends nothing of the key's limits.
-	UnlimitedAPIKey Credential = "api_key_unlimited"
+	UnlimitedAPIKey Credential = "api_key_unlimited" //nolint:gosec // a name
 
 	// DeferredAPIKey is APIKey for a route that may end something. Its handler refuses a key over its limits (Principal.Deferred).
 	DeferredAPIKey Credential = "api_key_deferred"

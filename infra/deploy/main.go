@@ -20,10 +20,7 @@ import (
 )
 
 func main() {
-	if err := start(context.Background(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "latchkey:", err)
-		os.Exit(1)
-	}
+	tools.Exit("latchkey: ", start(context.Background(), os.Args[1:]))
 }
 
 func start(ctx context.Context, args []string) error {

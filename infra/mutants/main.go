@@ -10,11 +10,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"syscall"
 	"time"
 
 	"latchkey/infra/tools"
@@ -40,12 +38,7 @@ func main() {
 	lists := flag.String("lists", plantedLists, "the folder of the lists of bugs; gremlins runs for the usual one only")
 	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := mutants(ctx, *lists, *short, *run, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
-	}
+	tools.Main("", func(ctx context.Context) error { return mutants(ctx, *lists, *short, *run, *seed) })
 }
 
 func mutants(ctx context.Context, lists string, short bool, run string, seed int) error {

@@ -23,10 +23,7 @@ import (
 )
 
 func main() {
-	if err := start(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "latchkey:", err)
-		os.Exit(1)
-	}
+	tools.Exit("latchkey: ", start(context.Background()))
 }
 
 func start(ctx context.Context) error {

@@ -7,7 +7,6 @@ package main
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -17,10 +16,7 @@ import (
 func main() {
 	unpackTo := flag.String("unpack", "", "only unpack the packages, to `DIR`/node_modules")
 	flag.Parse()
-	if err := run(*unpackTo); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	tools.Exit("", run(*unpackTo))
 }
 
 func run(unpackTo string) error {

@@ -40,10 +40,7 @@ func main() {
 	only := flag.String("only", "", "measure the figures whose names begin so, and write nothing")
 	flag.Parse()
 	slog.SetLogLoggerLevel(slog.LevelError) // what the product logs is not printed
-	if err := run(context.Background(), *gate, *only); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	tools.Exit("bench: ", run(context.Background(), *gate, *only))
 }
 
 func run(ctx context.Context, gate bool, only string) error {

@@ -14,12 +14,10 @@ import (
 	"fmt"
 	"html"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"latchkey/infra/console/reference"
@@ -30,12 +28,7 @@ func main() {
 	short := flag.Bool("short", false, "without JWT libraries and the generators, two of which `make test` tries")
 	run := flag.String("run", "", "only parts whose name matches")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := clients(ctx, *short, *run); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
-	}
+	tools.Main("", func(ctx context.Context) error { return clients(ctx, *short, *run) })
 }
 
 // part is one thing to try on the API.

@@ -9,13 +9,13 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"latchkey/infra/tools"
 )
 
 func main() {
@@ -26,16 +26,11 @@ func main() {
 	flag.BoolVar(&o.soak, "soak", false, "without faults, and with a look at the functions' memory")
 	publish := flag.Bool("publish", false, "write infra/docs/proof.md, with the time to find each planted fault")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	if err := o.read(*seed, *run); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2) //nolint:gocritic // nothing is deferred but the signals
+		os.Exit(2)
 	}
-	if err := prove(ctx, o, *publish); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	tools.Main("", func(ctx context.Context) error { return prove(ctx, o, *publish) })
 }
 
 // read sets the seed and the kinds.

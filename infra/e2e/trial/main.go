@@ -11,11 +11,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"latchkey/infra/deploy/cloud"
@@ -30,19 +28,15 @@ const prefix = settings.TrialTag + "-"
 const signedFor = time.Hour
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	root, err := tools.Root()
-	if err == nil {
-		err = start(ctx, root, os.Args[1:])
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "latchkey:", err)
-		os.Exit(1)
-	}
+	tools.Main("latchkey: ", start)
 }
 
-func start(ctx context.Context, root string, args []string) error {
+func start(ctx context.Context) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	args := os.Args[1:]
 	switch {
 	case len(args) == 1 && args[0] == "token":
 		text, err := token(filepath.Join(root, ".local", "trial"), os.Getenv("EMAIL"), os.Getenv("NAME"), time.Now())

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 
@@ -24,12 +23,7 @@ import (
 func main() {
 	shots := flag.String("shots", "", "a `FOLDER` for pictures of each page")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *shots); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	tools.Main("", func(ctx context.Context) error { return run(ctx, *shots) })
 }
 
 //go:embed requirements.txt node

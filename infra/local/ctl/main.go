@@ -12,10 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"latchkey/infra/lab"
@@ -50,12 +48,7 @@ func main() {
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
 	flag.BoolVar(&o.tap, "tap", false, "run: print what the owner's event bus gets")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := do(ctx, flag.Arg(0), o); err != nil {
-		fmt.Fprintln(os.Stderr, "latchkey: "+err.Error())
-		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
-	}
+	tools.Main("latchkey: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), o) })
 }
 
 func do(ctx context.Context, verb string, o settings) error {

@@ -6,21 +6,14 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
+
+	"latchkey/infra/tools"
 )
 
 func main() {
 	database := flag.String("database", "", "serve-db: the base URL of a running database, in place of a new one")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := do(ctx, flag.Arg(0), *database); err != nil {
-		fmt.Fprintln(os.Stderr, "testkit: "+err.Error())
-		os.Exit(1) //nolint:gocritic // nothing is deferred but the signals
-	}
+	tools.Main("testkit: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), *database) })
 }
 
 func do(ctx context.Context, verb, database string) error {

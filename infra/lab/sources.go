@@ -15,6 +15,7 @@ import (
 	"latchkey/infra/lab/build"
 	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // sources is the code of a template's functions.
@@ -45,7 +46,7 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 			c.code = append(c.code, folder)
 			continue
 		}
-		module, err := moduleOf(folder)
+		module, err := tools.ModuleOf(folder)
 		if err != nil {
 			return c, fmt.Errorf("function %s: %w", name, err)
 		}
@@ -72,18 +73,6 @@ func (c sources) fingerprints() (map[string]string, error) {
 		out[folder] = text
 	}
 	return out, nil
-}
-
-// moduleOf returns the nearest folder at or above a folder that has a go.mod.
-func moduleOf(folder string) (string, error) {
-	for at := folder; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
-			return at, nil
-		}
-		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("there is no go.mod at or above %s", folder)
-		}
-	}
 }
 
 // program returns the path of a function's program.

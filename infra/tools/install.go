@@ -187,21 +187,24 @@ func areFree(first, n int) bool {
 	return true
 }
 
-// Root returns the module's folder: the nearest one at or above the working directory with a go.mod.
+// Root returns the folder of the working directory's module.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
-	for {
-		if exists(filepath.Join(dir, "go.mod")) {
-			return dir, nil
+	return ModuleOf(dir)
+}
+
+// ModuleOf returns the nearest folder with a go.mod at or above a folder, whose path is absolute.
+func ModuleOf(folder string) (string, error) {
+	for at := folder; ; at = filepath.Dir(at) {
+		if exists(filepath.Join(at, "go.mod")) {
+			return at, nil
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return "", errors.New("no go.mod at or above the working directory")
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("there is no go.mod at or above %s", folder)
 		}
-		dir = parent
 	}
 }
 

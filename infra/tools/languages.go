@@ -26,7 +26,7 @@ func NodeModules(ctx context.Context, name, manifest, lockfile string, say Progr
 			if err != nil {
 				return err
 			}
-			return run(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+			return Run(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 		},
 	}, say)
 }

@@ -3,7 +3,7 @@ package tools
 import (
 	"bytes"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -96,7 +96,7 @@ func JavaProgram(ctx context.Context, name, pom, source, sourceText string, say 
 			if err := errors.Join(os.WriteFile(sourcePath, []byte(sourceText), 0o644), copyJars(ctx, dir, pom)); err != nil {
 				return err
 			}
-			return run(ctx, dir, "javac", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
+			return Run(ctx, dir, "javac", "-J-XX:TieredStopAtLevel=1", "-cp", filepath.Join(dir, "*"), "-d", dir, sourcePath)
 		},
 	}, say)
 }
@@ -144,12 +144,12 @@ func virtualEnv(ctx context.Context, dir, requirements string) error {
 	list := filepath.Join(dir, "requirements.txt")
 	venv, pip := []string{"-m", "venv", dir}, []string{filepath.Join(dir, "bin", "pip")}
 	const can = "import pip; assert [int(n) for n in pip.__version__.split('.')[:2]] >= [22, 3]"
-	if run(ctx, dir, "python3", "-c", can) == nil {
+	if Run(ctx, dir, "python3", "-c", can) == nil {
 		venv, pip = append(venv, "--without-pip"), []string{"python3", "-m", "pip", "--python", filepath.Join(dir, "bin", "python")}
 	}
 	// Python compiles what is imported, when it is: that is a small part.
 	args := append(pip[1:], "install", "-q", "--disable-pip-version-check", "--no-compile", "--require-hashes", "--no-deps", "-r", list)
-	if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), run(ctx, dir, "python3", venv...)); err != nil {
+	if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), Run(ctx, dir, "python3", venv...)); err != nil {
 		return err
 	}
 	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
@@ -159,7 +159,7 @@ func virtualEnv(ctx context.Context, dir, requirements string) error {
 	if err := os.WriteFile(filepath.Join(packages[0], "bytecode.pth"), []byte(keepBytecode), 0o644); err != nil {
 		return err
 	}
-	return run(ctx, dir, pip[0], args...)
+	return Run(ctx, dir, pip[0], args...)
 }
 
 // SAM returns the path of the SAM CLI, and installs it if needed. Without Python the error is a *MissingError.
@@ -172,8 +172,17 @@ func AWS(ctx context.Context, say Progress) (string, error) {
 	return program(ctx, "aws", awsRequirements, "aws", say)
 }
 
-// run runs a program to its end. The error has the end of the program's output.
-func run(ctx context.Context, dir, name string, args ...string) error {
+// Text returns the text of a file that the program embeds, and panics when there is no such file.
+func Text(files embed.FS, path string) string {
+	text, err := files.ReadFile(path)
+	if err != nil {
+		panic(err) // the file is part of the program
+	}
+	return string(text)
+}
+
+// Run runs a program to its end. The error has the end of the program's output.
+func Run(ctx context.Context, dir, name string, args ...string) error {
 	_, err := Output(ctx, dir, nil, name, args...)
 	return err
 }

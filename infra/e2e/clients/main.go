@@ -74,13 +74,7 @@ func clients(ctx context.Context, short bool, run string) error {
 //go:embed pins
 var pins embed.FS
 
-func pin(path string) string {
-	b, err := pins.ReadFile("pins/" + path)
-	if err != nil {
-		panic(err) // the file is part of the program
-	}
-	return string(b)
-}
+func pin(path string) string { return tools.Text(pins, "pins/"+path) }
 
 // pythonBin returns the folder of the Python tools' programs. It installs them first.
 func pythonBin(ctx context.Context) (string, error) {
@@ -94,19 +88,13 @@ func nodeModules(ctx context.Context) (string, error) {
 	return filepath.Join(dir, "node_modules"), err
 }
 
-// run runs a program to its end. The error has the program's output.
-func run(ctx context.Context, dir, name string, args ...string) error {
-	_, err := tools.Output(ctx, dir, nil, name, args...)
-	return err
-}
-
 // jwtLibraries runs the test that compares JWT libraries with the vectors. The test needs no API.
 func jwtLibraries(ctx context.Context, _ *api) error {
 	root, err := tools.Root()
 	if err != nil {
 		return err
 	}
-	return run(ctx, root, "go", "test", "-count=1", "-vet=off", "./infra/examples/vectors/libraries")
+	return tools.Run(ctx, root, "go", "test", "-count=1", "-vet=off", "./infra/examples/vectors/libraries")
 }
 
 // generator generates a client. The program that uses the client is in the folder
@@ -133,8 +121,8 @@ func buildOapiCodegen(ctx context.Context, dir, document string) ([]string, erro
 	client, modFile := filepath.Join(dir, "latchkey"), filepath.Join(filepath.Dir(document), "e2e", "clients", "tools.mod")
 	return []string{"./program"}, errors.Join( // after a failed step, the later ones fail too
 		os.MkdirAll(client, 0o755),
-		run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+modFile, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
-		run(ctx, dir, "go", "build", "-o", "program", "."))
+		tools.Run(ctx, filepath.Dir(document), "go", "tool", "-modfile="+modFile, "oapi-codegen", "-package", "latchkey", "-o", filepath.Join(client, "client.go"), document),
+		tools.Run(ctx, dir, "go", "build", "-o", "program", "."))
 }
 
 func buildPythonClient(ctx context.Context, dir, document string) ([]string, error) {
@@ -143,7 +131,7 @@ func buildPythonClient(ctx context.Context, dir, document string) ([]string, err
 		return nil, err
 	}
 	return []string{filepath.Join(bin, "python"), "main.py"},
-		run(ctx, dir, filepath.Join(bin, "openapi-python-client"), "generate", "--path", document, "--output-path", ".", "--overwrite")
+		tools.Run(ctx, dir, filepath.Join(bin, "openapi-python-client"), "generate", "--path", document, "--output-path", ".", "--overwrite")
 }
 
 func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, error) {
@@ -152,11 +140,11 @@ func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, 
 		return nil, err
 	}
 	return []string{"node", "main.js"}, errors.Join( // after a failed step, the later ones fail too
-		run(ctx, dir, filepath.Join(modules, ".bin", "openapi-typescript"), document, "-o", "latchkey.ts"),
+		tools.Run(ctx, dir, filepath.Join(modules, ".bin", "openapi-typescript"), document, "-o", "latchkey.ts"),
 		os.Symlink(modules, filepath.Join(dir, "node_modules")),
-		run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"),
+		tools.Run(ctx, dir, filepath.Join(modules, ".bin", "tsc"), "--strict", "--skipLibCheck", "--types", "node", "--target", "es2022", "--module", "commonjs", "main.ts"),
 		writeReferencePrograms(filepath.Join(dir, "reference"), document),
-		run(ctx, filepath.Join(dir, "reference"), filepath.Join(modules, ".bin", "tsc"), "--noEmit", "-p", "."))
+		tools.Run(ctx, filepath.Join(dir, "reference"), filepath.Join(modules, ".bin", "tsc"), "--noEmit", "-p", "."))
 }
 
 // referenceProgram matches a program in TypeScript on the page of the API reference.
@@ -190,7 +178,7 @@ func buildJava(ctx context.Context, dir, document string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := run(ctx, dir, "java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(jars, "*"), "org.openapitools.codegen.OpenAPIGenerator",
+	if err := tools.Run(ctx, dir, "java", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(jars, "*"), "org.openapitools.codegen.OpenAPIGenerator",
 		"generate", "-g", "java", "--library", "okhttp-gson", "-i", document, "-o", "latchkey"); err != nil {
 		return nil, err
 	}

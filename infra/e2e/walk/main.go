@@ -29,13 +29,7 @@ func main() {
 //go:embed requirements.txt node
 var files embed.FS
 
-func text(name string) string {
-	b, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // the file is part of the program
-	}
-	return string(b)
-}
+func text(name string) string { return tools.Text(files, name) }
 
 func run(ctx context.Context, shots string) (err error) {
 	root, err := tools.Root()
@@ -85,9 +79,8 @@ func run(ctx context.Context, shots string) (err error) {
 
 // checkTypes has TypeScript's compiler look at the sources, which the bundler only strips of their types.
 func checkTypes(ctx context.Context, root, node string) error {
-	if _, err := tools.Output(ctx, root, nil, "go", "run", "./infra/console/build", "-unpack", ".local/console"); err != nil {
+	if err := tools.Run(ctx, root, "go", "run", "./infra/console/build", "-unpack", ".local/console"); err != nil {
 		return err
 	}
-	_, err := tools.Output(ctx, root, nil, filepath.Join(node, "node_modules", ".bin", "tsc"), "--noEmit", "-p", filepath.Join("infra", "console", "tsconfig.json"))
-	return err
+	return tools.Run(ctx, root, filepath.Join(node, "node_modules", ".bin", "tsc"), "--noEmit", "-p", filepath.Join("infra", "console", "tsconfig.json"))
 }

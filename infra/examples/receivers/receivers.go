@@ -154,10 +154,4 @@ func (r *Receiver) end() {
 	<-r.done
 }
 
-func text(path string) string {
-	b, err := files.ReadFile(path)
-	if err != nil {
-		panic(err) // the file is part of the program
-	}
-	return string(b)
-}
+func text(path string) string { return tools.Text(files, path) }

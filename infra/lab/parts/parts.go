@@ -48,10 +48,5 @@ func Install(ctx context.Context) error {
 
 // java returns the folder of a program: the jars that pom/<name>.xml names, and our own class that starts them.
 func java(ctx context.Context, name, source string, say tools.Progress) (string, error) {
-	pom, errPom := files.ReadFile("pom/" + name + ".xml")
-	class, errClass := files.ReadFile("java/" + source)
-	if err := errors.Join(errPom, errClass); err != nil {
-		return "", err
-	}
-	return tools.JavaProgram(ctx, name, string(pom), source, string(class), say)
+	return tools.JavaProgram(ctx, name, tools.Text(files, "pom/"+name+".xml"), source, tools.Text(files, "java/"+source), say)
 }

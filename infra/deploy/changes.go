@@ -14,6 +14,7 @@ import (
 
 	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/deploy/settings"
+	"latchkey/infra/tools"
 )
 
 // change makes the change set, shows it, and executes it once it is confirmed, unless it is empty. With p.Dry it only shows
@@ -221,7 +222,7 @@ func (p *program) execute(ctx context.Context, set string) error {
 				return p.outcome(e.ResourceStatus, f.failed)
 			}
 		}
-		if err := sleep(ctx, min(betweenAsks, p.pause)); err != nil {
+		if err := tools.Sleep(ctx, min(betweenAsks, p.pause)); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"latchkey/infra/deploy/cloud"
 	"latchkey/infra/deploy/proof"
+	"latchkey/infra/tools"
 )
 
 const (
@@ -108,18 +109,8 @@ func (p *program) until(ctx context.Context, patience, pause time.Duration, try 
 		if err == nil || !again || time.Now().Add(pause).After(end) {
 			return err
 		}
-		if ended := sleep(ctx, pause); ended != nil {
+		if ended := tools.Sleep(ctx, pause); ended != nil {
 			return errors.Join(err, ended)
 		}
-	}
-}
-
-// sleep returns after a pause, or with an error when ctx ends.
-func sleep(ctx context.Context, pause time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(pause):
-		return nil
 	}
 }

@@ -150,12 +150,7 @@ const lookEvery = 300 * time.Millisecond
 
 // reload replaces the functions whose code changes, until the context ends.
 func (s *Stack) reload(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(lookEvery):
-		}
+	for tools.Sleep(ctx, lookEvery) == nil {
 		for _, c := range []*sources{&s.sources, &s.consumer.sources} {
 			was := c.files
 			// An error means that a file is just being replaced: the next look sees it.

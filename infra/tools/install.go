@@ -89,12 +89,22 @@ func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 		if try == 0 {
 			waiting()
 		}
-		select {
-		case <-ctx.Done():
+		if err := Sleep(ctx, 100*time.Millisecond); err != nil {
 			_ = f.Close()
-			return nil, ctx.Err()
-		case <-time.After(100 * time.Millisecond):
+			return nil, err
 		}
+	}
+}
+
+// Sleep waits. It returns the context's error when the context ends first.
+func Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
 	}
 }
 

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
+
+	"latchkey/infra/tools"
 )
 
 // memory has the kilobytes of each process of a function, by its name and process id, at each look.
@@ -18,10 +19,7 @@ const warm = 300
 func (p *proof) watchMemory(ctx context.Context) memory {
 	seen := memory{}
 	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(p.during / 50):
-		}
+		_ = tools.Sleep(ctx, p.during/50)
 		for _, function := range p.Template().Named("AWS::Lambda::Function") {
 			for _, c := range p.Copies(function) {
 				if kb := resident(c.PID); kb > 0 && c.Answered >= warm {

@@ -50,18 +50,6 @@ func backoff(errors int) time.Duration {
 	return min(maxWait, firstWait<<min(errors-1, 10)) // 10: an unlimited shift would overflow
 }
 
-// sleep waits. It returns the context's error when the context ends first.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
 // caller calls the function of a mapping.
 type caller struct {
 	source, function string

@@ -14,6 +14,7 @@ import (
 
 	"latchkey/infra/lab/backing"
 	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // pollSeconds is how long a poll waits for a message. It is short: a poller that is killed may still receive
@@ -58,7 +59,7 @@ func (q *Queue) Run(ctx context.Context) {
 		if len(messages) == 0 {
 			<-room
 			if errorsInRow > 0 {
-				_ = sleep(ctx, min(time.Second, backoff(errorsInRow)))
+				_ = tools.Sleep(ctx, min(time.Second, backoff(errorsInRow)))
 			}
 			continue
 		}
@@ -107,7 +108,7 @@ func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
 	}
 	q.delete(ctx, done)
 	if len(failed) > 0 {
-		_ = sleep(ctx, firstWait) // a queue may show a message again at once
+		_ = tools.Sleep(ctx, firstWait) // a queue may show a message again at once
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // record is a record of a stream, in the form of Lambda's event.
@@ -84,7 +85,7 @@ func (h *shard) run(ctx context.Context) {
 		if err != nil {
 			errorsInRow++
 			h.stream.tell(ctx, err)
-			_ = sleep(ctx, backoff(errorsInRow))
+			_ = tools.Sleep(ctx, backoff(errorsInRow))
 			continue
 		}
 		errorsInRow = 0
@@ -98,7 +99,7 @@ func (h *shard) run(ctx context.Context) {
 			h.save(h.at) // records that do not fit the filter are finished too
 			continue
 		}
-		_ = sleep(ctx, pollEvery)
+		_ = tools.Sleep(ctx, pollEvery)
 	}
 }
 
@@ -172,7 +173,7 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 			h.save(position{After: records[len(records)-1].sequence})
 			return nil
 		}
-		if err := sleep(ctx, backoff(tries)); err != nil {
+		if err := tools.Sleep(ctx, backoff(tries)); err != nil {
 			return err
 		}
 	}
@@ -214,7 +215,7 @@ func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause e
 			return
 		}
 		h.stream.tell(ctx, err)
-		if sleep(ctx, backoff(try)) != nil {
+		if tools.Sleep(ctx, backoff(try)) != nil {
 			return
 		}
 	}

@@ -14,14 +14,12 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"latchkey/infra/tools"
+	"latchkey/infra"
 )
 
 const (
@@ -38,23 +36,8 @@ type Contract struct {
 	strict *openapi3.T // with every answer closed
 }
 
-// Load reads infra/openapi.yaml of this repository.
-func Load() (*Contract, error) {
-	text, err := Text()
-	if err != nil {
-		return nil, err
-	}
-	return Parse(text)
-}
-
-// Text returns the text of infra/openapi.yaml.
-func Text() ([]byte, error) {
-	root, err := tools.Root()
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(root, "infra", "openapi.yaml"))
-}
+// Load parses infra/openapi.yaml of this repository.
+func Load() (*Contract, error) { return Parse(infra.OpenAPI) }
 
 // Parse reads an OpenAPI document, and validates its examples by their schemas. It validates
 // the examples of answers by the closed schemas too.

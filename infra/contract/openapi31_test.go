@@ -10,16 +10,14 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"latchkey/infra"
 	"latchkey/infra/contract"
 	"latchkey/pkg/webhook"
 )
 
 func load31(t *testing.T) *openapi3.T {
 	t.Helper()
-	text, err := contract.Text()
-	if err == nil {
-		text, err = contract.OpenAPI31(text)
-	}
+	text, err := contract.OpenAPI31(infra.OpenAPI)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey/infra"
 	"latchkey/infra/contract"
 )
 
@@ -90,12 +91,9 @@ func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 // spoiled returns the document with the first place of old replaced.
 func spoiled(t *testing.T, old, changed string) []byte {
 	t.Helper()
-	text, err := contract.Text()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(text), old) {
+	text := string(infra.OpenAPI)
+	if !strings.Contains(text, old) {
 		t.Fatalf("the document has no %q to spoil", old)
 	}
-	return []byte(strings.Replace(string(text), old, changed, 1))
+	return []byte(strings.Replace(text, old, changed, 1))
 }

@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"log"
 
+	"latchkey/infra"
 	"latchkey/infra/contract"
 )
 
 func main() {
-	text, err := contract.Text()
-	if err == nil {
-		text, err = contract.OpenAPI31(text)
-	}
+	text, err := contract.OpenAPI31(infra.OpenAPI)
 	if err != nil {
 		log.Fatal(err)
 	}

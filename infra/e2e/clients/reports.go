@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 
+	"latchkey/infra"
 	"latchkey/infra/contract"
 	"latchkey/infra/tools"
 )
@@ -113,12 +114,8 @@ func compare(tool string, found []report, list []noFault) error {
 // redocly runs Redocly's recommended rules on the document, which is OpenAPI 3.0, and on the OpenAPI 3.1 made from it.
 func redocly(ctx context.Context, _ *api) error {
 	root, errRoot := tools.Root()
-	text, errText := contract.Text()
-	if err := errors.Join(errRoot, errText); err != nil {
-		return err
-	}
-	later, err := contract.OpenAPI31(text)
-	if err != nil {
+	later, errLater := contract.OpenAPI31(infra.OpenAPI)
+	if err := errors.Join(errRoot, errLater); err != nil {
 		return err
 	}
 	made := filepath.Join(root, ".local", "clients", "openapi-3.1.json")

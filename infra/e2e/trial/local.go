@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,11 +120,9 @@ func rehearse(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kills := 0
-	if text := os.Getenv("KILLS"); text != "" {
-		if kills, err = strconv.Atoi(text); err != nil {
-			return fmt.Errorf("KILLS=%s is no number", text)
-		}
+	kills, err := strconv.Atoi(cmp.Or(os.Getenv("KILLS"), "0"))
+	if err != nil {
+		return fmt.Errorf("KILLS=%s is no number", os.Getenv("KILLS"))
 	}
 	h := newHost(context.WithoutCancel(ctx))
 	for range kills {

@@ -60,7 +60,7 @@ type trial struct {
 	stack     string
 	local     bool // AWS is the stand-in before a local stack
 	out       io.Writer
-	rows      []row
+	rows      map[question]row
 	signed    time.Time // when the address of the keys was signed
 
 	account string
@@ -71,7 +71,7 @@ type trial struct {
 // try runs the whole trial. It cleans up before and after.
 func try(ctx context.Context, root string, local bool) (err error) {
 	t := &trial{
-		root: root, dir: filepath.Join(root, ".local", "trial"), local: local, out: os.Stdout,
+		root: root, dir: filepath.Join(root, ".local", "trial"), local: local, out: os.Stdout, rows: map[question]row{},
 		stack: prefix + strings.ToLower(rand.Text()[:6]), env: without(os.Environ(), "STACK", "ISSUER", "AUDIENCE", "TAGS", "DRY", "REPLACE", "PROTECT", "YES", "PARAMETERS", "REGION"),
 	}
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {

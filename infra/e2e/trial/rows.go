@@ -70,13 +70,7 @@ func (t *trial) add(r row) {
 		r.said = "local: " + r.said
 	}
 	t.say("%s %s", r.question, r.said)
-	for i, old := range t.rows {
-		if old.question == r.question {
-			t.rows[i] = r
-			return
-		}
-	}
-	t.rows = append(t.rows, r)
+	t.rows[r.question] = r
 }
 
 // result matches the outcome of a part of the smoke test.
@@ -115,19 +109,14 @@ func (t *trial) report() error {
 		time.Now().UTC().Format(time.DateOnly), t.aws.Region, runtime.GOOS, runtime.GOARCH)
 	bad := 0
 	for _, q := range questions {
-		said := "NO: not asked, because an earlier step failed"
-		for _, r := range t.rows {
-			if r.question == q {
-				said = r.said
-				if !r.good {
-					bad++
-				}
-			}
+		r, asked := t.rows[q]
+		if !asked {
+			r.said = "NO: not asked, because an earlier step failed"
 		}
-		if strings.HasPrefix(said, "NO: not asked") {
+		if !r.good {
 			bad++
 		}
-		text += fmt.Sprintf("| %s | %s |\n", q, strings.ReplaceAll(strings.ReplaceAll(said, t.account, "…"), "|", "/"))
+		text += fmt.Sprintf("| %s | %s |\n", q, strings.ReplaceAll(strings.ReplaceAll(r.said, t.account, "…"), "|", "/"))
 	}
 	path := filepath.Join(t.dir, t.stack+".md")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {

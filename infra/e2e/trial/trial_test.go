@@ -30,7 +30,7 @@ func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 // TestAPartThatDidNotRunIsNoAnswer reads what a smoke test prints.
 func TestAPartThatDidNotRunIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	tr := &trial{out: t.Output()}
+	tr := &trial{out: t.Output(), rows: map[question]row{}}
 	tr.smoked("=== RUN\n    --- PASS: TestSmoke/AKeptAllowEnds (7.01s)\n    --- FAIL: TestSmoke/AUseIsNotedAtEachDoor (1.00s)\n    --- SKIP: TestSmoke/OldTLSIsRefused (0.00s)\n")
 	for _, r := range tr.rows {
 		if r.good != (r.question == qKept) {

@@ -32,16 +32,12 @@ func (f Function) Interpreted() bool { return f.Python() || strings.HasPrefix(f.
 // Functions returns every function of the template, by its name. Each must have a runtime provided.* and
 // the handler bootstrap, or a runtime nodejs* or python*.
 func (t *Template) Functions() (map[string]Function, error) {
+	all, err := readEach("function", t.Named("AWS::Lambda::Function"), t.function)
 	out := make(map[string]Function)
-	var wrong []error
-	for _, id := range t.Named("AWS::Lambda::Function") {
-		f, err := t.function(id)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("function %s: %w", id, err))
-		}
+	for _, f := range all {
 		out[f.Name] = f
 	}
-	return out, errors.Join(wrong...)
+	return out, err
 }
 
 // hasFunction reports whether the template has a function of that name.
@@ -139,16 +135,7 @@ type FunctionURL struct {
 // FunctionURLs returns the function URLs of the template, sorted by their ids. It is an error when the
 // local stack cannot serve one, or when the template lacks a permission without which AWS answers 403.
 func (t *Template) FunctionURLs() ([]FunctionURL, error) {
-	var out []FunctionURL
-	var wrong []error
-	for _, id := range t.Named(URLType) {
-		u, err := t.functionURL(id)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("function URL %s: %w", id, err))
-		}
-		out = append(out, u)
-	}
-	return out, errors.Join(wrong...)
+	return readEach("function URL", t.Named(URLType), t.functionURL)
 }
 
 func (t *Template) functionURL(id string) (FunctionURL, error) {

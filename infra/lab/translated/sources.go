@@ -58,11 +58,7 @@ func (t *Template) EventSources() ([]EventSource, error) {
 func (t *Template) eventSource(name string) (s EventSource, enabled bool, err error) {
 	// Tags and MetricsConfig change nothing on one machine.
 	p := properties{all: t.Resources[name].Properties, used: map[string]bool{"Tags": true, "MetricsConfig": true}}
-	s = EventSource{Name: name, ARN: scalar(p.get("EventSourceArn"))}
-	s.Function = scalar(p.get("FunctionName"))
-	if _, after, ok := strings.Cut(s.Function, ":function:"); ok {
-		s.Function = after
-	}
+	s = EventSource{Name: name, ARN: scalar(p.get("EventSourceArn")), Function: functionName(p.get("FunctionName"))}
 	if t.Resources[s.Function].Type != "AWS::Lambda::Function" {
 		p.refuse("there is no function %s", s.Function)
 	}

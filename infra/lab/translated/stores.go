@@ -1,7 +1,6 @@
 package translated
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,16 +25,7 @@ var queueIgnored = []string{"QueueName", "RedrivePolicy", "Tags", "SqsManagedSse
 
 // Queues returns every queue of the template. A property that the local stack does not know is an error.
 func (t *Template) Queues() ([]Queue, error) {
-	var out []Queue
-	var wrong []error
-	for _, id := range t.Named("AWS::SQS::Queue") {
-		q, err := t.queue(id)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("queue %s: %w", id, err))
-		}
-		out = append(out, q)
-	}
-	return out, errors.Join(wrong...)
+	return readEach("queue", t.Named("AWS::SQS::Queue"), t.queue)
 }
 
 func (t *Template) queue(id string) (Queue, error) {

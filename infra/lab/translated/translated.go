@@ -185,3 +185,17 @@ func (t *Template) Declared(typ string) []string {
 	slices.Sort(names)
 	return names
 }
+
+// readEach reads the resources with these logical ids. Its error has all faults, each with the kind and id of its resource.
+func readEach[T any](kind string, ids []string, read func(id string) (T, error)) ([]T, error) {
+	var out []T
+	var wrong []error
+	for _, id := range ids {
+		one, err := read(id)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s %s: %w", kind, id, err))
+		}
+		out = append(out, one)
+	}
+	return out, errors.Join(wrong...)
+}

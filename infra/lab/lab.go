@@ -182,7 +182,7 @@ func (s *Stack) open(ctx, background context.Context) error {
 	}
 	s.serve(g, s.Ports.Gateway)
 	for _, u := range s.urls {
-		s.serve(gateway.NewFunctionURL(u.Function, s.lambda, s.requests), s.urlPorts[u.ID])
+		s.serve(gateway.FunctionURL(u.Function, s.lambda, s.requests), s.urlPorts[u.ID])
 	}
 	if err := s.openConsumer(); err != nil {
 		return err

@@ -21,28 +21,18 @@ import (
 // maxPayload is Lambda's limit of a synchronous call's payload, in bytes.
 const maxPayload = 6 << 20
 
-// FunctionURL is the HTTP handler of a function URL without authentication. It takes any method and path.
-type FunctionURL struct {
-	function string
-	invoker  Invoker
-	requests *log.Logger // nil: no lines
+// FunctionURL returns the handler of a function URL without authentication, which accepts any method and path. Each request
+// writes one line to requests, if that is not nil.
+func FunctionURL(function string, invoker Invoker, requests *log.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}
+		w.Header().Set("X-Amzn-Requestid", x.id)
+		x.answerURL(w, function, invoker)
+		x.log(requests, time.Now())
+	})
 }
 
-// NewFunctionURL makes the handler of a function's URL. Each request writes one line to requests, if that is
-// not nil.
-func NewFunctionURL(function string, invoker Invoker, requests *log.Logger) *FunctionURL {
-	return &FunctionURL{function: function, invoker: invoker, requests: requests}
-}
-
-// ServeHTTP answers one request.
-func (u *FunctionURL) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}
-	w.Header().Set("X-Amzn-Requestid", x.id)
-	u.answer(x, w)
-	x.log(u.requests, time.Now())
-}
-
-func (u *FunctionURL) answer(x *exchange, w http.ResponseWriter) {
+func (x *exchange) answerURL(w http.ResponseWriter, function string, invoker Invoker) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, x.r.Body, maxPayload))
 	x.body = body
 	payload, errEvent := x.urlEvent()
@@ -52,7 +42,7 @@ func (u *FunctionURL) answer(x *exchange, w http.ResponseWriter) {
 		return
 	}
 	// Without a limit of its own: Lambda waits as long as the function may run.
-	answer, err := u.invoker.Invoke(x.r.Context(), u.function, payload)
+	answer, err := invoker.Invoke(x.r.Context(), function, payload)
 	if err == nil {
 		err = x.writeURL(w, answer)
 	}

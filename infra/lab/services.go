@@ -119,8 +119,8 @@ func (s *Services) makeQueues(ctx context.Context, t *translated.Template) error
 	return backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues)
 }
 
-// makeBuses creates the event buses.
-func (s *Services) makeBuses(ctx context.Context) error {
+// StartBuses creates the event buses, also after StopBuses.
+func (s *Services) StartBuses(ctx context.Context) error {
 	for name := range s.buses {
 		var err error
 		if s.buses[name], err = backing.CreateBus(ctx, s.DataPlane.SQS, name); err != nil {
@@ -138,9 +138,6 @@ func (s *Services) StopBuses(ctx context.Context) error {
 	}
 	return errors.Join(wrong...)
 }
-
-// StartBuses ends StopBuses.
-func (s *Services) StartBuses(ctx context.Context) error { return s.makeBuses(ctx) }
 
 // StopDB stops the database: connections to it are refused.
 func (s *Services) StopDB() error { return s.change(&s.db, (*backing.Process).Stop) }
@@ -179,7 +176,7 @@ func (s *Services) StartQueue(ctx context.Context) error {
 		if err := s.startQueue(ctx); err != nil {
 			return err
 		}
-		return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.makeBuses(ctx))
+		return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.StartBuses(ctx))
 	})
 }
 

@@ -122,7 +122,7 @@ type named struct {
 // the others several times.
 func faultsOf(c call) []named {
 	refused := named{"throttled", answered(http.StatusBadRequest, "ThrottlingException")}
-	if c.isSQS() {
+	if strings.HasPrefix(c.Header.Get("X-Amz-Target"), "AmazonSQS") {
 		refused = named{"throttled", answered(http.StatusForbidden, "RequestThrottled")}
 	}
 	broken := answered(http.StatusInternalServerError, "InternalServerError")
@@ -136,8 +136,6 @@ func faultsOf(c call) []named {
 	return append(append(quick, quick...),
 		named{"hang before", hang}, named{"hang after", after(hang)}, named{"late", late})
 }
-
-func (c call) isSQS() bool { return strings.HasPrefix(c.Header.Get("X-Amz-Target"), "AmazonSQS") }
 
 // answered returns a fault that answers with an error of the service, which has done nothing.
 func answered(status int, code string) fault {

@@ -215,11 +215,6 @@ func newGroup() (*group, error) {
 	return &group{leader: cmd, stdin: stdin}, nil
 }
 
-// attr puts a child into the group.
-func (g *group) attr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pgid: g.leader.Process.Pid}
-}
-
 func (g *group) kill() {
 	g.once.Do(func() {
 		_ = g.stdin.Close()

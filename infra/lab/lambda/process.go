@@ -54,7 +54,7 @@ func startProcess(p *pool, id int) (*process, error) {
 	c.cmd.Dir = cmp.Or(p.function.Dir, filepath.Dir(p.function.Path))
 	c.cmd.Env = c.environment()
 	c.cmd.Stdout, c.cmd.Stderr = p.log, p.log
-	c.cmd.SysProcAttr = p.service.group.attr()
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: p.service.group.leader.Process.Pid}
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
 	}

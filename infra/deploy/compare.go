@@ -47,15 +47,12 @@ func differences(path string, was, is any) (all []change) {
 	before, ok := was.(map[string]any)
 	after, also := is.(map[string]any)
 	if ok && also {
-		keys := slices.Sorted(maps.Keys(before))
-		for name := range after {
-			if _, known := before[name]; !known {
-				keys = append(keys, name)
+		names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			if name != "Metadata" {
+				all = append(all, differences(path+"."+name, before[name], after[name])...)
 			}
-		}
-		slices.Sort(keys)
-		for _, name := range slices.DeleteFunc(keys, func(name string) bool { return name == "Metadata" }) {
-			all = append(all, differences(path+"."+name, before[name], after[name])...)
 		}
 		return all
 	}

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/boot"
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 )
@@ -27,16 +27,11 @@ type Deployment struct {
 
 // TokensOf returns the rules for access tokens by a stack's parameters.
 func TokensOf(parameter func(name string) string) accesstoken.Config {
-	c := accesstoken.Config{
+	r := boot.From(func(name string) (string, bool) { return parameter(name), true })
+	return accesstoken.Config{
 		Issuer: parameter("Issuer"), JWKSURL: parameter("JwksUrl"), Audience: parameter("Audience"), RequiredScope: parameter("RequiredScope"),
-		EmailClaim: parameter("EmailClaim"), EmailVerifiedClaim: parameter("EmailVerifiedClaim"),
+		EmailClaim: parameter("EmailClaim"), EmailVerifiedClaim: parameter("EmailVerifiedClaim"), ClientIDs: r.List("ClientIds"),
 	}
-	for _, client := range strings.Split(parameter("ClientIds"), ",") {
-		if client = strings.TrimSpace(client); client != "" {
-			c.ClientIDs = append(c.ClientIDs, client)
-		}
-	}
-	return c
 }
 
 // Request is a request that proves something.

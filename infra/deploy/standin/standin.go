@@ -28,7 +28,7 @@ type Standin struct {
 
 	mu      sync.Mutex
 	faults  Faults
-	calls   []string
+	calls   map[string]bool
 	regions map[string]bool
 	stacks  map[string]*Stack
 	objects map[string][]byte // by bucket/key
@@ -68,7 +68,7 @@ type Faults struct {
 
 // Start starts a stand-in.
 func Start() *Standin {
-	s := &Standin{regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}, tags: map[string][]fields{}}
+	s := &Standin{calls: map[string]bool{}, regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}, tags: map[string][]fields{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.server.URL
 	return s
@@ -88,9 +88,7 @@ func (s *Standin) Set(f Faults) {
 func (s *Standin) Calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	calls := slices.Clone(s.calls)
-	slices.Sort(calls)
-	return slices.Compact(calls)
+	return slices.Sorted(maps.Keys(s.calls))
 }
 
 // Regions returns the regions that calls were signed for.
@@ -163,7 +161,7 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 
 // noted records a call. It returns the message of its refusal, or "".
 func (s *Standin) noted(call string) string {
-	s.calls = append(s.calls, call)
+	s.calls[call] = true
 	return s.faults.Refuse[call]
 }
 

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"latchkey/pkg/problem"
@@ -36,12 +37,13 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 	case len(body) == 0:
 		return []byte("{}"), nil
 	}
-	if coding := strings.Join(r.Header.Values("Content-Encoding"), ","); coding != "" && !strings.EqualFold(coding, "identity") {
+	codings := strings.Fields(strings.ReplaceAll(strings.Join(r.Header.Values("Content-Encoding"), ","), ",", " "))
+	if slices.ContainsFunc(codings, func(c string) bool { return !strings.EqualFold(c, "identity") }) {
 		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as it is, without Content-Encoding.")
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
-	otherCharset := charset != "" && !strings.EqualFold(charset, "utf-8")
+	otherCharset := charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "utf8")
 	if err != nil || media != "application/json" || otherCharset {
 		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as application/json.")
 	}

@@ -187,7 +187,7 @@ func TestTheContentTypeOfABodyIsJSON(t *testing.T) {
 	ada := user(s.NewUser(t, "ada@example.com"))
 	for contentType, status := range map[string]int{
 		"none": 415, "text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=latin1": 415, "json": 415, "application/problem+json": 415,
-		"application/json": 201, "application/json; charset=utf-8": 201, "Application/JSON;charset=UTF-8": 201,
+		"application/json": 201, "application/json; charset=utf-8": 201, "Application/JSON;charset=UTF-8": 201, "application/json; charset=utf8": 201, "application/json; charset=\"UTF8\"": 201, "application/json; charset=utf-16": 415,
 	} {
 		out := s.do(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"x"}`, contentType: contentType})
 		if out.status != status || status == 415 && out.code() != string(problem.UnsupportedMediaType) {

@@ -54,14 +54,20 @@ func withoutCutRune(b []byte) []byte {
 func longest(values []string, now time.Time) (wait time.Duration) {
 	for _, value := range values {
 		wait = max(wait, retryAfter(value, now))
+		for part := range strings.SplitSeq(value, ",") { // a proxy may join two lines
+			wait = max(wait, retryAfter(part, now))
+		}
 	}
 	return wait
 }
 
-// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3). It returns 0 for
-// a date in the past and for a value that cannot be read.
+// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3). Receivers send parts of a second too, which are left
+// out, and dates with another name of GMT. It returns 0 for a date in the past and for a value that cannot be read.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
+	if whole, fraction, _ := strings.Cut(value, "."); strings.Trim(fraction, "0123456789") == "" {
+		value = whole
+	}
 	if value == "" {
 		return 0
 	}
@@ -70,6 +76,11 @@ func retryAfter(value string, now time.Time) time.Duration {
 	}
 	if strings.Trim(value, "0123456789") == "" {
 		return MaxRetryAfter // more digits than a number holds
+	}
+	for _, zone := range []string{"UTC", "+0000"} {
+		if rest, ok := strings.CutSuffix(value, zone); ok {
+			value = rest + "GMT"
+		}
 	}
 	date, err := http.ParseTime(value)
 	if err != nil {

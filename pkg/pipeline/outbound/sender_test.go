@@ -223,7 +223,7 @@ func FuzzAnAnswerIsAlwaysSafeToStore(f *testing.F) {
 
 func TestTheLongestOfSeveralRetryAfterCounts(t *testing.T) {
 	for want, values := range map[time.Duration][]string{
-		0: nil, 9 * time.Second: {"9"}, 8 * time.Second: {"8", "3"}, 7 * time.Second: {"3", "7", "x"}, 6 * time.Second: {"-1", "", "6"},
+		0: nil, 9 * time.Second: {"9"}, 8 * time.Second: {"8", "3"}, 7 * time.Second: {"3", "7", "x"}, 6 * time.Second: {"-1", "", "6"}, 5 * time.Second: {"5, 3", "x,4,"}, time.Hour: {"3", "2 ,3600, 9", ","},
 	} {
 		if got := longest(values, time.Now()); got != want {
 			t.Errorf("%q: %s, want %s", values, got, want)
@@ -234,7 +234,7 @@ func TestTheLongestOfSeveralRetryAfterCounts(t *testing.T) {
 func TestRetryAfterIsReadInBothForms(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC) // 12:00:00.5: the wait until a date is rounded up
 	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-5": 0, "1.5": 0, "soon": 0, "5 s": 0,
+		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-5": 0, "1.5": time.Second, "120.0": 2 * time.Minute, "60.": time.Minute, ".5": 0, "1.5.5": 0, "1.x": 0, "-1.5": 0, "soon": 0, "5 s": 0,
 		"604800": MaxRetryAfter, "604801": MaxRetryAfter, "18446744073709551615": MaxRetryAfter,
 		"99999999999999999999999999":     MaxRetryAfter,
 		"Sun, 01 Mar 2026 12:01:00 GMT":  time.Minute,
@@ -243,6 +243,7 @@ func TestRetryAfterIsReadInBothForms(t *testing.T) {
 		"Sun, 01 Mar 2026 11:59:00 GMT":  0,
 		"Fri, 01 Mar 9999 12:00:00 GMT":  MaxRetryAfter,
 		"Sun, 32 Mar 2026 12:01:00 GMT":  0,
+		"Sun, 01 Mar 2026 12:01:00 UTC":  time.Minute, "Sun, 01 Mar 2026 12:01:00 +0000": time.Minute, "Sun, 01 Mar 2026 12:01:00 +0100": 0,
 		"2026-03-01T12:01:00Z":           0, // other forms of a date, of which RFC 9110 knows three
 		"Sun, 01 Mar 2026 12:01:00 +000": 0, "Sun, 01 Mar 2026 13:01:00 CET": 0, "+120": 0, "1e3": 0, "120, 60": 0, "0x10": 0, "\t120\t": 2 * time.Minute, "00120": 2 * time.Minute,
 	} {

@@ -155,3 +155,11 @@ func FuzzWrite(f *testing.F) {
 		}
 	})
 }
+
+func TestAKeyOverItsLimitsIsToldWhichAndForHowLong(t *testing.T) {
+	violated := []string{"300-per-day"}
+	err := problem.OverLimits(violated, time.Minute)
+	if err.Code != problem.RateLimited || !slices.Equal(err.Violated, violated) || err.RetryAfter != time.Minute || err.Detail == "" {
+		t.Errorf("%+v", err)
+	}
+}

@@ -95,8 +95,8 @@ export class Session {
     return true
   }
 
-  // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge the issuer asks anew whoever signed in longer ago;
-  // after a sign-out it always asks.
+  // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge the issuer asks a person
+  // anew who signed in longer ago; after a sign-out it always asks.
   async signIn(maxAge?: number): Promise<void> {
     await written()
     const { form, isOpen } = await leave()

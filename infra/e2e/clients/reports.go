@@ -56,7 +56,7 @@ var listed = []noFault{
 		"A URL is https on port 443 of a public host. The host's addresses are looked up, so no pattern can say it."},
 	{"schemathesis", "positive_data_acceptance", `(POST /webhook_delivery/(list|redeliver)|(GET|POST) /v1/orgs/\{orgId\}/apps/\{appId\}/webhook_deliveries(/redeliver)?|Stateful tests) 422 validation_failed [/?]eventId (required|conflict)`,
 		"Only descriptions say which members go together: with a schema that says it, generators invent names or break."},
-	{"schemathesis", "positive_data_acceptance", `.* 422 validation_failed /(name|description) length`,
+	{"schemathesis", "positive_data_acceptance", `.* 422 validation_failed /(name|description) (length|format)`,
 		"Unicode says which characters are hidden or visible. No pattern that every tool reads can say it."},
 	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys|PATCH /v1/orgs/\{orgId\}/keys/\{keyId\}|Stateful tests).* 422 validation_failed /metadata length`,
 		"Metadata is measured in bytes of its JSON; a schema counts members and characters only."},

@@ -179,11 +179,13 @@ func TestWhoMayNotDoItIsNeverAskedToSignInAgain(t *testing.T) {
 				continue
 			}
 			asked++
-			for _, role := range []string{"member", "viewer"} {
-				w.want(t, w.request(r.Method, r.Pattern, w.caller(role), f.body), 403, problem.InsufficientRole)
+			for caller, want := range map[string]problem.Code{
+				"member": problem.InsufficientRole, "viewer": problem.InsufficientRole, "admin of another org": problem.OrgNotFound, "no member": problem.OrgNotFound,
+			} {
+				as := w.caller(caller)
+				as.SignedInAt = 0
+				w.want(t, w.request(r.Method, r.Pattern, as, f.body), want.Status(), want)
 			}
-			w.want(t, w.request(r.Method, r.Pattern, user(w.outside), f.body), 404, problem.OrgNotFound)
-			w.want(t, w.request(r.Method, r.Pattern, user(w.orgless), f.body), 404, problem.OrgNotFound)
 		}
 	}
 	if asked < 10 {

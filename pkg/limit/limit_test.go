@@ -359,19 +359,6 @@ func TestStandingsAreHeaders(t *testing.T) {
 	}
 }
 
-func TestManyKeysAreForgotten(t *testing.T) {
-	w := on(t, "2026-11-24 12:00:00", 1)
-	w.take(0, 4, request("key_1", "5/m"))
-	for i := range 20_000 {
-		r := request(id.Key(fmt.Sprintf("key_%d", i+2)), "1/m")
-		r.LimitID = r.Key
-		w.want(w.take(0, 1, r), 1, "another key")
-	}
-	w.want(w.take(0, 9, request("key_1", "5/m")), 1, "of the first key")
-}
-
-// TestOneChangeOfLimitsCostsFewLeases: requests that have read the old limits and requests that have read the new ones come at once,
-// while each lease takes its time.
 func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)
@@ -459,9 +446,9 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	count(4)
 	today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}
 	w.want(int(w.counted[today]), 4, "those of a write that surely failed, and the one that wrote")
-	w.lost = true // the answer: what it has written may not be written again
+	w.lose = func(limit.Lease) bool { return true } // the answer: what it has written may not be written again
 	count(1)
-	w.lost = false
+	w.lose = nil
 	count(1)
 	w.want(int(w.counted[today]), 9, "written once")
 	for range 2 { // the second is not written yet

@@ -24,7 +24,7 @@ type rows struct {
 	counted   map[row]int64
 	writes    int
 	fail      func(limit.Lease) error // before the write; nil: none fails
-	lost      bool                    // the answer of each write is lost
+	lose      func(limit.Lease) bool  // reports whether the answer of a write is lost; nil: none is
 	meanwhile func()
 }
 
@@ -75,7 +75,7 @@ func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, err
 	}
 	r.requests[at] += l.Requests
 	r.counted[at] += l.Counted
-	if r.lost {
+	if r.lose != nil && r.lose(l) {
 		return limit.Charges{}, false, context.DeadlineExceeded
 	}
 	return *is, true, nil

@@ -1,0 +1,187 @@
+package limit_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+)
+
+// TestEachMemoryOfKeysIsBounded: 20,000 keys are remembered. One more makes the process forget them, with what it has leased.
+func TestEachMemoryOfKeysIsBounded(t *testing.T) {
+	for name, use := range map[string]func(w *world, k id.Key) int{
+		"of limits": func(w *world, k id.Key) int {
+			return w.take(0, 1, limit.Request{Org: "org_1", Key: k, LimitID: k, Limits: "40/h"})
+		},
+		"of counts": func(w *world, k id.Key) int {
+			w.processes[0].Count(w.t.Context(), limit.Owner{Org: "org_1", Key: k})
+			return 0
+		},
+	} {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		writes := func(k id.Key) int {
+			before := w.writes
+			use(w, k)
+			return w.writes - before
+		}
+		for range 4 { // the last lease of a key with limits is of four requests
+			writes("key_1")
+		}
+		for i := range 19_999 {
+			writes(id.Key(fmt.Sprintf("key_%d", i+2)))
+		}
+		w.want(writes("key_1"), 0, name+": writes of the first of 20,000 keys")
+		writes("key_20001")
+		w.want(writes("key_1"), 1, name+": writes of the first of 20,001 keys")
+		passed := 0
+		for range 100 {
+			passed += use(w, "key_1")
+		}
+		if passed += 6; name == "of limits" && passed > 40 {
+			t.Errorf("%d of 40 passed", passed)
+		}
+	}
+}
+
+// TestWaitsAreBounded: a table that hangs holds up a lease for 500 ms and a count for 200 ms, and no request longer than its
+// caller waits.
+func TestWaitsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(hanging{})
+		takes := func(within time.Duration) time.Duration {
+			ctx, cancel := context.WithTimeout(t.Context(), within)
+			defer cancel()
+			begun := time.Now()
+			if _, err := l.Take(ctx, request("key_1", "40/h")); err == nil {
+				t.Error("let through")
+			}
+			return time.Since(begun)
+		}
+		led, waited := make(chan time.Duration), make(chan time.Duration)
+		go func() { led <- takes(time.Minute) }()
+		synctest.Wait() // it makes the lease
+		go func() { waited <- takes(100 * time.Millisecond) }()
+		if w, l := <-waited, <-led; w != 100*time.Millisecond || l != 500*time.Millisecond {
+			t.Errorf("the lease took %s, and a request waited for it for %s", l, w)
+		}
+		begun := time.Now()
+		l.Count(t.Context(), limit.Owner{Org: "org_1", Key: "key_2"})
+		if took := time.Since(begun); took != 200*time.Millisecond {
+			t.Errorf("a count took %s", took)
+		}
+	})
+}
+
+// raced refuses each lease, and says that there is as much left as before.
+type raced struct{ writes int }
+
+func (r *raced) Lease(_ context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
+	r.writes++
+	for p, want := range l.Wants {
+		found[p].Start = want.Start
+	}
+	return found, false, nil
+}
+
+// TestTriesAreBounded: a lease that others were faster than is tried four times, and a request that loses what it has leased
+// tries 20 times.
+func TestTriesAreBounded(t *testing.T) {
+	table := &raced{}
+	if _, err := limit.New(table).Take(t.Context(), request("key_1", "40/h")); limit.LogCode(err) != "lease_failed" || table.writes != 4 {
+		t.Errorf("after %d writes: %v", table.writes, err)
+	}
+	for leaps, want := range map[int]struct {
+		writes int // the first one finds that the row has no minute yet
+		passes bool
+	}{0: {2, true}, 1: {3, true}, 19: {20, true}, 20: {21, false}, 99: {21, false}} {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		left := leaps
+		w.meanwhile = func() { // the minute of the lease ends
+			if left > 0 {
+				left, w.at = left-1, w.at.Add(time.Minute)
+			}
+		}
+		_, err := w.processes[0].Take(t.Context(), request("key_1", "1000/m"))
+		if (err == nil) != want.passes || err != nil && limit.LogCode(err) != "lease_failed" || w.writes != want.writes {
+			t.Errorf("%d leaps: %d writes, %v", leaps, w.writes, err)
+		}
+	}
+}
+
+// TestKeysOfAGraceKeepTheirOwnLeases: the limits of the new key differ, and both keys are used by turns.
+func TestKeysOfAGraceKeepTheirOwnLeases(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	for range 50 {
+		w.want(w.take(0, 1, request("key_1", "900/h"))+w.take(0, 1, request("key_2", "1000/h")), 2, "let through")
+	}
+	if w.writes > 20 {
+		t.Errorf("100 requests made %d writes", w.writes)
+	}
+}
+
+func TestEachOrgHasItsOwnAllowance(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	for name, most := range map[id.Org]int{"org_1": 5, "org_2": 5, "org_3": 7} { // two orgs have one text
+		r := limit.Request{Org: name, Key: "key_1", LimitID: "key_1", Allowance: fmt.Sprintf("%d/d", most)}
+		w.want(w.take(0, 9, r), most, string(name))
+	}
+}
+
+// TestWhatWasLetThroughIsReportedOnce, on the row of its day, whichever lease fails, and whether it was written or not.
+func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
+	first, second := at("2026-11-24 00:00:00").Unix(), at("2026-11-25 00:00:00").Unix()
+	for name, day := range map[string]int64{"of today": second, "of yesterday": first} {
+		for fault, plan := range map[string]func(w *world, hits func(limit.Lease) bool){
+			"refused": func(w *world, hits func(limit.Lease) bool) {
+				w.fail = func(l limit.Lease) error {
+					if hits(l) {
+						return fmt.Errorf("throttled: %w", limit.ErrNotCharged)
+					}
+					return nil
+				}
+			},
+			"done, and the answer lost": func(w *world, hits func(limit.Lease) bool) { w.lose = hits },
+		} {
+			w := on(t, "2026-11-24 23:59:30", 1)
+			r := request("key_1", "1000/m")
+			yesterday, today := w.take(0, 11, r), 0
+			hit := 0
+			plan(w, func(l limit.Lease) bool {
+				isHit := hit == 0 && l.Start == day && l.Requests > 0
+				if isHit {
+					hit++
+				}
+				return isHit
+			})
+			w.at = at("2026-11-25 00:00:10")
+			for range 3 {
+				for range 11 {
+					if s, err := w.processes[0].Take(t.Context(), r); err == nil && s.Violated() == nil {
+						today++
+					}
+				}
+				w.at = w.at.Add(time.Minute) // so that the next request makes a lease
+			}
+			w.want(hit, 1, name+", "+fault+": faults")
+			w.take(0, 1, r)
+			of := limit.Owner{Org: "org_1", Key: "key_1"}
+			w.want(int(w.requests[row{of, limit.Day, first}]), yesterday, name+", "+fault+": reported of yesterday")
+			w.want(int(w.requests[row{of, limit.Day, second}]), today, name+", "+fault+": reported of today")
+		}
+	}
+}
+
+// TestALeaseThatRacedReportsLater: another process has charged what this one asks for.
+func TestALeaseThatRacedReportsLater(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 2)
+	r := request("key_1", "40/d")
+	passed := w.take(0, 7, r) + w.take(1, 40, r) + w.take(0, 40, r)
+	w.at = at("2026-11-25 00:00:10")
+	w.take(0, 1, r)
+	w.take(1, 1, r)
+	w.want(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at("2026-11-24 00:00:00").Unix()}]), passed, "reported")
+}

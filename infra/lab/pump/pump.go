@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"sync"
 	"time"
+
+	"latchkey/infra/lab/translated"
 )
 
 // Invoker calls a function with a JSON event and returns its JSON answer, as lambda.Service does.
@@ -52,10 +54,9 @@ func backoff(errors int) time.Duration {
 
 // caller calls the function of a mapping.
 type caller struct {
-	source, function string
-	partial          bool // the function reports which records failed
-	invoke           Invoker
-	watch            Watcher
+	source translated.EventSource
+	invoke Invoker
+	watch  Watcher
 
 	mu       sync.Mutex
 	troubled bool // the last call of trouble had an error
@@ -69,16 +70,16 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 		return all(ids), err
 	}
 	begun := time.Now()
-	answer, err := c.invoke(ctx, c.function, event)
+	answer, err := c.invoke(ctx, c.source.Function, event)
 	failed = map[string]bool{}
 	switch {
 	case err != nil:
 		failed = all(ids)
-	case c.partial:
+	case c.source.Partial:
 		failed = failures(answer, ids)
 	}
 	if c.watch.Called != nil && ctx.Err() == nil {
-		c.watch.Called(Call{c.source, len(records), len(failed), err, time.Since(begun)})
+		c.watch.Called(Call{c.source.Name, len(records), len(failed), err, time.Since(begun)})
 	}
 	return failed, err
 }
@@ -124,6 +125,6 @@ func (c *caller) trouble(err error) {
 	c.troubled = err != nil
 	c.mu.Unlock()
 	if isFirst && c.watch.Trouble != nil {
-		c.watch.Trouble(c.source, err)
+		c.watch.Trouble(c.source.Name, err)
 	}
 }

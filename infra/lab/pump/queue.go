@@ -25,16 +25,12 @@ const pollSeconds = 1
 // its visibility time-out, or goes to the dead letters.
 type Queue struct {
 	caller
-	source translated.EventSource
 	client *sqs.Client
 }
 
 // NewQueue makes the pump of a mapping. Run runs it.
 func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker, watch Watcher) *Queue {
-	return &Queue{
-		source: source, client: client,
-		caller: caller{source: source.Name, function: source.Function, partial: source.Partial, invoke: invoke, watch: watch},
-	}
+	return &Queue{client: client, caller: caller{source: source, invoke: invoke, watch: watch}}
 }
 
 // Run feeds the function until the context ends. It then waits for running calls.
@@ -82,7 +78,7 @@ func (q *Queue) receive(ctx context.Context) ([]types.Message, error) {
 	}
 	if q.watch.Received != nil {
 		for _, m := range out.Messages {
-			q.watch.Received(Message{q.caller.source, m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)], aws.ToString(m.Body)})
+			q.watch.Received(Message{q.source.Name, m.Attributes[string(types.MessageSystemAttributeNameMessageGroupId)], aws.ToString(m.Body)})
 		}
 	}
 	return out.Messages, nil

@@ -44,10 +44,7 @@ type Stream struct {
 // NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table
 // without a stream, is an error.
 func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
-	s := &Stream{
-		options: o, skips: make(chan chan error),
-		caller: caller{source: o.Source.Name, function: o.Source.Function, partial: o.Source.Partial, invoke: o.Invoke, watch: o.Watch},
-	}
+	s := &Stream{options: o, skips: make(chan chan error), caller: caller{source: o.Source, invoke: o.Invoke, watch: o.Watch}}
 	for _, pattern := range o.Source.Filters {
 		f, err := parseFilter(pattern)
 		if err != nil {

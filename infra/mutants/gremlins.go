@@ -67,16 +67,14 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 // prepare returns the path of gremlins' program, and its environment: in it, the go command that gremlins calls is a link
 // to this program (see asGo), in the folder bin. The flags in GOFLAGS make mutants compile faster.
 func prepare(ctx context.Context, root, bin string) (env []string, program string, err error) {
-	find := exec.CommandContext(ctx, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "tools", "test", "tools.mod"), "gremlins")
-	find.Dir = root
-	out, errTool := find.Output()
+	out, errTool := tools.Output(ctx, root, nil, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "tools", "test", "tools.mod"), "gremlins")
 	self, errSelf := os.Executable()
 	goCommand, errGo := exec.LookPath("go")
 	if err := errors.Join(errTool, errSelf, errGo, os.MkdirAll(bin, 0o755), os.Symlink(self, filepath.Join(bin, "go"))); err != nil {
 		return nil, "", err
 	}
 	return append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), realGoEnv+"="+goCommand, "GOFLAGS=-vet=off -trimpath -ldflags=-s -gcflags=-l"),
-		strings.TrimSpace(string(out)), nil
+		strings.TrimSpace(out), nil
 }
 
 // unleash runs gremlins on a package, and returns the mutants by file. asGo sets the time limit, so the coefficient only

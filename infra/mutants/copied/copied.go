@@ -4,11 +4,11 @@ package copied
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"latchkey/infra/tools"
 )
 
 // Tree empties the folder dir, and copies to it the files that git tracks or does not ignore. The copy has the installed
@@ -17,26 +17,24 @@ func Tree(ctx context.Context, root, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	list := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	list.Dir = root
-	files, err := list.Output()
+	files, err := tools.Output(ctx, root, nil, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil {
-		return fmt.Errorf("git ls-files: %w", err)
+		return err
 	}
-	for _, name := range strings.Split(strings.Trim(string(files), "\x00"), "\x00") {
+	for _, name := range strings.Split(strings.Trim(files, "\x00"), "\x00") {
 		err := File(filepath.Join(root, name), filepath.Join(dir, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) { // git lists a deleted file too
 			return err
 		}
 	}
-	tools := filepath.Join(root, ".local", "tools")
-	if err := os.MkdirAll(tools, 0o755); err != nil { // a new clone has no tools yet
+	installed := filepath.Join(root, ".local", "tools")
+	if err := os.MkdirAll(installed, 0o755); err != nil { // a new clone has no tools yet
 		return err
 	}
-	if tools, err = filepath.EvalSymlinks(tools); err != nil {
+	if installed, err = filepath.EvalSymlinks(installed); err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(filepath.Join(dir, ".local"), 0o755), os.Symlink(tools, filepath.Join(dir, ".local", "tools")))
+	return errors.Join(os.MkdirAll(filepath.Join(dir, ".local"), 0o755), os.Symlink(installed, filepath.Join(dir, ".local", "tools")))
 }
 
 // File copies a file with its permissions, and makes the folders above it. It skips a folder, such as a submodule.

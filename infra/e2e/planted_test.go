@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey/infra/lab/gateway"
+	"latchkey/infra/lab/translated"
 	"latchkey/infra/local/stack"
 )
 
@@ -24,7 +26,15 @@ func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	if err := os.WriteFile(path, []byte(strings.Replace(template, from, to, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	handler, err := s.Gateway(t.Context(), path)
+	changed, err := translated.Translate(t.Context(), path, translated.Options{StackName: stack.StackName, Parameters: s.Template().Parameters})
+	if err != nil {
+		t.Fatal(err)
+	}
+	api, err := changed.API()
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := gateway.New(api, s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -99,19 +98,6 @@ func (s *Stack) KillFunction(function string) error { return s.lambda.Kill(funct
 // Invoke calls a function directly, with a JSON payload.
 func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]byte, error) {
 	return s.lambda.Invoke(ctx, function, payload)
-}
-
-// Gateway returns a gateway for the API of another template, with the functions of this stack.
-func (s *Stack) Gateway(ctx context.Context, template string) (http.Handler, error) {
-	t, err := translated.Translate(ctx, template, s.resolveOptions(s.template.Parameters))
-	if err != nil {
-		return nil, err
-	}
-	api, err := t.API()
-	if err != nil {
-		return nil, err
-	}
-	return s.gatewayOf(api)
 }
 
 // gatewayOf returns a gateway for an API, which adds the header Options.Marker to the answers that it makes itself.

@@ -57,10 +57,7 @@ func install(ctx context.Context, t tool, say Progress) (string, error) {
 	}
 	say("installing " + t.name + " (once)")
 	begun := time.Now()
-	if err := os.RemoveAll(dir); err != nil { // an interrupted build may have left files
-		return "", err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil { // an interrupted build may have left files
 		return "", err
 	}
 	if err := t.build(ctx, dir); err != nil {

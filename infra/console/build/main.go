@@ -6,6 +6,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -33,10 +34,7 @@ func run(unpackTo string) error {
 		return err
 	}
 	dist := filepath.Join(root, distFolder)
-	if err := os.RemoveAll(dist); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(dist, 0o755); err != nil {
+	if err := errors.Join(os.RemoveAll(dist), os.MkdirAll(dist, 0o755)); err != nil {
 		return err
 	}
 	for name, b := range files {

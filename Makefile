@@ -112,7 +112,7 @@ exercises: ## applies the worked examples of infra/docs/exercises to copies of t
 hammer: ## processes that share the limits of keys never pass them, and use nearly all that they allow: [PROCESSES=8]
 	@$(AS_DEPLOYED) HAMMER_PROCESSES=$(or $(PROCESSES),8) go test -count=1 -vet=off -v -parallel 1 -run '^(TestProcessesNeverPassALimit|TestNothingThatGoesWrongPassesALimit)$$' ./pkg/guard
 
-walk: ## three people walk through the console in Chromium, its types and its accessibility are checked (Debian's packages chromium and fonts-dejavu-core, Node): [SHOTS=a folder for pictures of each page]
+walk: ## people walk through the console in Chromium, its types and its accessibility are checked (Debian's packages chromium and fonts-dejavu-core, Node): [SHOTS=a folder for pictures of each page]
 	@$(AS_DEPLOYED) go run ./infra/e2e/walk -shots '$(SHOTS)'
 
 # The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway

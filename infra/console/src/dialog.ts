@@ -1,5 +1,6 @@
 // Dialogs and drawers. What a dialog shows lives in the closure that draws it, and leaves with it.
 import { html, LitElement, nothing } from 'lit'
+import { Problem } from './api'
 import { console_, type Person } from './context'
 import type { Pairs } from './fields'
 import { type Entered, entered, fill, takeEntered } from './kept'
@@ -157,6 +158,7 @@ interface Form<T> {
   keep?: string // names the form, by the path that it calls: its fields are kept over a sign-in
   submit: string
   danger?: boolean
+  ends?: boolean // it ends something: once an earlier try may have done so, that it is gone is no failure
   run: (data: FormData) => Promise<T> // what it writes, and nothing more: the form is done when this has succeeded
   done?: (made: T) => unknown // what follows: it shows what was made, and reads lists anew
 }
@@ -175,18 +177,21 @@ export function openForm<T>(person: Person, form: Form<T>): Dialog {
       d.isBusy = true
       error = null
       d.requestUpdate()
-      let made: T
+      let made: T | undefined
       try {
         made = await form.run(new FormData(e.target as HTMLFormElement))
       } catch (failure) {
-        error = failure
-        d.isUnsure ||= !isRefusal(failure)
-        d.isBusy = false
-        return d.requestUpdate()
+        const isGone = failure instanceof Problem && failure.body.status === 404
+        if (!(form.ends && d.isUnsure && isGone)) {
+          error = failure
+          d.isUnsure ||= !isRefusal(failure)
+          d.isBusy = false
+          return d.requestUpdate()
+        }
       }
       d.close()
       try {
-        await form.done?.(made)
+        await form.done?.(made as T)
       } catch (failure) {
         openDialog(person, { title: text.doneNotRead }, () => problem(failure))
       }

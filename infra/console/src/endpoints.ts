@@ -66,7 +66,7 @@ class EndpointsPage extends Page {
 
   #delete(e: Endpoint) {
     openForm(this.person, {
-      title: text.endpoints.delete, submit: text.endpoints.delete, danger: true,
+      title: text.endpoints.delete, submit: text.endpoints.delete, danger: true, ends: true,
       intro: html`<p><code>${visible(e.url)}</code></p><p>${text.endpoints.deleteIntro}</p>`,
       run: () => this.api.delete(this.#one(e)),
       done: () => { announce(text.endpoints.deleted); return this.#endpoints.load() },

@@ -75,7 +75,7 @@ class MembersPage extends Page {
 
   #remove(m: Member) {
     openForm(this.person, {
-      title: text.members.remove, submit: text.remove, danger: true,
+      title: text.members.remove, submit: text.remove, danger: true, ends: true,
       intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.removeIntro}</p>`,
       run: () => this.api.delete(this.#one(m)),
       done: () => { announce(text.members.removed); return this.#members.load() },

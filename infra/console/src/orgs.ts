@@ -74,7 +74,7 @@ class OrgPage extends Page {
 
   #leave() {
     openForm(this.person, {
-      title: text.orgs.leave, submit: text.orgs.leave, danger: true, intro: text.orgs.leaveIntro,
+      title: text.orgs.leave, submit: text.orgs.leave, danger: true, ends: true, intro: text.orgs.leaveIntro,
       run: () => this.api.post(`${this.path}/leave`),
       done: () => this.#gone(text.orgs.left),
     })
@@ -82,7 +82,7 @@ class OrgPage extends Page {
 
   #delete() {
     openForm(this.person, {
-      title: text.orgs.delete, submit: text.orgs.delete, danger: true,
+      title: text.orgs.delete, submit: text.orgs.delete, danger: true, ends: true,
       intro: html`<p>${text.orgs.deleteIntro}</p><p>${text.orgs.typeName} <strong>${given(this.org.name)}</strong></p>`,
       fields: () => input({ label: text.name, name: 'name', required: true }),
       run: async data => {

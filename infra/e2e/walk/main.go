@@ -1,4 +1,4 @@
-// Command walk walks through the console in Chromium as three people do, on a local stack that it starts, and looks at each page for
+// Command walk walks through the console in Chromium as people do, on a local stack that it starts, and looks at each page for
 // faults of accessibility (axe-core).
 //
 //	go run ./infra/e2e/walk                 the check of types, and the walk

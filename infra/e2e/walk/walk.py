@@ -1,4 +1,4 @@
-"""Walks through the console as three people do, in Chromium, against a running stack with the local issuer.
+"""Walks through the console as people do, in Chromium, against a running stack with the local issuer.
 
     python walk.py CONSOLE_URL API_BASE --vectors FILE --example FILE --port PORT [--shots FOLDER] [--axe FILE]
 
@@ -26,6 +26,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from done import Done
 from lost import Lost
+from sent import Sent
 
 MARKUP = "<img src=x onerror=\"document.title='pwned'\">"
 OVERRIDE = "\u202egnp.exe"  # turns the direction of what follows, where it is not shown as an escape
@@ -55,6 +56,18 @@ FAILED = """
   return [...result.querySelectorAll('tbody tr')].filter(r => r.querySelector('.bad')).map(r => r.cells[0].textContent.trim())
 })()
 """
+
+# The pages of an org that each role has, by their paths, and what can be done there.
+BUTTONS = {
+    "admin": {
+        "": {"Rename org", "New app", "Rename", "Leave org", "Delete org"}, "/members": {"Add member", "Role", "Remove"},
+        "/keys": {"New API key", "Rotate", "Revoke"}, "/links": {"Revoke"}, "/endpoints": {"New endpoint", "Test", "Enable"},
+        "/events": {"Refresh", "Send failed again"}, "/audit": set(),
+    },
+    "member": {"": {"Leave org"}, "/members": set(), "/keys": set(), "/links": set(), "/events": {"Refresh"}},
+    "viewer": {"": {"Leave org"}},
+    "a stranger": {},
+}
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -182,7 +195,7 @@ class Person:
             self.walk.failed(f"{self.email}: the page is {wide} px too wide")
 
 
-class Walk(Lost, Done):
+class Walk(Lost, Done, Sent):
     def __init__(self, browser, url, api, shots, axe, vectors, example, port):
         self.vectors, self.example, self.port = vectors, example, port
         self.browser, self.url, self.api, self.shots = browser, url, api.rstrip("/"), shots
@@ -292,6 +305,7 @@ class Walk(Lost, Done):
         self.reference(ada)
         self.embedded(ada, bob)
         self.tabs(ada)
+        self.sent(Person(self, f"kim-{run}@example.com"))
         self.lost(*(Person(self, f"{name}-{run}@example.com") for name in ("ida", "joe")))
 
         ada.open("Audit log")
@@ -466,7 +480,10 @@ class Walk(Lost, Done):
         form.get_by_label("Description").fill(f"ours {MARKUP}")
         ada.submit("Create")
         expect(ada.row("/hooks")).to_contain_text("enabled")
-        ada.row("/hooks").get_by_role("button", name="Test").click()
+        with page.expect_request("**/test") as asked:
+            ada.row("/hooks").get_by_role("button", name="Test").click()
+        self.want("what a test sends", (asked.value.method, asked.value.post_data), ("POST", None))
+        endpoint = asked.value.url.split("/")[-2]
         expect(ada.dialog()).to_contain_text("delivered", timeout=20_000)
         expect(ada.dialog()).to_contain_text("HTTP 200")
         expect(ada.dialog()).to_contain_text(MARKUP)  # what the receiver answered
@@ -514,7 +531,10 @@ class Walk(Lost, Done):
         delivery = ada.dialog().get_by_role("article").filter(has_text="HTTP 410")
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
         expect(delivery).to_contain_text("held")
-        delivery.get_by_role("button", name="Send again").click()
+        with page.expect_request("**/redeliver") as asked:
+            delivery.get_by_role("button", name="Send again").click()
+        body = asked.value.post_data_json
+        self.want("what sends one delivery again", (sorted(body), body["endpointId"], body["eventId"][:4]), (["endpointId", "eventId"], endpoint, "evt_"))
         expect(delivery.get_by_role("listitem")).to_contain_text(["HTTP 200", "HTTP 410", "HTTP 500"], timeout=20_000)
         self.shot(page, "endpoint-mended")
         page.keyboard.press("Escape")
@@ -631,7 +651,6 @@ class Walk(Lost, Done):
         org = self.org(ada)
         titles = {"": re.compile("Acme"), "/members": "Members", "/keys": "API keys", "/links": "Links",
                   "/endpoints": "Webhook endpoints", "/events": "Events", "/audit": "Audit log"}
-        may = {"admin": titles, "member": ["", "/members", "/keys", "/links", "/events"], "viewer": [""], "a stranger": []}
         eve = Person(self, f"eve-{uuid.uuid4().hex[:8]}@example.com")
         for role, person in (("admin", ada), ("viewer", bob), ("member", bob), ("a stranger", eve)):
             self.step(f"Each page as {role}")
@@ -646,10 +665,15 @@ class Walk(Lost, Done):
             for path, title in titles.items():
                 person.page.goto(f"{self.url}#/orgs/{org}{path}")
                 main = person.page.get_by_role("main")
-                if path in may[role]:
+                if path in BUTTONS[role]:
                     expect(main.get_by_role("heading", level=1)).to_have_text(title)
                     expect(main.locator(".skeleton")).to_have_count(0)
                     expect(main.get_by_role("alert")).to_have_count(0)
+                    if path in ("/links", "/endpoints", "/events"):
+                        main.get_by_label("App", exact=True).select_option(label=app)
+                        expect(main.get_by_role("row").nth(1)).to_be_visible()
+                    buttons = set(main.locator("button:not(.link)").all_inner_texts()) - {"Load more"}  # a link is the name of an item
+                    self.want(f"the buttons of {path} as {role}", buttons, BUTTONS[role][path])
                 else:
                     expect(main).to_contain_text("There is no such org" if role == "a stranger" else "There is no such page")
             if role == "member":

@@ -3,6 +3,7 @@ package authn_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -134,34 +135,55 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 	}
 }
 
-// TestTheMemoryOfUsedKeysIsBounded: past 20,000 keys within an hour the first one is noted again.
-func TestTheMemoryOfUsedKeysIsBounded(t *testing.T) {
-	key, table := minted(t)
-	a := authn.New(table, &authntest.Tokens{})
+// TestEachMemoryIsBounded: 19,999 used keys, and 20,000 imported texts, are remembered. With one more, all are forgotten.
+func TestEachMemoryIsBounded(t *testing.T) {
+	_, table := minted(t)
 	at := time.UnixMilli(1_700_000_000_000)
-	a.Now = func() time.Time { return at }
-	use := func(key string) {
-		if _, err := a.Key(context.Background(), []string{"Bearer " + key}); err != nil {
-			t.Fatal(err)
+	table.Imports = map[apikey.Hash]store.Imported{}
+	var a *authn.Authorizer
+	first := id.Source{}.NewKey(at)
+	for name, c := range map[string]struct {
+		most   int
+		use    func(i int)
+		writes *int // of the memory's rows: each one is of a key or text that is not remembered
+	}{
+		"used keys": {19_999, func(i int) {
+			table.Key.ID = id.Source{}.NewKey(at)
+			if i == 0 {
+				table.Key.ID = first
+			}
+			m, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table.Key.Hash = m.Hash
+			if _, err := check(a, m.Key.Reveal()); err != nil {
+				t.Fatal(err)
+			}
+		}, &table.Noted},
+		"imported texts": {20_000, func(i int) {
+			text := fmt.Sprintf("sk_live_%d", i)
+			table.Key.ID, table.Key.Hash = first, apikey.HashOf(text)
+			table.Imports[table.Key.Hash] = store.Imported{Org: table.Key.OrgID, Key: first}
+			if _, err := check(a, text); err != nil {
+				t.Fatal(err)
+			}
+		}, &table.Looked},
+	} {
+		a = taking(table, nil, 0)
+		a.Now = func() time.Time { return at }
+		table.Noted, table.Looked = 0, 0
+		for i := range c.most {
+			c.use(i)
 		}
-	}
-	first := table.Key
-	use(key)
-	for range 20_000 { // each time with another key in the table
-		table.Key.ID = id.Source{}.NewKey(at)
-		m, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil)
-		if err != nil {
-			t.Fatal(err)
+		if c.use(0); *c.writes != c.most {
+			t.Errorf("%d %s: %d were new", c.most, name, *c.writes)
 		}
-		table.Key.Hash = m.Hash
-		use(m.Key.Reveal())
-	}
-	table.Key = first
-	if use(key); table.Noted != 20_002 { // it was forgotten, so it is noted again
-		t.Errorf("%d notes: 20,001 keys are kept in memory", table.Noted)
-	}
-	if use(key); table.Noted != 20_002 {
-		t.Errorf("%d notes: the memory keeps nothing", table.Noted)
+		c.use(c.most)
+		c.use(0)
+		if c.use(0); *c.writes != c.most+2 {
+			t.Errorf("one more than %d %s: %d were new", c.most, name, *c.writes)
+		}
 	}
 }
 

@@ -170,23 +170,57 @@ func TestTheFallbackMayOnlyImport(t *testing.T) {
 	wants(t, err, problem.InvalidCredentials)
 }
 
-// failing is a table that fails from the second look for an imported key on.
-type failing struct {
-	authn.Table
-	looked int
+// looks is a table of one imported key, with the answer of each look for a text, in order.
+type looks struct {
+	*authntest.Table
+	answers []string // no, yes, away
 }
 
-func (f *failing) Imported(context.Context, apikey.Hash) (at store.Imported, ok bool, err error) {
-	if f.looked++; f.looked > 1 {
-		err = errors.New("down")
+func (l *looks) Imported(ctx context.Context, h apikey.Hash) (at store.Imported, ok bool, err error) {
+	answer := l.answers[0]
+	l.answers = l.answers[1:]
+	switch answer {
+	case "no":
+		return at, false, nil
+	case "yes":
+		return l.Table.Imported(ctx, h)
+	default:
+		return at, false, errAway
 	}
-	return at, false, err
 }
 
-func TestTheFallbackIsNotAskedWhileTheTableFails(t *testing.T) {
-	a := taking(&failing{}, func(context.Context, string) error { t.Error("the fallback was asked"); return nil }, 1)
-	if _, err := check(a, foreign); err == nil || problem.Is(err, problem.InvalidCredentials) {
-		t.Errorf("without the table: %v", err)
+var errAway = errors.New("the table is away")
+
+// TestTheFallbackIsAskedOnlyWhenItIsNeeded, and its place is free afterwards: there is one place for all of these checks.
+func TestTheFallbackIsAskedOnlyWhenItIsNeeded(t *testing.T) {
+	table := &looks{Table: imported(t)}
+	asked := 0
+	a := taking(table, func(context.Context, string) error { asked++; return nil }, 1)
+	for name, c := range map[string]struct {
+		answers string
+		asked   int
+		want    string
+	}{
+		"imported_by_the_fallback": {"no no yes", 1, "good"},
+		"imported_while_it_waits":  {"no yes", 0, "good"},
+		"unknown_to_the_fallback":  {"no no no", 1, "refused"},
+		"away_at_first":            {"away", 0, "fault"},
+		"away_while_it_waits":      {"no away", 0, "fault"},
+		"away_after_the_fallback":  {"no no away", 1, "fault"},
+	} {
+		table.answers, asked = strings.Fields(c.answers), 0
+		table.Key.Hash = apikey.HashOf("sk_live_" + name) // a text that is not remembered
+		table.Imports = map[apikey.Hash]store.Imported{table.Key.Hash: {Org: table.Key.OrgID, Key: table.Key.ID}}
+		_, err := check(a, "sk_live_"+name)
+		got := "good"
+		if errors.Is(err, errAway) {
+			got = "fault"
+		} else if err != nil {
+			got = "refused"
+		}
+		if got != c.want || asked != c.asked || len(table.answers) > 0 {
+			t.Errorf("%s: %s, asked %d times, %q are left: %v", name, got, asked, table.answers, err)
+		}
 	}
 }
 

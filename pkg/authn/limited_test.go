@@ -3,6 +3,8 @@ package authn_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,9 +12,11 @@ import (
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/authntest"
+	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
 )
 
 // spent refuses each lease, because nothing is left.
@@ -73,35 +77,91 @@ func TestWhatIsRefusedSpendsNothing(t *testing.T) {
 	}
 }
 
-// TestLimitsThatChangeAreReadAgain: while a lease is made for the old limits, another request has read the new ones.
+// TestLimitsThatChangeAreReadAgain, up to three times: while a lease is made for the old limits, another request has read the new ones.
 func TestLimitsThatChangeAreReadAgain(t *testing.T) {
+	down := errors.New("down")
 	for name, c := range map[string]struct {
-		change func(*authntest.Table)
-		want   problem.Code
+		changes int
+		last    func(*authntest.Table) // what changes too
+		reads   int
+		want    string // of the error; "": there is none
 	}{
-		"changed": {func(table *authntest.Table) { table.Key.Limits = "7/d" }, ""},
-		"revoked": {func(table *authntest.Table) { table.Key.Limits, table.Key.RevokedAt = "7/d", 1 }, problem.KeyRevoked},
+		"once":                {1, nil, 1, ""},
+		"three times":         {3, nil, 3, ""},
+		"four times":          {4, nil, 3, limit.ErrChanged.Error()},
+		"without end":         {99, nil, 3, limit.ErrChanged.Error()},
+		"revoked":             {1, func(table *authntest.Table) { table.Key.RevokedAt = 1 }, 1, string(problem.KeyRevoked)},
+		"expired":             {2, func(table *authntest.Table) { table.Key.ExpiresAt = 1 }, 2, string(problem.KeyExpired)},
+		"gone":                {1, func(table *authntest.Table) { table.Key.ID = id.NoKey }, 1, limit.ErrChanged.Error()},
+		"the table goes away": {1, func(table *authntest.Table) { table.Down = down }, 1, down.Error()},
 	} {
 		_, table := authntest.Minted(t)
 		table.Key.Limits = "10/d"
 		was := table.Key
 		a := authn.New(table, nil)
-		granted := table.Lease
+		left, granted := c.changes, authntest.Table{}
 		table.Leases = func(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
-			table.Leases = nil
-			found, done, err := granted(ctx, l)
-			c.change(table)
-			other := table.Key
-			other.RevokedAt = 0
-			go func() { _, _ = a.Spend(context.Background(), other) }()
+			if left == 0 {
+				return granted.Lease(ctx, l)
+			}
+			left--
+			table.Key.Limits = fmt.Sprintf("%d/d", 100+left)
+			other, leaves := context.WithCancel(ctx)
+			row := table.Key
+			go func() { _, _ = a.Spend(other, row) }()
 			synctest.Wait() // until it waits for this lease, under the new limits
-			return found, done, err
+			leaves()
+			synctest.Wait()
+			if left == 0 && c.last != nil {
+				c.last(table)
+			}
+			return granted.Lease(ctx, l)
 		}
 		var l principal.Limit
 		var err error
-		synctest.Test(t, func(*testing.T) { l, err = a.Spend(context.Background(), was) })
-		if c.want == "" && (err != nil || l.Policy != `"day";q=7;w=86400`) || c.want != "" && !problem.Is(err, c.want) {
-			t.Errorf("%s: %+v %v", name, l, err)
+		synctest.Test(t, func(t *testing.T) { l, err = a.Spend(t.Context(), was) })
+		isWanted := c.want == "" && err == nil && l.Policy == `"day";q=100;w=86400` || c.want != "" && err != nil && strings.Contains(fmt.Sprint(problem.From(err).Code, " ", err), c.want)
+		if _, refused := problem.Refusal(err); !isWanted || table.Reads != c.reads || refused != (name == "revoked" || name == "expired") {
+			t.Errorf("%s: %+v after %d reads, %v", name, l, table.Reads, err)
+		}
+	}
+}
+
+// TestRequestsWithoutLimitsAreCounted where a deployment says so. Those under limits of the key are charged to its windows.
+func TestRequestsWithoutLimitsAreCounted(t *testing.T) {
+	_, table := authntest.Minted(t)
+	first := table.Key.ID
+	for name, c := range map[string]struct {
+		limits, allowance string
+		counts            bool
+		charged, counted  id.Key // whose row; "": none
+	}{
+		"neither, not counted":       {"", "", false, "", ""},
+		"neither":                    {"", "", true, "", first},
+		"an allowance, not counted":  {"", "9/d", false, "", ""},
+		"an allowance":               {"", "9/d", true, "", first},
+		"limits":                     {"9/d", "", true, first, ""},
+		"limits and an allowance":    {"9/d", "9/d", true, first, ""},
+		"limits, in a place without": {"9/d", "", false, first, ""},
+	} {
+		var charged, counted id.Key
+		granted := authntest.Table{}
+		table.Leases = func(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
+			if l.Counted > 0 {
+				counted = l.Key
+			} else if l.Key != "" {
+				charged = l.Key
+			}
+			return granted.Lease(ctx, l)
+		}
+		row := table.Key
+		row.Limits, row.Allowance = c.limits, store.Allowance{Text: c.allowance, Version: 1}
+		a := authn.New(table, nil)
+		if c.counts {
+			a.CountRequests()
+		}
+		if _, err := a.Spend(t.Context(), row); err != nil || charged != c.charged || counted != c.counted {
+			t.Errorf("%s: charged %q, counted %q, %v", name, charged, counted, err)
 		}
 	}
 }

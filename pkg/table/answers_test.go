@@ -110,7 +110,7 @@ func TestKeysThatStayUnprocessedAreAFault(t *testing.T) {
 func testKeysThatStayUnprocessedAreAFault(t *testing.T) {
 	tb, db := tableOf(`{"UnprocessedKeys":` + keysOf("b") + `}`)
 	rows, err := tb.Batch(t.Context(), Key{"p", "b"})
-	if !errors.Is(err, errFault) || rows != nil || len(db.requests) != batchTries {
+	if !errors.Is(err, errFault) || rows != nil || len(db.requests) != 5 {
 		t.Errorf("%v, %v after %d tries", rows, err, len(db.requests))
 	}
 }
@@ -141,8 +141,15 @@ func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 		if err != nil || len(db.requests) != 3 || string(db.requests[0]["ClientRequestToken"]) != string(db.requests[2]["ClientRequestToken"]) {
 			t.Errorf("%s: %v after %d tries, or another client token", what, err, len(db.requests))
 		}
-		if db, err := commit(answer); !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != conflictTries {
+		if db, err := commit(answer); !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != 5 {
 			t.Errorf("always %s: %v after %d tries", what, err, len(db.requests))
+		}
+		tb, db := tableOf(answer, "{}")
+		gives := tb.Begin()
+		gives.GiveWay = true
+		gives.Update(Key{"p", "b"}, Exists, nil, count.Set(1))
+		if err := gives.Commit(t.Context()); !errors.Is(err, ErrRaced) || len(db.requests) != 1 {
+			t.Errorf("%s, which it gives way to: %v after %d tries", what, err, len(db.requests))
 		}
 	}
 }
@@ -161,7 +168,7 @@ func testAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
 	if db, done, err := mark(conflict, conflict, "{}"); !done || err != nil || len(db.requests) != 3 {
 		t.Errorf("%v, %v after %d tries", done, err, len(db.requests))
 	}
-	if db, done, err := mark(conflict); done || !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != conflictTries {
+	if db, done, err := mark(conflict); done || !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != 5 {
 		t.Errorf("always a conflict: %v, %v after %d tries", done, err, len(db.requests))
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awskms "github.com/aws/aws-sdk-go-v2/service/kms"
@@ -147,4 +149,33 @@ func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
 	if _, err := k.Public(context.Background(), "arn"); err == nil || l.calls < 3 {
 		t.Errorf("%d calls, %v: other calls are tried again", l.calls, err)
 	}
+}
+
+// silent is a KMS that never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// TestOnlyTheMakingOfAKeyHasTenSeconds: the other calls keep the time-out of the client, before and afterwards.
+func TestOnlyTheMakingOfAKeyHasTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := signing.New(awskms.New(awskms.Options{
+			Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), Retryer: aws.NopRetryer{},
+			HTTPClient: &http.Client{Transport: silent{}, Timeout: 700 * time.Millisecond}, Credentials: aws.AnonymousCredentials{},
+		}), "test")
+		calls := []func() error{
+			func() error { _, err := k.Public(t.Context(), "arn"); return err },
+			func() error { _, err := k.Create(t.Context()); return err },
+			func() error { return k.Disable(t.Context(), "arn") },
+		}
+		for i, want := range []time.Duration{700 * time.Millisecond, 10 * time.Second, 700 * time.Millisecond} {
+			begun := time.Now()
+			if err := calls[i](); err == nil || time.Since(begun) != want {
+				t.Errorf("call %d ended after %s: %v", i, time.Since(begun), err)
+			}
+		}
+	})
 }

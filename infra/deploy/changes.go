@@ -102,8 +102,8 @@ func (p *program) decide(ctx context.Context, set string) error {
 // another deployment in the meantime, and has no other change set.
 func (p *program) remove(set string) error {
 	err := p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
-	if now, errNow := p.describe(); errNow == nil && now != nil && now.StackStatus == reviewed {
-		if others, errOthers := p.changeSets(); errOthers == nil && len(others) == 0 {
+	if now, errNow := p.describe(); errNow == nil && now != nil && now.StackStatus == cloud.Reviewed {
+		if others, errOthers := p.aws.ChangeSets(p.Stack); errOthers == nil && len(others) == 0 {
 			return join(err, p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil))
 		}
 	}
@@ -261,7 +261,7 @@ func (p *program) outcome(status string, first *stackEvent) error {
 		why = fmt.Sprintf(": %s (%s): %s", first.LogicalResourceID, first.ResourceType, first.ResourceStatusReason)
 	}
 	next := "the stack is as it was; mend that, and make deploy again"
-	if refused := (&deployedStack{StackStatus: status}).checkDeployable(p.Stack); refused != nil {
+	if refused := checkDeployable(p.Stack, status); refused != nil {
 		next = refused.Error()
 	}
 	return fmt.Errorf("CloudFormation undid the deployment%s. Next: %s", why, next)

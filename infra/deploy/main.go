@@ -71,7 +71,7 @@ type program struct {
 	aws      *cloud.Client
 	account  string
 	template settings.Template
-	deployed *deployedStack // nil: no stack is deployed
+	deployed *cloud.Stack // nil: no stack is deployed
 }
 
 func (p *program) deploy(ctx context.Context) error {
@@ -104,11 +104,11 @@ func (p *program) deploy(ctx context.Context) error {
 
 // sayNext prints what is to do after a deployment.
 func (p *program) sayNext() {
-	api := p.deployed.output("ApiUrl")
-	if target := p.deployed.output("DomainTarget"); target != "" {
+	api := p.deployed.Output("ApiUrl")
+	if target := p.deployed.Output("DomainTarget"); target != "" {
 		name, zone, _ := strings.Cut(target, " ")
 		p.say("DNS: lead %s to %s (a CNAME, or an alias in the zone %s).", p.value("DomainName"), name, zone)
-		if execute := p.deployed.output("ExecuteApiUrl"); execute != "" {
+		if execute := p.deployed.Output("ExecuteApiUrl"); execute != "" {
 			p.say("Until DNS answers, the API is at %s.", execute)
 			api = execute
 		}

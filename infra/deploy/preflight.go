@@ -75,24 +75,23 @@ func (p *program) lookAtStack() error {
 	if p.deployed, err = p.describe(); err != nil {
 		return err
 	}
-	if p.deployed != nil && p.deployed.StackStatus == reviewed {
+	if p.deployed != nil && p.deployed.StackStatus == cloud.Reviewed {
 		p.deployed = nil
 	}
 	if p.deployed == nil && p.Parameters["Issuer"] == "" {
 		return fmt.Errorf("there is no stack %s in %s; a new one needs the issuer of your access tokens: %s", p.Stack, p.aws.Region, settings.Usage)
 	}
+	p.Architecture = cmp.Or(p.Architecture, p.value("Architecture"))
 	if p.deployed == nil {
-		p.Architecture = cmp.Or(p.Architecture, p.value("Architecture"))
 		p.say("Stack %s: new, for %s", p.Stack, p.Architecture)
 		return nil
 	}
-	if err := p.deployed.checkDeployable(p.Stack); err != nil {
+	if err := checkDeployable(p.Stack, p.deployed.StackStatus); err != nil {
 		return err
 	}
 	if err := p.checkOurs(p.deployed); err != nil {
 		return err
 	}
-	p.Architecture = cmp.Or(p.Architecture, p.value("Architecture"))
 	p.say("Stack %s: %s, for %s. A parameter that is not given keeps its value.", p.Stack, p.deployed.StackStatus, p.Architecture)
 	return nil
 }
@@ -151,7 +150,8 @@ func (p *program) keptAlready() int {
 	if p.deployed == nil {
 		return 0
 	}
-	authorizer, forward, err := reserved(func(name string) string { v, _ := p.deployed.parameter(name); return v })
+	values := p.deployed.Values()
+	authorizer, forward, err := reserved(func(name string) string { return values[name] })
 	if err != nil {
 		return 0 // a stack older than the parameter reserves none
 	}

@@ -160,10 +160,10 @@ func TestAStackThatTakesNoDeploymentSaysWhatToDo(t *testing.T) {
 		"ROLLBACK_COMPLETE": "make undeploy STACK=s", "ROLLBACK_FAILED": "make undeploy STACK=s", "CREATE_FAILED": "make undeploy STACK=s", "DELETE_FAILED": "make undeploy STACK=s",
 		"UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name s",
 	} {
-		refused(t, (&deployedStack{StackStatus: status}).checkDeployable("s"), status, advice)
+		refused(t, checkDeployable("s", status), status, advice)
 	}
 	for _, status := range []string{"CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE"} {
-		if err := (&deployedStack{StackStatus: status}).checkDeployable("s"); err != nil {
+		if err := checkDeployable("s", status); err != nil {
 			t.Error(err)
 		}
 	}

@@ -26,7 +26,7 @@ var errNotYet = errors.New("the rotation may not use its keys yet")
 // rotate calls the rotation, which activates a signing key. A key's tag may take five minutes to
 // have an effect; any other failure is final.
 func (p *program) rotate(ctx context.Context) error {
-	function := p.deployed.output("RotateFunctionName")
+	function := p.deployed.Output("RotateFunctionName")
 	if function == "" {
 		return fmt.Errorf("stack %s has no output RotateFunctionName", p.Stack)
 	}
@@ -79,7 +79,7 @@ func (p *program) readIssuer(ctx context.Context) error {
 
 // check proves the deployed API.
 func (p *program) check(ctx context.Context) error {
-	api := cmp.Or(p.deployed.output("ExecuteApiUrl"), p.deployed.output("ApiUrl")) // a domain's DNS may come later
+	api := cmp.Or(p.deployed.Output("ExecuteApiUrl"), p.deployed.Output("ApiUrl")) // a domain's DNS may come later
 	if api == "" {
 		return fmt.Errorf("stack %s has no output ApiUrl", p.Stack)
 	}

@@ -14,88 +14,32 @@ import (
 	"latchkey/pkg/consumers"
 )
 
-// deployedStack is the stack as CloudFormation describes it.
-type deployedStack struct {
-	StackStatus string
-
-	EnableTerminationProtection bool
-
-	Parameters []struct{ ParameterKey, ParameterValue string }
-	Outputs    []output
-	Tags       []settings.Tag
-}
-
-type output struct{ OutputKey, OutputValue string }
-
-// reviewed is the status of a stack that only has a change set which was never executed. describe returns such a stack.
-// A deployment then acts as if there were no stack (lookAtStack), as the SAM CLI does. undeploy removes the stack, which the SAM CLI
-// cannot.
-const reviewed = "REVIEW_IN_PROGRESS"
-
-func (s *deployedStack) parameter(name string) (string, bool) {
-	value, ok := s.values()[name]
-	return value, ok
-}
-
-// values returns the values of all parameters; none when no stack is deployed.
-func (s *deployedStack) values() map[string]string {
-	all := map[string]string{}
-	if s != nil {
-		for _, p := range s.Parameters {
-			all[p.ParameterKey] = p.ParameterValue
-		}
-	}
-	return all
-}
-
-func (s *deployedStack) output(name string) string {
-	for _, o := range s.Outputs {
-		if o.OutputKey == name {
-			return o.OutputValue
-		}
-	}
-	return ""
-}
-
-// isOurs reports whether the stack is one of Latchkey's, by parameters that every version has had.
-func (s *deployedStack) isOurs() bool {
+// isOurs reports whether a stack is one of Latchkey's, by parameters that every version has had.
+func isOurs(s cloud.Stack) bool {
+	values := s.Values()
 	return !slices.ContainsFunc([]string{"Issuer", "KeyPrefix", "EmailsAreVerified", "WebhookIssuer"}, func(name string) bool {
-		_, has := s.parameter(name)
+		_, has := values[name]
 		return !has
 	})
 }
 
 // checkOurs returns an error unless the stack is one of Latchkey's. A stack that was never deployed has no parameters yet: all of
 // its change sets must be Latchkey's.
-func (p *program) checkOurs(s *deployedStack) error {
-	all, err := []deployedStack{*s}, error(nil)
-	if s.StackStatus == reviewed {
-		all, err = p.changeSets()
+func (p *program) checkOurs(s *cloud.Stack) error {
+	all, err := []cloud.Stack{*s}, error(nil)
+	if s.StackStatus == cloud.Reviewed {
+		all, err = p.aws.ChangeSets(p.Stack)
 	}
-	if err == nil && slices.ContainsFunc(all, func(one deployedStack) bool { return !one.isOurs() }) {
+	if err == nil && slices.ContainsFunc(all, func(one cloud.Stack) bool { return !isOurs(one) }) {
 		err = fmt.Errorf("stack %s is not Latchkey's: give another STACK=", p.Stack)
 	}
 	return err
 }
 
-// changeSets reads the stack's change sets, with their parameters.
-func (p *program) changeSets() (all []deployedStack, err error) {
-	var list struct {
-		Summaries []struct{ ChangeSetID string }
-	}
-	err = p.aws.Call("cloudformation", "list_change_sets", cloud.Params{"StackName": p.Stack}, &list)
-	for _, set := range list.Summaries {
-		var one deployedStack
-		err = join(err, p.aws.Call("cloudformation", "describe_change_set", cloud.Params{"ChangeSetName": set.ChangeSetID, "StackName": p.Stack}, &one))
-		all = append(all, one)
-	}
-	return all, err
-}
-
-// checkDeployable returns an error when CloudFormation would refuse a deployment of the stack in its status. The status
-// reviewed would count as a change in progress: lookAtStack has treated such a stack as none before.
-func (s *deployedStack) checkDeployable(name string) error {
-	switch status := s.StackStatus; {
+// checkDeployable returns an error when CloudFormation would refuse a deployment of a stack in a status. The status
+// cloud.Reviewed would count as a change in progress: lookAtStack has treated such a stack as none before.
+func checkDeployable(name, status string) error {
+	switch {
 	case strings.HasSuffix(status, "_IN_PROGRESS"):
 		return fmt.Errorf("stack %s is being changed (%s): wait until that is over", name, status)
 	case status == "ROLLBACK_COMPLETE", status == "ROLLBACK_FAILED", status == "CREATE_FAILED", status == "DELETE_FAILED":
@@ -106,24 +50,23 @@ func (s *deployedStack) checkDeployable(name string) error {
 	return nil
 }
 
-// describe reads the stack. It returns nil when there is none.
-func (p *program) describe() (*deployedStack, error) {
-	var out struct{ Stacks []deployedStack }
-	err := p.aws.Call("cloudformation", "describe_stacks", cloud.Params{"StackName": p.Stack}, &out)
-	if err != nil && strings.Contains(err.Error(), "does not exist") {
+// describe reads the stack. It returns nil when there is none. A deployment then acts on a stack that is cloud.Reviewed as if it were
+// none (lookAtStack), as the SAM CLI does. undeploy removes such a stack, which the SAM CLI cannot.
+func (p *program) describe() (*cloud.Stack, error) {
+	found, err := p.aws.Stacks(p.Stack)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the stack %s cannot be read: %w", p.Stack, err)
+	case len(found) > 1:
+		return nil, fmt.Errorf("%d stacks are named %s", len(found), p.Stack)
+	case len(found) == 0:
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the stack %s cannot be read: %w", p.Stack, err)
-	}
-	if len(out.Stacks) != 1 {
-		return nil, fmt.Errorf("%d stacks are named %s", len(out.Stacks), p.Stack)
-	}
-	return &out.Stacks[0], nil
+	return &found[0], nil
 }
 
 // onStack connects to AWS, and calls do with the deployed stack. When there is no such stack, it returns an error.
-func (p *program) onStack(ctx context.Context, do func(context.Context, *deployedStack) error) error {
+func (p *program) onStack(ctx context.Context, do func(context.Context, *cloud.Stack) error) error {
 	if err := p.connect(ctx); err != nil {
 		return err
 	}
@@ -150,13 +93,13 @@ func (p *program) readTemplate() (err error) {
 
 // value returns the parameter's value in the coming deployment.
 func (p *program) value(name string) string {
-	return p.template.Value(name, p.Parameters, p.deployed.values())
+	return p.template.Value(name, p.Parameters, p.deployed.Values())
 }
 
 // checkConsumers prints each API Gateway authorizer of the account and region that calls one of the stack's authorizer
 // functions and could cache the answer, with the commands that mend it. It returns an error if there is any.
-func (p *program) checkConsumers(ctx context.Context, deployed *deployedStack) error {
-	if deployed.output("KeyAuthorizerArn") == "" || deployed.output("MemberAuthorizerArn") == "" {
+func (p *program) checkConsumers(ctx context.Context, deployed *cloud.Stack) error {
+	if deployed.Output("KeyAuthorizerArn") == "" || deployed.Output("MemberAuthorizerArn") == "" {
 		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.Stack)
 	}
 	var gateway struct {
@@ -169,13 +112,13 @@ func (p *program) checkConsumers(ctx context.Context, deployed *deployedStack) e
 	credentials := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return gateway.Credentials, nil })
 	s := consumers.Search{
 		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.Region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
-		Region: p.aws.Region, Say: p.say, Shared: []string{deployed.output("KeyAuthorizerArn"), deployed.output("MemberAuthorizerArn")},
-		Limited: deployed.output("KeyAuthorizerArn"),
+		Region: p.aws.Region, Say: p.say, Shared: []string{deployed.Output("KeyAuthorizerArn"), deployed.Output("MemberAuthorizerArn")},
+		Limited: deployed.Output("KeyAuthorizerArn"),
 	}
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("the account's APIs cannot be read: %w", err)
 	}
-	if org, _ := deployed.parameter("ConsumerOrganizationId"); org != "" {
+	if org := deployed.Values()["ConsumerOrganizationId"]; org != "" {
 		p.say("Other accounts of %s are not looked at.", org)
 	}
 	if s.Wrong > 0 {

@@ -95,10 +95,14 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 	}
 }
 
-// proving is a program whose stack s is deployed with these outputs.
-func proving(outputs ...output) *program {
+// proving is a program whose stack s is deployed with these outputs: names, each with its value behind it.
+func proving(outputs ...string) *program {
+	var deployed cloud.Stack
+	for pair := range slices.Chunk(outputs, 2) {
+		deployed.Outputs = append(deployed.Outputs, cloud.Output{OutputKey: pair[0], OutputValue: pair[1]})
+	}
 	parameters := map[string]string{"Issuer": "https://issuer.example", "Audience": "https://api.example", "KeyPrefix": "lk"}
-	return &program{Settings: settings.Settings{Stack: "s", Parameters: parameters}, out: io.Discard, deployed: &deployedStack{Outputs: outputs}}
+	return &program{Settings: settings.Settings{Stack: "s", Parameters: parameters}, out: io.Discard, deployed: &deployed}
 }
 
 // TestAnAPIThatAnswersWronglyIsNoSuccess tries each request of the proof. A 503 is explained.
@@ -115,7 +119,7 @@ func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
 		"/app/get with a credential": {503, 401, "the authorizer cannot read the table"},
 	} {
 		aws.Set(standin.Faults{Answers: map[string]int{path: c.status}, KeyAtOnce: true})
-		p := proving(output{"ApiUrl", aws.URL + "/api/s"})
+		p := proving("ApiUrl", aws.URL+"/api/s")
 		route, _, _ := strings.Cut(path, " ")
 		refused(t, p.check(t.Context()), "the deployed API is wrong", route, fmt.Sprintf("answers %d instead of %d", c.status, c.wanted), c.why)
 	}
@@ -130,7 +134,7 @@ func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 	aws.Set(standin.Faults{KeyAtOnce: true})
 	const domain = "http://127.0.0.1:1" // nothing answers there
 	for execute, works := range map[string]bool{aws.URL + "/api/s": true, "": false} {
-		p := proving(output{"ApiUrl", domain}, output{"ExecuteApiUrl", execute})
+		p := proving("ApiUrl", domain, "ExecuteApiUrl", execute)
 		if err := p.check(t.Context()); (err == nil) != works {
 			t.Errorf("the execute address %q: %v", execute, err)
 		}
@@ -141,7 +145,7 @@ func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 func TestADomainsTargetIsSaidWithTheAddressUntilThen(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := proving(output{"ApiUrl", "https://api.example.com"}, output{"ExecuteApiUrl", "https://a1.example/live"}, output{"DomainTarget", "d-1.example Z1"})
+	p := proving("ApiUrl", "https://api.example.com", "ExecuteApiUrl", "https://a1.example/live", "DomainTarget", "d-1.example Z1")
 	p.out, p.aws = &out, &cloud.Client{Region: "eu-central-1"}
 	p.Parameters["DomainName"] = "api.example.com"
 	p.sayNext()

@@ -12,7 +12,7 @@ import (
 )
 
 // undeploy deletes the stack, and prints what stays.
-func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
+func (p *program) undeploy(ctx context.Context, deployed *cloud.Stack) error {
 	if err := p.checkOurs(deployed); err != nil {
 		return err
 	}
@@ -20,14 +20,14 @@ func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkNoHolder(deployed.output("GuardPolicyArn")); err != nil {
+	if err := p.checkNoHolder(deployed.Output("GuardPolicyArn")); err != nil {
 		return err
 	}
 	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
 		p.Stack, p.aws.Region, p.account), "nothing was deleted"); err != nil {
 		return err
 	}
-	if deployed.StackStatus == reviewed {
+	if deployed.StackStatus == cloud.Reviewed {
 		return p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil)
 	}
 	if deployed.EnableTerminationProtection {
@@ -47,7 +47,7 @@ func (p *program) undeploy(ctx context.Context, deployed *deployedStack) error {
 
 // tables returns the tables that stay: the one that the stack made, if there is one, and the restored one, if the
 // parameter TableStreamArn names one.
-func (p *program) tables(deployed *deployedStack) ([]string, error) {
+func (p *program) tables(deployed *cloud.Stack) ([]string, error) {
 	var out struct {
 		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
 	}
@@ -60,7 +60,7 @@ func (p *program) tables(deployed *deployedStack) ([]string, error) {
 			tables = append(tables, r.PhysicalResourceID)
 		}
 	}
-	if stream, _ := deployed.parameter("TableStreamArn"); stream != "" {
+	if stream := deployed.Values()["TableStreamArn"]; stream != "" {
 		tables = append(tables, strings.Split(stream, "/")[1]) // the template's pattern has two slashes or more
 	}
 	return tables, nil

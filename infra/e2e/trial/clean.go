@@ -33,68 +33,22 @@ func (t *trial) clean(ctx context.Context) error {
 	return err
 }
 
-type tag struct{ Key, Value string }
-
-// deployed is a stack as CloudFormation describes it.
-type deployed struct {
-	StackName, StackStatus string
-	Tags                   []tag
-	Outputs                []struct{ OutputKey, OutputValue string }
-}
-
 // named matches the names of trials' stacks (see try). It is no proof: others may have such names too.
 var named = regexp.MustCompile("^" + prefix + "[a-z2-7]{6}$")
 
 // ours reports whether a trial has made the stack. A stack has the tag once a change set was executed; before that, its change
 // set has it.
-func (t *trial) ours(d deployed) (bool, error) {
-	if !named.MatchString(d.StackName) || d.StackStatus != "REVIEW_IN_PROGRESS" {
-		return named.MatchString(d.StackName) && hasTag(d.Tags), nil
+func (t *trial) ours(s cloud.Stack) (bool, error) {
+	if !named.MatchString(s.StackName) || s.StackStatus != cloud.Reviewed {
+		return named.MatchString(s.StackName) && hasTag(s), nil
 	}
-	var list struct {
-		Summaries []struct{ ChangeSetID string }
-	}
-	if err := t.aws.Call("cloudformation", "list_change_sets", cloud.Params{"StackName": d.StackName}, &list); err != nil {
-		return false, err
-	}
-	for _, set := range list.Summaries {
-		var out struct{ Tags []tag }
-		if err := t.aws.Call("cloudformation", "describe_change_set", cloud.Params{"StackName": d.StackName, "ChangeSetName": set.ChangeSetID}, &out); err != nil {
-			return false, err
-		}
-		if hasTag(out.Tags) {
-			return true, nil
-		}
-	}
-	return false, nil
+	sets, err := t.aws.ChangeSets(s.StackName)
+	return slices.ContainsFunc(sets, hasTag), err
 }
 
-// hasTag reports whether one of the tags is the trials'.
-func hasTag(tags []tag) bool {
-	return slices.ContainsFunc(tags, func(one tag) bool { return one.Key == settings.TrialTag })
-}
-
-// outputs returns the values of the stack's outputs by their names.
-func (d deployed) outputs() map[string]string {
-	all := map[string]string{}
-	for _, o := range d.Outputs {
-		all[o.OutputKey] = o.OutputValue
-	}
-	return all
-}
-
-// stacks returns the stack of a name, or none; with the name "", all.
-func (t *trial) stacks(name string) ([]deployed, error) {
-	in := cloud.Params{}
-	if name != "" {
-		in["StackName"] = name
-	}
-	var out struct{ Stacks []deployed }
-	err := t.aws.Call("cloudformation", "describe_stacks", in, &out)
-	if err != nil && name != "" && strings.Contains(err.Error(), "does not exist") {
-		return nil, nil
-	}
-	return out.Stacks, err
+// hasTag reports whether one of the tags of a stack, or of a change set, is the trials'.
+func hasTag(s cloud.Stack) bool {
+	return slices.ContainsFunc(s.Tags, func(one settings.Tag) bool { return one.Key == settings.TrialTag })
 }
 
 // removals is how often the removal of a stack is begun, before it is given up: CloudFormation may fail to remove one at first.
@@ -103,12 +57,12 @@ const removals = 3
 func (t *trial) removeStacks(ctx context.Context) error {
 	tried := map[string]int{}
 	for begun := time.Now(); ; time.Sleep(t.pause()) {
-		all, err := t.stacks("")
+		all, err := t.aws.Stacks("")
 		if err != nil {
 			return err
 		}
 		var errOurs error
-		all = slices.DeleteFunc(all, func(s deployed) bool {
+		all = slices.DeleteFunc(all, func(s cloud.Stack) bool {
 			ours, err := t.ours(s)
 			errOurs = errors.Join(errOurs, err)
 			return !ours
@@ -123,7 +77,7 @@ func (t *trial) removeStacks(ctx context.Context) error {
 			return fmt.Errorf("%d stacks named %s… are not removed", len(all), prefix)
 		}
 		for _, s := range all {
-			if s.StackStatus != "REVIEW_IN_PROGRESS" && strings.HasSuffix(s.StackStatus, "_IN_PROGRESS") {
+			if s.StackStatus != cloud.Reviewed && strings.HasSuffix(s.StackStatus, "_IN_PROGRESS") {
 				continue
 			}
 			t.say("Removing %s (%s)", s.StackName, s.StackStatus)
@@ -240,7 +194,7 @@ func (t *trial) removeBucket(context.Context) error {
 		}
 	}
 	for begun := time.Now(); ; time.Sleep(t.pause()) {
-		left, err := t.stacks(samStack)
+		left, err := t.aws.Stacks(samStack)
 		if err != nil {
 			return err
 		}

@@ -44,14 +44,15 @@ func (t *trial) run(ctx context.Context) error {
 			return err
 		}
 	}
-	outputs, err := t.outputs()
-	if err != nil {
+	all, err := t.aws.Stacks(t.stack)
+	if err != nil || len(all) != 1 {
+		return fmt.Errorf("the stack %s: %w", t.stack, cmp.Or(err, errors.New("it is not there")))
+	}
+	api := all[0].Output("ApiUrl")
+	if err := t.smoke(ctx, api); err != nil {
 		return err
 	}
-	if err := t.smoke(ctx, outputs["ApiUrl"]); err != nil {
-		return err
-	}
-	t.throttled(ctx, outputs["ApiUrl"])
+	t.throttled(ctx, api)
 	t.metrics(ctx)
 	t.alarms()
 	return ctx.Err()
@@ -158,21 +159,13 @@ func (t *trial) program(ctx context.Context, out io.Writer, env []string, name s
 	return t.running.run(cmd)
 }
 
-func (t *trial) outputs() (map[string]string, error) {
-	all, err := t.stacks(t.stack)
-	if err != nil || len(all) != 1 {
-		return nil, fmt.Errorf("the stack %s: %w", t.stack, cmp.Or(err, errors.New("it is not there")))
-	}
-	return all[0].outputs(), nil
-}
-
 // samBucket returns the name of the SAM CLI's bucket, or "" when there is none.
 func (t *trial) samBucket() (string, error) {
-	all, err := t.stacks(samStack)
+	all, err := t.aws.Stacks(samStack)
 	if err != nil || len(all) == 0 {
 		return "", err
 	}
-	return all[0].outputs()["SourceBucket"], nil
+	return all[0].Output("SourceBucket"), nil
 }
 
 // smoke runs `make smoke` with the README's walk, and takes its rows from what it prints.

@@ -1,0 +1,73 @@
+package cloud
+
+import (
+	"strings"
+
+	"latchkey/infra/deploy/settings"
+)
+
+// Reviewed is the status of a stack that only has change sets which were never executed.
+const Reviewed = "REVIEW_IN_PROGRESS"
+
+// Stack is a stack as CloudFormation describes it, or one of its change sets.
+type Stack struct {
+	StackName, StackStatus      string
+	EnableTerminationProtection bool
+
+	Parameters []struct{ ParameterKey, ParameterValue string }
+	Outputs    []Output
+	Tags       []settings.Tag
+}
+
+// Output is an output of a stack.
+type Output struct{ OutputKey, OutputValue string }
+
+// Output returns the value of an output, or "" when there is none.
+func (s *Stack) Output(name string) string {
+	for _, o := range s.Outputs {
+		if o.OutputKey == name {
+			return o.OutputValue
+		}
+	}
+	return ""
+}
+
+// Values returns the values of all parameters; none when the stack is nil.
+func (s *Stack) Values() map[string]string {
+	all := map[string]string{}
+	if s != nil {
+		for _, p := range s.Parameters {
+			all[p.ParameterKey] = p.ParameterValue
+		}
+	}
+	return all
+}
+
+// Stacks returns the stack of a name, or none; with the name "", all.
+func (c *Client) Stacks(name string) ([]Stack, error) {
+	in := Params{}
+	if name != "" {
+		in["StackName"] = name
+	}
+	var out struct{ Stacks []Stack }
+	err := c.Call("cloudformation", "describe_stacks", in, &out)
+	if err != nil && name != "" && strings.Contains(err.Error(), "does not exist") {
+		return nil, nil
+	}
+	return out.Stacks, err
+}
+
+// ChangeSets returns the change sets of a stack, with their parameters and tags.
+func (c *Client) ChangeSets(stack string) (all []Stack, err error) {
+	var list struct {
+		Summaries []struct{ ChangeSetID string }
+	}
+	err = c.Call("cloudformation", "list_change_sets", Params{"StackName": stack}, &list)
+	for _, set := range list.Summaries {
+		if err == nil {
+			all = append(all, Stack{})
+			err = c.Call("cloudformation", "describe_change_set", Params{"ChangeSetName": set.ChangeSetID, "StackName": stack}, &all[len(all)-1])
+		}
+	}
+	return all, err
+}

@@ -21,12 +21,12 @@ var mayImport = map[string][]string{
 	"fetch":             {"cause"},
 	"callback":          {"cause"},
 	"verify":            {"callback", "cause", "fetch", "p256"}, // receivers of webhooks import it
-	"problem":           {},
 	"id":                {},
 	"secret":            {},
 	"principal":         {"id"},
 	"strictjson":        {},
 	"plainjson":         {},
+	"problem":           {"plainjson"},
 	"text":              {},
 	"email":             {},
 	"metric":            {},

@@ -47,7 +47,7 @@ func TestNoPublicRouteSendsMoreThanFourMegabytesASecond(t *testing.T) {
 			t.Errorf("%s has no throttle", r.Name())
 		}
 		for _, path := range s.paths(r.Pattern) {
-			size := s.size(t, r.Method, path)
+			size := max(s.size(t, r.Method, path, s.bodies[path]), s.refusal(t, r.Method, path))
 			if sent := float64(size) * rate; sent > mostSent {
 				t.Errorf("%s %s: %d bytes, %v a second: %.1f MB a second", r.Method, path, size, rate, sent/1e6)
 			}
@@ -168,10 +168,19 @@ func (s *openServer) paths(pattern string) (out []string) {
 	return []string{strings.NewReplacer("{kid}", s.kid, "{", "", "}", "").Replace(pattern)}
 }
 
-// size returns the bytes of an answer. The answer of a HEAD is counted with its body, which leaves the function.
-func (s *openServer) size(t *testing.T, method, path string) int {
+// refusal returns the bytes of the answer to a body that is refused for a name as long as a body may be.
+func (s *openServer) refusal(t *testing.T, method, path string) int {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, "https://api.example"+path, strings.NewReader(s.bodies[path]))
+	if method != http.MethodPost {
+		return 0
+	}
+	return s.size(t, method, path, `{"`+strings.Repeat("<", route.DefaultMaxBody-10)+`":1}`)
+}
+
+// size returns the bytes of an answer. The answer of a HEAD is counted with its body, which leaves the function.
+func (s *openServer) size(t *testing.T, method, path, body string) int {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "https://api.example"+path, strings.NewReader(body))
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -181,7 +190,7 @@ func (s *openServer) size(t *testing.T, method, path string) int {
 	}
 	w := httptest.NewRecorder()
 	s.mux.ServeHTTP(w, r)
-	if w.Code >= http.StatusMultipleChoices {
+	if isRefused := body != "" && body != s.bodies[path]; isRefused != (w.Code >= http.StatusMultipleChoices) {
 		t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
 	}
 	size := w.Body.Len()

@@ -85,26 +85,33 @@ const maxDepth = 32
 
 // invalidJSON returns the 400 for an error of strictjson, with the pointer to the fault where it has a place in the body.
 func invalidJSON(err error) error {
-	type fault struct{ detail, code, message string }
-	faults := map[error]fault{
-		strictjson.ErrSyntax:    {"The body is not valid JSON.", "syntax", "The text is not valid JSON here."},
-		strictjson.ErrNotObject: {detail: "The body must be a JSON object."},
-		strictjson.ErrTrailing:  {detail: "There is data behind the body's JSON value."},
-		strictjson.ErrDuplicate: {"The body has a member twice.", "duplicate", "The object has the member twice."},
-		strictjson.ErrDepth:     {"The body is nested too deeply.", "depth", "The value is nested too deeply."},
-		strictjson.ErrUnknown:   {"The body has a member that this route does not know.", "unknown", "This route does not know the member."},
-		strictjson.ErrText:      {"The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.", "encoding", "The text has broken characters."},
-	}
 	var at *strictjson.Error
-	if !errors.As(err, &at) {
-		return problem.Wrap(problem.InvalidJSON, faults[err].detail, err)
+	is := err
+	if errors.As(err, &at) {
+		is = at.Fault
 	}
-	f := faults[at.Fault]
-	refusal := problem.Wrap(problem.InvalidJSON, f.detail, err)
-	if at.Pointer != "" { // the whole body has no pointer in an answer
-		refusal.Fields = []problem.Field{{Pointer: at.Pointer, Code: f.code, Message: f.message}}
+	for _, f := range []struct {
+		fault                 *error
+		detail, code, message string
+	}{
+		{&strictjson.ErrSyntax, "The body is not valid JSON.", "syntax", "The text is not valid JSON here."},
+		{&strictjson.ErrNotObject, "The body must be a JSON object.", "", ""},
+		{&strictjson.ErrTrailing, "There is data behind the body's JSON value.", "", ""},
+		{&strictjson.ErrDuplicate, "The body has a member twice.", "duplicate", "The object has the member twice."},
+		{&strictjson.ErrDepth, "The body is nested too deeply.", "depth", "The value is nested too deeply."},
+		{&strictjson.ErrUnknown, "The body has a member that this route does not know.", "unknown", "This route does not know the member."},
+		{&strictjson.ErrText, "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.", "encoding", "The text has broken characters."},
+	} {
+		if !errors.Is(is, *f.fault) {
+			continue
+		}
+		refusal := problem.Wrap(problem.InvalidJSON, f.detail, err)
+		if at != nil && at.Pointer != "" { // the whole body has no pointer in an answer
+			refusal.Fields = []problem.Field{{Pointer: at.Pointer, Code: f.code, Message: f.message}}
+		}
+		return refusal
 	}
-	return refusal
+	return problem.Wrap(problem.InvalidJSON, "The body cannot be read.", err)
 }
 
 // isTooLarge reports whether a value is a whole number beyond an int64. strictjson.Digits has given every other number that does

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -279,7 +278,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s selected) (redeliver
 			queued--
 		}
 	}
-	return redeliverBody{queued, cursor(string(next))}, errors.Join(failed...)
+	return redeliverBody{queued, cursor(string(next))}, parallel.Joined(failed)
 }
 
 // spend charges what a request starts: the app and the org of an API key, of anyone else only the org (infra/adr/0021). n is

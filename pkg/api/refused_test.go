@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -176,6 +177,48 @@ func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 		code, _ := line["code"].(string)
 		if source != c.source || line["caller"] != c.caller || code != string(c.code) {
 			t.Errorf("%s %s: %v", c.method, c.pattern, line)
+		}
+	}
+}
+
+// TestARefusalDoesNotRepeatWhatWasSent, however long and often it was: an answer over 6 MB would end the function's process.
+func TestARefusalDoesNotRepeatWhatWasSent(t *testing.T) {
+	s := newServer(t)
+	stranger := user(s.NewUser(t, "stranger@example.com"))
+	w := newWorld(t, s, "")
+	w.connect(t)
+	for _, r := range route.All() {
+		if r.Method == http.MethodOptions {
+			continue
+		}
+		as := stranger
+		switch r.Takes {
+		case principal.APIKey:
+			as = w.caller("key")
+		case principal.Public:
+			as = nil
+		case principal.UserToken:
+		}
+		long := strings.Repeat("<", max(r.MaxBody, route.DefaultMaxBody)-100)
+		name, half := `{"`+long+`":1}`, long[len(long)/2:]
+		bodies := []string{name, `{"a":{"` + half + `":1,"` + half + `":2}}`, `{"metadata":` + name + `}`, `{"events":[{"data":` + `{"` + half + `":1,"` + half + `":2}}]}`}
+		if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete {
+			bodies = bodies[:1]
+		}
+		for _, body := range bodies {
+			if out := s.do(t, w.request(r.Method, r.Pattern, as, body)); r.Method != http.MethodGet && len(out.text) > 16<<10 {
+				t.Errorf("%s %.12s: %d with %d bytes", r.Name(), body, out.status, len(out.text))
+			}
+		}
+		if r.Takes != principal.Public {
+			q := w.request(r.Method, r.Pattern, as, "")
+			q.path += "?" + strings.Repeat("%3C", 1000)
+			for i := range 3000 {
+				q.path += "&x" + strconv.Itoa(i)
+			}
+			if out := s.do(t, q); out.status != 400 || len(out.text) > 16<<10 {
+				t.Errorf("%s with many parameters: %d with %d bytes", r.Name(), out.status, len(out.text))
+			}
 		}
 	}
 }

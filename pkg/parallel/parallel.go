@@ -2,6 +2,8 @@
 package parallel
 
 import (
+	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -33,4 +35,25 @@ func Work(atOnce int, do func() bool) {
 		})
 	}
 	wg.Wait()
+}
+
+// mostJoined bounds what Joined keeps: its text is one line of a log, which Lambda cuts at 256 KB.
+const mostJoined = 20
+
+// Joined is errors.Join, but keeps the first 20 errors that are not nil, and says how many more there are.
+func Joined(errs []error) error {
+	failed, end := 0, len(errs)
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if failed++; failed == mostJoined {
+			end = i + 1
+		}
+	}
+	joined := errors.Join(errs[:end]...)
+	if failed > mostJoined {
+		joined = fmt.Errorf("%w\nand %d more", joined, failed-mostJoined)
+	}
+	return joined
 }

@@ -2,7 +2,9 @@ package parallel_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,5 +35,31 @@ func TestNoMoreRunThanAreAllowed(t *testing.T) {
 	}
 	if got := parallel.Each(3, nil, func(int, int) error { return errEven }); len(got) != 0 {
 		t.Errorf("%v without an item", got)
+	}
+}
+
+func TestManyErrorsAreOneThatIsShort(t *testing.T) {
+	errRare := errors.New("rare")
+	for _, n := range []int{0, 1, 19, 20, 21, 10_000} {
+		errs := []error{nil}
+		for i := range n {
+			errs = append(errs, fmt.Errorf("row %d: %w", i, errRare), nil)
+		}
+		err := parallel.Joined(errs)
+		if n == 0 {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		lines := strings.Split(err.Error(), "\n")
+		want := min(n, 20)
+		if n > 20 {
+			want++
+		}
+		if !errors.Is(err, errRare) || len(lines) != want || lines[min(n, 20)-1] != fmt.Sprintf("row %d: rare", min(n, 20)-1) ||
+			n > 20 && lines[20] != fmt.Sprintf("and %d more", n-20) {
+			t.Errorf("%d: %q", n, lines)
+		}
 	}
 }

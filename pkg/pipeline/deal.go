@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -119,7 +118,7 @@ func (d *dealer) failure(what string, err error) {
 
 // deal calls do for several rows at once, until no row waits or ctx ends. A row for which do
 // reports that more is to be done comes again, behind the other rows of its app. A row that fails
-// does not come again in this run and does not stop the others; the error names every failure.
+// does not come again in this run and does not stop the others; the error names the first failures.
 func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.Due) (more bool, err error)) error {
 	parallel.Work(atOnce, func() bool {
 		if ctx.Err() != nil {
@@ -136,5 +135,5 @@ func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.Due) (more 
 		}
 		return true
 	})
-	return errors.Join(d.failed...)
+	return parallel.Joined(d.failed)
 }

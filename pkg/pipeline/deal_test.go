@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +35,18 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 	}
 	if slices.Sort(done); !slices.Equal(done, []string{"key_good", "lnk_good"}) {
 		t.Errorf("done: %v", done)
+	}
+}
+
+// TestTheErrorOfAFailedRunIsShort: it is one line of the log, which Lambda cuts at 256 KB.
+func TestTheErrorOfAFailedRunIsShort(t *testing.T) {
+	d, broken := newDealer(), errors.New(strings.Repeat("broken", 50))
+	for i := range 10_000 {
+		d.add(store.Due{Kind: store.DueLink, App: "app_1", Link: id.Link("lnk_" + strconv.Itoa(i))})
+	}
+	err := d.deal(t.Context(), 4, func(store.Due) (bool, error) { return false, broken })
+	if !errors.Is(err, broken) || len(err.Error()) > 16<<10 || !strings.HasSuffix(err.Error(), "and 9980 more") {
+		t.Errorf("%d bytes: …%s", len(err.Error()), err.Error()[max(0, len(err.Error())-40):])
 	}
 }
 

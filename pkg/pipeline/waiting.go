@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"latchkey/pkg/parallel"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -81,7 +82,7 @@ func (b *batch) parked(ctx context.Context) error {
 		}
 		failed = append(failed, err)
 	}
-	return errors.Join(failed...)
+	return parallel.Joined(failed)
 }
 
 // handleParked processes a parked delivery. ok is false when it stays parked, or was none.

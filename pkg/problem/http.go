@@ -2,10 +2,12 @@ package problem
 
 import (
 	"context"
-	"encoding/json"
 	"math"
 	"net/http"
 	"strconv"
+	"unicode/utf8"
+
+	"latchkey/pkg/plainjson"
 )
 
 // document is the body of an error: the members of RFC 9457, then ours.
@@ -28,9 +30,9 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	e := From(err)
 	code := e.Code.find().code // internal for a code that is not in the list
 	status := code.Status()
-	body, mErr := json.Marshal(document{
+	body, mErr := plainjson.Marshal(document{
 		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,
-		Code: code, RequestID: RequestID(ctx), Errors: e.Fields, MaxAge: int(e.MaxAge.Seconds()), Violated: e.Violated,
+		Code: code, RequestID: RequestID(ctx), Errors: shown(e.Fields), MaxAge: int(e.MaxAge.Seconds()), Violated: e.Violated,
 	})
 	if mErr != nil { // strings and integers always marshal
 		body = []byte(`{"code":"internal","status":500}`)
@@ -47,6 +49,27 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
+}
+
+// The bounds of what an answer repeats of a request: a name can be as long as a body.
+const (
+	mostFields = 10
+	maxPointer = 256 // bytes
+)
+
+// shown returns the first fields, with their pointers cut before a character.
+func shown(all []Field) []Field {
+	out := append([]Field(nil), all[:min(len(all), mostFields)]...)
+	for i := range out {
+		if p := out[i].Pointer; len(p) > maxPointer {
+			end := maxPointer
+			for !utf8.RuneStart(p[end]) {
+				end--
+			}
+			out[i].Pointer = p[:end] + "…"
+		}
+	}
+	return out
 }
 
 type requestIDKey struct{}

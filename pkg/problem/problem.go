@@ -166,7 +166,7 @@ func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }
 
 // Field is a fault of one value of the input.
 type Field struct {
-	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter
+	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter; answered up to 256 bytes
 	Code    string `json:"code"`    // the fault, for machines: required, type, unknown, …
 	Message string `json:"message"` // the same for a person
 }
@@ -175,7 +175,7 @@ type Field struct {
 type Error struct {
 	Code   Code
 	Detail string  // one sentence for the caller; never holds a secret or another org's data
-	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member
+	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member; the first 10 are answered
 	Cause  error   // for the log, never for the caller
 	KeyID  string  // for the log of a refusal: the API key whose secret has matched, or ""
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -161,5 +162,32 @@ func TestAKeyOverItsLimitsIsToldWhichAndForHowLong(t *testing.T) {
 	err := problem.OverLimits(violated, time.Minute)
 	if err.Code != problem.RateLimited || !slices.Equal(err.Violated, violated) || err.RetryAfter != time.Minute || err.Detail == "" {
 		t.Errorf("%+v", err)
+	}
+}
+
+// TestARefusalIsShortWhateverWasSent: at most 10 faults, and 256 bytes of each pointer, in whole characters.
+func TestARefusalIsShortWhateverWasSent(t *testing.T) {
+	for pointer, want := range map[string]string{
+		"/" + strings.Repeat("<", 255): "/" + strings.Repeat("<", 255), "/" + strings.Repeat("<", 256): "/" + strings.Repeat("<", 255) + "…",
+		"?" + strings.Repeat("é", 1e6): "?" + strings.Repeat("é", 127) + "…", "/a" + strings.Repeat("é", 127): "/a" + strings.Repeat("é", 127),
+		"/abc" + strings.Repeat("😀", 70): "/abc" + strings.Repeat("😀", 63) + "…",
+	} {
+		many := make([]problem.Field, 1000)
+		for i := range many {
+			many[i] = problem.Field{Pointer: pointer, Code: "unknown", Message: "m" + strconv.Itoa(i)}
+		}
+		for _, n := range []int{1, 9, 10, 11, 1000} {
+			fields := many[:n]
+			w, body := write(t, &problem.Error{Code: problem.InvalidJSON, Fields: fields})
+			got, _ := body["errors"].([]any)
+			if len(got) != min(n, 10) || w.Body.Len() > 5000 || fields[0].Pointer != pointer {
+				t.Fatalf("%.9s: %d of %d faults, %d bytes", pointer, len(got), n, w.Body.Len())
+			}
+			for i, f := range got {
+				if m, _ := f.(map[string]any); m["pointer"] != want || m["message"] != "m"+strconv.Itoa(i) {
+					t.Errorf("%.9s: %v, want %s", pointer, m, want)
+				}
+			}
+		}
 	}
 }

@@ -48,7 +48,11 @@ class Sent:
         for fault in ("lost", "late"):
             for form in self.forms_of(kim, fault):
                 writes.clear()
-                self.send(kim, form, fault)
+                try:
+                    self.send(kim, form, fault)
+                except Exception as e:
+                    self.failed(f"{form.what}, {fault}: {str(e).splitlines()[0]} The dialogs: {kim.page.get_by_role('dialog').all_inner_texts()}")
+                    kim.page.unroute_all()
                 self.compare(kim, form, fault, writes)
         self.confirms(kim, writes)
         kim.page.remove_listener("request", record)

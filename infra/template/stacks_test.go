@@ -91,9 +91,33 @@ func kept(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// switched resolves the stack with three sets of parameters. Each condition must hold for one set and fail for another,
-// references must lead to resources that are there, and the table and the first key must stay the same: CloudFormation
-// would replace a changed one by a new one.
+// oneByOne has, for each way to switch on or off as few conditions as possible, the parameters, and the conditions that then differ
+// from those of a stack with the defaults.
+var oneByOne = []struct{ parameters, differ string }{
+	{"", ""},
+	{"KeyTagNames=team KeyTagValues=payments", "KeyTags"},
+	{"TableStreamArn=arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/1", "Restored"},
+	{"TableKeyArn=arn:aws:kms:us-east-1:000000000000:key/k", "OwnTableKey"},
+	{"ApiAccessLog=true", "AccessLog"},
+	{"DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/c", "OwnDomain"},
+	{"DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/c DisableExecuteApi=true", "ExecuteApi OnlyOwnDomain OwnDomain"},
+	{"DisableExecuteApi=true", ""}, // nothing else reaches the API
+	{"WebAcl=rate-limited", "Firewall RateLimited"},
+	{"WebAclArn=arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "Firewall"},
+	{"WebAcl=rate-limited WebAclArn=arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "Firewall"},
+	{"AlarmTopicArn=" + topicOfTests, "Alarms"},
+	{"AuthorizerConcurrency=5", "ReserveForAuthorizer"},
+	{"WebhookIssuer=https://api.example.com/hooks", "OwnIssuer"},
+	{"ForwardAuth=true", "ForwardAuthOn"},
+	{"EventBusName=owner", "Tap"},
+	{"EventBusName=owner AlarmTopicArn=" + topicOfTests, "Alarms Tap TapAlarms"},
+	{"ConsumerOrganizationId=" + organizationOfTests, "OtherAccounts"},
+	{"ClientIds=web", "AnyClient"},
+}
+
+// switched resolves the stack with each line of oneByOne, and with everything on. The conditions that the line names must differ, and no
+// other. References must lead to resources that are there, and the table and the first key must stay the same: CloudFormation would
+// replace a changed one by a new one.
 func switched(tpl *translated.Template) (wrong []string) {
 	conditions := object(tpl.Raw["Conditions"])
 	probe := *tpl
@@ -104,32 +128,39 @@ func switched(tpl *translated.Template) (wrong []string) {
 		outputs["If"+name] = map[string]any{"Condition": name, "Value": "it holds"}
 	}
 	probe.Raw["Outputs"] = outputs
-	const own, restored = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/1"
-	plain := map[string]string{"Issuer": "https://issuer.example"}
-	on, off := map[string]bool{}, map[string]bool{} // by condition
-	tablesAndKeys := map[string]bool{}
-	for _, parameters := range []map[string]string{
-		plain, with(everything, plain), with(everything, map[string]string{"Issuer": "https://issuer.example", "WebAclArn": own, "DisableExecuteApi": "false", "TableStreamArn": restored}),
-	} {
-		form, err := probe.Resolve(translated.Options{Parameters: parameters})
+	tablesAndKeys, differing := map[string]bool{}, map[string]bool{}
+	on := map[string]bool{"AnyClient": true, "ExecuteApi": true} // with the defaults
+	resolve := func(parameters map[string]string) (differ []string) {
+		form, err := probe.Resolve(translated.Options{Parameters: with(parameters, map[string]string{"Issuer": "https://issuer.example"})})
 		if err != nil {
-			return append(wrong, err.Error())
+			return []string{err.Error()}
 		}
 		for name := range conditions {
-			_, holds := form.Outputs["If"+name]
-			on[name], off[name] = on[name] || holds, off[name] || !holds
+			if _, holds := form.Outputs["If"+name]; holds != on[name] {
+				differ, differing[name] = append(differ, name), true
+			}
 		}
 		table := maps.Clone(form.Resources["Table"].Properties)
 		delete(table, "SSESpecification") // a table can change its KMS key without being replaced
 		tablesAndKeys[quoted(table)+quoted(form.Resources["SigningKey"].Properties)] = true
+		slices.Sort(differ)
+		return differ
 	}
-	for name := range conditions {
-		if !on[name] || !off[name] {
-			wrong = append(wrong, "condition "+name+" is never switched")
+	for _, s := range oneByOne {
+		parameters := map[string]string{}
+		for _, pair := range strings.Fields(s.parameters) {
+			name, value, _ := strings.Cut(pair, "=")
+			parameters[name] = value
+		}
+		if differ := strings.Join(resolve(parameters), " "); differ != s.differ {
+			wrong = append(wrong, fmt.Sprintf("with %s differ: %s; want: %s", s.parameters, differ, s.differ))
 		}
 	}
-	if len(tablesAndKeys) != 1 || len(conditions) < 8 {
-		wrong = append(wrong, fmt.Sprintf("the table and the key are %v; %d conditions", slices.Collect(maps.Keys(tablesAndKeys)), len(conditions)))
+	if differ := resolve(everything); len(differ) != len(conditions)-1 { // the table is not restored
+		wrong = append(wrong, fmt.Sprintf("with everything differ: %q", differ))
+	}
+	if len(differing) != len(conditions) || len(tablesAndKeys) != 1 {
+		wrong = append(wrong, fmt.Sprintf("the table and the key are %v; %d of %d conditions are switched", slices.Collect(maps.Keys(tablesAndKeys)), len(differing), len(conditions)))
 	}
 	return wrong
 }

@@ -53,18 +53,9 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 	if got := route.Methods("/v1"); got != nil { // no route has this path
 		t.Errorf("%v", got)
 	}
-	for _, c := range []struct {
-		method, pattern string
-		takes           principal.Credential
-		ok              bool
-	}{
-		{"GET", "/v1/orgs", principal.UserToken, true}, {"POST", "/link/create", principal.APIKey, true}, {"POST", "/link/claim", principal.Public, true},
-		{"POST", "/link/revoke", principal.UnlimitedAPIKey, true}, {"POST", "/webhook_endpoint/delete", principal.UnlimitedAPIKey, true},
-		{"POST", "/webhook_endpoint/update", principal.DeferredAPIKey, true}, {"POST", "/webhook_endpoint/test", principal.APIKey, true},
-		{"PUT", "/v1/orgs", "", false}, {"GET", "/link/create", "", false}, {"GET", "/none", "", false},
-	} {
-		if takes, ok := route.CredentialOf(c.method, c.pattern); takes != c.takes || ok != c.ok {
-			t.Errorf("%s %s: %q, %v", c.method, c.pattern, takes, ok)
+	for _, c := range [][2]string{{"PUT", "/v1/orgs"}, {"GET", "/link/create"}, {"GET", "/none"}} {
+		if takes, ok := route.CredentialOf(c[0], c[1]); takes != "" || ok {
+			t.Errorf("%s %s: %q, %v", c[0], c[1], takes, ok)
 		}
 	}
 	for _, r := range route.All() {
@@ -124,5 +115,43 @@ func TestEachRouteIsServedByItsFunction(t *testing.T) {
 		if served[r.Name()] != 1 {
 			t.Errorf("%s is served by %d functions", r.Name(), served[r.Name()])
 		}
+	}
+}
+
+// TestEachRouteTakesItsCredential: the routes of API keys spend of the key's limits, but for those that end something. The others
+// under /v1 take access tokens, and the rest is public.
+func TestEachRouteTakesItsCredential(t *testing.T) {
+	ofKeys := map[string]principal.Credential{}
+	for credential, routes := range map[principal.Credential]string{
+		principal.APIKey: `POST /app/get, POST /link/create, POST /link/get, POST /link/list, POST /webhook_endpoint/create, POST /webhook_endpoint/get,
+			POST /webhook_endpoint/list, POST /webhook_endpoint/test, POST /webhook_event/list, POST /webhook_event/get, POST /webhook_delivery/list,
+			POST /webhook_delivery/redeliver`,
+		principal.UnlimitedAPIKey: `POST /link/revoke, POST /webhook_endpoint/delete`,
+		principal.DeferredAPIKey:  `POST /webhook_endpoint/update`,
+	} {
+		for _, name := range strings.Split(routes, ",") {
+			ofKeys[strings.TrimSpace(name)] = credential
+		}
+	}
+	public := strings.Fields(`/webhook_verification_key/get /webhook_verification_key/{kid} /.well-known/jwks.json /openapi.yaml /console /console/config.json
+		/console/files/{file} /console/verify /reference /llms.txt /link/claim`)
+	for _, r := range route.All() {
+		want, isOfKeys := ofKeys[r.Name()]
+		switch {
+		case r.Method == "OPTIONS": // TestEveryRouteOfTheConsoleHasOnePreflight
+			continue
+		case isOfKeys:
+			delete(ofKeys, r.Name())
+		case slices.Contains(public, r.Pattern):
+			want = principal.Public
+		case strings.HasPrefix(r.Pattern, "/v1/"):
+			want = principal.UserToken
+		}
+		if takes, ok := route.CredentialOf(r.Method, r.Pattern); !ok || want == "" || takes != want {
+			t.Errorf("%s takes %q, want %q", r.Name(), takes, want)
+		}
+	}
+	if len(ofKeys) != 0 {
+		t.Errorf("no route: %v", ofKeys)
 	}
 }

@@ -68,3 +68,17 @@ func TestALetterThatJoinsNothingNeedsNoJoiner(t *testing.T) {
 		}
 	}
 }
+
+// TestNoJoinerIsBetweenALetterAndASymbol: both orders look as they do without the joiner, whatever the script, and with digits and marks.
+func TestNoJoinerIsBetweenALetterAndASymbol(t *testing.T) {
+	signs := []string{"a", "Я", "λ", "א", beh, "م", "ܒ", "ߞ", "ᠠ", "क", "र", "ක", "क\u094d", "ක\u0dca", "日", "ア", "か", "한", "ก", "1", "٣", "१", "a\u0301", "ن\u064e", "_", ".", "\u0662", "1\ufe0f\u20e3"}
+	for _, sign := range signs {
+		for _, symbol := range []string{"🚀", "❤\ufe0f", "♂\ufe0f", "☠", "👩🏽", "🏴", "©", "⬛"} {
+			for _, s := range []string{sign + zwj + symbol, sign + zwnj + symbol, symbol + zwj + sign, symbol + zwnj + sign, beh + zwnj + sign + zwj + symbol} {
+				if text.Plain(s) {
+					t.Errorf("%+q is taken", s)
+				}
+			}
+		}
+	}
+}

@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
@@ -28,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m) // no test leaves a goroutine
 }
 
 // door returns an API key, the table that has it, and a handler on that table. Every user is a member of the key's org,

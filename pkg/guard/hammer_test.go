@@ -27,6 +27,7 @@ import (
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -64,7 +65,7 @@ func TestMain(m *testing.M) {
 		hammer()
 		return
 	}
-	os.Exit(m.Run())
+	servicetest.Main(m)
 }
 
 // hammer is a process that sends requests through door B. It prints a line for each: its flow, 1 when it was let through, and the

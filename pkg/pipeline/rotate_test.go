@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +28,7 @@ const (
 
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	os.Exit(m.Run())
+	servicetest.Main(m)
 }
 
 var errFault = errors.New("KMS is down")
@@ -41,6 +40,7 @@ type observed struct {
 	real   *signing.Keys
 	calls  []string               // operations
 	faults map[string]int         // by operation: how many of the next calls fail; < 0: all
+	lost   map[string]int         // by operation: how many of the next calls are done, and lose their answer
 	off    sync.Map               // ARNs of disabled keys
 	before func(operation string) // called before each call; nil: not used
 	after  func(operation string) // called after each call without a fault; nil: not used
@@ -64,39 +64,46 @@ func (o *observed) call(operation string) error {
 	return nil
 }
 
-func (o *observed) ended(operation string) {
+// ended returns the error of a call that was done: errFault when its answer is lost.
+func (o *observed) ended(operation string, err error) error {
 	if o.after != nil {
 		o.after(operation)
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lost[operation] > 0 {
+		o.lost[operation]--
+		return errFault
+	}
+	return err
 }
 
 func (o *observed) Public(ctx context.Context, arn string) (webhook.JWK, error) {
 	if err := o.call("Public"); err != nil {
 		return webhook.JWK{}, err
 	}
-	defer o.ended("Public")
 	// KMS may refuse to show a disabled key (DisabledException). The local KMS never does.
 	if _, disabled := o.off.Load(arn); disabled {
 		return webhook.JWK{}, errFault
 	}
-	return o.real.Public(ctx, arn)
+	jwk, err := o.real.Public(ctx, arn)
+	return jwk, o.ended("Public", err)
 }
 
 func (o *observed) Create(ctx context.Context) (string, error) {
 	if err := o.call("Create"); err != nil {
 		return "", err
 	}
-	defer o.ended("Create")
-	return o.real.Create(ctx)
+	arn, err := o.real.Create(ctx)
+	return arn, o.ended("Create", err)
 }
 
 func (o *observed) Disable(ctx context.Context, arn string) error {
 	if err := o.call("Disable"); err != nil {
 		return err
 	}
-	defer o.ended("Disable")
 	o.off.Store(arn, true)
-	return o.real.Disable(ctx, arn)
+	return o.ended("Disable", o.real.Disable(ctx, arn))
 }
 
 // count returns how often an operation was called.
@@ -126,7 +133,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		Table: storetest.New(t), kms: &observed{real: signing.New(servicetest.KMS(t), "test"), faults: map[string]int{}},
+		Table: storetest.New(t), kms: &observed{real: signing.New(servicetest.KMS(t), "test"), faults: map[string]int{}, lost: map[string]int{}},
 		begun: time.UnixMilli(1_800_000_000_000),
 	}
 	w.now = w.begun

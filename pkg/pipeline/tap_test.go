@@ -12,13 +12,15 @@ import (
 
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 )
 
 // memoryBus is a bus that keeps what it gets.
 type memoryBus struct {
 	got  []string
 	at   []time.Time
-	away error
+	away error // nothing is taken
+	lost error // what is put is taken, and the answer is lost
 }
 
 func (b *memoryBus) Put(_ context.Context, detailType string, at time.Time, detail []byte) error {
@@ -26,7 +28,7 @@ func (b *memoryBus) Put(_ context.Context, detailType string, at time.Time, deta
 		return b.away
 	}
 	b.got, b.at = append(b.got, detailType+" "+string(detail)), append(b.at, at)
-	return nil
+	return b.lost
 }
 
 func key(row map[string]types.AttributeValue, name string) string {
@@ -102,5 +104,47 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 	}
 	if err := tap.Record(t.Context(), "EVTS#"+string(s.app), "evt_00000000000000000000000000"); err != nil {
 		t.Errorf("a row that was deleted: %v", err)
+	}
+}
+
+// TestTheTapLosesNothing: a record that may not have come to the bus is an error, so that Lambda brings it again. Only a row that no try
+// can read is left out.
+func TestTheTapLosesNothing(t *testing.T) {
+	s := newStack(t)
+	bus := &memoryBus{}
+	tap := pipeline.Tap{Store: s.Store, Bus: bus, Service: func(string) (string, string, bool) { return "", "", false }}
+	s.claim(t, s.org, s.app)
+	keys := map[string][2]string{}
+	for _, r := range s.Rows(t) {
+		for _, kind := range []string{"EVTS#", "AUD#"} {
+			if strings.HasPrefix(key(r, "PK"), kind) {
+				keys[kind] = [2]string{key(r, "PK"), key(r, "SK")}
+			}
+		}
+	}
+	errLost := errors.New("the answer is lost")
+	for kind, k := range keys {
+		for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.ServerError, storetest.Throttle, storetest.Hang} {
+			s.Faults.Plan("GetItem", fault, 3)
+			if err := tap.Record(t.Context(), k[0], k[1]); err == nil || s.Faults.Pending() || len(bus.got) != 0 {
+				t.Errorf("%s, %s: %v, %q on the bus", kind, fault, err, bus.got)
+			}
+		}
+		bus.lost = errLost
+		if err := tap.Record(t.Context(), k[0], k[1]); !errors.Is(err, errLost) || len(bus.got) != 1 {
+			t.Errorf("%s, the bus loses its answer: %v, %q on the bus", kind, err, bus.got)
+		}
+		bus.lost = nil
+		if err := tap.Record(t.Context(), k[0], k[1]); err != nil || len(bus.got) != 2 || bus.got[0] != bus.got[1] {
+			t.Errorf("%s, again: %v, %q on the bus", kind, err, bus.got)
+		}
+		bus.got = nil
+		s.puts(t, 1, func(int) row { return row{"PK": str(k[0]), "SK": str(k[1])} })
+		if err := tap.Record(t.Context(), k[0], k[1]); err != nil || bus.got != nil {
+			t.Errorf("%s, a row without its attributes: %v, %q on the bus", kind, err, bus.got)
+		}
+	}
+	if len(keys) != 2 {
+		t.Errorf("only %v", keys)
 	}
 }

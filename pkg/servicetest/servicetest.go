@@ -56,6 +56,9 @@ func Start(args ...string) (*Service, error) {
 		return nil, err
 	}
 	s.output = json.NewDecoder(output)
+	running.Lock()
+	defer running.Unlock()
+	running.services = append(running.services, s)
 	return s, cmd.Start()
 }
 

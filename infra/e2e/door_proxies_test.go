@@ -179,11 +179,11 @@ func (f *frontDoor) proxies(t *testing.T) {
 			if log := f.logOf(t, "ForwardAuthFunction"); !strings.Contains(log, `"clientIp":"127.0.0.1","caller":"`+id+`"`) {
 				t.Errorf("the refusal's line does not name the proxy's client and the key %s", id)
 			}
-			if err := f.StopDB(); err != nil {
+			if err := f.DB.Stop(); err != nil {
 				t.Fatal(err)
 			}
 			refused("database away", narrow, 503, "unavailable")
-			if err := f.StartDB(t.Context()); err != nil {
+			if err := f.DB.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			f.answers(t)

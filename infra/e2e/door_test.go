@@ -354,8 +354,8 @@ func (f *frontDoor) away(t *testing.T) {
 		name       string
 		begin, end func() error
 	}{
-		{"stopped", f.StopDB, func() error { return f.StartDB(t.Context()) }},
-		{"hanging", f.PauseDB, f.ResumeDB},
+		{"stopped", f.DB.Stop, func() error { return f.DB.Start(t.Context()) }},
+		{"hanging", f.DB.Pause, f.DB.Resume},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			if err := fault.begin(); err != nil {

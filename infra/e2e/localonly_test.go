@@ -98,8 +98,8 @@ func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 		name       string
 		begin, end func() error
 	}{
-		{"stopped", s.StopDB, func() error { return s.StartDB(t.Context()) }},
-		{"hanging", s.PauseDB, s.ResumeDB},
+		{"stopped", s.DB.Stop, func() error { return s.DB.Start(t.Context()) }},
+		{"hanging", s.DB.Pause, s.DB.Resume},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
 			if err := fault.begin(); err != nil {

@@ -110,11 +110,11 @@ func (tg *target) lookUp(t *testing.T, kid string, status int, code string) {
 
 // lookupWithoutKMS looks keys up while the KMS hangs.
 func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after string) {
-	if err := s.PauseKMS(); err != nil {
+	if err := s.KMS.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := s.ResumeKMS(); err != nil {
+		if err := s.KMS.Resume(); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -18,32 +18,29 @@ type Info struct {
 	FunctionURLs map[string]string `json:"functionUrls"`
 }
 
-// Info describes the stack.
-func (s *Stack) Info() Info {
-	return Info{
-		URL: s.URL, PID: os.Getpid(), LogDir: s.LogDir, Endpoints: s.DataPlane, Consumer: s.Consumer, FunctionURLs: s.FunctionURLs,
-	}
-}
-
 // controlHandler returns the control endpoint, for tests and make targets on this machine: GET /info,
 // GET /copies?function=, POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}. It is not part of the
 // API and answers only on loopback. It refuses requests with an Origin: a browser lets any page send a POST to it.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, s.Info()) })
+	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, Info{s.URL, os.Getpid(), s.LogDir, s.DataPlane, s.Consumer, s.FunctionURLs})
+	})
 	mux.HandleFunc("GET /copies", func(w http.ResponseWriter, r *http.Request) { writeJSON(w, s.Copies(r.URL.Query().Get("function"))) })
 	for pattern, handler := range s.options.Control {
 		mux.Handle(pattern, handler)
 	}
-	// A service that starts again does not stop when the client of the request goes away.
-	plain := func(do func() error) func(*http.Request) error { return func(*http.Request) error { return do() } }
-	for name, do := range map[string]func(*http.Request) error{
-		"db/stop": plain(s.StopDB), "db/pause": plain(s.PauseDB), "db/resume": plain(s.ResumeDB),
-		"db/start": func(r *http.Request) error { return s.StartDB(context.WithoutCancel(r.Context())) },
-		"kms/stop": plain(s.StopKMS), "kms/pause": plain(s.PauseKMS), "kms/resume": plain(s.ResumeKMS),
-		"kms/start":            func(r *http.Request) error { return s.StartKMS(context.WithoutCancel(r.Context())) },
+	actions := map[string]func(*http.Request) error{
 		"schedules/{function}": func(r *http.Request) error { return s.RunSchedule(r.Context(), r.PathValue("function")) },
-	} {
+	}
+	for name, service := range map[string]*Service{"db": &s.DB, "kms": &s.KMS} {
+		for action, do := range map[string]func() error{"stop": service.Stop, "pause": service.Pause, "resume": service.Resume} {
+			actions[name+"/"+action] = func(*http.Request) error { return do() }
+		}
+		// A service that starts again does not stop when the client of the request goes away.
+		actions[name+"/start"] = func(r *http.Request) error { return service.Start(context.WithoutCancel(r.Context())) }
+	}
+	for name, do := range actions {
 		mux.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) {
 			if err := do(r); err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -116,14 +116,14 @@ func deadLetters(t *testing.T, s *lab.Stack) {
 }
 
 func kmsBack(t *testing.T, s *lab.Stack) {
-	if err := s.StopKMS(); err != nil {
+	if err := s.KMS.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	keys := backing.NewKMSClient(s.DataPlane.KMS)
 	if _, err := keys.ListKeys(t.Context(), nil); err == nil {
 		t.Error("a stopped KMS answers")
 	}
-	if err := s.StartKMS(t.Context()); err != nil {
+	if err := s.KMS.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := keys.ListKeys(t.Context(), nil); err != nil {

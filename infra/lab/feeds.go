@@ -86,14 +86,11 @@ func (s *Stack) logCall(c pump.Call) {
 	s.requests.Printf("%s %d records %s%s", c.Source, c.Records, c.Took.Round(100*time.Microsecond), note)
 }
 
-// SkipStream skips all records that are in the streams now: no function gets them. It waits for
-// running calls first.
-func (s *Stack) SkipStream(ctx context.Context) error {
-	var wrong []error
+// SkipStreams makes the streams lose the records that they have from now on: no function gets them. False ends that.
+func (s *Stack) SkipStreams(on bool) {
 	for _, p := range s.streams {
-		wrong = append(wrong, p.Skip(ctx))
+		p.Skip(on)
 	}
-	return errors.Join(wrong...)
 }
 
 // Depth has the numbers of messages in a queue.

@@ -156,7 +156,7 @@ func (s *Stack) startServices(ctx context.Context) error {
 		}
 		return s.build(ctx)
 	}
-	if err := atOnce(ctx, append(s.steps(), readAndBuild)); err != nil {
+	if err := tools.AtOnce(ctx, append(s.steps(), readAndBuild)); err != nil {
 		return err
 	}
 	return s.makeStores(ctx)

@@ -85,7 +85,7 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 		b, _ := got(t, s, "StreamFunction", "left")
 		return len(a) > 0 && len(b) > 0
 	})
-	if err := s.PauseKMS(); err != nil {
+	if err := s.KMS.Pause(); err != nil {
 		t.Fatal(err)
 	}
 	pids := children(t)

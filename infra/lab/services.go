@@ -17,6 +17,10 @@ type Services struct {
 	DataPlane Endpoints
 	LogDir    string // has a file for each function and service
 
+	DB    Service // a database in memory loses its data when it is stopped
+	KMS   Service // loses its keys when it is stopped
+	Queue Service // the queues and the event buses: loses their messages when it is stopped
+
 	dir           string // of their data
 	inMemory      bool   // the tables
 	ports         Ports
@@ -24,10 +28,9 @@ type Services struct {
 	progress      tools.Progress
 	fail          func(error) // gets the reason when a service ends by itself
 
-	mu                     sync.Mutex // guards the processes
-	db, kms, queue, issuer *backing.Process
-	queues                 []backing.Queue   // the queues to create in a queue server that starts again
-	buses                  map[string]string // event buses, which are in that server too: the URLs of their queues by name
+	issuer Service
+	queues []backing.Queue   // the queues to create in a queue server that starts again
+	buses  map[string]string // event buses, which are in that server too: the URLs of their queues by name
 }
 
 // Endpoints are the base URLs of the services.
@@ -37,8 +40,20 @@ type Endpoints struct {
 	SQS      string `json:"sqs"`
 }
 
+// Service is a service that can be stopped, made to hang, and started again.
+type Service struct {
+	name  string
+	start func(context.Context) error // sets process
+
+	mu      sync.Mutex
+	process *backing.Process // nil: it was not started yet
+}
+
 // steps returns the functions that start the services. They may run at once.
 func (s *Services) steps() []func(context.Context) error {
+	s.DB.name, s.DB.start = "the database", s.startDB
+	s.KMS.name, s.KMS.start = "the KMS", s.startKMS
+	s.Queue.name, s.Queue.start = "the queues", s.restartQueue
 	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue}
 	if s.issuerOptions != nil {
 		steps = append(steps, s.startIssuer)
@@ -52,17 +67,17 @@ func (s *Services) startDB(ctx context.Context) error {
 		o.DataDir = filepath.Join(s.dir, "data")
 	}
 	p, err := backing.StartDynamoDB(ctx, o)
-	return s.keep(&s.db, &s.DataPlane.DynamoDB, p, err)
+	return s.keep(&s.DB, &s.DataPlane.DynamoDB, p, err)
 }
 
 func (s *Services) startKMS(ctx context.Context) error {
 	p, err := backing.StartKMS(ctx, backing.Options{Port: s.ports.KMS, LogPath: s.log("kms"), Progress: s.progress})
-	return s.keep(&s.kms, &s.DataPlane.KMS, p, err)
+	return s.keep(&s.KMS, &s.DataPlane.KMS, p, err)
 }
 
 func (s *Services) startQueue(ctx context.Context) error {
 	p, err := backing.StartQueue(ctx, backing.Options{Port: s.ports.Queue, LogPath: s.log("sqs"), Progress: s.progress})
-	return s.keep(&s.queue, &s.DataPlane.SQS, p, err)
+	return s.keep(&s.Queue, &s.DataPlane.SQS, p, err)
 }
 
 func (s *Services) startIssuer(ctx context.Context) error {
@@ -76,11 +91,11 @@ func (s *Services) startIssuer(ctx context.Context) error {
 func (s *Services) log(service string) string { return filepath.Join(s.LogDir, service+".log") }
 
 // keep sets the service's process and address once it has started, and calls fail when the process ends by itself.
-func (s *Services) keep(service **backing.Process, endpoint *string, p *backing.Process, err error) error {
+func (s *Services) keep(service *Service, endpoint *string, p *backing.Process, err error) error {
 	if err != nil {
 		return err
 	}
-	*service, *endpoint = p, p.Endpoint
+	service.process, *endpoint = p, p.Endpoint
 	go func() {
 		<-p.Done()
 		if err := p.Err(); err != nil {
@@ -139,88 +154,52 @@ func (s *Services) StopBuses(ctx context.Context) error {
 	return errors.Join(wrong...)
 }
 
-// StopDB stops the database: connections to it are refused.
-func (s *Services) StopDB() error { return s.change(&s.db, (*backing.Process).Stop) }
-
-// StartDB starts a stopped database again, with all its data unless that was in memory. A running one stays as it is.
-func (s *Services) StartDB(ctx context.Context) error {
-	return s.again(ctx, "the database", &s.db, s.startDB)
-}
-
-// PauseDB makes the database hang: it accepts connections and answers nothing.
-func (s *Services) PauseDB() error { return s.change(&s.db, (*backing.Process).Pause) }
-
-// ResumeDB ends PauseDB.
-func (s *Services) ResumeDB() error { return s.change(&s.db, (*backing.Process).Resume) }
-
-// StopKMS stops the KMS. Its keys are gone.
-func (s *Services) StopKMS() error { return s.change(&s.kms, (*backing.Process).Stop) }
-
-// StartKMS starts a stopped KMS again, without keys. A running one stays as it is.
-func (s *Services) StartKMS(ctx context.Context) error {
-	return s.again(ctx, "the KMS", &s.kms, s.startKMS)
-}
-
-// PauseKMS makes the KMS hang: it accepts connections and answers nothing.
-func (s *Services) PauseKMS() error { return s.change(&s.kms, (*backing.Process).Pause) }
-
-// ResumeKMS ends PauseKMS.
-func (s *Services) ResumeKMS() error { return s.change(&s.kms, (*backing.Process).Resume) }
-
-// StopQueue stops the queues and the event buses. Their messages are gone.
-func (s *Services) StopQueue() error { return s.change(&s.queue, (*backing.Process).Stop) }
-
-// StartQueue starts stopped queues again, empty. Running ones stay as they are.
-func (s *Services) StartQueue(ctx context.Context) error {
-	return s.again(ctx, "the queues", &s.queue, func(ctx context.Context) error {
-		if err := s.startQueue(ctx); err != nil {
-			return err
-		}
-		return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.StartBuses(ctx))
-	})
-}
-
-func (s *Services) change(p **backing.Process, f func(*backing.Process) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return f(*p)
-}
-
-// again starts a service that has ended.
-func (s *Services) again(ctx context.Context, what string, p **backing.Process, start func(context.Context) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-(*p).Done():
-	default:
-		return nil
+// restartQueue starts the queues again, empty.
+func (s *Services) restartQueue(ctx context.Context) error {
+	if err := s.startQueue(ctx); err != nil {
+		return err
 	}
-	if err := start(ctx); err != nil {
-		return fmt.Errorf("starting %s again: %w", what, err)
-	}
-	return nil
+	return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.StartBuses(ctx))
 }
 
 // stop ends the services. Afterwards all that was acknowledged is on disk.
 func (s *Services) stop() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var steps []func(context.Context) error
-	for _, p := range []*backing.Process{s.db, s.kms, s.queue, s.issuer} {
-		if p != nil {
-			steps = append(steps, func(context.Context) error { return p.Stop() })
-		}
+	for _, one := range []*Service{&s.DB, &s.KMS, &s.Queue, &s.issuer} {
+		steps = append(steps, func(context.Context) error { return one.Stop() })
 	}
-	return atOnce(context.Background(), steps)
+	return tools.AtOnce(context.Background(), steps)
 }
 
-// atOnce takes all steps at once, waits for them and returns their errors.
-func atOnce(ctx context.Context, steps []func(context.Context) error) error {
-	errs := make([]error, len(steps))
-	var wg sync.WaitGroup
-	for i, step := range steps {
-		wg.Go(func() { errs[i] = step(ctx) })
+// Stop stops the service: connections to it are refused.
+func (s *Service) Stop() error { return s.change((*backing.Process).Stop) }
+
+// Pause makes the service hang: it accepts connections and answers nothing.
+func (s *Service) Pause() error { return s.change((*backing.Process).Pause) }
+
+// Resume ends a Pause.
+func (s *Service) Resume() error { return s.change((*backing.Process).Resume) }
+
+func (s *Service) change(do func(*backing.Process) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.process == nil {
+		return nil
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return do(s.process)
+}
+
+// Start starts a stopped service again. A running one stays as it is.
+func (s *Service) Start(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.process.Done():
+	default:
+		return nil
+	}
+	if err := s.start(ctx); err != nil {
+		return fmt.Errorf("starting %s again: %w", s.name, err)
+	}
+	return nil
 }

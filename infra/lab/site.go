@@ -64,10 +64,7 @@ func Listen(port int) (*Site, error) {
 	return s, nil
 }
 
-// served returns the ports that this process always serves.
-func (p *Ports) served() []*int { return []*int{&p.Gateway, &p.Control, &p.AWS} }
-
-// take checks that the ports of other processes are free, and listens on the served ones.
+// take checks that the ports of other processes are free, and listens on those that this process always serves.
 func (s *Site) take() error {
 	for _, port := range s.Ports.all() {
 		if _, err := tools.FreePort(*port); err != nil {
@@ -77,11 +74,11 @@ func (s *Site) take() error {
 	return s.open()
 }
 
-// open listens on the served ports; after Close, again.
+// open listens on the ports that this process always serves; after Close, again.
 func (s *Site) open() error {
 	s.listens = make(map[int]net.Listener)
-	for _, port := range s.Ports.served() {
-		if err := s.listen(*port); err != nil {
+	for _, port := range []int{s.Ports.Gateway, s.Ports.Control, s.Ports.AWS} {
+		if err := s.listen(port); err != nil {
 			return err
 		}
 	}

@@ -105,6 +105,17 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// AtOnce takes all steps at once, waits for them and returns their errors.
+func AtOnce(ctx context.Context, steps []func(context.Context) error) error {
+	errs := make([]error, len(steps))
+	var all sync.WaitGroup
+	for i, step := range steps {
+		all.Go(func() { errs[i] = step(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
 // digest hashes each part with its length, so that text that moves from one part to the next changes the digest.
 func digest(parts []string) string {
 	h := sha256.New()

@@ -5,8 +5,6 @@ package parts
 import (
 	"context"
 	"embed"
-	"errors"
-	"sync"
 
 	"latchkey/infra/tools"
 )
@@ -36,14 +34,14 @@ func Issuer(ctx context.Context, say tools.Progress) (string, error) {
 
 // Install installs all parts at once.
 func Install(ctx context.Context) error {
-	all := []func(context.Context, tools.Progress) (string, error){Python, DynamoDB, Issuer}
-	failed := make([]error, len(all))
-	var done sync.WaitGroup
-	for i, part := range all {
-		done.Go(func() { _, failed[i] = part(ctx, nil) })
+	var steps []func(context.Context) error
+	for _, part := range []func(context.Context, tools.Progress) (string, error){Python, DynamoDB, Issuer} {
+		steps = append(steps, func(ctx context.Context) error {
+			_, err := part(ctx, nil)
+			return err
+		})
 	}
-	done.Wait()
-	return errors.Join(failed...)
+	return tools.AtOnce(ctx, steps)
 }
 
 // java returns the folder of a program: the jars that pom/<name>.xml names, and our own class that starts them.

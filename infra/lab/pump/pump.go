@@ -117,14 +117,14 @@ func all(ids []string) map[string]bool {
 	return set
 }
 
-// trouble reports an error to the watcher, unless the call before had an error too. Nil says that
+// trouble reports an error to the watcher, unless the call before had an error too, or the pump is ending. Nil says that
 // a request succeeded.
-func (c *caller) trouble(err error) {
+func (c *caller) trouble(ctx context.Context, err error) {
 	c.mu.Lock()
 	isFirst := err != nil && !c.troubled
 	c.troubled = err != nil
 	c.mu.Unlock()
-	if isFirst && c.watch.Trouble != nil {
+	if isFirst && c.watch.Trouble != nil && ctx.Err() == nil {
 		c.watch.Trouble(c.source.Name, err)
 	}
 }

@@ -45,12 +45,10 @@ func (q *Queue) Run(ctx context.Context) {
 		case room <- struct{}{}:
 		}
 		messages, err := q.receive(ctx)
-		if err != nil && ctx.Err() == nil {
-			errorsInRow++
-			q.trouble(err)
-		} else if err == nil {
+		q.trouble(ctx, err)
+		errorsInRow++
+		if err == nil {
 			errorsInRow = 0
-			q.trouble(nil)
 		}
 		if len(messages) == 0 {
 			<-room
@@ -90,7 +88,7 @@ func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
 	for i, m := range messages {
 		event, err := q.event(m)
 		if err != nil {
-			q.trouble(err)
+			q.trouble(ctx, err)
 			return
 		}
 		events[i], ids[i] = event, aws.ToString(m.MessageId)
@@ -117,9 +115,7 @@ func (q *Queue) delete(ctx context.Context, done []types.DeleteMessageBatchReque
 	if err == nil && len(out.Failed) > 0 {
 		err = errors.New("a message could not be deleted: " + aws.ToString(out.Failed[0].Message))
 	}
-	if err != nil && ctx.Err() == nil {
-		q.trouble(err)
-	}
+	q.trouble(ctx, err)
 }
 
 // event returns the message in the form of Lambda's event.

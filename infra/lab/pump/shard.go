@@ -84,19 +84,19 @@ func (h *shard) run(ctx context.Context) {
 		records, err := h.next(ctx)
 		if err != nil {
 			errorsInRow++
-			h.stream.tell(ctx, err)
+			h.stream.trouble(ctx, err)
 			_ = tools.Sleep(ctx, backoff(errorsInRow))
 			continue
 		}
 		errorsInRow = 0
-		h.stream.trouble(nil)
-		for batch := range slices.Chunk(h.fitting(records), h.stream.options.Source.BatchSize) {
+		h.stream.trouble(ctx, nil)
+		for batch := range slices.Chunk(h.fitting(ctx, records), h.stream.options.Source.BatchSize) {
 			if h.deliver(ctx, batch, 0) != nil {
 				return
 			}
 		}
 		if len(records) > 0 || h.at.Ended {
-			h.save(h.at) // records that do not fit the filter are finished too
+			h.save(ctx, h.at) // records that do not fit the filter are finished too
 			continue
 		}
 		_ = tools.Sleep(ctx, pollEvery)
@@ -104,7 +104,7 @@ func (h *shard) run(ctx context.Context) {
 }
 
 // fitting returns the records that fit the filters.
-func (h *shard) fitting(records []map[string]any) (out []record) {
+func (h *shard) fitting(ctx context.Context, records []map[string]any) (out []record) {
 	for _, tree := range records {
 		tree["eventSourceARN"] = h.stream.options.Source.ARN
 		if !h.stream.fits(tree) {
@@ -112,7 +112,7 @@ func (h *shard) fitting(records []map[string]any) (out []record) {
 		}
 		event, err := json.Marshal(tree)
 		if err != nil {
-			h.stream.trouble(err)
+			h.stream.trouble(ctx, err)
 			continue
 		}
 		content, _ := tree["dynamodb"].(map[string]any)
@@ -129,9 +129,9 @@ func sequenceOf(tree map[string]any) string {
 }
 
 // save writes the position in the shard to the checkpoints.
-func (h *shard) save(p position) {
+func (h *shard) save(ctx context.Context, p position) {
 	if err := h.stream.points.set(h.id, p); err != nil {
-		h.stream.trouble(err)
+		h.stream.trouble(ctx, err)
 	}
 }
 
@@ -147,9 +147,13 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if h.stream.skips.Load() {
+			h.save(ctx, position{After: records[len(records)-1].sequence})
+			return nil
+		}
 		from, err := h.call(ctx, records) // the first failed record
 		if from > 0 {
-			h.save(position{After: records[from-1].sequence})
+			h.save(ctx, position{After: records[from-1].sequence})
 			tries = 0
 		}
 		records = records[from:]
@@ -170,7 +174,7 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 		tries++
 		if most := h.stream.options.Source.Retries; most >= 0 && tries > most {
 			h.giveUp(ctx, records, tries, err)
-			h.save(position{After: records[len(records)-1].sequence})
+			h.save(ctx, position{After: records[len(records)-1].sequence})
 			return nil
 		}
 		if err := tools.Sleep(ctx, backoff(tries)); err != nil {
@@ -206,7 +210,7 @@ func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause e
 	}
 	message, err := json.Marshal(h.failure(records, calls, cause))
 	if err != nil {
-		h.stream.trouble(err)
+		h.stream.trouble(ctx, err)
 		return
 	}
 	for try := 1; try <= sendTries; try++ {
@@ -214,7 +218,7 @@ func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause e
 		if _, err = ask(ctx, h.stream.options.Queues.SendMessage, in); err == nil {
 			return
 		}
-		h.stream.tell(ctx, err)
+		h.stream.trouble(ctx, err)
 		if tools.Sleep(ctx, backoff(try)) != nil {
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -27,7 +28,7 @@ type StreamOptions struct {
 	Watch    Watcher
 }
 
-// listEvery is the interval at which readShards looks for new shards.
+// listEvery is the interval at which Run looks for new shards.
 const listEvery = time.Second
 
 // Stream feeds a function from a table's stream. Within a shard it keeps the order, and repeats a
@@ -38,13 +39,13 @@ type Stream struct {
 	filters []any
 	arn     string // of the stream in the database; events have the ARN in the template
 	points  *checkpoints
-	skips   chan chan error // calls of Skip, each with the channel for its result
+	skips   atomic.Bool // see Skip
 }
 
 // NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table
 // without a stream, is an error.
 func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
-	s := &Stream{options: o, skips: make(chan chan error), caller: caller{source: o.Source, invoke: o.Invoke, watch: o.Watch}}
+	s := &Stream{options: o, caller: caller{source: o.Source, invoke: o.Invoke, watch: o.Watch}}
 	for _, pattern := range o.Source.Filters {
 		f, err := parseFilter(pattern)
 		if err != nil {
@@ -66,39 +67,12 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 	return s, err
 }
 
-// Run feeds the function until the context ends. It then waits for running calls.
+// Skip makes the stream lose the records that it reads from now on, and those that fail: no function gets them again. False ends
+// that.
+func (s *Stream) Skip(on bool) { s.skips.Store(on) }
+
+// Run feeds the function until the context ends, from every shard after its parent. It then waits for running calls.
 func (s *Stream) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		round, cancel := context.WithCancel(ctx) // until the end, or until a call of Skip
-		var reading sync.WaitGroup
-		reading.Go(func() { s.readShards(round) })
-		var reply chan error
-		select {
-		case <-ctx.Done():
-		case reply = <-s.skips:
-		}
-		cancel()
-		reading.Wait()
-		if reply != nil {
-			reply <- s.skipAll(ctx)
-		}
-	}
-}
-
-// Skip moves behind all records that are in the stream now, without delivering them. It waits for
-// running calls first. If their records fail, they are not tried again.
-func (s *Stream) Skip(ctx context.Context) error {
-	reply := make(chan error, 1)
-	select {
-	case s.skips <- reply:
-		return <-reply
-	case <-ctx.Done():
-		return fmt.Errorf("skipping the stream: %w", ctx.Err())
-	}
-}
-
-// readShards reads every shard after its parent, until the context ends.
-func (s *Stream) readShards(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	running := make(map[string]bool)
@@ -109,7 +83,7 @@ func (s *Stream) readShards(ctx context.Context) {
 		if err != nil {
 			errorsInRow++
 			wait = backoff(errorsInRow)
-			s.tell(ctx, err)
+			s.trouble(ctx, err)
 		} else {
 			errorsInRow = 0
 		}
@@ -169,38 +143,6 @@ func (s *Stream) list(ctx context.Context) (map[string]string, error) {
 			return parents, nil
 		}
 		in["ExclusiveStartShardId"] = last
-	}
-}
-
-// skipAll reads every shard to its present end, and saves that position.
-func (s *Stream) skipAll(ctx context.Context) error {
-	shards, err := s.list(ctx)
-	if err != nil {
-		return err
-	}
-	for id := range shards {
-		h := shard{stream: s, id: id, at: s.points.position(id)}
-		for empty := 0; empty < 2 && !h.at.Ended; { // one empty answer may come before the end
-			records, err := h.next(ctx)
-			if err != nil {
-				return err
-			}
-			empty++
-			if len(records) > 0 {
-				empty = 0
-			}
-		}
-		if err := s.points.set(id, h.at); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tell reports an error to the watcher, unless the pump is ending.
-func (s *Stream) tell(ctx context.Context, err error) {
-	if ctx.Err() == nil {
-		s.trouble(err)
 	}
 }
 

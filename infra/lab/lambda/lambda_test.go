@@ -146,9 +146,8 @@ func TestIdleCopiesAreFrozen(t *testing.T) {
 	if ticks := after.Ticks - before.Ticks; ticks > 10 {
 		t.Errorf("a frozen copy's clock ran %d times", ticks)
 	}
-	if ticks := call(t, s, `{"Seconds":0.5}`).Ticks - after.Ticks; ticks < 20 {
-		t.Errorf("during a call the clock ran %d times: the test proves nothing", ticks)
-	}
+	// During calls the clock runs, more slowly on a busy machine. Otherwise the test would prove nothing.
+	until(t, func() bool { return call(t, s, `{"Seconds":0.5}`).Ticks-after.Ticks >= 20 })
 }
 
 func TestCrashCostsOneCall(t *testing.T) {

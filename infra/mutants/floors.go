@@ -55,14 +55,6 @@ var floors = []floor{
 	{"pkg/api", 85, 0, sampled},
 }
 
-// unmeasured has the packages without a floor, each with its reason.
-var unmeasured = map[string]string{
-	"pkg/authn/authntest": "only tests use it: an issuer of tokens",
-	"pkg/servicetest":     "only tests use it: the services of AWS on this machine",
-	"pkg/store/storetest": "only tests use it: a table on this machine",
-	"pkg/plainjson":       "gremlins finds nothing to change in it",
-}
-
 // equivalent has the mutants that no test can find, because they change nothing that can be observed. The key is the file,
 // the type of the mutant, and the line of code without its indentation. The value is the reason.
 var equivalent = map[string]string{

@@ -10,6 +10,14 @@ import (
 	"testing"
 )
 
+// unmeasured has the packages without a floor, each with its reason.
+var unmeasured = map[string]string{
+	"pkg/authn/authntest": "only tests use it: an issuer of tokens",
+	"pkg/servicetest":     "only tests use it: the services of AWS on this machine",
+	"pkg/store/storetest": "only tests use it: a table on this machine",
+	"pkg/plainjson":       "gremlins finds nothing to change in it",
+}
+
 // TestEveryPackageHasAFloorOrAReason compares the folders of pkg with the two lists.
 func TestEveryPackageHasAFloorOrAReason(t *testing.T) {
 	listed := map[string]bool{}

@@ -79,11 +79,6 @@ func read(root, version, arch string) (release, error) {
 // name is the name of the zip and of the folder in it.
 func (r release) name() string { return "latchkey-" + r.version + "-" + r.arch }
 
-// architecture is the template's name of the processor.
-func (r release) architecture() string {
-	return map[string]string{"arm64": "arm64", "amd64": "x86_64"}[r.arch]
-}
-
 // sources are the files that a release is made of. Only the modules that these need are in its list of components.
 var sources = []string{"functions", "pkg", "infra/openapi.go", "infra/openapi.yaml", "infra/console/npm/lock.json", "infra/tools/release", "go.mod", "go.sum", "template.yaml", "samconfig.toml"}
 
@@ -173,5 +168,5 @@ func (b build) template(text string) ([]byte, error) {
 		return nil, errors.New("template.yaml: the parameter Architecture is not as it was")
 	}
 	text = strings.ReplaceAll(text, isBuilt, isNotBuilt)
-	return []byte(strings.Replace(text, anyProcessor, fmt.Sprintf(oneProcessor, b.architecture()), 1)), nil
+	return []byte(strings.Replace(text, anyProcessor, fmt.Sprintf(oneProcessor, tools.Architecture(b.arch)), 1)), nil
 }

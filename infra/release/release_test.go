@@ -89,7 +89,7 @@ func TestAReleaseHasASemanticVersionAndAProcessor(t *testing.T) {
 			t.Errorf("%q: %+v, %v", right, r, err)
 		}
 	}
-	if r, err := read("", "1.2.3", "x86_64"); err != nil || r.arch != "amd64" || r.architecture() != "x86_64" {
+	if r, err := read("", "1.2.3", "x86_64"); err != nil || r.arch != "amd64" || tools.Architecture(r.arch) != "x86_64" {
 		t.Errorf("x86_64: %+v, %v", r, err)
 	}
 	if _, err := read("", "1.2.3", "riscv64"); err == nil {

@@ -8,17 +8,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"latchkey/infra/tools"
 )
-
-// flags are the flags that `sam build` uses too. The tag leaves out the RPC mode of the old Go runtime, which
-// makes a cold start longer by a third.
-const flags = "-trimpath -tags=lambda.norpc -ldflags=-s"
 
 // Options says which functions are built, and where to.
 type Options struct {
@@ -102,15 +97,8 @@ func (o Options) build(ctx context.Context, out string) error {
 }
 
 func (o Options) compile(ctx context.Context, out string, folders ...string) error {
-	// Without -buildvcs=false each commit would change every program.
-	args := append([]string{"build", "-buildvcs=false", "-o", out}, folders...)
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = o.Root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+flags)
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(string(output)))
-	}
-	return nil
+	_, err := tools.Output(ctx, o.Root, tools.SAMBuildEnvironment(), "go", append([]string{"build", "-o", out}, folders...)...)
+	return err
 }
 
 // place puts a program at a path, as a hard link. A later build makes a new file, so it does not change a running

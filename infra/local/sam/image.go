@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"time"
 
 	"latchkey/infra/tools"
@@ -23,7 +24,7 @@ const (
 // ensureImage makes sure that this machine has the image. It pulls the published one. If that fails, it makes an image that
 // has only busybox, to which SAM adds its runtime emulator.
 func ensureImage(ctx context.Context, say tools.Progress) error {
-	name := image + architecture()
+	name := image + tools.Architecture(runtime.GOARCH)
 	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {
 		return nil
 	}

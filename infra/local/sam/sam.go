@@ -109,18 +109,11 @@ func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (templa
 	defer cancel()
 	_, err = tools.Output(ctx, s.root, tools.SAMEnvironment(), cli, "build", "--template-file", filepath.Join(s.root, "template.yaml"),
 		"--build-dir", dir, "--config-file", s.config(), "--config-env", "local",
-		"--parameter-overrides", "ParameterKey=Architecture,ParameterValue="+architecture())
+		"--parameter-overrides", "ParameterKey=Architecture,ParameterValue="+tools.Architecture(runtime.GOARCH))
 	return filepath.Join(dir, "template.yaml"), err
 }
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
-
-func architecture() string {
-	if runtime.GOARCH == "arm64" {
-		return "arm64"
-	}
-	return "x86_64"
-}
 
 // serve starts sam local. Its containers reach this machine's services under the name host. Only Issuer keeps the name on
 // loopback, because it must equal the iss of the tokens.
@@ -144,7 +137,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	for name, value := range map[string]string{
 		"Issuer": s.Stack.Issuer, "Audience": stack.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
 		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "EndpointSQS": seen(s.Stack.DataPlane.SQS),
-		"Architecture": architecture(), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
+		"Architecture": tools.Architecture(runtime.GOARCH), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
 	} {
 		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
 	}

@@ -116,7 +116,7 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	}
 	_, takesIssuer := declared["Issuer"]
 	own := map[string]string{
-		"Architecture": map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH],
+		"Architecture": tools.Architecture(runtime.GOARCH),
 		// The functions call AWS through the proxy that decides by their roles.
 		"EndpointDynamoDB": site.AWS, "EndpointKMS": site.AWS, "EndpointSQS": site.AWS, "EndpointEventBridge": site.AWS,
 		// Receivers on this machine get webhooks too.

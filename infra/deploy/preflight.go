@@ -147,13 +147,10 @@ func number(value func(name string) string, name string) (int, error) {
 
 // keptAlready returns the concurrency that the deployed functions reserve.
 func (p *program) keptAlready() int {
-	if p.deployed == nil {
-		return 0
-	}
 	values := p.deployed.Values()
 	authorizer, forward, err := reserved(func(name string) string { return values[name] })
 	if err != nil {
-		return 0 // a stack older than the parameter reserves none
+		return 0 // there is no stack, or an older one than the parameter, which reserves none
 	}
 	return authorizer + forward
 }

@@ -38,21 +38,15 @@ func build(sources string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []string{"index.html", "verify.html", "elements.js"} {
-		files[page], err = os.ReadFile(filepath.Join(sources, page))
-		if err != nil {
+	named := map[string][]byte{}
+	for name, into := range map[string]map[string][]byte{"index.html": files, "verify.html": files, "elements.js": files, "icon.svg": named} {
+		if into[name], err = os.ReadFile(filepath.Join(sources, name)); err != nil {
 			return nil, err
 		}
 	}
-	named := map[string][]byte{}
-	named["icon.svg"], err = os.ReadFile(filepath.Join(sources, "icon.svg"))
-	if err != nil {
-		return nil, err
-	}
 	for _, entry := range []string{"src/main.ts", "src/verify.ts", "src/elements.ts", "page.css"} {
 		name := strings.Replace(filepath.Base(entry), ".ts", ".js", 1)
-		named[name], err = bundle(filepath.Join(sources, entry), modules)
-		if err != nil {
+		if named[name], err = bundle(filepath.Join(sources, entry), modules); err != nil {
 			return nil, err
 		}
 	}

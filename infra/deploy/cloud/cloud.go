@@ -47,13 +47,10 @@ func New(ctx context.Context, python string, env []string, region string) (*Clie
 	var found struct {
 		Region      string
 		Credentials bool
-		Expires     *time.Time
+		Expires     time.Time
 	}
 	err := c.Call("", "", nil, &found) // without a service, aws.py returns what is configured
-	c.Region, c.HasCredentials = found.Region, found.Credentials
-	if found.Expires != nil {
-		c.Expires = *found.Expires
-	}
+	c.Region, c.HasCredentials, c.Expires = found.Region, found.Credentials, found.Expires
 	return c, err
 }
 

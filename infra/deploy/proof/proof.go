@@ -3,6 +3,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -153,11 +154,7 @@ type transport struct {
 }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	next := t.next
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	answer, err := next.RoundTrip(r)
+	answer, err := cmp.Or(t.next, http.DefaultTransport).RoundTrip(r)
 	if err != nil {
 		t.failure = err
 	}

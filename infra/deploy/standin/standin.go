@@ -265,13 +265,11 @@ func (s *Standin) listEntitiesForPolicy(url.Values) (string, error) {
 }
 
 func (s *Standin) getTopicAttributes(url.Values) (string, error) {
-	var attributes []entry
 	confirmed, pending := "1", "0"
 	if s.faults.NoSubscriber {
 		confirmed, pending = pending, confirmed
 	}
-	attributes = append(attributes, entry{"SubscriptionsConfirmed", confirmed}, entry{"SubscriptionsPending", pending})
-	return xml(fields{{"Attributes", attributes}}), nil
+	return xml(fields{{"Attributes", []entry{{"SubscriptionsConfirmed", confirmed}, {"SubscriptionsPending", pending}}}}), nil
 }
 
 // onStack turns an action on a stack into one that first finds the stack, by its name or its id.

@@ -65,10 +65,8 @@ func (x *exchange) authorize() *refusal {
 		x.failure = fmt.Sprintf("authorizer %s: %v", auth.Function, err)
 		return authorizerFault(err)
 	}
-	x.principal = maps.Clone(v.Context)
-	if x.principal == nil {
-		x.principal = map[string]any{}
-	}
+	x.principal = map[string]any{}
+	maps.Copy(x.principal, v.Context)
 	x.principal["principalId"] = v.PrincipalID
 	return v.PolicyDocument.evaluate(x.methodARN(), x.g.now())
 }

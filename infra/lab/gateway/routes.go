@@ -62,6 +62,7 @@ func find(routes []route, method, escapedPath string) (match, bool) {
 
 // match returns the path parameters and the score of the route for the segments of a path.
 func (r route) match(segments []string) (parameters map[string]string, score string, ok bool) {
+	parameters = map[string]string{}
 	for i, pattern := range r.segments {
 		name, isParameter := strings.CutPrefix(pattern, "{")
 		name = strings.TrimSuffix(name, "}")
@@ -74,12 +75,14 @@ func (r route) match(segments []string) (parameters map[string]string, score str
 			if rest == "" {
 				return nil, "", false
 			}
-			return with(parameters, strings.TrimSuffix(name, "+"), rest), score + "0", true
+			parameters[strings.TrimSuffix(name, "+")] = decoded(rest)
+			return parameters, score + "0", true
 		case isParameter:
 			if segments[i] == "" {
 				return nil, "", false
 			}
-			parameters, score = with(parameters, name, segments[i]), score+"1"
+			parameters[name] = decoded(segments[i])
+			score += "1"
 		case segments[i] != pattern:
 			return nil, "", false
 		default:
@@ -89,15 +92,10 @@ func (r route) match(segments []string) (parameters map[string]string, score str
 	return parameters, score, len(segments) == len(r.segments)
 }
 
-// with adds a path parameter, decoded if its escapes are valid.
-func with(m map[string]string, name, escaped string) map[string]string {
-	if m == nil {
-		m = make(map[string]string)
+// decoded decodes a path parameter, if its escapes are valid.
+func decoded(escaped string) string {
+	if value, err := url.PathUnescape(escaped); err == nil {
+		return value
 	}
-	value, err := url.PathUnescape(escaped)
-	if err != nil {
-		value = escaped
-	}
-	m[name] = value
-	return m
+	return escaped
 }

@@ -15,6 +15,7 @@ type EventSource struct {
 	Name     string // logical id of the mapping
 	Function string
 	ARN      string // of the stream or queue, as in the function's events
+	enabled  bool
 
 	Table string // the table of the stream; "": the source is a queue
 	Queue string // URL of the queue; "": the source is a stream
@@ -42,23 +43,14 @@ const (
 // EventSources returns the enabled event source mappings of the template. A setting that the local
 // stack does not support is an error.
 func (t *Template) EventSources() ([]EventSource, error) {
-	var out []EventSource
-	var wrong []error
-	for _, name := range t.Named("AWS::Lambda::EventSourceMapping") {
-		s, enabled, err := t.eventSource(name)
-		if err != nil {
-			wrong = append(wrong, fmt.Errorf("event source mapping %s: %w", name, err))
-		} else if enabled {
-			out = append(out, s)
-		}
-	}
-	return out, errors.Join(wrong...)
+	all, err := readEach("event source mapping", t.Named("AWS::Lambda::EventSourceMapping"), t.eventSource)
+	return slices.DeleteFunc(all, func(s EventSource) bool { return !s.enabled }), err
 }
 
-func (t *Template) eventSource(name string) (s EventSource, enabled bool, err error) {
+func (t *Template) eventSource(name string) (EventSource, error) {
 	// Tags and MetricsConfig change nothing on one machine.
 	p := properties{all: t.Resources[name].Properties, used: map[string]bool{"Tags": true, "MetricsConfig": true}}
-	s = EventSource{Name: name, ARN: scalar(p.get("EventSourceArn")), Function: functionName(p.get("FunctionName"))}
+	s := EventSource{Name: name, ARN: scalar(p.get("EventSourceArn")), Function: functionName(p.get("FunctionName"))}
 	if t.Resources[s.Function].Type != "AWS::Lambda::Function" {
 		p.refuse("there is no function %s", s.Function)
 	}
@@ -76,8 +68,8 @@ func (t *Template) eventSource(name string) (s EventSource, enabled bool, err er
 	default:
 		p.refuse("the local stack feeds functions from tables and queues only, not from %s", s.ARN)
 	}
-	enabled = p.boolean("Enabled", true)
-	return s, enabled, p.wrong()
+	s.enabled = p.boolean("Enabled", true)
+	return s, p.wrong()
 }
 
 func (t *Template) streamSource(s *EventSource, p *properties) {

@@ -1,6 +1,7 @@
 package translated
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -54,18 +55,13 @@ func (t *Template) queue(id string) (Queue, error) {
 
 // queueName returns the name of a queue: that of its properties, or its logical id.
 func queueName(id string, properties map[string]any) string {
-	if name, ok := properties["QueueName"].(string); ok {
-		return name
-	}
-	return id
+	name, _ := properties["QueueName"].(string)
+	return cmp.Or(name, id)
 }
 
 // queueURL returns a queue's URL at an endpoint. Without an endpoint it is the URL on AWS.
 func queueURL(endpoint, name string) string {
-	if endpoint == "" {
-		endpoint = "https://sqs." + backing.Region + ".amazonaws.com"
-	}
-	return endpoint + "/" + AccountID + "/" + name
+	return cmp.Or(endpoint, "https://sqs."+backing.Region+".amazonaws.com") + "/" + AccountID + "/" + name
 }
 
 // Tables returns the properties of each table, by the table's name.

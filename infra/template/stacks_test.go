@@ -91,8 +91,8 @@ func kept(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// oneByOne has, for each way to switch on or off as few conditions as possible, the parameters, and the conditions that then differ
-// from those of a stack with the defaults.
+// oneByOne has, for each way to switch on or off as few conditions as possible, the parameters, and the conditions that then
+// differ from a stack with the defaults.
 var oneByOne = []struct{ parameters, differ string }{
 	{"", ""},
 	{"KeyTagNames=team KeyTagValues=payments", "KeyTags"},

@@ -86,10 +86,7 @@ const maxDepth = 32
 // invalidJSON returns the 400 for an error of strictjson, with the pointer to the fault where it has a place in the body.
 func invalidJSON(err error) error {
 	var at *strictjson.Error
-	is := err
-	if errors.As(err, &at) {
-		is = at.Fault
-	}
+	hasPlace := errors.As(err, &at) && at.Pointer != "" // the whole body has no pointer in an answer
 	for _, f := range []struct {
 		fault                 *error
 		detail, code, message string
@@ -102,11 +99,11 @@ func invalidJSON(err error) error {
 		{&strictjson.ErrUnknown, "The body has a member that this route does not know.", "unknown", "This route does not know the member."},
 		{&strictjson.ErrText, "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.", "encoding", "The text has broken characters."},
 	} {
-		if !errors.Is(is, *f.fault) {
+		if !errors.Is(err, *f.fault) {
 			continue
 		}
 		refusal := problem.Wrap(problem.InvalidJSON, f.detail, err)
-		if at != nil && at.Pointer != "" { // the whole body has no pointer in an answer
+		if hasPlace {
 			refusal.Fields = []problem.Field{{Pointer: at.Pointer, Code: f.code, Message: f.message}}
 		}
 		return refusal

@@ -14,7 +14,7 @@ var running struct {
 }
 
 // Main runs the tests of a package, and fails when one of them has left a goroutine. It is for TestMain. It stops the services first,
-// which have goroutines of their own. A connection that waits for its next request is no leak; one with an answer that was not closed is.
+// which have goroutines of their own. Connections that wait for their next request may stay, but none with an answer that was not closed.
 func Main(m *testing.M) {
 	goleak.VerifyTestMain(tests{m}, goleak.IgnoreAnyFunction("bufio.(*Reader).Peek"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }

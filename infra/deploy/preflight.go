@@ -150,7 +150,7 @@ func (p *program) keptAlready() int {
 	values := p.deployed.Values()
 	authorizer, forward, err := reserved(func(name string) string { return values[name] })
 	if err != nil {
-		return 0 // there is no stack, or an older one than the parameter, which reserves none
+		return 0 // no stack, or one older than the parameter: it reserves nothing
 	}
 	return authorizer + forward
 }

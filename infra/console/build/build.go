@@ -38,11 +38,14 @@ func build(sources string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := map[string][]byte{}
-	for name, into := range map[string]map[string][]byte{"index.html": files, "verify.html": files, "elements.js": files, "icon.svg": named} {
-		if into[name], err = os.ReadFile(filepath.Join(sources, name)); err != nil {
+	for _, page := range []string{"index.html", "verify.html", "elements.js"} {
+		if files[page], err = os.ReadFile(filepath.Join(sources, page)); err != nil {
 			return nil, err
 		}
+	}
+	named := map[string][]byte{}
+	if named["icon.svg"], err = os.ReadFile(filepath.Join(sources, "icon.svg")); err != nil {
+		return nil, err
 	}
 	for _, entry := range []string{"src/main.ts", "src/verify.ts", "src/elements.ts", "page.css"} {
 		name := strings.Replace(filepath.Base(entry), ".ts", ".js", 1)

@@ -158,7 +158,7 @@ interface Form<T> {
   keep?: string // names the form, by the path that it calls: its fields are kept over a sign-in
   submit: string
   danger?: boolean
-  ends?: boolean // it ends something: once an earlier try may have done so, that it is gone is no failure
+  ends?: boolean // it ends something: after a try without an answer, a 404 means that it is done
   run: (data: FormData) => Promise<T> // what it writes, and nothing more: the form is done when this has succeeded
   done?: (made: T) => unknown // what follows: it shows what was made, and reads lists anew
 }

@@ -62,12 +62,15 @@ func (c *Client) ChangeSets(stack string) (all []Stack, err error) {
 	var list struct {
 		Summaries []struct{ ChangeSetID string }
 	}
-	err = c.Call("cloudformation", "list_change_sets", Params{"StackName": stack}, &list)
-	for _, set := range list.Summaries {
-		if err == nil {
-			all = append(all, Stack{})
-			err = c.Call("cloudformation", "describe_change_set", Params{"ChangeSetName": set.ChangeSetID, "StackName": stack}, &all[len(all)-1])
-		}
+	if err := c.Call("cloudformation", "list_change_sets", Params{"StackName": stack}, &list); err != nil {
+		return nil, err
 	}
-	return all, err
+	for _, set := range list.Summaries {
+		var one Stack
+		if err := c.Call("cloudformation", "describe_change_set", Params{"ChangeSetName": set.ChangeSetID, "StackName": stack}, &one); err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return all, nil
 }

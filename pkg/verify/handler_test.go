@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,28 +99,32 @@ func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	}
 }
 
-// TestNoWebhookWaitsForAReceiversReport beyond five seconds, however it fails, and the number of its goroutines is bounded.
+// TestNoWebhookWaitsForAReceiversReport beyond five seconds, however it fails. 16 reports run at once, and no more.
 func TestNoWebhookWaitsForAReceiversReport(t *testing.T) {
 	v := readVectors(t)
 	for name, fails := range map[string]func(){
 		"returns": func() {}, "panics": func() { panic("a report") }, "ends its goroutine": runtime.Goexit, "takes an hour": func() { time.Sleep(time.Hour) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			var begun atomic.Int64
 			verifier, err := verify.New(verify.Config{
-				BaseURL: "https://api.example", EndpointID: v.EndpointID, Report: func(context.Context, error) { fails() },
+				BaseURL: "https://api.example", EndpointID: v.EndpointID, Report: func(context.Context, error) { begun.Add(1); fails() },
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			before := runtime.NumGoroutine()
 			for range 100 { // more than may run at once
-				begun := time.Now()
-				if w := post(verifier.Handler(nil), "forged"); w.Code != 401 || time.Since(begun) >= 5*time.Second {
-					t.Fatalf("%s: %d after %s", name, w.Code, time.Since(begun))
+				sent := time.Now()
+				if w := post(verifier.Handler(nil), "forged"); w.Code != 401 || time.Since(sent) >= 5*time.Second {
+					t.Fatalf("%s: %d after %s", name, w.Code, time.Since(sent))
 				}
 			}
 			if n := runtime.NumGoroutine() - before; n > 16 {
 				t.Errorf("%s: %d goroutines are left", name, n)
+			}
+			if n, most := begun.Load(), map[bool]int64{true: 16, false: 100}[name == "takes an hour"]; n != most {
+				t.Errorf("%s: %d reports began, want %d", name, n, most)
 			}
 			if lost := verifier.LostReports(); lost != map[bool]uint64{true: 0, false: 100}[name == "returns"] {
 				t.Errorf("%s: %d reports of 100 are lost", name, lost)

@@ -129,31 +129,6 @@ func TestRandomSignaturesVerify(t *testing.T) {
 	}
 }
 
-// TestMemoryOfKidsIsBounded: at most 256 kids are kept, whatever their max-age. The first of 257 is looked up again.
-func TestMemoryOfKidsIsBounded(t *testing.T) {
-	w := newWorld(t)
-	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Cache-Control", "max-age=86400")
-		rw.WriteHeader(http.StatusGone)
-	}))
-	tokens := w.madeUp(t, 257)
-	for range 2 { // the second time from memory
-		if err := w.verify(tokens[0]); !errors.Is(err, verify.ErrRefused) || w.count() != 1 {
-			t.Fatalf("%v, %d lookups", err, w.count())
-		}
-	}
-	for i, token := range tokens[1:] {
-		w.now.Store(w.Now + int64(i+1)) // a new kid a second is allowed
-		if err := w.verify(token); !errors.Is(err, verify.ErrRefused) {
-			t.Fatal(err)
-		}
-	}
-	before := w.count()
-	if err := w.verify(tokens[0]); err == nil || before != len(tokens) || w.count() != before+1 {
-		t.Errorf("%v, %d lookups, then %d", err, before, w.count())
-	}
-}
-
 // TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays: a webhook is refused when it is one byte larger or one bracket
 // deeper.
 func TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays(t *testing.T) {

@@ -95,3 +95,49 @@ func TestHangingIssuerHoldsUpOneCallerIn10Seconds(t *testing.T) {
 		}
 	})
 }
+
+// TestOnlyFaultsAndMissingEmailsAreRemembered: userinfo is called again after a caller who left, and for a profile with an email,
+// which the caller keeps. A userinfo endpoint that hangs has a fault.
+func TestOnlyFaultsAndMissingEmailsAreRemembered(t *testing.T) {
+	const profile = `{"sub":"alice","email":"alice@example.com"}`
+	i := newIssuer(t)
+	raw := i.good()
+	c := i.config()
+	c.UserinfoURL = i.url() + "/userinfo"
+	for name, row := range map[string]struct {
+		ctx     func(context.Context) (context.Context, context.CancelFunc) // of the first caller
+		first   roundTrip
+		failed  bool // the first call
+		isKnown bool // the second caller gets the first one's answer
+	}{
+		"it hangs": {context.WithCancel, hang, true, true},
+		"the caller leaves": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(time.Second, cancel)
+			return ctx, cancel
+		}, hang, true, false},
+		"the caller's time is over": {func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		}, hang, true, false},
+		"it has an email":  {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(200, profile), nil }, false, false},
+		"it has no email":  {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(200, `{"sub":"alice"}`), nil }, false, true},
+		"it has no answer": {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(500, ""), nil }, true, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			v := accesstoken.New(c, &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				if calls++; calls == 1 {
+					return row.first(r)
+				}
+				return answer(200, profile), nil
+			})}, time.Now)
+			ctx, cancel := row.ctx(t.Context())
+			_, err := v.Userinfo(ctx, raw, "alice")
+			cancel()
+			p, errSecond := v.Userinfo(t.Context(), raw, "alice")
+			if isKnown := calls == 1; (err != nil) != row.failed || isKnown != row.isKnown || !isKnown && (errSecond != nil || p.Email == "") {
+				t.Errorf("%s: %v, then %d calls, %+v %v", name, err, calls, p, errSecond)
+			}
+		})
+	}
+}

@@ -4,32 +4,41 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 )
 
+// TestAFloodOfTokensTakesBoundedMemory: at most 8,192 tokens are held, among them always the youngest 4,096.
 func TestAFloodOfTokensTakesBoundedMemory(t *testing.T) {
+	const half, rememberFor = 4096, 5 * time.Minute
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	m := newMemory[int](func() time.Time { return at })
-	const rememberFor = 5 * time.Minute
-	const flood = 10 * maxRemembered
-	for n := range flood {
+	knows := func(n int) bool {
+		value, ok := m.get(strconv.Itoa(n))
+		return ok && value == n
+	}
+	for n := range 10*half + 1 { // the last token finds both halves full
 		m.add(strconv.Itoa(n), n, at.Add(rememberFor))
-		if held := len(m.younger) + len(m.older); held > 2*maxRemembered {
+		if held := len(m.younger) + len(m.older); held > 2*half {
 			t.Fatalf("%d tokens are held", held)
 		}
-	}
-	if n, ok := m.get(strconv.Itoa(flood - maxRemembered)); !ok || n != flood-maxRemembered {
-		t.Errorf("one of the youngest %d tokens is forgotten", maxRemembered)
-	}
-	if _, ok := m.get("0"); ok {
-		t.Error("the oldest token is still remembered")
+		if oldest := max(0, n-half+1); !knows(oldest) || !knows(n) || n >= 2*half && knows(n-2*half) {
+			t.Fatalf("after token %d, one of the youngest %d is forgotten, or an older one is not", n, half)
+		}
 	}
 	at = at.Add(rememberFor)
-	if _, ok := m.get(strconv.Itoa(flood - 1)); ok {
+	if knows(10 * half) {
 		t.Error("a token is remembered for more than 5 minutes")
+	}
+}
+
+// TestAMemoryReadsTheClockOfTheWall: the other clock stops while a Lambda function is frozen.
+func TestAMemoryReadsTheClockOfTheWall(t *testing.T) {
+	if at := newMemory[int](time.Now).wall().String(); strings.Contains(at, "m=") {
+		t.Error(at)
 	}
 }
 

@@ -3,6 +3,7 @@ package jwks
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -231,5 +232,13 @@ func TestClockSetBackMakesNothingYounger(t *testing.T) {
 			t.Errorf("got %+v %v, want %d", v, err, want)
 		}
 		at = at.Add(-time.Hour)
+	}
+}
+
+// TestACacheReadsTheClockOfTheWall: the other clock stops while a Lambda function is frozen.
+func TestACacheReadsTheClockOfTheWall(t *testing.T) {
+	c := &cached[int]{now: time.Now}
+	if at := c.clock().String(); strings.Contains(at, "m=") {
+		t.Error(at)
 	}
 }

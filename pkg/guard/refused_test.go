@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,53 +50,81 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// slowRole is a table whose method Role is slow.
-type slowRole struct {
+// slow is a table whose methods APIKey and Role are slow.
+type slow struct {
 	*authntest.Table
-	takes time.Duration // for each call of Role
+
+	takes time.Duration // for each call
 }
 
-func (s slowRole) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, error) {
+func (s slow) APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error) {
+	if err := s.pass(ctx); err != nil {
+		return row, false, err
+	}
+	return s.Table.APIKey(ctx, o, k)
+}
+
+func (s slow) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, error) {
+	if err := s.pass(ctx); err != nil {
+		return "", false, err
+	}
+	return s.Table.Role(ctx, o, u)
+}
+
+func (s slow) pass(ctx context.Context) error {
 	select {
 	case <-time.After(s.takes):
-		return s.Table.Role(ctx, o, u)
+		return nil
 	case <-ctx.Done():
-		return "", false, ctx.Err()
+		return ctx.Err()
 	}
 }
 
-func TestADatabaseMayTakeTwoSeconds(t *testing.T) {
-	_, table := authntest.Minted(t)
-	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
-	synctest.Test(t, func(t *testing.T) {
-		g := guard.On(authn.New(slowRole{table, 2 * time.Second}, &authntest.Tokens{}))
-		if _, err := g.Member(t.Context(), []string{"Bearer " + authntest.JWT}, string(table.Org), org.Viewer); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestARoleIsCheckedWithinTheBound(t *testing.T) {
-	_, table := authntest.Minted(t)
+// TestACheckHasTwoAndAHalfSeconds for a key and for a role, whatever holds it up: the table, the issuer, or the function that names
+// the org.
+func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
+	const within = 2500 * time.Millisecond
+	key, table := authntest.Minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
 	// The token has good claims and a made-up signature. The issuer is asked for its keys before that is seen.
 	const unproved = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJzdWIiOiJhIiwiYXVkIjoiYSIsImV4cCI6NDAwMDAwMDAwMH0." +
 		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	issuer := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a"}, &http.Client{Transport: hangs{}}, time.Now)
-	for name, a := range map[string]*authn.Authorizer{
-		"an issuer that hangs": authn.New(table, issuer),
-		"a table that hangs":   authn.New(slowRole{table, time.Hour}, &authntest.Tokens{}),
+	// named returns the checks of a route whose org is named by a function that takes so long.
+	named := func(takes time.Duration) http.Handler {
+		orgOf := func(*http.Request) string { time.Sleep(takes); return string(table.Org) }
+		return guard.On(authn.New(table, &authntest.Tokens{})).Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(orgOf))
+	}
+	byRole := []guard.Need{guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(table.Org) })}
+	takes := func(d time.Duration, needs ...guard.Need) http.Handler {
+		return guard.On(authn.New(slow{table, d}, &authntest.Tokens{})).Handler(whoCalls, needs...)
+	}
+	for name, c := range map[string]struct {
+		h          http.Handler
+		credential string
+		status     int
+	}{
+		"a key, a table in time":           {takes(within - 1), key, 200},
+		"a key, a table that hangs":        {takes(time.Hour), key, 503},
+		"a role, a table in time":          {takes(within-1, byRole...), authntest.JWT, 200},
+		"a role, a table that hangs":       {takes(time.Hour, byRole...), authntest.JWT, 503},
+		"a role, an issuer that hangs":     {guard.On(authn.New(table, issuer)).Handler(whoCalls, byRole...), unproved, 503},
+		"a role, an org in time":           {named(within - 1), authntest.JWT, 200},
+		"a role, an org that is not named": {named(time.Hour), authntest.JWT, 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the caller itself would wait longer
 				defer cancel()
-				begun := time.Now()
-				_, err := guard.On(a).Member(ctx, []string{"Bearer " + unproved}, string(table.Org), org.Viewer)
-				_, refused := guard.Refused(err)
-				if took := time.Since(begun); took != guard.AnswersWithin || err == nil || refused {
-					t.Errorf("after %s: %v", took, err)
+				begun, w := time.Now(), httptest.NewRecorder()
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+				r.Header.Set("Authorization", "Bearer "+c.credential)
+				c.h.ServeHTTP(w, r)
+				want := map[int]time.Duration{200: within - 1, 503: within}[c.status]
+				if took := time.Since(begun); took != want || w.Code != c.status {
+					t.Errorf("%d after %s", w.Code, took)
 				}
+				time.Sleep(2 * time.Hour) // until a function of the owner has ended
 			})
 		})
 	}
@@ -135,21 +164,23 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	}
 }
 
-// TestNoAnswerWaitsForAnOwnersCode beyond three seconds, however its functions fail, and the number of its goroutines is bounded.
+// TestNoAnswerWaitsForAnOwnersCode beyond three seconds, however its functions fail. 16 reports and 256 calls of OrgOf run at once, and
+// no more.
 func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {
 	for name, fails := range map[string]func(){
 		"returns": func() {}, "panics": func() { panic("secret") }, "panics as net/http": func() { panic(http.ErrAbortHandler) },
 		"ends its goroutine": runtime.Goexit, "takes an hour": func() { time.Sleep(time.Hour) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			var reports, orgs atomic.Int64
 			g := guard.New(guard.Config{
 				Table: "t", AWS: aws.Config{Region: "us-east-1"},
-				Report: func(*http.Request, error) { fails() }, ReportRefusal: func(*http.Request, *problem.Error) { fails() },
+				Report: func(*http.Request, error) { reports.Add(1); fails() }, ReportRefusal: func(*http.Request, *problem.Error) { reports.Add(1); fails() },
 			})
 			before := runtime.NumGoroutine()
 			for want, h := range map[int]http.Handler{
 				401: g.Handler(whoCalls),
-				503: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { fails(); return "" })),
+				503: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { orgs.Add(1); fails(); return "" })),
 			} {
 				for range 300 { // more than may run at once
 					w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
@@ -165,6 +196,13 @@ func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {
 			}
 			if n := runtime.NumGoroutine() - before; n > 16+256 {
 				t.Errorf("%s: %d goroutines are left", name, n)
+			}
+			begun, most := [2]int64{reports.Load(), orgs.Load()}, [2]int64{600, 300}
+			if name == "takes an hour" {
+				most = [2]int64{16, 256}
+			}
+			if begun != most {
+				t.Errorf("%s: %v reports and calls of OrgOf began, want %v", name, begun, most)
 			}
 			if lost := g.LostReports(); (lost == 0) != (name == "returns") || lost > 600 {
 				t.Errorf("%s: %d reports of 600 are lost", name, lost)

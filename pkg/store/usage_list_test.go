@@ -249,7 +249,7 @@ func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
 // TestARotationIntoAGraceOfAWeekMarksEachDay that two keys share of which one has no limits.
 func TestARotationIntoAGraceOfAWeekMarksEachDay(t *testing.T) {
 	c := connect(t)
-	old := c.limitedKey(t, "9/d").ID
+	old := c.successorOf(t, c.limitedKey(t, "9/d").ID, store.KeyChange{}).ID // counted under the first key of the rotations
 	_, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: old, Grace: 7 * dayLong, Prefix: "lk", KeyChange: store.KeyChange{Limits: ptr("")}},
 		store.Once[store.MintedKey]{})
 	wants(t, err, "")

@@ -4,10 +4,17 @@ import json, os, time, urllib.error, urllib.request
 event = {"id": "in_4711-paid", "type": "invoice.paid", "data": {"invoice": "in_4711", "amount": 4900}}
 address = "{API}/v1/orgs/{ORG}/apps/{APP}/events".format(**os.environ)
 request = urllib.request.Request(address, json.dumps({"events": [event]}).encode(), {
-    "Authorization": "Bearer " + os.environ["TOKEN"], "Content-Type": "application/json"})
+    "Authorization": "Bearer " + os.environ["TOKEN"].strip(), "Content-Type": "application/json"})
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        """Makes a redirect an error: no other host gets the token, or answers for the API."""
+
 for wait in (1, 2, 4, None):  # seconds; the id makes it safe to send the event again
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=10) as answer:
+            if answer.status != 202:
+                raise SystemExit(f"status {answer.status}")
             print(json.load(answer)["events"][0]["id"])
             break
     except OSError as error:
@@ -16,3 +23,5 @@ for wait in (1, 2, 4, None):  # seconds; the id makes it safe to send the event 
             # Not the text of the answer: what a server sends does not belong in a log.
             raise SystemExit(f"status {error.code}" if isAnswer else str(error))
         time.sleep(wait)
+    except Exception as error:  # neither the text of this: it can have the token
+        raise SystemExit(type(error).__name__) from None

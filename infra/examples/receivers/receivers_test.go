@@ -2,6 +2,7 @@ package receivers_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -146,10 +147,22 @@ const handled = "evt_01k5vectors00000000000000b link.claimed"
 func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler)) {
 		v := mint()
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/none" {
+				http.NotFound(w, r)
+				return
+			}
+			header, _, _ := strings.Cut(v.Cases[0].Token, ".")
+			kid, _ := base64.RawURLEncoding.DecodeString(header) // {"kid", …}: more than the lookup reads is no harm
+			v.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/webhook_verification_key/get", bytes.NewReader(kid)))
+		}))
+		defer other.Close()
 		for name, h := range map[string]http.HandlerFunc{
-			"503":                  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
-			"no JSON":              func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-			"a hung-up connection": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+			"another host's key":    http.RedirectHandler(other.URL, http.StatusFound).ServeHTTP,
+			"another host's answer": http.RedirectHandler(other.URL+"/none", http.StatusSeeOther).ServeHTTP,
+			"503":                   func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) },
+			"no JSON":               func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+			"a hung-up connection":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		} {
 			answer(h)
 			if got := post(t, r.URL, v.Cases[0].Token); got != 503 {

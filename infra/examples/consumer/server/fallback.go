@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"time"
 )
 
 // earlier is the owner's earlier system of API keys, which is asked for keys that were not imported yet. A real one is a table
@@ -63,6 +64,12 @@ type status int
 func (s status) Error() string       { return fmt.Sprintf("status %d", int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
+// client follows no redirect: no other host gets a customer's key or the token, or says what a key may do.
+var client = &http.Client{
+	Timeout:       2 * time.Second,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
+
 // post sends JSON, and decodes the body of a 200 into answer, unless that is nil.
 func post(ctx context.Context, target, token string, body, answer any) error {
 	text, err := json.Marshal(body)
@@ -77,7 +84,7 @@ func post(ctx context.Context, target, token string, body, answer any) error {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	out, err := http.DefaultClient.Do(r)
+	out, err := client.Do(r)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -59,7 +60,7 @@ func post(address string, body []byte) (status int, text []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	request.Header = http.Header{"Authorization": {"Bearer " + os.Getenv("TOKEN")}, "Content-Type": {"application/json"}}
+	request.Header = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(os.Getenv("TOKEN"))}, "Content-Type": {"application/json"}}
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	answer, err := (&http.Client{Timeout: 10 * time.Second, CheckRedirect: noRedirect}).Do(request)
 	if err != nil {

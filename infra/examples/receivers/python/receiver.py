@@ -16,7 +16,7 @@ import traceback
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.error import HTTPError
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import jwt
 
@@ -60,13 +60,18 @@ def parse(raw):
     return json.loads(raw.decode(), object_pairs_hook=no_name_twice)
 
 
+class NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        """Makes a redirect an error: only BASE_URL says what a key is."""
+
+
 @lru_cache(maxsize=100)
 def look_up(kid, minute):
     """Returns the public key as it is in that minute, or None when the kid proves nothing."""
     url, body = BASE_URL + "/webhook_verification_key/get", json.dumps({"kid": kid}).encode()
     try:
         request = Request(url, body, {"Content-Type": "application/json"})
-        with urlopen(request, timeout=5) as answer:
+        with build_opener(NoRedirect).open(request, timeout=5) as answer:
             return json.load(answer)
     except Exception as error:
         if isinstance(error, HTTPError) and error.code in (404, 410):

@@ -18,10 +18,12 @@ import (
 type Template struct {
 	Parameters map[string]Parameter `yaml:"Parameters"`
 	Rules      map[string]rule      `yaml:"Rules"`
+	Conditions map[string]yaml.Node `yaml:"Conditions"`
 	Globals    struct {
 		Function variables `yaml:"Function"`
 	} `yaml:"Globals"`
 	Resources map[string]struct {
+		Condition  string    `yaml:"Condition"`
 		Properties variables `yaml:"Properties"`
 	} `yaml:"Resources"`
 }
@@ -143,12 +145,12 @@ func (t Template) CheckTogether(value func(name string) string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
 		r := t.Rules[name]
-		if applies, err := holds(&r.RuleCondition, value); err != nil || !applies {
+		if applies, err := t.holds(&r.RuleCondition, value); err != nil || !applies {
 			wrong.Note(err)
 			continue
 		}
 		for _, a := range r.Assertions {
-			holds, err := holds(&a.Assert, value)
+			holds, err := t.holds(&a.Assert, value)
 			if err == nil && !holds {
 				err = errors.New(a.AssertDescription)
 			}
@@ -158,8 +160,8 @@ func (t Template) CheckTogether(value func(name string) string) error {
 	return wrong.Err()
 }
 
-// holds evaluates a condition of a rule. Error: it has a function that is not known here.
-func holds(n *yaml.Node, value func(name string) string) (bool, error) {
+// holds evaluates a condition. Error: it has a function that is not known here.
+func (t Template) holds(n *yaml.Node, value func(name string) string) (bool, error) {
 	text := func(n *yaml.Node) string {
 		if n.Tag == "!Ref" {
 			return value(n.Value)
@@ -168,10 +170,20 @@ func holds(n *yaml.Node, value func(name string) string) (bool, error) {
 	}
 	switch n.Tag {
 	case "!Not":
-		holds, err := holds(n.Content[0], value)
+		holds, err := t.holds(n.Content[0], value)
 		return !holds, err
+	case "!Condition":
+		named := t.Conditions[n.Value]
+		return t.holds(&named, value)
+	case "!And", "!Or":
+		for _, part := range n.Content {
+			if holds, err := t.holds(part, value); err != nil || holds == (n.Tag == "!Or") {
+				return holds, err
+			}
+		}
+		return n.Tag == "!And", nil
 	case "!Equals":
 		return text(n.Content[0]) == text(n.Content[1]), nil
 	}
-	return false, fmt.Errorf("template.yaml, line %d: %s in a rule", n.Line, n.Tag)
+	return false, fmt.Errorf("template.yaml, line %d: %s in a condition", n.Line, n.Tag)
 }

@@ -31,7 +31,7 @@ func (p *program) checkReaders() error {
 	var wrong settings.Faults
 	refused := func(parameter string, err error) {
 		if err != nil {
-			wrong.Note(fmt.Errorf("%s=%s: %w", parameter, all[parameter], err))
+			wrong.Note(fmt.Errorf("%s: %w", settings.Shown(parameter, all[parameter]), err))
 		}
 	}
 	if !apikey.ValidPrefix(all["KeyPrefix"]) {

@@ -187,6 +187,22 @@ func environmentOf(tpl *translated.Template, function string) []string {
 	return env
 }
 
+// TestARefusedAddressIsShownWithoutItsSecrets has secrets where addresses can have them. The output of a pipeline is a log.
+func TestARefusedAddressIsShownWithoutItsSecrets(t *testing.T) {
+	r := newRig(t)
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
+	for _, value := range []string{
+		"JwksUrl=ftp://a.example/?key=SECRET", "JwksUrl=https://[::1/?key=SECRET", "JwksUrl=https://u:SECRET@:x/", "UserinfoUrl=http://SECRET@a.example/", "UserinfoUrl=https://%zz?SECRET",
+		"Issuer=http://a.example?SECRET", "WebhookIssuer=https://x:y/a?b=SECRET?c", "EndpointKMS=http://u:SECRET@a.example", "ConsoleOrigins=https://u:SECRET@a.example:443",
+	} {
+		_, err := r.deploy("YES=1", "PARAMETERS="+value)
+		name, _, _ := strings.Cut(value, "=")
+		if err == nil || strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
 // TestValuesThatAFunctionRefusesAreRefusedBeforeABuild wants the reason of the function's own reader.
 func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 	r := newRig(t)
@@ -200,6 +216,8 @@ func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 		{"WebhookAllowCidrs=127.999.0.0/8", "CIDR"}, {"WebhookAllowPrivateCidrs=10.0.0.999/8", "CIDR"}, {"ConsoleOrigins=http://a.example", "must match"},
 		{"JwksUrl=https://[::1", "no host"}, {"UserinfoUrl=https://%zz", "no host"}, {"UserinfoUrl=https:///x", "no host"}, {"Issuer=https://:x", "no host"}, {"WebhookIssuer=https://x:y", "no host"},
 		{"ConsoleOrigins=https://a.example:8443,https://b.example:443", "usual port"}, {"ConsoleOrigins=http://localhost:80", "usual port"}, {"ClientIds=,", "must match"}, {"ClientIds=a,,b", "must match"}, {"ClientIds=a,", "must match"},
+		{"ConsoleClientId=web,admin", "must match"}, {"ConsoleClientId=web,", "must match"}, {"DomainName=api.example.com.", "must match"}, {"DomainName=-", "must match"}, {"DomainName=api.-example.com", "must match"}, {"DomainName=api..example", "must match"},
+		{"ConsoleOrigins=https://a.example:0443", "must match"}, {"ConsoleOrigins=https://a.example.", "must match"}, {"ConsoleOrigins=https://a.example,https://-b.example", "must match"}, {"ConsoleOrigins=https://a.example:", "must match"},
 	} {
 		_, err := r.deploy("YES=1", "PARAMETERS="+c.parameter)
 		refused(t, err, c.word, regexp.MustCompile(`^\w+`).FindString(c.parameter))

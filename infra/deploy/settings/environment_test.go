@@ -17,9 +17,7 @@ Parameters:
   Secret: { Type: String, NoEcho: true }
 Conditions:
   IsOn: !Equals [!Ref On, 'true']
-  IsOff: !Not [!Condition IsOn]
-  Both: !And [!Condition IsOn, !Condition IsOff]
-  One: !Or [!Condition Both, !Condition IsOn]
+  IsOff: !Not [!Equals [!Ref On, 'true']]
 Globals:
   Function: { Environment: { Variables: { A: !Ref Long } } }
 Resources:
@@ -34,11 +32,11 @@ Resources:
 	}{
 		{`{}`, "", "", "", len(`{"A":""}`)},
 		{`{B: x, C: '"\<'}`, "", "", "", len(`{"A":"","B":"x","C":"\"\\<"}`)},
-		{`{B: !If [One, 'a', '12345']}`, "", "true", "", len(`{"A":"","B":"a"}`)}, {`{B: !If [One, 'a', '12345']}`, "", "", "", len(`{"A":"","B":"12345"}`)},
+		{`{B: !If [IsOn, '12345', 'a']}`, "", "true", "", len(`{"A":"","B":"12345"}`)}, {`{B: !If [IsOn, 'a', '12345']}`, "", "true", "", len(`{"A":"","B":"12345"}`)},
 		{`{B: !Sub 'a${On}b', C: !Join [',', [!Ref On, !Ref On]]}`, "", "true", "", len(`{"A":"","B":"atrueb","C":"true,true"}`)},
 		{`{B: !Ref Secret}`, "", "", "0123", len(`{"A":"","B":"0123"}`)}, {`{B: !Ref Secret}`, "", "", "****", len(`{"A":"","B":""}`) + 128},
 		{`{B: !GetAtt Key.Arn}`, "", "", "", len(`{"A":"","B":""}`) + 128},
-		{`{}`, "IsOn", "true", "", len(`{"A":""}`)}, {`{}`, "IsOn", "", "", -5000}, {`{}`, "Both", "true", "", -5000}, {`{}`, "Both", "", "", -5000}, {`{}`, "One", "", "", -5000},
+		{`{}`, "IsOn", "true", "", len(`{"A":""}`)}, {`{}`, "IsOn", "", "", -5000}, {`{}`, "IsOff", "true", "", -5000}, {`{}`, "IsOff", "", "", len(`{"A":""}`)},
 	} {
 		text := all + c.variables + " } }\n"
 		if c.condition != "" {

@@ -52,10 +52,18 @@ type Parameter struct {
 	NoEcho         bool     `yaml:"NoEcho"`
 }
 
+// addressSecrets matches what can be a secret in an address: its user, and its query.
+var addressSecrets = regexp.MustCompile(`(//)[^/?]*@|(\?).*`)
+
+// Shown returns NAME=VALUE for an error, without the secrets of addresses.
+func Shown(name, value string) string {
+	return name + "=" + addressSecrets.ReplaceAllString(value, "$1$2…")
+}
+
 // check returns an error when CloudFormation would refuse a value, or when a number is none that functions read.
 func (d Parameter) check(name, value string) error {
 	number, errNumber := strconv.Atoi(value)
-	shown := name + "=" + value
+	shown := Shown(name, value)
 	if d.NoEcho {
 		shown = name
 	}
@@ -145,12 +153,12 @@ func (t Template) CheckTogether(value func(name string) string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
 		r := t.Rules[name]
-		if applies, err := t.holds(&r.RuleCondition, value); err != nil || !applies {
+		if applies, err := holds(&r.RuleCondition, value); err != nil || !applies {
 			wrong.Note(err)
 			continue
 		}
 		for _, a := range r.Assertions {
-			holds, err := t.holds(&a.Assert, value)
+			holds, err := holds(&a.Assert, value)
 			if err == nil && !holds {
 				err = errors.New(a.AssertDescription)
 			}
@@ -161,7 +169,7 @@ func (t Template) CheckTogether(value func(name string) string) error {
 }
 
 // holds evaluates a condition. Error: it has a function that is not known here.
-func (t Template) holds(n *yaml.Node, value func(name string) string) (bool, error) {
+func holds(n *yaml.Node, value func(name string) string) (bool, error) {
 	text := func(n *yaml.Node) string {
 		if n.Tag == "!Ref" {
 			return value(n.Value)
@@ -170,18 +178,8 @@ func (t Template) holds(n *yaml.Node, value func(name string) string) (bool, err
 	}
 	switch n.Tag {
 	case "!Not":
-		holds, err := t.holds(n.Content[0], value)
+		holds, err := holds(n.Content[0], value)
 		return !holds, err
-	case "!Condition":
-		named := t.Conditions[n.Value]
-		return t.holds(&named, value)
-	case "!And", "!Or":
-		for _, part := range n.Content {
-			if holds, err := t.holds(part, value); err != nil || holds == (n.Tag == "!Or") {
-				return holds, err
-			}
-		}
-		return n.Tag == "!And", nil
 	case "!Equals":
 		return text(n.Content[0]) == text(n.Content[1]), nil
 	}

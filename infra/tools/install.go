@@ -14,6 +14,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"latchkey/pkg/parallel"
 )
 
 // Progress gets a short line about each step of an installation.
@@ -107,13 +109,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 
 // AtOnce takes all steps at once, waits for them and returns their errors.
 func AtOnce(ctx context.Context, steps []func(context.Context) error) error {
-	errs := make([]error, len(steps))
-	var all sync.WaitGroup
-	for i, step := range steps {
-		all.Go(func() { errs[i] = step(ctx) })
-	}
-	all.Wait()
-	return errors.Join(errs...)
+	return errors.Join(parallel.Each(len(steps), steps, func(_ int, step func(context.Context) error) error { return step(ctx) })...)
 }
 
 // digest hashes each part with its length, so that text that moves from one part to the next changes the digest.

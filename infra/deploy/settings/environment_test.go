@@ -31,7 +31,7 @@ Resources:
 		others    int // bytes of the JSON besides Long's
 	}{
 		{`{}`, "", "", "", len(`{"A":""}`)},
-		{`{B: x, C: '"\<'}`, "", "", "", len(`{"A":"","B":"x","C":"\"\\<"}`)},
+		{`{B: x, C: '"\'}`, "", "", "", len(`{"A":"","B":"x","C":"\"\\"}`)},
 		{`{B: !If [IsOn, '12345', 'a']}`, "", "true", "", len(`{"A":"","B":"12345"}`)}, {`{B: !If [IsOn, 'a', '12345']}`, "", "true", "", len(`{"A":"","B":"12345"}`)},
 		{`{B: !Sub 'a${On}b', C: !Join [',', [!Ref On, !Ref On]]}`, "", "true", "", len(`{"A":"","B":"atrueb","C":"true,true"}`)},
 		{`{B: !Ref Secret}`, "", "", "0123", len(`{"A":"","B":"0123"}`)}, {`{B: !Ref Secret}`, "", "", "****", len(`{"A":"","B":""}`) + 128},

@@ -65,10 +65,7 @@ func (s status) Error() string       { return fmt.Sprintf("status %d", int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
 // client follows no redirect: no other host gets a customer's key or the token, or says what a key may do.
-var client = &http.Client{
-	Timeout:       2 * time.Second,
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
+var client = &http.Client{Timeout: 2 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // post sends JSON, and decodes the body of a 200 into answer, unless that is nil.
 func post(ctx context.Context, target, token string, body, answer any) error {

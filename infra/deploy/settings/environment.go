@@ -58,11 +58,8 @@ func (t Template) textOf(n yaml.Node, value func(parameter string) string) (text
 	case "!Sub":
 		return os.Expand(n.Value, valueOf)
 	case "!If": // its first part is the name of the condition
-		text = t.textOf(*n.Content[1], value)
-		if second := t.textOf(*n.Content[2], value); len(second) > len(text) {
-			return second
-		}
-		return text
+		branches := []string{t.textOf(*n.Content[1], value), t.textOf(*n.Content[2], value)}
+		return slices.MaxFunc(branches, func(a, b string) int { return len(a) - len(b) })
 	}
 	for _, part := range n.Content { // of !Join and others all parts, which is a few bytes more than they are
 		text += t.textOf(*part, value)

@@ -64,9 +64,6 @@ type status int
 func (s status) Error() string       { return fmt.Sprintf("status %d", int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
-// client follows no redirect: no other host gets a customer's key or the token, or says what a key may do.
-var client = &http.Client{Timeout: 2 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-
 // post sends JSON, and decodes the body of a 200 into answer, unless that is nil.
 func post(ctx context.Context, target, token string, body, answer any) error {
 	text, err := json.Marshal(body)
@@ -81,7 +78,8 @@ func post(ctx context.Context, target, token string, body, answer any) error {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	out, err := client.Do(r)
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // no other host gets the key, or the token
+	out, err := (&http.Client{Timeout: 2 * time.Second, CheckRedirect: noRedirect}).Do(r)
 	if err != nil {
 		return err
 	}

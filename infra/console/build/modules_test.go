@@ -21,15 +21,23 @@ func TestModulesInNode(t *testing.T) {
 	if err := unpack(filepath.Join(root, "infra/console/npm"), modules); err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(t.TempDir(), "modules.test.mjs")
+	tests, err := filepath.Glob(filepath.Join(root, "infra/console/test/*.test.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := t.TempDir()
 	result := api.Build(api.BuildOptions{
-		EntryPoints: []string{filepath.Join(root, "infra/console/test/modules.test.js")}, NodePaths: []string{modules}, Bundle: true, Outfile: program, Write: true,
+		EntryPoints: tests, NodePaths: []string{modules}, Bundle: true, Outdir: built, OutExtension: map[string]string{".js": ".mjs"}, Write: true,
 		Platform: api.PlatformBrowser, External: []string{"node:*"}, Format: api.FormatESModule, Target: api.ES2022, TsconfigRaw: tsconfig,
 	})
 	if len(result.Errors) > 0 {
 		t.Fatal(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}))
 	}
-	if out, err := exec.CommandContext(t.Context(), "node", "--test", "--test-reporter=tap", program).CombinedOutput(); err != nil {
+	args := []string{"--test", "--test-reporter=tap"}
+	for _, f := range result.OutputFiles {
+		args = append(args, f.Path)
+	}
+	if out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

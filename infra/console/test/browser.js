@@ -1,6 +1,18 @@
 // The few things of a browser that the modules touch while they are loaded.
-const node = { nodeType: 1 }
-globalThis.location = new URL('https://console.example/stage/console')
+const dialogs = () => node.children.filter(c => c.isConnected)
+const node = {
+  nodeType: 1, children: [],
+  appendChild(child) { this.children.push(child); child.connectedCallback() },
+  querySelectorAll: dialogs,
+}
+globalThis.here = 'https://console.example/stage/console'
+globalThis.gone = [] // where the page was sent
+globalThis.replaced = [] // what its address became
+globalThis.posted = [] // to other tabs
+globalThis.location = { href: here, origin: 'https://console.example', pathname: '/stage/console', search: '', hash: '', assign: url => gone.push(String(url)) }
+Object.defineProperty(location, 'href', { get: () => here + location.search + location.hash })
+globalThis.history = { replaceState: (_, __, url) => replaced.push(url) }
+globalThis.BroadcastChannel = class { constructor() { globalThis.channel = this } postMessage(data) { posted.push(data) } }
 globalThis.document = { body: node, documentElement: node, createComment: () => node, createTreeWalker: () => node, addEventListener() {} }
 globalThis.window = globalThis
 globalThis.HTMLElement = class {}

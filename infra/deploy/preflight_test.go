@@ -94,7 +94,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"a certificate without a domain": {[]string{issuer, audience, "PARAMETERS=CertificateArn=arn:aws:acm:eu-central-1:123456789012:certificate/a"}, nil, []string{"CertificateArn needs DomainName"}},
 		"no address":                     {[]string{issuer, audience, "PARAMETERS=DisableExecuteApi=true"}, nil, []string{"DisableExecuteApi=true needs DomainName"}},
 		"two firewalls":                  {[]string{issuer, audience, "PARAMETERS=WebAcl=rate-limited WebAclArn=arn:aws:wafv2:eu-central-1:123456789012:regional/webacl/a/b"}, nil, []string{"WebAclArn needs WebAcl=none"}},
-		"too many at once":               {[]string{issuer, audience, "PARAMETERS=TryTimeout=3001"}, nil, []string{"TryTimeout=3001: 3000 is the most"}},
+		"too many at once":               {[]string{issuer, audience, "PARAMETERS=TryTimeout=5001"}, nil, []string{"TryTimeout=5001: 5000 is the most"}},
 		"a first deployment that failed": {
 			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
 		},

@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestModulesInNode runs the tests of the modules that draw nothing with Node's own runner.
+// TestModulesInNode runs the tests of the modules with Node's own runner, without a browser.
 func TestModulesInNode(t *testing.T) {
 	t.Parallel()
 	root, err := tools.Root()
@@ -25,10 +25,11 @@ func TestModulesInNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	built := t.TempDir()
+	built, drawing := t.TempDir(), filepath.Join(root, "infra/console/test/lit.js")
 	result := api.Build(api.BuildOptions{
 		EntryPoints: tests, NodePaths: []string{modules}, Bundle: true, Outdir: built, OutExtension: map[string]string{".js": ".mjs"}, Write: true,
 		Platform: api.PlatformBrowser, External: []string{"node:*"}, Format: api.FormatESModule, Target: api.ES2022, TsconfigRaw: tsconfig,
+		Alias: map[string]string{"lit": drawing, "lit/directives/keyed.js": drawing}, Loader: loaders(".js"),
 	})
 	if len(result.Errors) > 0 {
 		t.Fatal(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}))

@@ -1,0 +1,113 @@
+// Takes the place of lit: what is drawn is kept as text, which the tests read, with what it listens for, which they call.
+export const nothing = Symbol('nothing')
+export const html = (strings, ...values) => ({ strings, values })
+export const svg = html
+export const css = () => ''
+export const unsafeCSS = css
+export const adoptStyles = css
+export const keyed = (key, template) => html`<keyed key=${key}>${template}</keyed>`
+
+export class LitElement extends HTMLElement {
+  isConnected = false
+  drawn = '' // HTML; a listener and a property stand there as their index in held
+  held = []
+  entered = {} // by the names of fields
+  updateComplete = Promise.resolve()
+  #drawing = false
+  shadowRoot = null
+  requestUpdate() {
+    if (this.#drawing) return
+    this.#drawing = true
+    this.updateComplete = this.updateComplete.then(() => {
+      this.#drawing = false
+      this.held = []
+      this.drawn = raw(this.render(), this.held)
+      this.updated?.()
+    })
+  }
+  connectedCallback() {
+    this.isConnected = true
+    this.requestUpdate()
+  }
+  disconnectedCallback() { this.isConnected = false }
+  remove() { this.disconnectedCallback() }
+  getAttribute() { return null }
+  querySelector(what) { return what === 'form' && this.drawn.includes('<form') ? { elements: controls(this) } : null }
+}
+
+const escaped = s => String(s).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+const plain = s => s.replaceAll('&gt;', '>').replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
+
+function raw(t, held) {
+  if (t === nothing || t === null || t === undefined) return ''
+  if (Array.isArray(t)) return t.map(o => raw(o, held)).join('')
+  if (!t.strings) return escaped(t)
+  let out = ''
+  t.strings.forEach((s, i) => {
+    out += s
+    if (i === t.values.length) return
+    const v = t.values[i]
+    const value = typeof v === 'function' || typeof v === 'object' && v !== null ? held.push(v) - 1 : v === nothing ? '' : v
+    if (/[\w-]=$/.test(s)) out += `"${escaped(value)}"`
+    else out += out.lastIndexOf('<') > out.lastIndexOf('>') ? escaped(value) : raw(v, held)
+  })
+  return out
+}
+
+export const text = drawn => plain(drawn.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim()
+const attribute = (tag, name) => {
+  const at = tag.match(new RegExp(`\\s${name.replace('?', '\\?')}="([^"]*)"`))
+  return at && plain(at[1])
+}
+
+globalThis.HTMLSelectElement = class {}
+function controls(d) {
+  const all = [...d.drawn.matchAll(/<(input|textarea|select)([^>]*)>((?:(?!<\/?select)[^])*<\/select>)?/g)]
+  return all.map(([, kind, tag, inner]) => {
+    const options = [...(inner ?? '').matchAll(/<option([^>]*)>/g)].map(o => ({ value: attribute(o[1], 'value'), selected: attribute(o[1], '?selected') === 'true' }))
+    const first = (options.find(o => o.selected) ?? options[0])?.value ?? attribute(tag, '.value') ?? attribute(tag, '.defaultValue') ?? ''
+    const name = attribute(tag, 'name')
+    return Object.assign(kind === 'select' ? new HTMLSelectElement() : {}, {
+      name, options, type: kind === 'select' ? 'select-one' : kind === 'textarea' ? kind : attribute(tag, 'type') ?? 'text',
+      get value() { return d.entered[name] ?? first }, set value(v) { d.entered[name] = v },
+      get checked() { return Boolean(d.entered[name]) }, set checked(v) { d.entered[name] = v ? 'on' : undefined },
+    })
+  })
+}
+
+const RealFormData = FormData
+globalThis.FormData = class extends RealFormData {
+  constructor(form) {
+    super()
+    for (const c of form?.elements ?? []) if (c.type !== 'checkbox' || c.checked) this.append(c.name, c.value)
+  }
+}
+
+const event = o => ({ preventDefault() {}, currentTarget: null, ...o })
+
+// enter fills fields of a form, and submit sends it.
+export function enter(d, fields) {
+  const names = controls(d).map(c => c.name)
+  for (const name of Object.keys(fields)) if (!names.includes(name)) throw new Error(`no field ${name} of ${names}`)
+  Object.assign(d.entered, fields)
+}
+export function submit(d, fields = {}) {
+  enter(d, fields)
+  return d.held[attribute(d.drawn, '@submit')].call(d, event({ target: d.querySelector('form') }))
+}
+
+// click clicks the button of a label.
+export function click(e, label, n = 0) {
+  const all = [...e.drawn.matchAll(/<button([^>]*)>([^]*?)<\/button>/g)].filter(b => text(b[2]) === label || attribute(b[1], 'aria-label') === label)
+  if (!all[n]) throw new Error(`no button ${label} in ${text(e.drawn)}`)
+  if (attribute(all[n][1], '?disabled') === 'true') throw new Error(`${label} is disabled`)
+  return e.held[attribute(all[n][1], '@click')].call(e, event())
+}
+export const buttons = e => [...e.drawn.matchAll(/<button[^>]*>([^]*?)<\/button>/g)].map(b => text(b[1]))
+export function choose(e, name, value) {
+  const [, tag] = e.drawn.match(new RegExp(`<select([^>]*\\sname="${name}"[^>]*)>`)) ?? e.drawn.match(new RegExp(`<select([^>]*\\sid="${name}"[^>]*)>`))
+  return e.held[attribute(tag, '@change')].call(e, event({ target: { value } }))
+}
+export const fire = (e, name) => e.held[attribute(e.drawn, `@${name}`)].call(e, event())
+export const rows = e => [...e.drawn.matchAll(/<tr role="row">([^]*?)<\/tr>/g)].slice(1).map(r => [...r[1].matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(c => text(c[1])))
+export const field = (d, name) => controls(d).find(c => c.name === name)

@@ -63,14 +63,17 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 		fault             error
 		connect           string
 	}{
-		"one origin":                {"https://id.example/token", "https://id.example/revoke", nil, "'self' https://id.example"},
-		"no revocation":             {"https://id.example:8443/a/token?x=1", "", nil, "'self' https://id.example:8443"},
-		"revocation elsewhere":      {"https://id.example/token", "https://old.example:8443/revoke", nil, "'self' https://id.example https://old.example:8443"},
-		"another scheme is another": {"https://id.example/token", "http://id.example/revoke", nil, "'self' https://id.example http://id.example"},
-		"the issuer is away":        {"https://id.example/token", "", errors.New("away"), "'self'"},
-		"no token endpoint":         {"", "https://id.example/revoke", nil, "'self'"},
+		"one origin":                 {"https://id.example/token", "https://id.example/revoke", nil, "'self' https://id.example"},
+		"no revocation":              {"https://id.example:8443/a/token?x=1", "", nil, "'self' https://id.example:8443"},
+		"revocation elsewhere":       {"https://id.example/token", "https://old.example:8443/revoke", nil, "'self' https://id.example https://old.example:8443"},
+		"another scheme is another":  {"https://id.example/token", "http://id.example/revoke", nil, "'self' https://id.example http://id.example"},
+		"both elsewhere":             {"https://a.example/token", "https://a.example/revoke", nil, "'self' https://a.example"},
+		"revocation at the issuer's": {"https://a.example/token", "https://id.example/revoke", nil, "'self' https://a.example https://id.example"},
+		"another port is another":    {"https://id.example/token", "https://id.example:8443/token", nil, "'self' https://id.example https://id.example:8443"},
+		"the issuer is away":         {"https://id.example/token", "", errors.New("away"), "'self'"},
+		"no token endpoint":          {"", "https://id.example/revoke", nil, "'self'"},
 	} {
-		console := site(t, Settings{}, jwks.Document{Authorization: "https://id.example/authorize", Token: c.token, Revocation: c.revocation}, c.fault)
+		console := site(t, Settings{Issuer: "https://id.example"}, jwks.Document{Authorization: "https://id.example/authorize", EndSession: "https://end.example/", Token: c.token, Revocation: c.revocation}, c.fault)
 		page := console.Page(t.Context())
 		want := map[string]string{
 			"Content-Security-Policy": before + c.connect + after, "Cross-Origin-Opener-Policy": "same-origin", "Referrer-Policy": "no-referrer",

@@ -179,11 +179,11 @@ func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
 	}
 }
 
-// answers is an API Gateway that answers each path with a text.
+// answers is an API Gateway that answers each path, and the token of a page behind it, with a text.
 type answers map[string]string
 
-func (a answers) Page(_ context.Context, path, _ string, out any) error {
-	text := a[path]
+func (a answers) Page(_ context.Context, path, token string, out any) error {
+	text := a[path+token]
 	if text == "" {
 		text = `{}`
 	}

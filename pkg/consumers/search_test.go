@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -68,6 +69,33 @@ func TestASearchSaysEachFaultAndItsMend(t *testing.T) {
 	}
 	if got := [4]int{s.Seen, s.Ours, s.Wrong, s.Unknown}; got != [4]int{8, 5, 6, 1} {
 		t.Errorf("seen, of ours, wrong, unknown: %v", got)
+	}
+}
+
+// TestWhatIsOnASecondPageIsFound has a first page of others in each list. Of r2, only a stage asks ours: its authorizer was deleted.
+func TestWhatIsOnASecondPageIsFound(t *testing.T) {
+	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
+	well := `{"id":"w","authorizerId":"w","name":"well","type":"REQUEST","authorizerUri":"` + uri("other") + `","authorizerResultTtlInSeconds":0}`
+	kept := `{"id":"k","authorizerId":"k","name":"kept","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":9,"authorizerPayloadFormatVersion":"1.0"}`
+	api := exported{answers{
+		"/restapis": `{"item":[{"id":"r1","name":"one"}],"position":" 2"}`, "/restapis 2": `{"item":[{"id":"r2","name":"two"}]}`,
+		"/restapis/r1/authorizers": `{"item":[` + well + `],"position":" 2"}`, "/restapis/r1/authorizers 2": `{"item":[` + kept + `]}`,
+		"/restapis/r2/stages": `{"item":[{"stageName":"a"}],"position":" 2"}`, "/restapis/r2/stages 2": `{"item":[{"stageName":"b"},{"stageName":"c"}]}`,
+		"/v2/apis": `{"items":[{"apiId":"h1","name":"1"}],"nextToken":" 2"}`, "/v2/apis 2": `{"items":[{"apiId":"h2","name":"2","protocolType":"HTTP"}]}`,
+		"/v2/apis/h2/authorizers": `{"items":[` + well + `],"nextToken":" 2"}`, "/v2/apis/h2/authorizers 2": `{"items":[` + kept + `]}`,
+		"/v2/apis/h2/stages": `{"items":[{"stageName":"a","stageVariables":{"LatchkeyLimits":"handler"}}],"nextToken":" 2"}`, "/v2/apis/h2/stages 2": `{"items":[{"stageName":"b"}]}`,
+	}, map[string]string{
+		"r2 a": `{}`, "r2 b": `{"components":{"securitySchemes":{"gone":{"x-amazon-apigateway-authorizer":{"type":"token","authorizerUri":"` + uri(key+":live") + `"}}}}}`, "r2 c": `{}`,
+	}}
+	var said []string
+	s := Search{API: api, Shared: []string{"first", key}, Limited: key, Say: func(format string, args ...any) {
+		where, _, _ := strings.Cut(fmt.Sprintf(format, args...), ":")
+		said = append(said, where)
+	}}
+	err := s.Run(t.Context())
+	want := []string{"REST API r1 (one), authorizer kept", "REST API r2 (two), stage b", "HTTP API h2 (2), authorizer kept", "HTTP API h2 (2), stage b"}
+	if err != nil || !slices.Equal(said, want) || s.Seen != 4 || s.Ours != 2 || s.Wrong != 3 {
+		t.Errorf("%q, %d seen, %d of ours, %d wrong, %v", said, s.Seen, s.Ours, s.Wrong, err)
 	}
 }
 

@@ -18,6 +18,10 @@ func TestServicesAreRead(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
+	got, err = service.Parse("a=https://id.example/a+b?c=d+e%2B#f+g h%2B%20i=j")
+	if want := []service.Service{{Name: "a", Issuer: "https://id.example/a+b?c=d+e+", Subject: "f+g h+ i=j"}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("a + is a +: %+v, %v", got, err)
+	}
 	if none, err := service.Parse(""); none != nil || err != nil {
 		t.Errorf("of nothing: %v, %v", none, err)
 	}

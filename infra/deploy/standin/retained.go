@@ -63,7 +63,7 @@ func (s *Standin) tagged(key string) []any {
 	}
 	for _, a := range s.apis {
 		for name, value := range a.Tags {
-			all["arn:aws:apigateway:"+region+"::/restapis/"+a.ID] = []fields{{{"Key", name}, {"Value", value}}}
+			all[restAPIs+a.ID] = append(all[restAPIs+a.ID], fields{{"Key", name}, {"Value", value}})
 		}
 	}
 	list := []any{}

@@ -183,8 +183,7 @@ func (s *Standin) deleteStack(k *Stack, _ url.Values) (string, error) {
 		switch {
 		case !strings.HasPrefix(r.DeletionPolicy, "Retain"):
 		case r.Type == "AWS::DynamoDB::Table":
-			s.tables[k.physical(logical)] = true
-			s.tags[tableARN(k.physical(logical))] = k.tags
+			s.tables[k.physical(logical)], s.tags[tableARN(k.physical(logical))] = true, k.tags
 		case r.Type == "AWS::KMS::Key":
 			arn := "arn:aws:kms:" + region + ":" + Account + ":key/" + k.physical(logical)
 			s.keys[arn], s.tags[arn] = k.Name, k.tags

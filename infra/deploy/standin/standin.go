@@ -19,7 +19,8 @@ import (
 
 // Account is the account of every credential.
 const Account = "123456789012"
-const region = "eu-central-1" // of the deployments that are rehearsed
+const region = "eu-central-1"                                    // of the deployments that are rehearsed
+const restAPIs = "arn:aws:apigateway:" + region + "::/restapis/" // the ARN of one, before its id
 
 // Standin is a running stand-in. AWS_ENDPOINT_URL leads clients to its URL.
 type Standin struct {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -23,7 +24,11 @@ func TestATrialRemovesWhatHasItsTag(t *testing.T) {
 	h.Tag("tagged", "latchkey-trial", "tagged")
 	h.Settle(true)
 	for _, name := range []string{"latchkey-trial-def567", "latchkey-trial-qqq222", "renamed"} {
-		h.Leave(name, map[string]string{"latchkey-trial": name, "team": "payments"})
+		tags := map[string]string{"latchkey-trial": name}
+		for n := range 20 { // a thing is found by one of its tags, wherever in their list it is
+			tags[fmt.Sprint("team", n)] = "payments"
+		}
+		h.Leave(name, tags)
 	}
 	tr := &trial{root: t.TempDir(), dir: t.TempDir(), out: t.Output(), local: true, sam: sam, account: standin.Account}
 	if tr.aws, err = cloud.New(t.Context(), cloud.Python(sam), h.env, "eu-central-1"); err != nil {

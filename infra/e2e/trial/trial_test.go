@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"strings"
 	"testing"
@@ -22,6 +23,29 @@ func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 		for _, part := range bySmoke[q] {
 			if !strings.Contains(string(smoke), `t.Run("`+part+`"`) {
 				t.Errorf("the smoke test has no part %s", part)
+			}
+		}
+	}
+}
+
+// TestAQuestionOfTwoPartsIsGoodWhenBothPassed has each pair of outcomes, in both orders of printing.
+func TestAQuestionOfTwoPartsIsGoodWhenBothPassed(t *testing.T) {
+	t.Parallel()
+	parts := bySmoke[qRoles]
+	for n, one := range []string{"PASS", "FAIL", "SKIP", ""} {
+		for m, two := range []string{"PASS", "FAIL", "SKIP", ""} {
+			printed := ""
+			for i, how := range []string{one, two} {
+				if how != "" {
+					printed += "    --- " + how + ": TestSmoke/" + parts[i] + " (1.00s)\n"
+				}
+			}
+			for _, printed := range []string{printed, printed + "    --- PASS: TestSmoke/AKeptAllowEnds (1.00s)\n"} {
+				tr := &trial{out: t.Output(), rows: map[question]row{}}
+				tr.smoked(printed)
+				if r := tr.rows[qRoles]; r.good != (n == 0 && m == 0) || !strings.Contains(r.said, parts[0]+" "+cmp.Or(one, "did not run")) || !strings.Contains(r.said, parts[1]+" "+cmp.Or(two, "did not run")) {
+					t.Errorf("%q, %q: %+v", one, two, r)
+				}
 			}
 		}
 	}

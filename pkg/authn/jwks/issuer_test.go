@@ -88,6 +88,25 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 	}
 }
 
+// TestOnlyA404MeansThatThereIsNoDocument: each other status is a fault, after which the document is asked for again.
+func TestOnlyA404MeansThatThereIsNoDocument(t *testing.T) {
+	for _, status := range []int{201, 204, 301, 400, 401, 403, 404, 405, 408, 410, 429, 500, 503} {
+		m := &moves{status: status}
+		now := time.Now()
+		d := NewDiscovery("https://id.example", &http.Client{Transport: m}, Patient, func() time.Time { return now })
+		for range 2 {
+			doc, err := d.Get(t.Context())
+			if err == nil || doc != (Document{}) || errors.Is(err, ErrNoDiscovery) != (status == 404) {
+				t.Errorf("%d: %+v %v", status, doc, err)
+			}
+			now = now.Add(Patient.Pause)
+		}
+		if len(m.asked) != 2 {
+			t.Errorf("%d: asked %q", status, m.asked)
+		}
+	}
+}
+
 // moves is a transport that redirects the requests for a discovery document, and answers others with it.
 type moves struct {
 	status   int

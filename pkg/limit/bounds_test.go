@@ -131,10 +131,14 @@ func TestEachOrgHasItsOwnAllowance(t *testing.T) {
 	}
 }
 
-// TestWhatWasLetThroughIsReportedOnce, on the row of its day, whichever lease fails, and whether it was written or not.
+// TestWhatWasLetThroughIsReportedOnce, on the row of its day, whichever lease fails, and whether it was written or not, also when
+// the limits change meanwhile.
 func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
 	first, second := at("2026-11-24 00:00:00").Unix(), at("2026-11-25 00:00:00").Unix()
-	for name, day := range map[string]int64{"of today": second, "of yesterday": first} {
+	for name, v := range map[string]struct {
+		day     int64
+		changes int
+	}{"of today": {second, 0}, "of yesterday": {first, 0}, "of today, of changed limits": {second, 1}, "of yesterday, of changed limits": {first, 1}} {
 		for fault, plan := range map[string]func(w *world, hits func(limit.Lease) bool){
 			"refused": func(w *world, hits func(limit.Lease) bool) {
 				w.fail = func(l limit.Lease) error {
@@ -151,7 +155,7 @@ func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
 			yesterday, today := w.take(0, 11, r), 0
 			hit := 0
 			plan(w, func(l limit.Lease) bool {
-				isHit := hit == 0 && l.Start == day && l.Requests > 0
+				isHit := hit == 0 && l.Start == v.day && l.Requests > 0
 				if isHit {
 					hit++
 				}
@@ -159,7 +163,8 @@ func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
 			})
 			w.at = at("2026-11-25 00:00:10")
 			for range 3 {
-				for range 11 {
+				for n := range 11 {
+					r.Limits = fmt.Sprintf("%d/m", 1000+n*v.changes)
 					if s, err := w.processes[0].Take(t.Context(), r); err == nil && s.Violated() == nil {
 						today++
 					}

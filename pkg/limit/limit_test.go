@@ -431,6 +431,13 @@ func TestTheLaterAllowanceHolds(t *testing.T) {
 	if w.writes > before+1 {
 		t.Errorf("%d writes: the texts drop each other's leases", w.writes-before)
 	}
+	// The request that brings the later text gets no lease.
+	w.fail = func(limit.Lease) error { return limit.ErrNotCharged }
+	if _, err := w.processes[0].Take(t.Context(), with("key_2", "20/d", 4)); !errors.Is(err, limit.ErrNotCharged) {
+		t.Error(err)
+	}
+	w.fail = nil
+	w.want(w.take(0, 9, with("key_1", "30/d", 3)), 0, "lowered again, with the earlier text")
 }
 
 func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {

@@ -14,11 +14,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -50,11 +52,25 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// slow is a table whose methods APIKey and Role are slow.
+// slow is a table whose methods are slow.
 type slow struct {
 	*authntest.Table
 
 	takes time.Duration // for each call
+}
+
+func (s slow) Imported(ctx context.Context, h apikey.Hash) (at store.Imported, ok bool, err error) {
+	if err := s.pass(ctx); err != nil {
+		return at, false, err
+	}
+	return s.Table.Imported(ctx, h)
+}
+
+func (s slow) Identity(ctx context.Context, issuer, subject string) (known store.Identity, ok bool, err error) {
+	if err := s.pass(ctx); err != nil {
+		return known, false, err
+	}
+	return s.Table.Identity(ctx, issuer, subject)
 }
 
 func (s slow) APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error) {
@@ -91,26 +107,39 @@ func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	issuer := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a"}, &http.Client{Transport: hangs{}}, time.Now)
 	// named returns the checks of a route whose org is named by a function that takes so long.
-	named := func(takes time.Duration) http.Handler {
+	named := func(takes, tableTakes time.Duration) http.Handler {
 		orgOf := func(*http.Request) string { time.Sleep(takes); return string(table.Org) }
-		return guard.On(authn.New(table, &authntest.Tokens{})).Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(orgOf))
+		return guard.On(authn.New(slow{table, tableTakes}, &authntest.Tokens{})).Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(orgOf))
 	}
 	byRole := []guard.Need{guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(table.Org) })}
 	takes := func(d time.Duration, needs ...guard.Need) http.Handler {
 		return guard.On(authn.New(slow{table, d}, &authntest.Tokens{})).Handler(whoCalls, needs...)
 	}
+	imports := authn.New(slow{table, within / 3}, &authntest.Tokens{})
+	imports.TakeImported(func(context.Context, string) error { time.Sleep(within / 2); return nil }, 1)
+	charged := *table // a lease goes on when its caller's time is over, half a second at most
+	charged.Key.Limits = "9/d"
+	charged.Leases = func(ctx context.Context, _ limit.Lease) (found limit.Charges, done bool, err error) {
+		<-ctx.Done()
+		return found, false, ctx.Err()
+	}
 	for name, c := range map[string]struct {
 		h          http.Handler
 		credential string
 		status     int
+		late       time.Duration
 	}{
-		"a key, a table in time":           {takes(within - 1), key, 200},
-		"a key, a table that hangs":        {takes(time.Hour), key, 503},
-		"a role, a table in time":          {takes(within-1, byRole...), authntest.JWT, 200},
-		"a role, a table that hangs":       {takes(time.Hour, byRole...), authntest.JWT, 503},
-		"a role, an issuer that hangs":     {guard.On(authn.New(table, issuer)).Handler(whoCalls, byRole...), unproved, 503},
-		"a role, an org in time":           {named(within - 1), authntest.JWT, 200},
-		"a role, an org that is not named": {named(time.Hour), authntest.JWT, 503},
+		"a key, a table in time":                        {takes(within - 1), key, 200, 0},
+		"a key, a table that hangs":                     {takes(time.Hour), key, 503, 0},
+		"a role, a table in time":                       {takes(within/2-1, byRole...), authntest.JWT, 200, -1}, // two reads
+		"a role, a table that hangs":                    {takes(time.Hour, byRole...), authntest.JWT, 503, 0},
+		"a role, an issuer that hangs":                  {guard.On(authn.New(table, issuer)).Handler(whoCalls, byRole...), unproved, 503, 0},
+		"a role, an org in time":                        {named(within-1, 0), authntest.JWT, 200, 0},
+		"a role, an org that is not named":              {named(time.Hour, 0), authntest.JWT, 503, 0},
+		"a role, an org and a table, in time together":  {named(within/2-1, within/4), authntest.JWT, 200, 0},
+		"a role, an org and a table, too long together": {named(within/2, within/3), authntest.JWT, 503, 0},
+		"a text, two reads and a fallback":              {guard.On(imports).Handler(whoCalls), "sk_unknown", 503, 0},
+		"a key, a read and a lease":                     {guard.On(authn.New(slow{&charged, within - 1}, &authntest.Tokens{})).Handler(whoCalls), key, 503, 500*time.Millisecond - 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,7 +149,7 @@ func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
 				r.Header.Set("Authorization", "Bearer "+c.credential)
 				c.h.ServeHTTP(w, r)
-				want := map[int]time.Duration{200: within - 1, 503: within}[c.status]
+				want := map[int]time.Duration{200: within - 1, 503: within}[c.status] + c.late
 				if took := time.Since(begun); took != want || w.Code != c.status {
 					t.Errorf("%d after %s", w.Code, took)
 				}

@@ -41,7 +41,7 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 	s := newStack(t)
 	bus := &memoryBus{}
 	tap := pipeline.Tap{Store: s.Store, Bus: bus, Service: func(name string) (string, string, bool) {
-		return "https://issuer.test", "sub of " + name, name == "billing"
+		return "https://issuer.test", "sub of " + name, name != "gone"
 	}}
 	for _, name := range []string{"billing", "gone"} {
 		if _, err := s.CreateOrgAs(t.Context(), store.Actor{Service: name}, store.NewOrg{Name: "<Acme>"}, store.Once[store.Org]{}); err != nil {
@@ -93,6 +93,9 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 		case pipeline.TapAudit:
 			if d.Entry.Actor.Type == "service" {
 				entries[d.Entry.Actor.Name] = d.Entry.Action + " " + d.Entry.Actor.Issuer + " " + d.Entry.Actor.Subject
+			}
+			if d.Entry.Actor.Type != "service" && d.Entry.Actor.Issuer+d.Entry.Actor.Subject != "" {
+				t.Errorf("not of a service: %s", got)
 			}
 			if d.OrgID == "" || d.Entry.Target.ID == "" || bus.at[i].UnixMilli() != d.Entry.At {
 				t.Errorf("%s at %s", got, bus.at[i])

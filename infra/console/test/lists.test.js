@@ -1,0 +1,226 @@
+// Tests of what the pages list, ask for and send, without a browser.
+import './browser'
+import assert from 'node:assert/strict'
+import { afterEach, mock, test } from 'node:test'
+import { buttons, choose, click, enter, field, fire, rows, submit, text } from './lit'
+import { aPerson, asked, calls, closeDialogs, held, inTurn, lost, opened, org, refused, serve, settle, show } from './server'
+import { console_ } from '../src/context'
+import { dayLimit } from '../src/usage'
+import { chart, timeline } from '../src/chart'
+import '../src/audit'
+import '../src/endpoints'
+import '../src/events'
+import '../src/keys'
+import '../src/links'
+import '../src/members'
+import '../src/orgs'
+
+const hour = 3_600_000, day = 24 * hour
+const app = 'orgs/o/apps/app'
+const member = { ...org, role: 'member' }
+afterEach(() => { closeDialogs(); said.length = 0; mock.timers.reset(); delete globalThis.fetch; console_.maxKeyDays = 0; console_.readSettings = async () => {} })
+const key = (id, o = {}) => ({
+  id, keyPrefix: `lk_${id}`, name: `name-${id}`, appId: 'app', scopes: [], metadata: {}, createdAt: Date.now() - 10 * day, revokedAt: null, expiresAt: null, lastUsedAt: null,
+  limits: [], ceilings: [], ...o,
+})
+
+test('each list asks for its pages by the cursor, and appends them below', async () => {
+  const endpoint = id => ({ id, url: `https://${id}.example`, events: ['*'], enabled: true })
+  const of = {
+    'lk-keys': ['orgs/o/keys', 'keys', key], 'lk-endpoints': [`${app}/webhook_endpoints`, 'endpoints', endpoint],
+    'lk-links': [`${app}/links`, 'links', id => ({ id, status: 'claimed', clientUserId: `user-${id}`, createdAt: 1, expiresAt: 2, claimedAt: 3 })],
+    'lk-members': ['orgs/o/members', 'members', id => ({ userId: id, email: `${id}@example.com`, name: id, role: 'member', joinedAt: 1 })],
+    'lk-org': ['orgs/o/apps', 'apps', id => ({ id, name: `name ${id}`, createdAt: 1 })],
+    'lk-audit': ['orgs/o/audit', 'entries', id => ({ id, at: 1, action: `did.${id}`, actor: { type: 'user', id: 'u' }, target: { type: 'org', id: 'o' }, requestId: 'r', changes: {} })],
+  }
+  console_.session = { email: 'ada@example.com' }
+  for (const [name, [path, list, make]] of Object.entries(of)) {
+    const pages = ({ query }) => query.cursor === undefined ? { [list]: ['k1', 'k2'].map(make), nextCursor: 'c/1' } : query.cursor === 'c/1' ? { [list]: ['k3'].map(make), nextCursor: 'c2' } : { [list]: ['k4'].map(make) }
+    const other = { 'GET orgs/o/audit': { entries: [] }, 'GET orgs/o': { id: 'o' }, 'GET orgs/o/members': { members: [] }, 'GET orgs/o/keys': { keys: [] } }
+    serve({ ...other, [`GET ${path}`]: pages })
+    const e = await show(name)
+    const first = rows(e).map(r => r[0].match(/[kK]\d/)[0])
+    for (let i = 0; i < 2; i++) { await fire(e, 'more'); await settle() }
+    assert.deepEqual([first, rows(e).map(r => r[0].match(/k\d/)[0]), e.drawn.includes('lk-more')], [['k1', 'k2'], ['k1', 'k2', 'k3', 'k4'], false], name)
+    assert.deepEqual(asked(`GET ${path}`).filter(c => c.query.limit === '50').map(c => c.query), [{ limit: '50' }, { limit: '50', cursor: 'c/1' }, { limit: '50', cursor: 'c2' }], name)
+  }
+})
+
+test('the feed of events is shown newest first, and what is newer comes by the button above', async () => {
+  const now = Date.now()
+  const event = i => ({ id: `ev${i}`, type: i % 2 ? 'odd' : 'even', createdAt: now - 1e6 + i })
+  const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { events: Array.from({ length: Math.min(100, 1150 - from) }, (_, i) => event(from + i)), nextCursor: String(from + 100) } }
+  serve({ [`GET ${app}/webhook_events`]: page })
+  const e = await show('lk-events')
+  assert.equal(calls.length, 10)
+  assert.deepEqual([rows(e).length, rows(e)[0][2], rows(e).at(-1)[2]], [1000, 'ev999', 'ev0'])
+  assert.ok(Math.abs(Number(calls[0].query.since) - (Date.now() - day)) < 60_000)
+  assert.deepEqual(calls[1].query, { cursor: '100', limit: '100' })
+  await click(e, 'Load newer events')
+  await settle()
+  assert.deepEqual([calls.length, rows(e).length, rows(e)[0][2], buttons(e).includes('Load newer events')], [12, 1150, 'ev1149', false])
+  choose(e, 'type', 'odd')
+  await settle()
+  assert.deepEqual([rows(e).length, rows(e)[0][2]], [575, 'ev1149'])
+  for (const [span, hours] of [[`${hour}`, 1], [`${7 * day}`, 168], [`${30 * day}`, 720]]) {
+    calls.length = 0
+    choose(e, 'span', span)
+    await settle()
+    assert.ok(Math.abs(Number(calls[0].query.since) - (Date.now() - hours * hour)) < 60_000)
+    assert.equal(rows(e).length, 500) // the type stays chosen
+  }
+  serve({ [`GET ${app}/webhook_events`]: { events: [event(2)] } })
+  await click(e, 'Refresh')
+  await settle()
+  assert.ok(text(e.drawn).includes('No events in this time') && field(e, 'type').value === 'odd')
+})
+
+test('a key shows its state, and what may be done with it', async () => {
+  const now = Date.now()
+  const keys = [key('a'), key('b', { rotatedTo: 'n', expiresAt: now + hour }), key('c', { expiresAt: now - 1 }), key('d', { revokedAt: now, rotatedTo: 'n' }), key('e', { expiresAt: now + 8 * day }), key('f', { expiresAt: now + 6 * day })]
+  serve({ 'GET orgs/o/keys': { keys } })
+  const states = e => rows(e).map(r => [r[4], r[5]])
+  assert.deepEqual(states(await show('lk-keys')), [['active', 'Rotate Revoke'], ['replaced', 'Revoke'], ['expired', ''], ['revoked', ''], ['active', 'Rotate Revoke'], ['active', 'Rotate Revoke']])
+  const e = await show('lk-keys')
+  assert.deepEqual(e.drawn.split('<tr').map(r => r.includes('lk-left')).slice(2), [false, true, false, false, false, true])
+  assert.deepEqual(states(await show('lk-keys', { org: member })).map(s => s[1]), ['', '', '', '', '', ''])
+})
+
+test('forms of a key send what was entered', async () => {
+  const one = key('k1', { name: 'old', scopes: ['a:b'], metadata: { plan: 'pro' }, limits: [{ requests: 5, per: 'hour' }], createdAt: 1000, expiresAt: Date.now() + day })
+  one.createdAt = one.expiresAt - 45 * day
+  serve({
+    'GET orgs/o/keys': { keys: [key('k0'), one] }, 'POST orgs/o/keys': [201, { id: 'n', key: 'lk_secret' }], 'POST orgs/o/keys/k1/rotate': [201, { id: 'n', key: 'lk_other' }],
+    'POST orgs/o/keys/k0/rotate': [201, { id: 'n', key: 'lk_other' }],
+    'PATCH orgs/o/keys/k1': {}, 'DELETE orgs/o/keys/k1': [204], 'GET orgs/o/keys/k1/usage': { days: [] }, 'GET orgs/o': {},
+  })
+  const e = await show('lk-keys', { person: aPerson([{ id: 'app', name: 'First' }, { id: 'two', name: 'Second' }]) })
+  const sent = what => asked(what).at(-1)
+  await click(e, 'New API key')
+  await settle()
+  await submit(opened(), { name: ' n ', appId: 'two', expiresIn: '604800', scopes: 'x:y, z', 'limit-day': '7' })
+  await settle()
+  assert.deepEqual(sent('POST orgs/o/keys').body, { name: 'n', appId: 'two', expiresIn: 604800, scopes: ['x:y', 'z'], metadata: {}, limits: [{ requests: 7, per: 'day' }] })
+  assert.match(sent('POST orgs/o/keys').key, /^[0-9a-f]{64}$/)
+  assert.ok(opened().options.secret && text(opened().drawn).includes('lk_secret'))
+  assert.equal(asked('GET orgs/o/keys').length, 2)
+  await click(opened(), 'I have saved the key')
+  await click(e, 'New API key')
+  await settle()
+  await submit(opened())
+  assert.deepEqual(sent('POST orgs/o/keys').body, { name: null, appId: 'app', expiresIn: null, scopes: [], metadata: {}, limits: [] })
+  closeDialogs()
+  await click(e, 'Rotate', 1)
+  await settle()
+  assert.deepEqual(field(opened(), 'grace').options.map(o => Number(o.value)), [0, 3600, 86400, 259200, 604800])
+  await submit(opened(), { grace: '3600' })
+  assert.deepEqual(sent('POST orgs/o/keys/k1/rotate').body, { graceSeconds: 3600, expiresIn: 45 * 86400 })
+  closeDialogs()
+  await click(e, 'Rotate', 0)
+  await settle()
+  await submit(opened())
+  assert.deepEqual(sent('POST orgs/o/keys/k0/rotate').body, { graceSeconds: 86400, expiresIn: null })
+  closeDialogs()
+  await click(e, 'Revoke', 1)
+  for (const [entered, query, told] of [[{}, {}, /as they were.*still be claimed/], [{ endpoints: 'on' }, { endpoints: 'disable' }, /are disabled.*still be claimed/], [{ links: 'on' }, { links: 'revoke' }, /as they were.*no longer/]]) {
+    closeDialogs()
+    await click(e, 'Revoke', 1)
+    await settle()
+    await submit(opened(), entered)
+    assert.deepEqual(sent('DELETE orgs/o/keys/k1').query, query)
+    assert.match(said.at(-1), told)
+  }
+  await click(e, 'old')
+  await settle()
+  await click(opened(), 'Edit')
+  await settle()
+  assert.deepEqual(['name', 'scopes', 'pair-name', 'pair-value', 'limit-hour', 'limit-day'].map(n => field(opened(), n).value), ['old', 'a:b', 'plan', 'pro', '5', ''])
+  await submit(opened(), { name: '', 'limit-hour': '', 'limit-month': '9' })
+  assert.deepEqual(sent('PATCH orgs/o/keys/k1').body, { name: null, scopes: ['a:b'], metadata: { plan: 'pro' }, limits: [{ requests: 9, per: 'month' }] })
+})
+
+test('the lifetimes that a key is offered fit the bound of the deployment', async () => {
+  const now = Date.now(), s = 86400
+  const keys = [key('never'), key('long', { createdAt: now - day, expiresAt: now + 44 * day }), key('fits', { createdAt: now - day, expiresAt: now + 29 * day }), key('same', { createdAt: now - day, expiresAt: now + 6 * day })]
+  for (const [most, create, chosen, ...rotate] of [
+    [0, ['', s, 7 * s, 30 * s, 90 * s, 365 * s], '', [['', s, 7 * s, 30 * s, 90 * s, 365 * s], ''], [[45 * s, s, 7 * s, 30 * s, 90 * s, 365 * s], 45 * s], [[30 * s, s, 7 * s, 90 * s, 365 * s], 30 * s]],
+    [30, [s, 7 * s, 30 * s], 30 * s, [[s, 7 * s, 30 * s], 30 * s], [[s, 7 * s, 30 * s], 30 * s], [[30 * s, s, 7 * s], 30 * s], [[7 * s, s, 30 * s], 7 * s]],
+  ]) {
+    console_.readSettings = async () => { console_.maxKeyDays = most }
+    serve({ 'GET orgs/o/keys': { keys } })
+    const e = await show('lk-keys')
+    const offered = async () => { await settle(); const f = field(opened(), 'expiresIn'); closeDialogs(); return [f.options.map(o => o.value), f.value] }
+    const asText = ([all, one]) => [all.map(String), String(one)]
+    await click(e, 'New API key')
+    assert.deepEqual(await offered(), asText([create, chosen]))
+    for (const [i, want] of rotate.entries()) {
+      await click(e, 'Rotate', i)
+      assert.deepEqual(await offered(), asText(want), `${most} ${keys[i].id}`)
+    }
+  }
+  console_.readSettings = async () => { throw new Error('no settings') }
+  const e = await show('lk-keys')
+  await click(e, 'New API key')
+  await settle()
+  assert.ok(text(opened().drawn).includes('no settings') && !opened().drawn.includes('<form'))
+})
+
+test('the use of a key is drawn by UTC days, the last on the right, and its sums for the org', async () => {
+  const days = n => new Date(Date.now() - n * day).toISOString().slice(0, 10)
+  const usage = [{ date: days(0), requests: 3, atMost: 5 }, { date: days(1), requests: 2, atMost: 2 }, { date: days(0), requests: 100, atMost: 100, keyId: 'k1' }]
+  for (const [of, extra, note] of [
+    [org, [], 'Counted for the org as a whole: 3 to 5 requests today, 5 to 7 this month'],
+    [org, [{ date: days(2), requests: 1, atMost: null }], '3 to 5 requests today, at least 6 this month'], [member, [], 'its admins see how much is used'],
+  ]) {
+    serve({
+      'GET orgs/o/keys': { keys: [key('k1')] }, 'GET orgs/o': { allowance: [{ requests: 1000, per: 'month' }] },
+      'GET orgs/o/usage': inTurn({ usage: usage.slice(0, 1), nextCursor: 'c' }, { usage: [...usage.slice(1), ...extra] }),
+      'GET orgs/o/keys/k1/usage': { days: [{ date: days(0), requests: 4, atMost: null }, { date: days(29), requests: 7, atMost: 9 }, { date: days(30), requests: 50, atMost: 50 }] },
+    })
+    const e = await show('lk-keys', { org: of })
+    click(e, 'name-k1')
+    await settle()
+    const d = opened()
+    const table = rows(d)
+    assert.deepEqual([table.length, table[0], table[1], table[29]], [30, [days(0), '4', '–'], [days(1), '0', '0'], [days(29), '7', '9']])
+    assert.match(text(d.drawn.split('class="ends"')[1]), new RegExp(`${days(29)} ${days(0)}`))
+    assert.ok(text(d.drawn).includes(note))
+    closeDialogs()
+  }
+  assert.deepEqual([
+    dayLimit({ limits: [{ requests: 9, per: 'day' }, { requests: 1, per: 'hour' }], ceilings: [{ requests: 7, per: 'day' }] }), dayLimit({ limits: [{ requests: 2, per: 'day' }], ceilings: [{ requests: 7, per: 'day' }] }),
+    dayLimit({ limits: [], ceilings: [{ requests: 7, per: 'month' }] }),
+  ], [7, 2, null])
+})
+
+test('members show who added them by the newest entry, and nobody removes herself', async () => {
+  console_.session = { email: 'Ada@Example.com' }
+  const m = (userId, name = '') => ({ userId, email: `${userId}@example.com`, name, role: 'member', joinedAt: 1 })
+  const entry = (target, actor, action = 'member.added') => ({ action, target: { type: 'user', id: target }, actor })
+  const routes = {
+    'GET orgs/o/members': { members: [m('ada'), m('bob', 'Bob'), m('cy')] },
+    'GET orgs/o/audit': { entries: [entry('bob', { type: 'user', id: 'ada' }), entry('bob', { type: 'user', id: 'old' }), entry('cy', { type: 'user', id: 'x' }, 'member.role'), entry('cy', { type: 'service', name: 'sync' })] },
+    'PATCH orgs/o/members/bob': {}, 'DELETE orgs/o/members/bob': [204], 'POST orgs/o/members': [201, {}], 'GET orgs': { orgs: [] },
+  }
+  serve(routes)
+  const e = await show('lk-members')
+  assert.deepEqual(rows(e).map(r => [r[0], r[3], r[4]]), [['ada@example.com you', '–', 'Role'], ['Bob bob@example.com', 'ada@example.com', 'Role Remove'], ['cy@example.com', 'sync', 'Role Remove']])
+  await click(e, 'Role', 1)
+  await settle()
+  assert.equal(field(opened(), 'role').value, 'member')
+  await submit(opened(), { role: 'viewer' })
+  await settle()
+  assert.deepEqual([asked('PATCH orgs/o/members/bob')[0].body, asked('GET orgs').length, asked('GET orgs/o/members').length], [{ role: 'viewer' }, 1, 2])
+  await click(e, 'Add member')
+  await settle()
+  await submit(opened(), { email: ' dy@example.com ' })
+  await settle()
+  assert.deepEqual([asked('POST orgs/o/members')[0].body, asked('GET orgs/o/audit').length, asked('GET orgs/o/members').length], [{ email: 'dy@example.com', role: 'member' }, 2, 3])
+  await click(e, 'Remove', 0)
+  await settle()
+  await submit(opened())
+  assert.equal(asked('DELETE orgs/o/members/bob').length, 1)
+  serve(routes)
+  const seen = await show('lk-members', { org: member })
+  assert.deepEqual([rows(seen)[1].length, asked('GET orgs/o/audit').length, buttons(seen).includes('Add member')], [3, 0, false])
+})

@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -115,6 +116,39 @@ func TestTheConnectionIsOpenBeforeTheFirstCall(t *testing.T) {
 	}
 	if _, err := db.ListTables(context.Background(), &dynamodb.ListTablesInput{}); err != nil || len(opened) != 1 {
 		t.Errorf("%d connections after the first call, %v", len(opened), err)
+	}
+}
+
+// sees is an HTTP client that notes the addresses of its calls, and what becomes of their answers.
+type sees struct{ addresses, answers []string }
+
+func (s *sees) Do(r *http.Request) (*http.Response, error) {
+	s.addresses = append(s.addresses, r.URL.String())
+	return &http.Response{StatusCode: http.StatusOK, Body: s}, nil
+}
+
+func (s *sees) Read([]byte) (int, error) { s.answers = append(s.answers, "read"); return 0, io.EOF }
+func (s *sees) Close() error             { s.answers = append(s.answers, "closed"); return nil }
+
+// TestTheFirstConnectionIsToTheTable of the function's region, and not opened for a function that cannot start.
+func TestTheFirstConnectionIsToTheTable(t *testing.T) {
+	for _, c := range []struct{ region, key, endpoint, address string }{
+		{"eu-north-1", "a", "", "https://dynamodb.eu-north-1.amazonaws.com"},
+		{"us-east-1", "a", "", "https://dynamodb.us-east-1.amazonaws.com"},
+		{"eu-north-1", "a", "http://127.0.0.1:1", "http://127.0.0.1:1"},
+		{"", "a", "http://127.0.0.1:1", ""},
+		{"eu-north-1", "", "", ""},
+	} {
+		r := reader(map[string]string{
+			"AWS_REGION": c.region, "AWS_ACCESS_KEY_ID": c.key, "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL_DYNAMODB": c.endpoint,
+		})
+		config, client := r.AWS(), &sees{}
+		config.HTTPClient = client
+		r.DynamoDB(config)
+		answers := map[bool]string{true: "read closed"}[c.address != ""]
+		if got := strings.Join(client.addresses, " "); got != c.address || strings.Join(client.answers, " ") != answers {
+			t.Errorf("%+v: %q, its answer is %v", c, got, client.answers)
+		}
 	}
 }
 

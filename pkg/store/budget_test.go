@@ -98,6 +98,24 @@ func TestAChargeThatLosesARaceIsTriedAgain(t *testing.T) {
 	}
 }
 
+// TestAChargeIsTriedFourTimes: the one that loses each of them is refused, as if nothing were left.
+func TestAChargeIsTriedFourTimes(t *testing.T) {
+	for lost, code := range []problem.Code{"", "", "", "", problem.RateLimited} {
+		c := connect(t)
+		c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
+		wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
+		for range lost {
+			c.spendInBetween(t)
+			c.letPass("UpdateItem") // the other process's own calls, for the app and for the org
+			c.letPass("UpdateItem")
+		}
+		err := c.Deliveries().Spend(ctx, c.org, c.app, 5)
+		if wants(t, err, code); code != "" && wait(t, err) != time.Second || c.Faults.Pending() {
+			t.Errorf("%d races are lost: %v", lost, err)
+		}
+	}
+}
+
 // TestAFanOutIsChargedOnce: the charge of a fan-out loses a race, and so does the transaction of the fan-out.
 // Both are tried again, and the event is charged once. It goes to two endpoints and no request has paid for it.
 // So of a budget of 10, another process takes 5 and the event 2, and 3 are left.

@@ -25,7 +25,7 @@ func TestModulesInNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// test/lit.js takes the place of lit: it keeps what is drawn as text.
+	// test/lit.js takes the place of lit: it keeps what is drawn as text, for the tests to read.
 	built, drawing := t.TempDir(), filepath.Join(root, "infra/console/test/lit.js")
 	result := api.Build(api.BuildOptions{
 		EntryPoints: tests, NodePaths: []string{modules}, Bundle: true, Outdir: built, OutExtension: map[string]string{".js": ".mjs"}, Write: true,

@@ -67,11 +67,11 @@ function controls(d) {
     const options = [...(inner ?? '').matchAll(/<option([^>]*)>/g)].map(o => ({ value: attribute(o[1], 'value'), selected: attribute(o[1], '?selected') === 'true' }))
     const first = (options.find(o => o.selected) ?? options[0])?.value ?? attribute(tag, '.value') ?? attribute(tag, '.defaultValue') ?? ''
     const name = attribute(tag, 'name')
-    return Object.assign(kind === 'select' ? new HTMLSelectElement() : {}, {
+    return Object.setPrototypeOf({
       name, options, type: kind === 'select' ? 'select-one' : kind === 'textarea' ? kind : attribute(tag, 'type') ?? 'text',
       get value() { return d.entered[name] ?? first }, set value(v) { d.entered[name] = v },
       get checked() { return Boolean(d.entered[name]) }, set checked(v) { d.entered[name] = v ? 'on' : undefined },
-    })
+    }, kind === 'select' ? HTMLSelectElement.prototype : Object.prototype)
   })
 }
 

@@ -1,0 +1,292 @@
+// Tests of drawers, filters, charts, kept forms and the frame, without a browser.
+import './browser'
+import assert from 'node:assert/strict'
+import { afterEach, mock, test } from 'node:test'
+import { buttons, choose, click, enter, field, rows, submit, text } from './lit'
+import { aPerson, asked, calls, closeDialogs, held, inTurn, lost, opened, org, refused, serve, settle, show } from './server'
+import { chart, timeline } from '../src/chart'
+import { console_ } from '../src/context'
+import { openEvent } from '../src/deliveries'
+import { closeAll, leave, mayLeave, openDialog, openForm } from '../src/dialog'
+import { entered, fill, findEntered, keepEntered } from '../src/kept'
+import { List } from '../src/list'
+import { left, visible } from '../src/ui'
+import { LitElement } from './lit'
+import '../src/audit'
+import '../src/endpoints'
+import '../src/links'
+import '../src/orgs'
+
+const hour = 3_600_000, day = 24 * hour
+const app = 'orgs/o/apps/app'
+const now = Date.now
+afterEach(() => { Date.now = now; closeDialogs(); said.length = 0; mock.timers.reset(); delete globalThis.fetch; location.hash = '' })
+const drawnOf = async t => { const e = new LitElement(); e.render = () => t; e.connectedCallback(); await settle(); return e }
+
+test('a page that failed is read again by its own button, and what was read stays', async () => {
+  const e = new LitElement(), asked = []
+  const list = new List(e, async cursor => { asked.push(cursor); if (asked.length === 2) throw new Error('lost'); return { items: [asked.length], nextCursor: 'c' } })
+  e.render = () => list.view(items => `has ${items}`, 'nothing')
+  e.connectedCallback()
+  await list.load()
+  await list.more()
+  await settle()
+  assert.ok(/has 1.*lost/.test(text(e.drawn)) && !e.drawn.includes('lk-more'))
+  await click(e, 'Try again')
+  await settle()
+  assert.deepEqual([asked, text(e.drawn)], [[undefined, 'c', 'c'], 'has 1,3'])
+})
+
+const attempt = (status, error = null, at = 1) => ({ at, status, durationMs: 5, error, body: null })
+const delivery = o => ({ eventId: 'v', endpointId: 'e1', eventType: 't', status: 'delivered', attempts: 1, createdAt: 1, lastAttempt: attempt(200), earlierAttempts: [], endpointOrigin: 'https://one.example', ...o })
+
+test('an event shows its deliveries with the last attempt first, and reads them while one is on its way', async () => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  const waiting = { deliveries: [delivery({ status: 'pending', lastAttempt: null })] }
+  const routes = {
+    [`GET ${app}/webhook_events/v%2F1`]: { id: 'v/1', type: 'link.made', createdAt: 1, data: { a: 1 } },
+    [`GET ${app}/webhook_deliveries`]: inTurn({ deliveries: [] }, waiting, { deliveries: [delivery({ status: 'failed', lastAttempt: attempt(300), earlierAttempts: [attempt(199), attempt(299), attempt(null, 'timeout')] })], nextCursor: 'more' }),
+    [`POST ${app}/webhook_deliveries/redeliver`]: inTurn([202, {}], refused(409)),
+  }
+  serve(routes)
+  const page = await show('lk-endpoints')
+  serve(routes)
+  const d = openEvent(page, 'v/1')
+  const tick = async () => { await settle(); mock.timers.tick(1500); await settle() }
+  await settle()
+  assert.match(text(d.drawn), /No endpoint gets this event/)
+  await tick()
+  assert.match(text(d.drawn), /No attempt yet/)
+  assert.equal(buttons(d).includes('Send again'), false)
+  for (let i = 0; i < 4; i++) await tick()
+  assert.deepEqual([asked(`GET ${app}/webhook_deliveries`).length, asked(`GET ${app}/webhook_events/v%2F1`).length], [3, 1])
+  assert.deepEqual(calls.at(-1).query, { eventId: 'v/1' })
+  assert.deepEqual([...d.drawn.matchAll(/badge (good|bad)">([^<]*)</g)].map(m => m.slice(1).join(' ')), ['bad failed', 'bad HTTP 300', 'bad HTTP 199', 'good HTTP 299', 'bad timeout'])
+  assert.match(text(d.drawn), /Only the first deliveries/)
+  await click(d, 'Send again')
+  await settle()
+  assert.deepEqual([asked(`POST ${app}/webhook_deliveries/redeliver`)[0].body, asked(`GET ${app}/webhook_deliveries`).length], [{ endpointId: 'e1', eventId: 'v' }, 4])
+  await click(d, 'Send again')
+  await settle()
+  assert.match(text(d.drawn), /it is refused/)
+  closeDialogs()
+  serve({ ...routes, [`GET ${app}/webhook_deliveries`]: waiting })
+  const endless = openEvent(page, 'v/1')
+  for (let i = 0; i < 20; i++) await tick()
+  assert.equal(asked(`GET ${app}/webhook_deliveries`).length, 9)
+  await click(endless, 'Refresh')
+  for (let i = 0; i < 3; i++) await tick()
+  assert.equal(asked(`GET ${app}/webhook_deliveries`).length, 13)
+  endless.close()
+  for (let i = 0; i < 5; i++) await tick()
+  assert.equal(asked(`GET ${app}/webhook_deliveries`).length, 14) // the turn that was set already
+  serve(routes)
+  const seen = openEvent(await show('lk-links', { org: { ...org, role: 'member' } }), 'v/1')
+  await settle()
+  assert.equal(buttons(seen).includes('Send again'), false)
+})
+
+test('the drawer of an endpoint draws deliveries in the hour of their event', async () => {
+  const base = Math.floor(now() / hour) * hour
+  Date.now = () => base + 1000
+  const at = (t, status) => delivery({ createdAt: t, status })
+  const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
+  serve({
+    [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`GET ${app}/webhook_endpoints/e1`]: { ...endpoint, heldCount: 4, pausedUntil: base + 2000 },
+    [`GET ${app}/webhook_deliveries`]: { deliveries: [at(base - 23 * hour, 'failed'), at(base - hour, 'delivered'), at(base - 1, 'pending'), at(base, 'delivered'), at(base, 'cancelled'), at(base + 500, 'failed'), at(base + 600, 'failed')] },
+  })
+  click(await show('lk-endpoints'), 'https://one.example')
+  await settle()
+  const table = rows(opened()).map(r => r.slice(1).join(' '))
+  assert.deepEqual([table.length, table[0], table[1], table[2], table[23]], [24, '1 2 1', '1 0 1', '0 0 0', '0 1 0'])
+  assert.equal(Number(asked(`GET ${app}/webhook_deliveries`)[0].query.since), base - 23 * hour)
+  assert.match(text(opened().drawn), /Paused until.*Held deliveries 4/)
+})
+
+test('an endpoint shows its state and is switched to the other', async () => {
+  const e = (id, o) => ({ id, url: `https://${id}.example`, events: ['a', 'b', 'c', 'd', 'e'], enabled: true, ...o })
+  const endpoints = [e('on', {}), e('failing', { failingSince: 1e12 }), e('off', { enabled: false, disabledReason: 'gone', disabledAt: 1e12, failingSince: 1e12 })]
+  serve({ [`GET ${app}/webhook_endpoints`]: { endpoints }, [`PATCH ${app}/webhook_endpoints/on`]: {}, [`PATCH ${app}/webhook_endpoints/off`]: {}, [`DELETE ${app}/webhook_endpoints/on`]: [204],
+    [`POST ${app}/webhook_endpoints`]: inTurn(lost(), [201, {}]), [`GET ${app}/webhook_endpoints/on`]: endpoints[0], [`GET ${app}/webhook_deliveries`]: { deliveries: [] } })
+  const page = await show('lk-endpoints')
+  assert.deepEqual(rows(page).map(r => [r[1], r[2].split(' ').slice(0, 3).join(' '), r[4]]), [['a b c +2', 'enabled', 'Test Disable'], ['a b c +2', 'failing since 9', 'Test Disable'], ['a b c +2', 'disabled it answered', 'Test Enable']])
+  for (const [label, n, id, enabled] of [['Disable', 0, 'on', false], ['Enable', 0, 'off', true]]) {
+    await click(page, label, n)
+    await settle()
+    await submit(opened())
+    assert.deepEqual(asked(`PATCH ${app}/webhook_endpoints/${id}`)[0].body, { enabled })
+  }
+  assert.throws(() => click(page, 'Test', 2), /disabled/)
+  await click(page, 'New endpoint')
+  await settle()
+  const d = opened()
+  await submit(d, { url: ' https://n.example ', events: 'a.*, b' })
+  await settle()
+  await submit(d)
+  const made = asked(`POST ${app}/webhook_endpoints`)
+  assert.deepEqual([made[1].body, made[0].key === made[1].key], [{ url: 'https://n.example', events: ['a.*', 'b'], description: null }, true])
+  await click(page, 'https://on.example')
+  await settle()
+  await click(opened(), 'Delete endpoint')
+  await settle()
+  await submit(opened())
+  assert.deepEqual([asked(`DELETE ${app}/webhook_endpoints/on`).length, asked(`GET ${app}/webhook_endpoints`).length], [1, 5])
+})
+
+test('the audit log filters by action and person together, and says the names of ids', async () => {
+  const entry = (action, actor, changes = {}) => ({ id: action + actor.id, at: 1, action, actor, target: { type: 'key', id: 'k' }, requestId: 'r', changes })
+  const [ada, bob, service] = [{ type: 'user', id: 'ada' }, { type: 'api_key', id: 'k' }, { type: 'service', name: 'sync' }]
+  serve({
+    'GET orgs/o/audit': { entries: [entry('made', ada, { expiresAt: { from: null, to: 86400000 }, format: { from: 5, to: 'x' } }), entry('made', bob), entry('ended', ada), entry('ended', service)] },
+    'GET orgs/o/members': { members: [{ userId: 'ada', email: 'ada@example.com', name: 'Ada' }] }, 'GET orgs/o/keys': inTurn({ keys: [], nextCursor: 'c' }, { keys: [{ id: 'k', name: '', keyPrefix: 'lk_k' }] }),
+  })
+  const e = await show('lk-audit')
+  assert.match(rows(e)[0].join(' | '), /made .*\| ada@example.com user \| lk_k… API key k \| expiresAt – → 2 Jan 1970.* format 5 → x/)
+  const left = () => rows(e).map(r => `${r[0].split(' ')[0]} ${r[1].split(' ')[0]}`)
+  assert.deepEqual(field(e, 'actor').options.map(o => o.value), ['', 'ada', 'k', 'service sync'])
+  choose(e, 'actor', 'ada')
+  await settle()
+  assert.deepEqual(left(), ['made ada@example.com', 'ended ada@example.com'])
+  choose(e, 'action', 'ended')
+  await settle()
+  assert.deepEqual(left(), ['ended ada@example.com'])
+  choose(e, 'actor', '')
+  await settle()
+  assert.deepEqual(left(), ['ended ada@example.com', 'ended service'])
+  choose(e, 'actor', 'service sync')
+  await settle()
+  assert.deepEqual(left(), ['ended service'])
+})
+
+test('links show what they are, and only a pending one is revoked', async () => {
+  const link = (id, status, o = {}) => ({ id, status, clientUserId: id, createdAt: 1, expiresAt: day, claimedAt: null, revokedAt: null, device: null, ...o })
+  serve({ [`GET ${app}/links`]: { links: [link('a', 'pending'), link('b', 'claimed', { claimedAt: 5 * day, device: { name: 'Phone', platform: 'ios' } }), link('c', 'revoked', { revokedAt: 9 * day })] }, [`DELETE ${app}/links/a`]: [204] })
+  const e = await show('lk-links')
+  assert.deepEqual(rows(e).map(r => [r[2], r[4].split(',')[0], r[5].split(',')[0], r[6]]), [['–', '2 Jan 1970', '–', 'Revoke'], ['Phone, ios', '2 Jan 1970', '6 Jan 1970', ''], ['–', '2 Jan 1970', '10 Jan 1970', '']])
+  await click(e, 'Revoke')
+  await settle()
+  await submit(opened())
+  assert.equal(asked(`GET ${app}/links`).length, 2)
+})
+
+test('times that are left are in their two largest units, and turning characters are shown', () => {
+  Date.now = () => 1e12
+  for (const [ms, want] of [[-5, '0 s'], [1, '1 s'], [59_000, '59 s'], [60_000, '1 min'], [61_000, '1 min 1 s'], [hour, '1 h'], [hour + 61_000, '1 h 1 min'], [day, '1 d'], [2 * day + 23 * hour + 3_599_000, '2 d 23 h']]) assert.equal(left(1e12 + ms), want)
+  assert.equal(visible('a\u202eb\u2066'), 'a\\u202eb\\u2066')
+})
+
+test('a chart draws from the bottom, to its largest value, with a line that is near', async () => {
+  const bars = [{ label: 'one', parts: [{ name: 'p', tone: 'good', value: 10 }, { name: 'q', tone: 'bad', value: 10 }] }, { label: 'two', shade: 40, parts: [{ name: 'p', tone: 'good', value: 5 }, { name: 'q', tone: 'bad', value: 0 }] }]
+  const { drawn } = await drawnOf(chart({ title: 'c', bars, unit: 'u', shadeName: 's', line: { value: 200, name: 'l' } }))
+  const scale = 100 / 210
+  const rect = [...drawn.matchAll(/<rect class="?(good|bad|shade)"? x="?([\d.]+)"? y="?([\d.]+)"?.*?height="?([\d.]+)/g)].map(m => [m[1], ...m.slice(2).map(n => Math.round(n * 100) / 100)])
+  const r = n => Math.round(n * 100) / 100
+  assert.deepEqual(rect, [['good', 0.12, r(100 - 10 * scale), r(10 * scale)], ['bad', 0.12, r(100 - 20 * scale), r(10 * scale)], ['shade', 1.12, r(100 - 40 * scale), r(40 * scale)], ['good', 1.12, r(100 - 5 * scale), r(5 * scale)]])
+  assert.match(drawn, new RegExp(`y1="${100 - 200 * scale}"`))
+  assert.match(text(drawn.split('class="scale"')[1]), /200/)
+  const far = await drawnOf(chart({ title: 'c', bars, unit: 'u', line: { value: 201, name: 'l' } }))
+  assert.ok(!far.drawn.includes('<line') && text(far.drawn).includes('l (above the chart)'))
+  const life = await drawnOf(timeline('t', [{ label: 'ends', at: 4 * day }, { label: 'made', at: 0 }], { label: 'now', at: day }))
+  assert.match(life.drawn, /aria-label="t: made 1970-01-01, now 1970-01-02, ends 1970-01-05"[^]*class="past" x1="0%" x2="25%"/)
+})
+
+test('a form is kept without its secrets, and filled with what fits', () => {
+  const control = (name, type, value, checked = false) => ({ name, type, value, checked })
+  const form = { elements: [control('n', 'text', 'x'), control('u', 'url', 'https://secret'), control('c', 'checkbox', 'on', true), control('d', 'checkbox', 'on'), control('', 'text', 'y')] }
+  assert.deepEqual(entered('f', form, true), { form: 'f', fields: [['n', 'x'], ['c', 'on']], isPart: true, isUnsure: true })
+  form.elements[1].value = ''
+  assert.equal(entered('f', form, false).isPart, false)
+  const s = v => Object.assign(new HTMLSelectElement(), { name: v, type: 'select-one', value: 'first', options: [{ value: 'first' }, { value: 'second' }] })
+  const other = { elements: [control('n', 'text', ''), control('c', 'checkbox', 'on'), control('d', 'checkbox', 'on', true), s('s'), s('t'), control('pair-name', 'text', 'p'), control('u', 'url', 'mine')] }
+  fill(other, { fields: [['n', 'x'], ['c', 'on'], ['s', 'second'], ['t', 'gone'], ['pair-name', 'z'], ['u', 'theirs']] })
+  assert.deepEqual(other.elements.map(c => c.type === 'checkbox' ? c.checked : c.value), ['x', true, false, 'second', 'first', 'p', 'mine'])
+})
+
+test('a dialog with something to lose is left only by a question, and closes for its own person', async () => {
+  const [ada, bob] = [aPerson(), aPerson()]
+  let asks = []
+  globalThis.confirm = q => { asks.push(q); return false }
+  assert.equal(mayLeave(), true)
+  const d = openDialog(ada, { title: 'a' }, () => 'a')
+  const other = openDialog(bob, { title: 'b' }, () => 'b')
+  assert.equal(mayLeave(), true)
+  for (const what of ['isTyped', 'isBusy']) { d[what] = true; assert.equal(mayLeave(), false, what); d[what] = false }
+  const secret = openDialog(ada, { title: 's', secret: true }, () => 's')
+  assert.equal(mayLeave(), false)
+  assert.deepEqual(asks.map(q => q.includes('not shown again')), [false, false, true])
+  const away = leave()
+  let gone = false
+  void away.then(() => { gone = true })
+  await settle()
+  assert.equal(gone, false)
+  closeAll(ada)
+  await settle()
+  assert.deepEqual([gone, d.isConnected, secret.isConnected, other.isConnected, secret.content], [true, false, false, true, null])
+  ada.api.end()
+  assert.equal(openDialog(ada, { title: 'a' }, () => 'a').isConnected, false)
+})
+
+test('a form that was kept over a sign-in opens with its fields, and remembers that it may be done', async () => {
+  const person = aPerson()
+  const form = () => openForm(person, { title: 't', submit: 'Do', keep: 'orgs/o', ends: true, fields: () => 'nothing', run: () => person.api.delete('orgs/o') })
+  serve({ 'DELETE orgs/o': inTurn(lost(), refused(404)) })
+  const first = form()
+  await settle()
+  const once = field(first, 'once').value
+  await submit(first)
+  await settle()
+  keepEntered((await leave()).form, 'ada')
+  closeDialogs()
+  assert.equal(findEntered('ada'), true)
+  const again = form()
+  await settle()
+  assert.deepEqual([field(again, 'once').value, again.isTyped, again.isUnsure, text(again.drawn).includes('may have been done')], [once, true, true, true])
+  await submit(again)
+  assert.equal(again.isConnected, false)
+  const fresh = form()
+  await settle()
+  assert.notEqual(field(fresh, 'once').value, once)
+})
+
+test('a form is sent once while its answer is awaited, and a failed reading after it is told', async () => {
+  const person = aPerson()
+  const answer = held()
+  serve({ 'POST orgs': answer })
+  const d = openForm(person, { title: 't', submit: 'Do', run: () => person.api.post('orgs', {}), done: () => { throw new Error('not read') } })
+  await settle()
+  const sent = submit(d)
+  await submit(d)
+  assert.deepEqual([calls.length, d.isHeld], [1, true])
+  answer.go([201, {}])
+  await sent
+  await settle()
+  assert.equal(d.isConnected, false)
+  assert.match(text(opened().drawn), /It is done, but.*not read/)
+})
+
+test('an org is made, renamed, left and deleted, and the list is read anew', async () => {
+  const orgs = { orgs: [] }
+  serve({
+    'GET orgs': orgs, 'POST orgs': [201, { id: 'new' }], 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First' }] }, 'GET orgs/o': { allowance: [{ requests: 5, per: 'day' }] }, 'PATCH orgs/o': {}, 'DELETE orgs/o': [204],
+    'POST orgs/o/leave': [204], 'PATCH orgs/o/apps/app': {}, 'POST orgs/o/apps': [201, {}],
+  })
+  const all = await show('lk-orgs', { orgs: [org] })
+  await click(all, 'New org')
+  await settle()
+  await submit(opened(), { name: ' N ' })
+  assert.deepEqual([asked('POST orgs')[0].body, asked('GET orgs').length, location.hash], [{ name: 'N' }, 1, '#/orgs/new'])
+  const e = await show('lk-org', { org: { ...org, name: ' Org ' } })
+  assert.match(text(e.drawn), /5 per day/)
+  await click(e, 'Delete org')
+  await settle()
+  for (const name of ['Or', 'org', '']) { await submit(opened(), { name }); assert.equal(asked('DELETE orgs/o').length, 0) }
+  await submit(opened(), { name: 'Org' })
+  assert.deepEqual([asked('DELETE orgs/o').length, location.hash, asked('GET orgs').length], [1, '#/', 2])
+  for (const [label, fields, what, body] of [['Rename org', { name: ' X ' }, 'PATCH orgs/o', { name: 'X' }], ['Leave org', {}, 'POST orgs/o/leave', undefined], ['New app', { name: 'Y' }, 'POST orgs/o/apps', { name: 'Y' }], ['Rename', { name: 'Z' }, 'PATCH orgs/o/apps/app', { name: 'Z' }]]) {
+    await click(e, label)
+    await settle()
+    await submit(opened(), fields)
+    assert.deepEqual(asked(what).map(c => c.body), [body], what)
+  }
+  assert.deepEqual([asked('GET orgs').length, asked('GET orgs/o/apps').length], [4, 5])
+})

@@ -1,8 +1,11 @@
 package api_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -133,6 +136,12 @@ func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
 		same(t, "since", since(at[i]), want[i:])
 		same(t, "since a little later", since(at[i]+1), want[i+1:])
 	}
+	for i, from := range want { // the later one of cursor and since counts
+		for j := range want {
+			r := d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d,"cursor":%q}`, at[j], d.cursorBehind(t, i)), 200, "")
+			same(t, "a cursor behind "+from+" and since", r.each("events", "id"), want[max(i+1, j):])
+		}
+	}
 	future := d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, d.at.Add(time.Hour).UnixMilli()), 200, "")
 	if len(future.list("events")) != 0 || future.str("nextCursor") == "" {
 		t.Errorf("%s", future.text)
@@ -250,6 +259,64 @@ func TestARedeliveryThatCannotBeWrittenIsAnError(t *testing.T) {
 	if r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, ""); r.num("queued") == 0 {
 		t.Errorf("%s", r.text)
 	}
+}
+
+// cursorBehind returns the cursor of the feed behind event number i.
+func (d *desk) cursorBehind(t *testing.T, i int) string {
+	t.Helper()
+	return d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"limit":%d}`, i+1), 200, "").str("nextCursor")
+}
+
+// TestOneDeliveryThatFailsKeepsNoOtherWaiting: another request begins the first of three again meanwhile, or its write fails. The others
+// are queued at once.
+func TestOneDeliveryThatFailsKeepsNoOtherWaiting(t *testing.T) {
+	for name, status := range map[string]int{"pending": 200, "failing": 503} {
+		d := newDesk(t)
+		h := d.newEndpoint(t)
+		var events []string
+		for range 3 {
+			events = append(events, d.testEvent(t, h))
+			d.settle(t, events[len(events)-1], h, webhook.DeliveryFailed)
+		}
+		d.woken.messages = nil
+		first := webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[0])}
+		if name == "pending" {
+			d.Faults.Before("UpdateItem", func() { // the charge, behind the list
+				if _, err := d.Deliveries().Again(t.Context(), first, store.Changer{}, false); err != nil {
+					t.Error(err)
+				}
+			})
+		} else {
+			d.Faults.Next = failsFor{events[0], d.Faults.Next}
+		}
+		r := d.want(t, request{as: d.key, method: "POST", path: "/webhook_delivery/redeliver", body: fmt.Sprintf(`{"endpointId":%q,"since":0}`, h)}, status,
+			map[int]problem.Code{503: problem.Unavailable}[status])
+		var woken []string
+		for _, m := range d.woken.messages {
+			woken = append(woken, string(m.Event))
+		}
+		if status == 200 && r.num("queued") != 2 || !slices.Equal(woken, events[1:]) || d.Faults.Pending() {
+			t.Errorf("%s: %s, and %v of %v are queued", name, r.text, woken, events)
+		}
+	}
+}
+
+// failsFor is a transport that fails each transaction that names a row.
+type failsFor struct {
+	row  string
+	next http.RoundTripper
+}
+
+func (f failsFor) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && strings.Contains(string(body), f.row) {
+		return nil, errors.New("the connection broke")
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return f.next.RoundTrip(r)
 }
 
 func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {

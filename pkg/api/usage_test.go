@@ -61,6 +61,25 @@ func TestTheUseOfAKeyIsShownByTheDay(t *testing.T) {
 	}
 }
 
+// TestWithoutDaysTheLast30AreShown: from alone goes to today, to alone begins 29 days before it.
+func TestWithoutDaysTheLast30AreShown(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	day := func(ago int) string { return today.AddDate(0, 0, -ago).Format(time.DateOnly) }
+	for ago := range 40 {
+		w.used(t, w.key, day(ago), int64(ago+1), int64(ago+1))
+	}
+	for query, want := range map[string][2]string{
+		"": {day(29), day(0)}, "?to=" + day(3): {day(32), day(3)}, "?from=" + day(35): {day(35), day(0)}, "?from=" + day(0): {day(0), day(0)},
+	} {
+		got := w.want(t, w.request("GET", keyUsagePath+query, user(w.byRole[org.Member]), ""), 200, "").each("days", "date")
+		slices.Sort(got)
+		if len(got) == 0 || got[0] != want[0] || got[len(got)-1] != want[1] {
+			t.Errorf("%q: %v, want %v", query, got, want)
+		}
+	}
+}
+
 func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])

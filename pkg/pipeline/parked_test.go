@@ -336,3 +336,42 @@ func TestAParkedDeliveryThatFailsIsReportedAndDoneLater(t *testing.T) {
 		t.Errorf("later: %v, and %d rows are in the index still", got, r.waits())
 	}
 }
+
+// TestOneRunEndsAllThatWaits of an endpoint whose breaker is open, in several pages: of 50 parked ones, or of 100 of a deleted endpoint.
+func TestOneRunEndsAllThatWaits(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for name, v := range map[string]struct {
+		change func(r *receiver)
+		n      int
+		parks  bool
+		want   webhook.DeliveryStatus
+	}{
+		"parked, of a disabled endpoint": {func(r *receiver) { r.enables(false) }, 60, true, webhook.DeliveryHeld},
+		"pending, of a deleted endpoint": {(*receiver).deletes, 110, false, webhook.DeliveryCancelled},
+		"parked, of a deleted endpoint":  {(*receiver).deletes, 60, true, webhook.DeliveryCancelled},
+		"held, of a deleted endpoint":    {func(r *receiver) { r.enables(false); r.wake(); r.deletes() }, 60, false, webhook.DeliveryCancelled},
+	} {
+		r := s.trip(t, v.n)
+		if v.parks {
+			r.parks(v.n)
+		}
+		v.change(r)
+		s.sweeps(t)
+		if got := r.statuses(); got[v.want] != v.n {
+			t.Errorf("%s: %v after one run", name, got)
+		}
+		s.minutes(t, 7)
+		if n := r.waits(); n != 0 {
+			t.Errorf("%s: %d rows are in the index still", name, n)
+		}
+	}
+}
+
+// deletes deletes the receiver's endpoint.
+func (r *receiver) deletes() {
+	r.t.Helper()
+	if err := r.stack.DeleteEndpoint(ctx, r.AppID, r.ID, store.ByKey(id.NoKey)); err != nil {
+		r.t.Fatal(err)
+	}
+}

@@ -224,6 +224,33 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 	}
 }
 
+// TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints breaks each of its transactions in turn: those of the key, of the mark on its
+// links, of its bar and of its endpoint. What is done is done in this order, and a repetition does the rest.
+func TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints(t *testing.T) {
+	const query = "?endpoints=disable&links=revoke"
+	for step := range 4 {
+		w := newThief(t)
+		h := w.create(t, w.stolen)
+		link := w.want(t, w.request("POST", "/link/create", w.stolen, `{"clientUserId":"u"}`), 201, "").str("id")
+		is := func() string {
+			if _, err := w.CleanLinks(t.Context(), w.stolen.AppID, w.stolen.KeyID); err != nil { // as the sweep does for marked links
+				t.Error(err)
+			}
+			l := w.want(t, w.request("POST", "/link/get", w.honest, `{"linkId":"`+link+`"}`), 200, "").str("status")
+			return fmt.Sprint(w.isRevoked(t), " ", l, " ", w.reasons(t)[h])
+		}
+		w.beforeTransaction(step, func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
+		w.revoke(t, query, 503, problem.Unavailable)
+		w.Faults.Heal()
+		if want := []string{"false pending <nil>", "true pending <nil>", "true revoked <nil>", "true revoked <nil>"}[step]; is() != want {
+			t.Errorf("step %d: %s, want %s", step, is(), want)
+		}
+		if w.revoke(t, query, 204, ""); is() != "true revoked admin" {
+			t.Errorf("step %d, repeated: %s", step, is())
+		}
+	}
+}
+
 // TestACallerDemotedMeanwhileDisablesNothing: each transaction checks the role.
 func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
 	for step := 1; step <= 2; step++ { // before the key is barred, and before the endpoint is disabled

@@ -324,3 +324,56 @@ func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	}
 	r.wants("held", 1)
 }
+
+// TestAWriteOfAnAttemptThatFailsCountsNothingTwice fails each write of an attempt for good: it takes the lease, records the attempt on
+// the delivery, and then the endpoint's row. The message comes again a minute later.
+func TestAWriteOfAnAttemptThatFailsCountsNothingTwice(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for name, v := range map[string]struct {
+		status, before int // answer, and failures of the endpoint before
+		write          int
+		first, then    string // failures, whether the endpoint is enabled, and requests so far
+	}{
+		"failed, no lease":             {500, 1, 1, "1 true 1", "2 true 2"},
+		"failed, not recorded":         {500, 1, 2, "1 true 2", "2 true 3"},
+		"failed, not on the endpoint":  {500, 1, 3, "1 true 2", "2 true 3"}, // the next attempt
+		"gone, not recorded":           {410, 0, 2, "0 true 1", "0 false 2"},
+		"delivered, no lease":          {204, 1, 1, "1 true 1", "0 true 2"},
+		"delivered, not recorded":      {204, 1, 2, "0 true 2", "0 true 3"},
+		"delivered, endpoint not told": {204, 1, 3, "1 true 2", "1 true 2"},
+	} {
+		r := s.receiver(t, status(http.StatusInternalServerError))
+		if v.before > 0 {
+			r.event()
+			s.stream(t)
+			s.pump(t)
+			s.queue.lose()
+		}
+		r.answers(status(v.status))
+		e := r.event()
+		s.stream(t)
+		s.queue.lose()
+		for range v.write - 1 {
+			s.Faults.Before("UpdateItem", func() {})
+		}
+		s.Faults.Before("UpdateItem", func() { s.Faults.Plan("UpdateItem", storetest.ServerError, 3) })
+		m := message(r.work(e).Delivery)
+		is := func() string {
+			h := r.now()
+			return fmt.Sprint(h.Failures, h.Enabled, len(r.all()))
+		}
+		if err := s.deliver.Message(ctx, m); err == nil || s.Faults.Pending() || is() != v.first {
+			t.Errorf("%s: %v; %s, want %s", name, err, is(), v.first)
+		}
+		s.pass(61 * time.Second)
+		if err := s.deliver.Message(ctx, m); err != nil || is() != v.then {
+			t.Errorf("%s, again: %v; %s, want %s", name, err, is(), v.then)
+		}
+		s.Faults.Heal()
+		if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
+			t.Fatal(err)
+		}
+		s.stream(t) // what has become of this endpoint is not for the next one
+	}
+}

@@ -295,7 +295,9 @@ func TestOneDeliveryThatFailsKeepsNoOtherWaiting(t *testing.T) {
 		for _, m := range d.woken.messages {
 			woken = append(woken, string(m.Event))
 		}
-		if status == 200 && r.num("queued") != 2 || !slices.Equal(woken, events[1:]) || d.Faults.Pending() {
+		slices.Sort(woken) // they are begun again at once, in any order
+		others := slices.Sorted(slices.Values(events[1:]))
+		if status == 200 && r.num("queued") != 2 || !slices.Equal(woken, others) || d.Faults.Pending() {
 			t.Errorf("%s: %s, and %v of %v are queued", name, r.text, woken, events)
 		}
 	}

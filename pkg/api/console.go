@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 	"net/http"
+	"path"
+	"strings"
 
 	"latchkey/pkg/console"
 	"latchkey/pkg/problem"
@@ -23,20 +25,31 @@ func Console(c *console.Console) http.Handler {
 // errNoConsole is the answer while the deployment has no console: that of a path that is no route.
 var errNoConsole = problem.New(problem.RouteNotFound, "There is no such route.")
 
-func (p pages) page(ctx context.Context, _ *call, _ none) (answer, error) {
-	return p.serve(p.console.Page(ctx), true)
+func (p pages) page(ctx context.Context, c *call, _ none) (answer, error) {
+	return p.linked(c, p.console.Page(ctx))
 }
 
-func (p pages) verify(context.Context, *call, none) (answer, error) {
-	return p.serve(p.console.Verify(), true)
+func (p pages) verify(_ context.Context, c *call, _ none) (answer, error) {
+	return p.linked(c, p.console.Verify())
 }
 
-func (p pages) reference(context.Context, *call, none) (answer, error) {
-	return p.serve(p.console.Reference(), true)
+func (p pages) reference(_ context.Context, c *call, _ none) (answer, error) {
+	return p.linked(c, p.console.Reference())
 }
 
-func (p pages) summary(context.Context, *call, none) (answer, error) {
-	return p.serve(p.console.Summary(), true)
+func (p pages) summary(_ context.Context, c *call, _ none) (answer, error) {
+	return p.linked(c, p.console.Summary())
+}
+
+// linked answers a page with links relative to its address. API Gateway routes an address with slashes at its end here too, from which
+// these lead nowhere: that one is sent to the page's own.
+func (p pages) linked(c *call, f console.File) (answer, error) {
+	a, err := p.serve(f, true)
+	if own := strings.TrimRight(c.URL.Path, "/"); err == nil && own != c.URL.Path {
+		up := strings.Repeat("../", len(c.URL.Path)-len(own))
+		return answer{status: http.StatusPermanentRedirect, header: map[string]string{"Location": up + path.Base(own)}}, nil
+	}
+	return a, err
 }
 
 // serve answers a file that was found.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -129,5 +131,28 @@ func TestThePageSaysThatTheIssuerIsDown(t *testing.T) {
 	}
 	if r := s.want(t, request{method: "GET", path: "/console/config.json"}, 503, problem.Unavailable); r.header.Get("Retry-After") == "" {
 		t.Errorf("%v", r.header)
+	}
+}
+
+// TestAPagesLinksLeadSomewhereFromEveryAddress: API Gateway routes an address with slashes at its end as the one without.
+func TestAPagesLinksLeadSomewhereFromEveryAddress(t *testing.T) {
+	h := consoleOf(settings{consoleClient: "console"})
+	for sent, own := range map[string]string{
+		"/console/": "/console", "/console//": "/console", "/console/verify/": "/console/verify", "/reference/": "/reference", "/llms.txt/": "/llms.txt",
+	} {
+		r := httptest.NewRequest("GET", "https://api.test"+sent, nil)
+		r.Pattern = "GET " + own
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		stage, _ := url.Parse("https://api.test/live" + sent)
+		if to, err := stage.Parse(w.Header().Get("Location")); w.Code != 308 || err != nil || to.Path != "/live"+own {
+			t.Errorf("%s: %d %v", sent, w.Code, w.Header())
+		}
+	}
+	off := httptest.NewRequest("GET", "https://api.test/console/", nil)
+	off.Pattern = "GET /console"
+	w := httptest.NewRecorder()
+	if consoleOf(settings{}).ServeHTTP(w, off); w.Code != 404 {
+		t.Errorf("without a console: %d", w.Code)
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"latchkey/infra/lab/translated"
 )
@@ -50,7 +52,7 @@ func (x *exchange) authorizerEvent(auth translated.Authorizer) ([]byte, error) {
 func (x *exchange) commonEvent() map[string]any {
 	headers, query := x.forwardedHeaders(), parameters(x.r.URL.RawQuery)
 	return map[string]any{
-		"resource": x.matched.route.Path, "path": x.r.URL.EscapedPath(), "httpMethod": x.r.Method,
+		"resource": x.matched.route.Path, "path": x.path(), "httpMethod": x.r.Method,
 		"headers": orNil(last(headers)), "multiValueHeaders": orNil(headers),
 		"queryStringParameters": orNil(last(query)), "multiValueQueryStringParameters": orNil(query),
 		"pathParameters": orNil(x.matched.parameters), "stageVariables": orNil(x.g.api.Variables),
@@ -85,7 +87,7 @@ func (x *exchange) requestContext() map[string]any {
 		"path": "/" + x.g.api.Stage + x.r.URL.EscapedPath(), "protocol": x.r.Proto,
 		"requestId": x.id, "extendedRequestId": x.extended,
 		"requestTime": x.begun.UTC().Format(timeFormat), "requestTimeEpoch": x.begun.UnixMilli(),
-		"domainName": x.r.Host, "domainPrefix": apiID, "identity": x.identity(),
+		"domainName": x.r.Host, "domainPrefix": apiID, "identity": x.identity(), "deploymentId": "local",
 	}
 }
 
@@ -110,7 +112,7 @@ func (x *exchange) sourceIP() string {
 }
 
 func (x *exchange) methodARN() string {
-	return translated.ARN("execute-api", apiID+"/"+x.g.api.Stage+"/"+x.r.Method+x.r.URL.EscapedPath())
+	return translated.ARN("execute-api", apiID+"/"+x.g.api.Stage+"/"+x.r.Method+x.path())
 }
 
 // notForwarded are the request headers that API Gateway does not pass to a function (its developer guide,
@@ -126,6 +128,7 @@ func (x *exchange) forwardedHeaders() http.Header {
 		h.Del(name)
 	}
 	h.Set("Host", x.r.Host)
+	h.Set(traceHeader, x.trace)
 	h.Add("X-Forwarded-For", x.sourceIP())
 	h.Set("X-Forwarded-Proto", "http")
 	if _, port, err := net.SplitHostPort(x.r.Host); err == nil {
@@ -153,6 +156,16 @@ func orNil[M ~map[string]V, V any](m M) any {
 	return m
 }
 
+// traceHeader has the trace id of a request, its client's or a new one.
+const traceHeader = "X-Amzn-Trace-Id"
+
+// newTraceID returns a trace id of X-Ray's form, with the time in seconds.
+func newTraceID(now time.Time) string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // never fails
+	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)
+}
+
 // newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.
 func newExtendedID() string {
 	b := make([]byte, 11)
@@ -160,12 +173,13 @@ func newExtendedID() string {
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// proxyAnswer is a function's answer to a proxy event.
+// proxyAnswer is a function's answer to a proxy event. It has no other members.
 type proxyAnswer struct {
 	StatusCode        json.Number         `json:"statusCode"`
 	Headers           map[string]any      `json:"headers"`
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
 	Body              string              `json:"body"`
+	IsBase64Encoded   any                 `json:"isBase64Encoded"` // ignored without binary media types, which the local stack does not have
 }
 
 // Headers of a function's answer that API Gateway sends under another name, and those that it does not
@@ -180,12 +194,16 @@ var (
 
 const remappedPrefix = "X-Amzn-Remapped-"
 
-// write sends a function's answer. If the answer is malformed it sends nothing and returns an error. It ignores
-// isBase64Encoded, as API Gateway does without binary media types, which the local stack does not have.
+// write sends a function's answer. If the answer is malformed it sends nothing and returns an error.
 func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 	var a proxyAnswer
-	if err := json.Unmarshal(raw, &a); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&a); err != nil {
 		return err
+	}
+	if a.StatusCode == "" && (a.Headers != nil || a.MultiValueHeaders != nil || a.Body != "") {
+		a.StatusCode = "200"
 	}
 	status, errStatus := statusOf(a.StatusCode)
 	headers, errHeaders := singles(a.Headers)
@@ -193,14 +211,15 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 		return err
 	}
 	for name, values := range a.MultiValueHeaders {
-		// A header in multiValueHeaders replaces the one in headers.
+		before := headers.Values(name) // the one in headers comes last
 		headers.Del(name)
-		for _, v := range values {
+		for _, v := range append(slices.Clone(values), before...) {
 			add(headers, name, v)
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
 	maps.Copy(w.Header(), headers)
+	w.Header().Set(traceHeader, x.trace)
 	x.send(w, status, x.compressed(w.Header(), a.Body))
 	return nil
 }

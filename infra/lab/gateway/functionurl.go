@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,7 @@ const maxPayload = 6 << 20
 func FunctionURL(function string, invoker Invoker, requests *log.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}
+		x.trace = cmp.Or(r.Header.Get(traceHeader), newTraceID(x.begun))
 		w.Header().Set("X-Amzn-Requestid", x.id)
 		x.answerURL(w, function, invoker)
 		x.log(requests, time.Now())
@@ -126,6 +128,7 @@ func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &members) // a text or a list has no members
 	a, errJSON := urlAnswer{StatusCode: "200", Body: string(raw)}, json.Unmarshal(raw, new(json.RawMessage))
+	_ = json.Unmarshal(raw, &a.Body) // a text goes out without its quotes
 	if _, isFormatted := members["statusCode"]; isFormatted {
 		a = urlAnswer{}
 		errJSON = json.Unmarshal(raw, &a)
@@ -144,6 +147,7 @@ func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
 	for _, cookie := range a.Cookies {
 		w.Header().Add("Set-Cookie", cookie)
 	}
+	w.Header().Set(traceHeader, x.trace)
 	x.send(w, status, string(body))
 	return nil
 }

@@ -94,7 +94,7 @@ func TestFunctionURLsAnswerIsTheFunctions(t *testing.T) {
 		"encoded":                {`{"statusCode":200,"body":"Yf8=","isBase64Encoded":true}`, 200, "a\xff", map[string][]string{"Content-Type": {"application/json"}}},
 		"no body":                {`{"statusCode":204}`, 204, "", nil},
 		"an object":              {`{"message":"hi"}`, 200, `{"message":"hi"}`, map[string][]string{"Content-Type": {"application/json"}}},
-		"a text":                 {`"hi"`, 200, `"hi"`, map[string][]string{"Content-Type": {"application/json"}}},
+		"a text":                 {`"hi"`, 200, "hi", map[string][]string{"Content-Type": {"application/json"}}},
 		"status is not a number": {`{"statusCode":"x"}`, 502, "Internal Server Error", map[string][]string{"Content-Type": {"text/plain"}}},
 		"body is not base64":     {`{"statusCode":200,"body":"?","isBase64Encoded":true}`, 502, "Internal Server Error", nil},
 		"header is not a text":   {`{"statusCode":200,"headers":{"a":[]}}`, 502, "Internal Server Error", nil},

@@ -5,6 +5,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"log"
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,6 +99,7 @@ type exchange struct {
 	r         *http.Request
 	begun     time.Time
 	id        string // the request id
+	trace     string // the trace id, in X-Amzn-Trace-Id
 	extended  string // the extended request id
 	matched   match
 	found     bool // matched is the request's route; false: there is none
@@ -108,13 +111,17 @@ type exchange struct {
 
 func newExchange(g *Gateway, r *http.Request) *exchange {
 	x := &exchange{g: g, r: r, begun: g.now(), id: lambda.NewID(), extended: newExtendedID()}
+	x.trace = cmp.Or(r.Header.Get(traceHeader), newTraceID(x.begun))
 	// A client may choose the request id. Only the extended one is always the gateway's.
 	if chosen := r.Header.Get("X-Amzn-Requestid"); chosen != "" {
 		x.id = chosen
 	}
-	x.matched, x.found = find(g.routes, r.Method, r.URL.EscapedPath())
+	x.matched, x.found = find(g.routes, r.Method, x.path())
 	return x
 }
+
+// path returns the path as it was sent, with one slash at its beginning. Only requestContext.path has more.
+func (x *exchange) path() string { return "/" + strings.TrimLeft(x.r.URL.EscapedPath(), "/") }
 
 // answer takes a request through the steps of API Gateway: limits, route, authorizer, integration.
 func (x *exchange) answer(w http.ResponseWriter) {

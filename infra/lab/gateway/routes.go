@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 
 	"latchkey/infra/lab/translated"
@@ -14,8 +13,7 @@ type route struct {
 	segments []string
 }
 
-// match is the route of a request, with its path parameters. API Gateway decodes the parameters,
-// but not the path.
+// match is the route of a request, with its path parameters. API Gateway decodes neither these nor the path.
 type match struct {
 	route      route
 	parameters map[string]string
@@ -35,9 +33,10 @@ func compile(all []translated.Route) ([]route, error) {
 }
 
 // find returns the most specific route: the one whose score, a text, comes last in order. A score has a digit for each
-// segment (2: literal, 1: parameter, 0: greedy parameter), and then one for the method (1: a method, 0: ANY).
+// segment (2: literal, 1: parameter, 0: greedy parameter), and then one for the method (1: a method, 0: ANY). A slash at the end
+// of the path is no part of it.
 func find(routes []route, method, escapedPath string) (match, bool) {
-	segments := strings.Split(strings.TrimPrefix(escapedPath, "/"), "/")
+	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(escapedPath, "/"), "/"), "/")
 	var best match
 	bestScore, found := "", false
 	for _, r := range routes {
@@ -75,13 +74,13 @@ func (r route) match(segments []string) (parameters map[string]string, score str
 			if rest == "" {
 				return nil, "", false
 			}
-			parameters[strings.TrimSuffix(name, "+")] = decoded(rest)
+			parameters[strings.TrimSuffix(name, "+")] = rest
 			return parameters, score + "0", true
 		case isParameter:
 			if segments[i] == "" {
 				return nil, "", false
 			}
-			parameters[name] = decoded(segments[i])
+			parameters[name] = segments[i]
 			score += "1"
 		case segments[i] != pattern:
 			return nil, "", false
@@ -90,12 +89,4 @@ func (r route) match(segments []string) (parameters map[string]string, score str
 		}
 	}
 	return parameters, score, len(segments) == len(r.segments)
-}
-
-// decoded decodes a path parameter, if its escapes are valid.
-func decoded(escaped string) string {
-	if value, err := url.PathUnescape(escaped); err == nil {
-		return value
-	}
-	return escaped
 }

@@ -13,14 +13,15 @@ import (
 )
 
 func main() {
-	lambda.Start(func(_ context.Context, raw json.RawMessage) (events.LambdaFunctionURLResponse, error) {
+	// A function URL takes this answer too. One with cookies, of which a REST API knows nothing, would be 502 there.
+	lambda.Start(func(_ context.Context, raw json.RawMessage) (events.APIGatewayProxyResponse, error) {
 		var e events.LambdaFunctionURLRequest
 		if err := json.Unmarshal(raw, &e); err != nil {
-			return events.LambdaFunctionURLResponse{}, err
+			return events.APIGatewayProxyResponse{}, err
 		}
 		if e.Headers["x-slow"] != "" {
 			time.Sleep(500 * time.Millisecond)
 		}
-		return events.LambdaFunctionURLResponse{StatusCode: 200, Headers: map[string]string{"X-Door": os.Getenv("DOOR")}, Body: string(raw)}, nil
+		return events.APIGatewayProxyResponse{StatusCode: 200, Headers: map[string]string{"X-Door": os.Getenv("DOOR")}, Body: string(raw)}, nil
 	})
 }

@@ -126,6 +126,7 @@ func TestTheOperatorMayWhatNoHandlerLists(t *testing.T) {
 			Context: map[string][]string{"iam:AWSServiceName": {"ops.apigateway.amazonaws.com"}}},
 		"the preflight reads the certificate":     {Action: "acm:DescribeCertificate", Resource: "arn:aws:acm:eu-central-1:" + standin.Account + ":certificate/0f3d6f0e"},
 		"the preflight reads the alarms' topic":   {Action: "sns:GetTopicAttributes", Resource: "arn:aws:sns:eu-central-1:210987654321:operators"},
+		"the preflight reads the event bus":       {Action: "events:DescribeEventBus", Resource: "arn:aws:events:eu-central-1:" + standin.Account + ":event-bus/owner"},
 		"the preflight reads the role for logs":   {Action: "apigateway:GET", Resource: "arn:aws:apigateway:eu-central-1::/account"},
 		"the stack is protected from deletion":    {Action: "cloudformation:UpdateTerminationProtection", Resource: stackARN},
 		"the table is protected from replacement": {Action: "cloudformation:SetStackPolicy", Resource: stackARN},

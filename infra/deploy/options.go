@@ -19,6 +19,11 @@ func (p *program) lookAtOptions() error {
 	if arn := p.value("AlarmTopicArn"); arn != "" {
 		wrong.Note(p.lookAtTopic(arn))
 	}
+	if name := p.value("EventBusName"); name != "" {
+		if err := p.aws.Call("events", "describe_event_bus", cloud.Params{"Name": name}, nil); err != nil {
+			wrong.Note(fmt.Errorf("the event bus %s of EventBusName cannot be read: %w", name, err))
+		}
+	}
 	if p.value("ApiAccessLog") == "true" {
 		wrong.Note(p.lookAtLogRole())
 	}

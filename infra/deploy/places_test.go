@@ -59,7 +59,7 @@ var places = map[string]place{
 	"AWS::CloudWatch::Alarm":           at("", "cloudwatch", "alarm:{}"),
 	"AWS::CloudWatch::Dashboard":       {"DashboardName", []string{"arn:aws:cloudwatch::" + standin.Account + ":dashboard/{}"}},
 	"AWS::DynamoDB::Table":             at("", "dynamodb", "table/{}"),
-	"AWS::Events::Rule":                at("", "events", "rule/{}"),
+	"AWS::Events::Rule":                at("", "events", "rule/{}", "rule/owner/{}"),
 	"AWS::IAM::ManagedPolicy":          {"", []string{"arn:aws:iam::" + standin.Account + ":policy/{}"}},
 	"AWS::IAM::Role":                   {"", []string{"arn:aws:iam::" + standin.Account + ":role/{}"}},
 	"AWS::KMS::Key":                    {"", []string{keyARN}},

@@ -35,6 +35,10 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 			},
 			[]string{"certificate/a is not issued yet (PENDING_VALIDATION)", "no one subscribes to AlarmTopicArn", "aws sns subscribe", "ApiAccessLog=true needs a role"},
 		},
+		"an event bus that is not there": {
+			[]string{issuer, audience, "PARAMETERS=EventBusName=owner"}, func(r *rig) { r.aws.Set(standin.Faults{NoBus: true}) },
+			[]string{"the event bus owner of EventBusName cannot be read", "does not exist"},
+		},
 		"a topic of another region": {
 			[]string{issuer, audience, "PARAMETERS=AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a"}, nil, []string{"AlarmTopicArn is of us-east-1"},
 		},

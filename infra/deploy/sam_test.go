@@ -174,6 +174,26 @@ func TestTwoStacksShareNoParameter(t *testing.T) {
 	r.mayCall()
 }
 
+// TestABusThatGoesMeanwhileEndsTheDeployment: CloudFormation makes no rule on a bus that is not there.
+func TestABusThatGoesMeanwhileEndsTheDeployment(t *testing.T) {
+	r := newRig(t).withSAM()
+	_, rule, _ := strings.Cut(readFile(t, "../../template.yaml"), "\n  TapRule:\n")
+	rule, _, _ = strings.Cut(rule, "\n\n")
+	r.write("built/template.yaml", small(t)+"  TapRule:\n"+strings.Replace(rule, "    Condition: Tap\n", "", 1)+"\n")
+	for _, isLost := range []bool{true, false} {
+		r.aws.Set(standin.Faults{BusLost: isLost})
+		out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1", "PARAMETERS=EventBusName=owner")
+		if !isLost {
+			succeeded(t, out, err)
+			return
+		}
+		refused(t, err, "TapRule (AWS::Events::Rule): Event bus owner does not exist.")
+		if _, err := r.undeploy("YES=1"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestWhyAWSRefusesIsShown injects a failure at each step of the SAM CLI.
 func TestWhyAWSRefusesIsShown(t *testing.T) {
 	t.Parallel()

@@ -103,7 +103,7 @@ var conditional = map[string]string{
 	"KeyAuthorizerOfOtherAccounts": "OtherAccounts", "MemberAuthorizerOfOtherAccounts": "OtherAccounts",
 	"CheckConsumersFunction": "Alarms", "CheckConsumersRole": "Alarms", "CheckConsumersLogs": "Alarms", "CheckConsumersFunctionDaily": "Alarms",
 	"CheckConsumersFunctionDailyPermission": "Alarms", "CheckConsumersFunctionEventInvokeConfig": "Alarms",
-	"TapFunction": "Tap", "TapFunctionNewRows": "Tap", "TapRole": "Tap", "TapLogs": "Tap", "TapAgeAlarm": "TapAlarms",
+	"TapFunction": "Tap", "TapFunctionNewRows": "Tap", "TapRole": "Tap", "TapLogs": "Tap", "TapRule": "Tap", "TapAgeAlarm": "TapAlarms",
 	"ForwardAuthFunction": "ForwardAuthOn", "ForwardAuthRole": "ForwardAuthOn", "ForwardAuthLogs": "ForwardAuthOn",
 	"AWS::Lambda::Url": "ForwardAuthOn", "ForwardAuthFunctionUrlPublicPermissions": "ForwardAuthOn",
 	"ForwardAuthFunctionURLInvokeAllowPublicAccess": "ForwardAuthOn",

@@ -27,7 +27,7 @@ var everything = map[string]string{
 // othersNames are the properties that end in Name and do not name their own resource. A domain's name is
 // a parameter, which the owner chooses.
 var othersNames = []string{
-	"AWS::ApiGateway::BasePathMapping.DomainName", "AWS::ApiGateway::DomainName.DomainName", "AWS::ApiGateway::Stage.StageName", "AWS::CloudWatch::Alarm.MetricName",
+	"AWS::ApiGateway::BasePathMapping.DomainName", "AWS::ApiGateway::DomainName.DomainName", "AWS::ApiGateway::Stage.StageName", "AWS::CloudWatch::Alarm.MetricName", "AWS::Events::Rule.EventBusName",
 	"AWS::Lambda::EventInvokeConfig.FunctionName", "AWS::Lambda::EventSourceMapping.FunctionName", "AWS::Lambda::Permission.FunctionName",
 }
 

@@ -261,6 +261,9 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 			failed, why = change.logical, "Action denied by stack policy: denies ["+change.needs+"]"
 		}
 	}
+	if rule, ok := c.parts.Resources["TapRule"]; ok && s.faults.BusLost && rule.Properties["EventBusName"] != nil && c.parameters["EventBusName"] != "" {
+		failed, why = "TapRule", "Event bus owner does not exist."
+	}
 	if why != "" && k.Name != bucketStack {
 		s.event(k, failed, cmp.Or(c.parts.Resources[failed].Type, "AWS::ApiGateway::RestApi"), kind+"_FAILED", why)
 		if kind == "CREATE" { // there is no earlier template to go back to

@@ -71,6 +71,19 @@ func (s *Standin) serveCertificates(w http.ResponseWriter) {
 	answer(w, map[string]any{"Certificate": map[string]any{"Status": cmp.Or(s.faults.Certificate, "ISSUED")}})
 }
 
+// serveBuses answers for every event bus.
+func (s *Standin) serveBuses(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	refused := s.noted("events:DescribeEventBus")
+	if s.faults.NoBus {
+		refuse(w, http.StatusBadRequest, "ResourceNotFoundException", "Event bus owner does not exist.")
+	} else if refused != "" {
+		refuse(w, http.StatusBadRequest, "AccessDeniedException", refused)
+	} else {
+		answer(w, map[string]any{"Name": "owner"})
+	}
+}
+
 // serveLambda answers for the account's settings, and for calls of functions and their reserved concurrency.
 func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")

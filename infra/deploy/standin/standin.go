@@ -64,6 +64,8 @@ type Faults struct {
 	PolicyRoles  []string          // roles that have the stack's policy
 	Certificate  string            // the status of every certificate; "": ISSUED
 	NoSubscriber bool              // no one subscribes to any topic
+	NoBus        bool              // there is no event bus
+	BusLost      bool              // the event bus goes before the stack is made
 	NoLogRole    bool              // API Gateway has no role to write logs
 }
 
@@ -148,6 +150,8 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveS3(w, r)
 	case "acm":
 		s.serveCertificates(w)
+	case "events":
+		s.serveBuses(w)
 	case "dynamodb", "kms", "tagging":
 		s.serveRetained(w, r)
 	case "lambda":

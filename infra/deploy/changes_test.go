@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
+	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
 )
 
@@ -128,6 +131,11 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	out, err := r.deploy(append(first, "PROTECT=0")...)
 	succeeded(t, out, err)
 	isProtected(t, r, false)
+	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DeleteStack": "no right to delete"}})
+	_, err = r.undeploy("YES=1")
+	refused(t, err, "sam delete failed")
+	isProtected(t, r, false) // an undeployment that failed protects nothing that was not protected
+	r.aws.Set(standin.Faults{})
 	out, err = r.deploy(first...) // changes nothing
 	succeeded(t, out, err)
 	isProtected(t, r, true)
@@ -140,5 +148,73 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	succeeded(t, out, err)
 	if r.aws.Stack("latchkey") != nil {
 		t.Error("the stack is left")
+	}
+}
+
+// TestADeploymentEndsWithEachLastStatusOfItsStack has an event of each status of CloudFormation.
+func TestADeploymentEndsWithEachLastStatusOfItsStack(t *testing.T) {
+	t.Parallel()
+	for status, next := range map[string]string{ // next: what the error says; "": it succeeded; "-": it is not over
+		"CREATE_IN_PROGRESS": "-", "UPDATE_IN_PROGRESS": "-", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS": "-", "ROLLBACK_IN_PROGRESS": "-",
+		"UPDATE_ROLLBACK_IN_PROGRESS": "-", "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS": "-", "DELETE_IN_PROGRESS": "-",
+		"CREATE_COMPLETE": "", "UPDATE_COMPLETE": "",
+		"UPDATE_ROLLBACK_COMPLETE": "the stack is as it was", "ROLLBACK_COMPLETE": "make undeploy STACK=s", "ROLLBACK_FAILED": "make undeploy STACK=s",
+		"CREATE_FAILED": "make undeploy STACK=s", "DELETE_FAILED": "make undeploy STACK=s", "UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name s",
+		"UPDATE_FAILED": "make deploy again", "DELETE_COMPLETE": "make deploy again",
+	} {
+		said := ""
+		f := follower{token: "t", seen: map[string]bool{}}
+		follow := func(e stackEvent) bool {
+			e.EventID += e.LogicalResourceID
+			return f.follow(e, func(format string, a ...any) { said += fmt.Sprintf(format, a...) + "\n" })
+		}
+		for _, e := range []stackEvent{ // of a resource, of another deployment, of a nested stack
+			{"1", "id", "Table", "t1", "AWS::DynamoDB::Table", status, "", "t"}, {"2", "id", "s", "id", "AWS::CloudFormation::Stack", status, "", "other"},
+			{"3", "id", "Api", "a1", "AWS::ApiGateway::RestApi", "CREATE_FAILED", "the first", "t"}, {"4", "id", "Rule", "r1", "AWS::Events::Rule", "CREATE_FAILED", "the second", "t"},
+			{"5", "id", "Nested", "nested", "AWS::CloudFormation::Stack", status, "", "t"},
+		} {
+			if follow(e) {
+				t.Errorf("%s: over by %+v", status, e)
+			}
+		}
+		last := stackEvent{"6", "id", "s", "id", "AWS::CloudFormation::Stack", status, "why", "t"}
+		if over := follow(last); over != (next != "-") {
+			t.Errorf("%s: over: %v", status, over)
+			continue
+		}
+		if follow(last) {
+			t.Errorf("%s: an event counts twice", status)
+		}
+		if shown := strings.Count(said, status+" s why\n"); shown != map[bool]int{true: 0, false: 1}[next == "-"] || strings.Count(said, "the first") != 1 {
+			t.Errorf("%s: said %q", status, said)
+		}
+		first := "Api (AWS::ApiGateway::RestApi): the first"
+		if strings.HasSuffix(status, "_FAILED") {
+			first = "Table (AWS::DynamoDB::Table)"
+		}
+		if p := (&program{Settings: settings.Settings{Stack: "s"}}); next == "" {
+			succeeded(t, status, p.outcome(status, f.failed))
+		} else if next != "-" {
+			refused(t, p.outcome(status, f.failed), first, next)
+			refused(t, p.outcome(status, nil), "undid the deployment. Next", next)
+		}
+	}
+}
+
+// TestAPolicyOfThePersonIsPutBack to the letter, also when REPLACE names two resources.
+func TestAPolicyOfThePersonIsPutBack(t *testing.T) {
+	const policy = `{"Statement":[{"Effect":"Deny","Action":["Update:Replace"],"Principal":"*","Resource":["LogicalResourceId/Table"]}]}`
+	r := deployedOnce(t, "TableName: other")
+	out, err := r.run(func(p *program, ctx context.Context) error {
+		if err := p.connect(ctx); err != nil {
+			return err
+		}
+		return p.setPolicy(policy)
+	}, nil)
+	succeeded(t, out, err)
+	out, err = r.deploy("YES=1", "PROTECT=0", "REPLACE=Api Table")
+	succeeded(t, out, err)
+	if now := r.aws.Stack("latchkey").Policy; now != policy {
+		t.Errorf("%s, want %s", now, policy)
 	}
 }

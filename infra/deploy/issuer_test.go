@@ -62,7 +62,14 @@ func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 				client.Transport = answers{}
 			}
 			tokens := proof.TokensOf(p.value)
-			v := accesstoken.New(tokens, client, time.Now)
+			given := accesstoken.Config{ // as a function reads them
+				Issuer: "https://issuer.example", JWKSURL: p.Parameters["JwksUrl"], Audience: p.Parameters["Audience"],
+				RequiredScope: p.Parameters["RequiredScope"], EmailClaim: p.Parameters["EmailClaim"],
+			}
+			if p.Parameters["ClientIds"] != "" {
+				given.ClientIDs = []string{"web", "app"}
+			}
+			v := accesstoken.New(given, client, time.Now)
 			for ask := range 2 { // the second answer is from what the first has left
 				if _, err := v.Verify(t.Context(), proof.StrangersToken(tokens, time.Now())); !problem.Is(err, want) {
 					t.Errorf("%v, an issuer that is %s, ask %d: %v, want %s", p.Parameters, issuer, ask, err, want)
@@ -77,23 +84,29 @@ func TestAnIssuerThatCannotWorkIsRefusedBeforeABuild(t *testing.T) {
 	t.Parallel()
 	noKey := goodIssuer("https://issuer.example")
 	noKey["/jwks"] = `{"keys":[]}`
+	elsewhere := answers{"/keys": goodIssuer("")["/jwks"]} // and no discovery document
 	for name, c := range map[string]struct {
 		issuer answers
 		words  []string // of the refusal; nil: there is none
 		says   string
+		given  string // PARAMETERS
 	}{
-		"good":              {goodIssuer("https://issuer.example"), nil, "Issuer https://issuer.example: its keys were read"},
-		"away":              {answers{}, nil, "WARNING: the issuer https://issuer.example: it cannot be reached from this machine: nothing listens"},
-		"with a slash":      {goodIssuer("https://issuer.example/"), []string{"the discovery document is another issuer's", "with or without a slash"}, ""},
-		"without documents": {answers{"/other": "{}"}, []string{"gives no keys", "JwksUrl="}, ""},
-		"without a key":     {noKey, []string{"no key that can be used"}, ""},
+		"keys elsewhere":      {elsewhere, nil, "Issuer https://issuer.example: its keys were read", "JwksUrl=https://issuer.example/keys"},
+		"keys that are gone":  {goodIssuer("https://issuer.example"), []string{"gives no keys", "404"}, "", "JwksUrl=https://issuer.example/keys"},
+		"a coming issuer":     {goodIssuer("https://new.example"), nil, "Issuer https://new.example: its keys were read", "Issuer=https://new.example"},
+		"the deployed issuer": {goodIssuer("https://issuer.example"), []string{"the issuer https://new.example gives no keys"}, "", "Issuer=https://new.example"},
+		"good":                {goodIssuer("https://issuer.example"), nil, "Issuer https://issuer.example: its keys were read", ""},
+		"away":                {answers{}, nil, "WARNING: the issuer https://issuer.example: it cannot be reached from this machine: nothing listens", ""},
+		"with a slash":        {goodIssuer("https://issuer.example/"), []string{"the discovery document is another issuer's", "with or without a slash"}, "", ""},
+		"without documents":   {answers{"/other": "{}"}, []string{"gives no keys", "JwksUrl="}, "", ""},
+		"without a key":       {noKey, []string{"no key that can be used"}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.issuer = c.issuer
 			r.aws.Set(standin.Faults{KeyAtOnce: true})
 			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
-			out, err := r.deploy("YES=1")
+			out, err := r.deploy("YES=1", "PARAMETERS="+c.given)
 			if c.words == nil {
 				succeeded(t, out, err)
 				has(t, "the output", out, c.says)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -92,15 +93,68 @@ func TestWhatOthersReviewStays(t *testing.T) {
 	}
 }
 
-// TestADeclinedStackKeepsWhatOthersReview declines a first deployment, for which another program has made a change set too.
+// TestADeclinedStackKeepsWhatOthersReview ends first deployments before their execution, some beside a change set of another
+// program, or without a right: only a stack that surely has no other change set is removed.
 func TestADeclinedStackKeepsWhatOthersReview(t *testing.T) {
-	r := newRig(t).withSAM()
-	r.aws.Set(standin.Faults{Others: []string{"cloudformation:CreateChangeSet"}})
-	r.in = "n\n"
-	_, err := r.deploy(first[:2]...)
-	refused(t, err, "declined")
-	if now := r.aws.Stack("latchkey"); now == nil || now.Waiting() != 1 {
-		t.Errorf("after a declined deployment: %+v", now)
+	t.Parallel()
+	others := []string{"cloudformation:CreateChangeSet"}
+	refuse := func(call string) map[string]string { return map[string]string{"cloudformation:" + call: "no right"} }
+	for name, c := range map[string]struct {
+		faults  standin.Faults
+		dry     bool
+		waiting int    // change sets of the stack that is left; -1: none is left
+		word    string // of the error, beside the refusal
+	}{
+		"alone":                           {standin.Faults{}, false, -1, ""},
+		"beside the other's":              {standin.Faults{Others: others}, false, 1, ""},
+		"a dry run beside the other's":    {standin.Faults{Others: others}, true, 1, ""},
+		"the list cannot be read":         {standin.Faults{Others: others, Refuse: refuse("ListChangeSets")}, false, 1, ""},
+		"a dry run without the list":      {standin.Faults{Refuse: refuse("ListChangeSets")}, true, 0, ""},
+		"ours cannot be removed":          {standin.Faults{Refuse: refuse("DeleteChangeSet")}, false, 1, "no right"},
+		"a dry run whose own stays":       {standin.Faults{Refuse: refuse("DeleteChangeSet")}, true, 1, "no right"},
+		"the stack cannot be removed":     {standin.Faults{Refuse: refuse("DeleteStack")}, false, 0, "no right"},
+		"another's when the list is read": {standin.Faults{Others: []string{"cloudformation:ListChangeSets"}}, false, 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t).withSAM()
+			r.aws.Set(c.faults)
+			r.in = "n\n"
+			variables, words := first[:2:2], []string{"declined", c.word}
+			if c.dry {
+				variables, words = append(variables, "DRY=1"), []string{c.word}
+			}
+			out, err := r.deploy(variables...)
+			if c.dry && c.word == "" {
+				succeeded(t, out, err)
+			} else {
+				refused(t, err, words...)
+			}
+			now, waiting := r.aws.Stack("latchkey"), -1
+			if now != nil {
+				waiting = now.Waiting()
+			}
+			if waiting != c.waiting {
+				t.Errorf("%d change sets are left, want %d", waiting, c.waiting)
+			}
+		})
+	}
+}
+
+// TestOnlyAStackThatWasNeverDeployedIsRemovedWithItsChangeSet has one that another deployment has deployed in the meantime.
+func TestOnlyAStackThatWasNeverDeployedIsRemovedWithItsChangeSet(t *testing.T) {
+	r := newRig(t)
+	for _, status := range []string{"CREATE_IN_PROGRESS", "CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE"} {
+		r.aws.Put("latchkey", status, deployedWith(t))
+		_, err := r.run(func(p *program, ctx context.Context) error {
+			if err := p.connect(ctx); err != nil {
+				return err
+			}
+			return p.remove("gone")
+		}, nil)
+		refused(t, err, "ChangeSetNotFound")
+		if r.aws.Stack("latchkey") == nil {
+			t.Errorf("%s: the stack is removed", status)
+		}
 	}
 }
 

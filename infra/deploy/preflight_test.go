@@ -136,22 +136,68 @@ func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	}
 }
 
+// TestAGivenValueCountsInPlaceOfTheDeployedOne has deployed values that would be refused, and are cleared, and the reverse.
+func TestAGivenValueCountsInPlaceOfTheDeployedOne(t *testing.T) {
+	t.Parallel()
+	topic, certificate := "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a", "CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a"
+	for name, c := range map[string]struct{ deployed, given, word string }{
+		"the deployed topic":        {topic, "", "AlarmTopicArn is of us-east-1"},
+		"a topic that is cleared":   {topic, "AlarmTopicArn=", ""},
+		"a certificate":             {certificate, "DomainName=a.example", "CertificateArn is of us-east-1"},
+		"one that is cleared":       {certificate, "CertificateArn=", ""},
+		"no audience any more":      {"ClientIds=", "Audience=", "give AUDIENCE="},
+		"a client in its place":     {"ClientIds=", "Audience= ClientIds=web", ""},
+		"the access log":            {"ApiAccessLog=true", "", "ApiAccessLog=true needs a role"},
+		"one that is off":           {"ApiAccessLog=true", "ApiAccessLog=false", ""},
+		"one that is on":            {"ApiAccessLog=false", "ApiAccessLog=true", "ApiAccessLog=true needs a role"},
+		"a domain that is left":     {"DisableExecuteApi=true", "DisableExecuteApi=false", ""},
+		"a domain that is not left": {"DisableExecuteApi=true", "", "DisableExecuteApi=true needs DomainName"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.aws.Set(standin.Faults{NoLogRole: true})
+			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, c.deployed))
+			out, err := r.deploy("YES=1", "PARAMETERS="+c.given)
+			if c.word == "" {
+				succeeded(t, out, err)
+			} else {
+				refused(t, err, c.word)
+			}
+		})
+	}
+}
+
 // TestReservedConcurrencyIsCountedOnce wants the concurrency that the deployed functions reserve to
 // count as free for the next deployment, and that of a function URL that is off not to count.
 func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ deployed, given []string }{
-		{[]string{"AuthorizerConcurrency=50"}, []string{"AuthorizerConcurrency=100"}},
-		{[]string{"ForwardAuth=true", "ForwardAuthConcurrency=50"}, []string{"ForwardAuthConcurrency=100"}},
-		{[]string{"AuthorizerConcurrency=20", "ForwardAuth=true", "ForwardAuthConcurrency=30"}, []string{"AuthorizerConcurrency=100", "ForwardAuth=false"}},
-		{nil, []string{"ForwardAuthConcurrency=1000"}},
+	for _, c := range []struct {
+		deployed, given []string
+		works           bool
+	}{
+		{[]string{"AuthorizerConcurrency=50"}, []string{"AuthorizerConcurrency=100"}, true},
+		{[]string{"ForwardAuth=true", "ForwardAuthConcurrency=50"}, []string{"ForwardAuthConcurrency=100"}, true},
+		{[]string{"AuthorizerConcurrency=20", "ForwardAuth=true", "ForwardAuthConcurrency=30"}, []string{"AuthorizerConcurrency=100", "ForwardAuth=false"}, true},
+		{nil, []string{"ForwardAuthConcurrency=1000"}, true},
+		{[]string{"AuthorizerConcurrency=200"}, []string{"AuthorizerConcurrency=0"}, true},
+		// One more is too many.
+		{[]string{"AuthorizerConcurrency=50"}, []string{"AuthorizerConcurrency=101"}, false},
+		{[]string{"ForwardAuth=true", "ForwardAuthConcurrency=50"}, []string{"ForwardAuthConcurrency=101"}, false},
+		{[]string{"AuthorizerConcurrency=20", "ForwardAuth=true", "ForwardAuthConcurrency=30"}, []string{"AuthorizerConcurrency=101", "ForwardAuth=false"}, false},
+		{[]string{"ForwardAuthConcurrency=50"}, []string{"ForwardAuth=true", "ForwardAuthConcurrency=51"}, false}, // it was off
+		{nil, []string{"AuthorizerConcurrency=51"}, false},
+		{[]string{"AuthorizerConcurrency="}, []string{"AuthorizerConcurrency=51"}, false}, // an older version had no such parameter
 	} {
-		t.Run(strings.Join(c.given, " "), func(t *testing.T) {
+		t.Run(strings.Join(append(c.deployed, c.given...), " "), func(t *testing.T) {
 			r := newRig(t)
 			r.aws.Set(standin.Faults{Concurrency: 150}) // still free, beside what the deployed stack reserves
 			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, c.deployed...))
 			out, err := r.deploy("YES=1", "PARAMETERS="+strings.Join(c.given, " "))
-			succeeded(t, out, err)
+			if c.works {
+				succeeded(t, out, err)
+			} else {
+				refused(t, err, "leaves 99 to other functions", "100 left")
+			}
 		})
 	}
 }

@@ -179,6 +179,28 @@ func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
 	}
 }
 
+// noREST is an API Gateway whose REST APIs cannot be listed.
+type noREST struct{ answers }
+
+func (n noREST) Page(ctx context.Context, path, token string, out any) error {
+	if path == "/restapis" {
+		return errors.New("not authorized")
+	}
+	return n.answers.Page(ctx, path, token, out)
+}
+
+// TestRESTAPIsThatCannotBeListedHideNoHTTPAPI: the one kind of API hides no fault of the other.
+func TestRESTAPIsThatCannotBeListedHideNoHTTPAPI(t *testing.T) {
+	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
+	s := Search{API: noREST{answers{
+		"/v2/apis":                `{"items":[{"apiId":"h1","name":"fast","protocolType":"HTTP"}]}`,
+		"/v2/apis/h1/authorizers": `{"items":[{"authorizerId":"a","name":"a","authorizerUri":"` + uri(key) + `","authorizerPayloadFormatVersion":"2.0","authorizerResultTtlInSeconds":60}]}`,
+	}}, Region: "eu-central-1", Shared: []string{key}, Say: func(string, ...any) {}}
+	if err := s.Run(t.Context()); s.Wrong != 1 || err == nil || err.Error() != "not authorized" {
+		t.Errorf("%d found, %v", s.Wrong, err)
+	}
+}
+
 // answers is an API Gateway that answers each path, and the token of a page behind it, with a text.
 type answers map[string]string
 

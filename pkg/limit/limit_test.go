@@ -353,6 +353,12 @@ func TestStandingsAreHeaders(t *testing.T) {
 	if err != nil || !slices.Equal(s.Violated(), []string{"day", "org-minute"}) || s.RetryAfter() != 43157*time.Second {
 		t.Errorf("%v %s %v, want the longer of the two", s.Violated(), s.RetryAfter(), err)
 	}
+	r = limit.Request{Org: "org_3", Key: "key_3", LimitID: "key_3", Limits: "1/m 1/h 1/d"} // of one row too
+	w.take(0, 1, r)
+	s, err = w.processes[0].Take(t.Context(), r)
+	if err != nil || !slices.Equal(s.Violated(), []string{"minute", "hour", "day"}) || s.RetryAfter() != 43157*time.Second {
+		t.Errorf("%v %s %v, want the longest of the three", s.Violated(), s.RetryAfter(), err)
+	}
 	var none limit.Standing
 	if none.Policy() != "" || none.State() != "" || none.Violated() != nil {
 		t.Errorf("no limit: %v", none)

@@ -1,0 +1,16 @@
+package settings
+
+import "testing"
+
+// TestTheRegionIsThatOfTheClients: REGION before AWS_REGION before AWS_DEFAULT_REGION, as AWS's clients have it.
+func TestTheRegionIsThatOfTheClients(t *testing.T) {
+	t.Parallel()
+	given := map[string]string{}
+	for _, next := range [][2]string{{"AWS_DEFAULT_REGION", "eu-north-1"}, {"AWS_REGION", "eu-west-1"}, {"REGION", "eu-central-1"}} {
+		given[next[0]] = next[1]
+		s, err := Read(func(name string) (string, bool) { v, ok := given[name]; return v, ok })
+		if err != nil || s.Region != next[1] {
+			t.Errorf("%v: %s, %v", given, s.Region, err)
+		}
+	}
+}

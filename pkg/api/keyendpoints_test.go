@@ -251,6 +251,20 @@ func TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints(t *testing.T) {
 	}
 }
 
+// TestALaterStepOfARevocationHidesNoEarlierFault: only one step fails, in all of its tries, and the caller hears of it.
+func TestALaterStepOfARevocationHidesNoEarlierFault(t *testing.T) {
+	for step := range 4 {
+		w := newThief(t)
+		w.create(t, w.stolen)
+		w.want(t, w.request("POST", "/link/create", w.stolen, `{"clientUserId":"u"}`), 201, "")
+		w.beforeTransaction(step, func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, 3) })
+		w.revoke(t, "?endpoints=disable&links=revoke", 503, problem.Unavailable)
+		if w.Faults.Pending() {
+			t.Errorf("step %d: fewer than three tries", step)
+		}
+	}
+}
+
 // TestACallerDemotedMeanwhileDisablesNothing: each transaction checks the role.
 func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
 	for step := 1; step <= 2; step++ { // before the key is barred, and before the endpoint is disabled

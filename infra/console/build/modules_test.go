@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -39,7 +40,9 @@ func TestModulesInNode(t *testing.T) {
 	for _, f := range result.OutputFiles {
 		args = append(args, f.Path)
 	}
-	if out, err := exec.CommandContext(t.Context(), "node", args...).CombinedOutput(); err != nil {
+	node := exec.CommandContext(t.Context(), "node", args...)
+	node.Env = append(os.Environ(), "TZ=UTC") // pages say times in the zone of the person; the tests want these texts
+	if out, err := node.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

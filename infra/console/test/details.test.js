@@ -37,6 +37,19 @@ test('a page that failed is read again by its own button, and what was read stay
   assert.deepEqual([asked, text(e.drawn)], [[undefined, 'c', 'c'], 'has 1,3'])
 })
 
+test('a first page that failed while more follow is read again itself', async () => {
+  const e = new LitElement(), asked = []
+  const list = new List(e, async cursor => { asked.push(cursor); if (asked.length === 2) throw new Error('lost'); return { items: [asked.length], nextCursor: 'c' } })
+  e.render = () => list.view(items => `has ${items}`, 'nothing')
+  e.connectedCallback()
+  await list.load()
+  await list.load()
+  await settle()
+  await click(e, 'Try again')
+  await settle()
+  assert.deepEqual([asked, text(e.drawn)], [[undefined, undefined, undefined], 'has 3'])
+})
+
 const attempt = (status, error = null, at = 1) => ({ at, status, durationMs: 5, error, body: null })
 const delivery = o => ({ eventId: 'v', endpointId: 'e1', eventType: 't', status: 'delivered', attempts: 1, createdAt: 1, lastAttempt: attempt(200), earlierAttempts: [], endpointOrigin: 'https://one.example', ...o })
 

@@ -52,9 +52,12 @@ type Parameter struct {
 	NoEcho         bool     `yaml:"NoEcho"`
 }
 
-// Shown returns NAME=VALUE for an error, without what can be a secret in an address: its user, and its query.
+// addressSecrets matches what can be a secret in an address: its user, and its query.
+var addressSecrets = regexp.MustCompile(`(//)[^/?]*@|(\?).*`)
+
+// Shown returns NAME=VALUE for an error, without the secrets of addresses.
 func Shown(name, value string) string {
-	return name + "=" + regexp.MustCompile(`(//)[^/?]*@|(\?).*`).ReplaceAllString(value, "$1$2…")
+	return name + "=" + addressSecrets.ReplaceAllString(value, "$1$2…")
 }
 
 // check returns an error when CloudFormation would refuse a value, or when a number is none that functions read.

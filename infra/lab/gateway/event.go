@@ -202,6 +202,9 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 	if err := decoder.Decode(&a); err != nil {
 		return err
 	}
+	if decoder.More() {
+		return errors.New("there is more behind the JSON")
+	}
 	if a.StatusCode == "" && (a.Headers != nil || a.MultiValueHeaders != nil || a.Body != "") {
 		a.StatusCode = "200"
 	}

@@ -51,6 +51,7 @@ func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
 		"too slow":       {func(map[string]any) (any, error) { return nil, context.DeadlineExceeded }, 503, "timeout"},
 		"not an object":  {func(map[string]any) (any, error) { return `"text"`, nil }, 500, "default5xx"},
 		"no status":      {func(map[string]any) (any, error) { return `{"statusCode":null,"body":null}`, nil }, 500, "default5xx"},
+		"text behind it": {func(map[string]any) (any, error) { return `{"statusCode":200} x`, nil }, 500, "default5xx"},
 		"body no text":   {func(map[string]any) (any, error) { return `{"statusCode":200,"body":{}}`, nil }, 500, "default5xx"},
 		"header no text": {func(map[string]any) (any, error) { return `{"statusCode":200,"headers":{"a":[]}}`, nil }, 500, "default5xx"},
 	}

@@ -4,6 +4,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"latchkey/infra/deploy/settings"
 )
@@ -44,8 +45,11 @@ func check(root string, lookup func(string) (string, bool)) error {
 func hasConfig(lookup func(string) (string, bool)) bool {
 	path, given := lookup("AWS_CONFIG_FILE")
 	if !given {
-		home, _ := os.UserHomeDir() // "" where there is none
-		path = home + "/.aws/config"
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return false
+		}
+		path = filepath.Join(home, ".aws", "config")
 	}
 	_, err := os.Stat(path)
 	return err == nil

@@ -13,7 +13,7 @@ import (
 )
 
 func main() {
-	// A function URL takes this answer too. One with cookies, of which a REST API knows nothing, would be 502 there.
+	// A function URL takes this answer too. One with cookies, which a REST API does not know, would be 502 there.
 	lambda.Start(func(_ context.Context, raw json.RawMessage) (events.APIGatewayProxyResponse, error) {
 		var e events.LambdaFunctionURLRequest
 		if err := json.Unmarshal(raw, &e); err != nil {

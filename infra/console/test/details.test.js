@@ -24,30 +24,19 @@ afterEach(() => { Date.now = now; closeDialogs(); said.length = 0; mock.timers.r
 const drawnOf = async t => { const e = new LitElement(); e.render = () => t; e.connectedCallback(); await settle(); return e }
 
 test('a page that failed is read again by its own button, and what was read stays', async () => {
-  const e = new LitElement(), asked = []
-  const list = new List(e, async cursor => { asked.push(cursor); if (asked.length === 2) throw new Error('lost'); return { items: [asked.length], nextCursor: 'c' } })
-  e.render = () => list.view(items => `has ${items}`, 'nothing')
-  e.connectedCallback()
-  await list.load()
-  await list.more()
-  await settle()
-  assert.ok(/has 1.*lost/.test(text(e.drawn)) && !e.drawn.includes('lk-more'))
-  await click(e, 'Try again')
-  await settle()
-  assert.deepEqual([asked, text(e.drawn)], [[undefined, 'c', 'c'], 'has 1,3'])
-})
-
-test('a first page that failed while more follow is read again itself', async () => {
-  const e = new LitElement(), asked = []
-  const list = new List(e, async cursor => { asked.push(cursor); if (asked.length === 2) throw new Error('lost'); return { items: [asked.length], nextCursor: 'c' } })
-  e.render = () => list.view(items => `has ${items}`, 'nothing')
-  e.connectedCallback()
-  await list.load()
-  await list.load()
-  await settle()
-  await click(e, 'Try again')
-  await settle()
-  assert.deepEqual([asked, text(e.drawn)], [[undefined, undefined, undefined], 'has 3'])
+  for (const [fails, read, want] of [['more', 'c', 'has 1,3'], ['load', undefined, 'has 3']]) { // the next page, and the first while more follow
+    const e = new LitElement(), asked = []
+    const list = new List(e, async cursor => { asked.push(cursor); if (asked.length === 2) throw new Error('lost'); return { items: [asked.length], nextCursor: 'c' } })
+    e.render = () => list.view(items => `has ${items}`, 'nothing')
+    e.connectedCallback()
+    await list.load()
+    await list[fails]()
+    await settle()
+    assert.ok(/has 1.*lost/.test(text(e.drawn)) && !e.drawn.includes('lk-more'))
+    await click(e, 'Try again')
+    await settle()
+    assert.deepEqual([asked, text(e.drawn)], [[undefined, read, read], want])
+  }
 })
 
 const attempt = (status, error = null, at = 1) => ({ at, status, durationMs: 5, error, body: null })

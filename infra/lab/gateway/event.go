@@ -159,8 +159,11 @@ func orNil[M ~map[string]V, V any](m M) any {
 // traceHeader has the trace id of a request, its client's or a new one.
 const traceHeader = "X-Amzn-Trace-Id"
 
-// newTraceID returns a trace id of X-Ray's form, with the time in seconds.
-func newTraceID(now time.Time) string {
+// traceID returns the trace id of a request: its client's, or a new one of X-Ray's form, with the time in seconds.
+func traceID(r *http.Request, now time.Time) string {
+	if sent := r.Header.Get(traceHeader); sent != "" {
+		return sent
+	}
 	b := make([]byte, 12)
 	_, _ = rand.Read(b) // never fails
 	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -27,7 +26,7 @@ const maxPayload = 6 << 20
 func FunctionURL(function string, invoker Invoker, requests *log.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}
-		x.trace = cmp.Or(r.Header.Get(traceHeader), newTraceID(x.begun))
+		x.trace = traceID(r, x.begun)
 		w.Header().Set("X-Amzn-Requestid", x.id)
 		x.answerURL(w, function, invoker)
 		x.log(requests, time.Now())

@@ -5,7 +5,6 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +110,7 @@ type exchange struct {
 
 func newExchange(g *Gateway, r *http.Request) *exchange {
 	x := &exchange{g: g, r: r, begun: g.now(), id: lambda.NewID(), extended: newExtendedID()}
-	x.trace = cmp.Or(r.Header.Get(traceHeader), newTraceID(x.begun))
+	x.trace = traceID(r, x.begun)
 	// A client may choose the request id. Only the extended one is always the gateway's.
 	if chosen := r.Header.Get("X-Amzn-Requestid"); chosen != "" {
 		x.id = chosen

@@ -84,14 +84,10 @@ func (c call) part(table string, some keys) (out batch, err error) {
 		return out, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		return out, err
-	}
 	if res.StatusCode != http.StatusOK {
 		return out, errLost
 	}
-	return out, json.Unmarshal(text, &out)
+	return out, json.NewDecoder(res.Body).Decode(&out)
 }
 
 func (c call) answerBatch(out batch) (*http.Response, error) {

@@ -59,7 +59,7 @@ func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
 			in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", h.at.After
 		}
 		var out struct{ ShardIterator string }
-		if err := h.stream.askStreams(ctx, "GetShardIterator", in, &out); err != nil {
+		if err := h.stream.ask(ctx, "DynamoDBStreams_20120810.GetShardIterator", in, &out); err != nil {
 			return nil, err
 		}
 		h.iterator = out.ShardIterator
@@ -68,7 +68,7 @@ func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
 		Records           []map[string]any
 		NextShardIterator string
 	}
-	if err := h.stream.askStreams(ctx, "GetRecords", map[string]any{"ShardIterator": h.iterator, "Limit": 1000}, &out); err != nil {
+	if err := h.stream.ask(ctx, "DynamoDBStreams_20120810.GetRecords", map[string]any{"ShardIterator": h.iterator, "Limit": 1000}, &out); err != nil {
 		return nil, err
 	}
 	h.iterator, h.at.Ended = out.NextShardIterator, out.NextShardIterator == ""

@@ -132,7 +132,7 @@ func (s *Stream) list(ctx context.Context) (map[string]string, error) {
 				LastEvaluatedShardID string
 			}
 		}
-		if err := s.askStreams(ctx, "DescribeStream", in, &out); err != nil {
+		if err := s.ask(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out); err != nil {
 			return nil, err
 		}
 		for _, sh := range out.StreamDescription.Shards {
@@ -154,10 +154,6 @@ func (s *Stream) fits(tree any) bool {
 func isDatabaseError(err error, exception string) bool {
 	var answered *backing.CallError
 	return errors.As(err, &answered) && strings.HasSuffix(answered.Type, "#"+exception)
-}
-
-func (s *Stream) askStreams(ctx context.Context, action string, in map[string]any, out any) error {
-	return s.ask(ctx, "DynamoDBStreams_20120810."+action, in, out)
 }
 
 // ask makes one request to the database, with a time limit. It does not use the SDK: the SDK would parse the records,

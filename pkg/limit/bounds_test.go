@@ -112,6 +112,39 @@ func TestTriesAreBounded(t *testing.T) {
 	}
 }
 
+// TestALeaseOfAnEarlierWindowGivesTheNextOneNothing: the answer of a lease comes after its window has ended, and another request has
+// seen that it has. Both windows have 40 requests, for two processes together.
+func TestALeaseOfAnEarlierWindowGivesTheNextOneNothing(t *testing.T) {
+	for per, next := range map[string]string{
+		"m": "2026-11-30 23:01:02", "h": "2026-12-01 00:00:01", "d": "2026-12-01 00:00:03", "M": "2026-12-01 00:00:04",
+		"d 7000/m": "2026-12-01 00:00:05", "M 8000/h": "2026-12-01 00:00:06", "m 9000/M": "2026-11-30 23:01:07",
+	} {
+		for name, c := range map[string]struct{ first, others int }{"done": {9, 0}, "refused": {3, 37}} {
+			for _, kind := range []string{"limits", "allowance"} {
+				synctest.Test(t, func(t *testing.T) {
+					w := on(t, "2026-11-30 23:00:58", 2)
+					r := request("key_1", "40/"+per)
+					if kind == "allowance" {
+						r.Limits, r.Allowance = "", r.Limits
+					}
+					w.want(w.take(0, c.first, r)+w.take(1, c.others, r), c.first+c.others, "before")
+					passed := make(chan int, 1)
+					w.meanwhile = func() {
+						w.meanwhile, w.at = nil, at(next)
+						go func() { passed <- w.take(0, 1, r) }() // it waits for the same lease
+						synctest.Wait()
+					}
+					for w.meanwhile != nil {
+						w.take(0, 1, r)
+					}
+					got := 1 + <-passed + w.take(0, 50, r) + w.take(1, 50, r)
+					w.want(got, 40, fmt.Sprintf("%s of 40/%s, %s: let through in the next window", kind, per, name))
+				})
+			}
+		}
+	}
+}
+
 // TestKeysOfAGraceKeepTheirOwnLeases: the limits of the new key differ, and both keys are used by turns.
 func TestKeysOfAGraceKeepTheirOwnLeases(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)

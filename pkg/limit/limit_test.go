@@ -136,26 +136,33 @@ func (w *world) atMost(got, most int, what string) {
 }
 
 func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := on(t, "2026-11-24 12:00:00", 1)
-		passed, later := w.take(0, 8, request("key_1", "1000/m")), make(chan int)
-		w.meanwhile = func() {
-			w.meanwhile = nil
-			go func() { later <- w.take(0, 20, request("key_1", "20/m")) }() // it has read the new text
-			synctest.Wait()
-		}
-		for w.meanwhile != nil {
-			s, err := w.processes[0].Take(t.Context(), request("key_1", "1000/m"))
-			if err == nil && s.Violated() == nil {
-				passed++
-			} else if err != nil && !errors.Is(err, limit.ErrChanged) {
-				t.Fatal(err)
+	for kind, with := range map[string]func(limits string, version int64) limit.Request{
+		"limits": func(limits string, _ int64) limit.Request { return request("key_1", limits) },
+		"allowance": func(limits string, version int64) limit.Request {
+			return limit.Request{Org: "org_1", Key: "key_1", LimitID: "key_1", Allowance: limits, AllowanceVersion: version}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := on(t, "2026-11-24 12:00:00", 1)
+			passed, later := w.take(0, 8, with("1000/m", 3)), make(chan int)
+			w.meanwhile = func() {
+				w.meanwhile = nil
+				go func() { later <- w.take(0, 20, with("20/m", 4)) }() // it has read the new text
+				synctest.Wait()
 			}
-		}
-		if passed += <-later; passed > 20 {
-			t.Errorf("%d passed", passed)
-		}
-	})
+			for w.meanwhile != nil {
+				s, err := w.processes[0].Take(t.Context(), with("1000/m", 3))
+				if err == nil && s.Violated() == nil {
+					passed++
+				} else if err != nil && !errors.Is(err, limit.ErrChanged) {
+					t.Fatal(err)
+				}
+			}
+			if passed += <-later; passed > 20 {
+				t.Errorf("%s: %d passed", kind, passed)
+			}
+		})
+	}
 }
 
 func TestTheKeysOfARotationSpendFromOneRow(t *testing.T) {
@@ -183,6 +190,32 @@ func TestWindowsOnlyGoForward(t *testing.T) {
 	if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, limit.ErrAhead) {
 		t.Errorf("a row that is nine minutes ahead: %v", err)
 	}
+}
+
+// TestARowThatIsAheadTakesNothingAlong: a process whose clock is late has a rest of the hour that ends, and learns of the next hour
+// while ten requests wait.
+func TestARowThatIsAheadTakesNothingAlong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:58:00", 2)
+		early := clock{at("2026-11-24 13:00:01")}
+		w.processes[1].Now = early.now
+		r := request("key_1", "1000/m 200/h")
+		w.want(w.take(0, 8, r), 8, "of the first hour, of a lease that has more")
+		w.at = at("2026-11-24 12:59:59")
+		got, passed := w.take(1, 50, r), make(chan int)
+		w.meanwhile = func() {
+			w.meanwhile = nil
+			for range 9 {
+				go func() { passed <- w.take(0, 1, r) }()
+			}
+			synctest.Wait()
+		}
+		got += w.take(0, 1, r)
+		for range 9 {
+			got += <-passed
+		}
+		w.want(got+w.take(0, 200, r)+w.take(1, 200, r), 200, "let through in the next hour")
+	})
 }
 
 func TestRequestsThatWaitShareALease(t *testing.T) {

@@ -108,8 +108,9 @@ func figures() []figure {
 
 // startRuns is how often a start is measured. The smallest result counts: the runtime's background work
 // depends on the time that passes, and only adds. So does the heap's address, which is random: at four of ten
-// addresses the search for free pages takes 2 to 3 % of a start more, so that five runs may all have such ones.
-const startRuns = 10
+// addresses the search for free pages takes 2 to 3 % of a start more. A figure and its baseline have the same number of runs: with
+// more of one its smallest would be smaller for that alone.
+const startRuns = 20
 
 // start measures the instructions until a function asks for its first event. Its endpoints are URLs that
 // cannot be parsed, so the connections that it opens while it starts are not measured.

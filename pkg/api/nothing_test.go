@@ -1,0 +1,87 @@
+package api_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// TestAnAnswerWithNothingLeadsToTheRest has 1,050 deliveries before the failed one: the first answers have none of what is asked for,
+// and a client that follows nextCursor finds it.
+func TestAnAnswerWithNothingLeadsToTheRest(t *testing.T) {
+	const user, app = "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries", "/webhook_delivery/"
+	for _, c := range []struct {
+		route, others, status string
+		answers               []int64 // items of each
+	}{
+		{"POST " + app + "list", "delivered", "failed", []int64{0, 1}},
+		{"GET " + user, "held", "failed", []int64{0, 1}},
+		{"POST " + app + "redeliver", "delivered", "failed", []int64{0, 0, 1}},
+		{"POST " + user + "/redeliver", "cancelled", "failed", []int64{0, 0, 1}},
+		{"POST " + app + "redeliver", "pending", "pending", []int64{0, 0, 0}}, // a pending one does not begin again
+		{"POST " + user + "/redeliver", "pending", "pending", []int64{0, 0, 0}},
+	} {
+		w := newPeople(t)
+		pk, earlier := "DLV#"+w.endpoint, w.Now().Add(-time.Hour)
+		w.copies(t, pk, w.event, 1050, item{"status": value(c.others)}, func(int) (string, string) { return pk, string(id.Source{}.NewEvent(earlier)) })
+		now := w.Now().Add(2 * time.Minute)
+		w.Now = func() time.Time { return now }
+		method, path, _ := strings.Cut(c.route, " ")
+		as := w.caller("key")
+		if strings.Contains(path, "{orgId}") {
+			as = w.caller("admin")
+		}
+		var got []int64
+		for next := ""; len(got) == 0 || next != "" && len(got) < 9; {
+			r := w.request(method, path, as, fmt.Sprintf(`{"endpointId":"{endpointId}","since":0,"status":%q%s}`, c.status, next))
+			if method == "GET" {
+				r = w.request(method, path+"?endpointId={endpointId}&since=0&status="+c.status+next, as, "")
+			}
+			answer := w.want(t, r, 200, "")
+			items := int64(len(answer.list("deliveries")))
+			if strings.Contains(path, "redeliver") {
+				items = answer.num("queued")
+			}
+			got = append(got, items)
+			if next = answer.str("nextCursor"); next != "" {
+				next = map[string]string{"GET": "&cursor=" + next, "POST": `,"cursor":"` + next + `"`}[method]
+			}
+		}
+		if !slices.Equal(got, c.answers) {
+			t.Errorf("%s, after %s ones: %v, want %v", c.route, c.others, got, c.answers)
+		}
+	}
+}
+
+// TestARaceThatLeavesNothingToRedeliverLeadsToTheRest: another request begins the whole page again, between its list and its writes.
+func TestARaceThatLeavesNothingToRedeliverLeadsToTheRest(t *testing.T) {
+	d := newDesk(t)
+	d.Limits.Redelivered = 1
+	h := d.newEndpoint(t)
+	first := d.testEvent(t, h)
+	d.settle(t, first, h, webhook.DeliveryFailed)
+	d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
+	d.Faults.Before("UpdateItem", func() { // the charge, behind the list
+		of := webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(first)}
+		if _, err := d.Deliveries().Again(t.Context(), of, store.Changer{}, false); err != nil {
+			t.Error(err)
+		}
+	})
+	ask := func(more string) (queued int64, next string) {
+		r := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0`+more+`}`, 200, "")
+		return r.num("queued"), r.str("nextCursor")
+	}
+	queued, next := ask("")
+	if queued != 0 || next == "" {
+		t.Fatalf("%d queued, and the cursor %q", queued, next)
+	}
+	if queued, next = ask(`,"cursor":"` + next + `"`); queued != 1 {
+		t.Errorf("%d queued, and the cursor %q", queued, next)
+	}
+}

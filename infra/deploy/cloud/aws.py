@@ -26,7 +26,12 @@ def call(region, service, operation, wait=""):
         found = session.get_credentials()
         expiry = getattr(found, "_expiry_time", None)
         return {"Region": session.region_name or "", "Credentials": found is not None, "Expires": expiry and expiry.isoformat()}
-    client = session.client(service, config=Config(connect_timeout=10, read_timeout=60, signature_version="s3v4" if service == "s3" else None))
+    client = session.client(service, config=Config(
+        connect_timeout=10, read_timeout=60, signature_version="s3v4" if service == "s3" else None,
+        # S3's host in the region, also for a signed URL: the global host redirects to a new bucket for some hours, and who reads a
+        # signed URL may follow no redirect.
+        s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
+    ))
     if wait:
         sys.stdin.read()
     if operation:

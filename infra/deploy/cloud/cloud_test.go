@@ -3,16 +3,21 @@ package cloud_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
 	"latchkey/infra/deploy/cloud"
+	"latchkey/infra/deploy/standin"
 	"latchkey/infra/tools"
+	"latchkey/pkg/fetch"
 )
 
 var named = cloud.Params{"FunctionName": "authorizer"}
@@ -69,5 +74,46 @@ func TestALaterCallIsMadeWhenItsProgramIsKilled(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("the call was not made")
+	}
+}
+
+// TestASignedAddressNeedsNoRedirect reads objects at signed addresses, as a function does. The stand-in's global host of S3 answers 307.
+func TestASignedAddressNeedsNoRedirect(t *testing.T) {
+	t.Parallel()
+	sam, err := tools.SAM(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aws := standin.Start()
+	defer aws.Close()
+	hosts, err := aws.S3Hosts(t.Context(), cloud.Python(sam), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(hosts, "AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true")
+	for _, region := range []string{"us-east-1", "us-west-2", "eu-central-1", "ap-southeast-4"} { // the last one has to be enabled first
+		client, err := cloud.New(t.Context(), cloud.Python(sam), env, region)
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := cloud.Params{"Bucket": "aws-sam-bucket", "Key": region + "/jwks.json"}
+		put := cloud.Params{"Body": region}
+		maps.Copy(put, object)
+		var address string
+		errPut := client.Call("s3", "put_object", put, nil)
+		errSign := client.Call("s3", "generate_presigned_url", cloud.Params{"ClientMethod": "get_object", "Params": object, "ExpiresIn": 60}, &address)
+		if err := errors.Join(errPut, errSign); err != nil {
+			t.Fatal(err)
+		}
+		if want := "/aws-sam-bucket.s3." + region + ".amazonaws.com/"; !strings.HasPrefix(strings.TrimPrefix(address, aws.URL), want) {
+			t.Errorf("%s: signed for %s", region, address)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, err := fetch.Do(http.DefaultClient, req, 1000); err != nil || a.Status != http.StatusOK || string(a.Body) != region {
+			t.Errorf("%s: %d %s, %v", region, a.Status, a.Body, err)
+		}
 	}
 }

@@ -53,7 +53,8 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 		return "", &fault{"AlreadyExistsException", "ChangeSet " + c.name + " cannot be created due to a mismatch with existing attribute"}
 	}
 	if at := in.Get("TemplateURL"); at != "" {
-		c.template = string(s.objects[strings.TrimPrefix(at, s.URL+"/")])
+		object, _ := objectAt(strings.TrimPrefix(at, s.URL))
+		c.template = string(s.objects[object])
 	}
 	if err := yaml.Unmarshal([]byte(c.template), &c.parts); err != nil {
 		return "", invalid("Template format error: %v", err)

@@ -19,7 +19,13 @@ var s3Calls = map[string]string{"HEAD": "s3:GetObject", "GET": "s3:ListBucket", 
 
 // serveS3 stores, lists and deletes objects.
 func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
-	object := strings.TrimPrefix(r.URL.Path, "/")
+	object, moved := objectAt(r.URL.Path)
+	if moved != "" {
+		w.Header().Set("Location", s.URL+moved+"?"+r.URL.RawQuery)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		fmt.Fprint(w, element("Error", fields{{"Code", "TemporaryRedirect"}}))
+		return
+	}
 	if refused := s.noted(s3Calls[r.Method]); refused != "" {
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, element("Error", fields{{"Code", "AccessDenied"}, {"Message", refused}}))

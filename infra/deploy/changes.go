@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -212,18 +213,20 @@ func (p *program) execute(ctx context.Context, set string) error {
 		return join(fmt.Errorf("the change set cannot be executed: %w", err), p.remove(set))
 	}
 	p.say("CloudFormation deploys, which takes some minutes the first time.")
-	for f := (follower{token: token, seen: map[string]bool{}}); ; {
-		events, err := p.events()
-		if err != nil {
-			return err
-		}
+	for f, pause := (follower{token: token, seen: map[string]bool{}}), min(betweenAsks, p.pause); ; {
+		var events []stackEvent
+		err := p.until(ctx, p.firstAnswer, pause, func() (again bool, err error) {
+			events, err = p.events()
+			return true, err
+		})
 		for _, e := range slices.Backward(events) {
 			if f.follow(e, p.say) {
 				return p.outcome(e.ResourceStatus, f.failed)
 			}
 		}
-		if err := tools.Sleep(ctx, min(betweenAsks, p.pause)); err != nil {
-			return err
+		if err = cmp.Or(err, tools.Sleep(ctx, pause)); err != nil {
+			return fmt.Errorf("%w. CloudFormation goes on without this command: aws cloudformation describe-stack-events --region %s --stack-name %s shows how. When it is over, make deploy again, which protects and proves the stack",
+				err, p.aws.Region, p.Stack)
 		}
 	}
 }

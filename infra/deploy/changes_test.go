@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
@@ -148,6 +150,33 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	succeeded(t, out, err)
 	if r.aws.Stack("latchkey") != nil {
 		t.Error("the stack is left")
+	}
+}
+
+// TestADeploymentIsFollowedThroughErrors has AWS refuse to show the events for a moment.
+func TestADeploymentIsFollowedThroughErrors(t *testing.T) {
+	r := newRig(t).withSAM()
+	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DescribeStackEvents": "Rate exceeded"}})
+	go func() {
+		for !slices.Contains(r.aws.Calls(), "cloudformation:DescribeStackEvents") && t.Context().Err() == nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		r.aws.Set(standin.Faults{})
+	}()
+	out, err := r.deploy(first...)
+	succeeded(t, out, err)
+	isProtected(t, r, true)
+}
+
+// TestADeploymentThatCannotBeFollowedGoesOn has AWS never show the events.
+func TestADeploymentThatCannotBeFollowedGoesOn(t *testing.T) {
+	r := newRig(t).withSAM()
+	r.patience = time.Second
+	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DescribeStackEvents": "Rate exceeded"}})
+	_, err := r.deploy(first...)
+	refused(t, err, "Rate exceeded", "CloudFormation goes on", "describe-stack-events --region eu-central-1 --stack-name latchkey", "make deploy again")
+	if now := r.aws.Stack("latchkey"); now.Status != "CREATE_COMPLETE" {
+		t.Error(now.Status)
 	}
 }
 

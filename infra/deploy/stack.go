@@ -45,7 +45,7 @@ func checkDeployable(name, status string) error {
 	case status == "ROLLBACK_COMPLETE", status == "ROLLBACK_FAILED", status == "CREATE_FAILED", status == "DELETE_FAILED":
 		return fmt.Errorf("stack %s takes no deployment (%s): remove it with make undeploy STACK=%s, then deploy again", name, status, name)
 	case status == "UPDATE_ROLLBACK_FAILED":
-		return fmt.Errorf("stack %s takes no deployment (%s): aws cloudformation continue-update-rollback --stack-name %s", name, status, name)
+		return fmt.Errorf("stack %s takes no deployment (%s): aws cloudformation continue-update-rollback --stack-name %s (runbook, \"Deploying again, rolling back\")", name, status, name)
 	}
 	return nil
 }

@@ -65,7 +65,6 @@ func TestLocal(t *testing.T) {
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
 	t.Run("TheLongWalkThroughDoesWhatItShows", func(t *testing.T) { longWalk(t, tg, base.Port()) })
 	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
-	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("APageOfTheConsoleReadsEachAnswerUnderV1", func(t *testing.T) { consolePages(t, tg) })
 	t.Run("FromYourServerDoesWhatItShows", func(t *testing.T) { fromYourServer(t, tg, base.Port()) })
 	t.Run("TheDocumentedPublishersPublishOneEvent", func(t *testing.T) { publishers(t, s, tg) })

@@ -98,6 +98,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 // besideTheSuite runs the checks of the smoke test that the suite does not have.
 func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("AnAuthorizerThatThrowsIsA503", func(t *testing.T) { authorizerThrows(t, tg, p) })
+	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("HeaderLinesOverTheLimitAreRefused", func(t *testing.T) { headerLimit(t, tg) })
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })

@@ -149,6 +149,8 @@ func deploys(t *testing.T, dir string) {
 	t.Cleanup(aws.Close)
 	if text, err := os.ReadFile(filepath.Join(dir, "README.txt")); err != nil || !bytes.Contains(text, []byte("\n    "+deployCommand+"\n")) {
 		t.Fatalf("%v: README.txt has another command\n%s", err, text)
+	} else if !bytes.Contains(text, []byte("no preflight, no protection and no proof")) {
+		t.Errorf("README.txt does not say what the command leaves out:\n%s", text)
 	}
 	arguments := strings.Fields(strings.NewReplacer("'", "", "https://...", "https://issuer.example").Replace(deployCommand))[1:]
 	cmd := exec.CommandContext(t.Context(), cli, append(arguments, "--no-confirm-changeset")...)

@@ -25,6 +25,7 @@ const (
 	qKept      question = "What does a kept Allow do?"
 	qTLS       question = "Is old TLS refused?"
 	qHeaders   question = "Are too many header bytes refused?"
+	qBytes     question = "Are bytes that are not text refused?"
 	qSignature question = "Does a signature of KMS verify?"
 	qWebhook   question = "Does an event go all the way to an attempt?"
 	qWalk      question = "Does the README's walk print what the README shows?"
@@ -35,14 +36,14 @@ const (
 
 // questions are all of them, in the order of the report.
 var questions = []question{
-	qImport, qIssuer, qTags, qRoles, qURL, qAuthorize, qThrottled, qKept, qTLS, qHeaders, qSignature, qWebhook, qWalk, qMetrics, qAlarms, qRemoved,
+	qImport, qIssuer, qTags, qRoles, qURL, qAuthorize, qThrottled, qKept, qTLS, qHeaders, qBytes, qSignature, qWebhook, qWalk, qMetrics, qAlarms, qRemoved,
 }
 
 // bySmoke has the parts of the smoke test that answer a question.
 var bySmoke = map[question][]string{
 	qRoles: {"OneTransactionThroughEveryFunction", "TheRolesRefuseTheRest"}, qURL: {"AUseIsNotedAtEachDoor"}, qAuthorize: {"AnAuthorizerThatThrowsIsA503"},
 	qKept: {"AKeptAllowEnds"}, qTLS: {"OldTLSIsRefused"}, qHeaders: {"HeaderLinesOverTheLimitAreRefused"},
-	qSignature: {"ASignatureOfKMSVerifiesWithTheLookup"}, qWebhook: {"AnEventGoesAllTheWayToAnAttempt"}, qWalk: {"TheWalkOfTheREADME"},
+	qBytes: {"BytesThatAreNotTextAreRefused"}, qSignature: {"ASignatureOfKMSVerifiesWithTheLookup"}, qWebhook: {"AnEventGoesAllTheWayToAnAttempt"}, qWalk: {"TheWalkOfTheREADME"},
 }
 
 // row is an answer.

@@ -3,6 +3,7 @@ package lab_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"latchkey/infra/lab"
 	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/lambda"
 )
 
 func TestFunctionsAreFed(t *testing.T) {
@@ -26,6 +28,7 @@ func TestFunctionsAreFed(t *testing.T) {
 		{"records come in order and only those that fit", inOrder},
 		{"poison record is given up and blocks nothing", poisonGivenUp},
 		{"failed message comes again and ends in the dead letters", deadLetters},
+		{"a throttled function loses nothing", throttled},
 		{"KMS comes back", kmsBack},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
@@ -112,6 +115,42 @@ func deadLetters(t *testing.T, s *lab.Stack) {
 	}
 	if d := depth(t, s, "Jobs"); d != (lab.Depth{}) {
 		t.Errorf("left in the queue: %+v", d)
+	}
+}
+
+// throttled stops the functions for longer than the stream's two retries would last, and for less than the queue hides a
+// message. The message fails once, and may be received twice.
+func throttled(t *testing.T, s *lab.Stack) {
+	gaveUp, dead := depth(t, s, "GivenUp"), depth(t, s, "DeadJobs")
+	reserve := func(copies int) {
+		t.Helper()
+		for _, function := range []string{"StreamFunction", "QueueFunction", "TickFunction"} {
+			if err := s.Reserve(function, copies); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	reserve(0)
+	put(t, s, "EVTS#1", "full-1")
+	send(t, s, "full-2", "once")
+	ticked := make(chan error)
+	go func() { ticked <- s.RunSchedule(t.Context(), "TickFunction") }()
+	if _, err := s.Invoke(t.Context(), "TickFunction", []byte("{}")); !errors.Is(err, lambda.ErrThrottled) {
+		t.Error(err)
+	}
+	time.Sleep(600 * time.Millisecond)
+	reserve(1)
+	for function, want := range map[string]struct{ calls, done int }{"StreamFunction": {1, 1}, "QueueFunction": {2, 1}} {
+		until(t, function, func() bool { _, done := got(t, s, function, "full-"); return len(done) == want.done })
+		if came, _ := got(t, s, function, "full-"); len(came) != want.calls {
+			t.Errorf("%s got %v", function, came)
+		}
+	}
+	if err := <-ticked; err != nil {
+		t.Errorf("the schedule's call: %v", err)
+	}
+	if depth(t, s, "GivenUp") != gaveUp || depth(t, s, "DeadJobs") != dead {
+		t.Error("a throttled call was counted as a failed one")
 	}
 }
 

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -16,8 +17,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/pump"
 	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools"
 )
 
 // startPumps starts to feed the functions from the streams and queues that the template maps to them, and to call
@@ -154,14 +157,14 @@ func (s *Stack) callAllSchedules(ctx context.Context) error {
 	return nil
 }
 
-// keepCalling calls a scheduled function at its interval. Options.Minute sets how long a minute of the interval lasts.
-// While a call takes longer than its interval, ticks are left out.
+// interval returns how long the interval of a schedule lasts. Options.Minute sets how long a minute of it lasts.
+func (s *Stack) interval(sc *serialSchedule) time.Duration {
+	return time.Duration(float64(sc.Every) / float64(time.Minute) * float64(cmp.Or(s.options.Minute, time.Minute)))
+}
+
+// keepCalling calls a scheduled function at its interval. While a call takes longer than its interval, ticks are left out.
 func (s *Stack) keepCalling(ctx context.Context, sc *serialSchedule) {
-	every := sc.Every
-	if s.options.Minute != 0 {
-		every = time.Duration(float64(every) / float64(time.Minute) * float64(s.options.Minute))
-	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(s.interval(sc))
 	defer tick.Stop()
 	for {
 		select {
@@ -187,7 +190,9 @@ func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 }
 
 // callOnce calls the function of a schedule with the event that EventBridge would send, after a running call of the schedule
-// has ended.
+// has ended. Lambda keeps a throttled event and tries again after 1 s, 2 s, 4 s and so on, by its documentation ("How Lambda
+// handles errors and retries with asynchronous invocation"). Here it does so until the next event is due, when Lambda may drop
+// the event: MaximumEventAgeInSeconds is not read.
 func (s *Stack) callOnce(ctx context.Context, sc *serialSchedule) error {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
@@ -200,7 +205,12 @@ func (s *Stack) callOnce(ctx context.Context, sc *serialSchedule) error {
 		return err
 	}
 	begun := time.Now()
-	_, err = s.lambda.Invoke(ctx, sc.Function, payload)
+	for wait := time.Second; ; wait *= 2 {
+		_, err = s.lambda.Invoke(ctx, sc.Function, payload)
+		if !errors.Is(err, lambda.ErrThrottled) || time.Since(begun)+wait > s.interval(sc) || tools.Sleep(ctx, wait) != nil {
+			break
+		}
+	}
 	if ctx.Err() == nil { // else the stack is closing
 		failed := 0
 		if err != nil {

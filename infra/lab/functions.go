@@ -83,7 +83,7 @@ func (s *Stack) startFunctions(context.Context) error {
 		return err
 	}
 	s.lambda, err = lambda.Start(lambda.Options{
-		Functions: append(own, consumers...), Port: s.Ports.Runtime, LogDir: s.LogDir, MaxCopies: s.options.MaxCopies,
+		Functions: append(own, consumers...), Port: s.Ports.Runtime, LogDir: s.LogDir, MaxCopies: s.options.MaxCopies, Concurrency: s.options.Concurrency,
 	})
 	return err
 }

@@ -36,20 +36,21 @@ import (
 
 // Options are the options of a stack. All but Template may be missing.
 type Options struct {
-	Template   string
-	Port       int                    // of the gateway; the others follow it (Ports). 0: free ones
-	Site       *Site                  // the stack's addresses, if Listen was called before; nil: those of Port
-	Dir        string                 // state and logs; "": a temporary folder
-	InMemory   bool                   // the tables are in memory: faster for some minutes (backing.MemoryDir), and gone when the database stops
-	Name       string                 // the stack's name; "": lab
-	Parameters map[string]string      // of the template
-	Names      map[string]string      // names of resources, by logical id; other names are made up
-	Issuer     *backing.IssuerOptions // ID and kinds of the token issuer; nil: there is none
-	Requests   io.Writer              // gets one line a request; nil: no lines
-	Progress   tools.Progress         // nil: standard error
-	MaxCopies  int                    // of one function; 0: lambda's default
-	Reload     bool                   // functions whose code changes are built anew, and served when they compile
-	Minute     time.Duration          // how long a minute of a schedule lasts; 0: a minute
+	Template    string
+	Port        int                    // of the gateway; the others follow it (Ports). 0: free ones
+	Site        *Site                  // the stack's addresses, if Listen was called before; nil: those of Port
+	Dir         string                 // state and logs; "": a temporary folder
+	InMemory    bool                   // the tables are in memory: faster for some minutes (backing.MemoryDir), and gone when the database stops
+	Name        string                 // the stack's name; "": lab
+	Parameters  map[string]string      // of the template
+	Names       map[string]string      // names of resources, by logical id; other names are made up
+	Issuer      *backing.IssuerOptions // ID and kinds of the token issuer; nil: there is none
+	Requests    io.Writer              // gets one line a request; nil: no lines
+	Progress    tools.Progress         // nil: standard error
+	MaxCopies   int                    // of one function; 0: lambda's default
+	Concurrency int                    // the account's: calls of all functions at once; 0: lambda's default
+	Reload      bool                   // functions whose code changes are built anew, and served when they compile
+	Minute      time.Duration          // how long a minute of a schedule lasts; 0: a minute
 
 	Buses map[string]func(event string) // event buses beside the template, by name, with the function that gets each of their events (JSON)
 

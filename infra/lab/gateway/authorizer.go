@@ -153,7 +153,8 @@ type malformedVerdictError struct{ why string }
 func (m *malformedVerdictError) Error() string { return "its answer is malformed: " + m.why }
 
 // authorizerFault returns the response when an authorizer gave no verdict. An authorizer that fails
-// with the text "Unauthorized" means 401, by AWS's convention.
+// with the text "Unauthorized" means 401, by AWS's convention. A throttled one is believed to be AUTHORIZER_FAILURE, as one that
+// exceeds its time; no recording and no documentation has it, and its status is 500 in both types.
 func authorizerFault(err error) *refusal {
 	var failed *lambda.FunctionError
 	var malformed *malformedVerdictError

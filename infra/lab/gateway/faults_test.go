@@ -23,6 +23,7 @@ func TestAuthorizersFailureNeverOpens(t *testing.T) {
 		"unauthorized": {func(map[string]any) (any, error) { return nil, &lambda.FunctionError{Message: "Unauthorized"} }, 401, `{"message":"Unauthorized"}`},
 		"crash":        {func(map[string]any) (any, error) { return nil, lambda.ErrCrash }, 503, "failure"},
 		"time-out":     {func(map[string]any) (any, error) { return nil, lambda.ErrTimeout }, 503, "failure"},
+		"throttled":    {func(map[string]any) (any, error) { return nil, lambda.ErrThrottled }, 503, "failure"},
 		"not JSON":     {func(map[string]any) (any, error) { return "nonsense", nil }, 503, "configuration"},
 		"no policy":    {func(map[string]any) (any, error) { return `{"principalId":"p"}`, nil }, 503, "configuration"},
 		"no principal": {func(map[string]any) (any, error) {
@@ -62,12 +63,14 @@ func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
 			t.Errorf("%s: %s %s", name, res.Status, body)
 		}
 	}
-	api := testAPI()
-	api.Responses = nil
-	f, s := setUp(t, api)
-	f.answer["Open"] = answers["crashed"].answer
-	if res, body := do(t, "POST", s.URL+"/open", ""); res.StatusCode != 502 || body != `{"message":"Internal server error"}` {
-		t.Errorf("without gateway responses in the template: %s %s", res.Status, body)
+	for err, status := range map[error]int{lambda.ErrCrash: 502, lambda.ErrThrottled: 500} {
+		api := testAPI()
+		api.Responses = nil
+		f, s := setUp(t, api)
+		f.answer["Open"] = func(map[string]any) (any, error) { return nil, err }
+		if res, body := do(t, "POST", s.URL+"/open", ""); res.StatusCode != status || body != `{"message":"Internal server error"}` {
+			t.Errorf("without gateway responses in the template: %v: %s %s", err, res.Status, body)
+		}
 	}
 }
 

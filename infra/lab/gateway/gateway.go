@@ -231,13 +231,16 @@ func (x *exchange) invoke(function string, payload []byte, limit time.Duration) 
 }
 
 // integrationFault returns the response when a call gave no answer. For API Gateway, a function that fails,
-// crashes or exceeds its own time has a malformed answer.
+// crashes or exceeds its own time has a malformed answer. A throttled call is 500 "Internal server error", by Lambda's developer
+// guide ("Handling Lambda errors with an API Gateway API"). Its type is not documented; users report INTEGRATION_FAILURE too.
 func integrationFault(err error) kind {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return integrationTimeout
 	case errors.Is(err, lambda.ErrNoFunction):
 		return integrationFailure
+	case errors.Is(err, lambda.ErrThrottled):
+		return default5XX
 	}
 	return malformedAnswer
 }

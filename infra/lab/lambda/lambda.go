@@ -36,22 +36,24 @@ type Function struct {
 	Dir     string   // of the code; "": that of the bootstrap
 	Handler string   // "": bootstrap
 
-	// Reserved is the reserved concurrency: a call over it fails with ErrThrottled. nil: none is
-	// reserved. A number over Options.MaxCopies has no effect.
+	// Reserved is the reserved concurrency, a part of the account's: a call over it fails with ErrThrottled. nil: none is
+	// reserved. Of a number over Options.MaxCopies, MaxCopies run.
 	Reserved *int
 }
 
 // Options are the options of a Service.
 type Options struct {
-	Functions []Function
-	Port      int    // of the Runtime API; 0: a free one
-	LogDir    string // has a file for each function
-	MaxCopies int    // of one function; 0: 32
+	Functions   []Function
+	Port        int    // of the Runtime API; 0: a free one
+	LogDir      string // has a file for each function
+	MaxCopies   int    // of one function; 0: 32. A call over it waits, unlike on AWS, for this machine's sake
+	Concurrency int    // the account's: calls of all functions at once; a call over it fails with ErrThrottled. 0: 1,000
 }
 
 const (
-	defaultMaxCopies = 32
-	initLimit        = 10 * time.Second // until a copy first asks for an event
+	defaultMaxCopies   = 32
+	defaultConcurrency = 1000
+	initLimit          = 10 * time.Second // until a copy first asks for an event
 )
 
 // Service runs functions. Close ends every copy.
@@ -61,13 +63,23 @@ type Service struct {
 	server   *http.Server
 	group    *group
 	pools    map[string]*pool
+	account  chan struct{} // one token for each running call of the functions that reserve no concurrency
 	logs     []*os.File
 }
 
 // Start starts the Runtime API; Invoke starts the copies. Copies are killed when this process dies,
 // frozen ones too.
 func Start(o Options) (*Service, error) {
-	o.MaxCopies = cmp.Or(o.MaxCopies, defaultMaxCopies)
+	o.MaxCopies, o.Concurrency = cmp.Or(o.MaxCopies, defaultMaxCopies), cmp.Or(o.Concurrency, defaultConcurrency)
+	left := o.Concurrency
+	for _, f := range o.Functions {
+		if f.Reserved != nil {
+			left -= *f.Reserved
+		}
+	}
+	if left < 1 { // AWS wants 100 left, or all of an account with fewer; here a small account can be tried with a reserve
+		return nil, fmt.Errorf("the functions reserve all of the %d calls that the account runs at once", o.Concurrency)
+	}
 	l, err := tools.Listen(o.Port)
 	if err != nil {
 		return nil, err
@@ -77,7 +89,7 @@ func Start(o Options) (*Service, error) {
 		_ = l.Close()
 		return nil, err
 	}
-	s := &Service{options: o, listener: l, group: g, pools: make(map[string]*pool)}
+	s := &Service{options: o, listener: l, group: g, pools: make(map[string]*pool), account: make(chan struct{}, left)}
 	for _, f := range o.Functions {
 		log, err := os.OpenFile(filepath.Join(o.LogDir, f.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 		if err != nil {
@@ -115,8 +127,11 @@ var (
 	ErrTimeout = errors.New("the function timed out")
 	// ErrCrash means that the copy ended, or did not start in time.
 	ErrCrash = errors.New("the function's process ended")
-	// ErrThrottled means that the function runs as often at once as its reserved concurrency allows.
-	ErrThrottled = errors.New("the function is throttled: its reserved concurrency is used up")
+	// ErrThrottled means that no more calls may run at once: of the function, or of the account. The text is AWS's, with the
+	// reason behind it.
+	ErrThrottled = errors.New("TooManyRequestsException: Rate Exceeded")
+	errReserved  = fmt.Errorf("%w: ReservedFunctionConcurrentInvocationLimitExceeded", ErrThrottled)
+	errAccount   = fmt.Errorf("%w: ConcurrentInvocationLimitExceeded", ErrThrottled)
 )
 
 // FunctionError is the answer of a function whose handler failed.

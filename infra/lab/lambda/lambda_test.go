@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,10 +66,13 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 		t.Fatal(err)
 	}
 	o.LogDir = t.TempDir()
+	one := 1
 	o.Functions = []lambda.Function{
 		{Name: "Toy", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"OWN": "value"}},
 		{Name: "NoStart", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"FAIL_INIT": "1"}},
 		{Name: "NoProgram", Path: path + "-is-not-there", Timeout: time.Second},
+		{Name: "Slow", Path: path, Timeout: time.Minute},
+		{Name: "Kept", Path: path, Timeout: time.Minute, Reserved: &one},
 	}
 	s, err := lambda.Start(o)
 	if err != nil {
@@ -222,6 +226,76 @@ func TestFunctionsErrorIsAFunctionError(t *testing.T) {
 	for _, name := range []string{"NoStart", "NoProgram"} {
 		if _, err := s.Invoke(context.Background(), name, []byte("{}")); !errors.Is(err, lambda.ErrCrash) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTheAccountRunsSoManyCallsAtOnce has an account of three calls, of which Kept reserves one. Each way that a call can
+// end gives its place back.
+func TestTheAccountRunsSoManyCallsAtOnce(t *testing.T) {
+	s, _ := start(t, lambda.Options{Concurrency: 3})
+	file := filepath.Join(t.TempDir(), "go on")
+	ended := make(chan error, 3)
+	begin := func(function string) {
+		t.Helper()
+		before := len(s.Copies(function))
+		go func() {
+			_, err := s.Invoke(context.Background(), function, fmt.Appendf(nil, `{"Do":"wait","Text":%q}`, file))
+			ended <- err
+		}()
+		until(t, func() bool { return len(s.Copies(function)) > before })
+	}
+	throttled := func(function, reason string) {
+		t.Helper()
+		_, err := s.Invoke(context.Background(), function, []byte(`{}`))
+		if !errors.Is(err, lambda.ErrThrottled) || !strings.HasSuffix(fmt.Sprint(err), " "+reason) {
+			t.Errorf("%s: %v", function, err)
+		}
+	}
+	begin("Slow")
+	begin("Slow")
+	throttled("Toy", "ConcurrentInvocationLimitExceeded")
+	throttled("Slow", "ConcurrentInvocationLimitExceeded")
+	begin("Kept")
+	throttled("Kept", "ReservedFunctionConcurrentInvocationLimitExceeded")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	for _, failing := range []struct{ function, order string }{
+		{"Toy", `{"Do":"crash"}`}, {"Toy", `{"Seconds":30}`}, {"Toy", `{"Do":"fail"}`}, {"NoStart", "{}"}, {"NoProgram", "{}"}, {"Toy", `{"Do":"crash"}`},
+	} {
+		if _, err := s.Invoke(context.Background(), failing.function, []byte(failing.order)); err == nil || errors.Is(err, lambda.ErrThrottled) {
+			t.Errorf("%v: %v", failing, err)
+		}
+	}
+	call(t, s, `{}`)
+}
+
+func TestAFunctionCannotReserveAllOfTheAccount(t *testing.T) {
+	reserved := func(n int) []lambda.Function {
+		return []lambda.Function{{Name: "A", Reserved: &n}, {Name: "B", Reserved: &n}, {Name: "C"}}
+	}
+	for _, c := range []struct {
+		o  lambda.Options
+		ok bool
+	}{
+		{lambda.Options{Concurrency: 10, Functions: reserved(5)}, false},
+		{lambda.Options{Concurrency: 11, Functions: reserved(5)}, true},
+		{lambda.Options{Functions: reserved(500)}, false},
+		{lambda.Options{Functions: reserved(499)}, true},
+	} {
+		c.o.LogDir = t.TempDir()
+		s, err := lambda.Start(c.o)
+		if (err == nil) != c.ok {
+			t.Errorf("%d of %d: %v", *c.o.Functions[0].Reserved, c.o.Concurrency, err)
+		}
+		if err == nil {
+			s.Close()
 		}
 	}
 }

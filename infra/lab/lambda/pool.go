@@ -40,11 +40,11 @@ func newPool(s *Service, f Function, log *os.File) *pool {
 	return p
 }
 
-// take returns an idle copy or a new one. At the limit it waits until a copy is idle. Error:
-// ErrThrottled when the function is stopped, or at the limit that the function reserves.
+// take returns an idle copy or a new one. At the function's limit of copies it waits until a copy is idle. Error:
+// ErrThrottled when the function is stopped, or at the limit that the function reserves, or at the account's.
 func (p *pool) take(ctx context.Context) (*process, error) {
 	if p.stopped.Load() {
-		return nil, ErrThrottled
+		return nil, errReserved
 	}
 	if err := p.enter(ctx); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	for {
 		c, err := p.pick()
 		if err != nil {
-			<-p.room
+			p.leave()
 			return nil, err
 		}
 		if c != nil {
@@ -61,21 +61,38 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	}
 }
 
-// enter takes room for a call.
+// enter takes room for a call: of the function, and of the account unless the function reserves some.
 func (p *pool) enter(ctx context.Context) error {
-	select {
-	case p.room <- struct{}{}:
-		return nil
-	default:
-	}
 	if p.refuses {
-		return ErrThrottled
+		select {
+		case p.room <- struct{}{}:
+			return nil
+		default:
+			return errReserved
+		}
 	}
 	select {
 	case p.room <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+	if p.function.Reserved != nil {
+		return nil
+	}
+	select {
+	case p.service.account <- struct{}{}:
+		return nil
+	default:
+		<-p.room
+		return errAccount
+	}
+}
+
+// leave gives back what enter took.
+func (p *pool) leave() {
+	<-p.room
+	if p.function.Reserved == nil {
+		<-p.service.account
 	}
 }
 
@@ -115,7 +132,7 @@ func (p *pool) giveBack(c *process) {
 		p.idle = append(p.idle, c)
 	}
 	p.mu.Unlock()
-	<-p.room
+	p.leave()
 }
 
 func (p *pool) forget(c *process) {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"latchkey/infra/lab/backing"
+	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/translated"
 	"latchkey/infra/tools"
 )
@@ -22,7 +23,8 @@ import (
 const pollSeconds = 1
 
 // Queue feeds a function from a queue. A failed message stays in the queue: it comes again after
-// its visibility time-out, or goes to the dead letters.
+// its visibility time-out, or goes to the dead letters. While the function is throttled, the same batch is
+// tried again until then (by AWS's documentation of queues' mappings, "Backoff strategy"; not recorded).
 type Queue struct {
 	caller
 	client *sqs.Client
@@ -93,7 +95,14 @@ func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
 		}
 		events[i], ids[i] = event, aws.ToString(m.MessageId)
 	}
-	failed, _ := q.call(ctx, events, ids) // call reports the error to the watcher
+	received := time.Now()
+	failed, err := q.call(ctx, events, ids) // call reports the error to the watcher
+	for tries := 1; errors.Is(err, lambda.ErrThrottled) && time.Since(received)+backoff(tries) < q.source.Visibility; tries++ {
+		if tools.Sleep(ctx, backoff(tries)) != nil {
+			return
+		}
+		failed, err = q.call(ctx, events, ids)
+	}
 	var done []types.DeleteMessageBatchRequestEntry
 	for i, m := range messages {
 		if !failed[ids[i]] {

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/translated"
 	"latchkey/infra/tools"
 )
@@ -141,9 +142,10 @@ func (h *shard) save(ctx context.Context, p position) {
 //
 // When the function reports a record as failed, the records before it are finished, and the batch
 // then begins with it. When the first record or the whole call fails, the batch is split in two if
-// the mapping has Bisect. Neither counts as a try (Lambda, "Discarding failed records").
+// the mapping has Bisect. Neither counts as a try (Lambda, "Discarding failed records"). Nor does a call that is throttled,
+// and it splits nothing: the function has seen no record. That is believed, not recorded.
 func (h *shard) deliver(ctx context.Context, records []record, tries int) error {
-	for {
+	for throttled := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -163,6 +165,10 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case from > 0:
+			continue
+		case errors.Is(err, lambda.ErrThrottled):
+			throttled++
+			_ = tools.Sleep(ctx, backoff(throttled)) // the loop looks at ctx
 			continue
 		case len(records) > 1 && h.stream.options.Source.Bisect:
 			half := len(records) / 2

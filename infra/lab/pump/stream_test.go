@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/translated"
 )
 
@@ -251,7 +252,16 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 		}, []string{"1+2+3+4", "1+2", "1", "2", "3+4"}},
 		"thrown, not split":   {translated.EventSource{Retries: 1}, func([]string) ([]byte, error) { return nil, errors.New("thrown") }, []string{"1+2+3+4", "1+2+3+4"}},
 		"unknown id reported": {translated.EventSource{Partial: true, Retries: 1}, func([]string) ([]byte, error) { return report("9"), nil }, []string{"1+2+3+4", "1+2+3+4"}},
-		"report is not read":  {translated.EventSource{Retries: 1}, reportTwo, []string{"1+2+3+4"}},
+		"throttled, as often as it may": {translated.EventSource{Partial: true, Bisect: true}, func() func([]string) ([]byte, error) {
+			calls := 0
+			return func([]string) ([]byte, error) {
+				if calls++; calls <= 4 {
+					return nil, fmt.Errorf("busy: %w", lambda.ErrThrottled)
+				}
+				return nil, nil
+			}
+		}(), []string{"1+2+3+4", "1+2+3+4", "1+2+3+4", "1+2+3+4", "1+2+3+4"}},
+		"report is not read": {translated.EventSource{Retries: 1}, reportTwo, []string{"1+2+3+4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, e := four(), &eaten{answer: c.answer}

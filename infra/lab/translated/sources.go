@@ -21,8 +21,9 @@ type EventSource struct {
 	Queue string // URL of the queue; "": the source is a stream
 
 	BatchSize   int
-	Partial     bool // the function reports which records failed (ReportBatchItemFailures)
-	Concurrency int  // batches of a queue at once
+	Partial     bool          // the function reports which records failed (ReportBatchItemFailures)
+	Concurrency int           // batches of a queue at once
+	Visibility  time.Duration // how long a queue hides a message that was received
 
 	Filters   []string // JSON patterns for records of a stream: one must fit; none: every record
 	Retries   int      // of a failed batch of a stream; -1: without end
@@ -119,8 +120,8 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 	if v, ok := t.queueByARN(s.ARN).Attributes["VisibilityTimeout"]; ok {
 		visibility, _ = strconv.Atoi(v)
 	}
-	f, err := t.function(s.Function)
-	if err == nil && time.Duration(visibility)*time.Second < f.Timeout {
+	s.Visibility = time.Duration(visibility) * time.Second
+	if f, err := t.function(s.Function); err == nil && s.Visibility < f.Timeout {
 		p.refuse("the queue's VisibilityTimeout, %d s, is less than the function's Timeout, %s", visibility, f.Timeout)
 	}
 }

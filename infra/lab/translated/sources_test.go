@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/infra/lab/translated"
 )
@@ -63,7 +64,7 @@ func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
 		fanout.OnFailure != "http://127.0.0.1:9/000000000000/stack-dead" {
 		t.Errorf("%+v", fanout)
 	}
-	if deliver.Function != "Deliver" || deliver.Queue != "http://127.0.0.1:9/000000000000/Jobs" || deliver.BatchSize != 7 || deliver.Concurrency != 20 ||
+	if deliver.Function != "Deliver" || deliver.Queue != "http://127.0.0.1:9/000000000000/Jobs" || deliver.BatchSize != 7 || deliver.Concurrency != 20 || deliver.Visibility != 3*time.Minute ||
 		deliver.Partial || deliver.Table != "" || deliver.ARN != "arn:aws:sqs:us-east-1:000000000000:Jobs" {
 		t.Errorf("%+v", deliver)
 	}

@@ -27,7 +27,7 @@ const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause
 
 // settings are the flags; main describes each.
 type settings struct {
-	port                         int
+	port, concurrency            int
 	kind, email, name, sub       string
 	function                     string
 	parameters                   string
@@ -46,6 +46,7 @@ func main() {
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
 	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
+	flag.IntVar(&o.concurrency, "concurrency", 0, "run: how many calls of functions the account runs at once; 0: 1,000")
 	flag.BoolVar(&o.tap, "tap", false, "run: print what the owner's event bus gets")
 	flag.Parse()
 	tools.Main("latchkey: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), o) })
@@ -140,7 +141,7 @@ func run(ctx context.Context, o settings) error {
 	s, err := stack.Start(ctx, stack.Options{
 		Buses: buses,
 		Port:  o.port, Parameters: given, Reload: true, Requests: os.Stdout,
-		Consumer: o.consumer, ConsumerParameters: consumers,
+		Consumer: o.consumer, ConsumerParameters: consumers, Concurrency: o.concurrency,
 	})
 	var missing *tools.MissingError
 	switch {

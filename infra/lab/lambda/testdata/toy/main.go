@@ -49,6 +49,10 @@ func main() {
 			os.Exit(3)
 		case "log":
 			fmt.Println(o.Text)
+		case "wait": // until the file is there
+			for _, err := os.Stat(o.Text); err != nil; _, err = os.Stat(o.Text) {
+				time.Sleep(time.Millisecond)
+			}
 		}
 		deadline, _ := ctx.Deadline()
 		lc, _ := lambdacontext.FromContext(ctx)

@@ -53,7 +53,7 @@ func TestLocal(t *testing.T) {
 	bus, parameters := &onBus{}, maps.Clone(patient)
 	parameters["EventBusName"] = ownersBus
 	s, tg := startLocal(t, stack.Options{
-		Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.take},
+		Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.take}, Network: bus.network,
 	})
 	t.Run("ItCostsWhatTheDocumentationSays", func(t *testing.T) { costs(t, s, tg) })
 	t.Run("ImportedKeysAreTakenWithTheirParameterOnly", func(t *testing.T) { takenWithParameter(t, s, tg) })

@@ -165,7 +165,7 @@ func (s *Stack) startServices(ctx context.Context) error {
 
 // makeStores creates the tables, queues and keys of the template that are not there yet.
 func (s *Stack) makeStores(ctx context.Context) error {
-	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.StartBuses(ctx), s.makeKeys(ctx))
+	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.makeBuses(ctx), s.makeKeys(ctx))
 }
 
 // open starts to serve the API and the control endpoint, and to call the functions from schedules,

@@ -134,8 +134,8 @@ func (s *Services) makeQueues(ctx context.Context, t *translated.Template) error
 	return backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues)
 }
 
-// StartBuses creates the event buses, also after StopBuses.
-func (s *Services) StartBuses(ctx context.Context) error {
+// makeBuses creates the event buses that are not there yet.
+func (s *Services) makeBuses(ctx context.Context) error {
 	for name := range s.buses {
 		var err error
 		if s.buses[name], err = backing.CreateBus(ctx, s.DataPlane.SQS, name); err != nil {
@@ -145,21 +145,12 @@ func (s *Services) StartBuses(ctx context.Context) error {
 	return nil
 }
 
-// StopBuses deletes the event buses: no one can put an event on them.
-func (s *Services) StopBuses(ctx context.Context) error {
-	var wrong []error
-	for name := range s.buses {
-		wrong = append(wrong, backing.DeleteBus(ctx, s.DataPlane.SQS, name))
-	}
-	return errors.Join(wrong...)
-}
-
 // restartQueue starts the queues again, empty.
 func (s *Services) restartQueue(ctx context.Context) error {
 	if err := s.startQueue(ctx); err != nil {
 		return err
 	}
-	return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.StartBuses(ctx))
+	return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.makeBuses(ctx))
 }
 
 // stop ends the services. Afterwards all that was acknowledged is on disk.

@@ -37,11 +37,6 @@ func CreateBus(ctx context.Context, endpoint, name string) (queueURL string, err
 	return *out.QueueUrl, nil
 }
 
-// DeleteBus deletes an event bus. Its queue stays.
-func DeleteBus(ctx context.Context, endpoint, name string) error {
-	return callEvents(ctx, endpoint, "DeleteEventBus", map[string]any{"Name": name})
-}
-
 func callEvents(ctx context.Context, endpoint, operation string, in map[string]any) error {
 	body, err := json.Marshal(in)
 	if err == nil {

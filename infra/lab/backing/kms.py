@@ -3,7 +3,8 @@
 moto hashes the message of Sign and Verify even when MessageType is DIGEST, so
 that it signs the hash of a hash (its pull request 10202). Until a release
 corrects that, this program passes MessageType to the key. moto also does not
-refuse a digest of another length or a key that is disabled, and does not take an
+refuse a digest of another length, a key that is disabled or for another use, a wrong signature and a reserved or
+doubled tag, and does not take an
 ARN to schedule a key's deletion. The program does not start when moto's internals have changed, or when
 a signature over a digest does not verify.
 
@@ -49,11 +50,28 @@ def correct():
     schedule = models.KmsBackend.schedule_key_deletion  # moto takes only a key's id; AWS takes an ARN too
     models.KmsBackend.schedule_key_deletion = lambda self, key_id, days: schedule(self, self.get_key_id(key_id), days)
     for name in ("sign", "verify"):
-        setattr(responses.KmsResponse, name, noting(getattr(responses.KmsResponse, name)))
+        setattr(responses.KmsResponse, name, noting(getattr(responses.KmsResponse, name), name.capitalize()))
+    for name in ("create_key", "tag_resource"):
+        setattr(responses.KmsResponse, name, tagging(getattr(responses.KmsResponse, name)))
 
 
-def noting(method):
-    """Keeps MessageType while the method runs, and refuses what KMS refuses: a digest of another length, a disabled key."""
+def tagging(method):
+    """Refuses the tags that KMS refuses."""
+
+    def wrapped(self):
+        names = [tag["TagKey"] for tag in self._get_param("Tags") or []]
+        if len(set(names)) < len(names):
+            raise JsonRESTError("TagException", "Duplicate tag keys")
+        if any(name.lower().startswith("aws:") for name in names):
+            raise JsonRESTError("TagException", "Tags beginning with aws: are reserved")
+        return method(self)
+
+    return wrapped
+
+
+def noting(method, operation):
+    """Keeps MessageType while the method runs, and refuses what KMS refuses: a digest of another length, a disabled key, a key
+    for another use, a wrong signature."""
 
     def wrapped(self):
         call.digest = self._get_param("MessageType") == "DIGEST"
@@ -63,9 +81,16 @@ def noting(method):
                 raise ValidationException("Digest is invalid length for algorithm %s." % self._get_param("SigningAlgorithm"))
             key = self._get_param("KeyId")
             self._validate_key_id(key)
-            if self.kms_backend.describe_key(key).key_state == "Disabled":
+            known = self.kms_backend.describe_key(key)
+            if known.key_state == "Disabled":
                 raise JsonRESTError("DisabledException", "%s is disabled." % key)
-            return method(self)
+            if known.key_usage != "SIGN_VERIFY":
+                text = "%s key usage is %s which is not valid for %s." % (known.arn, known.key_usage, operation)
+                raise JsonRESTError("InvalidKeyUsageException", text)
+            answer = method(self)
+            if operation == "Verify" and not json.loads(answer)["SignatureValid"]:
+                raise JsonRESTError("KMSInvalidSignatureException", "")
+            return answer
         finally:
             call.digest = False
 

@@ -30,7 +30,8 @@ func New(cfg aws.Config, endpoint, name string) *Bus {
 	})}
 }
 
-// Put puts one event on the bus. detail is a JSON object. An error means that the bus may not have taken it.
+// Put puts one event on the bus. detail is a JSON object. An error means that the bus may not have taken it. A bus that is not
+// there is no error: EventBridge answers as if it had taken the event, which is lost.
 func (b *Bus) Put(ctx context.Context, detailType string, at time.Time, detail []byte) error {
 	out, err := b.client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
 		EventBusName: &b.name, Source: aws.String(source), DetailType: &detailType, Time: &at, Detail: aws.String(string(detail)),

@@ -47,8 +47,8 @@ func TestAnEventIsOnTheBusOnlyWhenItSaysSo(t *testing.T) {
 	if err := put(); err == nil || !strings.Contains(err.Error(), "InternalFailure: not now") {
 		t.Errorf("a refused entry: %v", err)
 	}
-	status, answer = http.StatusBadRequest, `{"__type":"ResourceNotFoundException","message":"no bus"}`
-	if err := put(); err == nil {
-		t.Error("no bus: taken")
+	status, answer = http.StatusBadRequest, `{"__type":"AccessDeniedException","message":"no right"}`
+	if err := put(); err == nil || !strings.Contains(err.Error(), "AccessDeniedException") {
+		t.Errorf("a refused call: %v", err)
 	}
 }

@@ -1,8 +1,12 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -364,6 +368,74 @@ func TestOneRunEndsAllThatWaits(t *testing.T) {
 		s.minutes(t, 7)
 		if n := r.waits(); n != 0 {
 			t.Errorf("%s: %d rows are in the index still", name, n)
+		}
+	}
+}
+
+// late is a transport that brings a row into the index before the second query of a partition.
+type late struct {
+	next      http.RoundTripper
+	partition string
+	brings    func()
+	queries   int
+}
+
+func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") && bytes.Contains(body, []byte(l.partition)) {
+		if l.queries++; l.queries == 2 {
+			l.brings()
+		}
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return l.next.RoundTrip(r)
+}
+
+// TestAParkedDeliveryThatTheIndexHasLateIsNotMissed: the first batch of a run does not see the oldest one, and the second batch, which
+// begins behind it, is empty.
+func TestAParkedDeliveryThatTheIndexHasLateIsNotMissed(t *testing.T) {
+	t.Parallel()
+	for name, v := range map[string]struct {
+		change func(r *receiver)
+		want   webhook.DeliveryStatus
+	}{
+		"disabled": {func(r *receiver) { r.enables(false) }, webhook.DeliveryHeld},
+		"deleted":  {(*receiver).deletes, webhook.DeliveryCancelled},
+		"enabled":  {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, webhook.DeliveryDelivered},
+	} {
+		s, r := tripped(t, 5) // the oldest ones
+		s.pass(10 * time.Second)
+		for range 46 {
+			r.event()
+		}
+		s.stream(t)
+		r.parks(51) // one more than a batch has
+		v.change(r)
+		s.pass(10 * time.Minute) // no delivery can be parked any more
+		partition := "DUE#parked#" + string(r.ID)
+		hidden, oldest := row{}, row{"startedAt": num(math.MaxInt64)}
+		for _, d := range s.Rows(t) {
+			if attr(d, "due") == partition && attr(d, "startedAt") < attr(oldest, "startedAt") {
+				hidden, oldest = maps.Clone(d), d
+			}
+		}
+		delete(hidden, "due")
+		s.puts(t, 1, func(int) row { return hidden })
+		under := s.Faults.Next
+		lag := &late{next: under, partition: partition, brings: func() { s.puts(t, 1, func(int) row { return oldest }) }}
+		s.Faults.Next = lag
+		s.sweeps(t)
+		s.Faults.Next = under
+		s.minutes(t, 2)
+		if got := r.statuses(); lag.queries < 2 || got[v.want] != 51 {
+			t.Errorf("%s: %v after %d queries of what is parked", name, got, lag.queries)
+		}
+		if s.minutes(t, 7); r.waits() != 0 {
+			t.Errorf("%s: %d rows are in the index still", name, r.waits())
 		}
 	}
 }

@@ -1,7 +1,10 @@
 package pipeline_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +168,112 @@ func TestTheSweepNamesTheKindThatItCannotRead(t *testing.T) {
 	for i, kind := range kinds {
 		if !strings.HasPrefix(got[i], string(kind)+": ") {
 			t.Errorf("want %s, got %s", kind, got[i])
+		}
+	}
+}
+
+// unread is a transport that fails each query that names one of the partitions.
+type unread struct {
+	next       http.RoundTripper
+	partitions []string
+}
+
+func (u *unread) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	isOne := func(partition string) bool { return bytes.Contains(body, []byte(partition)) }
+	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") && slices.ContainsFunc(u.partitions, isOne) {
+		return nil, errBroken
+	}
+	r = r.Clone(r.Context())
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return u.next.RoundTrip(r)
+}
+
+// TestAShardThatCannotBeReadHoldsUpNoOther has due links in all eight shards of the index.
+func TestAShardThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"DUE#link#0", "DUE#link#3", "DUE#link#7"} {
+		s := newStack(t)
+		s.puts(t, 80, func(i int) row { return linkRow(s, s.org, s.app, i) })
+		s.pass(25 * time.Hour)
+		left := func() (in []string) {
+			for _, r := range s.Rows(t) {
+				if at := attr(r, "due"); strings.HasPrefix(at, "DUE#link") {
+					in = append(in, at)
+				}
+			}
+			return slices.Compact(slices.Sorted(slices.Values(in)))
+		}
+		if n := len(left()); n != 8 {
+			t.Fatalf("the links are in %d shards", n)
+		}
+		under := s.Faults.Next
+		s.Faults.Next = &unread{under, []string{bad}}
+		if err := s.sweep.Run(ctx); !errors.Is(err, errBroken) || !strings.HasPrefix(err.Error(), "link: ") || !slices.Equal(left(), []string{bad}) {
+			t.Errorf("%s: %v, and %v are left", bad, err, left())
+		}
+		s.Faults.Next = under
+		if s.sweeps(t); len(left()) != 0 {
+			t.Errorf("%s: %v are left after the fault", bad, left())
+		}
+	}
+}
+
+// TestARowThatDoesNotDecodeHoldsUpNoOther of its shard.
+func TestARowThatDoesNotDecodeHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.puts(t, 9, func(i int) row {
+		link := linkRow(s, s.org, s.app, i)
+		if link["due"] = str("DUE#link#5"); i == 4 {
+			link["orgId"] = num(4)
+		}
+		return link
+	})
+	s.pass(25 * time.Hour)
+	err := s.sweep.Run(ctx)
+	var left []string
+	for _, r := range s.Rows(t) {
+		if attr(r, "due") == "DUE#link#5" {
+			left = append(left, attr(r, "orgId"))
+		}
+	}
+	if err == nil || !strings.HasPrefix(err.Error(), "link: ") || !slices.Equal(left, []string{"4"}) {
+		t.Errorf("%v, and the orgs of the links that are left: %v", err, left)
+	}
+}
+
+// TestAKindThatCanBeReadIsDone while no other kind can.
+func TestAKindThatCanBeReadIsDone(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil, string(webhook.Test))
+	rows := []due{s.dueDelivery(r), s.dueEndpoint(t), s.dueKey(t), s.dueLink(t), s.dueEvent(r), s.dueOrg(t)}
+	s.pass(8 * 24 * time.Hour)
+	under := s.Faults.Next
+	for i, one := range rows {
+		others := &unread{next: under}
+		for _, kind := range store.DueKinds() {
+			if string(kind) != one.kind {
+				others.partitions = append(others.partitions, "DUE#"+string(kind)+"#")
+			}
+		}
+		s.Faults.Next = others
+		err := s.sweep.Run(ctx)
+		s.Faults.Next = under
+		for _, kind := range store.DueKinds() {
+			names := func(line string) bool { return strings.HasPrefix(line, string(kind)+": ") }
+			if slices.ContainsFunc(lines(err), names) == (string(kind) == one.kind) {
+				t.Errorf("only %s can be read: %v", one.kind, err)
+			}
+		}
+		for j, row := range rows {
+			if row.done() != (j <= i) {
+				t.Errorf("only %s can be read: %s is done: %t", one.kind, row.kind, row.done())
+			}
 		}
 	}
 }

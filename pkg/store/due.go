@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"hash/fnv"
 	"slices"
 	"strconv"
@@ -89,32 +89,34 @@ func (d Due) String() string {
 
 // DueBefore lists rows of a kind that were due before a time: at most limit from each of the 8 shards,
 // in the order of their times, and the strays that are among them. A row may no longer be due. With an
-// error, it returns the rows that it has read before.
+// error, the first one, it returns the rows that it could read: a shard that fails holds up no other.
 func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
-		rows, err := s.dueIn(ctx, kind, kind.shard(n), 0, at, limit)
-		found = append(found, rows...)
-		if err != nil {
-			return found, err
-		}
+		rows, failed := s.dueIn(ctx, kind, kind.shard(n), 0, at, limit)
+		found, err = append(found, rows...), cmp.Or(err, failed)
 	}
-	return found, nil
+	return found, err
 }
 
 // dueIn lists up to limit rows of one partition of the index that were due between two times, and the
-// strays among them, about as many at the most. from is in milliseconds.
+// strays among them, about as many at the most. from is in milliseconds. A row that does not decode is an
+// error, and is left out.
 func (s *Store) dueIn(ctx context.Context, kind DueKind, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
 	fits := func(row table.Row) bool { return kindOf(row.Key()) == kind }
-	rows, failed := s.db.Index(ctx, partition, from, at.UnixMilli(), limit, fits)
-	found, err = table.DecodeAll(rows, func(r *table.Reading) Due {
-		d := dueFrom(r)
+	rows, err := s.db.Index(ctx, partition, from, at.UnixMilli(), limit, fits)
+	for _, row := range rows {
+		d, failed := table.Decode(row, dueFrom)
+		if failed != nil {
+			err = cmp.Or(err, failed)
+			continue
+		}
 		if d.Kind != kind {
 			d = Due{Kind: DueStray, At: d.At, row: d.row}
 		}
 		d.partition = partition
-		return d
-	})
-	return found, errors.Join(failed, err)
+		found = append(found, d)
+	}
+	return found, err
 }
 
 // kindOf returns the only kind for which a row can be due, by the row's key; "": none.

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey/infra/lab/lambda"
 	"latchkey/infra/lab/translated"
 )
 
@@ -159,14 +161,9 @@ func orNil[M ~map[string]V, V any](m M) any {
 // traceHeader has the trace id of a request, its client's or a new one.
 const traceHeader = "X-Amzn-Trace-Id"
 
-// traceID returns the trace id of a request: its client's, or a new one of X-Ray's form, with the time in seconds.
+// traceID returns the trace id of a request: its client's, or a new one.
 func traceID(r *http.Request, now time.Time) string {
-	if sent := r.Header.Get(traceHeader); sent != "" {
-		return sent
-	}
-	b := make([]byte, 12)
-	_, _ = rand.Read(b) // never fails
-	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)
+	return cmp.Or(r.Header.Get(traceHeader), lambda.NewTrace(now))
 }
 
 // newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.

@@ -43,7 +43,7 @@ func (x *exchange) answerURL(w http.ResponseWriter, function string, invoker Inv
 		return
 	}
 	// Without a limit of its own: Lambda waits as long as the function may run.
-	answer, err := invoker.Invoke(x.r.Context(), function, payload)
+	answer, err := invoker.Invoke(lambda.WithTrace(x.r.Context(), x.trace), function, payload)
 	if err == nil {
 		err = x.writeURL(w, answer)
 	}

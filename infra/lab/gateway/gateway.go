@@ -215,7 +215,7 @@ func (x *exchange) invoke(function string, payload []byte, limit time.Duration) 
 		err    error
 	}
 	done := make(chan result, 1)
-	ctx := context.WithoutCancel(x.r.Context())
+	ctx := lambda.WithTrace(context.WithoutCancel(x.r.Context()), x.trace)
 	go func() {
 		answer, err := x.g.invoker.Invoke(ctx, function, payload)
 		done <- result{answer, err}

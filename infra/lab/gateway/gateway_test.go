@@ -22,14 +22,16 @@ type functions struct {
 	calls  map[string]int
 	events map[string]map[string]any // the last of each function
 	answer map[string]func(event map[string]any) (any, error)
+	trace  string // of the last call
 }
 
-func (f *functions) Invoke(_ context.Context, name string, payload []byte) ([]byte, error) {
+func (f *functions) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	var event map[string]any
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
+	f.trace = lambda.Trace(ctx)
 	f.calls[name]++
 	f.events[name] = event
 	answer := f.answer[name]

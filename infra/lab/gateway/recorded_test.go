@@ -89,6 +89,9 @@ func ask(t *testing.T, h http.Handler, f *functions, fact recorded) {
 			t.Errorf("%s: %s is %q", what, name, got)
 		}
 	}
+	if sent := fact.Sent["X-Amzn-Trace-Id"]; sent != "" && f.trace != sent {
+		t.Errorf("%s: the function's trace is %s", what, f.trace)
+	}
 	if fact.Event != nil {
 		covers(t, what, f.events["f"], fact.Event)
 	}

@@ -39,14 +39,14 @@ func runs(t *testing.T, python bool, folder, textHandler string) {
 	}
 	t.Cleanup(s.Close)
 	for _, text := range []string{"one", "two"} { // the second call wakes the frozen copy
-		answer, err := s.Invoke(context.Background(), "Module", []byte(`{"Text":"`+text+`"}`))
+		answer, err := s.Invoke(lambda.WithTrace(context.Background(), "Root="+text), "Module", []byte(`{"Text":"`+text+`"}`))
 		var r struct {
-			Text, ID, ARN, Own string
-			Left               int
-			Home               bool // a variable of this process is visible
+			Text, ID, ARN, Own, Trace string
+			Left                      int
+			Home                      bool // a variable of this process is visible
 		}
 		if err := errors.Join(err, json.Unmarshal(answer, &r)); err != nil || r.Text != text || len(r.ID) != 36 || r.Own != "value" || r.Home ||
-			r.ARN != "arn:aws:lambda:us-east-1:000000000000:function:Module" || r.Left < 4000 || r.Left > 5000 {
+			r.ARN != "arn:aws:lambda:us-east-1:000000000000:function:Module" || r.Left < 4000 || r.Left > 5000 || r.Trace != "Root="+text {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}

@@ -130,8 +130,8 @@ var (
 	// ErrThrottled means that no more calls may run at once: of the function, or of the account. The text is AWS's, with the
 	// reason behind it.
 	ErrThrottled = errors.New("TooManyRequestsException: Rate Exceeded")
-	errReserved  = fmt.Errorf("%w: ReservedFunctionConcurrentInvocationLimitExceeded", ErrThrottled)
-	errAccount   = fmt.Errorf("%w: ConcurrentInvocationLimitExceeded", ErrThrottled)
+	errReserved  = fmt.Errorf("%w. ReservedFunctionConcurrentInvocationLimitExceeded", ErrThrottled)
+	errAccount   = fmt.Errorf("%w. ConcurrentInvocationLimitExceeded", ErrThrottled)
 )
 
 // FunctionError is the answer of a function whose handler failed.
@@ -163,7 +163,7 @@ func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	answer, err := c.call(payload)
+	answer, err := c.call(Trace(ctx), payload)
 	p.giveBack(c)
 	return answer, err
 }

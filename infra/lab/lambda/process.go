@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	_ "embed"
 	"encoding/json"
@@ -38,6 +39,7 @@ type process struct {
 // event is one call.
 type event struct {
 	id       string
+	trace    string // of X-Ray
 	payload  []byte
 	deadline time.Time
 	answer   chan answer // buffered: the first answer does not wait
@@ -78,7 +80,9 @@ func (c *process) environment() []string {
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),
-		"AWS_EXECUTION_ENV": "AWS_Lambda_provided.al2023", "_HANDLER": cmp.Or(f.Handler, "bootstrap"), "LAMBDA_TASK_ROOT": c.cmd.Dir,
+		"_HANDLER": cmp.Or(f.Handler, "bootstrap"), "LAMBDA_TASK_ROOT": c.cmd.Dir, "LAMBDA_RUNTIME_DIR": "/var/runtime",
+		"AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000", // nothing listens there
+		"_AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1", "_AWS_XRAY_DAEMON_PORT": "2000",
 	}
 	maps.Copy(env, f.Env)
 	list := make([]string, 0, len(env))
@@ -99,11 +103,11 @@ func (c *process) dead() bool {
 
 // call sends the copy an event and waits for its answer. As on Lambda, the start of a new copy does
 // not count as the function's time.
-func (c *process) call(payload []byte) ([]byte, error) {
+func (c *process) call(trace string, payload []byte) ([]byte, error) {
 	if err := c.awaitFirst(); err != nil {
 		return nil, err
 	}
-	e := event{id: NewID(), payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
+	e := event{id: NewID(), trace: trace, payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
 	timeout := time.NewTimer(c.pool.function.Timeout)
 	defer timeout.Stop()
 	c.setCurrent(&e)
@@ -188,6 +192,26 @@ func NewID() string {
 	_, _ = rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context with the trace id that Invoke gives the function.
+func WithTrace(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, traceKey{}, id)
+}
+
+// Trace returns the trace id of WithTrace, or a new one.
+func Trace(ctx context.Context) string {
+	id, _ := ctx.Value(traceKey{}).(string)
+	return cmp.Or(id, NewTrace(time.Now()))
+}
+
+// NewTrace returns a trace id of X-Ray's form, with the time in seconds.
+func NewTrace(now time.Time) string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // never fails
+	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)
 }
 
 var (

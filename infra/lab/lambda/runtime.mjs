@@ -30,6 +30,7 @@ try {
 for (;;) {
   const next = await fetch(base + "invocation/next");
   const awsRequestId = next.headers.get("lambda-runtime-aws-request-id");
+  process.env._X_AMZN_TRACE_ID = next.headers.get("lambda-runtime-trace-id");
   const deadline = Number(next.headers.get("lambda-runtime-deadline-ms"));
   const context = {
     awsRequestId, functionName, invokedFunctionArn: next.headers.get("lambda-runtime-invoked-function-arn"),

@@ -36,6 +36,7 @@ while True:
     with opener.open(base + "invocation/next") as event:
         headers, payload = event.headers, json.load(event)
     request, deadline = headers["lambda-runtime-aws-request-id"], int(headers["lambda-runtime-deadline-ms"])
+    os.environ["_X_AMZN_TRACE_ID"] = headers["lambda-runtime-trace-id"]
     context = types.SimpleNamespace(
         aws_request_id=request,
         function_name=os.environ["AWS_LAMBDA_FUNCTION_NAME"],

@@ -60,6 +60,7 @@ func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
 	}
 	h := w.Header()
 	h.Set("Lambda-Runtime-Aws-Request-Id", e.id)
+	h.Set("Lambda-Runtime-Trace-Id", e.trace)
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(e.deadline.UnixMilli(), 10))
 	h.Set("Lambda-Runtime-Invoked-Function-Arn", translated.ARN("lambda", "function:"+c.pool.function.Name))
 	h.Set("Content-Type", "application/json")

@@ -5,8 +5,10 @@
 package pump
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -85,14 +87,14 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 }
 
 // failures returns the failed records in the answer of a function that reports failures. As on
-// Lambda, the whole batch has failed when the answer cannot be read or has an unknown id.
+// Lambda, the whole batch has failed when the answer cannot be read or has an unknown id, and none when it is empty in any form.
 func failures(answer []byte, ids []string) map[string]bool {
 	var report struct {
 		Failures []struct {
 			ID string `json:"itemIdentifier"`
 		} `json:"batchItemFailures"`
 	}
-	if len(answer) == 0 {
+	if slices.Contains([]string{"", "[]", `""`}, string(bytes.TrimSpace(answer))) {
 		return nil
 	}
 	if err := json.Unmarshal(answer, &report); err != nil {

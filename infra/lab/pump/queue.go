@@ -140,11 +140,15 @@ func (q *Queue) event(m types.Message) (json.RawMessage, error) {
 		}
 		attributes[name] = v
 	}
-	return json.Marshal(map[string]any{
+	record := map[string]any{
 		"messageId": aws.ToString(m.MessageId), "receiptHandle": aws.ToString(m.ReceiptHandle), "body": aws.ToString(m.Body),
 		"attributes": m.Attributes, "messageAttributes": attributes, "md5OfBody": aws.ToString(m.MD5OfBody),
 		"eventSource": "aws:sqs", "eventSourceARN": q.source.ARN, "awsRegion": backing.Region,
-	})
+	}
+	if len(attributes) > 0 {
+		record["md5OfMessageAttributes"] = aws.ToString(m.MD5OfMessageAttributes)
+	}
+	return json.Marshal(record)
 }
 
 // ask makes one request to SQS with a time limit. The client must not retry: the pumps wait between errors.

@@ -235,7 +235,7 @@ func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause e
 func (h *shard) failure(records []record, calls int, cause error) map[string]any {
 	source := h.stream.options.Source
 	first, last := records[0], records[len(records)-1]
-	response := map[string]any{"statusCode": 200, "executedVersion": "$LATEST"}
+	response := map[string]any{"statusCode": 200, "executedVersion": "$LATEST", "functionError": nil}
 	if cause != nil {
 		response["functionError"] = "Unhandled"
 	}

@@ -11,4 +11,5 @@ def handler(order, context):
         "left": context.get_remaining_time_in_millis(),
         "own": os.environ["OWN"],
         "home": "HOME" in os.environ,
+        "trace": os.environ["_X_AMZN_TRACE_ID"],
     }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,8 @@ func main() {
 			os.Exit(3)
 		case "log":
 			fmt.Println(o.Text)
+		case "environment":
+			o.Text = strings.Join(os.Environ(), "\n")
 		case "wait": // until the file is there
 			for _, err := os.Stat(o.Text); err != nil; _, err = os.Stat(o.Text) {
 				time.Sleep(time.Millisecond)

@@ -190,3 +190,21 @@ test('a sign-in asks by PKCE, and with the age that it is given, also 0', async 
     assert.deepEqual([asked.get('max_age'), asked.get('redirect_uri'), asked.get('response_type'), asked.get('code_challenge_method')], [want, here, 'code', 'S256'])
   }
 })
+
+test('a sign-in that fails leaves the person signed out, and the next one asks', async () => {
+  const gone = error => [400, { error }]
+  for (const [name, search, answers] of [
+    ['cancelled', s => `?error=access_denied&state=${s}`, null], ['of another tab', s => `?code=c&state=${s}x`, null], ['refused', s => `?code=c&state=${s}`, gone('invalid_grant')],
+    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')], ['of nobody', s => `?code=c&state=${s}`, tokens(1)], ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
+    ['forgotten', s => { sessionStorage.removeItem('latchkey-away'); return `?code=c&state=${s}` }, null],
+  ]) {
+    ;(await arrive()).signOut()
+    const asked = await leave(await Session.load(), 300)
+    location.search = search(asked.get('state'))
+    answer = answers
+    const session = await Session.load()
+    try { await assert.rejects(session.arrive(), SignInError, name) } finally { location.search = '' }
+    assert.deepEqual([Session.isSignedOut(), await session.token(), session.startedAt, session.again], [true, '', 0, false], name)
+    assert.equal((await leave(session)).get('prompt'), 'login consent', name)
+  }
+})

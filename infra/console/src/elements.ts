@@ -48,7 +48,7 @@ class Given implements SignedIn {
     this.give = give
     this.#next = undefined
     const known = this.#subject
-    return Boolean(known) && known === subjectOf(await give({})) && this.give === give
+    return Boolean(known) && known === subjectOf(await give({}))
   }
 
   async token() {
@@ -107,11 +107,11 @@ abstract class Embedded extends LitElement {
     else void this.#follow(this.token, changed.has('org'))
   }
 
-  // #follow goes on with another function for the same person, and begins anew for another person or org.
+  // #follow goes on with another function for the same person, and begins anew for another person or org. The newest function decides.
   async #follow(token: TokenFunction, isOtherOrg: boolean) {
     const given = this.#given
     const goesOn = given && !isOtherOrg && !this.#error && await given.isStill(token).catch(() => false)
-    if (!goesOn && given === this.#given) void this.#begin()
+    if (!goesOn && given === this.#given && token === this.token) void this.#begin()
   }
 
   #end() {

@@ -3,7 +3,8 @@ import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import { text } from './lit'
-import { calls, closeDialogs, held, inTurn, opened, refused, serve, settle } from './server'
+import { asked, calls, closeDialogs, held, inTurn, opened, refused, serve, settle } from './server'
+import { console_ } from '../src/context'
 import { openDialog } from '../src/dialog'
 import '../src/elements'
 
@@ -24,6 +25,13 @@ function given(o) {
   element.requestUpdate()
 }
 const keys = () => [...element.drawn.matchAll(/<keyed key="([^"]*)">/g)].map(m => m[1])
+
+test('what the deployment bounds is read once, and again after a failure', async () => {
+  serve({ 'GET config.json': inTurn(refused(500), { maxKeyDays: 45 }) })
+  await assert.rejects(console_.readSettings())
+  await Promise.all([console_.readSettings(), console_.readSettings()])
+  assert.deepEqual([console_.maxKeyDays, asked('GET config.json').length], [45, 2])
+})
 
 test('of two reads of an element, the answer that comes last counts only for what is asked for now', async () => {
   for (const next of [{ org: 'b' }, { token: () => token('bob') }, { org: 'b', token: () => token('bob') }]) {
@@ -59,4 +67,135 @@ test('an error of a read that was overtaken is not shown', async () => {
   old.go(refused(500))
   await settle()
   assert.deepEqual(keys(), ['b/y'])
+})
+
+// ready shows an element whose tokens a function gives, and returns the person for whom it acts.
+async function ready(give, routes_ = routes()) {
+  serve(routes_)
+  element = new (made.get('latchkey-webhooks'))()
+  element.connectedCallback()
+  given({ org: 'a', token: give })
+  await settle()
+  calls.length = 0
+  return element.held.find(h => h.api)
+}
+const bearer = n => `Bearer ${token('ada', n)}`
+
+test('a token of a function that was replaced meanwhile is not sent', async () => {
+  for (const late of [token('ada', 1), token('bob', 1)]) {
+    const old = held()
+    const tokens = inTurn(token('ada', 0), token('ada', 0), old) // the first two read the org and its apps
+    const person = await ready(() => tokens())
+    const read = person.api.get('orgs')
+    await settle()
+    given({ token: () => token('ada', 2) })
+    await settle()
+    old.go(late)
+    await read
+    assert.deepEqual(calls.map(c => [c.what, c.token]), [['GET orgs', bearer(2)]])
+    assert.equal(element.held.find(h => h.api), person)
+  }
+})
+
+test('a fresh token is for one request, and the next asks for any', async () => {
+  const needs = []
+  const person = await ready(need => { needs.push(need); return token('ada', needs.length) }, {
+    ...routes(), 'GET x': inTurn(refused(401, 'token_expired'), {}), 'POST x': inTurn([401, { code: 'insufficient_user_authentication', maxAge: 300 }], {}),
+  })
+  needs.length = 0
+  await person.api.get('x')
+  await person.api.get('orgs')
+  await person.api.post('x', {})
+  await person.api.get('orgs')
+  assert.deepEqual(needs, [{}, { fresh: true }, {}, {}, { fresh: true, maxAge: 300 }, {}])
+  assert.deepEqual(calls.map(c => `${c.what} ${c.token}`), ['GET x', 'GET x', 'GET orgs', 'POST x', 'POST x', 'GET orgs'].map((what, i) => `${what} ${bearer(i + 1)}`))
+})
+
+test('a fresh token of a function that was replaced is not used', async () => {
+  const person = await ready(need => token('ada', need.fresh ? 1 : 0))
+  await person.api.session.renew()
+  given({ token: () => token('ada', 2) })
+  await settle()
+  await person.api.get('orgs')
+  assert.deepEqual(calls.map(c => c.token), [bearer(2)])
+})
+
+test('of two functions that follow each other only the last one decides whether the element goes on', async () => {
+  for (const [late, last, goesOn] of [['bob', 'ada', true], ['ada', 'ada', true], [null, 'ada', true], ['ada', 'bob', false]]) {
+    for (const isLastFirst of [true, false]) {
+      const person = await ready(() => token('ada'))
+      const [slow, next] = [held(), held()]
+      openDialog(person, { title: 'open' }, () => 'open')
+      given({ token: () => slow })
+      given({ token: () => next })
+      await settle()
+      const ends = [() => slow.go(late ? token(late) : Promise.reject(new Error('no token'))), () => next.go(token(last))]
+      for (const end of isLastFirst ? ends.reverse() : ends) { end(); await settle() }
+      assert.deepEqual([Boolean(opened()), element.held.find(h => h.api) === person], [goesOn, goesOn], `${late}, then ${last}, ${isLastFirst}`)
+      closeDialogs()
+    }
+  }
+})
+
+test('a token of another person is not sent, and ends what the first one had', async () => {
+  let who = 'ada'
+  const first = await ready(() => token('ada'))
+  const mine = await ready(() => token(who)) // of a second element
+  const [other, own] = [openDialog(first, { title: 'other' }, () => 'other'), openDialog(mine, { title: 'own' }, () => 'own')]
+  who = 'bob'
+  calls.length = 0
+  await assert.rejects(mine.api.delete('orgs/a'), /another person/)
+  await settle()
+  const next = element.held.find(h => h.api)
+  assert.deepEqual([asked('DELETE orgs/a').length, next === mine, mine.api.hasEnded, own.isConnected, keys()], [0, false, true, false, ['a/x']])
+  assert.ok(calls.length > 0 && calls.every(c => c.token === `Bearer ${token('bob')}`))
+  assert.deepEqual([first.api.hasEnded, other.isConnected], [false, true])
+})
+
+test('a token of another person that comes late, of an org before, ends nothing', async () => {
+  const late = held()
+  const tokens = inTurn(token('ada'), token('ada'), late, token('ada'))
+  const person = await ready(() => tokens())
+  const read = assert.rejects(person.api.get('orgs'))
+  await settle()
+  given({ org: 'b' })
+  await settle()
+  const next = element.held.find(h => h.api)
+  late.go(token('bob'))
+  await read
+  await settle()
+  assert.deepEqual([keys(), element.held.find(h => h.api) === next], [['b/y'], true])
+})
+
+test('another org and another function begin an element anew once', async () => {
+  await ready(() => token('ada'))
+  const slow = held()
+  given({ token: () => slow })
+  given({ org: 'b' })
+  await settle()
+  slow.go(token('bob'))
+  await settle()
+  assert.deepEqual([keys(), asked('GET orgs').length], [['b/y'], 1])
+})
+
+test('an element begins anew where the next function may give tokens of another person', async () => {
+  const opaque = await ready(() => 'opaque') // names nobody
+  given({ token: () => 'opaque' })
+  await settle()
+  assert.notEqual(element.held.find(h => h.api), opaque)
+  await ready(() => token('ada'), { ...routes(), 'GET orgs': inTurn(refused(500), orgs('admin')) })
+  assert.deepEqual(keys(), [])
+  given({ token: () => token('ada') })
+  await settle()
+  assert.deepEqual(keys(), ['a/x'])
+})
+
+test('without an org or a token an element shows nothing of before', async () => {
+  for (const gone of [{ org: '' }, { token: undefined }, { org: '', token: undefined }]) {
+    const person = await ready(() => token('ada'))
+    const d = openDialog(person, { title: 'open' }, () => 'open')
+    given(gone)
+    await settle()
+    assert.deepEqual([keys(), person.api.hasEnded, d.isConnected, calls.length, element.drawn.includes('problem')], [[], true, false, 0, false])
+  }
 })

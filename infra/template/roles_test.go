@@ -241,7 +241,7 @@ var single = map[string]string{
 	"LinksRole CreateLinks":     "a link is known again by its whole row",
 	"LinksRole SpendBudget":     "done twice, it charges twice",
 	"SweepRole MoveAndCharge":   "done twice, it wakes or charges twice",
-	"FanoutRole Charge":         "done twice, it charges twice",
+	"FanoutRole MarkAndCharge":  "an event is marked, or an org charged, twice; a delivery is known again by the random id that was written",
 	"WebhooksRole SpendBudget":  "done twice, it charges twice",
 }
 

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -97,13 +99,16 @@ func (s *Store) chargeRest(ctx context.Context, e outboxEvent, deliveries int) (
 	return late
 }
 
-// writeDeliveries writes the deliveries of an event, and returns those that are to be sent.
+// errDelivered is the refusal of a delivery that is there already.
+var errDelivered = errors.New("store: the event has deliveries already")
+
+// writeDeliveries writes the deliveries of an event, all or none, and marks the event. It returns the deliveries that are to be sent,
+// none when another call has written deliveries before: that one may have ended before its mark, so this one makes it.
 func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
 	now := ds.s.now()
+	var written, found []id.Endpoint
 	t := ds.s.begin()
-	ids := make([]id.Endpoint, len(to))
-	for i, h := range to {
-		ids[i] = h.ID
+	for _, h := range to {
 		d := webhook.DeliveryID{App: e.app, Endpoint: h.ID, Event: e.id}
 		row := deliveryRow(d)
 		begin := firstAttempt(row, now, late)
@@ -115,10 +120,32 @@ func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []En
 			begin = table.Changes(attrStatus.Set(webhook.DeliveryHeld), attrAttempts.Set(0))
 			t.Check(endpointRow(e.app, h.ID), isDisabled(), table.Raced)
 		}
-		t.Put(row, table.Absent, table.Raced, begin,
-			attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind), attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
+		written = append(written, h.ID)
+		isThere := func(table.Row) error {
+			found = append(found, h.ID)
+			return errDelivered
+		}
+		delivery := marked(begin, attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind),
+			attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
+		if h.Enabled && len(to) == 1 { // alone: half the price of a transaction
+			_, err = ds.s.db.Mark(ctx, row, table.Absent, isThere, delivery)
+		} else {
+			t.Put(row, table.Absent, isThere, delivery)
+		}
 	}
-	t.Update(eventRow(e.app, e.id), table.All(table.Exists, attrFannedAt.Absent()), table.Raced,
-		marked(attrFannedAt.Set(now), attrEndpoints.Set(ids), notDue()))
-	return send, t.Commit(ctx)
+	err = cmp.Or(err, t.Commit(ctx))
+	unless := attrFannedAt.Absent()
+	switch {
+	case errors.Is(err, errDelivered):
+		send, written = nil, found
+	case err != nil:
+		return nil, err
+	case len(written) > 0: // a call at the same time may have found no endpoint yet
+		unless = table.Exists
+	}
+	_, err = ds.s.db.Mark(ctx, eventRow(e.app, e.id), table.All(table.Exists, unless), nil, attrFannedAt.Set(now), attrEndpoints.Set(written), notDue())
+	if err != nil { // the deliveries are there: the event stays due, and the sweep marks it
+		slog.WarnContext(ctx, "the mark of an event that is fanned out is left to the sweep", "error", err, "event", e.id)
+	}
+	return send, nil
 }

@@ -62,20 +62,43 @@ func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
 	}
 }
 
+// isDue reports whether the sweep would find an event now.
+func (c *connected) isDue(t *testing.T, e id.Event) bool {
+	t.Helper()
+	due, err := c.DueBefore(ctx, store.DueEvent, c.Now(), 100)
+	wants(t, err, "")
+	return slices.ContainsFunc(due, func(d store.Due) bool { return d.Event == e })
+}
+
 // TestAFanOutWhoseAnswerIsLostIsNotLost: a fan-out whose transaction fails all the time (times is -1) returns
 // an error. With every fault, the delivery is there once the stream has brought the event again, and it is due
 // for the sweep.
 func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	for _, f := range []struct {
-		fault storetest.Fault
-		times int
-	}{{storetest.LostBefore, 1}, {storetest.LostAfter, 1}, {storetest.Conflict, 2}, {storetest.LostAfter, -1}, {storetest.LostBefore, -1}} {
+		fault     storetest.Fault
+		times     int
+		endpoints int // the delivery of an only one is no transaction
+	}{
+		{storetest.LostBefore, 1, 1}, {storetest.LostAfter, 1, 1}, {storetest.LostAfter, -1, 1}, {storetest.LostBefore, -1, 1},
+		{storetest.LostBefore, 1, 2}, {storetest.LostAfter, 1, 2}, {storetest.Forgotten, 1, 2}, {storetest.Conflict, 2, 2},
+		{storetest.LostAfter, -1, 2}, {storetest.LostBefore, -1, 2},
+	} {
 		c := connect(t)
 		h := c.endpoint(t)
-		c.stream(t) // the endpoint.created of h, so that it is not due below
+		operation := "TransactWriteItems"
+		if f.endpoints == 2 {
+			c.endpoint(t)
+		}
+		c.stream(t) // the endpoint.created, so that none is due below
 		e := c.claimed(t)
-		c.Faults.Plan("TransactWriteItems", f.fault, f.times)
-		_, err := c.Deliveries().FanOut(ctx, c.app, e)
+		if f.endpoints == 1 {
+			operation, e = "UpdateItem", c.test(t, h.ID) // it is paid: the first UpdateItem is the delivery's, the second the mark
+		}
+		c.Faults.Plan(operation, f.fault, f.times)
+		send, err := c.Deliveries().FanOut(ctx, c.app, e)
+		if f.times > 0 && len(send) != f.endpoints {
+			t.Errorf("%+v: %d to be sent", f, len(send))
+		}
 		if (err == nil) != (f.times > 0) {
 			t.Errorf("%+v: %v", f, err)
 		}
@@ -86,11 +109,12 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		}
 		c.pass(2 * time.Minute) // from a minute on, the sweep takes a delivery whose message is lost
 		due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
-		if err != nil || len(due) != 1 || due[0].Endpoint != h.ID || due[0].Event != e {
+		due = slices.DeleteFunc(due, func(d store.Due) bool { return d.Event != e })
+		if err != nil || len(due) != f.endpoints {
 			t.Errorf("%+v: due %+v, %v", f, due, err)
 		}
-		if events, err := c.DueBefore(ctx, store.DueEvent, c.Now(), 10); err != nil || len(events) != 0 {
-			t.Errorf("%+v: the event is due still: %+v, %v", f, events, err)
+		if c.isDue(t, e) {
+			t.Errorf("%+v: the event is due still", f)
 		}
 	}
 }
@@ -125,7 +149,7 @@ func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
 }
 
 // TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint after the fan-out has read it,
-// and before the fan-out's transaction. In some cases the sweep runs right after the change. In all, it runs
+// and before the fan-out's write. In some cases the sweep runs right after the change. In all, it runs
 // after the fan-out. A delivery that would then wait forever is stranded.
 func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	type change func(c *connected, t *testing.T, h id.Endpoint)
@@ -161,9 +185,12 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			if !v.enabled {
 				c.enable(t, h.ID, false)
 			}
-			e := c.claimed(t)
+			e, write := c.test(t, h.ID), "TransactWriteItems"
+			if v.enabled {
+				write = "UpdateItem" // an only delivery
+			}
 			changed := false
-			c.between(func() {
+			c.Faults.Before(write, func() {
 				changed = true
 				for _, change := range v.changes {
 					change(c, t, h.ID)
@@ -268,4 +295,71 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	// Another app has no such event.
 	wants(t, second(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, revocations.ID))), "")
 	wants(t, second(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
+}
+
+// TestAFanOutThatEndsBeforeItsMarkIsMarkedLater: the deliveries are written, and the mark of the event is not. The event stays due.
+// The next fan-out only marks it, also when an endpoint came since: it writes no delivery, and returns none to send.
+func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
+	for _, endpoints := range []int{1, 3} {
+		c := connect(t)
+		var h store.Endpoint
+		for range endpoints {
+			h = c.endpoint(t)
+		}
+		c.stream(t)
+		var e id.Event
+		if endpoints == 1 {
+			e = c.test(t, h.ID)
+			c.letPass("UpdateItem") // the delivery
+			c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
+		} else {
+			e = c.claimed(t)
+			c.between(func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
+		}
+		send, err := c.Deliveries().FanOut(ctx, c.app, e)
+		if err != nil || len(send) != endpoints {
+			t.Fatalf("%d endpoints: %d to be sent, %v", endpoints, len(send), err)
+		}
+		c.Faults.Heal()
+		c.endpoint(t)
+		before := len(c.rowsOf(t, "DLV#"))
+		c.pass(2 * time.Minute)
+		if !c.isDue(t, e) {
+			t.Fatalf("%d endpoints: the event is not due", endpoints)
+		}
+		send, err = c.Deliveries().FanOut(ctx, c.app, e)
+		wants(t, err, "")
+		listed, err := c.Deliveries().Of(ctx, c.app, e)
+		wants(t, err, "")
+		if len(send) != 0 || len(listed) != endpoints || len(c.rowsOf(t, "DLV#")) != before || c.isDue(t, e) {
+			t.Errorf("%d endpoints: %d to be sent, %d listed, %d more rows, due: %v", endpoints, len(send), len(listed), len(c.rowsOf(t, "DLV#"))-before, c.isDue(t, e))
+		}
+	}
+}
+
+// TestAFanOutThatFoundNoEndpointHidesNoDelivery: of two fan-outs of an event at once, one finds no endpoint, and marks the event
+// before or after the other, which has found one. The delivery is listed.
+func TestAFanOutThatFoundNoEndpointHidesNoDelivery(t *testing.T) {
+	c := connect(t)
+	e := c.claimed(t)
+	var h store.Endpoint
+	c.Faults.Before("UpdateItem", func() { // the one without an endpoint is about to mark
+		h = c.endpoint(t)
+		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
+	})
+	wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
+	if listed, err := c.Deliveries().Of(ctx, c.app, e); err != nil || len(listed) != 1 {
+		t.Errorf("marked last: %v, %v", listed, err)
+	}
+	e = c.test(t, h.ID)
+	c.letPass("UpdateItem")                // the delivery
+	c.Faults.Before("UpdateItem", func() { // the one with an endpoint is about to mark
+		wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
+		c.sweepHeld(t, h.ID)
+		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
+	})
+	wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
+	if listed, err := c.Deliveries().Of(ctx, c.app, e); err != nil || len(listed) != 1 || c.Faults.Pending() {
+		t.Errorf("marked first: %v, %v", listed, err)
+	}
 }

@@ -33,16 +33,17 @@ const (
 type meter struct {
 	s *stack.Stack
 
-	mu   sync.Mutex
-	last time.Time
-	use  cost.Use
+	mu       sync.Mutex
+	last     time.Time
+	use      cost.Use
+	writesTo map[string]float64 // write units by the kind of partition, without the index: see writes
 }
 
 // measure returns what the functions in seconds use from the start of do until none of them has called AWS for
 // a second. seconds has the assumed run time of each function by its name.
 func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cost.Use {
 	t.Helper()
-	m.use, m.last = cost.Use{}, time.Now()
+	m.use, m.last, m.writesTo = cost.Use{}, time.Now(), map[string]float64{}
 	before := m.logged(t, seconds)
 	m.s.Watch(func(c iam.Call) {
 		if _, ours := seconds[c.Function]; !ours {
@@ -53,6 +54,9 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 		m.last = time.Now()
 		m.use.Reads += c.Read
 		m.use.Writes += c.Write
+		if c.Write > 0 {
+			m.writes(t, c)
+		}
 		switch c.Service {
 		case "kms":
 			m.use.Signatures++
@@ -157,6 +161,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		c.delivered(t, hook.endpoint, event)
 	}))
 	held(t, "A million published events", c.publications(t, s, m))
+	c.ceilings(t, s, m, core.Reads)
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
 	months = append(months, switchedOn(t, s)...)

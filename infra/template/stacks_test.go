@@ -20,7 +20,7 @@ func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) { holds(t, switched) 
 var everything = map[string]string{
 	"AlarmTopicArn": topicOfTests, "ApiAccessLog": "true", "DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c",
 	"DisableExecuteApi": "true", "WebAcl": "rate-limited", "WebhookIssuer": "https://api.example.com/hooks", "AuthorizerConcurrency": "5",
-	"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k", "KeyTagNames": "team", "KeyTagValues": "payments", "ConsoleOrigins": "https://a.example", "ClientIds": "web",
+	"TableKeyArn": "arn:aws:kms:us-east-1:000000000000:key/k", "WarmThroughput": "40000,16000", "KeyTagNames": "team", "KeyTagValues": "payments", "ConsoleOrigins": "https://a.example", "ClientIds": "web",
 	"ForwardAuth": "true", "EventBusName": "owner", "ForwardAuthSecret": strings.Repeat("s", 40), "ConsumerOrganizationId": organizationOfTests,
 }
 
@@ -98,6 +98,7 @@ var oneByOne = []struct{ parameters, differ string }{
 	{"KeyTagNames=team KeyTagValues=payments", "KeyTags"},
 	{"TableStreamArn=arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/1", "Restored"},
 	{"TableKeyArn=arn:aws:kms:us-east-1:000000000000:key/k", "OwnTableKey"},
+	{"WarmThroughput=40000,16000", "Warm"},
 	{"ApiAccessLog=true", "AccessLog"},
 	{"DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/c", "OwnDomain"},
 	{"DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/c DisableExecuteApi=true", "ExecuteApi OnlyOwnDomain OwnDomain"},
@@ -141,7 +142,12 @@ func switched(tpl *translated.Template) (wrong []string) {
 			}
 		}
 		table := maps.Clone(form.Resources["Table"].Properties)
-		delete(table, "SSESpecification") // a table can change its KMS key without being replaced
+		index := maps.Clone(object(list(table["GlobalSecondaryIndexes"])[0]))
+		table["GlobalSecondaryIndexes"] = []any{index}
+		for _, name := range []string{"SSESpecification", "WarmThroughput"} { // which change without a replacement
+			delete(table, name)
+			delete(index, name)
+		}
 		tablesAndKeys[quoted(table)+quoted(form.Resources["SigningKey"].Properties)] = true
 		slices.Sort(differ)
 		return differ

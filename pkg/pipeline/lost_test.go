@@ -300,8 +300,9 @@ func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	s.stream(t) // the event of the endpoint's creation
-	r.event()
+	s.receiver(t, nil) // two deliveries are one transaction
+	s.stream(t)        // the events of the endpoints' creation
+	s.claim(t, r.OrgID, r.AppID)
 	loseEachRace := func() { s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) } // all tries of one use case
 	loseEachRace()
 	s.stream(t)

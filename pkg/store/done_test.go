@@ -27,7 +27,6 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	c.enable(t, h.ID, false)
 	held := c.fanned(t, h.ID)
 	h = c.enable(t, h.ID, true)
-	event := c.test(t, h.ID)
 	toRevoke, toClaim, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
 	otherOrg, key := c.NewOrg(t, c.ada), c.wideKey(t)
 	for _, use := range []struct {
@@ -45,13 +44,6 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		}},
 		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, another.ID, false)) }},
 		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, another.ID, store.ByKey(id.NoKey)) }},
-		{"a fan-out, which returns the delivery to send", func() error {
-			send, err := c.Deliveries().FanOut(ctx, c.app, event)
-			if len(send) != 1 {
-				return wrong("%d deliveries are to be sent", len(send))
-			}
-			return err
-		}},
 		{"a delivery that is released", func() error {
 			ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: held})
 			if !ok {

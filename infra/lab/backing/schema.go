@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,9 +54,18 @@ func ReadTable(path string) (*Table, error) {
 }
 
 // TableOf converts the properties of an AWS::DynamoDB::Table. CloudFormation and the API use the same
-// names, so JSON converts them.
+// names, so JSON converts them. What an index takes on its first day is left out: a database here has no such bounds.
 func TableOf(properties map[string]any) (*Table, error) {
-	out := &Table{Create: &dynamodb.CreateTableInput{}}
+	out, properties := &Table{Create: &dynamodb.CreateTableInput{}}, maps.Clone(properties)
+	indexes, _ := properties["GlobalSecondaryIndexes"].([]any)
+	for i, v := range indexes {
+		if index, ok := v.(map[string]any); ok {
+			indexes = slices.Clone(indexes)
+			indexes[i] = maps.Clone(index)
+			delete(indexes[i].(map[string]any), "WarmThroughput")
+		}
+	}
+	properties["GlobalSecondaryIndexes"] = indexes
 	for name, field := range map[string]any{
 		"AttributeDefinitions": &out.Create.AttributeDefinitions, "KeySchema": &out.Create.KeySchema,
 		"GlobalSecondaryIndexes": &out.Create.GlobalSecondaryIndexes, "BillingMode": &out.Create.BillingMode,

@@ -28,8 +28,10 @@ var alarmList = map[string]string{
 	"ApiErrorsAlarm": "(errors - FILL(unknown, 0) - FILL(services, 0)) / requests of AWS/ApiGateway 5XXError ApiName=latchkey Stage=live Sum of 300 s, " +
 		"AWS/ApiGateway Count ApiName=latchkey Stage=live Sum of 300 s, " +
 		"Latchkey ServiceIssuerFaults service=latchkey Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0.01, 2 times, notBreaching",
-	"AuthorizerErrorsAlarm": "errors - FILL(unknown, 0) - FILL(services, 0) of AWS/Lambda Errors FunctionName=AuthorizerFunction Sum of 300 s, " +
-		"Latchkey ServiceIssuerFaults service=latchkey Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0, 1 times, notBreaching",
+	"AuthorizerErrorsAlarm": "FILL(api, 0) + FILL(keys, 0) + FILL(members, 0) + FILL(url, 0) - FILL(unknown, 0) - FILL(services, 0) of " +
+		"AWS/Lambda Errors FunctionName=AuthorizerFunction Sum of 300 s, AWS/Lambda Errors FunctionName=ForwardAuthFunction Sum of 300 s, " +
+		"AWS/Lambda Errors FunctionName=KeyAuthorizerFunction Sum of 300 s, AWS/Lambda Errors FunctionName=MemberAuthorizerFunction Sum of 300 s, " +
+		"Latchkey ServiceIssuerFaults service=latchkey Sum of 300 s, Latchkey UnknownKeys service=latchkey Sum of 300 s > 0, 2 of 3 times, notBreaching",
 	"AuthorizerThrottlesAlarm": "AWS/Lambda Throttles FunctionName=AuthorizerFunction: Sum of 60 s > 0, 2 times, notBreaching",
 	"ConcurrencyAlarm": "100 * running / SERVICE_QUOTA(running) of AWS/Usage ResourceCount Class=None Resource=ConcurrentExecutions Service=Lambda " +
 		"Type=Resource Maximum of 60 s > 80, 3 times, notBreaching",
@@ -92,7 +94,11 @@ func alarms(tpl *translated.Template) []string {
 			what = computed(p)
 		}
 		limit := map[any]string{"GreaterThanThreshold": ">"}[p["ComparisonOperator"]] // no alarm has another operator
-		got[name] = fmt.Sprintf("%s %s %v, %v times, %v", what, limit, p["Threshold"], p["EvaluationPeriods"], p["TreatMissingData"])
+		times := fmt.Sprint(p["EvaluationPeriods"])
+		if some := p["DatapointsToAlarm"]; some != nil {
+			times = fmt.Sprint(some, " of ", times)
+		}
+		got[name] = fmt.Sprintf("%s %s %v, %s times, %v", what, limit, p["Threshold"], times, p["TreatMissingData"])
 		if p["ActionsEnabled"] != nil { // it could keep the alarm silent
 			got[name] += " switched"
 		}

@@ -39,6 +39,8 @@ type authorizerEvent struct {
 	// header is noticed. many is from multiValueHeaders. single is from headers, and is used when the
 	// event has no multiValueHeaders.
 	many, single map[string][]string
+
+	trace []byte // the header X-Amzn-Trace-Id, a part of the event's text
 }
 
 // readAuthorizerEvent reads an event.
@@ -65,9 +67,9 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 		case "httpMethod":
 			e.httpMethod = s.string()
 		case "headers":
-			e.single = s.authorizationHeaders(func(readText func()) { readText() }) // each header is one text
+			e.single = s.authorizationHeaders(&e.trace, func(readText func()) { readText() }) // each header is one text
 		case "multiValueHeaders":
-			e.many = s.authorizationHeaders(s.array) // each header is an array of texts
+			e.many = s.authorizationHeaders(&e.trace, s.array) // each header is an array of texts
 		case "stageVariables":
 			e.limits = s.member("LatchkeyLimits")
 		case "requestContext":
@@ -81,21 +83,24 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 
 // authorizationHeaders reads headers, and returns the values of those named Authorization; nil for null.
 // readValue reads the value of one header: it must call readText for each text of the value. The
-// values of other headers are not copied.
-func (s *scanner) authorizationHeaders(readValue func(readText func())) (found map[string][]string) {
+// values of other headers are not copied. trace becomes that of X-Amzn-Trace-Id.
+func (s *scanner) authorizationHeaders(trace *[]byte, readValue func(readText func())) (found map[string][]string) {
 	if s.peek() == '{' {
 		found = map[string][]string{}
 	}
 	var values []string
-	wanted := false
+	wanted, isTrace := false, false
 	readText := func() {
 		value := s.quotedText()
-		if wanted {
+		switch {
+		case wanted:
 			values = append(values, string(value))
+		case isTrace:
+			*trace = value
 		}
 	}
 	s.object(func(name []byte) {
-		values, wanted = nil, bytes.EqualFold(name, []byte("authorization"))
+		values, wanted, isTrace = nil, bytes.EqualFold(name, []byte("authorization")), bytes.EqualFold(name, []byte("x-amzn-trace-id"))
 		readValue(readText)
 		if wanted {
 			found[string(name)] = values
@@ -194,7 +199,7 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := prepared(ctx, e.extendedRequestID)
+	ctx, cancel := prepared(ctx, e.extendedRequestID, string(e.trace))
 	defer cancel()
 	var answer *authorizerAnswer
 	err = guarded(ctx, func() (err error) {

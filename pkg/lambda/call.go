@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
@@ -31,8 +32,19 @@ const (
 
 // start serves a handler of Lambda events, and does not return.
 func start(handler any) {
+	slog.SetDefault(slog.New(traced{slog.Default().Handler()}))
 	metric.Started()
 	awslambda.Start(handler)
+}
+
+// traced adds the trace id of the request to each line of a log.
+type traced struct{ slog.Handler }
+
+func (h traced) Handle(ctx context.Context, line slog.Record) error {
+	if trace := problem.Trace(ctx); trace != "" {
+		line.AddAttrs(slog.String("trace", trace))
+	}
+	return h.Handler.Handle(ctx, line)
 }
 
 // slowEnough is for the beginning of a call. Under SAM local, the function that it returns waits until
@@ -48,18 +60,29 @@ func slowEnough() (wait func()) {
 // prepared returns a context with a request id and with a deadline that leaves time to answer.
 // extended is the id that the gateway chose; when it is "", Lambda's id is taken. The gateway's
 // requestContext.requestId is never taken: a client can set it, and SAM local sends the same one
-// with every call.
-func prepared(ctx context.Context, extended string) (context.Context, context.CancelFunc) {
+// with every call. trace is the header X-Amzn-Trace-Id, "" when there is none.
+func prepared(ctx context.Context, extended, trace string) (context.Context, context.CancelFunc) {
 	requestID := extended
 	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
 		requestID = lc.AwsRequestID
 	}
-	ctx = problem.WithRequestID(ctx, requestID)
+	ctx = problem.WithRequest(ctx, requestID, traceID(trace))
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
+}
+
+// traceID returns the id in a header X-Amzn-Trace-Id, such as 1-5759e988-bd862e3fe1be46a994272793, which a client or a load balancer
+// before the gateway may have chosen. "" when it has none of this form: nothing else that a client can write is logged.
+func traceID(header string) string {
+	_, root, _ := strings.Cut(header, "Root=")
+	root, _, _ = strings.Cut(root, ";")
+	if len(root) != 35 || strings.ContainsFunc(root, func(r rune) bool { return !strings.ContainsRune("-0123456789abcdef", r) }) {
+		return ""
+	}
+	return root
 }
 
 // guarded turns a panic, which would end the process and all of its calls, into an error.

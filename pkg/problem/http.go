@@ -72,15 +72,25 @@ func shown(all []Field) []Field {
 	return out
 }
 
-type requestIDKey struct{}
+// request is what a context holds of a request.
+type request struct{ id, trace string }
 
-// WithRequestID returns a context that holds a request's id, for its error and its log line.
-func WithRequestID(ctx context.Context, id string) context.Context {
-	return context.WithValue(ctx, requestIDKey{}, id)
+type requestKey struct{}
+
+// WithRequest returns a context that holds a request's id, for its error and its log lines, and the id of the trace that it is a part of,
+// for its log lines; "": none.
+func WithRequest(ctx context.Context, id, trace string) context.Context {
+	return context.WithValue(ctx, requestKey{}, request{id, trace})
 }
 
-// RequestID returns the id that WithRequestID put there, or "".
+// RequestID returns the id that WithRequest put there, or "".
 func RequestID(ctx context.Context) string {
-	id, _ := ctx.Value(requestIDKey{}).(string)
-	return id
+	r, _ := ctx.Value(requestKey{}).(request)
+	return r.id
+}
+
+// Trace returns the id of the trace that WithRequest put there, or "".
+func Trace(ctx context.Context) string {
+	r, _ := ctx.Value(requestKey{}).(request)
+	return r.trace
 }

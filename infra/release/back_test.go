@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"latchkey/infra/tools"
+)
+
+// unreadable has the reads that the last release must refuse with 503, when this code has written the rows, each with its reason: a state
+// that refuses must be unreadable to code that does not know it. Every other read it must make. The names are those of the reads in
+// pkg/store/testdata/releases.jsonl.
+var unreadable = map[string]string{}
+
+// readsReleases is the test that reads what releases wrote, and with RELEASE writes what a release would.
+const readsReleases = "TestEachReleaseIsReadByThisOne"
+
+// line is a line of pkg/store/testdata/releases.jsonl: a row, or a read with its result.
+type line map[string]json.RawMessage
+
+// read returns the name of a line's read, "" for a row.
+func (l line) read() string { return strings.Trim(string(l["read"]), `"`) }
+
+// TestTheLastReleaseReadsWhatThisOneWrites: a release can be taken back. The store's tests of the last release read the rows that this code
+// writes, and find what this code reads from them, but for members that the last release does not know. The last release is the newest
+// tag, and until there is one the commit in testdata/back.txt.
+func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := filepath.Join(t.TempDir(), "last")
+	git(t, root, "clone", "-q", "--no-checkout", ".", last)
+	git(t, last, "checkout", "-q", lastRelease(t, root))
+	known := map[string]map[string]bool{}
+	for _, l := range written(t, last) {
+		if l.read() != "" {
+			known[l.read()] = membersIn(decoded(t, l["value"]))
+		}
+	}
+	var out bytes.Buffer
+	for _, l := range written(t, clone(t, "this")) {
+		if l.read() != "" {
+			if known[l.read()] == nil {
+				continue // of a kind that the last release does not have
+			}
+			value, err := json.Marshal(only(decoded(t, l["value"]), known[l.read()]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l["value"] = value
+		}
+		if err := json.NewEncoder(&out).Encode(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(last, "pkg/store/testdata/releases.jsonl"), out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := tested(last)
+	refused := map[string]bool{}
+	for _, found := range regexp.MustCompile(`releases_test\.go:\d+: ([^:,]+)[:,].*`).FindAllStringSubmatch(text, -1) {
+		if refused[found[1]] = true; unreadable[found[1]] == "" || !strings.Contains(found[0], `"unavailable"`) {
+			t.Errorf("the last release does not read it: %s", found[0])
+		}
+	}
+	if (err != nil) != (len(refused) > 0) {
+		t.Errorf("%v\n%s", err, text)
+	}
+	for name := range unreadable {
+		if !refused[name] {
+			t.Errorf("%s: the last release must refuse it, and reads it", name)
+		}
+	}
+}
+
+func lastRelease(t *testing.T, root string) string {
+	t.Helper()
+	cmd := exec.Command("git", "describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^")
+	cmd.Dir = root
+	if tag, err := cmd.Output(); err == nil {
+		return strings.TrimSpace(string(tag))
+	}
+	commit, err := os.ReadFile("testdata/back.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(commit))
+}
+
+// tested runs the test that reads releases in a folder.
+func tested(root string, env ...string) (text string, err error) {
+	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-run=^"+readsReleases+"$", "./pkg/store")
+	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// written returns the lines that the code in a folder writes as a release.
+func written(t *testing.T, root string) (lines []line) {
+	t.Helper()
+	dir, err := tools.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := filepath.Join(root, ".local")
+	if err := os.MkdirAll(local, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(local, "tools")); err != nil && !os.IsExist(err) { // a copy has it
+		t.Fatal(err)
+	}
+	if text, err := tested(root, "RELEASE=next"); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	file, err := os.ReadFile(filepath.Join(root, "pkg/store/testdata/releases.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text := range bytes.Lines(file) {
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			t.Fatal(err)
+		}
+		if string(l["release"]) == `"next"` {
+			lines = append(lines, l)
+		}
+	}
+	if len(lines) < 100 {
+		t.Fatalf("%d lines are written", len(lines))
+	}
+	return lines
+}
+
+func decoded(t *testing.T, text json.RawMessage) (v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// membersIn returns the names of all members of the objects in a value.
+func membersIn(v any) map[string]bool {
+	names := map[string]bool{}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			names[name] = true
+			maps.Copy(names, membersIn(member))
+		}
+	case []any:
+		for _, element := range v {
+			maps.Copy(names, membersIn(element))
+		}
+	}
+	return names
+}
+
+// only returns a value without the members of objects that have other names.
+func only(v any, names map[string]bool) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if v[name] = only(member, names); !names[name] {
+				delete(v, name)
+			}
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = only(element, names)
+		}
+	}
+	return v
+}

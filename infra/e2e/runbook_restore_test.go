@@ -45,7 +45,7 @@ func damage(r *rehearsal) {
 	second := time.Now().Truncate(time.Second).Add(time.Second) // the next one
 	time.Sleep(time.Until(second))
 	r.past.since = second.UTC().Format(time.RFC3339)
-	r.restore()
+	r.restore(restoredTable)
 	keys := "/v1/orgs/" + r.owner.org + "/keys/"
 	r.owner.owner.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
 	r.past.next = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
@@ -59,13 +59,13 @@ const restoredTable = "latchkey-restored"
 
 // restore makes a table with the present rows. As AWS documents for a restored table, the table has the key and the
 // indexes of the source, and none of the other settings.
-func (r *rehearsal) restore() {
+func (r *rehearsal) restore(name string) {
 	r.t.Helper()
 	schema, err := backing.ReadTable(filepath.Join(rootOf(r.t), "template.yaml"))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	schema.Create.TableName, schema.Create.StreamSpecification = aws.String(restoredTable), nil
+	schema.Create.TableName, schema.Create.StreamSpecification = &name, nil
 	if _, err := r.db.CreateTable(r.t.Context(), schema.Create); err != nil {
 		r.t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (r *rehearsal) restore() {
 			r.t.Fatal(err)
 		}
 		for _, row := range page.Items {
-			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(restoredTable), Item: row}); err != nil {
+			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: row}); err != nil {
 				r.t.Fatal(err)
 			}
 		}
@@ -147,16 +147,21 @@ func signingKeysAreBack(r *rehearsal, _ string) {
 	}
 }
 
-// useRestored points the stack at the restored table, whose stream DynamoDB Local puts in a region of its own.
-func useRestored(r *rehearsal) {
-	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(restoredTable)})
+// use points the stack at a table, whose stream DynamoDB Local puts in a region of its own.
+func (r *rehearsal) use(table string) {
+	r.t.Helper()
+	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.deploy(map[string]string{"TableStreamArn": strings.Replace(aws.ToString(out.Table.LatestStreamArn), ":ddblocal:", ":"+backing.Region+":", 1)})
-	if r.s.TableName != restoredTable {
+	if r.s.TableName != table {
 		r.t.Fatalf("the stack uses %s", r.s.TableName)
 	}
+}
+
+func useRestored(r *rehearsal) {
+	r.use(restoredTable)
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
 }
 
@@ -181,6 +186,44 @@ func apiIsOpen(r *rehearsal, printed string) {
 	if row := r.onRestored(rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.link}); len(row) == 0 {
 		r.t.Error("the link is in another table")
 	}
+}
+
+// copiedTable is the table that is restored from a copy in another region.
+const copiedTable = "latchkey-copied"
+
+// loseTheRegion copies the table and revokes a key, and then the region is lost with its signing keys: the stack goes on with the copy and
+// an empty KMS, as a new one in another region would.
+func loseTheRegion(r *rehearsal) {
+	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	r.kid = r.arrives().kid()
+	r.restore(copiedTable)
+	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+r.owner.org+"/keys/"+r.keyID, "", http.StatusNoContent, "")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	if _, err := r.db.UpdateTable(r.t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String(copiedTable), StreamSpecification: &types.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly,
+	}}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := errors.Join(r.s.KMS.Stop(), r.s.KMS.Start(r.t.Context())); err != nil {
+		r.t.Fatal(err)
+	}
+	r.use(copiedTable)
+	r.keyIs(r.key, http.StatusOK, "") // until it is revoked again
+	_, _ = r.shell.run(r.t, "NEW="+copiedTable)
+}
+
+func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
+
+// regionIsLeft wants keys to work, but for the revoked one, and webhooks to be signed by another key, which receivers find.
+func regionIsLeft(r *rehearsal, printed string) {
+	r.noFunctionError(printed)
+	r.keyIs(r.owner.key, http.StatusOK, "")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	forgetKeys(r)
+	if kid := r.arrives().kid(); kid == r.kid {
+		r.t.Errorf("%s signs, which the region has lost", kid)
+	}
+	r.hook.noneRefused(r.t)
 }
 
 // subject is the subject (sub) of one user in the tokens of both issuers.

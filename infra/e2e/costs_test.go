@@ -174,7 +174,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	held(t, "A million of", rows)
 	held(t, "A month of", months)
 	said(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
-	said(t, "README.md", `about \$(\d+) by calculation`, webhook.Million())
+	said(t, "README.md", `about \$(\d+\.\d\d) by calculation`, webhook.Million())
 	said(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
 	said(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
 	said(t, "infra/docs/deploy.md", `and a dashboard, for about \$(\d+\.\d\d) a month`, months[1].dollars[0])

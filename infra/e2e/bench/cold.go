@@ -47,10 +47,10 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 		path: b.baseline + "/handshake", event: []byte(`{}`), calls: 1, good: func(answer []byte) bool { return bytes.Contains(answer, []byte("hello")) },
 		env: []string{"CA=" + one, "ADDRESS=" + strings.TrimPrefix(server.URL, "https://")},
 	}
-	if base, err = least(ctx, startRuns, handshake, never); err != nil {
+	if base, err = least(ctx, handshake, never); err != nil {
 		return 0, 0, err
 	}
-	value, err = least(ctx, startRuns, first, b.passesOver(base))
+	value, err = least(ctx, first, b.passesOver(base))
 	return value, base, err
 }
 

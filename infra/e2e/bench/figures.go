@@ -122,16 +122,16 @@ func start(name string) measurement {
 		if err != nil {
 			return 0, 0, err
 		}
-		value, err := least(ctx, startRuns, p, b.passesOver(base))
+		value, err := least(ctx, p, b.passesOver(base))
 		return value, base, err
 	}
 }
 
 // least returns the instructions of the run that takes the fewest. No run follows one that is enough: with the fewest of
 // more runs, a figure that passes would pass too.
-func least(ctx context.Context, runs int, p program, enough func(instructions int64) bool) (int64, error) {
+func least(ctx context.Context, p program, enough func(instructions int64) bool) (int64, error) {
 	smallest := int64(math.MaxInt64)
-	for run := 0; run < runs && !enough(smallest); run++ {
+	for run := 0; run < startRuns && !enough(smallest); run++ {
 		got, err := instructionsOf(ctx, p)
 		if err != nil {
 			return 0, err

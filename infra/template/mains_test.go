@@ -1,0 +1,191 @@
+package template_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	goTypes "go/types"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/infra/tools"
+)
+
+// wiring says where each setting of a function goes: an argument of a call by its index, a field, or what is done if it is true.
+var wiring = map[string][]string{
+	"apps":             {aTable, `List("CONSOLE_ORIGINS") → api.Apps[1]`},
+	"authorizer":       {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0]`, `Optional("USERINFO_URL", "") → tokens.UserinfoURL`, `Optional("NAME_CLAIM", "") → tokens.NameClaim`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
+	"checkconsumers":   {`Required("API_GATEWAY") → consumers.Client.URL`, `Required("KEY_AUTHORIZER") → consumers.Daily.Shared`, `Required("MEMBER_AUTHORIZER") → consumers.Daily.Shared`},
+	"console":          {`Required("ISSUER") → console.Settings.Issuer`, `Optional("CONSOLE_CLIENT_ID", "") → console.Settings.ClientID`, `Optional("CONSOLE_SCOPE", "") → console.Settings.Scope`, `Optional("CONSOLE_PARAMETERS", "") → console.Settings.Parameters`, `Int("MAX_KEY_DAYS", 0, 0) → console.Settings.MaxKeyDays`},
+	"deleteorg":        {aTable, `List("CONSOLE_ORIGINS") → api.DeleteOrg[1]`, `Seconds("MAX_AUTH_AGE") → api.DeleteOrg[2]`},
+	"deliver":          {`List("WEBHOOK_ALLOW_CIDRS") → outbound.NewSender[0]`, aTable, toSQS, aQueue, toKMS, `Required("STACK") → signing.New[1]`, `Required("WEBHOOK_ISSUER") → pipeline.Deliver.Issuer`},
+	"fanout":           {aTable, aBudget, toSQS, aQueue},
+	"forwardauth":      {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Optional("OWNER_ORG_ID", "") → forwardauth.New[1]`, `Optional("SECRET", "") → forwardauth.New[2]`, `Optional("OLD_SECRET", "") → forwardauth.New[3]`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
+	"keyauthorizer":    {aTable, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`, `Bool("IMPORTED_KEYS", false) → if true keysOnly.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true keysOnly.CountRequests()`},
+	"keys":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Keys[1]`, `List("CONSOLE_ORIGINS") → api.Keys[3]`, `Seconds("MAX_AUTH_AGE") → api.Keys[4]`, `Int("MAX_KEY_DAYS", 0, 0) → api.Keys[2] * time.Hour * 24`},
+	"links":            {aTable, aBudget, `List("CONSOLE_ORIGINS") → api.Links[1]`},
+	"memberauthorizer": {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Required("ORG_PARAMETER") → g.SharedMember[0]`, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`},
+	"members":          {aTable, `List("CONSOLE_ORIGINS") → api.Members[1]`, `Seconds("MAX_AUTH_AGE") → api.Members[2]`, `Required("ISSUER") → service.Subjects[1], api.Members[3]`, `service.From(e) → service.Subjects[0]`},
+	"orgs":             {aTable, `List("CONSOLE_ORIGINS") → api.Orgs[1]`, `Required("ISSUER") → service.Subjects[1], api.Orgs[2]`, `service.From(e) → service.Subjects[0]`},
+	"rotate":           {toKMS, `Required("STACK") → signing.New[1]`, `Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES") → signing.New[2]`, aTable, `Required("SIGNING_KEY_ARN") → pipeline.Rotation.FirstARN`, `Int("ROTATION_DAYS", 90, 0) → pipeline.Rotation.Every * time.Hour * 24`},
+	"sweep":            {aTable, aBudget, toSQS, aQueue},
+	"tap":              {`service.From(e) → service.Named[0]`, aTable, `Optional("AWS_ENDPOINT_URL_EVENTBRIDGE", "") → bus.New[1]`, `Required("EVENT_BUS") → bus.New[2]`},
+	"webhookkeys":      {aTable, `List("CONSOLE_ORIGINS") → api.WebhookKeys[2]`},
+	"webhooks":         {aTable, toSQS, aQueue, `List("WEBHOOK_ALLOW_CIDRS") → api.Webhooks[1] by Refusal`, aBudget, `List("CONSOLE_ORIGINS") → api.Webhooks[3]`, `Seconds("MAX_AUTH_AGE") → api.Webhooks[4]`},
+}
+
+const (
+	aTable  = `Required("TABLE") → store.New[1]`
+	aQueue  = `Required("QUEUE_URL") → queue.New[2]`
+	toSQS   = `Optional("AWS_ENDPOINT_URL_SQS", "") → queue.New[1]`
+	toKMS   = `Optional("AWS_ENDPOINT_URL_KMS", "") → signing.Client[1]`
+	aBudget = `table.Limits.ReadBudgets(e)`
+)
+
+// TestEachSettingReachesWhatItIsFor reads the functions' mains, which no other test runs with all combinations of their settings.
+func TestEachSettingReachesWhatItIsFor(t *testing.T) {
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mains, err := filepath.Glob(filepath.Join(root, "functions/*/main.go"))
+	if err != nil || len(mains) != len(wiring) {
+		t.Errorf("%d mains, and %d in the table: %v", len(mains), len(wiring), err)
+	}
+	for _, path := range mains {
+		name := filepath.Base(filepath.Dir(path))
+		if got := wires(t, path); !slices.Equal(got, wiring[name]) {
+			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(wiring[name], "\n"))
+		}
+	}
+}
+
+// program is the main of a function.
+type program struct {
+	parents map[ast.Node]ast.Node
+	body    *ast.FuncLit // the argument of boot.Run
+}
+
+// wires returns the settings that a main reads, with their defaults, and where each goes.
+func wires(t *testing.T, path string) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := program{parents: map[ast.Node]ast.Node{}}
+	var above []ast.Node
+	ast.Inspect(file, func(n ast.Node) bool {
+		if n == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		if len(above) > 0 {
+			p.parents[n] = above[len(above)-1]
+		}
+		above = append(above, n)
+		if f, ok := n.(*ast.FuncLit); ok && p.body == nil {
+			p.body = f
+		}
+		return true
+	})
+	reader := p.body.Type.Params.List[0].Names[0].Name
+	ast.Inspect(p.body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			on, name, _ := strings.Cut(goTypes.ExprString(call.Fun), ".")
+			isRead := on == reader && !slices.Contains([]string{"AWS", "DynamoDB", "Reject"}, name)
+			isPassed := slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return goTypes.ExprString(a) == reader })
+			if isRead || isPassed {
+				line := strings.TrimPrefix(goTypes.ExprString(call), reader+".") + " → " + strings.Join(p.goes(call), ", ")
+				out = append(out, p.conditions(call)+strings.TrimSuffix(line, " → "))
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// goes returns where the value of an expression goes, with the conditions under which it does.
+func (p program) goes(from ast.Node) (to []string) {
+	under := func(where string) []string { return []string{p.conditions(from) + where} }
+	switch above := p.parents[from].(type) {
+	case *ast.CallExpr:
+		parses := slices.Contains([]string{"time.Duration", "id.Org", "outbound.ParseCIDRs", "outbound.NewGuard"}, goTypes.ExprString(above.Fun))
+		if i := slices.Index(above.Args, from.(ast.Expr)); i >= 0 && !parses {
+			return under(fmt.Sprintf("%s[%d]", goTypes.ExprString(above.Fun), i))
+		}
+		return p.goes(above)
+	case *ast.KeyValueExpr:
+		return under(goTypes.ExprString(p.parents[above].(*ast.CompositeLit).Type) + "." + goTypes.ExprString(above.Key))
+	case *ast.CompositeLit:
+		return p.goes(above)
+	case *ast.BinaryExpr:
+		return suffixed(p.goes(above), " "+above.Op.String()+" "+goTypes.ExprString(above.Y))
+	case *ast.SelectorExpr:
+		return suffixed(p.goes(above), " by "+above.Sel.Name)
+	case *ast.AssignStmt:
+		i := min(slices.Index(above.Rhs, from.(ast.Expr)), len(above.Lhs)-1)
+		if name, ok := above.Lhs[i].(*ast.Ident); ok {
+			return p.uses(name)
+		}
+		return under(goTypes.ExprString(above.Lhs[i]))
+	case *ast.IfStmt:
+		return under("if true " + p.done(above.Body))
+	case *ast.ExprStmt:
+		return nil
+	case ast.Expr:
+		return p.goes(above)
+	}
+	return under(fmt.Sprintf("%T", p.parents[from]))
+}
+
+func suffixed(all []string, by string) (out []string) {
+	for _, s := range all {
+		out = append(out, s+by)
+	}
+	return out
+}
+
+// uses returns where a variable goes.
+func (p program) uses(of *ast.Ident) (to []string) {
+	ast.Inspect(p.body, func(n ast.Node) bool {
+		if use, ok := n.(*ast.Ident); ok && use != of && use.Name == of.Name {
+			if set, ok := p.parents[p.parents[use]].(*ast.AssignStmt); !ok || !slices.Contains(set.Lhs, p.parents[use].(ast.Expr)) {
+				to = append(to, p.goes(use)...)
+			}
+		}
+		return true
+	})
+	return to
+}
+
+// conditions returns those under which a node of a main is reached.
+func (p program) conditions(of ast.Node) (all string) {
+	for n := of; n != nil; n = p.parents[n] {
+		if is, ok := p.parents[n].(*ast.IfStmt); ok && n != is.Cond {
+			all = "if " + goTypes.ExprString(is.Cond) + ": " + all
+		}
+	}
+	return all
+}
+
+// done returns the calls of a block.
+func (p program) done(block *ast.BlockStmt) string {
+	var calls []string
+	for _, s := range block.List {
+		call, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return fmt.Sprintf("%T", s)
+		}
+		calls = append(calls, goTypes.ExprString(call.X))
+	}
+	return strings.Join(calls, " ")
+}

@@ -193,33 +193,43 @@ var errAway = errors.New("the table is away")
 
 // TestTheFallbackIsAskedOnlyWhenItIsNeeded, and its place is free afterwards: there is one place for all of these checks.
 func TestTheFallbackIsAskedOnlyWhenItIsNeeded(t *testing.T) {
-	table := &looks{Table: imported(t)}
-	asked := 0
-	a := taking(table, func(context.Context, string) error { asked++; return nil }, 1)
+	type answered struct {
+		result string
+		asked  int
+		unused int // answers of the table
+	}
 	for name, c := range map[string]struct {
-		answers string
-		asked   int
-		want    string
+		answers string // of the table
+		want    answered
 	}{
-		"imported_by_the_fallback": {"no no yes", 1, "good"},
-		"imported_while_it_waits":  {"no yes", 0, "good"},
-		"unknown_to_the_fallback":  {"no no no", 1, "refused"},
-		"away_at_first":            {"away", 0, "fault"},
-		"away_while_it_waits":      {"no away", 0, "fault"},
-		"away_after_the_fallback":  {"no no away", 1, "fault"},
+		"imported_by_the_fallback": {"no no yes", answered{"good", 1, 0}},
+		"imported_while_it_waits":  {"no yes", answered{"good", 0, 0}},
+		"unknown_to_the_fallback":  {"no no no", answered{"refused", 1, 0}},
+		"away_at_first":            {"away", answered{"fault", 0, 0}},
+		"away_while_it_waits":      {"no away", answered{"fault", 0, 0}},
+		"away_after_the_fallback":  {"no no away", answered{"fault", 1, 0}},
 	} {
-		table.answers, asked = strings.Fields(c.answers), 0
-		table.Key.Hash = apikey.HashOf("sk_live_" + name) // a text that is not remembered
-		table.Imports = map[apikey.Hash]store.Imported{table.Key.Hash: {Org: table.Key.OrgID, Key: table.Key.ID}}
-		_, err := check(a, "sk_live_"+name)
-		got := "good"
-		if errors.Is(err, errAway) {
-			got = "fault"
-		} else if err != nil {
-			got = "refused"
+		table := &looks{Table: imported(t)}
+		asked := 0
+		a := taking(table, func(context.Context, string) error { asked++; return nil }, 1)
+		try := func(text, answers string) answered {
+			table.answers, asked = strings.Fields(answers), 0
+			table.Key.Hash = apikey.HashOf(text) // of a text that is not remembered
+			table.Imports = map[apikey.Hash]store.Imported{table.Key.Hash: {Org: table.Key.OrgID, Key: table.Key.ID}}
+			_, err := check(a, text)
+			result := "good"
+			if errors.Is(err, errAway) {
+				result = "fault"
+			} else if err != nil {
+				result = "refused"
+			}
+			return answered{result, asked, len(table.answers)}
 		}
-		if got != c.want || asked != c.asked || len(table.answers) > 0 {
-			t.Errorf("%s: %s, asked %d times, %q are left: %v", name, got, asked, table.answers, err)
+		if got := try("sk_live_"+name, c.answers); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if got := try("sk_live_after", "no no yes"); got != (answered{"good", 1, 0}) {
+			t.Errorf("after %s: %v, and not asked for another text", name, got)
 		}
 	}
 }

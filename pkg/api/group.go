@@ -159,7 +159,7 @@ func (g *group) log(r *http.Request, rt route.Route, caller principal.Principal,
 	ctx := r.Context()
 	attrs := []any{
 		"route", rt.Name(), "status", status, "durationMs", took.Milliseconds(),
-		"requestId", problem.RequestID(ctx), "caller", caller.ID(),
+		"requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx), "caller", caller.ID(),
 	}
 	level := slog.LevelInfo
 	if err != nil {

@@ -186,7 +186,7 @@ func (s *server) do(t *testing.T, r request) reply {
 	for name, value := range r.header {
 		req.Header.Set(name, value)
 	}
-	ctx := problem.WithRequest(req.Context(), "request-1", "")
+	ctx := problem.WithTrace(problem.WithRequestID(req.Context(), "request-1"), "trace-1")
 	if r.as != nil {
 		ctx = principal.NewContext(ctx, *r.as)
 	}

@@ -142,7 +142,7 @@ func TestMembersThatExcludeEachOtherConflict(t *testing.T) {
 }
 
 // TestARefusedRequestsLineNamesItsSource: the log line of a refused request (4xx) has the address that it came from,
-// other lines do not. X-Forwarded-For, which any client can write, is not this address.
+// other lines do not. X-Forwarded-For, which any client can write, is not this address. Each line names the request and its trace.
 func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
@@ -175,6 +175,9 @@ func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 		}
 		source, _ := line["sourceIp"].(string)
 		code, _ := line["code"].(string)
+		if line["requestId"] != "request-1" || line["trace"] != "trace-1" {
+			t.Errorf("%s %s: %v", c.method, c.pattern, line)
+		}
 		if source != c.source || line["caller"] != c.caller || code != string(c.code) {
 			t.Errorf("%s %s: %v", c.method, c.pattern, line)
 		}

@@ -127,7 +127,7 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case problem.Is(err, problem.RateLimited):
 		s.limited.Add(r.Context(), metric.RequestsLimited, time.Now())
-		slog.InfoContext(r.Context(), "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(r.Context()), "caller", p.KeyID, "violated", p.Limit.Violated)
+		slog.InfoContext(r.Context(), "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(r.Context()), "trace", problem.Trace(r.Context()), "caller", p.KeyID, "violated", p.Limit.Violated)
 		w.Header().Set(codeHeader, string(problem.RateLimited))
 		for name, value := range map[string]string{"RateLimit-Policy": p.Limit.Policy, "RateLimit": p.Limit.State} {
 			w.Header().Set(name, value)
@@ -247,7 +247,7 @@ func logRefusal(r *http.Request, refused *problem.Error) {
 		client = ip.WithZone("").String() // a zone is any text of the sender
 	}
 	attrs := []any{
-		"code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "sourceIp", r.RemoteAddr, "clientIp", client, "caller", refused.KeyID,
+		"code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "trace", problem.Trace(r.Context()), "sourceIp", r.RemoteAddr, "clientIp", client, "caller", refused.KeyID,
 	}
 	if refused.Cause != nil {
 		attrs = append(attrs, "cause", refused.Cause.Error())
@@ -257,7 +257,7 @@ func logRefusal(r *http.Request, refused *problem.Error) {
 
 // logUnknown writes the log line of a check without a decision.
 func logUnknown(r *http.Request, err error) {
-	attrs := []any{"error", err, "requestId", problem.RequestID(r.Context())}
+	attrs := []any{"error", err, "requestId", problem.RequestID(r.Context()), "trace", problem.Trace(r.Context())}
 	if code := limit.LogCode(err); code != "" {
 		attrs = append(append(attrs, metric.LeasesFailed.With(1)...), "code", code)
 	}

@@ -109,7 +109,7 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 
 // refuse answers a request that does not reach next: 401, 403 or 429 for a refusal, 503 for every other error.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	ctx := problem.WithRequest(r.Context(), rand.Text(), "")
+	ctx := problem.WithRequestID(r.Context(), rand.Text())
 	refused, ok := Refused(err)
 	if !ok {
 		callerWaits := r.Context().Err() == nil // a caller who left has caused the error

@@ -265,7 +265,7 @@ func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any)
 	if code := limit.LogCode(err); code != "" {
 		counts = append(metric.LeasesFailed.With(1), "code", code)
 	}
-	slog.ErrorContext(ctx, "authorizer cannot tell", append([]any{"error", err, "requestId", problem.RequestID(ctx),
+	slog.ErrorContext(ctx, "authorizer cannot tell", append([]any{"error", err, "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx),
 		"route", e.route()}, counts...)...)
 	return errors.New("the authorizer cannot tell who calls")
 }
@@ -274,7 +274,7 @@ func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any)
 // has matched, or else empty: no one can write the id of another's key into the log.
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, caller string) {
 	attrs := []any{
-		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "route", e.httpMethod + " " + e.resource,
+		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx), "route", e.httpMethod + " " + e.resource,
 		"sourceIp", e.sourceIP, "caller", caller,
 	}
 	if refused.Cause != nil {
@@ -285,7 +285,7 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 
 // logLimited writes the one line of a request that is over the limits of its API key, whose id is key.
 func logLimited(ctx context.Context, route, key, violated string) {
-	slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "route", route, "caller", key, "violated", violated)
+	slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx), "route", route, "caller", key, "violated", violated)
 }
 
 // onStage returns a policy for every route of the stage. The gateway does not cache it, so it

@@ -32,19 +32,8 @@ const (
 
 // start serves a handler of Lambda events, and does not return.
 func start(handler any) {
-	slog.SetDefault(slog.New(traced{slog.Default().Handler()}))
 	metric.Started()
 	awslambda.Start(handler)
-}
-
-// traced adds the trace id of the request to each line of a log.
-type traced struct{ slog.Handler }
-
-func (h traced) Handle(ctx context.Context, line slog.Record) error {
-	if trace := problem.Trace(ctx); trace != "" {
-		line.AddAttrs(slog.String("trace", trace))
-	}
-	return h.Handler.Handle(ctx, line)
 }
 
 // slowEnough is for the beginning of a call. Under SAM local, the function that it returns waits until
@@ -66,7 +55,7 @@ func prepared(ctx context.Context, extended, trace string) (context.Context, con
 	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
 		requestID = lc.AwsRequestID
 	}
-	ctx = problem.WithRequest(ctx, requestID, traceID(trace))
+	ctx = problem.WithTrace(problem.WithRequestID(ctx, requestID), traceID(trace))
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)

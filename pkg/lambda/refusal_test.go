@@ -19,7 +19,7 @@ import (
 )
 
 // TestARefusalsLineNamesItsSourceAndAProvedKey compares the whole line: no caller can choose any
-// part of it.
+// part of it but the trace id.
 func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
@@ -27,6 +27,7 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	t.Cleanup(func() { slog.SetDefault(was) })
 	key := principal.Principal{Kind: principal.Key, KeyID: "key_1", OrgID: id.Source{}.NewOrg()}
 	event := strings.Replace(sample, `"requestContext":{`, `"requestContext":{"identity":{"sourceIp":"192.0.2.7"},`, 1)
+	event = strings.Replace(event, `"headers":{`, `"headers":{"X-Amzn-Trace-Id":"Root=1-5759e988-bd862e3fe1be46a994272793",`, 1)
 	event = strings.Replace(event, `"Other":["x"]`, `"X-Forwarded-For":["198.51.100.1"],"Authorization":["Bearer chosen"]`, 1)
 	// The principal beside the refusal, by the caller that the line must have.
 	for caller, p := range map[string]principal.Principal{"": {}, "key_1": key} {
@@ -41,7 +42,7 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 			t.Fatalf("%v: %s", err, out.String())
 		}
 		want := map[string]any{
-			"level": "INFO", "msg": "refused", "code": "key_revoked", "requestId": "ext-1", "route": "GET /v1/orgs",
+			"level": "INFO", "msg": "refused", "code": "key_revoked", "requestId": "ext-1", "trace": "1-5759e988-bd862e3fe1be46a994272793", "route": "GET /v1/orgs",
 			"sourceIp": "192.0.2.7", "caller": caller, "CredentialsRefused": 1.0,
 		}
 		if metrics := fmt.Sprint(line["_aws"]); !strings.Contains(metrics, "[service code]") {

@@ -1,9 +1,7 @@
 package lambda
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,18 +59,5 @@ func TestARequestKeepsItsTrace(t *testing.T) {
 				t.Errorf("%s: %q is %q, want %q", door, header, trace, want)
 			}
 		}
-	}
-}
-
-func TestALogLineHasTheTraceOfItsRequest(t *testing.T) {
-	var out bytes.Buffer
-	log := slog.New(traced{slog.NewTextHandler(&out, nil)})
-	log.InfoContext(problem.WithRequest(t.Context(), "r", "1-a-b"), "a")
-	if line := out.String(); !strings.HasSuffix(line, "msg=a trace=1-a-b\n") {
-		t.Error(line)
-	}
-	out.Reset()
-	if log.InfoContext(t.Context(), "b"); !strings.HasSuffix(out.String(), "msg=b\n") {
-		t.Error(out.String())
 	}
 }

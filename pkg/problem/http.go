@@ -72,25 +72,30 @@ func shown(all []Field) []Field {
 	return out
 }
 
-// request is what a context holds of a request.
-type request struct{ id, trace string }
+// The keys of a request's values in its context.
+type (
+	requestIDKey struct{}
+	traceKey     struct{}
+)
 
-type requestKey struct{}
-
-// WithRequest returns a context that holds a request's id, for its error and its log lines, and the id of the trace that it is a part of,
-// for its log lines; "": none.
-func WithRequest(ctx context.Context, id, trace string) context.Context {
-	return context.WithValue(ctx, requestKey{}, request{id, trace})
+// WithRequestID returns a context that holds a request's id, for its error and its log line.
+func WithRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID returns the id that WithRequest put there, or "".
+// RequestID returns the id that WithRequestID put there, or "".
 func RequestID(ctx context.Context) string {
-	r, _ := ctx.Value(requestKey{}).(request)
-	return r.id
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
 }
 
-// Trace returns the id of the trace that WithRequest put there, or "".
+// WithTrace returns a context that holds the id of the trace that a request is a part of, for its log line.
+func WithTrace(ctx context.Context, trace string) context.Context {
+	return context.WithValue(ctx, traceKey{}, trace)
+}
+
+// Trace returns the id that WithTrace put there, or "".
 func Trace(ctx context.Context) string {
-	r, _ := ctx.Value(requestKey{}).(request)
-	return r.trace
+	trace, _ := ctx.Value(traceKey{}).(string)
+	return trace
 }

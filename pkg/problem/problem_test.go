@@ -20,7 +20,7 @@ import (
 func write(t *testing.T, err error) (*httptest.ResponseRecorder, map[string]any) {
 	t.Helper()
 	w := httptest.NewRecorder()
-	problem.Write(problem.WithRequest(context.Background(), "request-1", ""), w, err)
+	problem.Write(problem.WithRequestID(context.Background(), "request-1"), w, err)
 	var body map[string]any
 	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
 		t.Fatal(err)

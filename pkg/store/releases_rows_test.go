@@ -34,7 +34,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 		shows{"pat", "pat@example.com", verified, int64(n + 1)}.signsIn(t, c.Table)
 	}
 	externalID := "cus_1"
-	request := problem.WithRequest(ctx, "request-1", "")
+	request := problem.WithRequestID(ctx, "request-1")
 	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")
 	deleted := c.NewOrg(t, c.ada)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), deleted), "")

@@ -232,16 +232,17 @@ func TestTheLongestOfSeveralRetryAfterCounts(t *testing.T) {
 }
 
 func TestRetryAfterIsReadInBothForms(t *testing.T) {
+	const week = 7 * 24 * time.Hour
 	now := time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC) // 12:00:00.5: the wait until a date is rounded up
 	for value, want := range map[string]time.Duration{
 		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "-5": 0, "1.5": time.Second, "120.0": 2 * time.Minute, "60.": time.Minute, ".5": 0, "1.5.5": 0, "1.x": 0, "-1.5": 0, "soon": 0, "5 s": 0,
-		"604800": MaxRetryAfter, "604801": MaxRetryAfter, "18446744073709551615": MaxRetryAfter,
-		"99999999999999999999999999":     MaxRetryAfter,
+		"604800": week, "604801": week, "18446744073709551615": week,
+		"99999999999999999999999999":     week,
 		"Sun, 01 Mar 2026 12:01:00 GMT":  time.Minute,
 		"Sunday, 01-Mar-26 12:01:00 GMT": time.Minute,
 		"Sun Mar  1 12:01:00 2026":       time.Minute,
 		"Sun, 01 Mar 2026 11:59:00 GMT":  0,
-		"Fri, 01 Mar 9999 12:00:00 GMT":  MaxRetryAfter,
+		"Fri, 01 Mar 9999 12:00:00 GMT":  week,
 		"Sun, 32 Mar 2026 12:01:00 GMT":  0,
 		"Sun, 01 Mar 2026 12:01:00 UTC":  time.Minute, "Sun, 01 Mar 2026 12:01:00 +0000": time.Minute, "Sun, 01 Mar 2026 12:01:00 +0100": 0,
 		"2026-03-01T12:01:00Z":           0, // other forms of a date, of which RFC 9110 knows three

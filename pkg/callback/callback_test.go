@@ -82,6 +82,7 @@ func TestACallKeepsItsPlaceUntilItReturns(t *testing.T) {
 }
 
 func TestNoAnswerWaitsForAReportBeyondItsBound(t *testing.T) {
+	const within = 400 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		calls := callback.New(2)
 		for _, c := range []struct {
@@ -92,11 +93,11 @@ func TestNoAnswerWaitsForAReportBeyondItsBound(t *testing.T) {
 			failed uint64 // so far
 		}{
 			{"at once", func() {}, "", 0, 0},
-			{"in time", func() { time.Sleep(callback.ReportsWithin - 1) }, "", callback.ReportsWithin - 1, 0},
+			{"in time", func() { time.Sleep(within - 1) }, "", within - 1, 0},
 			{"a panic", func() { panic("secret") }, " with a value of type string", 0, 1},
 			{"Goexit", runtime.Goexit, "it ended its goroutine", 0, 2},
-			{"an hour", func() { time.Sleep(time.Hour) }, "it did not return in time", callback.ReportsWithin, 3},
-			{"another", func() { time.Sleep(time.Hour) }, "it did not return in time", callback.ReportsWithin, 4},
+			{"an hour", func() { time.Sleep(time.Hour) }, "it did not return in time", within, 3},
+			{"another", func() { time.Sleep(time.Hour) }, "it did not return in time", within, 4},
 			{"a third", func() { t.Error("it was called") }, "too many calls of it run already", 0, 5},
 		} {
 			begun, err := time.Now(), calls.Report(c.report)

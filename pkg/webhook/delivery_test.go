@@ -19,7 +19,7 @@ func TestWhatADeliveryNeedsNow(t *testing.T) {
 	breakerOpen := func(until int64) webhook.Receiver {
 		return webhook.Receiver{Enabled: true, Breaker: webhook.Breaker{OpenUntil: until}}
 	}
-	lifetime := webhook.Lifetime.Milliseconds()
+	const lifetime = 90 * 3_600_000 // milliseconds
 	for name, c := range map[string]struct {
 		r    webhook.Round
 		to   webhook.Receiver
@@ -84,7 +84,7 @@ func TestNoAttemptIsDueAfterTheEndOfADelivery(t *testing.T) {
 		"a long one in the last minutes":        {1, time.Minute, 2 * time.Minute, 0},
 		"it has ended":                          {1, -time.Second, 0, 0},
 	} {
-		r := webhook.Round{Status: webhook.DeliveryPending, Attempts: c.made - 1, StartedAt: now.Add(c.left - webhook.Lifetime).UnixMilli()}
+		r := webhook.Round{Status: webhook.DeliveryPending, Attempts: c.made - 1, StartedAt: now.Add(c.left - 90*time.Hour).UnixMilli()}
 		got, wait := r.Tried(false, c.after, 0.5, now)
 		isDue := got.NextAttempt == now.Add(c.want).UnixMilli() && got.Status == webhook.DeliveryPending
 		hasEnded := got.NextAttempt == 0 && got.Status == webhook.DeliveryFailed

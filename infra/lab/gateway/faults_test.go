@@ -116,10 +116,10 @@ func TestFunctionsHeadersAreRemapped(t *testing.T) {
 
 func TestBodyLimitIsTenMegabytes(t *testing.T) {
 	f, s := setUp(t, testAPI())
-	if res, _ := do(t, "POST", s.URL+"/open", strings.Repeat("a", maxBody)); res.StatusCode != 200 {
+	if res, _ := do(t, "POST", s.URL+"/open", strings.Repeat("a", 10<<20)); res.StatusCode != 200 {
 		t.Error(res.Status)
 	}
-	if res, _ := do(t, "POST", s.URL+"/open", strings.Repeat("a", maxBody+1)); res.StatusCode != 413 || f.calls["Open"] != 1 {
+	if res, _ := do(t, "POST", s.URL+"/open", strings.Repeat("a", 10<<20+1)); res.StatusCode != 413 || f.calls["Open"] != 1 {
 		t.Errorf("%s, %d calls", res.Status, f.calls["Open"])
 	}
 }

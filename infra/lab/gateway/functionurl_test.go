@@ -141,8 +141,8 @@ func TestFunctionURLTakesSixMegabytes(t *testing.T) {
 		typ    string
 		status int
 	}{
-		{maxPayload - 2000, "text/plain", 200}, {maxPayload - 100, "text/plain", 413}, {maxPayload + 1, "text/plain", 413},
-		{maxPayload * 3 / 4, "image/png", 413}, {maxPayload*3/4 - 2000, "image/png", 200},
+		{6<<20 - 2000, "text/plain", 200}, {6<<20 - 100, "text/plain", 413}, {6<<20 + 1, "text/plain", 413},
+		{6 << 20 * 3 / 4, "image/png", 413}, {6<<20*3/4 - 2000, "image/png", 200},
 	} {
 		if res, body := do(t, "POST", s.URL+"/", strings.Repeat("a", c.bytes), "Content-Type", c.typ); res.StatusCode != c.status {
 			t.Errorf("%d bytes of %s: %s %.99s", c.bytes, c.typ, res.Status, body)

@@ -127,7 +127,8 @@ type change struct {
 }
 
 type detail struct {
-	Target struct{ Attribute, Name, BeforeValue, AfterValue string }
+	Target        struct{ Attribute, Name, Path, BeforeValue, AfterValue string }
+	CausingEntity string // such as a parameter
 }
 
 // changes reads a change set.
@@ -146,32 +147,11 @@ func (p *program) changes(set string) ([]change, error) {
 	return all, nil
 }
 
-// longest is how many characters of a property are shown.
-const longest = 120
-
-// show prints each property of what is there and changes, and the names of what is new.
-func (p *program) show(changes []change) {
-	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
-	for _, c := range changes {
-		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
-		for _, d := range c.Details {
-			p.say("  %s: %s -> %s", strings.Trim(d.Target.Attribute+"."+d.Target.Name, "."), shortened(d.Target.BeforeValue), shortened(d.Target.AfterValue))
-		}
-	}
-}
-
-func shortened(value string) string {
-	if all := []rune(value); len(all) > longest {
-		return string(all[:longest]) + "…"
-	}
-	return value
-}
-
 // checkKept returns an error when what is protected would be replaced or removed, unless REPLACE names it.
 func (p *program) checkKept(changes []change) error {
 	var lost settings.Faults
 	for _, c := range changes {
-		if (c.Replacement == "True" || c.Action == "Remove") && slices.Contains(settings.Protected, c.LogicalResourceID) && !slices.Contains(p.Replace, c.LogicalResourceID) {
+		if (c.Replacement == "True" && c.Action != "Add" || c.Action == "Remove") && slices.Contains(settings.Protected, c.LogicalResourceID) && !slices.Contains(p.Replace, c.LogicalResourceID) {
 			how := "removed"
 			if c.Action != "Remove" {
 				how = "replaced by a new one"
@@ -201,6 +181,9 @@ func (p *program) events() ([]stackEvent, error) {
 	in := cloud.Params{"StackName": p.Stack, "PaginationConfig": cloud.Params{"MaxItems": latestEvents}}
 	if err := p.aws.Call("cloudformation", "describe_stack_events", in, &out); err != nil {
 		return nil, fmt.Errorf("the events of %s cannot be read: %w", p.Stack, err)
+	}
+	for i := range out.StackEvents {
+		out.StackEvents[i].ResourceStatusReason = p.withoutSecrets(out.StackEvents[i].ResourceStatusReason)
 	}
 	return out.StackEvents, nil
 }
@@ -245,7 +228,7 @@ func (f *follower) follow(e stackEvent, say func(format string, a ...any)) (over
 	}
 	f.seen[e.EventID] = true
 	failed := strings.HasSuffix(e.ResourceStatus, "_FAILED")
-	if failed || strings.HasSuffix(e.ResourceStatus, "_COMPLETE") {
+	if failed || strings.HasSuffix(e.ResourceStatus, "_COMPLETE") || strings.HasSuffix(e.ResourceStatus, "_SKIPPED") {
 		say("  %s %s %s", e.ResourceStatus, e.LogicalResourceID, e.ResourceStatusReason)
 	}
 	if failed && f.failed == nil && !e.ofStack() {

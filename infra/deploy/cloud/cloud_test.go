@@ -86,11 +86,11 @@ func TestASignedAddressNeedsNoRedirect(t *testing.T) {
 	}
 	aws := standin.Start()
 	defer aws.Close()
-	hosts, err := aws.S3Hosts(t.Context(), cloud.Python(sam), t.TempDir())
+	hosts, err := exec.CommandContext(t.Context(), cloud.Python(sam), "../standin/testdata/hosts.py", t.TempDir(), aws.URL).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := append(hosts, "AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true")
+	env := append(strings.Fields(string(hosts)), "AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true")
 	for _, region := range []string{"us-east-1", "us-west-2", "eu-central-1", "ap-southeast-4"} { // the last one has to be enabled first
 		client, err := cloud.New(t.Context(), cloud.Python(sam), env, region)
 		if err != nil {

@@ -53,7 +53,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 		return "", &fault{"AlreadyExistsException", "ChangeSet " + c.name + " cannot be created due to a mismatch with existing attribute"}
 	}
 	if at := in.Get("TemplateURL"); at != "" {
-		object, _ := objectAt(strings.TrimPrefix(at, s.URL))
+		object, _ := objectAt("/" + strings.TrimPrefix(strings.TrimPrefix(at, s.URL+"/"), "https://"))
 		c.template = string(s.objects[object])
 	}
 	if err := yaml.Unmarshal([]byte(c.template), &c.parts); err != nil {
@@ -172,7 +172,7 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 	return xml(fields{
 		{"ChangeSetName", c.name}, {"ChangeSetId", c.id(k)}, {"StackId", k.id()}, {"StackName", k.Name}, {"Status", c.status},
 		{"StatusReason", c.reason}, {"ExecutionStatus", c.execution()}, {"Changes", changes}, {"Tags", c.tags},
-		{"Parameters", listed(c.parameters)},
+		{"Parameters", c.parts.listed(c.parameters)},
 	}), nil
 }
 
@@ -186,28 +186,29 @@ type resourceChange struct {
 	shown   fields
 }
 
-// changes returns what a change set does to the stack's resources, by the properties in the templates. A change of a
-// parameter is not followed into the properties.
+// changes returns what a change set does to the stack's resources, by the properties in the templates.
 func (k *Stack) changes(c *changeSet) (all []resourceChange) {
-	was := k.parts.Resources
+	was, replaced := k.parts.Resources, map[string]bool{}
+	for logical, r := range c.parts.Resources {
+		for _, name := range recreates[r.Type] {
+			old, known := was[logical]
+			replaced[logical] = replaced[logical] || known && k.details(c, name, old.Properties[name], r.Properties[name], nil) != nil
+		}
+	}
 	for _, logical := range slices.Sorted(maps.Keys(c.parts.Resources)) {
 		r := c.parts.Resources[logical]
 		old, known := was[logical]
-		if !known {
-			all = append(all, resourceChange{logical, "", fields{{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", r.Type}}})
+		if !known { // AWS has said True of some
+			all = append(all, resourceChange{logical, "", fields{{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", r.Type}, {"Replacement", "True"}}})
 			continue
 		}
 		replacement, needs := "False", "Update:Modify"
+		if replaced[logical] {
+			replacement, needs = "True", "Update:Replace"
+		}
 		var details []fields
 		for _, name := range slices.Sorted(maps.Keys(r.Properties)) {
-			before, after := fmt.Sprint(old.Properties[name]), fmt.Sprint(r.Properties[name])
-			if before == after {
-				continue
-			}
-			if slices.Contains(recreates[r.Type], name) {
-				replacement, needs = "True", "Update:Replace"
-			}
-			details = append(details, fields{{"Target", fields{{"Attribute", "Properties"}, {"Name", name}, {"BeforeValue", before}, {"AfterValue", after}}}})
+			details = append(details, k.details(c, name, old.Properties[name], r.Properties[name], replaced)...)
 		}
 		if details != nil {
 			all = append(all, resourceChange{logical, needs, fields{
@@ -257,7 +258,8 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	}
 	s.become(k, kind+"_IN_PROGRESS")
 	failed, why := "Api", s.faults.Execution
-	for _, change := range k.changes(c) {
+	changes := k.changes(c)
+	for _, change := range changes {
 		if change.needs != "" && k.denies(change.needs, change.logical) {
 			failed, why = change.logical, "Action denied by stack policy: denies ["+change.needs+"]"
 		}
@@ -266,12 +268,16 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 		failed, why = "TapRule", "Event bus owner does not exist."
 	}
 	if why != "" && k.Name != bucketStack {
-		s.event(k, failed, cmp.Or(c.parts.Resources[failed].Type, "AWS::ApiGateway::RestApi"), kind+"_FAILED", why)
-		if kind == "CREATE" { // there is no earlier template to go back to
-			k.Template, k.parts, k.Parameters = c.template, c.parts, c.parameters
-		}
-		s.become(k, undone)
+		s.undo(k, c, kind, undone, failed, why)
 		return "", nil
+	}
+	if kind == "UPDATE" {
+		s.become(k, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
+		for _, change := range changes {
+			if change.needs == "Update:Replace" || change.needs == "Update:Delete" {
+				s.gone(k, change.logical, k.parts.Resources[change.logical])
+			}
+		}
 	}
 	k.Template, k.parts, k.Parameters, k.tags = c.template, c.parts, c.parameters, c.tags
 	if s.Deployed != nil && k.Name != bucketStack {
@@ -280,6 +286,33 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 	}
 	s.become(k, kind+"_COMPLETE")
 	return "", nil
+}
+
+// gone adds the event of a resource whose deletion a deployment needs: one with the policy Retain stays.
+func (s *Standin) gone(k *Stack, logical string, r resource) {
+	status := "DELETE_COMPLETE"
+	if strings.HasPrefix(r.DeletionPolicy, "Retain") {
+		status = "DELETE_SKIPPED"
+	}
+	s.event(k, logical, r.Type, status, "")
+}
+
+// undo undoes a deployment in which a resource failed, or fails too (Faults.Undoing).
+func (s *Standin) undo(k *Stack, c *changeSet, kind, undone, failed, why string) {
+	typeOf := cmp.Or(c.parts.Resources[failed].Type, "AWS::ApiGateway::RestApi")
+	s.event(k, failed, typeOf, kind+"_FAILED", why)
+	s.become(k, strings.TrimSuffix(undone, "COMPLETE")+"IN_PROGRESS")
+	if kind == "CREATE" { // there is no earlier template to go back to
+		k.Template, k.parts, k.Parameters = c.template, c.parts, c.parameters
+		for _, logical := range slices.Sorted(maps.Keys(k.parts.Resources)) {
+			s.gone(k, logical, k.parts.Resources[logical])
+		}
+	}
+	if s.faults.Undoing != "" {
+		s.event(k, failed, typeOf, map[string]string{"CREATE": "DELETE_FAILED", "UPDATE": "UPDATE_FAILED"}[kind], s.faults.Undoing)
+		undone = strings.TrimSuffix(undone, "COMPLETE") + "FAILED"
+	}
+	s.become(k, undone)
 }
 
 // runs has Deployed run a stack, and ends its deployment.

@@ -32,6 +32,7 @@ func (s *Standin) Settle(withBucket bool) {
 	for _, name := range []string{bucket + "/shop/1", bucket + "/latchkey-trial-eu/1", bucket + "/latchkey-trials", "latchkey-trial-abc234/1"} {
 		s.objects[name] = []byte(name)
 	}
+	s.markers[bucket+"/shop/2"] = withBucket
 	if !withBucket {
 		delete(s.stacks, bucketStack)
 		maps.DeleteFunc(s.objects, func(name string, _ []byte) bool { return strings.HasPrefix(name, bucket+"/") })
@@ -59,6 +60,11 @@ func (s *Standin) things() map[string]string {
 	for _, a := range s.apis {
 		text, _ := json.Marshal(a) // texts, maps and lists, which never fail
 		all["the API "+a.Name+" "+a.ID] = string(text)
+	}
+	for name, isMarked := range s.markers {
+		if isMarked {
+			all["the delete marker of "+name] = "latest"
+		}
 	}
 	for name, content := range s.objects {
 		all["the object "+name] = string(content)

@@ -45,26 +45,43 @@ func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 		s.objects[object] = body
 		w.Header().Set("ETag", `"1"`)
 	case http.MethodDelete:
-		delete(s.objects, object)
+		if version := r.URL.Query().Get("versionId"); version == "marker" {
+			delete(s.markers, object)
+		} else {
+			delete(s.objects, object)
+			s.markers[object] = s.markers[object] || version == "" // in a bucket that keeps versions
+		}
 		w.WriteHeader(http.StatusNoContent)
 	case http.MethodGet:
 		if body, ok := s.objects[object]; ok {
 			_, _ = w.Write(body) // an error: the client is gone
 			return
 		}
-		bucket, prefix := strings.TrimSuffix(object, "/"), r.URL.Query().Get("prefix")
-		list, one := "ListBucketResult", "Contents"
-		if r.URL.Query().Has("versions") {
-			list, one = "ListVersionsResult", "Version"
-		}
-		all := fields{{"Name", bucket}}
-		for _, name := range slices.Sorted(maps.Keys(s.objects)) {
-			if key, ok := strings.CutPrefix(name, bucket+"/"); ok && strings.HasPrefix(key, prefix) {
-				all = append(all, field{one, fields{{"Key", key}, {"VersionId", "1"}}})
-			}
-		}
-		fmt.Fprint(w, element(list, all))
+		fmt.Fprint(w, s.listed(strings.TrimSuffix(object, "/"), r.URL.Query()))
 	}
+}
+
+// listed lists the objects of a bucket, or their versions with their delete markers.
+func (s *Standin) listed(bucket string, query url.Values) string {
+	list, one := "ListBucketResult", "Contents"
+	if query.Has("versions") {
+		list, one = "ListVersionsResult", "Version"
+	}
+	all := fields{{"Name", bucket}}
+	add := func(name, kind, version string) {
+		if key, ok := strings.CutPrefix(name, bucket+"/"); ok && strings.HasPrefix(key, query.Get("prefix")) {
+			all = append(all, field{kind, fields{{"Key", key}, {"VersionId", version}}})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.objects)) {
+		add(name, one, "1")
+	}
+	for name, isMarked := range s.markers {
+		if isMarked && one == "Version" {
+			add(name, "DeleteMarker", "marker")
+		}
+	}
+	return element(list, all)
 }
 
 // serveCertificates answers for every certificate of ACM.
@@ -88,6 +105,23 @@ func (s *Standin) serveBuses(w http.ResponseWriter) {
 	} else {
 		answer(w, map[string]any{"Name": "owner"})
 	}
+}
+
+// Publish puts an event on every bus.
+func (s *Standin) Publish(event string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events = append(s.events, event)
+}
+
+// serveQueue answers with the events of all buses, as a queue that a rule of them fills.
+func (s *Standin) serveQueue(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	all := []any{}
+	for n, event := range s.events {
+		all = append(all, map[string]any{"MessageId": fmt.Sprint(n), "Body": event})
+	}
+	answer(w, map[string]any{"Messages": all})
 }
 
 // serveLambda answers for the account's settings, and for calls of functions and their reserved concurrency.

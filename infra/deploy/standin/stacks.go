@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // bucketStack is the SAM CLI's own stack, which has the bucket for uploads.
@@ -34,6 +36,7 @@ type template struct {
 	Parameters map[string]struct {
 		Default       *string  `yaml:"Default"`
 		AllowedValues []string `yaml:"AllowedValues"`
+		NoEcho        bool     `yaml:"NoEcho"`
 	} `yaml:"Parameters"`
 	Resources map[string]resource `yaml:"Resources"`
 }
@@ -96,10 +99,14 @@ func (s *Standin) describeStacks(in url.Values) (string, error) {
 	return xml(fields{{"Stacks", all}}), nil
 }
 
-// listed returns parameters as CloudFormation lists them.
-func listed(parameters map[string]string) (all []fields) {
+// listed returns parameters of a template as CloudFormation lists them.
+func (t template) listed(parameters map[string]string) (all []fields) {
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		all = append(all, fields{{"ParameterKey", name}, {"ParameterValue", parameters[name]}})
+		value := parameters[name]
+		if t.Parameters[name].NoEcho {
+			value = "****"
+		}
+		all = append(all, fields{{"ParameterKey", name}, {"ParameterValue", value}})
 	}
 	return all
 }
@@ -111,7 +118,7 @@ func (s *Standin) described(k *Stack) fields {
 	}
 	return fields{
 		{"StackId", k.id()}, {"StackName", k.Name}, {"StackStatus", k.Status}, {"CreationTime", "2026-01-01T00:00:00Z"},
-		{"EnableTerminationProtection", k.Protected}, {"Parameters", listed(k.Parameters)}, {"Outputs", outputs}, {"Tags", k.tags},
+		{"EnableTerminationProtection", k.Protected}, {"Parameters", k.parts.listed(k.Parameters)}, {"Outputs", outputs}, {"Tags", k.tags},
 	}
 }
 
@@ -125,6 +132,8 @@ func (s *Standin) outputs(k *Stack) [][2]string {
 		return out
 	case !strings.HasSuffix(k.Status, "_COMPLETE") || k.Status == "ROLLBACK_COMPLETE": // ROLLBACK_COMPLETE: the first deployment failed and was undone
 		return nil
+	case k.parts.Resources["Bus"].Type != "": // the companion of a trial
+		return [][2]string{{"Bus", k.Name}, {"Queue", s.URL + "/queue"}, {"Topic", "arn:aws:sns:" + region + ":" + Account + ":" + k.Name}, {"Echo", s.Echo}}
 	case k.Name == bucketStack:
 		return [][2]string{{"SourceBucket", k.physical("bucket")}}
 	}
@@ -170,9 +179,25 @@ func (s *Standin) getTemplateSummary(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"Parameters", all}}), nil
 }
 
+// createStack makes a stack without a change set.
+func (s *Standin) createStack(in url.Values) (string, error) {
+	k := &Stack{Name: in.Get("StackName"), Template: in.Get("TemplateBody"), tags: members(in, "Tags", "Key", "Value")}
+	if err := yaml.Unmarshal([]byte(k.Template), &k.parts); err != nil {
+		return "", invalid("Template format error: %v", err)
+	}
+	s.stacks[k.Name] = k
+	s.become(k, "CREATE_COMPLETE")
+	return xml(fields{{"StackId", k.id()}}), nil
+}
+
 func (s *Standin) deleteStack(k *Stack, _ url.Values) (string, error) {
 	if k.Protected {
 		return "", invalid("Stack [%s] cannot be deleted while TerminationProtection is enabled", k.Name)
+	}
+	for _, other := range s.stacks {
+		if bus := other.Parameters["EventBusName"]; bus != "" && bus == k.Name {
+			return "", invalid("Rules exist on the bus %s", bus) // AWS ends with DELETE_FAILED
+		}
 	}
 	if s.Deleted != nil {
 		if err := s.Deleted(k.Name); err != nil {

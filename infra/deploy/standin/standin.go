@@ -33,6 +33,7 @@ type Standin struct {
 	regions map[string]bool
 	stacks  map[string]*Stack
 	objects map[string][]byte // by bucket/key
+	markers map[string]bool   // delete markers, by bucket/key
 	rotated map[string]bool   // by stack
 	apis    []*API
 	clock   int
@@ -41,10 +42,13 @@ type Standin struct {
 	tags    map[string][]fields // of those tables and keys, by ARN
 	keys    map[string]string   // signing keys by ARN: the name of the stack, or "" once the key's deletion is scheduled
 	others  map[string]string   // things of others, as Settle has made them
+	events  []string            // of event buses
 	strange []string            // calls of services that the stand-in does not have
 
 	// Deployed, if set, runs a stack that was deployed. Its calls then reach that stack. Error: the deployment fails.
 	Deployed func(name string, parameters map[string]string) (*Live, error)
+	// Echo is the URL of an API that answers with its events. "": the stacks have none.
+	Echo string
 	// Deleted, if set, ends what Deployed has started.
 	Deleted func(name string) error
 }
@@ -54,6 +58,7 @@ type Faults struct {
 	Refuse       map[string]string // messages of refusals, by call (cloudformation:CreateChangeSet); not for the bucket's stack
 	ChangeSet    string            // the reason why every change set of a stack of Latchkey fails
 	Execution    string            // the reason why a resource of the template fails
+	Undoing      string            // the reason why a deployment that failed cannot be undone
 	Rotations    []string          // the errors of the next calls of the rotation
 	NoKey        bool              // the rotation makes no key
 	KeyAtOnce    bool              // there is a key before the rotation
@@ -71,7 +76,7 @@ type Faults struct {
 
 // Start starts a stand-in.
 func Start() *Standin {
-	s := &Standin{calls: map[string]bool{}, regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}, tags: map[string][]fields{}}
+	s := &Standin{calls: map[string]bool{}, regions: map[string]bool{}, stacks: map[string]*Stack{}, objects: map[string][]byte{}, markers: map[string]bool{}, rotated: map[string]bool{}, tables: map[string]bool{}, keys: map[string]string{}, tags: map[string][]fields{}}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.server.URL
 	return s
@@ -148,6 +153,8 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 		s.serveQuery(w, r, service)
 	case "s3":
 		s.serveS3(w, r)
+	case "sqs":
+		s.serveQueue(w)
 	case "acm":
 		s.serveCertificates(w)
 	case "events":
@@ -243,6 +250,7 @@ func (s *Standin) actions() map[string]func(url.Values) (string, error) {
 		"GetTemplate":           s.onStack(s.getTemplate),
 		"GetTemplateSummary":    s.onStack(s.getTemplateSummary),
 		"DeleteStack":           s.onStack(s.deleteStack),
+		"CreateStack":           s.createStack,
 		"CreateChangeSet":       s.createChangeSet,
 		"DescribeChangeSet":     s.onStack(s.describeChangeSet),
 		"ExecuteChangeSet":      s.onStack(s.executeChangeSet),

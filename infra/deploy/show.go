@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/deploy/settings"
+)
+
+// longest is how many characters of a property are shown.
+const longest = 120
+
+// hidden is shown in place of a value that may be a secret.
+const hidden = "(not shown)"
+
+// notKnown is CloudFormation's value of a property that depends on a resource which the same change set makes or changes.
+const notKnown = "{{changeSet:KNOWN_AFTER_APPLY}}"
+
+// show prints each property of what is there and changes, and the names of what is new.
+func (p *program) show(changes []change) {
+	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
+	for _, c := range changes {
+		if c.Action == "Add" {
+			c.Replacement = "" // AWS says True of some
+		}
+		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
+		for _, one := range p.properties(c) {
+			p.say("  %s: %s -> %s", one.name, p.shown(one, one.before), p.shown(one, one.after))
+		}
+	}
+}
+
+// property is a property that changes.
+type property struct {
+	name, before, after string
+	isSecret            bool
+}
+
+// properties returns the properties of a change, each once: CloudFormation lists a property for each of its causes, and may know its
+// value by one of them only.
+func (p *program) properties(c change) (all []property) {
+	for _, d := range c.Details {
+		name := strings.ReplaceAll(strings.Trim(d.Target.Path, "/"), "/", ".")
+		if d.Target.Path == "" || !strings.HasPrefix(name, d.Target.Attribute) {
+			name = strings.Trim(d.Target.Attribute+"."+cmp.Or(name, d.Target.Name), ".")
+		}
+		at := slices.IndexFunc(all, func(one property) bool { return one.name == name })
+		if at < 0 {
+			at, all = len(all), append(all, property{name: name})
+		}
+		one := &all[at]
+		one.before = cmp.Or(one.before, d.Target.BeforeValue)
+		if one.after == "" || one.after == notKnown {
+			one.after = cmp.Or(d.Target.AfterValue, one.after)
+		}
+		parameter, _, _ := strings.Cut(d.CausingEntity, ".")
+		one.isSecret = one.isSecret || p.template.Parameters[parameter].NoEcho || p.holdsSecret(c.LogicalResourceID+"."+name)
+	}
+	return all
+}
+
+// shown returns what is shown of a property's value.
+func (p *program) shown(one property, value string) string {
+	switch {
+	case value == notKnown:
+		return "(known once it is deployed)"
+	case value != "" && one.isSecret, strings.Contains(value, `"NoEcho":true`):
+		return hidden
+	}
+	return shortened(p.withoutSecrets(value))
+}
+
+// holdsSecret reports whether a property's value may be a secret: a part of an environment, or what the built template makes of a
+// NoEcho parameter. path is the resource's name, and the property's path with points.
+func (p *program) holdsSecret(path string) bool {
+	steps := strings.Split(path, ".")
+	var built struct {
+		Parameters map[string]settings.Parameter `yaml:"Parameters"`
+		Resources  map[string]map[string]any     `yaml:"Resources"`
+	}
+	text, err := os.ReadFile(filepath.Join(p.buildDir(), "template.yaml"))
+	if err != nil || yaml.Unmarshal(text, &built) != nil || slices.Contains(steps, "Environment") || built.Parameters[steps[0]].NoEcho {
+		return true
+	}
+	part := any(built.Resources[steps[0]])
+	for _, step := range steps[1:min(len(steps), 3)] { // to the property, with all that is in it
+		inner, _ := part.(map[string]any)
+		part = inner[step]
+	}
+	value := inOneLine(part)
+	for name, declared := range built.Parameters {
+		if declared.NoEcho && strings.Contains(value, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutSecrets returns a text of AWS without the values of given NoEcho parameters and of environments, from where they begin.
+func (p *program) withoutSecrets(text string) string {
+	for name, value := range p.Parameters {
+		if value != "" && p.template.Parameters[name].NoEcho {
+			text = strings.ReplaceAll(text, value, hidden)
+		}
+	}
+	for _, begin := range []string{"String measured: ", `"Environment":`} { // of Lambda's error, and of a property with others in it
+		if before, _, found := strings.Cut(text, begin); found {
+			text = before + begin + hidden
+		}
+	}
+	return text
+}
+
+func shortened(value string) string {
+	if all := []rune(value); len(all) > longest {
+		return string(all[:longest]) + "…"
+	}
+	return value
+}

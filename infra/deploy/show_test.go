@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/settings"
+	"latchkey/infra/deploy/standin"
+)
+
+const canary = "canary0123456789canary0123456789"
+
+// withProperties returns the small template with these properties of the table.
+func withProperties(t *testing.T, properties string) string {
+	return strings.Replace(small(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+properties+" }\n", 1)
+}
+
+// TestNoSecretIsShownInAChange has a secret in an environment and in other properties, as the deployed value, and then as the coming one.
+func TestNoSecretIsShownInAChange(t *testing.T) {
+	const other = "canary1123456789canary1123456789"
+	r := newRig(t).withSAM()
+	r.write("built/template.yaml", withProperties(t, "Environment: { Variables: { SECRET: !Ref ForwardAuthSecret, LITERAL: "+canary+" } }, Kept: !Ref ForwardAuthSecret, Part: !Sub 'one ${ForwardAuthSecret}', List: [!Ref ForwardAuthSecret], Days: !Ref LogRetentionDays, Open: one"))
+	out, err := r.deploy(append(first, "PARAMETERS=ForwardAuth=true ForwardAuthSecret="+canary)...)
+	succeeded(t, out, err)
+	r.write("built/template.yaml", withProperties(t, "Environment: { Variables: { LITERAL: "+canary+" } }, Nested: { A: b, Environment: { Variables: { SECRET: !Ref ForwardAuthSecret } } }, Kept: !Ref ForwardAuthSecret, Part: !Sub 'two ${ForwardAuthSecret}', List: [!Ref ForwardAuthSecret, a], Days: !Sub '${LogRetentionDays} days', Open: two"))
+	hidden := []string{"Environment: (not shown) -> (not shown)", "Part: (not shown) -> (not shown)", "List: (not shown) -> (not shown)", "Days: 30 -> 30 days", "Open: one -> two"}
+	for given, shown := range map[string][]string{"": hidden, "PARAMETERS=ForwardAuthSecret=" + other: append(hidden, "Kept: (not shown) -> (not shown)")} {
+		out, err := r.deploy("DRY=1", given)
+		succeeded(t, out, err)
+		has(t, given, out, shown...)
+		if strings.Contains(out, canary) || strings.Contains(out, other) {
+			t.Errorf("the secret is shown:\n%s", out)
+		}
+	}
+	out, err = r.deploy("DRY=templates")
+	succeeded(t, out, err)
+	has(t, "the comparison", out, "Table.Properties.Open")
+	if strings.Contains(out, canary) {
+		t.Errorf("the secret is shown:\n%s", out)
+	}
+}
+
+// TestAPropertyIsShownOnceWhateverCausesItsChange has sets as AWS's recordings have them, and two parameters in one property.
+func TestAPropertyIsShownOnceWhateverCausesItsChange(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ details, shown string }{
+		"two causes":       {`[{"CausingEntity":"Size","Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
+		"no values":        {`[{"Target":{"Attribute":"Properties","Name":"A"}},{"Target":{"Attribute":"Properties","Name":"A"}}]`, "Properties.A:  -> "},
+		"one has values":   {`[{"Target":{"Attribute":"Properties","Name":"A"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
+		"known by one":     {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
+		"known first":      {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> 2"},
+		"known by none":    {`[{"CausingEntity":"Topic.Name","Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> (known once it is deployed)"},
+		"tags and parts":   {`[{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A/0/B","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Tags"}},{"Target":{"Attribute":"Tags"}}]`, "Properties.A.0.B: 1 -> 2\n  Tags:  -> "},
+		"metadata":         {`[{"Target":{"Attribute":"Metadata","Path":"/hello","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Metadata","Path":"/","AfterValue":"{}"}}]`, "Metadata.hello: 1 -> 2\n  Metadata:  -> {}"},
+		"environment part": {`[{"Target":{"Attribute":"Properties","Name":"Environment","Path":"/Properties/Environment/Variables/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.Environment.Variables.A: (not shown) -> (not shown)"},
+	} {
+		var out strings.Builder
+		p := &program{Settings: settings.Settings{Stack: "s"}, root: t.TempDir(), out: &out}
+		(&rig{t: t, root: p.root}).write(".local/deploy/s/template.yaml", "Resources: { R: { Type: T } }")
+		all := []change{{Action: "Modify", LogicalResourceID: "R", ResourceType: "T"}}
+		if err := json.Unmarshal([]byte(c.details), &all[0].Details); err != nil {
+			t.Fatal(err)
+		}
+		p.show(all)
+		if want := "Modify R (T)\n  " + c.shown + "\n"; out.String() != want {
+			t.Errorf("%s: %q, want %q", name, out.String(), want)
+		}
+	}
+}
+
+// TestADeploymentShowsDependentsOfAReplacedResource also wants what is kept in place of a deletion to be said.
+func TestADeploymentShowsDependentsOfAReplacedResource(t *testing.T) {
+	r := newRig(t).withSAM()
+	described := func(text string) string {
+		return strings.Replace(text, "Architectures: [!Ref Architecture] }", "Architectures: [!Ref Architecture], Description: !GetAtt Table.Arn }", 1)
+	}
+	r.write("built/template.yaml", described(small(t)))
+	out, err := r.deploy(first...)
+	succeeded(t, out, err)
+	r.write("built/template.yaml", described(withProperties(t, "TableName: other")))
+	out, err = r.deploy("YES=1", "REPLACE=Table")
+	succeeded(t, out, err)
+	has(t, "the change", out, "Modify Table (AWS::DynamoDB::Table), which is REPLACED", "Properties.Description: latchkey-Table-1 -> (known once it is deployed)", "DELETE_SKIPPED Table")
+	if n := strings.Count(out, "  Properties.Description: "); n != 1 {
+		t.Errorf("the property is shown %d times:\n%s", n, out)
+	}
+}
+
+// TestADeploymentThatCannotBeUndoneSaysWhatIsNext has it fail by Lambda's text for an environment that is too large, and its undoing too.
+func TestADeploymentThatCannotBeUndoneSaysWhatIsNext(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ status, next string }{
+		"the first":   {"ROLLBACK_FAILED", "make undeploy STACK=latchkey"},
+		"a later one": {"UPDATE_ROLLBACK_FAILED", "continue-update-rollback --stack-name latchkey"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t).withSAM()
+			if name == "a later one" {
+				out, err := r.deploy(first...)
+				succeeded(t, out, err)
+				r.write("built/template.yaml", withProperties(t, "BillingMode: PROVISIONED"))
+			}
+			r.aws.Set(standin.Faults{Execution: `exceeded the 4KB limit. String measured: {"SECRET":"` + canary + `"}`, Undoing: "it has other users"})
+			out, err := r.deploy(first...)
+			refused(t, err, c.status, c.next, "String measured: (not shown)")
+			if strings.Contains(out+err.Error(), canary) {
+				t.Errorf("the secret is shown: %v\n%s", err, out)
+			}
+		})
+	}
+}

@@ -71,8 +71,8 @@ func unknownRoutes(t *testing.T, tg *target) {
 	}
 }
 
-// revokedAtOnce revokes a key and then sends requests from sixteen clients at once. The authorizer
-// must refuse every request that it gets after the answer to the revocation.
+// revokedAtOnce revokes a key and then sends requests from all clients at once. The authorizer must refuse every request that it gets
+// after the answer to the revocation. On AWS an account may run so few functions that some requests are throttled, which is noted.
 func revokedAtOnce(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -83,7 +83,7 @@ func revokedAtOnce(t *testing.T, tg *target) {
 		requests = 32 // SAM local makes one call at a time, 31 a second
 	}
 	before := tg.storm(t, requests, key)
-	if before["200"] != int64(requests) {
+	if tg.name != "deployed" && before["200"] != int64(requests) {
 		t.Fatalf("before: %v", before)
 	}
 	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
@@ -92,17 +92,73 @@ func revokedAtOnce(t *testing.T, tg *target) {
 	if tg.name == "sam" {
 		want = "403" // see samDifferences
 	}
-	if after[want] != int64(requests) {
+	if tg.name == "deployed" {
+		note(t, "Storm", "%d clients, %d requests: before the revocation %v, after it %v", tg.clients, requests, before, after)
+		if fault := stormFault(before, after); fault != "" {
+			t.Error(fault)
+		}
+	} else if after[want] != int64(requests) {
 		t.Errorf("after: %v, want only %s", after, want)
 	}
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
 }
 
-// storm sends requests from sixteen clients, with the keys in turn, and returns the number of
+// stormFault returns what is wrong with the answers before and after a revocation, or "". A throttle says nothing about a key: 429 of
+// the gateway, 503 of an authorizer that may not run.
+func stormFault(before, after map[string]int64) string {
+	for _, c := range []struct {
+		counts map[string]int64
+		want   string
+	}{{before, "200"}, {after, "401 key_revoked"}} {
+		for answer, n := range c.counts {
+			if answer != c.want && !strings.HasPrefix(answer, "429") && !strings.HasPrefix(answer, "503") {
+				return fmt.Sprintf("%d requests are answered %s, want %s", n, answer, c.want)
+			}
+		}
+		if c.counts[c.want] == 0 {
+			return fmt.Sprintf("no request is answered %s: %v", c.want, c.counts)
+		}
+	}
+	return ""
+}
+
+// TestSmokeWantsNo200AfterARevocation has storms as AWS may answer them.
+func TestSmokeWantsNo200AfterARevocation(t *testing.T) {
+	t.Parallel()
+	good := map[string]int64{"200": 200}
+	throttled := map[string]int64{"200": 20, "429 too_many_requests": 100, "503 unavailable": 80}
+	for name, c := range map[string]struct {
+		before, after map[string]int64
+		passes        bool
+	}{
+		"all refused":     {good, map[string]int64{"401 key_revoked": 200}, true},
+		"some throttled":  {throttled, map[string]int64{"401 key_revoked": 1, "429": 99, "503 unavailable": 100}, true},
+		"one 200":         {good, map[string]int64{"401 key_revoked": 199, "200": 1}, false},
+		"one 200, late":   {throttled, map[string]int64{"401 key_revoked": 1, "503 unavailable": 198, "200": 1}, false},
+		"none refused":    {good, map[string]int64{"503 unavailable": 200}, false},
+		"none accepted":   {map[string]int64{"503 unavailable": 200}, map[string]int64{"401 key_revoked": 200}, false},
+		"another refusal": {good, map[string]int64{"401 invalid_credentials": 200}, false},
+		"refused before":  {map[string]int64{"200": 199, "401 key_revoked": 1}, map[string]int64{"401 key_revoked": 200}, false},
+		"a 500":           {good, map[string]int64{"401 key_revoked": 199, "500": 1}, false},
+		"no answer":       {good, map[string]int64{"401 key_revoked": 199, "connection reset": 1}, false},
+	} {
+		if fault := stormFault(c.before, c.after); (fault == "") != c.passes {
+			t.Errorf("%s: %q", name, fault)
+		}
+	}
+}
+
+// note logs what a platform does and no promise says. make trial shows it as the answer to a question.
+func note(t *testing.T, name, format string, a ...any) {
+	t.Helper()
+	t.Logf("NOTED "+name+": "+format, a...)
+}
+
+// storm sends requests from the target's clients, with the keys in turn, and returns the number of
 // answers by status and code.
 func (tg *target) storm(t *testing.T, requests int, keys ...string) map[string]int64 {
 	t.Helper()
-	return flood(requests, func(n int) string {
+	return floodBy(tg.clients, requests, func(n int) string {
 		r, err := tg.try(t.Context(), call{method: "POST", path: "/app/get", bearer: keys[n%len(keys)]})
 		return shortly(r, err)
 	})
@@ -118,11 +174,15 @@ func shortly(r reply, err error) string {
 
 // flood calls ask with the numbers from 1 to requests, from sixteen goroutines, and counts the equal answers.
 func flood(requests int, ask func(n int) string) map[string]int64 {
+	return floodBy(16, requests, ask)
+}
+
+func floodBy(clients, requests int, ask func(n int) string) map[string]int64 {
 	var mu sync.Mutex
 	counts := map[string]int64{}
 	var sent atomic.Int64
 	var wg sync.WaitGroup
-	for range 16 {
+	for range clients {
 		wg.Go(func() {
 			for n := sent.Add(1); n <= int64(requests); n = sent.Add(1) {
 				answer := ask(int(n))

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -18,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -44,7 +46,17 @@ type platform interface {
 	doors(t *testing.T) map[string]func(t *testing.T, key string)
 	// credentialLimit returns the limit of the stack's own firewall for one credential, 0 without a firewall.
 	credentialLimit(t *testing.T) int
-	// keptAllows tries whether a kept Allow ends, where the stack has AllowForSeconds.
+	// throttled notes what the API answers when a function may not run.
+	throttled(t *testing.T, tg *target)
+	// metrics waits until CloudWatch has a metric that a function has logged.
+	metrics(t *testing.T)
+	// alarms notes the states of the stack's alarms.
+	alarms(t *testing.T)
+	// concurrency returns how many functions the account runs at once beside those with a reservation.
+	concurrency(t *testing.T) int
+	// callScheduled calls a function that a schedule calls, once, and wants no failure of it.
+	callScheduled(t *testing.T, logical string)
+	// keptAllows notes whether a kept Allow ends, where the stack has AllowForSeconds.
 	keptAllows(t *testing.T, tg *target)
 }
 
@@ -63,7 +75,7 @@ func TestSmoke(t *testing.T) {
 		t.Run("TheWalkOfTheREADME", func(t *testing.T) { readme(t, tg, "") })
 	}
 	if base.Hostname() == "127.0.0.1" {
-		smoke(t, tg, localPlatform{port: base.Port()})
+		smoke(t, tg, localPlatform{port: cmp.Or(os.Getenv("LAB_PORT"), base.Port())}) // LAB_PORT: of a stack behind another server
 		return
 	}
 	if os.Getenv("STACK") == "" || os.Getenv("AWS_REGION") == "" {
@@ -84,26 +96,50 @@ func TestSmoke(t *testing.T) {
 // smoke runs a part of the suite, enough for one transaction through every function, and then
 // besideTheSuite.
 func smoke(t *testing.T, tg *target, p platform) {
+	tg.clients = clientsFor(p.concurrency(t))
 	t.Run("OneTransactionThroughEveryFunction", func(t *testing.T) {
 		for _, c := range []func(t *testing.T, tg *target){
-			wrongCredentials, unknownRoutes, anOrg, anInvite, roles, retries, expiryAndRotation, apps, verificationKey, linkClaim, aKey, revokedAtOnce,
+			wrongCredentials, unknownRoutes, anOrg, anInvite, roles, retries, expiryAndRotation, apps, verificationKey, linkClaim, aKey,
 			unknownNames, plainText, challenges, publicReads, aDeletedOrg,
 		} {
 			c(t, tg)
 		}
 	})
+	t.Run("ARevokedKeyIsRefusedAtOnce", func(t *testing.T) { revokedAtOnce(t, tg) })
 	besideTheSuite(t, tg, p)
+}
+
+// clientsFor returns how many clients an account of so many functions serves at once: a request needs an authorizer and a function,
+// and others run beside them.
+func clientsFor(concurrency int) int { return max(1, min(16, concurrency/3)) }
+
+// TestSmokeAsksNoMoreOfAnAccountThanItRuns has the limits of new and of older accounts.
+func TestSmokeAsksNoMoreOfAnAccountThanItRuns(t *testing.T) {
+	t.Parallel()
+	for concurrency, want := range map[int]int{0: 1, 2: 1, 10: 3, 47: 15, 48: 16, 1000: 16} {
+		if got := clientsFor(concurrency); got != want {
+			t.Errorf("%d: %d clients, want %d", concurrency, got, want)
+		}
+	}
 }
 
 // besideTheSuite runs the checks of the smoke test that the suite does not have.
 func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("AnAuthorizerThatThrowsIsA503", func(t *testing.T) { authorizerThrows(t, tg, p) })
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
+	t.Run("AThrottledFunction", func(t *testing.T) { p.throttled(t, tg) })
 	t.Run("HeaderLinesOverTheLimitAreRefused", func(t *testing.T) { headerLimit(t, tg) })
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
 	t.Run("TheRolesRefuseTheRest", p.refusals)
+	t.Run("TheSweepRuns", func(t *testing.T) { p.callScheduled(t, "SweepFunction") })
+	t.Run("TheSearchForConsumersRuns", func(t *testing.T) { p.callScheduled(t, "CheckConsumersFunction") })
+	t.Run("TheEventBusHasEvents", func(t *testing.T) { busHasEvents(t, os.Getenv("BUS_QUEUE")) })
+	t.Run("TheConsoleHasItsFiles", func(t *testing.T) { consoleServes(t, tg) })
 	t.Run("AUseIsNotedAtEachDoor", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
+	t.Run("LogLinesBecomeMetrics", p.metrics)
+	t.Run("TheAlarms", p.alarms)
+	t.Run("TheGatewayIsRecorded", func(t *testing.T) { record(t, os.Getenv("ECHO_URL")) })
 	t.Run("AKeptAllowEnds", func(t *testing.T) { p.keptAllows(t, tg) })
 	t.Run("TheFirewallCountsByCredential", func(t *testing.T) { firewall(t, tg, p) })
 }
@@ -193,11 +229,27 @@ type localPlatform struct{ port string }
 // change does what `make stack DO=…` does.
 func (p localPlatform) change(t *testing.T, do string) {
 	t.Helper()
-	cmd := exec.Command("make", "-s", "stack", "DO="+do, "PORT="+p.port)
+	cmd := exec.Command("make", append([]string{"-s", "stack", "PORT=" + p.port}, strings.Fields("DO="+do)...)...)
 	cmd.Dir = "../.."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("make stack DO=%s: %v\n%s", do, err, out)
 	}
+}
+
+// concurrency is that of make run.
+func (localPlatform) concurrency(t *testing.T) int {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("CONCURRENCY"), "1000"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func (p localPlatform) callScheduled(t *testing.T, logical string) {
+	if logical == "CheckConsumersFunction" {
+		t.Skip("the local stack has no alarms, and so no such function")
+	}
+	p.change(t, "schedule FUNCTION="+logical)
 }
 
 // breakAuthorizer stops the database, without which the authorizer fails.
@@ -326,11 +378,33 @@ func (p awsPlatform) parameter(t *testing.T, name string) string {
 	return ""
 }
 
-// breakAuthorizer sets the authorizer's reserved concurrency to 0. API Gateway's calls of it then fail. A program that
-// outlives this one puts back what was, also when the test is killed.
-func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
+func (p awsPlatform) concurrency(t *testing.T) int {
 	t.Helper()
-	named := cloud.Params{"FunctionName": p.physical(t, "AuthorizerFunction")}
+	var out struct {
+		AccountLimit struct{ UnreservedConcurrentExecutions int }
+	}
+	p.call(t, "lambda", "get_account_settings", cloud.Params{}, &out)
+	return out.AccountLimit.UnreservedConcurrentExecutions
+}
+
+func (p awsPlatform) callScheduled(t *testing.T, logical string) {
+	if logical == "CheckConsumersFunction" && p.parameter(t, "AlarmTopicArn") == "" {
+		t.Skip("the stack has no AlarmTopicArn, and so no such function")
+	}
+	var out struct{ FunctionError, Payload string }
+	p.call(t, "lambda", "invoke", cloud.Params{"FunctionName": p.physical(t, logical), "Payload": "{}"}, &out)
+	if out.FunctionError != "" {
+		t.Errorf("%s: %s %s", logical, out.FunctionError, out.Payload)
+	}
+}
+
+// breakAuthorizer has API Gateway's calls of the authorizer fail.
+func (p awsPlatform) breakAuthorizer(t *testing.T) func() { return p.stop(t, "AuthorizerFunction") }
+
+// stop sets a function's reserved concurrency to 0. A program that outlives this one puts back what was, also when the test is killed.
+func (p awsPlatform) stop(t *testing.T, logical string) func() {
+	t.Helper()
+	named := cloud.Params{"FunctionName": p.physical(t, logical)}
 	var was struct{ ReservedConcurrentExecutions *int }
 	p.call(t, "lambda", "get_function_concurrency", named, &was)
 	restore, in := "delete_function_concurrency", named
@@ -344,7 +418,7 @@ func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
 	}
 	mend := sync.OnceFunc(func() {
 		if err := now(); err != nil {
-			t.Errorf("the authorizer's concurrency was not put back: %v", err)
+			t.Errorf("the concurrency of %s was not put back: %v", logical, err)
 		}
 	})
 	t.Cleanup(mend)
@@ -353,6 +427,47 @@ func (p awsPlatform) breakAuthorizer(t *testing.T) func() {
 	p.call(t, "lambda", "put_function_concurrency", off, nil)
 	time.Sleep(5 * time.Second) // until the setting works everywhere
 	return mend
+}
+
+func (p awsPlatform) metrics(t *testing.T) {
+	for begun := time.Now(); time.Since(begun) < 10*time.Minute; time.Sleep(20 * time.Second) {
+		var out struct{ Datapoints []struct{ Sum float64 } }
+		p.call(t, "cloudwatch", "get_metric_statistics", cloud.Params{
+			"Namespace": "Latchkey", "MetricName": "ColdStarts", "Dimensions": []cloud.Params{{"Name": "service", "Value": p.stack}},
+			"StartTime": time.Now().Add(-2 * time.Hour).Format(time.RFC3339), "EndTime": time.Now().Add(time.Minute).Format(time.RFC3339),
+			"Period": 7200, "Statistics": []string{"Sum"},
+		}, &out)
+		if len(out.Datapoints) > 0 {
+			return
+		}
+	}
+	t.Error("no metric within ten minutes")
+}
+
+func (localPlatform) metrics(t *testing.T) { t.Skip("only AWS makes metrics of log lines") }
+
+func (p awsPlatform) alarms(t *testing.T) {
+	var out struct{ MetricAlarms []struct{ StateValue string } }
+	p.call(t, "cloudwatch", "describe_alarms", cloud.Params{"AlarmNamePrefix": p.stack}, &out)
+	states := map[string]int{}
+	for _, a := range out.MetricAlarms {
+		states[a.StateValue]++
+	}
+	note(t, "Alarms", "by state: %v (none without AlarmTopicArn). The topic should have sent an ALARM and an OK of OldestDue", states)
+}
+
+func (localPlatform) alarms(t *testing.T) { note(t, "Alarms", "only AWS has alarms") }
+
+func (p awsPlatform) throttled(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	mend := p.stop(t, "OrgsFunction")
+	r, err := tg.try(t.Context(), call{method: "GET", path: "/v1/orgs", bearer: ada.token})
+	mend()
+	note(t, "Throttled", "%s, Retry-After %q (wanted: 503, and one)", shortly(r, err), r.header.Get("Retry-After"))
+}
+
+func (localPlatform) throttled(t *testing.T, _ *target) {
+	note(t, "Throttled", "the gateway of this repository answers 503; only AWS shows what AWS answers")
 }
 
 func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {

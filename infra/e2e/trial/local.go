@@ -22,7 +22,8 @@ import (
 // host is a stand-in for AWS. Each stack of the template that is deployed to it runs on this machine.
 type host struct {
 	*standin.Standin
-	env []string // of programs that call it as AWS
+	env     []string      // of programs that call it as AWS
+	options stack.Options // of the stacks that it runs, but for Dir and Parameters
 
 	mu      sync.Mutex
 	running map[string]running
@@ -60,7 +61,10 @@ func (h *host) start(ctx context.Context, name string, parameters map[string]str
 	if err != nil {
 		return nil, err
 	}
-	s, err := stack.Start(ctx, stack.Options{Dir: dir, Parameters: given})
+	o := h.options
+	o.Dir, o.Parameters, o.Buses = dir, given, map[string]func(string){given["EventBusName"]: h.Publish}
+	delete(o.Buses, "") // without the parameter
+	s, err := stack.Start(ctx, o)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

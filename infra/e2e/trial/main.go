@@ -61,7 +61,11 @@ type trial struct {
 	local     bool // AWS is the stand-in before a local stack
 	out       io.Writer
 	rows      map[question]row
-	signed    time.Time // when the address of the keys was signed
+	leftOut   map[question]string // why a part of an answer is left out
+	recorded  string              // facts in the form of infra/lab/testdata/recorded.yaml
+	signed    time.Time           // when the address of the keys was signed
+	limit     int                 // how many functions the account runs at once
+	companion cloud.Stack         // see companion.yaml; without outputs: it could not be made
 
 	account string
 	aws     *cloud.Client
@@ -71,7 +75,7 @@ type trial struct {
 // try runs the whole trial. It cleans up before and after.
 func try(ctx context.Context, root string, local bool) (err error) {
 	t := &trial{
-		root: root, dir: filepath.Join(root, ".local", "trial"), local: local, out: os.Stdout, rows: map[question]row{},
+		root: root, dir: filepath.Join(root, ".local", "trial"), local: local, out: os.Stdout, rows: map[question]row{}, leftOut: map[question]string{},
 		stack: prefix + strings.ToLower(rand.Text()[:6]), env: without(os.Environ(), "STACK", "ISSUER", "AUDIENCE", "TAGS", "DRY", "REPLACE", "PROTECT", "YES", "PARAMETERS", "REGION"),
 	}
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
@@ -124,8 +128,20 @@ func (t *trial) connect(ctx context.Context) (err error) {
 		return fmt.Errorf("AWS does not answer: %w", err)
 	}
 	t.account = who.Account
+	var lambda struct {
+		AccountLimit struct{ UnreservedConcurrentExecutions int }
+	}
+	if err := t.aws.Call("lambda", "get_account_settings", cloud.Params{}, &lambda); err != nil {
+		return fmt.Errorf("the account's Lambda concurrency cannot be read: %w", err)
+	}
+	t.limit = lambda.AccountLimit.UnreservedConcurrentExecutions
 	t.env = append(t.env, "STACK="+t.stack, "REGION="+t.aws.Region, "AWS_REGION="+t.aws.Region)
 	t.say("Trial %s in %s of account %s: about 15 minutes, under a dollar. It removes only what has the tag %s.", t.stack, t.aws.Region, t.account, settings.TrialTag)
+	t.say("Lambda runs %d functions at once here, so the test of a revoked key sends %d requests at once.", t.limit, max(1, min(16, t.limit/3)))
+	if t.limit < roomy {
+		t.leftOut[qURL] = fmt.Sprintf("the function URL, for AWS lets no function reserve concurrency of %d", t.limit)
+		t.say("Left out: %s.", t.leftOut[qURL])
+	}
 	if os.Getenv("YES") == "1" || t.local {
 		return nil
 	}

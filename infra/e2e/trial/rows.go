@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,12 +22,18 @@ const (
 	qURL       question = "May a proxy call the function URL, and does each door note a use?"
 	qAuthorize question = "What does the API answer when the authorizer fails?"
 	qThrottled question = "What does the API answer when a function is throttled?"
+	qRevoked   question = "Is a revoked key refused at once, by many requests?"
 	qKept      question = "What does a kept Allow do?"
+	qHead      question = "What Content-Length has the answer to HEAD?"
+	qTwo       question = "What becomes of two Authorization lines?"
 	qTLS       question = "Is old TLS refused?"
 	qHeaders   question = "Are too many header bytes refused?"
 	qBytes     question = "Are bytes that are not text refused?"
 	qSignature question = "Does a signature of KMS verify?"
 	qWebhook   question = "Does an event go all the way to an attempt?"
+	qSweep     question = "Does the sweep run, and the search for consumers?"
+	qBus       question = "Does the event bus get events?"
+	qConsole   question = "Does the console have its files?"
 	qWalk      question = "Does the README's walk print what the README shows?"
 	qMetrics   question = "Do log lines become metrics?"
 	qAlarms    question = "Do the alarms work?"
@@ -36,88 +42,127 @@ const (
 
 // questions are all of them, in the order of the report.
 var questions = []question{
-	qImport, qIssuer, qTags, qRoles, qURL, qAuthorize, qThrottled, qKept, qTLS, qHeaders, qBytes, qSignature, qWebhook, qWalk, qMetrics, qAlarms, qRemoved,
+	qImport, qIssuer, qTags, qRoles, qURL, qAuthorize, qThrottled, qRevoked, qKept, qHead, qTwo, qTLS, qHeaders, qBytes, qSignature, qWebhook, qSweep, qBus, qConsole, qWalk, qMetrics, qAlarms, qRemoved,
 }
 
 // bySmoke has the parts of the smoke test that answer a question.
 var bySmoke = map[question][]string{
 	qRoles: {"OneTransactionThroughEveryFunction", "TheRolesRefuseTheRest"}, qURL: {"AUseIsNotedAtEachDoor"}, qAuthorize: {"AnAuthorizerThatThrowsIsA503"},
-	qKept: {"AKeptAllowEnds"}, qTLS: {"OldTLSIsRefused"}, qHeaders: {"HeaderLinesOverTheLimitAreRefused"},
-	qBytes: {"BytesThatAreNotTextAreRefused"}, qSignature: {"ASignatureOfKMSVerifiesWithTheLookup"}, qWebhook: {"AnEventGoesAllTheWayToAnAttempt"}, qWalk: {"TheWalkOfTheREADME"},
+	qRevoked: {"ARevokedKeyIsRefusedAtOnce"}, qTLS: {"OldTLSIsRefused"}, qHeaders: {"HeaderLinesOverTheLimitAreRefused"}, qBytes: {"BytesThatAreNotTextAreRefused"},
+	qSignature: {"ASignatureOfKMSVerifiesWithTheLookup"}, qWebhook: {"AnEventGoesAllTheWayToAnAttempt"}, qSweep: {"TheSweepRuns", "TheSearchForConsumersRuns"},
+	qBus: {"TheEventBusHasEvents"}, qConsole: {"TheConsoleHasItsFiles"}, qWalk: {"TheWalkOfTheREADME"}, qMetrics: {"LogLinesBecomeMetrics"},
 }
+
+// byNote has the questions that the smoke test answers by a note, by the note's name. Nothing is promised there, but for qRevoked.
+var byNote = map[question]string{qThrottled: "Throttled", qAlarms: "Alarms", qKept: "KeptAllow", qHead: "HeadLength", qTwo: "TwoCredentials", qRevoked: "Storm"}
+
+// result says whether a promise was seen to hold. Only its opposite is broken.
+type result string
+
+const (
+	held   result = "held"
+	noted  result = "noted" // nothing is promised, or it was not tried: the row has what AWS did, or why
+	broken result = "broken"
+)
 
 // row is an answer.
 type row struct {
 	question
+	result
 	said string
-	good bool
 }
 
-// note adds an answer that is neither good nor bad, or says so itself: NO at its beginning is bad.
-func (t *trial) note(q question, said string) { t.add(row{q, said, !strings.HasPrefix(said, "NO")}) }
+// note adds an answer where nothing is promised.
+func (t *trial) note(q question, format string, a ...any) {
+	t.add(row{q, noted, fmt.Sprintf(format, a...)})
+}
+
+// refusals matches the errors of calls that AWS refused or did not answer, for reasons of the account or of the network.
+var refusals = regexp.MustCompile(`(?i)AccessDenied|not authorized|Throttl|TooManyRequests|Rate exceeded|LimitExceeded|ConnectionError|TimeoutError|dial tcp|SSLError`)
 
 // answer adds the answer yes, or the error.
 func (t *trial) answer(q question, err error, took time.Duration) {
-	if err != nil {
-		t.add(row{q, "NO: " + strings.Join(strings.Fields(err.Error()), " "), false})
-		return
+	switch {
+	case err == nil:
+		t.add(row{q, held, fmt.Sprintf("yes (%s)", took.Round(time.Second))})
+	case refusals.MatchString(err.Error()):
+		t.note(q, "not tried: %s", strings.Join(strings.Fields(err.Error()), " "))
+	default:
+		t.add(row{q, broken, "NO: " + strings.Join(strings.Fields(err.Error()), " ")})
 	}
-	t.add(row{q, fmt.Sprintf("yes (%s)", took.Round(time.Second)), true})
 }
 
 // add adds an answer, or replaces the earlier one to its question. On the local stack it says so.
 func (t *trial) add(r row) {
+	if why := t.leftOut[r.question]; why != "" && r.result == held {
+		r.result, r.said = noted, r.said+"; left out: "+why
+	}
 	if t.local {
 		r.said = "local: " + r.said
 	}
-	t.say("%s %s", r.question, r.said)
+	t.say("%s %s: %s", r.question, r.result, r.said)
 	t.rows[r.question] = r
 }
 
-// result matches the outcome of a part of the smoke test.
-var result = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL|SKIP): TestSmoke/(\w+) \(([0-9.]+s)\)$`)
+// What the smoke test prints: the outcomes of its parts, its notes, and its recordings.
+var (
+	outcomes   = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL|SKIP): TestSmoke/(\w+) \(([0-9.]+s)\)$`)
+	notes      = regexp.MustCompile(`NOTED (\w+): (.*)`)
+	recordings = regexp.MustCompile(`RECORDED (.*\n)`)
+)
 
-// smoked answers by what the smoke test printed. A part that did not run is no good answer.
+// smoked answers by what the smoke test printed. A part that did not run shows nothing.
 func (t *trial) smoked(printed string) {
-	outcome := map[string]string{}
-	for _, m := range result.FindAllStringSubmatch(printed, -1) {
+	outcome, noteOf := map[string]string{}, map[string]string{}
+	for _, m := range outcomes.FindAllStringSubmatch(printed, -1) {
 		outcome[m[2]] = m[1] + " (" + m[3] + ")"
 	}
+	for _, m := range notes.FindAllStringSubmatch(printed, -1) {
+		noteOf[m[1]] += m[2] + "; "
+	}
+	for _, m := range recordings.FindAllStringSubmatch(printed, -1) {
+		t.recorded += m[1]
+	}
 	for _, q := range questions {
-		parts := bySmoke[q]
-		if parts == nil {
+		parts, name := bySmoke[q], byNote[q]
+		if parts == nil && name == "" {
 			continue
 		}
-		good, said := true, ""
+		r := row{q, held, noteOf[name]}
+		if parts == nil {
+			r = row{q, noted, cmp.Or(r.said, "not tried; ")}
+		}
 		for _, part := range parts {
-			how := outcome[part]
-			if how == "" {
-				how = "did not run"
+			how := cmp.Or(outcome[part], "did not run")
+			if strings.HasPrefix(how, "FAIL") {
+				r.result = broken
+			} else if !strings.HasPrefix(how, "PASS") && r.result == held {
+				r.result = noted
 			}
-			good = good && strings.HasPrefix(how, "PASS")
-			said += part + " " + how + "; "
+			r.said += part + " " + how + "; "
 		}
-		if t.local && q == qTLS {
-			good, said = true, "only AWS speaks TLS here; "
-		}
-		t.add(row{q, strings.TrimSuffix(said, "; "), good})
+		r.said = strings.TrimSuffix(r.said, "; ")
+		t.add(r)
 	}
 }
 
-// report writes the table, and returns an error unless each question has a good answer.
+// report writes the table and the recordings, and returns an error if a promise is broken.
 func (t *trial) report() error {
-	text := fmt.Sprintf("# A trial of Latchkey\n\n%s, in %s, deployed from %s/%s.\n\n| Question | Answer |\n|---|---|\n",
-		time.Now().UTC().Format(time.DateOnly), t.aws.Region, runtime.GOOS, runtime.GOARCH)
+	text := fmt.Sprintf("# A trial of Latchkey\n\n%s, in %s, deployed from %s/%s. Lambda runs %d functions at once in the account.\n\n| Question | Result | Answer |\n|---|---|---|\n",
+		time.Now().UTC().Format(time.DateOnly), t.aws.Region, runtime.GOOS, runtime.GOARCH, t.limit)
 	bad := 0
 	for _, q := range questions {
 		r, asked := t.rows[q]
 		if !asked {
-			r.said = "NO: not asked, because an earlier step failed"
+			r = row{q, noted, "not asked, because an earlier step failed"}
 		}
-		if !r.good {
+		if r.result == broken {
 			bad++
 		}
-		text += fmt.Sprintf("| %s | %s |\n", q, strings.ReplaceAll(strings.ReplaceAll(r.said, t.account, "…"), "|", "/"))
+		text += fmt.Sprintf("| %s | %s | %s |\n", q, r.result, strings.ReplaceAll(strings.ReplaceAll(r.said, t.account, "…"), "|", "/"))
+	}
+	if t.recorded != "" {
+		text += "\nFor `infra/lab/testdata/recorded-….yaml`, which a test then compares with the lab:\n\n```yaml\ngateway:\n" + t.recorded + "```\n"
 	}
 	path := filepath.Join(t.dir, t.stack+".md")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
@@ -125,7 +170,7 @@ func (t *trial) report() error {
 	}
 	t.say("\n%s\nThe table is in %s, for a report.", text, path)
 	if bad > 0 {
-		return errors.New("not every question has a good answer")
+		return fmt.Errorf("%d promises are broken", bad)
 	}
 	return nil
 }

@@ -66,6 +66,59 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 	}
 }
 
+// operations are all routes but the preflights, and but HEAD, which each public GET has too.
+const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /v1/orgs/{orgId}, updateOrg PATCH /v1/orgs/{orgId},
+	deleteOrg DELETE /v1/orgs/{orgId}, listAudit GET /v1/orgs/{orgId}/audit, listMembers GET /v1/orgs/{orgId}/members,
+	addMember POST /v1/orgs/{orgId}/members, updateMember PATCH /v1/orgs/{orgId}/members/{userId},
+	removeMember DELETE /v1/orgs/{orgId}/members/{userId}, leaveOrg POST /v1/orgs/{orgId}/leave, listKeys GET /v1/orgs/{orgId}/keys,
+	createKey POST /v1/orgs/{orgId}/keys, importKeys POST /v1/orgs/{orgId}/keys/import, updateKey PATCH /v1/orgs/{orgId}/keys/{keyId},
+	revokeKey DELETE /v1/orgs/{orgId}/keys/{keyId}, rotateKey POST /v1/orgs/{orgId}/keys/{keyId}/rotate,
+	getKeyUsage GET /v1/orgs/{orgId}/keys/{keyId}/usage, getUsage GET /v1/orgs/{orgId}/usage, listApps GET /v1/orgs/{orgId}/apps,
+	createApp POST /v1/orgs/{orgId}/apps, updateApp PATCH /v1/orgs/{orgId}/apps/{appId},
+	listAppWebhookEndpoints GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints,
+	createAppWebhookEndpoint POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints,
+	getAppWebhookEndpoint GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId},
+	enableAppWebhookEndpoint PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId},
+	deleteAppWebhookEndpoint DELETE /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId},
+	testAppWebhookEndpoint POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test,
+	listAppWebhookEvents GET /v1/orgs/{orgId}/apps/{appId}/webhook_events,
+	getAppWebhookEvent GET /v1/orgs/{orgId}/apps/{appId}/webhook_events/{eventId},
+	listAppWebhookDeliveries GET /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries,
+	redeliverAppWebhooks POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver,
+	listAppLinks GET /v1/orgs/{orgId}/apps/{appId}/links, revokeAppLink DELETE /v1/orgs/{orgId}/apps/{appId}/links/{linkId},
+	publishEvents POST /v1/orgs/{orgId}/apps/{appId}/events, getApp POST /app/get, createLink POST /link/create, getLink POST /link/get,
+	listLinks POST /link/list, revokeLink POST /link/revoke, createWebhookEndpoint POST /webhook_endpoint/create,
+	getWebhookEndpoint POST /webhook_endpoint/get, listWebhookEndpoints POST /webhook_endpoint/list,
+	updateWebhookEndpoint POST /webhook_endpoint/update, deleteWebhookEndpoint POST /webhook_endpoint/delete,
+	testWebhookEndpoint POST /webhook_endpoint/test, listWebhookEvents POST /webhook_event/list, getWebhookEvent POST /webhook_event/get,
+	listWebhookDeliveries POST /webhook_delivery/list, redeliverWebhooks POST /webhook_delivery/redeliver,
+	getWebhookVerificationKey POST /webhook_verification_key/get, readWebhookVerificationKey GET /webhook_verification_key/{kid},
+	getJWKS GET /.well-known/jwks.json, getContract GET /openapi.yaml, getConsole GET /console,
+	getConsoleConfig GET /console/config.json, getConsoleFile GET /console/files/{file}, getVerifyPage GET /console/verify,
+	getReference GET /reference, getSummary GET /llms.txt, claimLink POST /link/claim`
+
+// TestEachOperationHasItsMethodAndPath compares the whole table with one that is written by hand.
+func TestEachOperationHasItsMethodAndPath(t *testing.T) {
+	left := map[string]int{}
+	for line := range strings.SplitSeq(operations, ",") {
+		operation, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		left[operation+" "+name] = 1
+		if method, pattern, _ := strings.Cut(name, " "); method == "GET" && !strings.HasPrefix(pattern, "/v1/") {
+			left[operation+" HEAD "+pattern] = 1
+		}
+	}
+	for _, r := range route.All() {
+		if r.Method != "OPTIONS" {
+			left[r.Operation+" "+r.Name()]--
+		}
+	}
+	for name, n := range left {
+		if n != 0 {
+			t.Errorf("%s: %d routes too few", name, n)
+		}
+	}
+}
+
 // TestASetOfRolesIsOneForNoWeakerRole: a set has exactly these roles, and none that may do less.
 func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
 	for set, want := range map[route.Roles][]org.Role{

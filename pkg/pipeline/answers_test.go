@@ -8,6 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,4 +196,68 @@ func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
 	s.pass(15 * time.Second) // an attempt that could not be signed waits for 15 s
 	s.pump(t)
 	r.wants("KMS is back", 1)
+}
+
+// bounded is a transport that writes down, once noting is set, how long each call of the table may still take.
+type bounded struct {
+	next   http.RoundTripper
+	noting atomic.Bool
+
+	mu   sync.Mutex
+	left []time.Duration // of calls without a bound: an hour
+}
+
+func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if b.noting.Load() && r.Context().Err() == nil {
+		left := time.Hour
+		if end, ok := r.Context().Deadline(); ok {
+			left = time.Until(end)
+		}
+		b.mu.Lock()
+		b.left = append(b.left, left)
+		b.mu.Unlock()
+	}
+	return b.next.RoundTrip(r)
+}
+
+// TestWhatIsWrittenAfterTheEndIsBounded: the result of an attempt, a failure of its endpoint, and an attempt that is given back are
+// written although their function's time is over, and a table that hangs keeps none of them longer than 5 s.
+func TestWhatIsWrittenAfterTheEndIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	b := &bounded{next: s.Faults.Next}
+	s.Faults.Next = b
+	for name, v := range map[string]struct {
+		do   func(over context.Context, end func())
+		most time.Duration
+	}{
+		"delivered": {func(over context.Context, end func()) {
+			r := s.receiver(t, nil)
+			_, _ = r.attempt(ctx, answering{Result: outbound.Result{Status: http.StatusInternalServerError}})
+			_, _ = r.attempt(over, answering{outbound.Result{Status: http.StatusNoContent}, end}) // which ends the failures too
+		}, 5 * time.Second},
+		"failed": {func(over context.Context, end func()) {
+			_, _ = s.receiver(t, nil).attempt(over, answering{outbound.Result{Status: http.StatusInternalServerError}, end})
+		}, 5 * time.Second},
+		"gone": {func(over context.Context, end func()) {
+			_, _ = s.receiver(t, nil).attempt(over, answering{outbound.Result{Status: http.StatusGone}, end})
+		}, 5 * time.Second},
+		"not signed": {func(over context.Context, end func()) {
+			r := s.receiver(t, nil)
+			e := r.event()
+			s.stream(t)
+			s.queue.lose()
+			d := s.deliverer()
+			d.Signer = hanging{end}
+			_ = d.Message(over, webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}})
+		}, 5 * time.Second},
+	} {
+		over, end := context.WithCancel(ctx)
+		v.do(over, func() { b.noting.Store(true); end() })
+		b.noting.Store(false)
+		if len(b.left) == 0 || slices.Max(b.left) > v.most {
+			t.Errorf("%s: the calls may take %v, want at most %s", name, b.left, v.most)
+		}
+		b.left = nil
+	}
 }

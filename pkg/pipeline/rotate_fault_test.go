@@ -156,6 +156,31 @@ func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 	w.wants(t, "afterwards", "active, next")
 }
 
+// TestALeaseIsGivenBackInTime by a run whose time ends while it makes a key: another run begins at once.
+func TestALeaseIsGivenBackInTime(t *testing.T) {
+	w := newWorld(t)
+	w.rotation.FirstARN = ""
+	over, end := context.WithCancel(ctx)
+	b := &bounded{next: w.Faults.Next}
+	w.Faults.Next = b
+	w.kms.before = func(operation string) {
+		if operation == "Create" {
+			b.noting.Store(true)
+			end()
+		}
+	}
+	if err := w.rotation.Run(over); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	b.noting.Store(false)
+	if len(b.left) != 1 || b.left[0] > 2*time.Second {
+		t.Errorf("the calls after the end may take %v, want one of at most 2 s", b.left)
+	}
+	w.kms.before = nil
+	w.run(t) // it does not wait for the lease to lapse
+	w.wants(t, "another run", "active")
+}
+
 func TestTheLeaseOfARunThatDiedLapses(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.LeaseSigningKeys(ctx, 30*time.Second); err != nil { // the run that dies

@@ -77,11 +77,11 @@ func (s *stack) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// signer counts signatures. While it is away, it fails.
+// signer counts signatures. While it is away, it fails, and while it is lost, it signs and its answer is lost.
 type signer struct {
-	real *signing.Keys
-	n    atomic.Int64 // signatures
-	away atomic.Bool
+	real       *signing.Keys
+	n          atomic.Int64 // signatures
+	away, lost atomic.Bool
 }
 
 func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {
@@ -89,13 +89,17 @@ func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte)
 		return webhook.Signature{}, errFault
 	}
 	s.n.Add(1)
-	return s.real.Sign(ctx, arn, digest)
+	signature, err := s.real.Sign(ctx, arn, digest)
+	if s.lost.Load() {
+		return webhook.Signature{}, errFault
+	}
+	return signature, err
 }
 
 // recorder is the queue, in memory. A message appears after its delay, in whole seconds as in SQS.
 type recorder struct {
-	now  func() time.Time
-	down atomic.Bool
+	now        func() time.Time
+	down, lost atomic.Bool // lost: what is sent is taken, and the answer is lost
 
 	mu      sync.Mutex
 	waiting []waiting
@@ -124,6 +128,9 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	for _, m := range messages {
 		r.sent++
 		r.waiting = append(r.waiting, waiting{m, r.now().Add(roundedUp)})
+	}
+	if r.lost.Load() {
+		return errors.New("the answer of the queue is lost")
 	}
 	return nil
 }

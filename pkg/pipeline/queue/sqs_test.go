@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -30,6 +31,13 @@ type entry struct {
 // it gets. The server refuses messages whose body has the text refuse; "": none.
 func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 	t.Helper()
+	q, batches, _ = served(t, refuse)
+	return q, batches
+}
+
+// served is service, with the address of the server.
+func served(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry, address string) {
+	t.Helper()
 	batches = &[][]entry{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -49,7 +57,7 @@ func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 	}))
 	t.Cleanup(server.Close)
 	cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, boot.NewHTTPClient())
-	return queue.New(cfg, server.URL, server.URL+"/000000000000/deliveries"), batches
+	return queue.New(cfg, server.URL, server.URL+"/000000000000/deliveries"), batches, server.URL
 }
 
 // messages returns n messages with different events, of two orgs and three endpoints.
@@ -110,5 +118,38 @@ func TestAMessageThatIsNotTakenIsAnErrorAndTheOthersGo(t *testing.T) {
 	}
 	if err := q.Send(context.Background(), 0); err != nil {
 		t.Errorf("nothing to send: %v", err)
+	}
+}
+
+// losing is a transport that makes each call, and loses the first answers.
+type losing struct{ left int }
+
+func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
+	out, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil || l.left == 0 {
+		return out, err
+	}
+	l.left--
+	return nil, errors.Join(errors.New("the answer is lost"), out.Body.Close())
+}
+
+// TestALostAnswerIsAskedForAgain: a message may come twice, and the error of a batch keeps no other back.
+func TestALostAnswerIsAskedForAgain(t *testing.T) {
+	for lost, want := range map[int]struct {
+		batches int
+		fails   bool
+	}{0: {2, false}, 1: {3, false}, 2: {4, false}, 3: {4, true}} {
+		_, batches, address := served(t, "")
+		cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, &http.Client{Transport: &losing{lost}})
+		err := queue.New(cfg, address, address+"/000000000000/deliveries").Send(context.Background(), 0, messages(15)...)
+		events := map[string]bool{}
+		for _, b := range *batches {
+			for _, e := range b {
+				events[e.MessageBody] = true
+			}
+		}
+		if (err != nil) != want.fails || len(*batches) != want.batches || len(events) != 15 {
+			t.Errorf("%d answers are lost: %v, %d batches of %d messages", lost, err, len(*batches), len(events))
+		}
 	}
 }

@@ -88,11 +88,17 @@ func lastRelease(t *testing.T, root string) string {
 	if tag, err := cmd.Output(); err == nil {
 		return strings.TrimSpace(string(tag))
 	}
-	commit, err := os.ReadFile("testdata/back.txt")
+	text, err := os.ReadFile("testdata/back.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(commit))
+	commit := strings.TrimSpace(string(text))
+	cmd = exec.Command("git", "cat-file", "-e", commit+"^{commit}")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil && os.Getenv("GITHUB_ACTIONS") != "true" { // the workflow fetches all commits
+		t.Skipf("this copy of the repository lacks the commit %s (git fetch --unshallow): %s", commit, out)
+	}
+	return commit
 }
 
 // tested runs the test that reads releases in a folder.

@@ -23,13 +23,14 @@ const notKnown = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
 // show prints each property of what is there and changes, and the names of what is new.
 func (p *program) show(changes []change) {
+	built := p.readBuilt()
 	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
 	for _, c := range changes {
 		if c.Action == "Add" {
 			c.Replacement = "" // AWS says True of some
 		}
 		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
-		for _, one := range p.properties(c) {
+		for _, one := range p.properties(c, built) {
 			p.say("  %s: %s -> %s", one.name, p.shown(one, one.before), p.shown(one, one.after))
 		}
 	}
@@ -43,7 +44,7 @@ type property struct {
 
 // properties returns the properties of a change, each once: CloudFormation lists a property for each of its causes, and may know its
 // value by one of them only.
-func (p *program) properties(c change) (all []property) {
+func (p *program) properties(c change, built *builtTemplate) (all []property) {
 	for _, d := range c.Details {
 		name := strings.ReplaceAll(strings.Trim(d.Target.Path, "/"), "/", ".")
 		if d.Target.Path == "" || !strings.HasPrefix(name, d.Target.Attribute) {
@@ -59,7 +60,7 @@ func (p *program) properties(c change) (all []property) {
 			one.after = cmp.Or(d.Target.AfterValue, one.after)
 		}
 		parameter, _, _ := strings.Cut(d.CausingEntity, ".")
-		one.isSecret = one.isSecret || p.template.Parameters[parameter].NoEcho || p.holdsSecret(c.LogicalResourceID+"."+name)
+		one.isSecret = one.isSecret || p.template.Parameters[parameter].NoEcho || built.holdsSecret(c.LogicalResourceID+"."+name)
 	}
 	return all
 }
@@ -75,16 +76,27 @@ func (p *program) shown(one property, value string) string {
 	return shortened(p.withoutSecrets(value))
 }
 
-// holdsSecret reports whether a property's value may be a secret: a part of an environment, or what the built template makes of a
-// NoEcho parameter. path is the resource's name, and the property's path with points.
-func (p *program) holdsSecret(path string) bool {
-	steps := strings.Split(path, ".")
-	var built struct {
-		Parameters map[string]settings.Parameter `yaml:"Parameters"`
-		Resources  map[string]map[string]any     `yaml:"Resources"`
-	}
+// builtTemplate is what the SAM CLI has built of the template.
+type builtTemplate struct {
+	Parameters map[string]settings.Parameter `yaml:"Parameters"`
+	Resources  map[string]map[string]any     `yaml:"Resources"`
+}
+
+// readBuilt returns the built template, nil when it cannot be read.
+func (p *program) readBuilt() *builtTemplate {
+	var built builtTemplate
 	text, err := os.ReadFile(filepath.Join(p.buildDir(), "template.yaml"))
-	if err != nil || yaml.Unmarshal(text, &built) != nil || slices.Contains(steps, "Environment") || built.Parameters[steps[0]].NoEcho {
+	if err != nil || yaml.Unmarshal(text, &built) != nil {
+		return nil
+	}
+	return &built
+}
+
+// holdsSecret reports whether a property's value may be a secret: a part of an environment, or what the built template makes of a
+// NoEcho parameter. Without that template each may be one. path is the resource's name, and the property's path with points.
+func (built *builtTemplate) holdsSecret(path string) bool {
+	steps := strings.Split(path, ".")
+	if built == nil || slices.Contains(steps, "Environment") || built.Parameters[steps[0]].NoEcho {
 		return true
 	}
 	part := any(built.Resources[steps[0]])

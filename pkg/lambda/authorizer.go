@@ -199,7 +199,7 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := prepared(ctx, e.extendedRequestID, string(e.trace))
+	ctx, cancel := prepared(traced(ctx, string(e.trace)), e.extendedRequestID)
 	defer cancel()
 	var answer *authorizerAnswer
 	err = guarded(ctx, func() (err error) {

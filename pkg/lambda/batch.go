@@ -52,7 +52,7 @@ func StartStream(run func(ctx context.Context, pk, sk string) error) {
 // stream returns the handler of StartStream.
 func stream(run func(ctx context.Context, pk, sk string) error) func(context.Context, streamEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e streamEvent) (batchAnswer, error) {
-		ctx, cancel := prepared(ctx, "", "")
+		ctx, cancel := prepared(ctx, "")
 		defer cancel()
 		errs := parallel.Each(len(e.Records), e.Records, func(_ int, r streamRecord) error {
 			keys := r.DynamoDB.Keys
@@ -79,7 +79,7 @@ func StartQueue(run func(ctx context.Context, body string) error) {
 // messages returns the handler of StartQueue.
 func messages(run func(ctx context.Context, body string) error) func(context.Context, queueEvent) (batchAnswer, error) {
 	return func(ctx context.Context, e queueEvent) (batchAnswer, error) {
-		ctx, cancel := prepared(ctx, "", "")
+		ctx, cancel := prepared(ctx, "")
 		defer cancel()
 		errs := parallel.Each(len(e.Records), e.Records, func(_ int, r queueRecord) error {
 			err := guarded(ctx, func() error { return run(ctx, r.Body) })

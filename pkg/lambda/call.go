@@ -49,18 +49,26 @@ func slowEnough() (wait func()) {
 // prepared returns a context with a request id and with a deadline that leaves time to answer.
 // extended is the id that the gateway chose; when it is "", Lambda's id is taken. The gateway's
 // requestContext.requestId is never taken: a client can set it, and SAM local sends the same one
-// with every call. trace is the header X-Amzn-Trace-Id, "" when there is none.
-func prepared(ctx context.Context, extended, trace string) (context.Context, context.CancelFunc) {
+// with every call.
+func prepared(ctx context.Context, extended string) (context.Context, context.CancelFunc) {
 	requestID := extended
 	if lc, ok := lambdacontext.FromContext(ctx); ok && requestID == "" {
 		requestID = lc.AwsRequestID
 	}
-	ctx = problem.WithTrace(problem.WithRequestID(ctx, requestID), traceID(trace))
+	ctx = problem.WithRequestID(ctx, requestID)
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)
 	}
 	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
+}
+
+// traced returns a context with the id in a header X-Amzn-Trace-Id, if there is one.
+func traced(ctx context.Context, header string) context.Context {
+	if trace := traceID(header); trace != "" {
+		ctx = problem.WithTrace(ctx, trace)
+	}
+	return ctx
 }
 
 // traceID returns the id in a header X-Amzn-Trace-Id, such as 1-5759e988-bd862e3fe1be46a994272793, which a client or a load balancer

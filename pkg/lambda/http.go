@@ -25,7 +25,7 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 	h = limited(h)
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		defer slowEnough()() // under SAM local, at the end: see there
-		ctx, cancel := prepared(ctx, e.RequestContext.ExtendedRequestID, e.Headers["X-Amzn-Trace-Id"])
+		ctx, cancel := prepared(traced(ctx, e.Headers["X-Amzn-Trace-Id"]), e.RequestContext.ExtendedRequestID)
 		defer cancel()
 		w := core.NewProxyResponseWriter()
 		r, err := request(ctx, e)

@@ -18,7 +18,7 @@ func StartSchedule(run func(context.Context) error) {
 // schedule returns the handler of StartSchedule.
 func schedule(run func(context.Context) error) func(context.Context, json.RawMessage) error {
 	return func(ctx context.Context, _ json.RawMessage) error {
-		ctx, cancel := prepared(ctx, "", "")
+		ctx, cancel := prepared(ctx, "")
 		defer cancel()
 		err := guarded(ctx, func() error { return run(ctx) })
 		if err != nil {

@@ -87,7 +87,7 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	e.methodARN = cmp.Or(e.methodARN, e.routeARN)
 	e.resource = cmp.Or(e.resource, e.routeKey)
 	e.sourceIP = cmp.Or(e.sourceIP, e.httpSourceIP)
-	ctx, cancel := prepared(ctx, e.extendedRequestID, string(e.trace))
+	ctx, cancel := prepared(traced(ctx, string(e.trace)), e.extendedRequestID)
 	defer cancel()
 	if err := misconfigured(e); err != nil {
 		slog.ErrorContext(ctx, "refused", "code", principal.CodeMisconfigured, "error", err, "route", e.route())

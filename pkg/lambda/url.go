@@ -18,7 +18,7 @@ func StartURL(h http.Handler) { start(URL(h)) }
 // the request cannot be read or h panics, is a 503.
 func URL(h http.Handler) func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		ctx, cancel := prepared(ctx, e.RequestContext.RequestID, e.Headers["x-amzn-trace-id"])
+		ctx, cancel := prepared(traced(ctx, e.Headers["x-amzn-trace-id"]), e.RequestContext.RequestID)
 		defer cancel()
 		w := core.NewProxyResponseWriterV2()
 		// Any escaped path parses; a client's own escape, such as %zz, may not. The path only chooses the handler.

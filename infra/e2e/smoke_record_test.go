@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fact is a fact in the form of infra/lab/testdata/recorded.yaml, of which JSON is a part.
+// fact is a fact in the form of infra/lab/testdata/recorded.yaml (JSON is YAML too).
 type fact struct {
 	Of      string            `json:"of"`
 	Request string            `json:"request"`

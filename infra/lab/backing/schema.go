@@ -57,12 +57,13 @@ func ReadTable(path string) (*Table, error) {
 // names, so JSON converts them. What an index takes on its first day is left out: a database here has no such bounds.
 func TableOf(properties map[string]any) (*Table, error) {
 	out, properties := &Table{Create: &dynamodb.CreateTableInput{}}, maps.Clone(properties)
-	indexes, _ := properties["GlobalSecondaryIndexes"].([]any)
+	given, _ := properties["GlobalSecondaryIndexes"].([]any)
+	indexes := slices.Clone(given)
 	for i, v := range indexes {
 		if index, ok := v.(map[string]any); ok {
-			indexes = slices.Clone(indexes)
-			indexes[i] = maps.Clone(index)
-			delete(indexes[i].(map[string]any), "WarmThroughput")
+			index = maps.Clone(index)
+			delete(index, "WarmThroughput")
+			indexes[i] = index
 		}
 	}
 	properties["GlobalSecondaryIndexes"] = indexes

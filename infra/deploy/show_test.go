@@ -20,11 +20,11 @@ func withProperties(t *testing.T, properties string) string {
 func TestNoSecretIsShownInAChange(t *testing.T) {
 	const other = "canary1123456789canary1123456789"
 	r := newRig(t).withSAM()
-	r.write("built/template.yaml", withProperties(t, "Environment: { Variables: { SECRET: !Ref ForwardAuthSecret, LITERAL: "+canary+" } }, Kept: !Ref ForwardAuthSecret, Part: !Sub 'one ${ForwardAuthSecret}', List: [!Ref ForwardAuthSecret], Days: !Ref LogRetentionDays, Open: one"))
+	r.write("built/template.yaml", withProperties(t, "Environment: { Variables: { SECRET: !Ref ForwardAuthSecret, LITERAL: "+canary+" } }, Kept: !Ref ForwardAuthSecret, Part: !Sub 'one ${ForwardAuthSecret}', List: [!Ref ForwardAuthSecret], Days: !Ref LogRetentionDays, Gone: { A: b, Environment: { SECRET: "+canary+" } }, Open: one"))
 	out, err := r.deploy(append(first, "PARAMETERS=ForwardAuth=true ForwardAuthSecret="+canary)...)
 	succeeded(t, out, err)
-	r.write("built/template.yaml", withProperties(t, "Environment: { Variables: { LITERAL: "+canary+" } }, Nested: { A: b, Environment: { Variables: { SECRET: !Ref ForwardAuthSecret } } }, Kept: !Ref ForwardAuthSecret, Part: !Sub 'two ${ForwardAuthSecret}', List: [!Ref ForwardAuthSecret, a], Days: !Sub '${LogRetentionDays} days', Open: two"))
-	hidden := []string{"Environment: (not shown) -> (not shown)", "Part: (not shown) -> (not shown)", "List: (not shown) -> (not shown)", "Days: 30 -> 30 days", "Open: one -> two"}
+	r.write("built/template.yaml", withProperties(t, "Environment: { Variables: { LITERAL: "+canary+" } }, Nested: { A: b, Environment: { Variables: { SECRET: !Ref ForwardAuthSecret } } }, Kept: !Ref ForwardAuthSecret, Part: !Sub 'two ${ForwardAuthSecret}', List: [!Ref ForwardAuthSecret, a], Days: !Sub '${LogRetentionDays} days', Gone: { A: c }, Open: two"))
+	hidden := []string{"Environment: (not shown) -> (not shown)", "Part: (not shown) -> (not shown)", "List: (not shown) -> (not shown)", "Days: 30 -> 30 days", `Gone: {"A":"b","Environment":(not shown) -> {"A":"c"}`, "Open: one -> two"}
 	for given, shown := range map[string][]string{"": hidden, "PARAMETERS=ForwardAuthSecret=" + other: append(hidden, "Kept: (not shown) -> (not shown)")} {
 		out, err := r.deploy("DRY=1", given)
 		succeeded(t, out, err)

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(missing)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	servicetest.Main(m)
 }
 
 // withoutHandler returns a sentence about a route that no function serves, "" when there is none.

@@ -18,12 +18,12 @@ func Apps(s *store.Store, console []string) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
 		"listApps":  handle(a.list),
-		"createApp": handle(a.create),
-		"updateApp": handle(a.rename),
+		"createApp": handleAs[newNameIn](a.create),
+		"updateApp": handleAs[nameIn](a.rename),
 		"getApp":    handle(a.get),
 
 		"publishEvents": handleAs[publishIn](a.publish),
-	}, console)
+	}, console, options{})
 }
 
 type appBody struct {
@@ -43,16 +43,16 @@ func (a apps) list(ctx context.Context, c *call, _ none) (list[json.RawMessage],
 	}.answer(c)
 }
 
-func (a apps) create(ctx context.Context, c *call, in newNameIn) (answer, error) {
+func (a apps) create(ctx context.Context, c *call, name string) (answer, error) {
 	once, err := onceOf(c, appBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	return created(a.store.CreateApp(ctx, c.actor(), c.org, *in.Name, once))
+	return created(a.store.CreateApp(ctx, c.actor(), c.org, name, once))
 }
 
-func (a apps) rename(ctx context.Context, c *call, in nameIn) (appBody, error) {
-	renamed, err := a.store.RenameApp(ctx, c.actor(), c.org, c.app, in.Name)
+func (a apps) rename(ctx context.Context, c *call, name *string) (appBody, error) {
+	renamed, err := a.store.RenameApp(ctx, c.actor(), c.org, c.app, name)
 	return appBodyOf(renamed), err
 }
 

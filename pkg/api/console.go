@@ -19,7 +19,7 @@ func Console(c *console.Console) http.Handler {
 	return newGroup("console", map[string]handler{
 		"getConsole": handle(p.page), "getConsoleConfig": handle(p.config), "getConsoleFile": handle(p.file),
 		"getVerifyPage": handle(p.verify), "getReference": handle(p.reference), "getSummary": handle(p.summary),
-	}, nil)
+	}, nil, options{})
 }
 
 // errNoConsole is the answer while the deployment has no console: that of a path that is no route.

@@ -46,10 +46,12 @@ type eventIn struct {
 	EventID *string `json:"eventId"`
 }
 
-func (in *eventIn) check(*call) error { return required("/eventId", in.EventID) }
+func (in eventIn) parse(*call) (id.Event, error) {
+	return eventID(orZero(in.EventID)), required("/eventId", in.EventID)
+}
 
-func (w webhooks) event(ctx context.Context, c *call, in eventIn) (webhook.Event, error) {
-	found, err := w.store.Event(ctx, c.app, eventID(*in.EventID))
+func (w webhooks) event(ctx context.Context, c *call, e id.Event) (webhook.Event, error) {
+	found, err := w.store.Event(ctx, c.app, e)
 	return c.shownEvent(found), err
 }
 

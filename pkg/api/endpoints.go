@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -24,41 +25,38 @@ const (
 
 // webhooks serves an app's webhook endpoints, its events and their deliveries.
 type webhooks struct {
-	store   *store.Store
-	refusal func(url string) (reason string) // why a URL may not be registered, "" when it may
-	queue   webhook.Queue                    // wakes the deliveries that begin again
+	store *store.Store
+	queue webhook.Queue // wakes the deliveries that begin again
 }
 
 // Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
 // registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs. An admin who
 // makes or enables an endpoint must have signed in within maxAge; 0: any age.
 func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string, maxAge time.Duration) http.Handler {
-	w, named := webhooks{s, refusal, q}, fromPath("endpointId")
-	g := newGroup("webhooks", map[string]handler{
-		"createWebhookEndpoint": handle(w.create),
+	w, named := webhooks{s, q}, fromPath("endpointId")
+	return newGroup("webhooks", map[string]handler{
+		"createWebhookEndpoint": handleAs[newEndpointIn](w.create),
 		"getWebhookEndpoint":    handleAs[endpointIn](w.get),
 		"listWebhookEndpoints":  handle(w.list),
-		"updateWebhookEndpoint": handle(w.update),
+		"updateWebhookEndpoint": handleAs[endpointChangeIn](w.update),
 		"deleteWebhookEndpoint": handleAs[endpointIn](w.delete),
 		"testWebhookEndpoint":   handleAs[endpointIn](w.test),
 		"listWebhookEvents":     handle(w.events),
-		"getWebhookEvent":       handle(w.event),
+		"getWebhookEvent":       handleAs[eventIn](w.event),
 		"listWebhookDeliveries": handleAs[deliveriesIn](w.deliveries),
 		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
 
 		"listAppWebhookEndpoints":  handle(inApp(s, w.all)),
-		"createAppWebhookEndpoint": handle(inApp(s, w.createRecently)),
+		"createAppWebhookEndpoint": handleAs[newEndpointIn](inApp(s, w.createRecently)),
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
-		"enableAppWebhookEndpoint": handle(inApp(s, w.enable)),
+		"enableAppWebhookEndpoint": handleAs[enableIn](inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
 		"testAppWebhookEndpoint":   named(handleAs[endpointIn](inApp(s, w.test))),
 		"listAppWebhookEvents":     fromQuery(handle(inApp(s, w.events))),
-		"getAppWebhookEvent":       fromPath("eventId")(handle(inApp(s, w.event))),
+		"getAppWebhookEvent":       fromPath("eventId")(handleAs[eventIn](inApp(s, w.event))),
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
 		"redeliverAppWebhooks":     handleAs[redeliverIn](inApp(s, w.redeliver)),
-	}, console)
-	g.maxAge = maxAge
-	return g
+	}, console, options{maxAge: maxAge, refusal: refusal})
 }
 
 type endpointBody struct {
@@ -94,23 +92,20 @@ type newEndpointIn struct {
 	Description *string  `json:"description"`
 }
 
-func (in *newEndpointIn) check(*call) error {
-	if in.Events == nil { // not sent
-		in.Events = []string{webhook.Every}
+func (in newEndpointIn) parse(c *call) (wanted store.NewEndpoint, err error) {
+	if err := cmp.Or(required("/url", in.URL), c.checkEndpoint(in.URL, in.Events, in.Description)); err != nil {
+		return wanted, err
 	}
-	return required("/url", in.URL)
+	wanted = store.NewEndpoint{
+		OrgID: c.org, AppID: c.app, URL: *in.URL, Events: in.Events, Description: orZero(in.Description), By: c.changer(),
+	}
+	if in.Events == nil { // not sent
+		wanted.Events = []string{webhook.Every}
+	}
+	return wanted, nil
 }
 
-func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer, error) {
-	if err := w.checkEndpoint(in.URL, in.Events, in.Description); err != nil {
-		return answer{}, err
-	}
-	wanted := store.NewEndpoint{
-		OrgID: c.org, AppID: c.app, URL: *in.URL, Events: in.Events, By: c.changer(),
-	}
-	if in.Description != nil {
-		wanted.Description = *in.Description
-	}
+func (w webhooks) create(ctx context.Context, c *call, wanted store.NewEndpoint) (answer, error) {
 	once, err := onceOf(c, endpointBodyOf)
 	if err != nil {
 		return answer{}, err
@@ -121,11 +116,11 @@ func (w webhooks) create(ctx context.Context, c *call, in newEndpointIn) (answer
 }
 
 // createRecently is create for people: an endpoint gets what happens from then on, as an API key would read it.
-func (w webhooks) createRecently(ctx context.Context, c *call, in newEndpointIn) (answer, error) {
+func (w webhooks) createRecently(ctx context.Context, c *call, wanted store.NewEndpoint) (answer, error) {
 	if err := c.needRecentSignIn(ctx, w.store); err != nil {
 		return answer{}, err
 	}
-	return w.create(ctx, c, in)
+	return w.create(ctx, c, wanted)
 }
 
 // spendEvent charges for the event of a new endpoint, and returns the charge: of an API key for all endpoints of its app.
@@ -138,9 +133,9 @@ func (w webhooks) spendEvent(ctx context.Context, c *call) (paid int, err error)
 
 // checkEndpoint checks the members that describe an endpoint; a nil member was not sent.
 // The error is validation_failed.
-func (w webhooks) checkEndpoint(url *string, events []string, description *string) error {
+func (c *call) checkEndpoint(url *string, events []string, description *string) error {
 	if url != nil {
-		if reason := w.refusal(*url); reason != "" {
+		if reason := c.refusal(*url); reason != "" {
 			return problem.Invalid("/url", "url_not_allowed", "The URL may not be used: "+reason+".")
 		}
 	}
@@ -227,15 +222,17 @@ type enableIn struct {
 	Enabled *bool `json:"enabled"`
 }
 
-func (in *enableIn) check(*call) error { return required("/enabled", in.Enabled) }
+func (in enableIn) parse(*call) (bool, error) {
+	return orZero(in.Enabled), required("/enabled", in.Enabled)
+}
 
-func (w webhooks) enable(ctx context.Context, c *call, in enableIn) (endpointBody, error) {
-	if *in.Enabled {
+func (w webhooks) enable(ctx context.Context, c *call, enabled bool) (endpointBody, error) {
+	if enabled {
 		if err := c.needRecentSignIn(ctx, w.store); err != nil {
 			return endpointBody{}, err
 		}
 	}
-	changed, err := w.store.EnableEndpoint(ctx, c.actor(), c.app, endpointID(c.PathValue("endpointId")), *in.Enabled)
+	changed, err := w.store.EnableEndpoint(ctx, c.actor(), c.app, endpointID(c.PathValue("endpointId")), enabled)
 	return endpointBodyOf(changed), err
 }
 
@@ -253,12 +250,12 @@ func (in endpointChangeIn) onlyDisables() bool {
 	return in.Enabled != nil && !*in.Enabled && in.URL == nil && in.Events == nil && in.Description == nil
 }
 
-func (in *endpointChangeIn) check(*call) error { return required("/endpointId", in.EndpointID) }
+// parse returns a valid body as it is: the handler knows what the change costs before it makes the input of its use case.
+func (in endpointChangeIn) parse(c *call) (endpointChangeIn, error) {
+	return in, cmp.Or(required("/endpointId", in.EndpointID), c.checkEndpoint(in.URL, in.Events, in.Description))
+}
 
 func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (endpointBody, error) {
-	if err := w.checkEndpoint(in.URL, in.Events, in.Description); err != nil {
-		return endpointBody{}, err
-	}
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
 	if !in.onlyDisables() { // no limit and no budget delays a change that only stops sending
 		if err := c.withinLimits(); err != nil {

@@ -21,16 +21,25 @@ import (
 // call is one request on its way through a handler.
 type call struct {
 	*http.Request
-	route   route.Route
-	caller  principal.Principal // the zero value on a public route
-	body    []byte              // unchanged from the request; "{}" for an empty body
-	shape   reflect.Type        // of the struct into which the body was decoded
-	maxAge  time.Duration       // group.maxAge
-	maxLife time.Duration       // group.maxLife
-	org     id.Org              // that of the path, or of the API key; "" when there is neither
-	app     id.App              // the same for an app, id.NoApp when the path's does not parse
-	mends   bool                // the body may have broken text, which is read as U+FFFD
-	role    org.Role            // of a person, in the org of the app in the path (inApp); "" on any other route
+	route  route.Route
+	caller principal.Principal // the zero value on a public route
+	body   []byte              // unchanged from the request; "{}" for an empty body
+	shape  reflect.Type        // of the struct into which the body was decoded
+	org    id.Org              // that of the path, or of the API key; "" when there is neither
+	app    id.App              // the same for an app, id.NoApp when the path's does not parse
+	mends  bool                // the body may have broken text, which is read as U+FFFD
+	role   org.Role            // of a person, in the org of the app in the path (inApp); "" on any other route
+
+	options
+}
+
+// options are the settings of the deployment that decide which requests are valid.
+type options struct {
+	maxAge  time.Duration // the greatest age of a recent sign-in (call.needRecentSignIn); 0: any age
+	maxLife time.Duration // the longest life of a new API key; 0: it need not expire
+	prefix  string        // of new API keys
+	users   users
+	refusal func(url string) (reason string) // why a URL may not be registered, "" when it may
 }
 
 // answer is the result of a handler.
@@ -55,15 +64,14 @@ type group struct {
 	routes   map[string]route.Route // by Route.Name
 	console  []string               // origins whose pages may call the routes under /v1
 	logger   *slog.Logger
-	maxLife  time.Duration // the longest life of a new API key; 0: it need not expire
-	maxAge   time.Duration // the greatest age of a recent sign-in (call.needRecentSignIn); 0: any age
+	options  options
 }
 
 // newGroup binds handlers, by the name of their operation, to the routes of a function. It
 // adds the handler of preflights. It panics for a route without a handler and for a handler
 // without a route, so that such a function does not start.
-func newGroup(function string, handlers map[string]handler, console []string) *group {
-	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default()}
+func newGroup(function string, handlers map[string]handler, console []string, o options) *group {
+	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default(), options: o}
 	handlers[route.Preflight] = g.preflight
 	bound := map[string]bool{route.Preflight: true} // also of a function that has no preflight
 	for _, r := range route.ServedBy(function) {
@@ -112,7 +120,7 @@ func (g *group) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer runs the handler of a route, after the checks that all routes share. It also returns
 // the caller, for the log.
 func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, rt route.Route) (answer, principal.Principal, error) {
-	c := &call{Request: r, route: rt, maxAge: g.maxAge, maxLife: g.maxLife}
+	c := &call{Request: r, route: rt, options: g.options}
 	w.Header().Set("Cache-Control", "no-store") // unless the handler's answer sets another
 	if rt.Takes != principal.Public {
 		var err error

@@ -19,38 +19,24 @@ type handler func(ctx context.Context, c *call) (answer, error)
 // none is a request without a body, or an answer without one.
 type none struct{}
 
-// checked is a request whose values are checked once they are decoded.
-type checked interface{ check(c *call) error }
-
-// handle makes a handler of f. The handler decodes the body into an In, checks the In, and
-// reads the org in the path. It renders the result of f: none as 204, an answer unchanged, and
-// anything else as the body of a 200. When f returns an error, only the headers of an answer
-// are sent with it: f may return any other value beside the error.
+// handle makes a handler of f. The handler decodes the body into an In, and reads the org in the path. It renders
+// the result of f: none as 204, an answer unchanged, and anything else as the body of a 200. When f returns an error,
+// only the headers of an answer are sent with it: f may return any other value beside the error.
 func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		var in In
-		if err := c.read(&in); err != nil {
+		if err := c.decode(&in); err != nil {
+			return answer{}, err
+		}
+		if err := c.readOrg(); err != nil {
 			return answer{}, err
 		}
 		return rendered(f(ctx, c, in))
 	}
 }
 
-// read decodes the body into in, checks in, and reads the org in the path.
-func (c *call) read(in any) error {
-	if err := c.decode(in); err != nil {
-		return err
-	}
-	if v, ok := in.(checked); ok {
-		if err := v.check(c); err != nil {
-			return err
-		}
-	}
-	return c.readOrg()
-}
-
-// parsed is a request that makes the input of its use case from its values. parse returns an error when a value is
-// not valid.
+// parsed is a request that makes the whole input of its use case from its values. parse returns an error when a value
+// is not valid.
 type parsed[Wanted any] interface {
 	parse(c *call) (Wanted, error)
 }
@@ -63,11 +49,12 @@ func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c 
 		if err := c.decode(&in); err != nil {
 			return answer{}, err
 		}
+		notFound := c.readOrg() // parse needs the org, but a fault of the body is answered first
 		wanted, err := in.parse(c)
-		if err != nil {
-			return answer{}, err
+		if err == nil {
+			err = notFound
 		}
-		if err := c.readOrg(); err != nil {
+		if err != nil {
 			return answer{}, err
 		}
 		return rendered(f(ctx, c, wanted))
@@ -167,8 +154,8 @@ func (c *call) as(ctx context.Context, members map[string]any, h handler) (a ans
 }
 
 // rendered makes an answer of what the f of a handler returned.
-func rendered[Out any](out Out, err error) (answer, error) {
-	switch out := any(out).(type) {
+func rendered(out any, err error) (answer, error) {
+	switch out := out.(type) {
 	case answer:
 		return out, err
 	case none:

@@ -25,17 +25,14 @@ const (
 )
 
 // keys serves the routes of an org's API keys.
-type keys struct {
-	store  *store.Store
-	prefix string
-}
+type keys struct{ store *store.Store }
 
 // Keys returns the handler of functions/keys. Every new key begins with prefix, and must expire within maxLife; 0: it need
 // not expire. console lists origins, as for Orgs. A caller who creates or rotates a key, or gives one more scopes or higher
 // limits, must have signed in within maxAge; 0: at any time.
 func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, maxAge time.Duration) http.Handler {
-	k := keys{s, prefix}
-	g := newGroup("keys", map[string]handler{
+	k := keys{s}
+	return newGroup("keys", map[string]handler{
 		"listKeys":    handle(k.list),
 		"createKey":   handleAs[keyIn](k.create),
 		"importKeys":  handleAs[importIn](k.imports),
@@ -44,9 +41,7 @@ func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string
 		"rotateKey":   handleAs[rotateIn](k.rotate),
 		"getUsage":    handleAs[monthIn](k.usageOfOrg),
 		"getKeyUsage": handleAs[daysIn](k.usage),
-	}, console)
-	g.maxAge, g.maxLife = maxAge, maxLife
-	return g
+	}, console, options{maxAge: maxAge, maxLife: maxLife, prefix: prefix})
 }
 
 type keyBody struct {
@@ -131,11 +126,11 @@ type keyIn struct {
 }
 
 func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
-	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
+	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.change(c)
 	if err != nil {
 		return wanted, err
 	}
-	wanted.Name, wanted.Carried = orZero(change.Name), carriedBy(change)
+	wanted.Prefix, wanted.Name, wanted.Carried = c.prefix, orZero(change.Name), carriedBy(change)
 	if in.AppID != nil { // otherwise the store takes the org's default app
 		wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
@@ -151,7 +146,6 @@ func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer,
 	if err != nil {
 		return answer{}, err
 	}
-	wanted.Prefix = k.prefix
 	return created(k.store.CreateKey(ctx, c.actor(), c.org, wanted, once))
 }
 
@@ -200,8 +194,8 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 	if *in.GraceSeconds < 0 || *in.GraceSeconds > maxGrace {
 		return r, problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
 	}
-	r.Old, r.Grace = c.keyID(), time.Duration(*in.GraceSeconds)*time.Second
-	if r.KeyChange, err = (keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}).parse(c); err != nil {
+	r.Old, r.Grace, r.Prefix = c.keyID(), time.Duration(*in.GraceSeconds)*time.Second, c.prefix
+	if r.KeyChange, err = (keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}).change(c); err != nil {
 		return r, err
 	}
 	r.ExpiresIn, err = c.lifetime(in.ExpiresIn)
@@ -216,7 +210,6 @@ func (k keys) rotate(ctx context.Context, c *call, r store.Rotation) (answer, er
 	if err != nil {
 		return answer{}, err
 	}
-	r.Prefix = k.prefix
 	return created(k.store.RotateKey(ctx, c.actor(), c.org, r, once))
 }
 
@@ -229,14 +222,18 @@ type keyChangeIn struct {
 	Ceilings []limitIn                  `json:"ceilings"`
 }
 
-// parse leaves nil what was not sent. The errors are validation_failed, and insufficient_role for ceilings that are not a
+func (in keyChangeIn) parse(c *call) (store.KeyChange, error) {
+	change, err := in.change(c)
+	change.Widening = c.oldSignIn()
+	return change, err
+}
+
+// change leaves nil what was not sent. The errors are validation_failed, and insufficient_role for ceilings that are not a
 // service's.
-func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
-	named := nameIn{in.Name}
-	if err = named.check(c); err != nil {
+func (in keyChangeIn) change(c *call) (change store.KeyChange, err error) {
+	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
 		return change, err
 	}
-	change.Name = named.Name
 	if change.Scopes, err = scopesOf(in.Scopes); err != nil {
 		return change, err
 	}
@@ -261,7 +258,6 @@ func carriedBy(change store.KeyChange) store.Carried {
 }
 
 func (k keys) update(ctx context.Context, c *call, change store.KeyChange) (keyBody, error) {
-	change.Widening = c.oldSignIn()
 	changed, err := k.store.UpdateKey(ctx, c.actor(), c.org, c.keyID(), change)
 	return keyBodyOf(changed), err
 }

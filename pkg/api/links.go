@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,11 +28,11 @@ func Links(s *store.Store, console []string) http.Handler {
 		"getLink":    handleAs[linkIn](l.get),
 		"listLinks":  handle(l.list),
 		"revokeLink": handleAs[linkIn](l.revoke),
-		"claimLink":  fromDevice(handle(l.claim)),
+		"claimLink":  fromDevice(handleAs[claimIn](l.claim)),
 
 		"listAppLinks":  fromQuery(handle(inApp(s, l.list))),
 		"revokeAppLink": fromPath("linkId")(handleAs[linkIn](inApp(s, l.revokeOnly))),
-	}, console)
+	}, console, options{})
 }
 
 // linkBody is a link with its present status, and without its token.
@@ -196,17 +197,20 @@ func (in claimIn) device() *link.Device {
 	return &link.Device{Name: text(in.Device.Name), Platform: text(in.Device.Platform)}
 }
 
-func (in *claimIn) check(*call) error {
-	if err := required("/token", in.Token); err != nil {
-		return err
-	}
-	if err := required("/claimKey", in.ClaimKey); err != nil {
-		return err
+// parse answers a malformed token with the same 404 as an unknown one.
+func (in claimIn) parse(*call) (claim store.Claim, err error) {
+	if err := cmp.Or(required("/token", in.Token), required("/claimKey", in.ClaimKey)); err != nil {
+		return claim, err
 	}
 	if !link.ValidClaimKey(*in.ClaimKey) {
-		return problem.Invalid("/claimKey", "format", "The value must be 22 to 64 base64url characters, at least 128 of their bits random.")
+		return claim, problem.Invalid("/claimKey", "format", "The value must be 22 to 64 base64url characters, at least 128 of their bits random.")
 	}
-	return nil
+	token, err := link.ParseToken(*in.Token)
+	if err != nil {
+		return claim, problem.New(problem.LinkNotFound, "There is no such link.")
+	}
+	// The link's row holds this hash, and no row the claimKey itself.
+	return store.Claim{Token: token, Device: in.device(), ClaimKeyHash: sha256.Sum256([]byte(*in.ClaimKey))}, nil
 }
 
 type claimBody struct {
@@ -221,15 +225,8 @@ type claimedApp struct {
 	Name string `json:"name"`
 }
 
-// claim claims a link for a device. A malformed token and an unknown one get the same 404.
-func (l links) claim(ctx context.Context, _ *call, in claimIn) (claimBody, error) {
-	token, err := link.ParseToken(*in.Token)
-	if err != nil {
-		return claimBody{}, problem.New(problem.LinkNotFound, "There is no such link.")
-	}
-	claimed, err := l.store.ClaimLink(ctx, store.Claim{
-		Token: token, Device: in.device(),
-		ClaimKeyHash: sha256.Sum256([]byte(*in.ClaimKey)), // the link's row holds this hash, and no row the claimKey itself
-	})
+// claim claims a link for a device.
+func (l links) claim(ctx context.Context, _ *call, claim store.Claim) (claimBody, error) {
+	claimed, err := l.store.ClaimLink(ctx, claim)
 	return claimBody{claimed.ID, link.Claimed, claimed.ClaimedAt, claimedApp{claimed.AppName}, claimed.Replayed}, err
 }

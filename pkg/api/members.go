@@ -17,24 +17,19 @@ import (
 )
 
 // members serves the routes of an org's members.
-type members struct {
-	store *store.Store
-	users users
-}
+type members struct{ store *store.Store }
 
 // Members returns the handler of functions/members. console lists origins, as for Orgs. A caller who makes a user an
 // admin must have signed in within maxAge; 0: at any time. issuer and services are as for Orgs.
 func Members(s *store.Store, console []string, maxAge time.Duration, issuer string, services []string) http.Handler {
-	m := members{s, users{issuer, services}}
-	g := newGroup("members", map[string]handler{
+	m := members{s}
+	return newGroup("members", map[string]handler{
 		"listMembers":  handle(m.list),
 		"addMember":    handleAs[memberIn](m.add),
 		"updateMember": handleAs[roleIn](m.changeRole),
 		"removeMember": handle(m.remove),
 		"leaveOrg":     handle(m.leave),
-	}, console)
-	g.maxAge = maxAge
-	return g
+	}, console, options{maxAge: maxAge, users: users{issuer, services}})
 }
 
 // recentFor refuses a caller who gives the role of an admin and has signed in too long ago.
@@ -98,7 +93,7 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 		case in.Email != nil:
 			return i, problem.Invalid("/email", "conflict", "A member is named by email or by subject.")
 		}
-		i.user, err = personIn{in.Subject, in.Name}.parse("")
+		i.user, err = personIn{in.Subject, in.Name}.parse(c, "")
 		return i, err
 	}
 	if err := required("/email", in.Email); err != nil {
@@ -112,11 +107,6 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 }
 
 func (m members) add(ctx context.Context, c *call, i invitation) (answer, error) {
-	if i.user != nil {
-		if err := m.users.enrol("", i.user); err != nil {
-			return answer{}, err
-		}
-	}
 	if err := m.recentFor(ctx, c, i.role); err != nil {
 		return answer{}, err
 	}
@@ -127,7 +117,7 @@ func (m members) add(ctx context.Context, c *call, i invitation) (answer, error)
 	if i.user != nil {
 		return created(m.store.EnrolMember(ctx, c.actor(), c.org, *i.user, i.role, once))
 	}
-	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once, m.users.ofServices()...))
+	return created(m.store.AddMember(ctx, c.actor(), c.org, i.email, i.role, once, c.users.ofServices()...))
 }
 
 func parseRole(s string) (org.Role, error) {

@@ -16,25 +16,12 @@ import (
 )
 
 // orgs serves the routes of orgs and of their audit logs.
-type orgs struct {
-	store *store.Store
-	users users
-}
+type orgs struct{ store *store.Store }
 
 // users is the issuer of the users' access tokens.
 type users struct {
 	issuer   string
 	services []string // the subjects of its services, which are no users
-}
-
-// enrol checks the user at a pointer of the body, whom a service names, and sets its issuer. A subject that were a user and
-// a service would act by the rules of both. Error: validation_failed.
-func (u users) enrol(at string, e *store.Enrolled) error {
-	if slices.Contains(u.services, e.Subject) {
-		return problem.Invalid(at+"/subject", "conflict", "The value is the sub of a service, which cannot be a user.")
-	}
-	e.Issuer = u.issuer
-	return nil
 }
 
 // ofServices returns the services among the issuer's subjects.
@@ -49,14 +36,14 @@ func (u users) ofServices() (all []store.Enrolled) {
 // the routes under /v1: those of the owner's console. issuer is that of the users' access tokens, and services lists the
 // subjects of its tokens that are services'.
 func Orgs(s *store.Store, console []string, issuer string, services []string) http.Handler {
-	o := orgs{s, users{issuer, services}}
+	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
 		"listOrgs":  handle(o.list),
 		"createOrg": handleAs[newOrgIn](o.create),
 		"getOrg":    handle(o.get),
 		"updateOrg": handleAs[orgIn](o.change),
 		"listAudit": handle(o.audit),
-	}, console)
+	}, console, options{users: users{issuer, services}})
 }
 
 type orgBody struct {
@@ -141,10 +128,7 @@ type personIn struct {
 }
 
 func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
-	if err := required("/name", in.Name); err != nil {
-		return n, err
-	}
-	name, err := cleanName("/name", *in.Name)
+	name, err := newNameIn{in.Name}.parse(c)
 	if err != nil {
 		return n, err
 	}
@@ -162,20 +146,23 @@ func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 		}
 	}
 	if in.Admin != nil {
-		n.Admin, err = in.Admin.parse("/admin")
+		n.Admin, err = in.Admin.parse(c, "/admin")
 	}
 	return n, err
 }
 
-// parse returns the user at a pointer of the body, whose issuer the handler adds.
-func (in personIn) parse(at string) (*store.Enrolled, error) {
+// parse returns the user at a pointer of the body. A subject that were a user and a service would act by the rules of both.
+func (in personIn) parse(c *call, at string) (*store.Enrolled, error) {
 	if err := required(at+"/subject", in.Subject); err != nil {
 		return nil, err
 	}
 	if !principal.IsSubject(*in.Subject) {
 		return nil, problem.Invalid(at+"/subject", "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
 	}
-	return &store.Enrolled{Subject: *in.Subject, Name: org.CleanedName(orZero(in.Name))}, nil
+	if slices.Contains(c.users.services, *in.Subject) {
+		return nil, problem.Invalid(at+"/subject", "conflict", "The value is the sub of a service, which cannot be a user.")
+	}
+	return &store.Enrolled{Issuer: c.users.issuer, Subject: *in.Subject, Name: org.CleanedName(orZero(in.Name))}, nil
 }
 
 // maxExternalID is the most characters of an externalId.
@@ -189,11 +176,6 @@ func parseExternalID(s string) (string, error) {
 }
 
 func (o orgs) create(ctx context.Context, c *call, n store.NewOrg) (answer, error) {
-	if n.Admin != nil {
-		if err := o.users.enrol("/admin", n.Admin); err != nil {
-			return answer{}, err
-		}
-	}
 	once, err := onceOf(c, orgBodyOf)
 	if err != nil {
 		return answer{}, err
@@ -217,12 +199,8 @@ type orgIn struct {
 }
 
 func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
-	if in.Name != nil {
-		name, err := cleanName("/name", *in.Name)
-		if err != nil {
-			return change, err
-		}
-		change.Name = &name
+	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
+		return change, err
 	}
 	if (in.ExternalID != nil || in.Allowance != nil) && c.caller.Kind != principal.Service {
 		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, and its allowance.")
@@ -263,9 +241,7 @@ type deletion struct{ store *store.Store }
 // must have signed in within maxAge; 0: at any time.
 func DeleteOrg(s *store.Store, console []string, maxAge time.Duration) http.Handler {
 	d := deletion{s}
-	g := newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console)
-	g.maxAge = maxAge
-	return g
+	return newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console, options{maxAge: maxAge})
 }
 
 func (d deletion) deleteOrg(ctx context.Context, c *call, _ none) (none, error) {

@@ -279,33 +279,27 @@ type nameIn struct {
 	Name *string `json:"name"`
 }
 
-// check cleans the name, when there is one.
-func (in *nameIn) check(*call) error {
+// parse returns the name without the spaces around it, nil for nil: the member was not sent.
+func (in nameIn) parse(*call) (*string, error) {
 	if in.Name == nil {
-		return nil
+		return nil, nil //nolint:nilnil // the name may be left out
 	}
-	clean, err := cleanName("/name", *in.Name)
-	in.Name = &clean
-	return err
-}
-
-// cleanName trims the name at a pointer of the body. Error: validation_failed.
-func cleanName(pointer, name string) (string, error) {
-	clean, ok := org.CleanName(name)
+	clean, ok := org.CleanName(*in.Name)
 	if !ok {
-		return "", problem.Invalid(pointer, textFault(strings.TrimSpace(name)), "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
+		return nil, problem.Invalid("/name", textFault(strings.TrimSpace(*in.Name)), "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
 	}
-	return clean, nil
+	return &clean, nil
 }
 
 // newNameIn is a body that must have a name.
 type newNameIn nameIn
 
-func (in *newNameIn) check(c *call) error {
+func (in newNameIn) parse(c *call) (string, error) {
 	if err := required("/name", in.Name); err != nil {
-		return err
+		return "", err
 	}
-	return (*nameIn)(in).check(c)
+	name, err := nameIn(in).parse(c)
+	return orZero(name), err
 }
 
 // pageIn is a body with the limit and the cursor of a page.

@@ -45,11 +45,11 @@ func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler
 	k := &webhookKeys{store: s, byKid: map[string]kept[webhook.SigningKey]{}}
 	file := newContractFile(contract)
 	return newGroup("webhookkeys", map[string]handler{
-		"getWebhookVerificationKey":  handle(k.get),
+		"getWebhookVerificationKey":  handleAs[kidIn](k.get),
 		"readWebhookVerificationKey": handle(k.getByPath),
 		"getJWKS":                    handle(k.list),
 		"getContract":                handle(file.get),
-	}, console)
+	}, console, options{})
 }
 
 // jwkBody is a verification key in the format of RFC 7517.
@@ -72,12 +72,12 @@ type kidIn struct {
 	Kid *string `json:"kid"`
 }
 
-func (in *kidIn) check(*call) error { return required("/kid", in.Kid) }
+func (in kidIn) parse(*call) (string, error) { return orZero(in.Kid), required("/kid", in.Kid) }
 
 // get returns the key of the kid in the body
 // (infra/docs/contract.md, "Webhook verification key lookup").
-func (k *webhookKeys) get(ctx context.Context, _ *call, in kidIn) (answer, error) {
-	return k.lookUp(ctx, *in.Kid)
+func (k *webhookKeys) get(ctx context.Context, _ *call, kid string) (answer, error) {
+	return k.lookUp(ctx, kid)
 }
 
 // getByPath returns the key of the kid in the path: a GET, which caches and browsers keep.

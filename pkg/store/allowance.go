@@ -37,16 +37,14 @@ func (w Allowance) asRead() table.Condition {
 	return attrAllowanceVersion.Is(w.Version)
 }
 
-// follow returns a refusal that takes the allowance of the found row and returns table.ErrRaced, when it is another one. Otherwise
-// it returns the error of otherwise.
-func (w *Allowance) follow(otherwise table.Refusal) table.Refusal {
+// unlessChanged returns a refusal that returns table.ErrRaced when the found row has another allowance, and the error of
+// otherwise in any other case.
+func (w Allowance) unlessChanged(otherwise table.Refusal) table.Refusal {
 	return func(found table.Row) error {
-		is, err := table.Decode(found, allowanceFrom)
-		if err != nil || is.Version == w.Version {
-			return otherwise(found)
+		if is, err := table.Decode(found, allowanceFrom); err == nil && is.Version != w.Version {
+			return table.ErrRaced
 		}
-		*w = is
-		return table.ErrRaced
+		return otherwise(found)
 	}
 }
 

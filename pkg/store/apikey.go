@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"latchkey/pkg/apikey"
@@ -144,13 +145,14 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 	if err != nil {
 		return Created[MintedKey]{}, err
 	}
-	if k.allowance, _, err = lookup(ctx, s, orgRow(o), allowanceFrom); err != nil { // the transaction checks that it still is this one
+	if k.allowance, _, err = lookup(ctx, s, orgRow(o), allowanceFrom); err != nil {
 		return Created[MintedKey]{}, err
 	}
 	return s.addKey(ctx, a, o, k, once, "key.created", func(*txn) {})
 }
 
-// addKey writes a new key. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
+// addKey writes a new key. The transaction checks that the allowance of the org is still the key's, which is read again when it is
+// not. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
 func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (Created[MintedKey], error) {
 	made, err := once.render(k)
 	if err != nil {
@@ -166,14 +168,23 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		also(t)
 		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
 		t.Update(activeKeysRow(o), table.All(keysOpen(), k.allowance.asRead(), table.Shorter(attrLive, s.Limits.ActiveKeys)),
-			unless(keysClosed, k.allowance.follow(refuse(errKeyLimit))), table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
+			unless(keysClosed, k.allowance.unlessChanged(refuse(errKeyLimit))), table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
 		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
 		return t.Commit(ctx)
 	}
-	create := func() error { return s.db.Retry(ctx, try) }
+	create := func() error {
+		return s.db.Retry(ctx, func() error {
+			raced := try()
+			if !errors.Is(raced, table.ErrRaced) {
+				return raced
+			}
+			k.allowance, _, err = lookup(ctx, s, orgRow(o), allowanceFrom)
+			return cmp.Or(err, raced)
+		})
+	}
 	err = create()
 	if problem.Is(err, problem.LimitReached) {
 		// The map may still have expired keys: remove them and try once more.

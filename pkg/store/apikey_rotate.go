@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"latchkey/pkg/id"
@@ -16,10 +18,10 @@ type Rotation struct {
 	ExpiresIn time.Duration // the new key's life; 0 keeps the old key's lifetime
 	Prefix    string        // of the new key's text; see apikey.ValidPrefix
 	KeyChange               // what the new key has in place of the old key's name, scopes and metadata
-
-	fresh           MintedKey // the new key's id and text, the same at each try
-	predecessorDied bool      // an earlier try has found the predecessor of the old key revoked
 }
+
+// errPredecessorDied means that the predecessor of the rotated key was revoked meanwhile.
+var errPredecessorDied = fmt.Errorf("%w: the predecessor was revoked", table.ErrRaced)
 
 // RotateKey replaces a key. A key can be rotated only once. The rotation ends the grace of the key's
 // own predecessor. The new key has the name, scopes and metadata that the old key has at the moment of
@@ -28,18 +30,21 @@ type Rotation struct {
 // Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // key_not_found, key_not_active.
 func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
-	if r.fresh, err = s.mint(o, NewKey{Prefix: r.Prefix}); err != nil {
+	fresh, err := s.mint(o, NewKey{Prefix: r.Prefix}) // the id and the text are the same at each try
+	if err != nil {
 		return made, err
 	}
+	predecessorDied := false
 	err = s.db.Retry(ctx, func() error {
-		made, err = s.rotateKey(ctx, a, o, &r, once)
+		made, err = s.rotateKey(ctx, a, o, r, fresh, predecessorDied, once)
+		predecessorDied = predecessorDied || errors.Is(err, errPredecessorDied)
 		return err
 	})
 	return made.committed(err)
 }
 
-// rotateKey is one try of RotateKey.
-func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
+// rotateKey is one try of RotateKey. fresh is what mint has made.
+func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fresh MintedKey, predecessorDied bool, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(apiKeyRow(o, r.Old))...)
 	if err != nil {
 		return made, err
@@ -55,7 +60,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	if !old.ActiveAt(now) { // perhaps because this same request has rotated the key, after its record was read
 		return made, s.unlessKept(ctx, once.Request, errKeyNotActive)
 	}
-	fresh, heir := r.fresh, r.apply(old) // heir is the old key with the changes of r
+	heir := r.apply(old) // the old key with the changes of r
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
 	fresh.Name, fresh.Carried = heir.Name, heir.Carried
 	if fresh.allowance, err = table.Decode(rows[orgRow(o)], allowanceFrom); err != nil {
@@ -72,9 +77,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r *Rotation, o
 	if old.Limited() != fresh.Limited() {
 		t.notWhole(o, old.LimitID(), now, graceEnds)
 	}
-	predecessorLives := old.predecessor != (id.ShortKey{}) && old.predecessorEnds > now && !r.predecessorDied
+	predecessorLives := old.predecessor != (id.ShortKey{}) && old.predecessorEnds > now && !predecessorDied
 	if predecessorLives {
-		t.endPredecessor(o, old.predecessor.Long(), now, &r.predecessorDied)
+		t.endPredecessor(o, old.predecessor.Long(), now)
 	}
 	t.announce(o, fresh)
 	changes := old.changes(heir)
@@ -96,11 +101,9 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 }
 
 // endPredecessor ends the grace of the predecessor k of the rotated key. If k was revoked meanwhile, it
-// has ended already: then died becomes true, and the rotation begins again and leaves k alone.
-func (t *txn) endPredecessor(o id.Org, k id.Key, now int64, died *bool) {
-	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), func(table.Row) error {
-		*died = true
-		return table.ErrRaced
-	}, attrExpiresAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
+// has ended already: the refusal is errPredecessorDied, and the rotation begins again and leaves k alone.
+func (t *txn) endPredecessor(o id.Org, k id.Key, now int64) {
+	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), refuse(errPredecessorDied),
+		attrExpiresAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))
 	t.purgeUse(o, k, now)
 }

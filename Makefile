@@ -180,8 +180,8 @@ release: ## a zip that the SAM CLI deploys without Go, with checksums and an SBO
 build: ## compiles every function as deployed (ARCH=arm64 or amd64)
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
 
-generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml, infra/examples/vectors/webhooks.json, the console's files
-	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/examples/vectors ./infra/e2e/bench ./pkg/store
+generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml and template.yaml, infra/examples/vectors/webhooks.json, the console's files
+	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/template ./infra/examples/vectors ./infra/e2e/bench ./pkg/store
 	@$(AS_DEPLOYED) go run ./infra/console/build
 
 home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey

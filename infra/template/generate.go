@@ -40,7 +40,12 @@ func Generate(document string) (string, error) {
 
 // parts returns the text of each part by its name.
 func parts() (map[string]string, error) {
-	return map[string]string{"throttles": throttles(), "gateway responses": gatewayResponses()}, nil
+	all, err := roles()
+	if err != nil {
+		return nil, err
+	}
+	all["throttles"], all["gateway responses"] = throttles(), gatewayResponses()
+	return all, nil
 }
 
 // indented puts an indentation before each line that is not empty.

@@ -24,8 +24,8 @@ const mutantVariable = "LATCHKEY_TEMPLATE_MUTANT"
 // mutantsInShort is how many mutants `make test` tries. `make mutants` tries MUTANTS=300. SEED=… draws other ones.
 const mutantsInShort = 40
 
-// TestMutantsOfTheTemplateAreFound changes template.yaml at random places, one at a time. It wants the tests of this
-// package, or the evaluator of roles, to find 95 % of these mutants.
+// TestMutantsOfTheTemplateAreFound changes template.yaml at random places that are written by hand, one at a time. It wants the
+// tests of this package, or the evaluator of roles, to find 95 % of these mutants.
 func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	count, seed := number(t, "MUTANTS", mutantsInShort), number(t, "SEED", 1)
 	root, err := tools.Root()
@@ -177,5 +177,5 @@ func found(t *testing.T, mutant *translated.Template) bool {
 var allChecks = []check{
 	alarms, alarmsAreHeard, dashboard, latency, doors, durable, literal, index, sizes, environments, signingKey, schedules,
 	problems, headers, noEcho, restored, ownRoles, ownLogs, exact, partitioned, transactional, tagged, closed, schemes, uncached,
-	ownNames, kept, switched, rights, sameRoutes, callable, throttled, defaults, used, budgets, switches, retention, levels, secret, variables, settings, functionProperties, types, sources, servers,
+	ownNames, kept, switched, sameRoutes, callable, throttled, defaults, used, budgets, switches, retention, levels, secret, variables, settings, functionProperties, types, sources, servers,
 }

@@ -40,11 +40,11 @@ func Generate(document string) (string, error) {
 
 // parts returns the text of each part by its name.
 func parts() (map[string]string, error) {
-	all, err := roles()
+	all, err := functions()
 	if err != nil {
 		return nil, err
 	}
-	all["throttles"], all["gateway responses"] = throttles(), gatewayResponses()
+	all["throttles"], all["gateway responses"], all["alarms"] = throttles(), gatewayResponses(), usualAlarms()
 	return all, nil
 }
 

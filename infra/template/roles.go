@@ -20,8 +20,9 @@ var rights string
 //	LastUse: UpdateItem of PK SK lastUsedAt on USED#*
 var usual = regexp.MustCompile(`^  (\w+): ([\w ]+?)(?: of ([\w ]+))?( in transactions)? on ([\w#* ]+)\n$`)
 
-// roles returns a part for each function, with its role and its log group, and one for the policy of programs that import pkg/guard.
-func roles() (map[string]string, error) {
+// functions returns for each function a part with its role and its log group, and one with its routes if it has some; and
+// a part for the policy of programs that import pkg/guard.
+func functions() (map[string]string, error) {
 	parts := map[string]string{}
 	for section := range strings.SplitSeq(rights, "\n\n") {
 		head, body, _ := strings.Cut(strings.TrimSuffix(section, "\n")+"\n", "\n")
@@ -43,6 +44,9 @@ func roles() (map[string]string, error) {
 		lower := strings.ToLower(function)
 		parts[function] = fmt.Sprintf(roleForm, function, condition, lower, function) + indented(policy, "            ") +
 			fmt.Sprintf(logsForm, function, condition, lower)
+		if routes := events(lower); routes != "" {
+			parts["routes of "+function] = routes
+		}
 	}
 	return parts, nil
 }

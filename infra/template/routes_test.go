@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,8 +68,6 @@ func TestEveryRouteButThePublicOnesHasTheAuthorizer(t *testing.T) { holds(t, clo
 func TestNoRouteNamesASchemeThatTheDocumentLacks(t *testing.T) { holds(t, schemes) }
 
 func TestTheAuthorizerDecidesEveryRequestAnew(t *testing.T) { holds(t, uncached) }
-
-func TestTheTemplateServesTheRoutesOfTheTableByTheirFunctions(t *testing.T) { holds(t, sameRoutes) }
 
 func TestEveryRouteMayCallItsFunctionAndNothingElseMay(t *testing.T) { holds(t, callable) }
 
@@ -137,32 +134,6 @@ func uncached(tpl *translated.Template) (wrong []string) {
 		if authorizer.TTL != 0 || len(authorizer.Identity) != 0 || authorizer.Function != "AuthorizerFunction" {
 			wrong = append(wrong, fmt.Sprintf("%s: %+v", name, authorizer))
 		}
-	}
-	return wrong
-}
-
-// sameRoutes wants the template's routes to be those of the table of routes, each served by the same function.
-func sameRoutes(tpl *translated.Template) (wrong []string) {
-	a, err := tpl.API()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	functions, err := tpl.Functions()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	folderOf := map[string]string{} // the function's folder by route
-	for _, r := range a.Routes {
-		folderOf[name(r)] = path.Base(functions[r.Function].CodeURI)
-	}
-	for _, r := range route.All() {
-		if folder, ok := folderOf[r.Name()]; !ok || folder != r.Function {
-			wrong = append(wrong, fmt.Sprintf("%s: functions/%s in the table of routes, functions/%s in the template", r.Name(), r.Function, folder))
-		}
-		delete(folderOf, r.Name())
-	}
-	for r := range maps.Keys(folderOf) {
-		wrong = append(wrong, r+" is not in the table of routes")
 	}
 	return wrong
 }

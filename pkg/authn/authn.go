@@ -68,7 +68,7 @@ func New(table Table, tokens Tokens) *Authorizer {
 	return a
 }
 
-// CountRequests makes the authorizer count the requests of keys without limits of their own (limit.Limiter.Count).
+// CountRequests makes the authorizer count the requests of keys without limits of their own (limit.Limiter.Tally).
 func (a *Authorizer) CountRequests() { a.counts = true }
 
 // askAgainAfter is how long an answer of the issuer's userinfo endpoint is used.
@@ -199,7 +199,7 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 // count counts a request that was let through, of a key without limits of its own.
 func (a *Authorizer) count(ctx context.Context, row store.APIKey) {
 	if a.counts {
-		a.limits.Count(ctx, limit.Owner{Org: row.OrgID, Key: row.LimitID()})
+		a.limits.Tally(ctx, limit.Owner{Org: row.OrgID, Key: row.LimitID()})
 	}
 }
 

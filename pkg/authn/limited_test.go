@@ -22,7 +22,7 @@ import (
 // spent refuses each lease, because nothing is left.
 func spent(_ context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
 	for p, want := range l.Wants {
-		found[p] = limit.Charged{Start: want.Start, Requests: want.Most}
+		found[p] = limit.Charged{Start: want.Start, Requests: want.Limit}
 	}
 	return found, false, nil
 }

@@ -19,8 +19,8 @@ type balance struct {
 	day     pace // of the leases from the row of the day
 	month   pace
 
-	unreported report // of the present day
-	late       report // of an earlier one
+	unreported usage // of the present day
+	late       usage // of an earlier one
 	busy       *leasing
 	waiting    int64 // requests that wait for busy
 }
@@ -41,13 +41,13 @@ type pace struct {
 	used int64
 }
 
-// report is how many requests were let through on a day and are not on its row yet.
-type report struct{ day, requests int64 }
+// usage is how many requests were let through on a day and are not on its row yet.
+type usage struct{ day, requests int64 }
 
-// follow brings a balance to the texts of the limits and to the time, and drops what belongs to others. A request may change the
+// useLimits brings a balance to the texts of the limits and to the time, and drops what belongs to others. A request may change the
 // texts once, when it begins: otherwise two requests that have read different texts would drop each other's leases for ever. Error:
 // ErrChanged.
-func (b *balance) follow(first, second string, now time.Time, begins bool) error {
+func (b *balance) useLimits(first, second string, now time.Time, begins bool) error {
 	if first != b.first || second != b.second || b.version == 0 {
 		if !begins {
 			return ErrChanged
@@ -67,35 +67,35 @@ func (b *balance) follow(first, second string, now time.Time, begins bool) error
 	}
 	for p := range pers {
 		w := &b.windows[p]
-		if !b.counts(p) || now.Unix() < w.end {
+		if !b.tracks(p) || now.Unix() < w.end {
 			continue
 		}
 		start, end := p.window(now)
-		*w = window{start: start, end: end, left: b.most(p), begins: w.begun}
+		*w = window{start: start, end: end, left: b.limit(p), begins: w.begun}
 		if p == Day && b.unreported.day != start {
-			b.late, b.unreported = b.unreported, report{day: start}
+			b.late, b.unreported = b.unreported, usage{day: start}
 		}
 	}
 	return nil
 }
 
-// followAllowance is follow for the balance of an org. While an allowance is changed, the rows of some keys have the text of before:
+// useAllowance is useLimits for the balance of an org. While an allowance is changed, the rows of some keys have the text of before:
 // the latest text that the process has seen holds, so that the keys do not drop each other's leases.
-func (b *balance) followAllowance(r *Request, now time.Time) error {
+func (b *balance) useAllowance(r *Request, now time.Time) error {
 	text := r.Allowance
 	if r.AllowanceVersion < b.allowance {
 		text = b.first
 	}
 	b.allowance = max(b.allowance, r.AllowanceVersion)
-	return b.follow(text, "", now, true)
+	return b.useLimits(text, "", now, true)
 }
 
-// counts reports whether requests are taken from the windows of a length. Those of days count always, because their rows say how
-// much a key is used.
-func (b *balance) counts(p Per) bool { return b.rules[p] != 0 || p == Day }
+// tracks reports whether requests are charged to the windows of a length. Days always are, because their rows say how much a key
+// is used.
+func (b *balance) tracks(p Per) bool { return b.rules[p] != 0 || p == Day }
 
-// most returns how many requests may be let through in a window.
-func (b *balance) most(p Per) int64 {
+// limit returns how many requests may be let through in a window.
+func (b *balance) limit(p Per) int64 {
 	if b.rules[p] == 0 {
 		return without
 	}
@@ -121,13 +121,13 @@ func (b *balance) isSpent(p Per) bool {
 	return b.rules[p] != 0 && w.tokens < 1 && w.left < 1
 }
 
-// need returns the lease that a request needs, nil for none. leads is true when no request is making it yet.
-func (b *balance) need() (needed *leasing, leads bool) {
+// missingLease returns the lease that a request needs, nil for none. leads is true when no request is making it yet.
+func (b *balance) missingLease() (needed *leasing, leads bool) {
 	if b == nil {
 		return nil, false
 	}
 	for p := range pers {
-		if b.counts(p) && b.windows[p].tokens < 1 {
+		if b.tracks(p) && b.windows[p].tokens < 1 {
 			b.waiting++
 			if b.busy == nil {
 				b.busy, leads = &leasing{of: b, row: p.row(), done: make(chan struct{})}, true
@@ -146,13 +146,13 @@ func (p Per) row() Per {
 	return Day
 }
 
-// take lets one request through.
-func (b *balance) take() {
+// spendOne lets one request through.
+func (b *balance) spendOne() {
 	if b == nil {
 		return
 	}
 	for p := range pers {
-		if b.counts(p) {
+		if b.tracks(p) {
 			b.windows[p].tokens--
 		}
 	}
@@ -161,14 +161,14 @@ func (b *balance) take() {
 	b.month.used++
 }
 
-// ask returns the lease to make now, and how many requests the process then has in each window of the row.
-func (b *balance) ask(row Per, now time.Time) (l Lease, size int64) {
+// nextLease returns the lease to make now, and how many requests the process then has in each window of the row.
+func (b *balance) nextLease(row Per, now time.Time) (l Lease, size int64) {
 	size = b.size(row, now)
 	l = Lease{Owner: b.owner, Row: row, Start: b.windows[row].start}
 	for p := range pers {
 		w := &b.windows[p]
-		if p.row() == row && b.counts(p) && w.tokens < size {
-			l.Wants[p] = Want{Start: w.start, Requests: size - w.tokens, Most: b.rules[p], Begins: w.begins && p != row}
+		if p.row() == row && b.tracks(p) && w.tokens < size {
+			l.Wants[p] = Want{Start: w.start, Requests: size - w.tokens, Limit: b.rules[p], Begins: w.begins && p != row}
 		}
 	}
 	if row == Day && b.unreported.day == l.Start {
@@ -214,8 +214,8 @@ func (b *balance) pace(row Per) *pace {
 	return &b.day
 }
 
-// put takes what a lease has brought, or what the row said when it was refused.
-func (b *balance) put(l Lease, found Charges, done bool) error {
+// applyLease adds what a lease has brought, or learns from the row what refused it.
+func (b *balance) applyLease(l Lease, found Charges, done bool) error {
 	for p := range pers {
 		want, w, f := l.Wants[p], &b.windows[p], found[p]
 		if want.Requests == 0 {
@@ -229,7 +229,7 @@ func (b *balance) put(l Lease, found Charges, done bool) error {
 				return ErrAhead
 			}
 			if f.Start > w.start {
-				*w = window{start: f.Start, end: f.Start + seconds[p], left: b.most(p) - f.Requests}
+				*w = window{start: f.Start, end: f.Start + seconds[p], left: b.limit(p) - f.Requests}
 			}
 			continue
 		}
@@ -237,7 +237,7 @@ func (b *balance) put(l Lease, found Charges, done bool) error {
 			continue
 		}
 		w.begins = f.Start < want.Start
-		w.left = b.most(p)
+		w.left = b.limit(p)
 		if !w.begins {
 			w.left -= f.Requests
 		}
@@ -249,8 +249,8 @@ func (b *balance) put(l Lease, found Charges, done bool) error {
 	return nil
 }
 
-// report keeps what a lease has not reported.
-func (b *balance) report(day, requests int64) {
+// keepUsage keeps what a lease has not reported.
+func (b *balance) keepUsage(day, requests int64) {
 	switch day {
 	case b.unreported.day:
 		b.unreported.requests += requests

@@ -18,7 +18,7 @@ func TestEachMemoryOfKeysIsBounded(t *testing.T) {
 			return w.take(0, 1, limit.Request{Org: "org_1", Key: k, LimitID: k, Limits: "40/h"})
 		},
 		"of counts": func(w *world, k id.Key) int {
-			w.processes[0].Count(w.t.Context(), limit.Owner{Org: "org_1", Key: k})
+			w.processes[0].Tally(w.t.Context(), limit.Owner{Org: "org_1", Key: k})
 			return 0
 		},
 	} {
@@ -69,7 +69,7 @@ func TestWaitsAreBounded(t *testing.T) {
 			t.Errorf("the lease took %s, and a request waited for it for %s", l, w)
 		}
 		begun := time.Now()
-		l.Count(t.Context(), limit.Owner{Org: "org_1", Key: "key_2"})
+		l.Tally(t.Context(), limit.Owner{Org: "org_1", Key: "key_2"})
 		if took := time.Since(begun); took != 200*time.Millisecond {
 			t.Errorf("a count took %s", took)
 		}

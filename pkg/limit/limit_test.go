@@ -266,7 +266,7 @@ func TestACallerWhoLeavesCostsTheOthersNothing(t *testing.T) {
 		}
 		gone, leave := context.WithCancel(t.Context())
 		leave()
-		l.Count(gone, limit.Owner{Org: "org_1", Key: "key_2"})
+		l.Tally(gone, limit.Owner{Org: "org_1", Key: "key_2"})
 		if table.left != 0 || w.writes < 2 {
 			t.Errorf("%d of %d writes ended with their caller", table.left, w.writes)
 		}
@@ -363,7 +363,7 @@ func TestReportsAreNeverTooHigh(t *testing.T) {
 	}
 }
 
-func TestStandingsAreHeaders(t *testing.T) {
+func TestWhatRemainsIsInHeaders(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:43", 1)
 	r := request("key_1", "4/m 10000/d")
 	r.Ceilings, r.Allowance = "3/m", "100000/M"
@@ -392,7 +392,7 @@ func TestStandingsAreHeaders(t *testing.T) {
 	if err != nil || !slices.Equal(s.Violated(), []string{"minute", "hour", "day"}) || s.RetryAfter() != 43157*time.Second {
 		t.Errorf("%v %s %v, want the longest of the three", s.Violated(), s.RetryAfter(), err)
 	}
-	var none limit.Standing
+	var none limit.Remaining
 	if none.Policy() != "" || none.State() != "" || none.Violated() != nil {
 		t.Errorf("no limit: %v", none)
 	}
@@ -484,7 +484,7 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	of := limit.Owner{Org: "org_1", Key: "key_1"}
 	count := func(requests int) {
 		for range requests {
-			w.processes[0].Count(context.Background(), of)
+			w.processes[0].Tally(context.Background(), of)
 		}
 		w.at = w.at.Add(time.Minute)
 	}
@@ -500,12 +500,12 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	count(1)
 	w.want(int(w.counted[today]), 9, "written once")
 	for range 2 { // the second is not written yet
-		w.processes[0].Count(context.Background(), of)
+		w.processes[0].Tally(context.Background(), of)
 	}
 	w.at = at("2026-11-25 00:01:00")
 	w.fail = func(limit.Lease) error { return fmt.Errorf("throttled: %w", limit.ErrNotCharged) }
-	w.processes[0].Count(context.Background(), of)
+	w.processes[0].Tally(context.Background(), of)
 	w.fail = nil
-	w.processes[0].Count(context.Background(), of)
+	w.processes[0].Tally(context.Background(), of)
 	w.want(int(w.counted[row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}]), 2, "without what was left of the day before")
 }

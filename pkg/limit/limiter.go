@@ -10,8 +10,7 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Owner is whose requests are counted together: those of a key and of the keys that it was rotated to, by the id of the first of
-// them, or with Key "" those of all keys of the org.
+// Owner names a counter of requests: the first key of a chain of rotations, or the org when Key is "".
 type Owner struct {
 	Org id.Org
 	Key id.Key
@@ -32,7 +31,7 @@ type Lease struct {
 type Want struct {
 	Start    int64 // when the window begins, in seconds since the epoch
 	Requests int64 // to charge; 0: the lease does not touch the window
-	Most     int64 // that the window may have been charged then; 0: any number
+	Limit    int64 // of the window; 0: none
 	Begins   bool  // the row is at an earlier window of this length, and is to begin this one
 }
 
@@ -86,10 +85,10 @@ type Limiter struct {
 
 	mu       sync.Mutex
 	balances map[account]*balance
-	counts   map[Owner]*count
+	tallies  map[Owner]*tally
 }
 
-// account is whose balance it is. It has the key's own id, not that of Owner: the two keys of a grace may have different limits,
+// account is the key of a balance in memory. It has the key's own id, not that of Owner: the two keys of a grace may have different limits,
 // and would drop each other's leases.
 type account struct {
 	org id.Org
@@ -98,7 +97,7 @@ type account struct {
 
 // New returns a limiter that has leased nothing.
 func New(t Table) *Limiter {
-	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, counts: map[Owner]*count{}}
+	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}}
 }
 
 // Request is one request of a good key, and what the row of the key says. The texts are those of Rules.Text.
@@ -113,10 +112,10 @@ type Request struct {
 	AllowanceVersion int64  // one more with each change of it: of two texts, the later one holds
 }
 
-// Take lets one request through, or not: Standing.Violated says so. Call it last, because a request that is refused for another
+// Take lets one request through, or not: Remaining.Violated says so. Call it last, because a request that is refused for another
 // reason spends nothing. The texts must have been read for this request: what was leased under others is dropped. An error
 // means that it is not known whether the request may pass; after ErrChanged, read the texts and take again.
-func (l *Limiter) Take(ctx context.Context, r Request) (Standing, error) {
+func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 	for try := range takeTries {
 		s, needed, leads, err := l.try(&r, try == 0)
 		if needed == nil {
@@ -128,13 +127,13 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Standing, error) {
 		select {
 		case <-needed.done:
 		case <-ctx.Done():
-			return Standing{}, ctx.Err()
+			return Remaining{}, ctx.Err()
 		}
 		if needed.err != nil {
-			return Standing{}, fmt.Errorf("%w: %w", errLease, needed.err)
+			return Remaining{}, fmt.Errorf("%w: %w", errLease, needed.err)
 		}
 	}
-	return Standing{}, fmt.Errorf("%w: %w", errLease, errBusy)
+	return Remaining{}, fmt.Errorf("%w: %w", errLease, errBusy)
 }
 
 // LogCode returns the code under which the log has an error of Take, "" for an error that comes from elsewhere.
@@ -159,33 +158,33 @@ type leasing struct {
 
 // try takes one request from what the process has. When it has too little, needed is the lease that another request is making,
 // or, with leads, the one that this request has to make before it tries again.
-func (l *Limiter) try(r *Request, begins bool) (s Standing, needed *leasing, leads bool, err error) {
+func (l *Limiter) try(r *Request, begins bool) (s Remaining, needed *leasing, leads bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.Now()
 	var key, org *balance // nil: no limit
 	if r.Limits != "" || r.Ceilings != "" {
 		key = l.balance(account{r.Org, r.Key}, Owner{r.Org, r.LimitID})
-		err = key.follow(r.Limits, r.Ceilings, now, begins)
+		err = key.useLimits(r.Limits, r.Ceilings, now, begins)
 	}
 	if r.Allowance != "" {
 		org = l.balance(account{r.Org, ""}, Owner{r.Org, ""})
-		err = errors.Join(err, org.followAllowance(r, now))
+		err = errors.Join(err, org.useAllowance(r, now))
 	}
 	if err != nil {
-		return Standing{}, nil, false, err
+		return Remaining{}, nil, false, err
 	}
 	limited := key.spent() || org.spent()
 	if !limited {
 		for _, b := range []*balance{key, org} {
-			if needed, leads = b.need(); needed != nil {
-				return Standing{}, needed, leads, nil
+			if needed, leads = b.missingLease(); needed != nil {
+				return Remaining{}, needed, leads, nil
 			}
 		}
-		key.take()
-		org.take()
+		key.spendOne()
+		org.spendOne()
 	}
-	return Standing{key.standing(now, limited), org.standing(now, limited)}, nil, false, nil
+	return Remaining{key.remaining(now, limited), org.remaining(now, limited)}, nil, false, nil
 }
 
 // balance returns the balance of an account. It is empty at first.
@@ -226,14 +225,14 @@ func (l *Limiter) lease(ctx context.Context, made *leasing) {
 // charge makes one try of a lease. again is true when the row was not as the process thought.
 func (l *Limiter) charge(ctx context.Context, b *balance, row Per) (again bool, err error) {
 	l.mu.Lock()
-	ask, size := b.ask(row, l.Now())
+	next, size := b.nextLease(row, l.Now())
 	version := b.version
 	l.mu.Unlock()
-	found, done, err := l.table.Lease(ctx, ask)
+	found, done, err := l.table.Lease(ctx, next)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !done && (err == nil || errors.Is(err, ErrNotCharged)) {
-		b.report(ask.Start, ask.Requests)
+		b.keepUsage(next.Start, next.Requests)
 	}
 	if err != nil || b.version != version { // under other texts, each request that waits tries again
 		return false, err
@@ -241,7 +240,7 @@ func (l *Limiter) charge(ctx context.Context, b *balance, row Per) (again bool, 
 	if done {
 		*b.pace(row) = pace{size: size, at: l.Now()}
 	}
-	err = b.put(ask, found, done)
+	err = b.applyLease(next, found, done)
 	return err == nil && !done && !b.spent(), err
 }
 
@@ -250,7 +249,7 @@ func (l *Limiter) charge(ctx context.Context, b *balance, row Per) (again bool, 
 func (l *Limiter) reportLate(ctx context.Context, b *balance) {
 	l.mu.Lock()
 	late := b.late
-	b.late = report{}
+	b.late = usage{}
 	l.mu.Unlock()
 	if late.requests == 0 {
 		return

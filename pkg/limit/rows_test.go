@@ -60,7 +60,7 @@ func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, err
 		case w.Begins || held.Start != w.Start:
 			return *is, false, nil
 		}
-		if w.Requests != 0 && w.Most != 0 && held.Requests+w.Requests > w.Most {
+		if w.Requests != 0 && w.Limit != 0 && held.Requests+w.Requests > w.Limit {
 			return *is, false, nil
 		}
 	}

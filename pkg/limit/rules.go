@@ -30,10 +30,10 @@ const (
 
 var names = [pers]string{"minute", "hour", "day", "month"}
 
-// letters are the names in the row of a key, of which each check reads 4 KB at most.
+// letters are the short names in a key's row, which must stay below one read unit (4 KB).
 const letters = "mhdM"
 
-// seconds are the lengths but that of a month.
+// seconds is the length of each window but the month.
 var seconds = [Month]int64{60, 3600, day}
 
 // ParsePer reads the name of a length: minute, hour, day or month.

@@ -153,7 +153,7 @@ func TestLittleOfASteadyUseIsNotCounted(t *testing.T) {
 				}
 				var p *process
 				all, p = traffic{}.lambdas(all, now.at, start)
-				p.Count(context.Background(), of)
+				p.Tally(context.Background(), of)
 			}
 			counted := table.counted[row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}]
 			t.Logf("%.2f %% not counted, %.4f writes a request", 100*(1-float64(counted)/float64(requests)), float64(table.writes)/float64(requests))

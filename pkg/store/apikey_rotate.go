@@ -75,7 +75,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	t.once(once.Request, made.Answer)
 	t.replace(a, o, old, fresh, graceEnds, now)
 	if old.Limited() != fresh.Limited() {
-		t.notWhole(o, old.LimitID(), now, graceEnds)
+		t.markPartial(o, old.LimitID(), now, graceEnds)
 	}
 	predecessorLives := old.predecessor != (id.ShortKey{}) && old.predecessorEnds > now && !predecessorDied
 	if predecessorLives {

@@ -78,7 +78,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t.checkNotDeleted(o)
 	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), is.set(), is.removeOthers())
 	if was.Limited() != is.Limited() {
-		t.notWhole(o, was.LimitID(), now, was.sharesUntil(now))
+		t.markPartial(o, was.LimitID(), now, was.sharesUntil(now))
 	}
 	t.audit(ctx, entry{org: o, at: now, action: "key.updated", actor: a.id(), target: string(k), changes: changes})
 	t.event(newEvent{org: o, app: is.AppID, kind: webhook.KeyUpdated, at: now, data: data})

@@ -241,7 +241,7 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 		if newAllowance {
 			t.setAllowance(o, out.Allowance)
 			if was.Allowance.Text == "" || out.Allowance.Text == "" {
-				t.notWhole(o, allKeys, s.now(), s.now())
+				t.markPartial(o, allKeys, s.now(), s.now())
 			}
 		}
 		t.moveExternalID(o, was.ExternalID, out.ExternalID)

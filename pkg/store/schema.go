@@ -80,7 +80,7 @@ const (
 	// Of days and months of a key's use. Times are in seconds.
 	attrLeased       = table.Int("leased")  // in the row's day or month
 	attrServed       = table.Int("served")  // let through on the row's day, as far as reported
-	attrCounted      = table.Int("counted") // the same while the key had no limits, of which nothing is leased; 0: those were not counted
+	attrCounted      = table.Int("counted") // requests let through while the key had no limits; 0: not counted
 	attrMinute       = table.Int("minute")  // when the row's present minute begins
 	attrMinuteLeased = table.Int("minuteLeased")
 	attrHour         = table.Int("hour")

@@ -40,8 +40,8 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	want := l.Wants[l.Row]
 	if want.Requests != 0 {
 		changes = append(changes, table.Add(attrLeased, want.Requests))
-		if want.Most != 0 {
-			when = append(when, table.Any(attrLeased.Absent(), attrLeased.AtMost(want.Most-want.Requests)))
+		if want.Limit != 0 {
+			when = append(when, table.Any(attrLeased.Absent(), attrLeased.AtMost(want.Limit-want.Requests)))
 		}
 	}
 	for p, attrs := range running {
@@ -52,7 +52,7 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 			when = append(when, table.Any(attrs.start.Absent(), attrs.start.Under(want.Start)))
 			changes = append(changes, attrs.start.Set(want.Start), attrs.leased.Set(want.Requests))
 		default:
-			when = append(when, attrs.start.Is(want.Start), attrs.leased.AtMost(want.Most-want.Requests))
+			when = append(when, attrs.start.Is(want.Start), attrs.leased.AtMost(want.Limit-want.Requests))
 			changes = append(changes, table.Add(attrs.leased, want.Requests))
 		}
 	}
@@ -77,16 +77,16 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	return found, done, r.Err()
 }
 
-// notWhole notes, on the rows of the days from one time to another (milliseconds), that not all requests of a key were leased on
-// them, because it had no limits for a part of them. So what was leased is no upper bound of its use.
-func (t *txn) notWhole(o id.Org, k id.Key, from, until int64) {
+// markPartial marks the rows of the days from one time to another (milliseconds) on which a key had limits for a part of the day
+// only. What was leased on such a day is not an upper bound of the use of the key.
+func (t *txn) markPartial(o id.Org, k id.Key, from, until int64) {
 	last := time.UnixMilli(until).UTC().Truncate(24 * time.Hour)
 	for day := time.UnixMilli(from).UTC().Truncate(24 * time.Hour); !day.After(last); day = day.AddDate(0, 0, 1) {
 		t.Update(usageRow(o, day.Format(time.DateOnly), k), nil, nil, table.Add(attrCounted, 0), attrPurgeAt.SetIfAbsent(day.Add(usageFor).Unix()))
 	}
 }
 
-// running are the windows of which the row of a day has the present one.
+// running lists the windows kept in the row of the day.
 var running = [limit.Day]struct{ start, leased table.Int }{
 	limit.Minute: {attrMinute, attrMinuteLeased},
 	limit.Hour:   {attrHour, attrHourLeased},

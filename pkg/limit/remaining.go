@@ -6,47 +6,47 @@ import (
 	"time"
 )
 
-// Standing says how a request stands with its limits. The zero Standing has no limit.
-type Standing struct{ key, org part }
+// Remaining is what is left of the limits after a request. The zero Remaining has no limit.
+type Remaining struct{ key, org remaining }
 
-// part is the standing with the limits of a key, or of its org.
-type part struct {
+// remaining is what is left of the limits of a key, or of its org.
+type remaining struct {
 	rules       Rules
 	left, reset [pers]int64 // requests; seconds until the window ends
 	length      [pers]int64 // seconds
 	spent       [pers]bool
 }
 
-// standing returns the standing at a time. limited says that the request was not let through.
-func (b *balance) standing(now time.Time, limited bool) (s part) {
+// remaining returns what is left at a time. limited says that the request was not let through.
+func (b *balance) remaining(now time.Time, limited bool) (r remaining) {
 	if b == nil {
-		return s
+		return r
 	}
-	s.rules = b.rules
+	r.rules = b.rules
 	for p := range pers {
 		w := &b.windows[p]
-		s.left[p], s.reset[p], s.length[p], s.spent[p] = max(w.left, 0)+w.tokens, w.end-now.Unix(), w.end-w.start, limited && b.isSpent(p)
+		r.left[p], r.reset[p], r.length[p], r.spent[p] = max(w.left, 0)+w.tokens, w.end-now.Unix(), w.end-w.start, limited && b.isSpent(p)
 	}
-	return s
+	return r
 }
 
 // each calls do for each limit. Its name is that of the window; one of the org begins with "org-".
-func (s Standing) each(do func(name string, p *part, per Per)) {
+func (r Remaining) each(do func(name string, p *remaining, per Per)) {
 	for per := range pers {
-		if s.key.rules[per] != 0 {
-			do(names[per], &s.key, per)
+		if r.key.rules[per] != 0 {
+			do(names[per], &r.key, per)
 		}
 	}
 	for per := range pers {
-		if s.org.rules[per] != 0 {
-			do("org-"+names[per], &s.org, per)
+		if r.org.rules[per] != 0 {
+			do("org-"+names[per], &r.org, per)
 		}
 	}
 }
 
 // Violated returns the names of the limits that did not let the request through, nil for a request that passed.
-func (s Standing) Violated() (violated []string) {
-	s.each(func(name string, p *part, per Per) {
+func (r Remaining) Violated() (violated []string) {
+	r.each(func(name string, p *remaining, per Per) {
 		if p.spent[per] {
 			violated = append(violated, name)
 		}
@@ -55,8 +55,8 @@ func (s Standing) Violated() (violated []string) {
 }
 
 // RetryAfter returns how long it takes until the windows of the violated limits have ended.
-func (s Standing) RetryAfter() (wait time.Duration) {
-	s.each(func(_ string, p *part, per Per) {
+func (r Remaining) RetryAfter() (wait time.Duration) {
+	r.each(func(_ string, p *remaining, per Per) {
 		if p.spent[per] {
 			wait = max(wait, time.Duration(p.reset[per])*time.Second)
 		}
@@ -65,17 +65,17 @@ func (s Standing) RetryAfter() (wait time.Duration) {
 }
 
 // Policy returns the value of the header RateLimit-Policy (draft-ietf-httpapi-ratelimit-headers), "" without a limit.
-func (s Standing) Policy() string {
+func (r Remaining) Policy() string {
 	var b strings.Builder
-	s.each(func(name string, p *part, per Per) { item(&b, name, "q", p.rules[per], "w", p.length[per]) })
+	r.each(func(name string, p *remaining, per Per) { item(&b, name, "q", p.rules[per], "w", p.length[per]) })
 	return b.String()
 }
 
 // State returns the value of the header RateLimit, "" without a limit. What it says is left may be more than is let through,
 // because other processes lease it too.
-func (s Standing) State() string {
+func (r Remaining) State() string {
 	var b strings.Builder
-	s.each(func(name string, p *part, per Per) { item(&b, name, "r", p.left[per], "t", p.reset[per]) })
+	r.each(func(name string, p *remaining, per Per) { item(&b, name, "r", p.left[per], "t", p.reset[per]) })
 	return b.String()
 }
 

@@ -1,0 +1,71 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+const (
+	tallyEvery  = time.Minute // how often a process writes what it has counted of a key
+	tallyWithin = 200 * time.Millisecond
+)
+
+// tally is how many requests of a key a process has let through on a day and not written yet.
+type tally struct {
+	usage
+
+	wroteAt time.Time
+}
+
+// Tally counts one request of a key without limits. The first request of a day and each one a minute or more after the last write
+// waits for a write of what was counted, 200 ms at most. What a process has not written when it ends is lost, and so is a write
+// without an answer: the row never has more requests than were let through. Tally never fails a request.
+func (l *Limiter) Tally(ctx context.Context, of Owner) {
+	due, ok := l.tallyOne(of)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tallyWithin)
+	defer cancel()
+	_, _, err := l.table.Lease(ctx, Lease{Owner: of, Row: Day, Start: due.day, Counted: due.requests})
+	if !errors.Is(err, ErrNotCharged) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.tallies[of]; c != nil && c.day == due.day {
+		c.requests += due.requests
+	}
+}
+
+// tallyOne counts one request. With ok, due is to be written now.
+func (l *Limiter) tallyOne(of Owner) (due usage, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.Now()
+	today, _ := Day.window(now)
+	c := l.tallies[of]
+	if c == nil {
+		if len(l.tallies) >= maxBalances {
+			clear(l.tallies)
+		}
+		c = &tally{usage: usage{day: today}}
+		l.tallies[of] = c
+	}
+	if c.day != today {
+		due = c.usage
+		c.usage, c.wroteAt = usage{day: today}, time.Time{}
+		if due.requests > 0 { // what is left of an earlier day comes first, and the next request writes today's
+			c.requests = 1
+			return due, true
+		}
+	}
+	c.requests++
+	if now.Sub(c.wroteAt) < tallyEvery {
+		return due, false
+	}
+	due = c.usage
+	c.requests, c.wroteAt = 0, now
+	return due, true
+}

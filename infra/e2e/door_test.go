@@ -47,6 +47,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("AProgramAnswersItsProxyOnly", f.aroundTheProxy)
 	t.Run("AServersSettingsDoNotReachTheCheck", f.settings)
 	t.Run("ADatabaseThatIsAwayIsA503", f.away)
+	t.Run("NoCredentialIsInALogOrTheTable", f.nowhere)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range f.Access().Spare() {
 			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
@@ -315,6 +316,61 @@ func (f *frontDoor) introspect(t *testing.T) {
 	}
 	if r := ask(key, second, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a revoked caller: %d %s", r.status, r.text)
+	}
+}
+
+// nowhere sends credentials that are good, ended and unknown to each door and to introspection, for a key's route and a member's, and
+// with the database away too. No log, row or answer may have them.
+func (f *frontDoor) nowhere(t *testing.T) {
+	ended, revoked := f.key(t)
+	_, key := f.key(t)
+	credentials := map[string]string{
+		"key": key, "revoked key": revoked, "imported key": foreignKey(), "unknown key": foreignKey(), "access token": f.ada.token,
+		"service's token": f.billing.token, "token of no one": f.ada.token + "tampered",
+	}
+	f.billing.imports(t, f.org, "", credentials["imported key"])
+	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+ended, "", 204, "")
+	url := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
+	answers := ""
+	ask := func() {
+		for _, credential := range credentials {
+			asks := map[*target][]call{url: {{
+				method: "POST", path: "/introspect", body: "token=" + credential, contentType: "application/x-www-form-urlencoded",
+				header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gateway:"+key))}},
+			}}}
+			for _, d := range f.doors {
+				to := d.targets[0]
+				asks[to] = append(asks[to], call{method: "GET", path: d.keyPath, bearer: credential}, call{method: "GET", path: d.member(f.org), bearer: credential})
+			}
+			for to, calls := range asks {
+				for _, c := range calls {
+					r, err := to.try(t.Context(), c)
+					if err != nil {
+						t.Fatal(err)
+					}
+					answers += r.text + fmt.Sprint(r.header)
+				}
+			}
+		}
+	}
+	ask()
+	if err := f.DB.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	ask()
+	if err := f.DB.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, f.Stack), "logs": logs(t, f.Stack)}
+	for name, credential := range credentials {
+		for place, text := range places {
+			if form := findSecret(text, credential); form != "" {
+				t.Errorf("the %s is, %s, in the %s", name, form, place)
+			}
+		}
+	}
+	if !strings.Contains(string(places["logs"]), "credential_revoked") && !strings.Contains(string(places["logs"]), "key_revoked") {
+		t.Error("the logs do not have the refusals")
 	}
 }
 

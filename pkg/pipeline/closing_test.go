@@ -290,3 +290,45 @@ func TestRowsThatDoNotBelongIntoTheIndexStopNothing(t *testing.T) {
 		t.Errorf("due still: %v", rows)
 	}
 }
+
+// TestAStrayAmongParkedDeliveriesIsDropped has a row of another kind in the partition of an endpoint's parked deliveries.
+func TestAStrayAmongParkedDeliveriesIsDropped(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.trip(t, 6)
+	r.parks(6)
+	s.puts(t, 1, func(i int) row {
+		stray := overdueRow(s, i)
+		stray["PK"], stray["SK"], stray["due"], stray["dueAt"] = str("USED#"+string(s.org)), str("KEY#key_1"), str("DUE#parked#"+string(r.ID)), num(1)
+		return stray
+	})
+	r.answers(nil)
+	s.minutes(t, 9)
+	if got, rows := r.statuses(), s.waiting(t); got[webhook.DeliveryDelivered] != 6 || len(rows) != 0 {
+		t.Errorf("%v; due still: %v", got, rows)
+	}
+}
+
+// TestTheSweepRevokesTheLinksOfABarredKey has the two passes that the store's row names.
+func TestTheSweepRevokesTheLinksOfABarredKey(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	k, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := s.CreateLink(ctx, store.NewLink{OrgID: s.org, AppID: s.app, ClientUserID: "u", ExpiresIn: time.Hour, By: k.Made.ID}, store.Once[store.MintedLink]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RevokeLinksOf(ctx, s.admin(), s.org, k.Made.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.minutes(t, 4)
+	if found, err := s.Link(ctx, s.app, made.Made.ID); err != nil || found.RevokedAt == 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if rows := s.waiting(t); len(rows) != 0 {
+		t.Errorf("due still: %v", rows)
+	}
+}

@@ -326,6 +326,26 @@ func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	r.wants("held", 1)
 }
 
+// TestAFaultOfTheTableIsAnErrorOfTheFanOut: the stream brings the record again, which does not wait for the sweep.
+func TestAFaultOfTheTableIsAnErrorOfTheFanOut(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	r := s.receiver(t, nil)
+	s.stream(t)
+	for _, operation := range []string{"GetItem", "Query", "UpdateItem"} { // the event, the endpoints, the deliveries and the mark
+		e := r.event()
+		s.Faults.Plan(operation, storetest.LostBefore, -1)
+		err := s.fan.Event(ctx, s.app, e)
+		s.Faults.Heal()
+		if err == nil {
+			t.Errorf("%s fails, and the fan-out does not", operation)
+		}
+	}
+	s.stream(t)
+	s.pump(t)
+	r.wants("brought again", 3)
+}
+
 // TestAWriteOfAnAttemptThatFailsCountsNothingTwice fails each write of an attempt for good: it takes the lease, records the attempt on
 // the delivery, and then the endpoint's row. The message comes again a minute later.
 func TestAWriteOfAnAttemptThatFailsCountsNothingTwice(t *testing.T) {

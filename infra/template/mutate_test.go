@@ -9,8 +9,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kinds are what a mutant does to the template. Each is drawn as often as any other.
-var kinds = []string{"drops a condition", "drops a property", "widens a list"}
+// kinds are what a mutant does to the template. Each is drawn as often as any other. A property or a number that a mutant changes
+// could only be found by a copy of it.
+var kinds = []string{"drops a condition", "widens a list"}
 
 // site is a place of the template at which a mutant can be made.
 type site struct {
@@ -91,11 +92,11 @@ func isShortForm(n *yaml.Node) bool {
 	return strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!")
 }
 
-// drop removes count nodes of a parent: 2 for a member of a mapping, its key and its value.
-func drop(parent *yaml.Node, at, count int, what string) func(*rand.Rand) (func(), string) {
+// drop removes a member of a mapping: its key, which is at this place, and its value.
+func drop(parent *yaml.Node, at int, what string) func(*rand.Rand) (func(), string) {
 	return func(*rand.Rand) (func(), string) {
 		was := parent.Content
-		parent.Content = slices.Delete(slices.Clone(was), at, at+count)
+		parent.Content = slices.Delete(slices.Clone(was), at, at+2)
 		return func() { parent.Content = was }, what
 	}
 }
@@ -105,12 +106,8 @@ func (g *generator) mapping(n *yaml.Node, path string) {
 		key, value := n.Content[i].Value, n.Content[i+1]
 		_, skipped := unchanged[key]
 		skipped = skipped || g.printed[n.Content[i].Line]
-		switch at := path + "/" + key; {
-		case skipped || strings.HasPrefix(key, "Fn::"): // a node without its function means nothing
-		case path == "/Conditions":
-			g.add("drops a condition", at, drop(n, i, 2, key))
-		default:
-			g.add("drops a property", at, drop(n, i, 2, key))
+		if !skipped && (path == "/Conditions" || key == "Condition") { // the condition itself, or a resource's name of one
+			g.add("drops a condition", path+"/"+key, drop(n, i, key))
 		}
 		if !g.printed[n.Content[i].Line] {
 			g.walk(value, path+"/"+key, key)
@@ -127,9 +124,6 @@ func (g *generator) sequence(n *yaml.Node, path, name string, isFunction bool) {
 			return
 		}
 		at := fmt.Sprintf("%s/%d", path, i)
-		if !isFunction {
-			g.add("drops a property", at, drop(n, i, 1, e.Value))
-		}
 		isText := e.Kind == yaml.ScalarNode && strings.HasPrefix(e.Tag, "!!")
 		onlyTexts = onlyTexts && isText
 		if isText && !isFunction && !slices.Contains(g.pool[name], e.Value) {

@@ -21,8 +21,6 @@ func TestTheTablesPropertiesAreLiterals(t *testing.T) { holds(t, literal) }
 
 func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { holds(t, index) }
 
-func TestFunctionsHaveTheirSizes(t *testing.T) { holds(t, sizes) }
-
 func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { holds(t, environments) }
 
 func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { holds(t, signingKey) }
@@ -103,38 +101,6 @@ func index(tpl *translated.Template) (wrong []string) {
 	}
 	if i["IndexName"] != "due" || fmt.Sprint(i["Projection"]) != "map[NonKeyAttributes:[orgId appId] ProjectionType:INCLUDE]" {
 		wrong = append(wrong, fmt.Sprint(i))
-	}
-	return wrong
-}
-
-// sizes wants each function to have these sizes, and 6 s and 256 MB when it is not named here.
-func sizes(tpl *translated.Template) (wrong []string) {
-	functions, err := tpl.Functions()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	for name, f := range functions {
-		timeout, memory := 6*time.Second, 256
-		switch name {
-		case "AuthorizerFunction":
-			timeout, memory = 5*time.Second, 512
-		case "KeyAuthorizerFunction", "MemberAuthorizerFunction", "ForwardAuthFunction":
-			timeout, memory = 4*time.Second, 512 // the code answers within 3 s
-		case "DeleteOrgFunction": // API Gateway waits 29 seconds
-			timeout = 28 * time.Second
-		case "CheckConsumersFunction": // API Gateway takes few questions a second
-			timeout = 5 * time.Minute
-		case "RotateFunction", "SweepFunction": // the sweep runs once a minute
-			timeout = 55 * time.Second
-		case "FanoutFunction", "DeliverFunction", "TapFunction":
-			timeout = 30 * time.Second
-		}
-		if f.Timeout != timeout || f.Memory != memory {
-			wrong = append(wrong, fmt.Sprintf("%s has %s and %d MB", name, f.Timeout, f.Memory))
-		}
-		if got := tpl.Resources[name].Properties["Architectures"]; fmt.Sprint(got) != "[arm64]" {
-			wrong = append(wrong, fmt.Sprintf("%s is compiled for %v", name, got))
-		}
 	}
 	return wrong
 }

@@ -11,13 +11,11 @@ import (
 	"latchkey/infra/lab/translated"
 )
 
-func TestTheAPIQueuesAndRetriesHaveTheseSettings(t *testing.T) { holds(t, settings) }
+func TestTheAccessLogAndTheProtocolsAreThese(t *testing.T) { holds(t, settings) }
 
 func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionProperties) }
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
-
-const deadLetterQueue = `{"MessageRetentionPeriod":1209600,"SqsManagedSseEnabled":true}`
 
 // accessLine is the line of a request in the access log. It has no text from the client but the
 // method, and no credential.
@@ -26,46 +24,22 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
 	`"waf":"$context.wafResponseCode"}`
 
-// settingsList has every property of these resources, except texts, the names that SAM makes of the
-// API's content, and the settings of methods, which another check reads (throttled).
+// settings wants the access log to have this line, and both names of the API to speak only the protocols of this policy.
 //
 // The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
 // change back takes the API down for a quarter of an hour.
-func settingsList() map[string]string {
-	// onlyNow: a scheduled call that failed is not repeated, because the next one comes soon.
-	onlyNow := func(function string) string {
-		return `{"DestinationConfig":{},"FunctionName":{"Ref":"` + function + `"},"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":0,"Qualifier":"$LATEST"}`
+func settings(tpl *translated.Template) (wrong []string) {
+	log := object(list(object(rawProperties(tpl, "ApiliveStage")["AccessLogSetting"])["Fn::If"])[1])["Format"]
+	if log != accessLine {
+		wrong = append(wrong, fmt.Sprintf("the access log has the line %v", log))
 	}
-	return map[string]string{
-		"Api":            `{"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},"FailOnWarnings":true,"MinimumCompressionSize":1024,"Name":{"Ref":"AWS::StackName"},"Parameters":{"endpointConfigurationTypes":"REGIONAL"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
-		"the deployment": `{"RestApiId":{"Ref":"Api"}}`,
-		"Domain": `{"DomainName":{"Ref":"DomainName"},"EndpointAccessMode":"BASIC","EndpointConfiguration":{"Types":["REGIONAL"]},` +
-			`"RegionalCertificateArn":{"Ref":"CertificateArn"},"SecurityPolicy":"SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09"}`,
-		"DomainMapping":     `{"DomainName":{"Ref":"Domain"},"RestApiId":{"Ref":"Api"},"Stage":{"Ref":"ApiliveStage"}}`,
-		"DeliveryQueue":     `{"MessageRetentionPeriod":86400,"RedrivePolicy":{"deadLetterTargetArn":{"Fn::GetAtt":["DeliveryDeadLetters","Arn"]},"maxReceiveCount":5},"SqsManagedSseEnabled":true,"VisibilityTimeout":180}`,
-		"FanoutDeadLetters": deadLetterQueue, "DeliveryDeadLetters": deadLetterQueue,
-		"ApiliveStage": `{"AccessLogSetting":{"Fn::If":["AccessLog",{"DestinationArn":{"Fn::GetAtt":["AccessLogs","Arn"]},"Format":` + quoted(accessLine) +
-			`},{"Ref":"AWS::NoValue"}]},"RestApiId":{"Ref":"Api"},"StageName":"live","Variables":{"executeApi":{"Fn::If":["OnlyOwnDomain","closed","open"]}}}`,
-		"RotateFunctionEventInvokeConfig": onlyNow("RotateFunction"), "SweepFunctionEventInvokeConfig": onlyNow("SweepFunction"),
-		"CheckConsumersFunctionEventInvokeConfig": onlyNow("CheckConsumersFunction"),
-	}
-}
-
-func settings(tpl *translated.Template) []string {
-	got := map[string]string{}
-	for _, typ := range []string{
-		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage", "AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping",
-		"AWS::Lambda::EventInvokeConfig", "AWS::SQS::Queue",
-	} {
-		for _, name := range tpl.Declared(typ) {
-			key := name
-			if typ == "AWS::ApiGateway::Deployment" {
-				key = "the deployment"
-			}
-			got[key] = without(rawProperties(tpl, name), "Description", "Body", "DeploymentId", "Id", "MethodSettings")
+	for _, name := range []string{"Api", "Domain"} {
+		p := rawProperties(tpl, name)
+		if p["SecurityPolicy"] != "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09" || p["EndpointAccessMode"] != "BASIC" {
+			wrong = append(wrong, fmt.Sprintf("%s has the policy %v and the mode %v", name, p["SecurityPolicy"], p["EndpointAccessMode"]))
 		}
 	}
-	return differences("resource", got, settingsList())
+	return wrong
 }
 
 // functionProperties wants functions to have only these properties and those of other checks. Two functions have

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"latchkey/infra/deploy/settings"
+	"latchkey/infra/tools/parameters"
 )
 
 // longest is how many characters of a property are shown.
@@ -78,8 +78,8 @@ func (p *program) shown(one property, value string) string {
 
 // builtTemplate is what the SAM CLI has built of the template.
 type builtTemplate struct {
-	Parameters map[string]settings.Parameter `yaml:"Parameters"`
-	Resources  map[string]map[string]any     `yaml:"Resources"`
+	Parameters map[string]parameters.Parameter `yaml:"Parameters"`
+	Resources  map[string]map[string]any       `yaml:"Resources"`
 }
 
 // readBuilt returns the built template, nil when it cannot be read.

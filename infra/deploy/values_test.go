@@ -15,6 +15,7 @@ import (
 	"latchkey/infra/deploy/settings"
 	"latchkey/infra/lab/translated"
 	"latchkey/infra/tools"
+	"latchkey/infra/tools/parameters"
 )
 
 // switched are parameters that make every function with an environment part of the stack.
@@ -46,7 +47,7 @@ var texts = map[string][]string{
 }
 
 // edges returns values at and around the edges of what a parameter takes.
-func edges(name string, d settings.Parameter) []string {
+func edges(name string, d parameters.Parameter) []string {
 	all := append(slices.Clone(d.AllowedValues), texts[name]...)
 	for _, v := range d.AllowedValues {
 		all = append(all, strings.ToUpper(v), v+" ", v+".0")
@@ -54,9 +55,9 @@ func edges(name string, d settings.Parameter) []string {
 	if d.Type == "Number" {
 		all = append(all, numbers...)
 	}
-	for _, edge := range []*int{d.MinValue, d.MaxValue} {
+	for _, edge := range []*float64{d.MinValue, d.MaxValue} {
 		if edge != nil {
-			for _, v := range []float64{float64(*edge - 1), float64(*edge), float64(*edge + 1), float64(*edge) + 0.5} {
+			for _, v := range []float64{*edge - 1, *edge, *edge + 1, *edge + 0.5} {
 				all = append(all, fmt.Sprint(v), fmt.Sprintf("%.0f", v), fmt.Sprintf("%.1f", v), fmt.Sprintf("0%.0f", v), fmt.Sprintf("%e", v))
 			}
 		}

@@ -5,11 +5,13 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
 	"latchkey/infra/lab/translated"
+	"latchkey/infra/tools/parameters"
 	"latchkey/pkg/store"
 )
 
@@ -59,21 +61,11 @@ func allowed(p map[string]any) (values []string) {
 	return values
 }
 
-// takes reports whether CloudFormation takes a value of a parameter. It applies the pattern to the whole value.
+// takes reports whether CloudFormation accepts a value of a parameter.
 func takes(p map[string]any, value string) bool {
-	if values := allowed(p); values != nil && !slices.Contains(values, value) {
-		return false
-	}
-	if pattern, has := p["AllowedPattern"].(string); has && !regexp.MustCompile("^(?:"+pattern+")$").MatchString(value) {
-		return false
-	}
-	if p["Type"] != "Number" {
-		return true
-	}
-	number, err := strconv.ParseFloat(value, 64)
-	least, hasLeast := p["MinValue"].(float64)
-	most, hasMost := p["MaxValue"].(float64)
-	return err == nil && (!hasLeast || number >= least) && (!hasMost || number <= most)
+	var declared parameters.Parameter
+	err := yaml.Unmarshal([]byte(quoted(p)), &declared)
+	return err == nil && declared.Accepts(value) == nil
 }
 
 // defaults wants each parameter but Issuer to have a default that CloudFormation takes, and each number to refuse -1.

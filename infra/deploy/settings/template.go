@@ -12,13 +12,15 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/tools/parameters"
 )
 
 // Template has the parameters and the rules of the template.
 type Template struct {
-	Parameters map[string]Parameter `yaml:"Parameters"`
-	Rules      map[string]rule      `yaml:"Rules"`
-	Conditions map[string]yaml.Node `yaml:"Conditions"`
+	Parameters map[string]parameters.Parameter `yaml:"Parameters"`
+	Rules      map[string]rule                 `yaml:"Rules"`
+	Conditions map[string]yaml.Node            `yaml:"Conditions"`
 	Globals    struct {
 		Function variables `yaml:"Function"`
 	} `yaml:"Globals"`
@@ -40,18 +42,6 @@ func ReadTemplate(root string) (t Template, err error) {
 	return t, nil
 }
 
-// Parameter is a parameter of the template, with what CloudFormation checks of its value.
-type Parameter struct {
-	Type           string   `yaml:"Type"`
-	Default        *string  `yaml:"Default"`
-	AllowedPattern string   `yaml:"AllowedPattern"`
-	AllowedValues  []string `yaml:"AllowedValues"`
-	MinValue       *int     `yaml:"MinValue"`
-	MaxValue       *int     `yaml:"MaxValue"`
-	MaxLength      *int     `yaml:"MaxLength"`
-	NoEcho         bool     `yaml:"NoEcho"`
-}
-
 // addressSecrets matches what can be a secret in an address: its user, and its query.
 var addressSecrets = regexp.MustCompile(`(//)[^/?]*@|(\?).*`)
 
@@ -60,28 +50,18 @@ func Shown(name, value string) string {
 	return name + "=" + addressSecrets.ReplaceAllString(value, "$1$2…")
 }
 
-// check returns an error when CloudFormation would refuse a value, or when a number is none that functions read.
-func (d Parameter) check(name, value string) error {
-	number, errNumber := strconv.Atoi(value)
-	shown := Shown(name, value)
-	if d.NoEcho {
-		shown = name
+// check returns an error when CloudFormation would refuse a value, or when functions cannot read a number.
+func check(d parameters.Parameter, name, value string) error {
+	shown := name
+	if !d.NoEcho {
+		shown = Shown(name, value)
 	}
-	switch {
-	case len(d.AllowedValues) > 0 && !slices.Contains(d.AllowedValues, value):
-		return fmt.Errorf("%s: it is one of %s", shown, strings.Join(d.AllowedValues, ", "))
-	case d.AllowedPattern != "" && !regexp.MustCompile(`^(?:`+d.AllowedPattern+`)$`).MatchString(value):
-		return fmt.Errorf("%s: it must match %s", shown, d.AllowedPattern)
-	case d.MaxLength != nil && len(value) > *d.MaxLength:
-		return fmt.Errorf("%s has %d characters: %d are the most", name, len(value), *d.MaxLength)
-	case d.Type != "Number":
-		return nil
-	case errNumber != nil || strconv.Itoa(number) != value: // functions read whole numbers, and conditions compare texts
+	number, err := strconv.Atoi(value)
+	if d.Type == "Number" && d.AllowedValues == nil && (err != nil || strconv.Itoa(number) != value) { // conditions compare texts
 		return fmt.Errorf("%s is no number that functions read: give a whole number, in its shortest form", shown)
-	case d.MinValue != nil && number < *d.MinValue:
-		return fmt.Errorf("%s: %d is the least", shown, *d.MinValue)
-	case d.MaxValue != nil && number > *d.MaxValue:
-		return fmt.Errorf("%s: %d is the most", shown, *d.MaxValue)
+	}
+	if err := d.Accepts(value); err != nil {
+		return fmt.Errorf("%s: %w", shown, err)
 	}
 	return nil
 }
@@ -122,7 +102,7 @@ func (t Template) CheckValues(given map[string]string) error {
 	var wrong Faults
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if d, ok := t.Parameters[name]; ok {
-			wrong.Note(d.check(name, given[name]))
+			wrong.Note(check(d, name, given[name]))
 		} else if parameterName.MatchString(name) {
 			wrong.Note(fmt.Errorf("the template has no parameter %s", name))
 		} else {

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/settings"
+	"latchkey/infra/tools/parameters"
 )
 
 // TestAValueThatIsGivenEmptyIsEmpty: absent and empty differ in each place that has a value.
 func TestAValueThatIsGivenEmptyIsEmpty(t *testing.T) {
 	t.Parallel()
 	standard := "d"
-	template := settings.Template{Parameters: map[string]settings.Parameter{"A": {Default: &standard}, "B": {}}}
+	template := settings.Template{Parameters: map[string]parameters.Parameter{"A": {Default: &standard}, "B": {}}}
 	none, empty := map[string]string{"Other": "x"}, map[string]string{"A": "", "B": ""}
 	as := func(v string) map[string]string { return map[string]string{"A": v, "B": v} }
 	for _, c := range []struct {

@@ -137,8 +137,8 @@ func (k *Stack) parametersOf(in url.Values, t template) (map[string]string, erro
 				return nil, invalid("Invalid input for parameter key %s. Cannot specify usePreviousValue as true for a parameter key not in the previous template", name)
 			}
 		}
-		if declared.AllowedValues != nil && !slices.Contains(declared.AllowedValues, value) {
-			return nil, invalid("Parameter '%s' must be one of AllowedValues", name)
+		if err := declared.Accepts(value); err != nil {
+			return nil, invalid("Parameter %s failed to satisfy constraint: %v", name, err)
 		}
 		out[name] = value
 	}

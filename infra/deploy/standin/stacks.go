@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/tools/parameters"
 )
 
 // bucketStack is the SAM CLI's own stack, which has the bucket for uploads.
@@ -33,12 +35,8 @@ type Stack struct {
 
 // template has the parts of a template that the stand-in reads.
 type template struct {
-	Parameters map[string]struct {
-		Default       *string  `yaml:"Default"`
-		AllowedValues []string `yaml:"AllowedValues"`
-		NoEcho        bool     `yaml:"NoEcho"`
-	} `yaml:"Parameters"`
-	Resources map[string]resource `yaml:"Resources"`
+	Parameters map[string]parameters.Parameter `yaml:"Parameters"`
+	Resources  map[string]resource             `yaml:"Resources"`
 }
 
 type resource struct {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2" //nolint:depguard // jitter, no secret
 	"net/http"
 	"sync"
 	"time"
@@ -199,7 +198,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable { // no other answer asks for time
 		asked = r.RetryAfter
 	}
-	round, wait := w.Tried(delivered(r), asked, random(), now)
+	round, wait := w.Tried(delivered(r), asked, mathrand.Float64(), now) //nolint:gosec // jitter, which no one gains by guessing
 	// The queue cannot hold a message for longer than MaxDelay. After a longer wait, the sweep wakes the delivery.
 	queued := round.Status == webhook.DeliveryPending && wait <= webhook.MaxDelay
 	recorded := deliveries.RecordAttempt(ctx, w, store.Attempted{Last: lastAttempt(jti, at, r), Status: round.Status, Next: round.NextAttempt, Queued: queued})
@@ -248,13 +247,4 @@ func lastAttempt(jti string, at time.Time, r outbound.Result) store.LastAttempt 
 		last.Error = &redirect
 	}
 	return last
-}
-
-// random returns a number from 0 up to 1.
-func random() float64 {
-	var b [8]byte
-	if _, err := rand.Read(b[:]); err != nil { // crypto/rand never fails
-		panic(fmt.Sprint("pipeline: ", err))
-	}
-	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53) // the 53 bits of a float64's fraction
 }

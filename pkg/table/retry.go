@@ -2,9 +2,8 @@ package table
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"math/big"
+	"math/rand/v2" //nolint:depguard // jitter, no secret
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -55,14 +54,10 @@ func pause(ctx context.Context, try int) error {
 		return err
 	}
 	const least, spread = 10 * time.Millisecond, 90 * time.Millisecond
-	n, err := rand.Int(rand.Reader, big.NewInt(int64(spread)))
-	if err != nil {
-		return err
-	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(least + time.Duration(n.Int64())):
+	case <-time.After(least + rand.N(spread)): //nolint:gosec // jitter, which no one gains by guessing
 		return nil
 	}
 }

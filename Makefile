@@ -36,26 +36,43 @@ CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 .DEFAULT_GOAL := help
 .PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
-help: ## this list
-	@awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+#? TARGET=run
+help: ## this list; with TARGET=run the options of a target
+	@awk -F ':.*## ' -v only='$(TARGET)' '/^##@ / && !only {printf "\n%s\n", substr($$0, 5)} /^#[?] / {options = options "      " substr($$0, 4) "\n"} \
+	/^[a-z0-9-]+:.*## / {if (!only || $$1 == only) printf "  make %-15s %s\n%s", $$1, $$2, only ? options : ""; options = ""; found = found || $$1 == only} \
+	END {if (only && !found) {print "there is no target " only; exit 1}}' $(MAKEFILE_LIST)
 
 ##@ Run it
 
-run: ## the whole product on this machine, at http://127.0.0.1:3000: [PORT=] [TAP=1: prints what your event bus gets] [CONCURRENCY=10: runs so few functions at once, as a new AWS account] [PARAMETERS='Issuer=… Audience=…'] [CONSUMER=your/template.yaml [CONSUMER_PARAMETERS='Name=value …']]
+#? PORT=3000
+#? TAP=1 prints what your event bus gets
+#? CONCURRENCY=10 runs so few functions at once, as a new AWS account does
+#? PARAMETERS='Issuer=… Audience=…' of the template
+#? CONSUMER=your/template.yaml runs your API beside it
+#? CONSUMER_PARAMETERS='Name=value …' of that template
+run: ## the whole product on this machine, at http://127.0.0.1:3000
 	@mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/lab/parts/install
 	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(TAP),-tap) $(if $(CONCURRENCY),-concurrency '$(CONCURRENCY)') run
 
-token: ## an access token of the local issuer: EMAIL= NAME= [KIND=unverified|service|idtoken|userinfo] [SUB=]
+#? EMAIL= NAME= of the person
+#? KIND=unverified, service, idtoken or userinfo
+#? SUB= the subject, in place of one made from EMAIL
+token: ## an access token of the local issuer
 	@$(CTL) -kind "$$KIND" -email "$$EMAIL" -name "$$NAME" -sub "$$SUB" token
 
-receiver: ## a webhook receiver that registers itself, and prints what it verified: KEY=lk_…
+#? KEY=lk_… of the app
+receiver: ## a webhook receiver, which prints what it verified
 	@mkdir -p .local/bin && go build -o .local/bin/receiver ./infra/examples/receivers/cli
 	@exec .local/bin/receiver # not "go run", which passes no SIGTERM on
 
-stack: ## changes the running stack: DO=stop-db, start-db, pause-db, resume-db, stop-kms, start-kms (without keys), schedule FUNCTION=SweepFunction, or clean-data once it has ended
+#? DO=stop-db, start-db, pause-db, resume-db
+#? DO=stop-kms, start-kms (without keys)
+#? DO=schedule FUNCTION=SweepFunction calls a scheduled function
+#? DO=clean-data once the stack has ended
+stack: ## changes the running stack, or its data once it has ended
 	@$(CTL) -function "$$FUNCTION" '$(DO)'
 
-sam: ## the same functions under sam local start-api (needs a Docker engine)
+sam: ## the same functions under sam local start-api, with a Docker engine
 	@$(CTL) sam
 
 ##@ Test it
@@ -71,7 +88,7 @@ ALONE = env -u BASE_URL -u TOKEN_CMD
 GO_TEST = $(ALONE) $(AS_DEPLOYED) go tool -modfile=infra/tools/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
 UNDER_LOAD = TestWebhooksUnderLoad
 
-test: ## everything: unit, store, API, template and end-to-end tests, on SAM local too where a Docker engine is
+test: ## everything: unit, store, API, template, end to end, on SAM local
 	@$(MAKE) --no-print-directory --jobs=2 test-load test-packages
 	@$(GO_TEST) -parallel 8 -skip '^($(UNDER_LOAD)|TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
 
@@ -84,60 +101,88 @@ test-packages:
 	@TZ=America/Adak nice -n 19 $(GO_TEST) -run 'Us(e|age)|Limit|Allowance' ./pkg/store
 
 # Without inlining, pkg/store compiles in half of the time. `make lint` vets.
-t: ## one package, or one test of it: PKG=store [RUN=TestName]; with LATCHKEY_DYNAMODB=http://127.0.0.1:3002 on a running database
+#? PKG=store
+#? RUN=TestName
+#? LATCHKEY_DYNAMODB=http://127.0.0.1:3002 before it uses a running database
+t: ## one package, or one test of it
 	@go test -count=1 -vet=off -gcflags=-l -run '$(RUN)' ./$(or $(wildcard pkg/$(PKG)),$(PKG))
 
-e2e: ## the black-box suite on any base URL, or one case of it: BASE_URL= TOKEN_CMD= [RUN=RolesGovernTheRoutes]
+#? BASE_URL= TOKEN_CMD= of the deployment
+#? RUN=RolesGovernTheRoutes
+e2e: ## the black-box suite on any base URL, or one case of it
 	@go test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./infra/e2e
 
-fuzz: ## fuzzes each target of pkg in turn, for 30 seconds unless FOR says otherwise; make test runs the seeds: [FOR=5m] [RUN=words of a package or a target]
+#? FOR=5m, each; 30 seconds without it
+#? RUN=words of a package or a target
+fuzz: ## fuzzes each target of pkg in turn; make test runs the seeds
 	@list=$$($(AS_DEPLOYED) go test -vet=off -list '^Fuzz' ./pkg/...) || { echo "$$list"; exit 1; }; \
 	targets=$$(echo "$$list" | awk '/^Fuzz/ { names[n++] = $$1 } /^ok/ { for (i = 0; i < n; i++) print $$2 "=" names[i]; n = 0 }' | grep -e '$(RUN)') || { echo 'no target has these words'; exit 1; }; \
 	failed=; for target in $$targets; do echo "$$target"; \
 		$(AS_DEPLOYED) go test -vet=off -run '^$$' -fuzz "^$${target#*=}$$" -fuzztime $(or $(FOR),30s) -fuzzminimizetime 1s "$${target%=*}" || failed="$$failed $$target"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-load: ## webhooks under load for 200 seconds, behind a million rows of another tenant, 20,000 published ones, and 2,000 in an account of ten functions; make test runs the short forms
+#? behind a million rows of another tenant, 20,000 published events,
+#? and 2,000 in an account of ten functions
+load: ## webhooks under load for 200 seconds; make test runs the short forms
 	@LOAD_SECONDS=200 go test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogHoldsUpNoOther|TestAFloodOfPublishedEventsHoldsUpNoOther|TestPublishedEventsSurviveKills|TestAnAccountOfTenFunctionsIsSlowAndNeverWrong)$$' ./infra/e2e
 
-smoke: ## what only a deployment can prove: BASE_URL= TOKEN_CMD= [STACK=]
+#? BASE_URL= TOKEN_CMD= of the deployment
+#? STACK=
+smoke: ## what only a deployment can prove
 	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
 
-doors: ## the front door: an API, servers, Caddy and nginx that take our keys and roles (Debian's packages caddy, nginx-light and php-cgi)
+#? needs Debian's packages caddy, nginx-light and php-cgi
+doors: ## an API, servers and proxies that accept our keys and roles
 	@$(GO_TEST) -run '^TestFrontDoor$$' ./infra/e2e
 
-exercises: ## applies the worked examples of infra/docs/exercises to copies of the tree, and runs the tests that hold them
+exercises: ## applies the examples of infra/docs/exercises, and tests them
 	@$(GO_TEST) ./infra/docs/exercises
 
-hammer: ## processes that share the limits of keys never pass them, and use nearly all that they allow: [PROCESSES=8]
+#? PROCESSES=8
+hammer: ## processes that share the limits of keys never pass them
 	@$(AS_DEPLOYED) HAMMER_PROCESSES=$(or $(PROCESSES),8) go test -count=1 -vet=off -v -parallel 1 -run '^(TestProcessesNeverPassALimit|TestNothingThatGoesWrongPassesALimit)$$' ./pkg/guard
 
-walk: ## people walk through the console in Chromium, its types and its accessibility are checked (Debian's packages chromium and fonts-dejavu-core, Node): [SHOTS=a folder for pictures of each page]
+#? SHOTS=a folder for pictures of each page
+#? needs Debian's packages chromium and fonts-dejavu-core, and Node; checks types and accessibility too
+walk: ## people walk through the console in Chromium
 	@$(AS_DEPLOYED) go run ./infra/e2e/walk -shots '$(SHOTS)'
 
 # The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway
 # collect garbage less often; the functions as the template says.
 STEADY = _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 GOGC=400
-prove: ## the hammer with 64 processes, unless SEED or another word is given; then histories of clients that race, behind a network that loses and repeats: one table of promises, tried, violations: [FOR=5m] [SEED=] [RUN=words of a kind] [SOAK=1: without faults] [PLANTED=1: wants each planted fault to be found] [PUBLISH=1: writes infra/docs/proof.md]
+#? FOR=10m
+#? SEED= of a violation repeats it
+#? RUN=words of a kind
+#? SOAK=1 without faults
+#? PLANTED=1 checks that each planted fault is found
+#? PUBLISH=1 writes infra/docs/proof.md
+#? runs make hammer with 64 processes first, unless a word below is given
+prove: ## histories of racing clients on a bad network: promises, violations
 	@$(if $(PLANTED)$(SOAK)$(RUN)$(SEED),,$(MAKE) --no-print-directory hammer PROCESSES=64)
 	@$(ALONE) $(STEADY) $(AS_DEPLOYED) go run $(if $(PLANTED),./infra/mutants -lists infra/e2e/prove/planted,./infra/e2e/prove -run '$(RUN)' -seed '$(SEED)' $(if $(FOR)$(SOAK),-for $(or $(FOR),10m)) $(if $(SOAK),-soak) $(if $(PUBLISH),-publish))
 
 mutants: export MUTANTS = 300
-mutants: ## plants bugs, and mutants that no one chose, and wants tests to find them: [RUN=a promise or a package] [SHORT=1] [SAMPLE=a seed: those that need a database]
+#? RUN=a promise or a package
+#? SHORT=1
+#? SAMPLE=a seed, for packages that need a database
+mutants: ## plants bugs, and mutants that no one chose: tests must find them
 	@$(ALONE) $(AS_DEPLOYED) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
 	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) $(AS_DEPLOYED) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
-clients: ## generates clients of the contract, compiles and runs them; lints it; Schemathesis; JWT libraries on the vectors: [RUN=words of a name] [SHORT=1]
+#? RUN=words of a name
+#? SHORT=1
+clients: ## clients made of the contract, Schemathesis, JWT libraries
 	@$(AS_DEPLOYED) go run ./infra/e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
 
-bench: ## measures what the functions cost against baselines, and writes infra/e2e/bench/results.json and its table: [RUN=words a figure's name begins with]
+#? RUN=words a figure's name begins with
+bench: ## measures what the functions cost, and writes the results
 	@$(AS_DEPLOYED) go run ./infra/e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
 
-bench-gate: ## the same, and fails where a figure misses its goal or is more than 5 % worse than the committed one
+bench-gate: ## the same; fails where a figure misses its goal or got 5 % worse
 	@$(AS_DEPLOYED) go run ./infra/e2e/bench -gate
 
 LINTER = $(AS_DEPLOYED) go tool -modfile=infra/tools/lint/tools.mod
-lint: ## linters, pinned, and the template; each of them runs, whichever fails
+lint: ## linters, pinned, and the template; each runs, whichever fails
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint-template lint-code
 
 lint-template: # first: it waits for the SAM CLI's installation
@@ -158,33 +203,54 @@ lint-shell:
 ##@ Deploy it
 
 # These read what make is given from the environment.
-deploy: ## to AWS, and proves it: ISSUER= AUDIENCE= [STACK=] [REGION=] [ARCH=arm64 or amd64] [YES=1] [DRY=1: only shows the change set; DRY=templates: only compares the templates] [TAGS='name=value …'] [PARAMETERS='Name=value …'] [REPLACE=names of what may be replaced] [PROTECT=0]
+#? ISSUER= AUDIENCE= of your identity provider
+#? STACK= REGION= ARCH=arm64 or amd64
+#? YES=1 asks nothing
+#? DRY=1 only shows the change set; DRY=templates only compares the templates
+#? TAGS='name=value …'
+#? PARAMETERS='Name=value …'
+#? REPLACE=names of what may be replaced
+#? PROTECT=0
+deploy: ## deploys to AWS, and proves it
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/check ./infra/deploy/settings/check && $(BIN)/check
 	@$(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy
 
-trial: ## to an AWS account, without an identity provider: deploys, tries what only AWS can settle, and removes it all: [REGION=] [ARCH=] [YES=1] [PARAMETERS='Name=value …'] [LOCAL=1: a rehearsal on this machine, [KILLS=how many are killed before]]
+#? REGION= ARCH=
+#? YES=1 asks nothing
+#? PARAMETERS='Name=value …'
+#? LOCAL=1 a rehearsal on this machine; KILLS=how many are killed before
+trial: ## deploys to AWS, tries what only AWS can settle, and removes it all
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy ./infra/e2e/trial && $(BIN)/trial
 
-undeploy: ## deletes the stack, and says what it keeps: [STACK=] [REGION=] [YES=1]
+#? STACK= REGION=
+#? YES=1 asks nothing
+undeploy: ## deletes the stack, and says what it keeps
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy undeploy
 
-check-consumers: ## lists the authorizers of your account that ask the stack's and could keep an answer: [STACK=] [REGION=]
+#? STACK= REGION=
+check-consumers: ## lists authorizers of your account that could keep an answer
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy check-consumers
 
 ##@ Work on it
 
 # With the release of Go that go.mod names, so that everyone makes the same bytes.
-release: ## a zip that the SAM CLI deploys without Go, with checksums and an SBOM: VERSION=1.2.3 [ARCH=arm64 or amd64]
+#? VERSION=1.2.3
+#? ARCH=arm64 or amd64
+release: ## a zip that the SAM CLI deploys without Go, with checksums and SBOM
 	@GOTOOLCHAIN=$$(sed -n "s/^toolchain //p" go.mod) $(AS_DEPLOYED) go run ./infra/release
 
-build: ## compiles every function as deployed (ARCH=arm64 or amd64)
+#? ARCH=arm64 or amd64
+build: ## compiles every function as deployed
 	@CGO_ENABLED=0 GOOS=linux GOARCH=$(or $(ARCH),arm64) GOFLAGS= go build -trimpath -tags=lambda.norpc -ldflags=-s -o .local/build/linux-$(or $(ARCH),arm64)/ ./functions/...
 
-generate: ## writes what is generated: tables of the documents, parts of infra/openapi.yaml and template.yaml, infra/examples/vectors/webhooks.json, the console's files
+#? tables of documents, parts of infra/openapi.yaml and template.yaml, pkg/README.md,
+#? infra/examples/vectors/webhooks.json, the console's files
+generate: ## writes what is generated
 	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/template ./infra/examples/vectors ./infra/e2e/bench ./pkg/store
 	@$(AS_DEPLOYED) go run ./infra/console/build
 
-home: ## gives the module the path of its owner's repository: MODULE=github.com/acme/latchkey
+#? MODULE=github.com/acme/latchkey
+home: ## gives the module the path of its owner's repository
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))
 	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)|local-prefixes" . | \
 	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g; s#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#" "$$file" && rm "$$file.bak"; done

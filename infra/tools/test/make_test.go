@@ -81,3 +81,25 @@ func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 		}
 	}
 }
+
+// TestMakeHelpFitsALine: each target has a line of at most 90 characters, and its options on request.
+func TestMakeHelpFitsALine(t *testing.T) {
+	help := func(arguments ...string) string {
+		cmd := exec.Command("make", append([]string{"-s", "help"}, arguments...)...)
+		cmd.Dir = "../../.."
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	all := help()
+	for line := range strings.Lines(all) {
+		if n := len([]rune(line)); n > 91 { // with its end
+			t.Errorf("%d characters: %s", n, line)
+		}
+	}
+	if one := help("TARGET=run"); strings.Count(all, "\n  make ") < 25 || strings.Count(one, "make ") != 1 || !strings.Contains(one, " CONCURRENCY=10 ") {
+		t.Errorf("%s\n%s", all, one)
+	}
+}

@@ -213,12 +213,12 @@ func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 		{"AuthorizerConcurrency=00", "whole number"}, {"TryTimeout=+700", "whole number"}, {"LogRetentionDays=30.0", "one of"}, {"ThrottleRate=0.5", "whole number"},
 		{"ThrottleRate=-1", "least"}, {"PublicThrottleBurst=0", "least"}, {"MaxAuthAge=99999999999", "most"}, {"RotationDays=200000", "most"},
 		{"Services=a=https://i.example#s,a=https://j.example#s", "twice"}, {"Services=a=https://i.example#%zz", "invalid URL escape"},
-		{"Services=a=http://i.example#s", "must match"}, {"ConsoleParameters=a=1&a=2", "twice"}, {"ConsoleParameters=a=%zz", "no query"},
-		{"WebhookAllowCidrs=127.999.0.0/8", "CIDR"}, {"WebhookAllowPrivateCidrs=10.0.0.999/8", "CIDR"}, {"ConsoleOrigins=http://a.example", "must match"},
+		{"Services=a=http://i.example#s", "begins with https://"}, {"ConsoleParameters=a=1&a=2", "twice"}, {"ConsoleParameters=a=%zz", "no query"},
+		{"WebhookAllowCidrs=127.999.0.0/8", "CIDR"}, {"WebhookAllowPrivateCidrs=10.0.0.999/8", "CIDR"}, {"ConsoleOrigins=http://a.example", "must be origins"},
 		{"JwksUrl=https://[::1", "no host"}, {"UserinfoUrl=https://%zz", "no host"}, {"UserinfoUrl=https:///x", "no host"}, {"Issuer=https://:x", "no host"}, {"WebhookIssuer=https://x:y", "no host"},
-		{"ConsoleOrigins=https://a.example:8443,https://b.example:443", "usual port"}, {"ConsoleOrigins=http://localhost:80", "usual port"}, {"ClientIds=,", "must match"}, {"ClientIds=a,,b", "must match"}, {"ClientIds=a,", "must match"},
-		{"ConsoleClientId=web,admin", "must match"}, {"ConsoleClientId=web,", "must match"}, {"DomainName=api.example.com.", "must match"}, {"DomainName=-", "must match"}, {"DomainName=api.-example.com", "must match"}, {"DomainName=api..example", "must match"},
-		{"ConsoleOrigins=https://a.example:0443", "must match"}, {"ConsoleOrigins=https://a.example.", "must match"}, {"ConsoleOrigins=https://a.example,https://-b.example", "must match"}, {"ConsoleOrigins=https://a.example:", "must match"},
+		{"ConsoleOrigins=https://a.example:8443,https://b.example:443", "usual port"}, {"ConsoleOrigins=http://localhost:80", "usual port"}, {"ClientIds=,", "must be client ids"}, {"ClientIds=a,,b", "must be client ids"}, {"ClientIds=a,", "must be client ids"},
+		{"ConsoleClientId=web,admin", "one client id"}, {"ConsoleClientId=web,", "one client id"}, {"DomainName=api.example.com.", "must be a host name"}, {"DomainName=-", "must be a host name"}, {"DomainName=api.-example.com", "must be a host name"}, {"DomainName=api..example", "must be a host name"},
+		{"ConsoleOrigins=https://a.example:0443", "must be origins"}, {"ConsoleOrigins=https://a.example.", "must be origins"}, {"ConsoleOrigins=https://a.example,https://-b.example", "must be origins"}, {"ConsoleOrigins=https://a.example:", "must be origins"},
 	} {
 		_, err := r.deploy("YES=1", "PARAMETERS="+c.parameter)
 		refused(t, err, c.word, regexp.MustCompile(`^\w+`).FindString(c.parameter))

@@ -17,6 +17,8 @@ import (
 
 func TestEveryParameterTakesItsDefault(t *testing.T) { holds(t, defaults) }
 
+func TestARefusedValueIsExplainedInWords(t *testing.T) { holds(t, explained) }
+
 func TestEveryParameterHasAnEffect(t *testing.T) { holds(t, used) }
 
 func TestBudgetsAreThoseOfTheStore(t *testing.T) { holds(t, budgets) }
@@ -66,6 +68,18 @@ func takes(p map[string]any, value string) bool {
 	var declared parameters.Parameter
 	err := yaml.Unmarshal([]byte(quoted(p)), &declared)
 	return err == nil && declared.Accepts(value) == nil
+}
+
+// explained wants words for each pattern: CloudFormation and make deploy show them in place of the pattern.
+func explained(tpl *translated.Template) (faults []string) {
+	names, declared := parametersOf(tpl)
+	for _, name := range names {
+		words, _ := declared[name]["ConstraintDescription"].(string)
+		if _, has := declared[name]["AllowedPattern"]; has != strings.HasPrefix(words, "must ") {
+			faults = append(faults, fmt.Sprintf("%s: %q", name, words))
+		}
+	}
+	return faults
 }
 
 // defaults wants each parameter but Issuer to have a default that CloudFormation takes, and each number to refuse -1.

@@ -283,6 +283,14 @@ func (f *frontDoor) forged(t *testing.T) {
 	}
 }
 
+// introspection returns the call of a program that asks about a token, with an API key as its password.
+func introspection(password string, form url.Values) call {
+	return call{
+		method: "POST", path: "/introspect", body: form.Encode(), contentType: "application/x-www-form-urlencoded",
+		header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gateway:"+password))}},
+	}
+}
+
 // introspect has a program ask about a key and an access token. Only an active key of the owner's org may ask.
 func (f *frontDoor) introspect(t *testing.T) {
 	id, key := f.key(t)
@@ -291,10 +299,7 @@ func (f *frontDoor) introspect(t *testing.T) {
 	// ask introspects a token. The caller's password is an API key, which must be one of the owner's org.
 	ask := func(password, token, org string) reply {
 		t.Helper()
-		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), call{
-			method: "POST", path: "/introspect", body: url.Values{"token": {token}, "org": {org}}.Encode(), contentType: "application/x-www-form-urlencoded",
-			header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gateway:"+password))}},
-		})
+		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), introspection(password, url.Values{"token": {token}, "org": {org}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -316,61 +321,6 @@ func (f *frontDoor) introspect(t *testing.T) {
 	}
 	if r := ask(key, second, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a revoked caller: %d %s", r.status, r.text)
-	}
-}
-
-// nowhere sends credentials that are good, ended and unknown to each door and to introspection, for a key's route and a member's, and
-// with the database away too. No log, row or answer may have them.
-func (f *frontDoor) nowhere(t *testing.T) {
-	ended, revoked := f.key(t)
-	_, key := f.key(t)
-	credentials := map[string]string{
-		"key": key, "revoked key": revoked, "imported key": foreignKey(), "unknown key": foreignKey(), "access token": f.ada.token,
-		"service's token": f.billing.token, "token of no one": f.ada.token + "tampered",
-	}
-	f.billing.imports(t, f.org, "", credentials["imported key"])
-	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+ended, "", 204, "")
-	url := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
-	answers := ""
-	ask := func() {
-		for _, credential := range credentials {
-			asks := map[*target][]call{url: {{
-				method: "POST", path: "/introspect", body: "token=" + credential, contentType: "application/x-www-form-urlencoded",
-				header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gateway:"+key))}},
-			}}}
-			for _, d := range f.doors {
-				to := d.targets[0]
-				asks[to] = append(asks[to], call{method: "GET", path: d.keyPath, bearer: credential}, call{method: "GET", path: d.member(f.org), bearer: credential})
-			}
-			for to, calls := range asks {
-				for _, c := range calls {
-					r, err := to.try(t.Context(), c)
-					if err != nil {
-						t.Fatal(err)
-					}
-					answers += r.text + fmt.Sprint(r.header)
-				}
-			}
-		}
-	}
-	ask()
-	if err := f.DB.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	ask()
-	if err := f.DB.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, f.Stack), "logs": logs(t, f.Stack)}
-	for name, credential := range credentials {
-		for place, text := range places {
-			if form := findSecret(text, credential); form != "" {
-				t.Errorf("the %s is, %s, in the %s", name, form, place)
-			}
-		}
-	}
-	if !strings.Contains(string(places["logs"]), "credential_revoked") && !strings.Contains(string(places["logs"]), "key_revoked") {
-		t.Error("the logs do not have the refusals")
 	}
 }
 

@@ -163,13 +163,7 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 		tg.do(t, call{method: "GET", path: "/v1/orgs", bearer: key}).text
 	within(t, "the imported key's entry on the bus", func() bool { return bus.has(imported) })
 	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
-	for name, secret := range map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token} {
-		for place, text := range places {
-			if form := findSecret(text, secret); form != "" {
-				t.Errorf("the %s is, %s, in the %s", name, form, place)
-			}
-		}
-	}
+	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token}, places)
 	// The search must find a planted secret, and the places must have the texts that are sure to be there.
 	planted := filepath.Join(s.LogDir, "planted.log")
 	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
@@ -181,6 +175,18 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	_ = os.Remove(planted)
 	if !bytes.Contains(places["table"], []byte(made.str("prefix"))) || !bytes.Contains(places["logs"], []byte(`"route":"POST /v1/orgs/{orgId}/keys"`)) {
 		t.Error("the table or the logs are not what was read")
+	}
+}
+
+// inNoPlace fails the test for each secret that findSecret finds in a place.
+func inNoPlace(t *testing.T, secrets map[string]string, places map[string][]byte) {
+	t.Helper()
+	for name, secret := range secrets {
+		for place, text := range places {
+			if form := findSecret(text, secret); form != "" {
+				t.Errorf("the %s is, %s, in the %s", name, form, place)
+			}
+		}
 	}
 }
 

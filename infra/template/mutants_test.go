@@ -24,8 +24,8 @@ const mutantVariable = "LATCHKEY_TEMPLATE_MUTANT"
 // mutantsInShort is how many mutants `make test` tries. `make mutants` tries MUTANTS=300. SEED=… draws other ones.
 const mutantsInShort = 40
 
-// TestMutantsOfTheTemplateAreFound changes template.yaml at random places that are written by hand, one at a time. It wants the
-// tests of this package, or the evaluator of roles, to find 95 % of these mutants.
+// TestMutantsOfTheTemplateAreFound changes template.yaml at random places that are written by hand, one at a time. The
+// tests of this package, or the evaluator of roles, must find 95 % of these mutants.
 func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	count, seed := number(t, "MUTANTS", mutantsInShort), number(t, "SEED", 1)
 	root, err := tools.Root()

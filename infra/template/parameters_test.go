@@ -70,7 +70,7 @@ func takes(p map[string]any, value string) bool {
 	return err == nil && declared.Accepts(value) == nil
 }
 
-// explained wants words for each pattern: CloudFormation and make deploy show them in place of the pattern.
+// explained checks that each pattern has words: CloudFormation and make deploy show them in place of the pattern.
 func explained(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {

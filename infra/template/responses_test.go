@@ -24,7 +24,7 @@ func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { holds(t, no
 // variable matches a variable of API Gateway, such as $context.authorizer.code.
 var variable = regexp.MustCompile(`\$[a-zA-Z.{}]+`)
 
-// noEcho wants a response of each type, in JSON, and of no other type. It permits only variables that have no text from the client, because
+// noEcho checks that each type has a response, in JSON, and no other type has one. It permits only variables that have no text from the client, because
 // templates do not escape: AWS makes the request's id, and the values of the authorizer's Deny are constants of ours.
 func noEcho(tpl *translated.Template) (wrong []string) {
 	a, err := tpl.API()

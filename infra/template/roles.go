@@ -93,7 +93,7 @@ func statements(section string) (string, error) {
 		case strings.HasPrefix(name, "#"):
 			out.WriteString(name + "\n")
 		case strings.ContainsAny(name, " :"):
-			return "", fmt.Errorf("%q is no statement in the standard form", name)
+			return "", fmt.Errorf("%q is not a statement in the standard form", name)
 		default:
 			out.WriteString("- Sid: " + name + "\n  Effect: Allow\n")
 		}
@@ -106,7 +106,7 @@ func statements(section string) (string, error) {
 func onTable(sid, actions, attributes string, inTransactions bool, keys string) string {
 	out := fmt.Sprintf(tableForm, sid, each(actions, "dynamodb:%s"), each(keys, "'%s'"))
 	if attributes != "" {
-		out += "    'ForAllValues:StringEquals': { 'dynamodb:Attributes': [" + each(attributes, "%s") + "] } # not those of the index\n"
+		out += "    'ForAllValues:StringEquals': { 'dynamodb:Attributes': [" + each(attributes, "%s") + "] } # no attribute of the index\n"
 	}
 	out += "    'Null': { 'dynamodb:LeadingKeys': 'false' }\n"
 	if inTransactions {

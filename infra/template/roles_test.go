@@ -114,7 +114,7 @@ func noOtherPolicies(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// ownLogs wants each function to write the log group that is printed for it.
+// ownLogs checks that each function writes the log group that is printed for it.
 func ownLogs(tpl *translated.Template) (wrong []string) {
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		config := object(tpl.Resources[f].Properties["LoggingConfig"])

@@ -171,7 +171,7 @@ func callable(tpl *translated.Template) (wrong []string) {
 	return wrong
 }
 
-// throttled wants a limit of the stage and one of each public route, and no other setting of a method: DataTraceEnabled would
+// throttled checks that the stage and each public route have a limit, and no method has another setting: DataTraceEnabled would
 // log keys, tokens and people's addresses.
 func throttled(tpl *translated.Template) (wrong []string) {
 	settings := map[string]string{}

@@ -24,7 +24,7 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
 	`"waf":"$context.wafResponseCode"}`
 
-// settings wants the access log to have this line, and both names of the API to speak only the protocols of this policy.
+// settings checks that the access log has this line, and that both names of the API speak only the protocols of this policy.
 //
 // The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
 // change back takes the API down for a quarter of an hour.

@@ -19,23 +19,13 @@ func allowanceFrom(r *table.Reading) Allowance {
 	return Allowance{attrAllowance.OrZero(r), attrAllowanceVersion.OrZero(r)}
 }
 
-// set writes an allowance into a row. A new row of an org that never had one gets no attribute.
+// set writes an allowance into a row.
 func (w Allowance) set() table.Change {
-	return table.Changes(table.If(w.Text != "", attrAllowance.Set(w.Text)), table.If(w.Version != 0, attrAllowanceVersion.Set(w.Version)))
-}
-
-// replace is set for a row that may have another allowance.
-func (w Allowance) replace() table.Change {
-	return table.Changes(w.set(), table.If(w.Text == "", attrAllowance.Remove()))
+	return table.Changes(attrAllowance.SetOrRemove(w.Text), attrAllowanceVersion.SetOrRemove(w.Version))
 }
 
 // asRead is the condition that a row has this allowance.
-func (w Allowance) asRead() table.Condition {
-	if w.Version == 0 {
-		return attrAllowanceVersion.Absent()
-	}
-	return attrAllowanceVersion.Is(w.Version)
-}
+func (w Allowance) asRead() table.Condition { return attrAllowanceVersion.IsOrAbsent(w.Version) }
 
 // unlessChanged returns a refusal that returns table.ErrRaced when the found row has another allowance, and the error of
 // otherwise in any other case.
@@ -50,7 +40,7 @@ func (w Allowance) unlessChanged(otherwise table.Refusal) table.Refusal {
 
 // setAllowance adds a new allowance to a transaction that writes the org's row itself.
 func (t *txn) setAllowance(o id.Org, w Allowance) {
-	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced), w.replace())
+	t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced), w.set())
 }
 
 // spreadAllowance copies an org's allowance to the rows of its keys that may be good. A key that is made later has it already. When
@@ -65,7 +55,7 @@ func (s *Store) spreadAllowance(ctx context.Context, o id.Org, w Allowance) erro
 	keys := table.Span{PK: pkKeys + string(o), Prefix: skKey, Filter: table.All(mayBeGood, behind)}
 	return eachPage(ctx, s, keys, apiKeyFrom, func(keys []APIKey) error {
 		return inParts(ctx, s, keys, actionsAtOnce, func(t *txn, k APIKey) {
-			t.Update(apiKeyRow(o, k.ID), table.All(table.Exists, behind), table.Raced, w.replace())
+			t.Update(apiKeyRow(o, k.ID), table.All(table.Exists, behind), table.Raced, w.set())
 		})
 	})
 }

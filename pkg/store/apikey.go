@@ -57,6 +57,12 @@ func carriedFrom(r *table.Reading) Carried {
 	return Carried{attrScopes.OrZero(r), attrMetadata.OrZero(r), attrLimits.OrZero(r), attrCeilings.OrZero(r)}
 }
 
+// set writes what a key carries into its row.
+func (c Carried) set() table.Change {
+	return table.Changes(attrScopes.SetOrRemove(c.Scopes), attrMetadata.SetOrRemove(c.Metadata), attrLimits.SetOrRemove(c.Limits),
+		attrCeilings.SetOrRemove(c.Ceilings))
+}
+
 func apiKeyFrom(r *table.Reading) APIKey {
 	k := APIKey{
 		State: apikey.State{
@@ -203,7 +209,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 func (k MintedKey) attributes(by id.User) table.Change {
 	return table.Changes(
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), table.If(by != "", attrCreatedBy.Set(by.Short())), k.set(), k.allowance.set(),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.SetOrRemove(by.Short()), k.set(), k.allowance.set(),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
 	)
 }

@@ -76,7 +76,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	t := s.begin()
 	t.authorizeBesideOrg(a, o)
 	t.checkNotDeleted(o)
-	t.Update(row, table.All(goodKey(now), was.asRead(), was.rotatedAsRead()), table.Raced, attrName.Set(is.Name), is.set(), is.removeOthers())
+	t.Update(row, table.All(goodKey(now), was.asRead(), attrRotatedTo.IsOrAbsent(was.RotatedTo)), table.Raced, attrName.Set(is.Name), is.set())
 	if was.Limited() != is.Limited() {
 		t.markPartial(o, was.LimitID(), now, was.sharesUntil(now))
 	}
@@ -180,37 +180,6 @@ func goodKey(now int64) table.Condition {
 
 // asRead is the condition that the row of a key still has the name that was read, and carries the same.
 func (k APIKey) asRead() table.Condition {
-	metadata := attrMetadata.Is(k.Metadata)
-	if k.Metadata == nil {
-		metadata = attrMetadata.Absent()
-	}
-	return table.All(attrName.Is(k.Name), textAsRead(attrScopes, k.Scopes), metadata, textAsRead(attrLimits, k.Limits), textAsRead(attrCeilings, k.Ceilings))
-}
-
-// textAsRead is the condition that a text is as it was read; "": there was none.
-func textAsRead(a table.Text[string], was string) table.Condition {
-	if was == "" {
-		return a.Absent()
-	}
-	return a.Is(was)
-}
-
-// rotatedAsRead is the condition that the key still has the successor that was read, or still has none.
-func (k APIKey) rotatedAsRead() table.Condition {
-	if k.RotatedTo == (id.ShortKey{}) {
-		return attrRotatedTo.Absent()
-	}
-	return attrRotatedTo.Is(k.RotatedTo)
-}
-
-// set sets what a key carries. What it does not carry has no attribute.
-func (c Carried) set() table.Change {
-	return table.Changes(table.If(c.Scopes != "", attrScopes.Set(c.Scopes)), table.If(c.Metadata != nil, attrMetadata.Set(c.Metadata)),
-		table.If(c.Limits != "", attrLimits.Set(c.Limits)), table.If(c.Ceilings != "", attrCeilings.Set(c.Ceilings)))
-}
-
-// removeOthers removes the attributes of what a key does not carry.
-func (c Carried) removeOthers() table.Change {
-	return table.Changes(table.If(c.Scopes == "", attrScopes.Remove()), table.If(c.Metadata == nil, attrMetadata.Remove()),
-		table.If(c.Limits == "", attrLimits.Remove()), table.If(c.Ceilings == "", attrCeilings.Remove()))
+	return table.All(attrName.Is(k.Name), attrScopes.IsOrAbsent(k.Scopes), attrMetadata.IsOrAbsent(k.Metadata), attrLimits.IsOrAbsent(k.Limits),
+		attrCeilings.IsOrAbsent(k.Ceilings))
 }

@@ -160,11 +160,7 @@ func (ds Deliveries) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
 		t.Update(budgetRow(h.AppID), nil, nil, table.Add(attrCount, -1))
 		return ignoreRaced(t.Commit(ctx))
 	}
-	sameParksUntil := attrParksUntil.Absent()
-	if h.parksUntil != 0 {
-		sameParksUntil = attrParksUntil.Is(h.parksUntil)
-	}
-	unchanged := table.All(attrVersion.Is(h.version), sameParksUntil)
+	unchanged := table.All(attrVersion.Is(h.version), attrParksUntil.IsOrAbsent(h.parksUntil))
 	if h.Releasing {
 		unchanged = table.All(unchanged, attrReleaseFrom.Is(h.ReleaseFrom))
 	}

@@ -92,19 +92,11 @@ func (t *txn) change(ctx context.Context, was, h Endpoint, by Changer, paid int)
 	if h.startsAnew(was) {
 		h.Breaker = webhook.Breaker{}
 	} else { // an attempt has no version
-		asRead = table.All(asRead, countAsRead(attrFailures, was.Failures), countAsRead(attrOpenUntil, was.OpenUntil), countAsRead(attrFailingSince, was.FailingSince))
+		asRead = table.All(asRead, attrFailures.IsOrAbsent(was.Failures), attrOpenUntil.IsOrAbsent(was.OpenUntil), attrFailingSince.IsOrAbsent(was.FailingSince))
 	}
 	t.Update(endpointRow(h.AppID, h.ID), asRead, table.Raced, h.write(was))
 	t.report(ctx, webhook.EndpointUpdated, h, by, paid, changes)
 	return h, t.Commit(ctx)
-}
-
-// countAsRead is the condition that a number is as it was read; 0: there was none.
-func countAsRead(a table.Int, was int64) table.Condition {
-	if was == 0 {
-		return a.Absent()
-	}
-	return a.Is(was)
 }
 
 // startsAnew reports whether a change ends the failures of an endpoint: another receiver, or a repaired one, has none yet.

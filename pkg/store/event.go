@@ -45,9 +45,9 @@ func (t *txn) event(n newEvent) id.Event {
 	at := time.UnixMilli(n.at)
 	e := cmp.Or(n.id, t.s.ids().NewEvent(at))
 	row := eventRow(n.app, e)
-	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(n.org), table.If(n.paid > 0, attrPaid.Set(n.paid)),
+	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(n.org), attrPaid.SetOrRemove(n.paid),
 		attrType.Set(n.kind), attrData.Set(data), attrCreatedAt.Set(n.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),
-		table.If(n.only != "", attrOnly.Set(n.only)), table.If(n.except != "", attrExcept.Set(n.except)),
+		attrOnly.SetOrRemove(n.only), attrExcept.SetOrRemove(n.except),
 	)
 	return e
 }

@@ -138,7 +138,7 @@ func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) boo
 // putMembership writes both rows of a membership: the org's and the user's. by is the user who
 // added the member, "" for the org's creator. exists is the refusal for a user who is a member already.
 func (t *txn) putMembership(o id.Org, u, by id.User, r org.Role, at int64, exists table.Refusal) {
-	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at), table.If(by != "", attrAddedBy.Set(by)))
+	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at), attrAddedBy.SetOrRemove(by))
 	t.Put(memberRow(o, u), table.Absent, exists, membership)
 	t.Put(userOrgRow(u, o), nil, nil, membership)
 }
@@ -236,8 +236,7 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
 		t.Update(orgRow(o), table.All(was.asRead(), was.Allowance.asRead(), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
-			table.If(out.ExternalID != "", attrExternalID.Set(out.ExternalID)), table.If(out.ExternalID == "", attrExternalID.Remove()),
-			table.If(newAllowance, out.Allowance.replace()))
+			attrExternalID.SetOrRemove(out.ExternalID), table.If(newAllowance, out.Allowance.set()))
 		if newAllowance {
 			t.setAllowance(o, out.Allowance)
 			if was.Allowance.Text == "" || out.Allowance.Text == "" {
@@ -285,7 +284,7 @@ func (o Org) changes(to Org) Changes {
 
 // asRead is the condition that the row of an org still has the name and the external id that were read.
 func (o Org) asRead() table.Condition {
-	return table.All(attrName.Is(o.Name), textAsRead(attrExternalID, o.ExternalID))
+	return table.All(attrName.Is(o.Name), attrExternalID.IsOrAbsent(o.ExternalID))
 }
 
 func orgFrom(r *table.Reading) Org {

@@ -71,7 +71,7 @@ func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Or
 		t.once(once.Request, made.Answer)
 		t.putUser(first)
 		t.moveExternalID(o.ID, "", o.ExternalID)
-		t.putOrg(ctx, a, o, first.user, table.If(o.ExternalID != "", attrExternalID.Set(o.ExternalID)))
+		t.putOrg(ctx, a, o, first.user, attrExternalID.SetOrRemove(o.ExternalID))
 		return t.Commit(ctx)
 	})
 	return made.committed(err)

@@ -199,12 +199,8 @@ func (t *txn) register(jwk webhook.JWK, arn string, state table.Change) {
 func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys, jwk webhook.JWK, arn string) error {
 	now := s.Now()
 	t := s.begin()
-	unchanged := attrKid.Absent()
-	if was.ActiveKid != "" {
-		unchanged = attrKid.Is(was.ActiveKid)
-	}
 	// A key that KMS has just made gets its row in this transaction, so Made need not remember it.
-	t.leased(l, unchanged, attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
+	t.leased(l, attrKid.IsOrAbsent(was.ActiveKid), attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
 	active := table.Changes(attrState.Set(webhook.SigningActive), attrActivatedAt.Set(now.UnixMilli()))
 	if _, known := was.Find(jwk.Kid); known {
 		t.Update(signingKeyRow(jwk.Kid), attrState.Is(webhook.SigningNext), refuse(ErrOvertaken), active)

@@ -3,6 +3,7 @@ package table
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -151,6 +152,14 @@ func (a Attribute[T, F]) Is(v T) Condition { return a.compared(" = ", v) }
 // Not is the condition that the attribute is absent or has another value.
 func (a Attribute[T, F]) Not(v T) Condition { return a.compared(" <> ", v) }
 
+// IsOrAbsent is Is, but for the zero value Absent: the condition that OrZero would still return this value.
+func (a Attribute[T, F]) IsOrAbsent(v T) Condition {
+	if reflect.ValueOf(v).IsZero() {
+		return a.Absent()
+	}
+	return a.Is(v)
+}
+
 // Over is the condition that the attribute is greater than a value.
 func (a Attribute[T, F]) Over(v T) Condition { return a.compared(" > ", v) }
 
@@ -217,6 +226,14 @@ func (a Attribute[T, F]) Set(v T) Change {
 	}
 }
 
+// SetOrRemove gives the attribute a value, or removes it for the zero value: OrZero returns the value from then on.
+func (a Attribute[T, F]) SetOrRemove(v T) Change {
+	if reflect.ValueOf(v).IsZero() {
+		return a.Remove()
+	}
+	return a.Set(v)
+}
+
 // SetIfAbsent gives the attribute a value, if the row lacks it.
 func (a Attribute[T, F]) SetIfAbsent(v T) Change {
 	return func(e *Expression) {
@@ -265,11 +282,11 @@ func SetSum[T ~int | ~int64](a Number[T], x, y Operand) Change {
 	return func(e *Expression) { e.sets = append(e.sets, e.name(string(a))+" = "+x(e)+" + "+y(e)) }
 }
 
-// onlySets returns an error when the changes are no whole row: each must be a Set of another attribute.
-// Only Set adds to both sets and row.
+// onlySets returns an error when the changes do not describe a whole row: each must be a Set of another attribute, or a Remove,
+// which leaves an attribute out. Only Set adds to both sets and row.
 func (e *Expression) onlySets() error {
-	if len(e.sets) != len(e.row) || e.removes != nil || e.adds != nil {
-		return errors.Join(e.err, errors.New("table: a row is put by other changes than Set"))
+	if len(e.sets) != len(e.row) || e.adds != nil {
+		return errors.Join(e.err, errors.New("table: a row is put by other changes than Set and Remove"))
 	}
 	return e.err
 }

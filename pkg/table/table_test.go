@@ -51,21 +51,23 @@ func spelt(e *Expression, text *string) string {
 
 func TestConditionsAreRenderedAsTheyRead(t *testing.T) {
 	for want, c := range map[string]Condition{
-		"attribute_exists(PK)":                       Exists,
-		"attribute_not_exists(PK)":                   Absent,
-		"attribute_exists(name)":                     name.Present(),
-		"attribute_not_exists(name)":                 name.Absent(),
-		"name = 'a'":                                 name.Is("a"),
-		"name <> 'a'":                                name.Not("a"),
-		"name IN ('a', 'b')":                         name.In("a", "b"),
-		"count > 1":                                  count.Over(1),
-		"count < 1":                                  count.Under(1),
-		"count <= 1":                                 count.AtMost(1),
-		"count BETWEEN 1 AND 2":                      count.Between(1, 2),
-		"size(entries) < 3":                          Shorter(entries, 3),
-		"entries.key_1 = 4":                          Entry(entries, "key_1").Is(4),
-		"(open = true AND count > 1)":                All(open.Is(true), nil, count.Over(1)),
-		"(count > 1 OR (name = 'a' AND count <= 5))": Any(count.Over(1), All(name.Is("a"), count.AtMost(5))),
+		"attribute_exists(PK)":                            Exists,
+		"attribute_not_exists(PK)":                        Absent,
+		"attribute_exists(name)":                          name.Present(),
+		"attribute_not_exists(name)":                      name.Absent(),
+		"name = 'a'":                                      name.Is("a"),
+		"name <> 'a'":                                     name.Not("a"),
+		"name IN ('a', 'b')":                              name.In("a", "b"),
+		"count > 1":                                       count.Over(1),
+		"count < 1":                                       count.Under(1),
+		"count <= 1":                                      count.AtMost(1),
+		"count BETWEEN 1 AND 2":                           count.Between(1, 2),
+		"size(entries) < 3":                               Shorter(entries, 3),
+		"entries.key_1 = 4":                               Entry(entries, "key_1").Is(4),
+		"attribute_not_exists(count)":                     Any(count.IsOrAbsent(0)),
+		"(count = 2 AND name = 'a')":                      All(count.IsOrAbsent(2), name.IsOrAbsent("a")),
+		"(open = true AND count > 1)":                     All(open.Is(true), nil, count.Over(1)),
+		"(count > 1 OR (name = 'a' AND count <= 5))":      Any(count.Over(1), All(name.Is("a"), count.AtMost(5))),
 		"(attribute_exists(PK) AND attribute_exists(PK))": All(Exists, Exists), // one placeholder for both
 	} {
 		e := render(c)
@@ -84,6 +86,7 @@ func TestChangesAreRenderedAsTheyRead(t *testing.T) {
 		"SET name = 'a' REMOVE open ADD count 1":  Changes(Add(count, 1), name.Set("a"), open.Remove()),
 		"SET count = 5 + if_not_exists(count, 0)": SetSum(count, Literal(5), Stored(count)),
 		"SET entries.k = 1 REMOVE entries.l":      Changes(Entry(entries, "k").Set(1), Entry(entries, "l").Remove()),
+		"SET count = 2 REMOVE name, entries":      Changes(name.SetOrRemove(""), count.SetOrRemove(2), entries.SetOrRemove(nil)),
 		"SET open = true":                         If(true, open.Set(true)),
 		"REMOVE name":                             Changes(If(false, open.Set(true)), name.Remove()),
 	} {
@@ -145,7 +148,7 @@ func TestAWrongTransactionIsNotSent(t *testing.T) {
 	k := Key{"p", "s"}
 	for what, wrong := range map[string]func(*Txn){
 		"names the row p s twice":   func(t *Txn) { t.Check(k, Exists, nil); t.Update(k, nil, nil, count.Set(1)) },
-		"other changes than Set":    func(t *Txn) { t.Create(k, Add(count, 1)) },
+		"than Set and Remove":       func(t *Txn) { t.Create(k, Add(count, 1)) },
 		"the value of ratio":        func(t *Txn) { t.Update(k, nil, nil, ratio.Set(math.NaN())) },
 		"the condition is no value": func(t *Txn) { t.Fail(errors.New("the condition is no value")) },
 	} {
@@ -159,7 +162,7 @@ func TestAWrongTransactionIsNotSent(t *testing.T) {
 
 // TestARowOfOtherChangesThanSetIsNotSent: as above, for a row that is created without a transaction.
 func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
-	for what, wrong := range map[string]Change{"other changes than Set": Add(count, 1), "the value of ratio": ratio.Set(math.NaN())} {
+	for what, wrong := range map[string]Change{"than Set and Remove": Add(count, 1), "the value of ratio": ratio.Set(math.NaN())} {
 		if err := New(nil, "t", Rules{}).Create(t.Context(), Key{"p", "s"}, wrong); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -114,7 +114,10 @@ func newOpenServer(t *testing.T) *openServer {
 	}
 	for _, r := range route.All() {
 		if r.Takes == principal.Public {
-			s.mux.Handle(r.Name(), functions[r.Function])
+			s.mux.HandleFunc(strings.Replace(r.Name(), "+}", "...}", 1), func(w http.ResponseWriter, req *http.Request) {
+				req.Pattern = r.Name()
+				functions[r.Function].ServeHTTP(w, req)
+			})
 		}
 	}
 	return s
@@ -165,7 +168,7 @@ func (s *openServer) paths(pattern string) (out []string) {
 		}
 		return out
 	}
-	return []string{strings.NewReplacer("{kid}", s.kid, "{", "", "}", "").Replace(pattern)}
+	return []string{strings.NewReplacer("{kid}", s.kid, "{proxy+}", "orgs/o", "{", "", "}", "").Replace(pattern)}
 }
 
 // refusal returns the bytes of the answer to a body that is refused for a name as long as a body may be.

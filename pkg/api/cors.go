@@ -35,20 +35,22 @@ func (g *group) setCORS(h http.Header, r *http.Request, rt route.Route) {
 
 // preflight answers a browser's question before a page calls a path (the Fetch standard,
 // "CORS-preflight fetch"). Under /v1, an origin that is not the console's gets the same 404
-// as for a path without this method. For every other origin, setCORS has already set
-// Access-Control-Allow-Origin.
+// as for a path that no page may call. For every other origin, setCORS has already set
+// Access-Control-Allow-Origin. One route under /v1 has the preflights of all paths, because each route takes a place in the
+// function's policy.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 	a := answer{status: http.StatusNoContent}
-	allowedHeaders := "Content-Type"
+	path := strings.Replace(c.route.Pattern, "{proxy+}", strings.TrimSuffix(c.PathValue("proxy"), "/"), 1)
+	methods, allowedHeaders := route.Methods(path), "Content-Type"
 	if c.route.ForConsole() {
-		if !slices.Contains(g.console, c.Header.Get("Origin")) {
+		if len(methods) == 0 || !slices.Contains(g.console, c.Header.Get("Origin")) {
 			a.header = map[string]string{"Access-Control-Allow-Origin": "*"} // as the gateway's own 404 has
 			return a, problem.New(problem.RouteNotFound, "There is no such route.")
 		}
 		allowedHeaders = "Authorization, Content-Type, Idempotency-Key"
 	}
 	a.header = map[string]string{
-		"Access-Control-Allow-Methods": strings.Join(route.Methods(c.route.Pattern), ", "),
+		"Access-Control-Allow-Methods": strings.Join(methods, ", "),
 		"Access-Control-Allow-Headers": allowedHeaders,
 		"Access-Control-Max-Age":       preflightKept,
 	}

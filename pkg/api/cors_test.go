@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -88,19 +87,28 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 	}
 }
 
-// TestEveryPathUnderV1HasAPreflight: no other path that takes a credential has one.
-func TestEveryPathUnderV1HasAPreflight(t *testing.T) {
-	paths, preflights := map[string]bool{}, map[string]bool{}
+// TestEveryPathForPagesHasAPreflight checks that each path of the console is allowed its own methods, and no other path any.
+func TestEveryPathForPagesHasAPreflight(t *testing.T) {
+	s, methods := newServer(t, console), map[string][]string{}
 	for _, r := range route.All() {
-		switch {
-		case r.Method == http.MethodOptions && r.Pattern != "/link/claim" && r.Pattern != verificationKey:
-			preflights[r.Pattern] = true
-		case strings.HasPrefix(r.Pattern, "/v1/") && r.May != route.ServicesOnly: // no page is a service
-			paths[r.Pattern] = true
+		if strings.HasPrefix(r.Pattern, "/v1/") && r.May != route.ServicesOnly && r.Method != http.MethodOptions { // no page is a service
+			methods[r.Pattern] = append(methods[r.Pattern], r.Method)
 		}
 	}
-	if len(paths) == 0 || !maps.Equal(paths, preflights) {
-		t.Errorf("paths %v, preflights %v", paths, preflights)
+	if len(methods) < 20 {
+		t.Errorf("only %v", methods)
+	}
+	for path, want := range methods {
+		h := s.want(t, request{method: "OPTIONS", path: path, header: from(console)}, 204, "").header
+		if got := h.Get("Access-Control-Allow-Methods"); got != strings.Join(want, ", ") {
+			t.Errorf("%s: methods %q", path, got)
+		}
+	}
+	for _, path := range []string{"/v1/orgs/o/apps/a/events", "/v1/nothing", "/v1/orgs/o/k", "/v1/orgs/o/keys/k/rotate/x", "/v1/%7Bproxy+%7D", "/v1/orgs/o/apps/a/links/l/l"} {
+		h := s.want(t, request{method: "OPTIONS", path: path, header: from(console)}, 404, problem.RouteNotFound).header
+		if h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Access-Control-Allow-Methods") != "" {
+			t.Errorf("%s: %v", path, h)
+		}
 	}
 }
 
@@ -121,7 +129,7 @@ func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 	listed, none := newServer(t, console, local), newServer(t) // with console origins, and without
 	for _, r := range route.All() {
-		if r.Method != http.MethodOptions || !strings.HasPrefix(r.Pattern, "/v1/") {
+		if !r.ForConsole() {
 			continue
 		}
 		for _, origin := range append(strangers, console) {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"latchkey/pkg/route"
 	"latchkey/pkg/servicetest"
 )
 
@@ -18,10 +19,12 @@ var rights = sync.OnceValues(func() (*servicetest.Service, error) { return servi
 // functionKey is the key, in a context, of the folder of the function that answers the request.
 type functionKey struct{}
 
-// inFunction marks the requests of a handler as those of a function.
-func inFunction(folder string, h http.Handler) http.Handler {
+// inFunction marks the requests of a handler as requests of a route and its function, as API Gateway does.
+func inFunction(rt route.Route, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), functionKey{}, folder)))
+		r = r.WithContext(context.WithValue(r.Context(), functionKey{}, rt.Function))
+		r.Pattern = rt.Name()
+		h.ServeHTTP(w, r)
 	})
 }
 

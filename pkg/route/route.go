@@ -17,7 +17,7 @@ import (
 type Route struct {
 	Operation string // operationId in infra/openapi.yaml, and the name of the handler
 	Method    string
-	Pattern   string // in the form of API Gateway and net/http: /v1/orgs/{orgId}
+	Pattern   string // in the form of API Gateway: /v1/orgs/{orgId}
 	Function  string // the folder under functions/
 	Takes     principal.Credential
 	May       Roles    // of a UserToken route under an org; NoOrg for all others
@@ -149,16 +149,13 @@ var routes = [...]Route{
 	{Operation: "getReference", Method: "HEAD", Pattern: "/reference", Function: "console", Takes: principal.Public},
 	{Operation: "getSummary", Method: "GET", Pattern: "/llms.txt", Function: "console", Takes: principal.Public},
 	{Operation: "getSummary", Method: "HEAD", Pattern: "/llms.txt", Function: "console", Takes: principal.Public},
+	{Operation: "preflight", Method: "OPTIONS", Pattern: "/v1/{proxy+}", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "claimLink", Method: "POST", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 }
 
-// All returns every route of the API: those of the table, and the preflights of the routes that
-// the console may call.
-func All() []Route { return append(slices.Clone(routes[:]), preflights()...) }
-
-// preflighter is the function that answers the preflights of the console.
-const preflighter = "webhookkeys"
+// All returns every route of the API.
+func All() []Route { return slices.Clone(routes[:]) }
 
 // ServedBy returns the routes of a function. Each function calls it when it starts.
 func ServedBy(function string) (own []Route) {
@@ -167,33 +164,25 @@ func ServedBy(function string) (own []Route) {
 			own = append(own, routes[i])
 		}
 	}
-	if function == preflighter {
-		own = append(own, preflights()...)
-	}
 	return own
 }
 
-// preflights returns a route for each path that the console may call.
-func preflights() (all []Route) {
-	seen := map[string]bool{}
-	for i := range routes {
-		if r := &routes[i]; r.ForConsole() && !seen[r.Pattern] {
-			seen[r.Pattern] = true
-			all = append(all, Route{Operation: Preflight, Method: http.MethodOptions, Pattern: r.Pattern, Function: preflighter, Takes: principal.Public})
-		}
-	}
-	return all
-}
-
-// Methods returns the methods of a path, without OPTIONS.
-func Methods(pattern string) []string {
-	var out []string
+// Methods returns the methods by which pages may call a path, without OPTIONS; nil: no page may call it.
+func Methods(path string) (out []string) {
 	for _, r := range routes {
-		if r.Pattern == pattern && r.Method != http.MethodOptions {
+		isPublic := r.Takes == principal.Public && r.Pattern == path
+		if r.Method != http.MethodOptions && (isPublic || r.ForConsole() && r.matches(path)) {
 			out = append(out, r.Method)
 		}
 	}
 	return out
+}
+
+// matches reports whether a path has the route's pattern, segment by segment.
+func (r Route) matches(path string) bool {
+	return slices.EqualFunc(strings.Split(r.Pattern, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
+		return pattern == segment || strings.HasPrefix(pattern, "{") && segment != ""
+	})
 }
 
 // CredentialOf returns the credential that a route takes: UnlimitedAPIKey for one that Ends something, DeferredAPIKey for one that

@@ -12,46 +12,32 @@ import (
 	"latchkey/pkg/route"
 )
 
-func TestEveryRouteOfTheConsoleHasOnePreflight(t *testing.T) {
-	preflights, patterns := map[string]int{}, map[string]bool{}
+// TestPreflightsArePublic: the two public functions that pages call answer their own, and webhookkeys those of /v1.
+func TestPreflightsArePublic(t *testing.T) {
+	functions := map[string]string{"/link/claim": "links", "/webhook_verification_key/get": "webhookkeys", "/v1/{proxy+}": "webhookkeys"}
 	for _, r := range route.All() {
-		switch {
-		case r.Method == "OPTIONS":
-			preflights[r.Pattern]++
-			if r.Operation != route.Preflight || r.Takes != principal.Public || r.May != route.NoOrg {
-				t.Errorf("%+v", r)
-			}
-			if r.Function != "webhookkeys" && !strings.HasPrefix(r.Pattern, "/link/") { // links answers its own
-				t.Errorf("%+v", r)
-			}
-		case r.ForConsole():
-			patterns[r.Pattern] = true
+		if r.Method != "OPTIONS" {
+			continue
 		}
-	}
-	for pattern := range patterns {
-		if preflights[pattern] != 1 {
-			t.Errorf("%s: %d preflights", pattern, preflights[pattern])
+		if r.Operation != route.Preflight || r.Takes != principal.Public || r.May != route.NoOrg || r.Function != functions[r.Pattern] {
+			t.Errorf("%+v", r)
 		}
+		delete(functions, r.Pattern)
 	}
-	for pattern := range preflights {
-		if !patterns[pattern] && pattern != "/link/claim" && pattern != "/webhook_verification_key/get" {
-			t.Errorf("%s has a preflight", pattern)
-		}
-	}
-	if len(patterns) < 10 {
-		t.Errorf("only %d patterns for the console", len(patterns))
+	if len(functions) != 0 {
+		t.Errorf("without a preflight: %v", functions)
 	}
 }
 
 func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
-	if got := route.Methods("/v1/orgs"); !slices.Equal(got, []string{"GET", "POST"}) {
-		t.Errorf("%v", got)
-	}
-	if got := route.Methods("/link/claim"); !slices.Equal(got, []string{"POST"}) { // its OPTIONS is in the table too
-		t.Errorf("%v", got)
-	}
-	if got := route.Methods("/v1"); got != nil { // no route has this path
-		t.Errorf("%v", got)
+	for path, want := range map[string][]string{
+		"/v1/orgs": {"GET", "POST"}, "/link/claim": {"POST"}, "/webhook_verification_key/get": {"POST"}, "/v1/orgs/o/keys/k": {"PATCH", "DELETE"},
+		"/v1/orgs/o/keys/import":   {"PATCH", "DELETE"}, // of a key with this id: no page may import
+		"/v1/orgs/o/apps/a/events": nil, "/v1": nil, "/v1/orgs/": nil, "/v1/orgs//keys": nil, "/v1/{proxy+}": nil, "/v1/x": nil, "/link/create": nil,
+	} {
+		if got := route.Methods(path); !slices.Equal(got, want) {
+			t.Errorf("%s: %v", path, got)
+		}
 	}
 	for _, c := range [][2]string{{"PUT", "/v1/orgs"}, {"GET", "/link/create"}, {"GET", "/none"}} {
 		if takes, ok := route.CredentialOf(c[0], c[1]); takes != "" || ok {
@@ -191,7 +177,7 @@ func TestEachRouteTakesItsCredential(t *testing.T) {
 	for _, r := range route.All() {
 		want, isOfKeys := ofKeys[r.Name()]
 		switch {
-		case r.Method == "OPTIONS": // TestEveryRouteOfTheConsoleHasOnePreflight
+		case r.Method == "OPTIONS": // TestPreflightsArePublic
 			continue
 		case isOfKeys:
 			delete(ofKeys, r.Name())

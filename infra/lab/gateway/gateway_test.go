@@ -201,6 +201,22 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 	}
 }
 
+// TestAResourceWithoutTheMethodIsPassedOver: so does AWS (infra/adr/0047-one-route-of-preflights.md).
+func TestAResourceWithoutTheMethodIsPassedOver(t *testing.T) {
+	api := testAPI()
+	api.Routes = append(api.Routes, translated.Route{Method: "OPTIONS", Path: "/v1/{proxy+}", Function: "Open"})
+	f, s := setUp(t, api)
+	for path, proxy := range map[string]string{"/v1/pets": "pets", "/v1/pets/new": "pets/new", "/v1/pets/p/tags/t": "pets/p/tags/t", "/v1/none": "none"} {
+		res, body := do(t, "OPTIONS", s.URL+path, "")
+		if res.StatusCode != 200 || f.events["Open"]["resource"] != "/v1/{proxy+}" || f.events["Open"]["pathParameters"].(map[string]any)["proxy"] != proxy {
+			t.Errorf("%s: %s %s %v", path, res.Status, body, f.events["Open"]["pathParameters"])
+		}
+	}
+	if res, _ := do(t, "PUT", s.URL+"/v1/pets", ""); res.StatusCode != 403 || f.calls["Pets"]+f.calls["Auth"] != 0 {
+		t.Errorf("no resource has PUT: %s, calls %v", res.Status, f.calls)
+	}
+}
+
 func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
 	_, s := setUp(t, testAPI())
 	for _, path := range []string{"/", "/nope", "/v1/pets/a/b", "/v1//pets"} {

@@ -93,6 +93,9 @@ func (p *program) lookAtStack() error {
 		return err
 	}
 	p.say("Stack %s: %s, for %s. A parameter that is not given keeps its value.", p.Stack, p.deployed.StackStatus, p.Architecture)
+	if dropped := p.template.Dropped(p.deployed.Values()); dropped != nil {
+		p.say("The template no longer has these parameters, and this deployment ends their values (infra/docs/CHANGELOG.md says what replaces them): %s", strings.Join(dropped, ", "))
+	}
 	return nil
 }
 

@@ -136,6 +136,23 @@ func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	}
 }
 
+// TestADroppedParameterIsNamedBeforeTheChange: a deployment goes on without a parameter that only the deployed template has. CloudFormation
+// shows no value of a secret one.
+func TestADroppedParameterIsNamedBeforeTheChange(t *testing.T) {
+	r := newRig(t).withSAM()
+	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "GoneSecret=****", "GoneNumber=600", "GoneUrl=https://u:p@a.example", "GoneEmpty="))
+	out, err := r.deploy("YES=1")
+	succeeded(t, out, err)
+	before, _, _ := strings.Cut(out, "The SAM CLI uploads")
+	has(t, "before the change", before, "no longer has", "infra/docs/CHANGELOG.md", ": GoneNumber=600, GoneSecret=****, GoneUrl=https://…a.example\n")
+	if got := r.aws.Stack("latchkey").Parameters; got["Issuer"] != "https://issuer.example" || got["GoneNumber"] != "" {
+		t.Errorf("deployed: %v", got)
+	}
+	if out, err = r.deploy("YES=1"); err != nil || strings.Contains(out, "no longer has") {
+		t.Errorf("deployed again: %v %s", err, out)
+	}
+}
+
 // TestAGivenValueCountsInPlaceOfTheDeployedOne has deployed values that would be refused, and are cleared, and the reverse.
 func TestAGivenValueCountsInPlaceOfTheDeployedOne(t *testing.T) {
 	t.Parallel()

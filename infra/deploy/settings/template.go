@@ -45,7 +45,7 @@ func ReadTemplate(root string) (t Template, err error) {
 // addressSecrets matches what can be a secret in an address: its user, and its query.
 var addressSecrets = regexp.MustCompile(`(//)[^/?]*@|(\?).*`)
 
-// Shown returns NAME=VALUE for an error, without the secrets of addresses.
+// Shown returns NAME=VALUE to print, without the secrets of addresses.
 func Shown(name, value string) string {
 	return name + "=" + addressSecrets.ReplaceAllString(value, "$1$2…")
 }
@@ -123,6 +123,17 @@ func (t Template) Value(name string, given, deployed map[string]string) string {
 		return *d
 	}
 	return ""
+}
+
+// Dropped returns NAME=VALUE of each deployed parameter that the template does not have.
+func (t Template) Dropped(deployed map[string]string) (out []string) {
+	for name, value := range deployed {
+		if _, has := t.Parameters[name]; !has && value != "" {
+			out = append(out, Shown(name, value))
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // CheckTogether checks all values of a deployment: by the template's rules, and for what tokens are known by.

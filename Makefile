@@ -27,10 +27,12 @@ export BASE_URL TOKEN_CMD STACK
 export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
 # ctl, tests and what linters read are compiled as the functions are, so that all share what is compiled. ctl takes the
-# place of the shell: "go run" would not pass SIGTERM on.
+# place of the shell: "go run" would not pass SIGTERM on. What proves the product is a module of its own.
 BIN = .local/bin
+HARNESS = infra/harness
+IN_HARNESS = $(AS_DEPLOYED) go -C $(HARNESS)
 AS_DEPLOYED = CGO_ENABLED=0 GOFLAGS='-trimpath -tags=lambda.norpc -ldflags=-s'
-BUILD_CTL = mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/local/ctl
+BUILD_CTL = mkdir -p $(BIN) && $(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/$(BIN)/ ./local/ctl
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
@@ -51,7 +53,7 @@ help: ## this list; with TARGET=run the options of a target
 #? CONSUMER=your/template.yaml runs your API beside it
 #? CONSUMER_PARAMETERS='Name=value …' of that template
 run: ## the whole product on this machine, at http://127.0.0.1:3000
-	@mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/lab/parts/install
+	@mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/tools/parts/install
 	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(TAP),-tap) $(if $(CONCURRENCY),-concurrency '$(CONCURRENCY)') run
 
 #? EMAIL= NAME= of the person
@@ -83,20 +85,26 @@ sam: ## the same functions under sam local start-api, with a Docker engine
 # The end-to-end tests come last, with nothing beside them: they measure times. Of them, the one under load waits two
 # thirds of its time: the other packages run beside it, and give way to it.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline latchkey/pkg/api latchkey/pkg/pipeline/outbound
-PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/e2e ./infra/e2e/prove ./infra/docs/exercises ./infra/examples/vectors/libraries),$(shell go list ./...))
+PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/docs/exercises ./infra/examples/vectors/libraries),$(shell go list ./...))
+HARNESS_PACKAGES = $(filter-out $(shell go -C $(HARNESS) list ./e2e ./e2e/prove),$(shell go -C $(HARNESS) list ./...))
 ALONE = env -u BASE_URL -u TOKEN_CMD
-GO_TEST = $(ALONE) $(AS_DEPLOYED) go tool -modfile=infra/tools/test/tools.mod gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
+TOOLS = tool -modfile=$(CURDIR)/infra/tools/$(1)/tools.mod
+GOTESTSUM = $(call TOOLS,test) gotestsum --format pkgname --format-hide-empty-pkg -- -count=1 -vet=off -timeout 30m
+GO_TEST = $(ALONE) $(AS_DEPLOYED) go $(GOTESTSUM)
+HARNESS_TEST = $(ALONE) $(IN_HARNESS) $(GOTESTSUM)
+MINUTE = -exec '$(CURDIR)/infra/tools/test/minute'
 UNDER_LOAD = TestWebhooksUnderLoad
 
 test: ## everything: unit, store, API, template, end to end, on SAM local
 	@$(MAKE) --no-print-directory --jobs=2 test-load test-packages
-	@$(GO_TEST) -parallel 8 -skip '^($(UNDER_LOAD)|TestDeployed|TestSmoke|TestFrontDoor)$$' ./infra/e2e
+	@$(HARNESS_TEST) -parallel 8 -skip '^($(UNDER_LOAD)|TestDeployed|TestSmoke|TestFrontDoor)$$' ./e2e
 
 test-load:
-	@$(GO_TEST) -run '^$(UNDER_LOAD)$$' ./infra/e2e
+	@$(HARNESS_TEST) -run '^$(UNDER_LOAD)$$' ./e2e
 # A machine's zone must not count: the packages run half a day ahead of UTC, and those of the limits half a day behind it too.
 test-packages:
-	@TZ=Pacific/Kiritimati nice -n 19 $(GO_TEST) -p 3 -exec '$(CURDIR)/infra/tools/test/minute' $(PACKAGES)
+	@TZ=Pacific/Kiritimati nice -n 19 $(GO_TEST) -p 3 $(MINUTE) $(PACKAGES)
+	@TZ=Pacific/Kiritimati nice -n 19 $(HARNESS_TEST) -p 3 $(MINUTE) $(HARNESS_PACKAGES)
 	@TZ=America/Adak nice -n 19 $(GO_TEST) -skip '^(TestNothingThatGoesWrongPassesALimit|TestProcessesNeverPassALimit)$$' ./pkg/limit ./pkg/guard
 	@TZ=America/Adak nice -n 19 $(GO_TEST) -run 'Us(e|age)|Limit|Allowance' ./pkg/store
 
@@ -110,7 +118,7 @@ t: ## one package, or one test of it
 #? BASE_URL= TOKEN_CMD= of the deployment
 #? RUN=RolesGovernTheRoutes
 e2e: ## the black-box suite on any base URL, or one case of it
-	@go test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./infra/e2e
+	@go -C $(HARNESS) test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./e2e
 
 #? FOR=5m, each; 30 seconds without it
 #? RUN=words of a package or a target
@@ -124,16 +132,16 @@ fuzz: ## fuzzes each target of pkg in turn; make test runs the seeds
 #? behind a million rows of another tenant, 20,000 published events,
 #? and 2,000 in an account of ten functions
 load: ## webhooks under load for 200 seconds; make test runs the short forms
-	@LOAD_SECONDS=200 go test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogHoldsUpNoOther|TestAFloodOfPublishedEventsHoldsUpNoOther|TestPublishedEventsSurviveKills|TestAnAccountOfTenFunctionsIsSlowAndNeverWrong)$$' ./infra/e2e
+	@LOAD_SECONDS=200 go -C $(HARNESS) test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogHoldsUpNoOther|TestAFloodOfPublishedEventsHoldsUpNoOther|TestPublishedEventsSurviveKills|TestAnAccountOfTenFunctionsIsSlowAndNeverWrong)$$' ./infra/harness/e2e
 
 #? BASE_URL= TOKEN_CMD= of the deployment
 #? STACK=
 smoke: ## what only a deployment can prove
-	@SMOKE=1 go test -count=1 -v -run '^TestSmoke$$' ./infra/e2e
+	@SMOKE=1 go -C $(HARNESS) test -count=1 -v -run '^TestSmoke$$' ./e2e
 
 #? needs Debian's packages caddy, nginx-light and php-cgi
 doors: ## an API, servers and proxies that accept our keys and roles
-	@$(GO_TEST) -run '^TestFrontDoor$$' ./infra/e2e
+	@$(HARNESS_TEST) -run '^TestFrontDoor$$' ./e2e
 
 exercises: ## applies the examples of infra/docs/exercises, and tests them
 	@$(GO_TEST) ./infra/docs/exercises
@@ -145,7 +153,7 @@ hammer: ## processes that share the limits of keys never pass them
 #? SHOTS=a folder for pictures of each page
 #? needs Debian's packages chromium and fonts-dejavu-core, and Node; checks types and accessibility too
 walk: ## people walk through the console in Chromium
-	@$(AS_DEPLOYED) go run ./infra/e2e/walk -shots '$(SHOTS)'
+	@$(IN_HARNESS) run ./e2e/walk -shots '$(abspath $(SHOTS))'
 
 # The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway
 # collect garbage less often; the functions as the template says.
@@ -159,29 +167,29 @@ STEADY = _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 GOGC=400
 #? runs make hammer with 64 processes first, unless a word below is given
 prove: ## histories of racing clients on a bad network: promises, violations
 	@$(if $(PLANTED)$(SOAK)$(RUN)$(SEED),,$(MAKE) --no-print-directory hammer PROCESSES=64)
-	@$(ALONE) $(STEADY) $(AS_DEPLOYED) go run $(if $(PLANTED),./infra/mutants -lists infra/e2e/prove/planted,./infra/e2e/prove -run '$(RUN)' -seed '$(SEED)' $(if $(FOR)$(SOAK),-for $(or $(FOR),10m)) $(if $(SOAK),-soak) $(if $(PUBLISH),-publish))
+	@$(ALONE) $(STEADY) $(IN_HARNESS) run $(if $(PLANTED),./mutants -lists infra/harness/e2e/prove/planted,./e2e/prove -run '$(RUN)' -seed '$(SEED)' $(if $(FOR)$(SOAK),-for $(or $(FOR),10m)) $(if $(SOAK),-soak) $(if $(PUBLISH),-publish))
 
 mutants: export MUTANTS = 300
 #? RUN=a promise or a package
 #? SHORT=1
 #? SAMPLE=a seed, for packages that need a database
 mutants: ## plants bugs, and mutants that no one chose: tests must find them
-	@$(ALONE) $(AS_DEPLOYED) go run ./infra/mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
+	@$(ALONE) $(IN_HARNESS) run ./mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
 	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) $(AS_DEPLOYED) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
 #? RUN=words of a name
 #? SHORT=1
 clients: ## clients made of the contract, Schemathesis, JWT libraries
-	@$(AS_DEPLOYED) go run ./infra/e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
+	@$(IN_HARNESS) run ./e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
 
 #? RUN=words a figure's name begins with
 bench: ## measures what the functions cost, and writes the results
-	@$(AS_DEPLOYED) go run ./infra/e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
+	@$(IN_HARNESS) run ./e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
 
 bench-gate: ## the same; fails where a figure misses its goal or got 5 % worse
-	@$(AS_DEPLOYED) go run ./infra/e2e/bench -gate
+	@$(IN_HARNESS) run ./e2e/bench -gate
 
-LINTER = $(AS_DEPLOYED) go tool -modfile=infra/tools/lint/tools.mod
+LINTER = $(call TOOLS,lint)
 lint: ## linters, pinned, and the template; each runs, whichever fails
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 lint-template lint-code
 
@@ -189,11 +197,14 @@ lint-template: # first: it waits for the SAM CLI's installation
 	@$(AS_DEPLOYED) go run ./infra/deploy validate
 lint-code: lint-go lint-modules lint-unused lint-pins lint-shell
 lint-go:
-	@$(LINTER) golangci-lint run --allow-parallel-runners ./...
+	@$(AS_DEPLOYED) go $(LINTER) golangci-lint run --allow-parallel-runners ./...
+	@$(IN_HARNESS) $(LINTER) golangci-lint run --allow-parallel-runners ./...
 lint-modules:
-	@go mod tidy -diff
+	@go mod tidy -diff && go -C $(HARNESS) mod tidy -diff
+# A workspace has both modules at once: what the product has for the harness alone is used.
 lint-unused:
-	@unused=$$($(LINTER) deadcode -test ./...) && [ -z "$$unused" ] || { echo "$$unused"; false; }
+	@export GOWORK=$(CURDIR)/.local/go.work && rm -f "$$GOWORK" && deadcode=$$(GOWORK=off go $(LINTER) -n deadcode) && \
+	go work init . $(HARNESS) 2>/dev/null && unused=$$("$$deadcode" -test ./... ./$(HARNESS)/...) && [ -z "$$unused" ] || { echo "$$unused"; false; }
 lint-pins:
 	@! grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)' || { echo 'not pinned by its commit, and a tag can be moved'; false; }
 lint-shell:
@@ -220,7 +231,8 @@ deploy: ## deploys to AWS, and proves it
 #? PARAMETERS='Name=value …'
 #? LOCAL=1 a rehearsal on this machine; KILLS=how many are killed before
 trial: ## deploys to AWS, tries what only AWS can settle, and removes it all
-	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy ./infra/e2e/trial && $(BIN)/trial
+	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy && \
+	$(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/$(BIN)/ ./trial && $(BIN)/trial
 
 #? STACK= REGION=
 #? YES=1 asks nothing
@@ -237,7 +249,7 @@ check-consumers: ## lists authorizers of your account that could keep an answer
 #? VERSION=1.2.3
 #? ARCH=arm64 or amd64
 release: ## a zip that the SAM CLI deploys without Go, with checksums and SBOM
-	@GOTOOLCHAIN=$$(sed -n "s/^toolchain //p" go.mod) $(AS_DEPLOYED) go run ./infra/release
+	@GOTOOLCHAIN=$$(sed -n "s/^toolchain //p" go.mod) $(AS_DEPLOYED) go run ./infra/deploy/release
 
 #? ARCH=arm64 or amd64
 build: ## compiles every function as deployed
@@ -246,11 +258,13 @@ build: ## compiles every function as deployed
 #? tables of documents, parts of infra/openapi.yaml and template.yaml, pkg/README.md,
 #? infra/examples/vectors/webhooks.json, the console's files
 generate: ## writes what is generated
-	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/contract ./infra/template ./infra/examples/vectors ./infra/e2e/bench ./pkg/store
-	@$(AS_DEPLOYED) go run ./infra/console/build
+	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/template ./infra/examples/vectors ./pkg/store
+	@UPDATE_GENERATED=1 go -C $(HARNESS) test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./contract ./e2e/bench
+	@$(IN_HARNESS) run ./console/build
 
 #? MODULE=github.com/acme/latchkey
 home: ## gives the module the path of its owner's repository
 	@$(if $(MODULE),,$(error MODULE is not given: the path of the repository, as github.com/acme/latchkey))
-	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)|local-prefixes" . | \
+	@old=$$(go list -m) && go mod edit -module '$(MODULE)' && \
+	go -C $(HARNESS) mod edit -dropreplace "$$old" -droprequire "$$old" -require '$(MODULE)@v0.0.0' -replace '$(MODULE)=../..' && grep -rlE --exclude-dir=.git --exclude-dir=.local "$$old/(pkg|infra|functions)|local-prefixes" . | \
 	while read -r file; do sed -E -i.bak "s#(^|[^[:alnum:]_./-])$$old/(pkg|infra|functions)#\1$(MODULE)/\2#g; s#local-prefixes: \[.*#local-prefixes: [$(MODULE)]#" "$$file" && rm "$$file.bak"; done

@@ -13,7 +13,7 @@ import (
 
 	"latchkey/infra/deploy/settings"
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 // TestPreflightStandinAndLabAcceptTheSameValues gives each value to the three that decide before or instead of CloudFormation.

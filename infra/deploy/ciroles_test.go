@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
 )
 

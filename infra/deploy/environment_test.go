@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/settings"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 // TestAnEnvironmentIsAsLargeAsLambdaTakes counts the variables of each function that is deployed, as JSON: none is over 4,096 bytes with values

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/lab/iam"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/iam"
+	"latchkey/infra/template/translated"
 )
 
 // readHandlers returns the rights that CloudFormation's handlers use, by type and by handler: create, read, update, delete, and

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/lab/iam"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/iam"
+	"latchkey/infra/template/translated"
 )
 
 // random is the end of the names that CloudFormation makes.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/iam"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/iam"
+	"latchkey/infra/template/translated"
 )
 
 // managedLimit is IAM's limit for a managed policy, in characters that are not white space.

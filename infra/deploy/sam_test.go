@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/standin"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 // TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI, which builds too.

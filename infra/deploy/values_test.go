@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"latchkey/infra/deploy/settings"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
 	"latchkey/infra/tools/parameters"
 )

@@ -100,13 +100,16 @@ func TestTheLayoutListsEveryFolder(t *testing.T) {
 	section, _, _ = strings.Cut(section, "```")
 	var listed []string
 	for line := range strings.Lines(section) {
+		if line == "\n" { // between what ships and what proves it
+			continue
+		}
 		file := strings.TrimSuffix(strings.Fields(line)[0], "/<group>/")
 		listed = append(listed, file)
 		if !exists(file) {
 			t.Errorf("%s is not there", file)
 		}
 	}
-	for _, parent := range []string{"pkg", "infra"} {
+	for _, parent := range []string{"pkg", "infra", "infra/harness"} {
 		entries, err := os.ReadDir(filepath.Join(repository, parent))
 		if err != nil {
 			t.Fatal(err)

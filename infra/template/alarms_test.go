@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
 	"latchkey/pkg/metric"
 )

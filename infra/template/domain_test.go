@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 // given returns the template as it is deployed with further parameters.

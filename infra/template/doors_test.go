@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { holds(t, doors) }

@@ -12,10 +12,10 @@ import (
 	"strconv"
 	"testing"
 
-	"latchkey/infra/lab/iam"
-	"latchkey/infra/lab/parts"
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/iam"
+	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
+	"latchkey/infra/tools/parts"
 )
 
 // mutantVariable names a file: the template that the tests read in place of the repository's.
@@ -91,7 +91,7 @@ func translator(t *testing.T, root string) func(string) (*translated.Template, e
 	t.Helper()
 	python, err := parts.Python(t.Context(), nil)
 	many, errMany := os.ReadFile("testdata/translate_many.py")
-	one, errOne := os.ReadFile(filepath.Join(root, "infra", "lab", "translated", "translate.py"))
+	one, errOne := os.ReadFile(filepath.Join(root, "infra", "template", "translated", "translate.py"))
 	if err := errors.Join(err, errMany, errOne); err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 // responses are all types of API Gateway's own answers, by its documentation ("Gateway response types").

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )

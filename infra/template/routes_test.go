@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/route"
 )

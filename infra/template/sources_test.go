@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 )
 
 func TestTwoStacksOfOneAccountShareNoName(t *testing.T) { holds(t, ownNames) }

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"latchkey/infra/lab/translated"
+	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
 )
 

@@ -201,23 +201,26 @@ func areFree(first, n int) bool {
 	return true
 }
 
-// Root returns the folder of the working directory's module.
+// Root returns the folder of the repository in which the working directory is.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
-	return ModuleOf(dir)
+	return above(dir, "samconfig.toml") // which only the repository's folder has
 }
 
 // ModuleOf returns the nearest folder with a go.mod at or above a folder, whose path is absolute.
-func ModuleOf(folder string) (string, error) {
+func ModuleOf(folder string) (string, error) { return above(folder, "go.mod") }
+
+// above returns the nearest folder with a file of this name at or above a folder, whose path is absolute.
+func above(folder, name string) (string, error) {
 	for at := folder; ; at = filepath.Dir(at) {
-		if exists(filepath.Join(at, "go.mod")) {
+		if exists(filepath.Join(at, name)) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("there is no go.mod at or above %s", folder)
+			return "", fmt.Errorf("there is no %s at or above %s", name, folder)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 // list has at least: with those that its packages need.
 func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	least := map[string]int{
-		"tools/sam.txt": 20, "tools/aws.txt": 10, "lab/parts/requirements.txt": 30, "e2e/walk/requirements.txt": 2, "e2e/clients/pins/requirements.txt": 40,
+		"tools/sam.txt": 20, "tools/aws.txt": 10, "tools/parts/requirements.txt": 30, "harness/e2e/walk/requirements.txt": 2, "harness/e2e/clients/pins/requirements.txt": 40,
 		"examples/receivers/python/requirements.txt": 4, "examples/consumer/python/requirements.txt": 10,
 	}
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	}
 }
 
-// TestToolsKnowTheirOwnFolder wants Dir to resolve the link by which a copy of the repository (infra/mutants/copied) has
+// TestToolsKnowTheirOwnFolder wants Dir to resolve the link by which a copy of the repository (infra/tools/copied) has
 // the tools. A Python program works only at the path where it was installed.
 func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
@@ -60,7 +60,7 @@ func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)
-	if err := os.WriteFile("go.mod", []byte("module copy\n"), 0o600); err != nil {
+	if err := os.WriteFile("samconfig.toml", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(".local", 0o700); err != nil {

@@ -6,13 +6,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 )
 
-// program is the built program infra/local/testkit.
+// harness is the folder of the module that proves the product, from the root of the repository.
+const harness = "/infra/harness"
+
+// program is the built program local/testkit of infra/harness.
 type program struct {
-	root string // the folder of the module
+	root string // the folder of the repository
 	path string // the file of the program
 }
 
@@ -26,7 +30,7 @@ func build() (p program, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.root = filepath.Dir(string(mod))
+	p.root = strings.TrimSuffix(filepath.Dir(string(mod)), harness)
 	p.path = filepath.Join(p.root, ".local", "test", "testkit")
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o750); err != nil {
 		return p, err
@@ -46,8 +50,8 @@ func build() (p program, err error) {
 		return p, err
 	}
 	// Without -buildvcs=false, the program would contain the commit, and be linked again after each one.
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./infra/local/testkit")
-	cmd.Dir = p.root
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s", "-o", p.path, "./local/testkit")
+	cmd.Dir = p.root + harness
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return p, fmt.Errorf("go build: %w\n%s", err, out)
 	}

@@ -1,4 +1,4 @@
-// Package servicetest runs commands of the program infra/local/testkit beside tests. Some are real services, others
+// Package servicetest runs commands of the program infra/harness/local/testkit beside tests. Some are real services, others
 // check answers against the contract, or calls against the template's roles. The package also compares texts with
 // files.
 package servicetest

@@ -121,7 +121,7 @@ func newDuel(t *testing.T) *duel {
 
 // TestLastAdminSurvivesConcurrentDemotions plays 200 rounds. In each, both admins make a random move, one of
 // them up to 5 ms after the other. At any moment the org must have an admin. A planted bug is found in far
-// fewer rounds (infra/mutants).
+// fewer rounds (infra/harness/mutants).
 func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
 	const rounds = 200
 	d := newDuel(t)

@@ -4,6 +4,7 @@ package exercises
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"latchkey/infra/mutants/copied"
 	"latchkey/infra/tools"
+	"latchkey/infra/tools/copied"
 	"latchkey/pkg/servicetest"
 )
 
@@ -32,23 +33,23 @@ const maxFiles = 7
 // the tests write with UPDATE_GOLDEN: a new row gives every later row another id.
 var exercises = []exercise{
 	{"route", map[string]string{
-		"./pkg/api":        "TestRoleMatrix|TestTheMatrixIsTheContracts|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",
-		"./infra/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
-		"./infra/template": "TestMakeGenerateChangesNothing|TestEveryRouteMayCallItsFunctionAndNothingElseMay",
-		"./pkg":            "TestImportsRunOneWay",
+		"./pkg/api":                "TestRoleMatrix|TestTheMatrixIsTheContracts|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsWhatItsPathTakes",
+		"./infra/harness/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
+		"./infra/template":         "TestMakeGenerateChangesNothing|TestEveryRouteMayCallItsFunctionAndNothingElseMay",
+		"./pkg":                    "TestImportsRunOneWay",
 	}, nil},
 	{"role", map[string]string{
-		"./pkg/api":                 "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
-		"./infra/contract":          "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
-		"./infra/examples/consumer": "TestThePrincipalsAreThoseOfTheSchema",
+		"./pkg/api":                "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
+		"./infra/harness/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
+		"./infra/harness/examples": "TestThePrincipalsAreThoseOfTheSchema",
 	}, nil},
 	{"event", map[string]string{
-		"./pkg/webhook":    "TestAFilterIsATypeOfTheContractOrTheStar",
-		"./pkg/store":      "TestMemberAddedDescribesTheMembership|TestCallsAreAsWritten",
-		"./pkg/api":        "TestEveryTypeOfEventIsAsDocumented",
-		"./infra/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing|TestTokensHaveTheClaimsOfTheirWebhook",
-		"./infra/template": "TestRolesReachOnlyTheirPartitions|TestMakeGenerateChangesNothing",
-		"./pkg":            "TestImportsRunOneWay",
+		"./pkg/webhook":            "TestAFilterIsATypeOfTheContractOrTheStar",
+		"./pkg/store":              "TestMemberAddedDescribesTheMembership|TestCallsAreAsWritten",
+		"./pkg/api":                "TestEveryTypeOfEventIsAsDocumented",
+		"./infra/harness/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing|TestTokensHaveTheClaimsOfTheirWebhook",
+		"./infra/template":         "TestRolesReachOnlyTheirPartitions|TestMakeGenerateChangesNothing",
+		"./pkg":                    "TestImportsRunOneWay",
 	}, []string{"UPDATE_GOLDEN=1"}},
 }
 
@@ -105,8 +106,25 @@ func (c tree) test(t *testing.T, e exercise, pkgs ...string) (string, error) {
 	for _, pkg := range pkgs {
 		names = append(names, e.tests[pkg])
 	}
-	args := append([]string{"test", "-count=1", "-vet=off", "-v", "-run", "^(" + strings.Join(names, "|") + ")$"}, pkgs...)
-	return c.run(t, e.env, "go", args...)
+	// The harness is a module of its own.
+	const harness = "./infra/harness/"
+	modules := map[string][]string{}
+	for _, pkg := range pkgs {
+		if inHarness, ok := strings.CutPrefix(pkg, harness); ok {
+			modules[harness] = append(modules[harness], "./"+inHarness)
+		} else {
+			modules["."] = append(modules["."], pkg)
+		}
+	}
+	var all strings.Builder
+	var failed error
+	for module, pkgs := range modules {
+		args := append([]string{"-C", module, "test", "-count=1", "-vet=off", "-v", "-run", "^(" + strings.Join(names, "|") + ")$"}, pkgs...)
+		out, err := c.run(t, e.env, "go", args...)
+		all.WriteString(out)
+		failed = errors.Join(failed, err)
+	}
+	return all.String(), failed
 }
 
 func TestExercisesAreCompleteAndSmall(t *testing.T) {
@@ -128,8 +146,10 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			// This compiles every package, and links no program: go build ./... takes much longer.
-			if out, err := c.run(t, nil, "go", "list", "-export", "-f", "{{with .Error}}{{.}}{{end}}", "./..."); err != nil {
-				t.Fatalf("%v\n%s", err, out)
+			for _, module := range []string{".", "infra/harness"} {
+				if out, err := c.run(t, nil, "go", "-C", module, "list", "-export", "-f", "{{with .Error}}{{.}}{{end}}", "./..."); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
 			}
 			out, err := c.test(t, e, slices.Sorted(maps.Keys(e.tests))...)
 			if err != nil {

@@ -6,10 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
-	"latchkey/infra/mutants/copied"
+	"latchkey/infra/tools/copied"
 )
 
 // moved is the module's path after `make home`, as an owner chooses it.
@@ -100,6 +101,7 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 		t.Errorf("the module is %s", got)
 	}
 	run(t, dir, nil, "go", "list", "-deps", "-test", "./...")
+	run(t, dir, nil, "go", "-C", "infra/harness", "list", "-deps", "-test", "./...")
 	run(t, dir, nil, "go", "test", "./pkg", "./infra/tools")
 	if commands := run(t, dir, nil, "make", "-n", "test"); strings.Contains(commands, " latchkey/") {
 		t.Errorf("make test runs %.300s", commands)
@@ -118,8 +120,11 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	}
 }
 
+// ofTheHarness matches modules that only infra/harness needs.
+var ofTheHarness = regexp.MustCompile("porcupine|esbuild|goldmark|kin-openapi|jsonschema")
+
 // TestAnotherModuleImportsVerifyAndGuard imports both packages from a checkout by a replace directive, as the documentation
-// shows, before and after the move.
+// shows, before and after the move. The module then needs what the two need, and nothing of the harness.
 func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -134,6 +139,9 @@ func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 		write(t, filepath.Join(dir, "main.go"), strings.ReplaceAll(program, "MODULE", module))
 		if got := run(t, dir, env, "go", "run", "."); got != "<nil>" {
 			t.Errorf("%s: it prints %s", module, got)
+		}
+		if all := run(t, dir, env, "go", "mod", "graph"); ofTheHarness.MatchString(all) || !strings.Contains(all, "aws-sdk-go-v2") {
+			t.Errorf("%s: the other module needs %s", module, all)
 		}
 	}
 }

@@ -1,0 +1,360 @@
+package contract_test
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"latchkey/infra/harness/contract"
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/link"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
+)
+
+// checks are the rules of the document that a schema cannot express. Each returns the places that break
+// its rule; plants_test.go shows that each finds a fault.
+var checks = map[string]func(*openapi3.T) []string{
+	"operations": checkOperations,
+	"parameters": checkParameters,
+	"all codes":  checkAllCodes,
+	"problems":   checkProblems,
+	"examples":   checkExamples,
+	"bodies":     checkBodies,
+	"caching":    checkCaching,
+	"retries":    checkRetries,
+	"secrets":    checkSecrets,
+	"data":       checkData,
+}
+
+func TestTheDocumentFollowsItsRules(t *testing.T) {
+	c, err := contract.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, check := range checks {
+		t.Run(name, func(t *testing.T) {
+			for _, wrong := range check(c.Document()) {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+// operations returns the operations of the document by Route.Name.
+func operations(doc *openapi3.T) map[string]*openapi3.Operation {
+	out := map[string]*openapi3.Operation{}
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			out[method+" "+path] = op
+		}
+	}
+	return out
+}
+
+// onlyIn returns a line for each value that is in only one of two sets.
+func onlyIn(what string, document, tables []string) []string {
+	var wrong []string
+	for _, v := range document {
+		if !slices.Contains(tables, v) {
+			wrong = append(wrong, what+": only in the document: "+v)
+		}
+	}
+	for _, v := range tables {
+		if !slices.Contains(document, v) {
+			wrong = append(wrong, what+": not in the document: "+v)
+		}
+	}
+	return wrong
+}
+
+// checkOperations compares the operations with the routes. The document has no operations for HEAD, nor for
+// OPTIONS under /v1, which depends on the deployment's settings. Its prose describes them.
+func checkOperations(doc *openapi3.T) []string {
+	var routes, documented []string
+	for _, r := range route.All() {
+		if r.Method != http.MethodHead && (r.Method != http.MethodOptions || !r.ForConsole()) {
+			routes = append(routes, r.Operation+": "+r.Name())
+		}
+	}
+	for name, op := range operations(doc) {
+		operation := op.OperationID
+		// Each OPTIONS has an operationId of its own in the document, and all have one operation in the routes.
+		if strings.HasPrefix(name, http.MethodOptions+" ") {
+			operation = route.Preflight
+		}
+		documented = append(documented, operation+": "+name)
+	}
+	return onlyIn("operations", documented, routes)
+}
+
+// checkParameters reports an operation whose query parameters are not those of its route. A route refuses an
+// unknown query parameter if and only if it takes a credential, so its operation must or must not have that code.
+func checkParameters(doc *openapi3.T) []string {
+	var wrong []string
+	ops := operations(doc)
+	for _, r := range route.All() {
+		op := ops[r.Name()]
+		if op == nil {
+			continue
+		}
+		var named []string
+		for _, p := range op.Parameters {
+			if p.Value.In == openapi3.ParameterInQuery {
+				named = append(named, p.Value.Name)
+			}
+		}
+		wrong = append(wrong, onlyIn(r.Name()+": query parameters", named, r.Query)...)
+		refuses := slices.Contains(errorCodes(op.Extensions), string(problem.UnknownParameter))
+		if takesCredential := r.Takes != principal.Public; refuses != takesCredential {
+			wrong = append(wrong, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
+		}
+	}
+	return wrong
+}
+
+// TestHEADIsServedOnPublicReads follows RFC 9110, section 9.3.2.
+func TestHEADIsServedOnPublicReads(t *testing.T) {
+	var reads, heads []string
+	for _, r := range route.All() {
+		switch {
+		case r.Takes == principal.Public && r.Method == http.MethodGet:
+			reads = append(reads, r.Function+" "+r.Pattern)
+		case r.Method == http.MethodHead:
+			heads = append(heads, r.Function+" "+r.Pattern)
+		}
+	}
+	slices.Sort(reads)
+	slices.Sort(heads)
+	if !slices.Equal(reads, heads) || len(reads) == 0 {
+		t.Errorf("GET %v, HEAD %v", reads, heads)
+	}
+}
+
+// errorCodes returns the x-error-codes in the extensions of an operation, or of the document, which lists the codes that
+// belong to no operation.
+func errorCodes(extensions map[string]any) (codes []string) {
+	values, _ := extensions["x-error-codes"].([]any)
+	for _, v := range values {
+		codes = append(codes, fmt.Sprint(v))
+	}
+	return codes
+}
+
+// checkAllCodes reports a code of the product that neither an operation nor the document's own list has, and
+// a code in these lists that the product does not have.
+func checkAllCodes(doc *openapi3.T) []string {
+	used := errorCodes(doc.Extensions)
+	for _, op := range operations(doc) {
+		used = append(used, errorCodes(op.Extensions)...)
+	}
+	var known []string
+	for _, code := range problem.Codes() {
+		known = append(known, string(code))
+	}
+	return onlyIn("x-error-codes", used, known)
+}
+
+// checkProblems reports an error answer without examples. It reports an example that is under another status
+// than that of its code, has another type, or lists a wrong number of errors.
+func checkProblems(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			shown := problems(ref)
+			isError := status >= "400" // as texts: "default" is an error too
+			if isError && len(shown) == 0 {
+				wrong = append(wrong, name+": no code for "+status)
+			}
+			for _, p := range shown {
+				code := problem.Code(fmt.Sprint(p["code"]))
+				if status != "default" && fmt.Sprint(code.Status()) != status {
+					wrong = append(wrong, fmt.Sprintf("%s: %s is under %s", name, code, status))
+				}
+				if invalid, _ := p["errors"].([]any); p["type"] != code.Type() || !contract.ErrorsFit(string(code), len(invalid)) {
+					wrong = append(wrong, fmt.Sprintf("%s: the example of %s: type %v, errors %v", name, code, p["type"], invalid))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// problems returns the examples of an error answer.
+func problems(ref *openapi3.ResponseRef) []map[string]any {
+	var out []map[string]any
+	if media := ref.Value.Content.Get("application/problem+json"); media != nil {
+		for _, example := range media.Examples {
+			p, _ := example.Value.Value.(map[string]any) // an example that is no object has no code, which the checks report
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// checkExamples reports each body without an example. Parse has validated the examples.
+func checkExamples(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		if op.RequestBody != nil && !hasExample(op.RequestBody.Value.Content.Get("application/json")) {
+			wrong = append(wrong, name+": the request body has no example")
+		}
+		for status, ref := range op.Responses.Map() {
+			for kind, media := range ref.Value.Content {
+				if !hasExample(media) {
+					wrong = append(wrong, fmt.Sprintf("%s: %s %s has no example", name, status, kind))
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+func hasExample(m *openapi3.MediaType) bool {
+	return m != nil && (m.Example != nil || len(m.Examples) > 0)
+}
+
+// checkBodies reports a request that permits unknown members. An empty body counts as {}, so it reports a
+// request whose body is required though no member is, or the other way round. It reports an answer that is
+// closed to clients, and an operation without an answer for errors that do not exist yet.
+func checkBodies(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			for _, media := range ref.Value.Content {
+				wrong = append(wrong, closedIn(name+": "+status, media.Schema)...)
+			}
+		}
+		if op.Responses.Default() == nil || op.Responses.Default().Value != doc.Components.Responses["Error"].Value {
+			wrong = append(wrong, name+": no answer for errors that do not exist yet")
+		}
+		if op.RequestBody == nil {
+			continue
+		}
+		schema := op.RequestBody.Value.Content.Get("application/json").Schema.Value
+		if has := schema.AdditionalProperties.Has; has == nil || *has {
+			wrong = append(wrong, name+": the request body is not closed")
+		}
+		if op.RequestBody.Value.Required != (len(schema.Required) > 0) {
+			wrong = append(wrong, name+": the request body is required, or not, unlike its members")
+		}
+	}
+	return wrong
+}
+
+// closedIn returns the objects of an answer that do not say that they may gain members.
+func closedIn(where string, ref *openapi3.SchemaRef) []string {
+	if ref == nil {
+		return nil
+	}
+	s := ref.Value
+	var wrong []string
+	has := s.AdditionalProperties.Has
+	mayGainMembers := s.AdditionalProperties.Schema != nil || has != nil && *has
+	if s.Type.Is("object") && !mayGainMembers {
+		wrong = append(wrong, where+" is closed to clients")
+	}
+	wrong = append(wrong, closedIn(where+"/*", s.AdditionalProperties.Schema)...)
+	wrong = append(wrong, closedIn(where+"/-", s.Items)...)
+	for name, member := range s.Properties {
+		wrong = append(wrong, closedIn(where+"/"+name, member)...)
+	}
+	return wrong
+}
+
+// checkCaching reports an answer without Cache-Control, and an answer to a credential that
+// may be cached.
+func checkCaching(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for status, ref := range op.Responses.Map() {
+			header := ref.Value.Headers["Cache-Control"]
+			takesCredential := op.Security != nil && len(*op.Security) > 0
+			switch {
+			case header == nil || !header.Value.Required:
+				wrong = append(wrong, name+": "+status+" has no Cache-Control")
+			case takesCredential && fmt.Sprint(header.Value.Schema.Value.Enum) != "[no-store]":
+				wrong = append(wrong, name+": "+status+" to a credential may be kept")
+			}
+		}
+	}
+	return wrong
+}
+
+// checkRetries wants an operation that creates something, which answers 201, to take an Idempotency-Key, to
+// refuse a wrong one and to mark a replay. One that answers 200 does all of these or none. Where there is no body, none can be another one.
+func checkRetries(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		codes := errorCodes(op.Extensions)
+		made := op.Responses.Value("201")
+		if made == nil && op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil {
+			made = cmp.Or(op.Responses.Value("200"), op.Responses.Value("202"))
+		}
+		got := []bool{
+			op.Parameters.GetByInAndName("header", "Idempotency-Key") != nil,
+			slices.Contains(codes, string(problem.InvalidIdempotencyKey)), slices.Contains(codes, string(problem.IdempotencyKeyReused)) || made != nil && op.RequestBody == nil,
+			made != nil && made.Value.Headers["Idempotency-Replayed"] != nil,
+		}
+		for _, does := range got {
+			if does != (made != nil) {
+				wrong = append(wrong, fmt.Sprintf("%s: creates %v; key, its two refusals, replay %v", name, made != nil, got))
+				break
+			}
+		}
+	}
+	return wrong
+}
+
+// checkSecrets checks that the key and the link token in the document are well formed, each with
+// the id that is beside it, and the key with its prefix.
+func checkSecrets(doc *openapi3.T) []string {
+	// shown returns a member of a response's example, and the example, which has the members beside it.
+	shown := func(response, member string) (text string, example map[string]any) {
+		example, _ = doc.Components.Responses[response].Value.Content.Get("application/json").Example.(map[string]any)
+		text, _ = example[member].(string)
+		return text, example
+	}
+	var wrong []string
+	text, beside := shown("CreatedKey", "key")
+	prefix, _ := beside["prefix"].(string)
+	key, err := apikey.Parse(text)
+	hasPrefix := prefix != "" && strings.HasPrefix(text, prefix)
+	if err != nil || string(key.Key) != beside["id"] || !hasPrefix {
+		wrong = append(wrong, fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, beside["id"], prefix))
+	}
+	text, beside = shown("CreatedLink", "token")
+	if token, err := link.ParseToken(text); err != nil || string(token.Link) != beside["id"] {
+		wrong = append(wrong, fmt.Sprintf("the token of the document: %v, of %s, beside %v", err, token.Link, beside["id"]))
+	}
+	return wrong
+}
+
+// checkData checks that the events in the document's examples have the data of their type.
+func checkData(doc *openapi3.T) []string {
+	var wrong []string
+	for name, op := range operations(doc) {
+		for _, ref := range op.Responses.Map() {
+			media := ref.Value.Content.Get("application/json")
+			if media == nil {
+				continue
+			}
+			shown := []any{media.Example}
+			for _, e := range media.Examples {
+				shown = append(shown, e.Value.Value)
+			}
+			for _, v := range shown {
+				if err := contract.CheckData(doc, media.Schema.Value, v); err != nil {
+					wrong = append(wrong, name+": "+err.Error())
+				}
+			}
+		}
+	}
+	return wrong
+}

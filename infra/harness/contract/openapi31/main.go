@@ -1,0 +1,18 @@
+// Command openapi31 prints the contract in OpenAPI 3.1, which has a section of webhooks.
+package main
+
+import (
+	"fmt"
+	"log"
+
+	"latchkey/infra"
+	"latchkey/infra/harness/contract"
+)
+
+func main() {
+	text, err := contract.OpenAPI31(infra.OpenAPI)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(string(text))
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey/pkg/servicetest"
+)
+
+func TestAWorseFigureFailsTheGate(t *testing.T) {
+	list := []figure{{Name: "ratio", Goal: 3.2}, {Name: "count", Goal: 2000}}
+	was := map[string]result{"ratio": {Value: 300, Base: 100, Ratio: 3}, "count": {Value: 1000}}
+	for name, c := range map[string]struct {
+		is   map[string]result
+		want string // a part of the error; "": no error
+	}{
+		"the same":                 {was, ""},
+		"within five per cent":     {map[string]result{"ratio": {Value: 314, Base: 100, Ratio: 3.14}, "count": {Value: 1050}}, ""},
+		"a ratio that is worse":    {map[string]result{"ratio": {Value: 316, Base: 100, Ratio: 3.16}, "count": {Value: 1000}}, "ratio is 3.16, and was"},
+		"a goal that is missed":    {map[string]result{"ratio": {Value: 3201, Base: 1000, Ratio: 3.201}, "count": {Value: 1000}}, "ratio is 3.201, and its goal is 3.2"},
+		"a count that is worse":    {map[string]result{"ratio": {Value: 300, Base: 100, Ratio: 3}, "count": {Value: 1051}}, "count is 1051"},
+		"a slower machine's ratio": {map[string]result{"ratio": {Value: 600, Base: 200, Ratio: 3}, "count": {Value: 1000}}, ""},
+		"better":                   {map[string]result{"ratio": {Value: 200, Base: 100, Ratio: 2}, "count": {Value: 10}}, ""},
+	} {
+		switch err := compare(was, c.is, list); {
+		case c.want == "":
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err == nil || !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	committed := map[string]result{}
+	if err := compare(committed, was, list); err == nil {
+		t.Error("a figure that was never committed passes")
+	}
+}
+
+// TestMakeGenerateChangesNothing makes the table of infra/docs/speed.md from the committed figures.
+func TestMakeGenerateChangesNothing(t *testing.T) {
+	t.Chdir("../../../..")
+	committed, err := readCommitted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures() {
+		if _, ok := committed.Figures[f.Name]; !ok {
+			t.Errorf("%s is not in %s", f.Name, resultsFile)
+		}
+	}
+	if len(committed.Figures) != len(figures()) {
+		t.Errorf("%d figures are committed, and %d exist", len(committed.Figures), len(figures()))
+	}
+	servicetest.Generated(t, "infra/docs/speed.md", func(text string) (string, error) {
+		return servicetest.Insert(text, "figures", table(committed))
+	})
+}
+
+// table returns the figures as speed.md shows them.
+func table(r results) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %s.\n\n| Figure | Count | Against | Ratio | Goal |\n|---|---|---|---|---|\n", r.Date)
+	for _, f := range slices.SortedFunc(slices.Values(figures()), func(x, y figure) int { return cmp.Compare(x.Name, y.Name) }) {
+		got := r.Figures[f.Name]
+		ratio, goal := "", fmt.Sprintf("≤ %.0f", f.Goal)
+		if got.Base != 0 {
+			ratio, goal = fmt.Sprintf("%.2f ×", got.Ratio), fmt.Sprintf("≤ %g ×", f.Goal)
+		}
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", f.What, got.Value, f.Base, ratio, goal)
+	}
+	return b.String()
+}

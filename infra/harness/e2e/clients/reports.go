@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"latchkey/infra"
+	"latchkey/infra/harness/contract"
+	"latchkey/infra/tools"
+)
+
+// report is one thing that a tool found.
+type report struct {
+	tool, rule string
+	where      string // a JSON pointer, or of Schemathesis the operation, the status and the codes of the answer
+	example    string // a request that shows the fault; "": none
+}
+
+// noFault describes reports that are no faults, and why. where is a regular expression for the whole of report.where.
+type noFault struct{ tool, rule, where, reason string }
+
+// listed has the reports that are no faults.
+var listed = []noFault{
+	{"redocly", "info-license", `#/info`,
+		"The API is its owner's, who decides on a licence. The document has none to name."},
+	{"redocly", "no-unused-components", `#/components/schemas/[A-Za-z]+Data`,
+		"Events name these schemas in x-data. A reference would need oneOf, which breaks clients at the first new type."},
+	{"redocly", "no-unused-components", `#/components/schemas/(ErrorCode|EventFilter)`,
+		"Generators make constants of the schema. Nothing refers to it: an enum breaks clients at a new code or filter."},
+	{"redocly", "no-unused-components", `#/components/schemas/OwnEventFilter`,
+		"The lists of endpoints name this schema in x-owner-values, beside EventFilter in x-known-values."},
+	{"redocly", "no-unused-components", `#/components/responses/RouteNotFound`,
+		"It is the answer on paths that are not in the document."},
+
+	{"schemathesis", "unsupported_method", `.* 404 route_not_found`,
+		"A path or method that the document does not list is answered 404 route_not_found, and never 405."},
+	{"schemathesis", "unsupported_method", `POST /webhook_verification_key/get 400 invalid_kid`,
+		"Schemathesis sends GET to this path and wants 405. But GET /webhook_verification_key/{kid} takes `get` for a kid."},
+	{"schemathesis", "positive_data_acceptance", `.* 400 invalid_cursor`,
+		"A cursor is good only as an answer gave it; a schema cannot say so."},
+	{"schemathesis", "positive_data_acceptance", `.* 422 idempotency_key_reused`,
+		"Schemathesis sends one Idempotency-Key, of the least or the greatest length, with different bodies."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/members|Stateful tests) 422 user_not_found`,
+		"A member must have signed in before; a schema cannot say so."},
+	{"schemathesis", "positive_data_acceptance", `(GET /v1/orgs|Stateful tests) 400 unknown_parameter \?externalId unknown`,
+		"Only a service may search by externalId; a schema cannot say who calls."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/members|Stateful tests) 422 validation_failed /email (required|conflict)`,
+		"A user names a member by email, and a service by either email or subject; a schema cannot say who calls."},
+	{"schemathesis", "positive_data_acceptance", `(POST /webhook_endpoint/(create|update)|POST /v1/orgs/\{orgId\}/apps/\{appId\}/webhook_endpoints|Stateful tests) 422 validation_failed /url url_not_allowed`,
+		"A URL is https on port 443 of a public host. The host's addresses are looked up, so no pattern can say it."},
+	{"schemathesis", "positive_data_acceptance", `(POST /webhook_delivery/(list|redeliver)|(GET|POST) /v1/orgs/\{orgId\}/apps/\{appId\}/webhook_deliveries(/redeliver)?|Stateful tests) 422 validation_failed [/?]eventId (required|conflict)`,
+		"Only descriptions say which members go together: with a schema that says it, generators invent names or break."},
+	{"schemathesis", "positive_data_acceptance", `.* 422 validation_failed /(name|description) (length|format)`,
+		"Unicode says which characters are hidden or visible. No pattern that every tool reads can say it."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys|PATCH /v1/orgs/\{orgId\}/keys/\{keyId\}|Stateful tests).* 422 validation_failed /metadata length`,
+		"Metadata is measured in bytes of its JSON; a schema counts members and characters only."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/keys/import|Stateful tests) 422 validation_failed /keys/\d+/(expiresAt range|metadata length)`,
+		"A key that is imported ends in the future; metadata are as above."},
+	{"schemathesis", "positive_data_acceptance", `((POST|PATCH) /v1/orgs/\{orgId\}/keys.*|Stateful tests) 422 validation_failed (/keys/\d+)?/(limits|ceilings)/\d/per conflict`,
+		"Each length of window can have one limit; a schema cannot say that one member of a list's items is unique."},
+	{"schemathesis", "positive_data_acceptance", `(GET /v1/orgs/\{orgId\}/keys/\{keyId\}/usage|Stateful tests) 422 validation_failed \?from range`,
+		"Two days are in order, and at most 400 days apart; a schema cannot say so."},
+	{"schemathesis", "negative_data_rejection", `.* 413 body_too_large`,
+		"A body that the schema refuses is refused for its size before."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/apps/\{appId\}/events|Stateful tests) 422 validation_failed /events/\d+/(type format|id conflict)`,
+		"A type of the owner's own begins with no word of ours, and no two events have one id; no pattern that every tool reads can say it."},
+	{"schemathesis", "positive_data_acceptance", `(POST /v1/orgs/\{orgId\}/apps/\{appId\}/events|Stateful tests) 409 conflict`,
+		"An id that Schemathesis sends again has other data."},
+	{"schemathesis", "positive_data_acceptance", `(POST /webhook_endpoint/(create|update)|Stateful tests) 422 validation_failed /events enum`,
+		"A filter begins with no word of ours unless we have such a type; no pattern that every tool reads can say it."},
+	{"schemathesis", "response_schema_conformance", `GET /openapi.yaml 200`,
+		"The answer is YAML. The schema says text, as generators take it; Schemathesis reads an object out of it."},
+	{"schemathesis", "ensure_resource_availability", `Stateful tests 404 endpoint_not_found`,
+		"A redelivery is a POST below the app that was made, and names an endpoint in its body: Schemathesis makes up an id."},
+	{"schemathesis", "ensure_resource_availability", `Stateful tests 404 [a-z_]+ after a replay`,
+		"A create that is sent again with its Idempotency-Key is answered as the first time, though what it made may be deleted since."},
+}
+
+// compare returns an error for each report of a tool that the list lacks, and for each entry of the
+// tool that was not reported. Entries of Schemathesis need not be reported: its requests
+// depend on the API's answers.
+func compare(tool string, found []report, list []noFault) error {
+	used := map[int]bool{}
+	var errs []error
+	seen := map[string]bool{}
+	for _, f := range found {
+		if seen[f.rule+" "+f.where] {
+			continue
+		}
+		seen[f.rule+" "+f.where] = true
+		i := slices.IndexFunc(list, func(l noFault) bool {
+			return l.tool == tool && l.rule == f.rule && regexp.MustCompile("^(?:"+l.where+")$").MatchString(f.where)
+		})
+		if i < 0 {
+			errs = append(errs, fmt.Errorf("%s %s %s\n    %.500s", tool, f.rule, f.where, f.example))
+			continue
+		}
+		used[i] = true
+	}
+	for i, l := range list {
+		if l.tool == tool && !used[i] && tool != "schemathesis" {
+			errs = append(errs, fmt.Errorf("%s: listed and not reported: %s %s", tool, l.rule, l.where))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// redocly runs Redocly's recommended rules on the document, which is OpenAPI 3.0, and on the OpenAPI 3.1 made from it.
+func redocly(ctx context.Context, _ *api) error {
+	root, errRoot := tools.Root()
+	later, errLater := contract.OpenAPI31(infra.OpenAPI)
+	if err := errors.Join(errRoot, errLater); err != nil {
+		return err
+	}
+	made := filepath.Join(root, ".local", "clients", "openapi-3.1.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(made), 0o755), os.WriteFile(made, later, 0o644)); err != nil {
+		return err
+	}
+	modules, err := nodeModules(ctx)
+	if err != nil {
+		return err
+	}
+	var found []report
+	for _, document := range []string{filepath.Join(root, "infra", "openapi.yaml"), made} {
+		// Redocly's exit status is also a failure when it reports problems, so only unreadable output is an error.
+		said, failed := tools.Output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
+			"lint", "--extends", "recommended", "--format", "json", "--max-problems", "1000", document)
+		var answer struct {
+			Problems []struct {
+				RuleID   string
+				Location []struct{ Pointer string }
+			}
+		}
+		if err := json.Unmarshal([]byte(said), &answer); err != nil {
+			return fmt.Errorf("redocly printed what cannot be read: %w\n%s", errors.Join(err, failed), said)
+		}
+		for _, p := range answer.Problems {
+			found = append(found, report{tool: "redocly", rule: p.RuleID, where: p.Location[0].Pointer})
+		}
+	}
+	return compare("redocly", found, listed)
+}

@@ -1,0 +1,137 @@
+package e2e_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/infra/harness/local/stack"
+)
+
+// TestAnAccountOfTenFunctionsIsSlowAndNeverWrong runs so few functions at once as a new AWS account: the walks through work,
+// each published event reaches its slow receiver, and meanwhile each answer about a key is right, 429, or 5xx.
+func TestAnAccountOfTenFunctionsIsSlowAndNeverWrong(t *testing.T) {
+	t.Parallel()
+	n, limit := 200, 4*time.Minute
+	if os.Getenv("LOAD_SECONDS") != "" {
+		n, limit = 2000, time.Hour
+	}
+	parameters := maps.Clone(patient)
+	maps.Copy(parameters, map[string]string{"ForwardAuth": "true", "ForwardAuthConcurrency": "2"})
+	s, tg := startLocal(t, stack.Options{
+		InMemory: true, Concurrency: 10, Parameters: parameters, Consumer: filepath.Join(rootOf(t), "infra/examples/consumer/template.yaml"),
+	})
+	base, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
+	t.Run("TheLongWalkThroughDoesWhatItShows", func(t *testing.T) { longWalk(t, tg, base.Port()) })
+
+	c, billing := tg.server(t), serviceOf(t, s, tg)
+	slow := c.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "load.*")
+	caused := map[string]bool{}
+	c.publish(t, billing, caused, 1)
+	within(t, "the first event", func() bool { return slow.missing(caused) == 0 }) // the receiver now has the key that signs
+	crowd := c.ask(t, s)
+	begun := time.Now()
+	for len(caused) < n {
+		c.publish(t, billing, caused, 25)
+	}
+	published := time.Since(begun)
+	eventually(t, limit, "every published event", func() bool { return slow.missing(caused) == 0 })
+	arrived := time.Since(begun)
+	answers := crowd()
+	t.Logf("%d events were published in %s and arrived in %s; meanwhile: %v", n, published, arrived, answers)
+	eventually(t, limit, "no delivery that waits", func() bool {
+		left, err := c.insist(t, c.call(t, "/webhook_delivery/list", members{"endpointId": slow.endpoint, "status": "pending"}), http.StatusOK)
+		return err == nil && len(left.list("deliveries")) == 0
+	})
+	if lost := len(c.deliveries(t, slow.endpoint, "")) - len(caused); lost != 0 {
+		t.Errorf("%+d deliveries", lost)
+	}
+	sameIDs(t, "slow", slow)
+	slow.noneRefused(t)
+}
+
+// publish publishes so many events more, and adds their ids to caused.
+func (c *server) publish(t *testing.T, billing *person, caused map[string]bool, more int) {
+	t.Helper()
+	var events []string
+	for range more {
+		id := fmt.Sprint("e-", len(caused))
+		caused[id] = true
+		events = append(events, fmt.Sprintf(`{"id":%q,"type":"load.event","data":{"id":%q}}`, id, id))
+	}
+	what := call{
+		method: "POST", path: "/v1/orgs/" + c.org + "/apps/" + c.appID + "/events", bearer: billing.token,
+		body: `{"events":[` + strings.Join(events, ",") + `]}`,
+	}
+	if _, err := c.insist(t, what, http.StatusAccepted); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ask has four clients at each door use a good key and a revoked one until stop is called, which returns how often each
+// answer came. Any answer but the right one, 429 or 5xx is an error.
+func (c *server) ask(t *testing.T, s *stack.Stack) (stop func() map[string]int) {
+	t.Helper()
+	_, good := c.owner.key(t, c.org, `{"scopes":["invoices:read"]}`)
+	id, revoked := c.owner.key(t, c.org, `{"scopes":["invoices:read"]}`)
+	doors := map[string]call{
+		s.URL: {method: "POST", path: "/app/get"}, s.Consumer: {method: "GET", path: "/invoices"},
+		s.FunctionURLs["ForwardAuthFunction"]: {method: "GET", path: "/authorize"},
+	}
+	for base, what := range doors {
+		what.bearer = revoked
+		if r, err := newTarget("door", base, nil).try(t.Context(), what); err != nil || r.status != http.StatusOK {
+			t.Fatalf("%s before the key is revoked: %d %v", base, r.status, err)
+		}
+	}
+	c.owner.want(t, "DELETE", "/v1/orgs/"+c.org+"/keys/"+id, "", http.StatusNoContent, "")
+	var mu sync.Mutex
+	var clients sync.WaitGroup
+	answers, end := map[string]int{}, make(chan struct{})
+	for base, what := range doors {
+		door := newTarget("door", base, nil)
+		for range 4 {
+			for key, right := range map[string]int{good: http.StatusOK, revoked: http.StatusUnauthorized} {
+				clients.Go(func() {
+					request := what
+					request.bearer = key
+					for {
+						r, err := door.try(t.Context(), request)
+						if isBusy := r.status == http.StatusTooManyRequests || r.status >= http.StatusInternalServerError; err != nil || r.status != right && !isBusy {
+							t.Errorf("%s%s: %d %s %v, want %d", base, what.path, r.status, r.text, err, right)
+						}
+						mu.Lock()
+						answers[fmt.Sprint(what.path, " ", r.status)]++
+						mu.Unlock()
+						select {
+						case <-end:
+							return
+						case <-time.After(100 * time.Millisecond):
+						}
+					}
+				})
+			}
+		}
+	}
+	return func() map[string]int {
+		close(end)
+		clients.Wait()
+		for _, want := range []string{"/app/get 200", "/app/get 401", "/app/get 503", "/invoices 200", "/invoices 401", "/authorize 200", "/authorize 401", "/authorize 429"} {
+			if answers[want] == 0 {
+				t.Errorf("no answer was %s", want)
+			}
+		}
+		return answers
+	}
+}

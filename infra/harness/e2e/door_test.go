@@ -1,0 +1,397 @@
+package e2e_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/infra/harness/local/stack"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// TestFrontDoor tests the three ways in which an owner's own endpoints check credentials: an API beside the stack
+// with the shared authorizers, servers with package guard, and the function URL. `make doors` runs it.
+func TestFrontDoor(t *testing.T) {
+	f := openDoors(t)
+	t.Run("ARevokedKeyIsRefusedAtEveryDoorAtOnce", f.revoked)
+	t.Run("AnImportedKeyDiesAtEveryDoorAtOnce", f.imported)
+	t.Run("AFallbackOnlyImports", f.fallsBack)
+	t.Run("AnOutsiderLearnsNothing", f.outsiders)
+	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
+	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)
+	t.Run("ASpentKeyIsLimitedAtEachDoor", f.limited)
+	t.Run("NothingThatAClientSendsChangesThePrincipal", f.forged)
+	t.Run("ACheckIsOneStrongRead", f.reads)
+	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
+	t.Run("AUseIsNotedAtEachDoor", f.noted)
+	t.Run("ProgramsIntrospect", f.introspect)
+	t.Run("OAuthClientsIntrospectAsTheyCome", f.oauthClients)
+	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)
+	t.Run("NoSpellingOfAHeaderReachesAProgramThatMakesCGINames", f.cgi)
+	t.Run("ProxiesRefuseAPathThatIsNotCanonical", f.unclean)
+	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
+	t.Run("OnlyTheChecksOwnAnswersDecide", f.answersOfACheck)
+	t.Run("NoClientIsToldToRepeatWhatAProgramBegan", f.failingPrograms)
+	t.Run("NoHeaderChangesThePathThatIsChecked", f.otherPaths)
+	t.Run("ProxiesAnswerBrowsers", f.browsers)
+	t.Run("ABodyIsBoundByItsLocationOnly", f.bodies)
+	t.Run("TheCheckGetsTheDocumentedHeadersOnly", f.headersOfACheck)
+	t.Run("OfTwoCredentialsNoneIsChecked", f.twoCredentials)
+	t.Run("AProgramAnswersItsProxyOnly", f.aroundTheProxy)
+	t.Run("AServersSettingsDoNotReachTheCheck", f.settings)
+	t.Run("ADatabaseThatIsAwayIsA503", f.away)
+	t.Run("NoCredentialIsInALogOrTheTable", f.nowhere)
+	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
+		for _, spare := range f.Access().Spare() {
+			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
+				t.Errorf("spare in the template's roles: %s", spare)
+			}
+		}
+	})
+	t.Run("OnlyTheProxiesThatHaveASecretAreAnswered", f.secrets)
+	t.Run("WhatAGatewayCouldKeepIsRefused", f.misconfigured)
+	t.Run("TheREADMEsOwnAPIDoesWhatItShows", f.readme)
+}
+
+// key makes an API key with the scope that every door's keyPath needs.
+func (f *frontDoor) key(t *testing.T) (id, key string) {
+	t.Helper()
+	return f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read"]}`)
+}
+
+// revoked has four copies of each door accept a key. While sixteen clients go on to use the key, revoked revokes it,
+// and wants each of the thousand requests that begin after the answer to be refused.
+func (f *frontDoor) revoked(t *testing.T) {
+	const requests = 1000
+	for _, d := range f.doors {
+		t.Run(d.name, func(t *testing.T) {
+			id, key := f.key(t)
+			answering(t, d.copies, 4, func() {
+				if got := flood(requests, func(n int) string { return d.said(t, n, key) }); got["200"] != requests {
+					t.Fatalf("before: %v", got)
+				}
+			})
+			f.refusedFrom(t, d, key, requests, func() { f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "") })
+			// A revocation by the API takes longer than a short cache would keep a key. A write of the row does
+			// not, and so finds such a cache.
+			for range 10 {
+				id, key := f.key(t)
+				f.refusedFrom(t, d, key, 100, func() {
+					setRow(t, f.Stack, rowKey{"KEYS#" + f.org, "KEY#" + id}, "SET revokedAt = :at", map[string]types.AttributeValue{":at": millis(time.Now())})
+				})
+			}
+		})
+	}
+}
+
+// refusedFrom revokes a key while sixteen clients use it. At least the given number of requests must begin after
+// the revocation, and all of them must be refused.
+func (f *frontDoor) refusedFrom(t *testing.T, d *door, key string, requests int64, revoke func()) {
+	t.Helper()
+	var done atomic.Bool
+	var after atomic.Int64
+	go func() {
+		time.Sleep(50 * time.Millisecond) // some requests come before
+		revoke()
+		done.Store(true)
+	}()
+	got := flood(100_000, func(n int) string { // more than are sent until `after` reaches requests
+		if after.Load() >= requests {
+			return "enough"
+		}
+		if !done.Load() {
+			d.said(t, n, key)
+			return "before"
+		}
+		after.Add(1)
+		return d.said(t, n, key)
+	})
+	if total := after.Load(); got["401 key_revoked"] != total || total < requests || got["before"] == 0 {
+		t.Errorf("of %d requests after the revocation: %v", total, got)
+	}
+}
+
+// said sends a request with a key, and returns the status and the code of the answer.
+func (d *door) said(t *testing.T, n int, key string) string {
+	r, err := d.ask(t, n, d.keyPath, key, nil)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(fmt.Sprint(r.status, " ", d.code(r)))
+}
+
+// outsiders wants each door to answer a user about a foreign org as about an org that does not exist, and to refuse
+// credentials of the other kind and services.
+func (f *frontDoor) outsiders(t *testing.T) {
+	service, err := f.Token(t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eve := f.tg.person(t, "eve")
+	eve.org(t)
+	stranger := f.tg.person(t, "stranger") // has never signed in
+	_, key := f.key(t)
+	const none = "org_00000000000000000000000000"
+	for _, d := range f.doors {
+		for _, p := range []*person{eve, stranger} {
+			for _, org := range []string{f.org, none, "acme"} {
+				d.want(t, d.member(org), p.token, d.noMember, "insufficient_role")
+			}
+		}
+		foreign := d.want(t, d.member(f.org), eve.token, d.noMember, "insufficient_role")
+		unknown := d.want(t, d.member(none), eve.token, d.noMember, "insufficient_role")
+		if normal(foreign.text) != normal(unknown.text) {
+			t.Errorf("%s: %s, and %s where there is no org", d.name, foreign.text, unknown.text)
+		}
+		d.want(t, d.member(f.org), key, 401, "user_token_required")
+		d.want(t, d.member(f.org), service, d.noMember, "insufficient_role")
+		d.want(t, d.keyPath, service, 401, "api_key_required")
+		d.want(t, d.keyPath, f.ada.token, 401, "api_key_required")
+		d.want(t, d.keyPath, "", 401, "missing_credentials")
+	}
+	if r := eve.want(t, "GET", "/v1/orgs", "", 200, ""); len(r.list("orgs")) != 1 {
+		t.Error("eve, who is in one org, is not let into our API")
+	}
+}
+
+// demoted wants each door to refuse a member from the request on that follows a demotion, and a removal.
+func (f *frontDoor) demoted(t *testing.T) {
+	bob := f.tg.person(t, "bob")
+	f.ada.invite(t, f.org, bob, "member")
+	path := "/v1/orgs/" + f.org + "/members/" + f.ada.userID(t, f.org, bob.email)
+	for _, d := range f.doors {
+		d.want(t, d.member(f.org), bob.token, 200, "")
+	}
+	f.ada.want(t, "PATCH", path, `{"role":"viewer"}`, 200, "")
+	for _, d := range f.doors {
+		d.want(t, d.member(f.org), bob.token, 403, "insufficient_role")
+	}
+	f.ada.want(t, "DELETE", path, "", 204, "")
+	for _, d := range f.doors {
+		d.want(t, d.member(f.org), bob.token, d.noMember, "insufficient_role")
+	}
+}
+
+// changed narrows a key and changes its metadata. Each door shows both to the next request.
+func (f *frontDoor) changed(t *testing.T) {
+	id, key := f.key(t)
+	path := "/v1/orgs/" + f.org + "/keys/" + id
+	for i, d := range f.doors {
+		plan := fmt.Sprintf(`{"plan":"%d"}`, i)
+		f.ada.want(t, "PATCH", path, `{"metadata":`+plan+`,"scopes":["invoices:read","more"]}`, 200, "")
+		r := d.want(t, d.keyPath, key, 200, "")
+		shown := r.text + r.header.Get("X-Latchkey-Scopes")
+		if text, err := base64.RawURLEncoding.DecodeString(r.header.Get("X-Latchkey-Metadata")); err == nil {
+			shown += string(text)
+		}
+		if shown = strings.ReplaceAll(shown, `\"`, `"`); !strings.Contains(shown, plan) || !strings.Contains(shown, "more") {
+			t.Errorf("%s shows %s", d.name, shown)
+		}
+		f.ada.want(t, "PATCH", path, `{"scopes":["more"]}`, 200, "")
+		d.want(t, d.keyPath, key, 403, "insufficient_scope")
+	}
+}
+
+// limited spends the limits of a key at each door, which then answers 429. A service's ceiling holds too, an admin cannot change it,
+// and a spent key can still be used for what only ends something.
+func (f *frontDoor) limited(t *testing.T) {
+	for _, d := range f.doors {
+		t.Run(d.name, func(t *testing.T) {
+			id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":3,"per":"day"},{"requests":100,"per":"hour"},{"requests":100,"per":"minute"}]}`)
+			for n := range 3 {
+				if r, err := d.ask(t, n, d.keyPath, key, nil); err != nil || r.status != 200 {
+					t.Fatalf("request %d: %d %s %v", n, r.status, r.text, err)
+				}
+			}
+			for n := range 3 {
+				r, err := d.ask(t, n, d.keyPath, key, nil)
+				if err != nil || r.status != 429 || d.code(r) != "rate_limited" || r.header.Get("Retry-After") == "" {
+					t.Fatalf("over the limit: %d %s %v %v", r.status, r.text, r.header, err)
+				}
+				if !strings.Contains(r.header.Get("RateLimit"), `"day";r=0;t=`) {
+					t.Errorf("RateLimit: %v", r.header)
+				}
+			}
+			path := "/v1/orgs/" + f.org + "/keys/" + id
+			f.ada.want(t, "PATCH", path, `{"limits":[{"requests":4,"per":"day"}]}`, 200, "")
+			d.want(t, d.keyPath, key, 200, "")
+			d.want(t, d.keyPath, key, 429, "rate_limited")
+			f.ada.want(t, "PATCH", path, `{"limits":[]}`, 200, "")
+			d.want(t, d.keyPath, key, 200, "")
+			f.ada.want(t, "PATCH", path, `{"ceilings":[]}`, 403, "insufficient_role")
+			f.withoutLease(t, d)
+		})
+	}
+	for _, d := range f.doors { // a key without limits is counted: at once by the first request of a process
+		id, key := f.key(t)
+		d.want(t, d.keyPath, key, 200, "")
+		days := f.ada.want(t, "GET", "/v1/orgs/"+f.org+"/keys/"+id+"/usage", "", 200, "")
+		if !strings.Contains(days.text, `"requests":1,"atMost":null`) {
+			t.Errorf("%s: %s", d.name, days.text)
+		}
+	}
+	f.eachProxy(t, func(t *testing.T, proxy *target) {
+		_, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":1,"per":"day"}]}`)
+		for _, want := range []int{200, 429, 429} {
+			r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key})
+			if err != nil || r.status != want || want == 429 && (r.header.Get("Retry-After") == "" || !strings.Contains(r.header.Get("RateLimit"), `"day";r=0;t=`)) {
+				t.Errorf("%d %s %v %v, want %d", r.status, r.text, r.header, err, want)
+			}
+		}
+	})
+}
+
+// withoutLease has the write of a lease fail while reads are answered: the row of the key's day has a text in place of a number.
+func (f *frontDoor) withoutLease(t *testing.T, d *door) {
+	t.Helper()
+	id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":9,"per":"day"}]}`)
+	day := rowKey{"USAGE#" + f.org, time.Now().UTC().Format(time.DateOnly) + "#" + id}
+	d.want(t, d.keyPath, key, 200, "") // its lease is used up
+	setRow(t, f.Stack, day, "SET leased = :text", map[string]types.AttributeValue{":text": &types.AttributeValueMemberS{Value: "x"}})
+	d.want(t, d.keyPath, key, 503, "unavailable")
+	f.tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 503, "unavailable")
+	setRow(t, f.Stack, day, "REMOVE leased", nil)
+	d.want(t, d.keyPath, key, 200, "")
+}
+
+// forged sends a forged value for each field of the principal, in a header and in the query. No door may show one.
+func (f *frontDoor) forged(t *testing.T) {
+	_, key := f.key(t)
+	header := http.Header{"X-Apigateway-Context": {`{"authorizer":{"orgId":"forged"}}`}, "X-Amzn-Request-Context": {"forged"}}
+	query := ""
+	for _, field := range []string{"V", "Kind", "Org-Id", "App-Id", "Key-Id", "Key-Name", "Scopes", "Metadata", "User-Id", "Role", "Email"} {
+		header.Set("X-Latchkey-"+field, "forged")
+		query += "&" + strings.ToLower(field[:1]) + strings.ReplaceAll(field[1:], "-", "") + "=forged"
+	}
+	for _, d := range f.doors {
+		path := d.keyPath
+		if d.name != "forward auth" { // a proxy writes the query of this door, and no client
+			path += "?" + query[1:]
+		}
+		r, err := d.ask(t, 0, path, key, header)
+		shown := r.text + fmt.Sprint(r.header)
+		if err != nil || r.status != 200 || strings.Contains(shown, "forged") || !strings.Contains(shown, f.org) {
+			t.Errorf("%s: %d %s %v %v", d.name, r.status, r.text, r.header, err)
+		}
+	}
+}
+
+// introspection returns the call of a program that asks about a token, with an API key as its password.
+func introspection(password string, form url.Values) call {
+	return call{
+		method: "POST", path: "/introspect", body: form.Encode(), contentType: "application/x-www-form-urlencoded",
+		header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("gateway:"+password))}},
+	}
+}
+
+// introspect has a program ask about a key and an access token. Only an active key of the owner's org may ask.
+func (f *frontDoor) introspect(t *testing.T) {
+	id, key := f.key(t)
+	eve := f.tg.person(t, "eve")
+	_, foreign := eve.key(t, eve.org(t), `{"scopes":["introspect"]}`)
+	// ask introspects a token. The caller's password is an API key, which must be one of the owner's org.
+	ask := func(password, token, org string) reply {
+		t.Helper()
+		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), introspection(password, url.Values{"token": {token}, "org": {org}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := ask(key, key, ""); r.status != 200 || r.body["active"] != true || r.str("sub") != id || r.str("scope") != "invoices:read" || r.str("orgId") != f.org {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	if r := ask(key, f.ada.token, f.org); r.status != 200 || r.body["active"] != true || r.str("role") != "admin" || r.str("email") != f.ada.email {
+		t.Errorf("%d %s", r.status, r.text)
+	}
+	if r := ask(foreign, key, ""); r.status != 401 || r.str("error") != "invalid_client" {
+		t.Errorf("a key of another org: %d %s", r.status, r.text)
+	}
+	_, second := f.key(t)
+	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
+	if r := ask(second, key, ""); r.status != 200 || strings.TrimSpace(r.text) != `{"active":false}` {
+		t.Errorf("revoked: %d %s", r.status, r.text)
+	}
+	if r := ask(key, second, ""); r.status != 401 || r.str("error") != "invalid_client" {
+		t.Errorf("a revoked caller: %d %s", r.status, r.text)
+	}
+}
+
+// secrets changes the proxies' secret. The old one is also good while it is given. The proxies of this test send
+// doorSecret in every case.
+func (f *frontDoor) secrets(t *testing.T) {
+	_, key := f.key(t)
+	deploy := func(secret, old string) {
+		t.Helper()
+		if err := f.Deploy(t.Context(), map[string]string{"ForwardAuthSecret": secret, "ForwardAuthOldSecret": old}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer deploy("", "")
+	const other = "another-secret-of-the-proxies-0123456789"
+	for _, c := range []struct {
+		secret, old   string
+		proxy, direct int // the status of a request by a proxy, and without one
+	}{{doorSecret, "", 200, 503}, {other, doorSecret, 200, 503}, {other, "", 503, 503}} {
+		deploy(c.secret, c.old)
+		f.eachProxy(t, func(t *testing.T, proxy *target) {
+			if r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key}); err != nil || r.status != c.proxy {
+				t.Errorf("%+v: %d %s %v", c, r.status, r.text, err)
+			}
+		})
+		url := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
+		if r, err := url.try(t.Context(), call{method: "GET", path: "/authorize", bearer: key}); err != nil || r.status != c.direct {
+			t.Errorf("%+v: without a proxy: %d %s %v", c, r.status, r.text, err)
+		}
+	}
+}
+
+// away stops the database, and then makes it hang: each door answers 503 within 3 s, and works again afterwards.
+func (f *frontDoor) away(t *testing.T) {
+	_, key := f.key(t)
+	for _, fault := range []struct {
+		name       string
+		begin, end func() error
+	}{
+		{"stopped", f.DB.Stop, func() error { return f.DB.Start(t.Context()) }},
+		{"hanging", f.DB.Pause, f.DB.Resume},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			if err := fault.begin(); err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.doors {
+				for path, credential := range map[string]string{d.keyPath: key, d.member(f.org): f.ada.token} {
+					begun := time.Now()
+					d.want(t, path, credential, 503, "unavailable")
+					if took := time.Since(begun); took > 3*time.Second {
+						t.Errorf("%s %s: the 503 took %s", d.name, path, took)
+					}
+				}
+			}
+			if err := fault.end(); err != nil {
+				t.Fatal(err)
+			}
+			f.answers(t)
+			for _, d := range f.doors {
+				d.want(t, d.keyPath, key, 200, "")
+			}
+		})
+	}
+}
+
+// answers waits until the database answers as before, because a database that has just started is slow.
+func (f *frontDoor) answers(t *testing.T) {
+	t.Helper()
+	eventually(t, 30*time.Second, "the database answers", func() bool {
+		r, err := f.tg.try(t.Context(), call{method: "POST", path: "/v1/orgs", body: `{"name":"Back"}`, bearer: f.ada.token})
+		return err == nil && r.status == 201
+	})
+}

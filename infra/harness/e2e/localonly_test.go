@@ -1,0 +1,250 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/harness/local/stack"
+)
+
+func trimmed(b []byte) string { return string(bytes.TrimSpace(b)) }
+
+// tokenKinds sends tokens of other kinds than the suite's. An invite finds only users with a verified address.
+func tokenKinds(t *testing.T, tg *target) {
+	ada, bob := tg.person(t, "ada"), tg.kind(t, "unverified", "bob")
+	org := ada.org(t)
+	bob.want(t, "GET", "/v1/orgs", "", 200, "")
+	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+bob.email+`"}`, 422, "user_not_found")
+	tg.kind(t, "service", "robot").want(t, "GET", "/v1/orgs", "", 403, "identity_incomplete")
+	tg.kind(t, "idtoken", "carol").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
+	tg.kind(t, "otheraudience", "dave").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
+	eve := tg.kind(t, "userinfo", "eve") // the issuer tells her address at its userinfo endpoint only
+	eve.want(t, "GET", "/v1/orgs", "", 200, "")
+	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
+}
+
+// copiesOf returns a function that counts the calls each copy of a function has answered, by the copy's id.
+func copiesOf(s *stack.Stack, function string) func() map[int]int {
+	return func() map[int]int {
+		out := map[int]int{}
+		for _, c := range s.Copies(function) {
+			out[c.ID] = c.Answered
+		}
+		return out
+	}
+}
+
+// answering wants at least `least` copies to answer while do runs. copies returns the answers of each copy so far.
+func answering(t *testing.T, copies func() map[int]int, least int, do func()) {
+	t.Helper()
+	before, answered := copies(), 0
+	do()
+	for id, n := range copies() {
+		if n > before[id] {
+			answered++
+		}
+	}
+	if answered < least {
+		t.Fatalf("%d copies have just answered, want %d", answered, least)
+	}
+}
+
+// violations has at least the given number of copies of the authorizer accept a key, and revokes the key. It then
+// sends a thousand requests from sixteen clients, and returns the number of answers other than 401 key_revoked.
+func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
+	t.Helper()
+	const requests = 1000
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	id, key := ada.key(t, org, `{}`)
+	_, sibling := ada.key(t, org, `{}`)
+	answering(t, copiesOf(s, "AuthorizerFunction"), copies, func() {
+		if got := tg.storm(t, requests, key)["200"]; got != requests {
+			t.Fatalf("before: %d of %d answered 200", got, requests)
+		}
+	})
+	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
+	refused := tg.storm(t, requests, key)["401 key_revoked"]
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
+	return requests - refused
+}
+
+func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
+	if n := violations(t, s, tg, 4); n != 0 {
+		t.Errorf("%d of 1,000 requests after the revocation were not refused with key_revoked", n)
+	}
+}
+
+// databaseAway stops the database, and then makes it hang. Meanwhile every credential gets a 503, and none a 401,
+// because it could not be checked.
+func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	_, good := ada.key(t, org, `{}`)
+	id, revoked := ada.key(t, org, `{}`)
+	ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "")
+	for _, fault := range []struct {
+		name       string
+		begin, end func() error
+	}{
+		{"stopped", s.DB.Stop, func() error { return s.DB.Start(t.Context()) }},
+		{"hanging", s.DB.Pause, s.DB.Resume},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			if err := fault.begin(); err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for range 4 {
+				for _, c := range []call{
+					{method: "POST", path: "/app/get", bearer: good}, {method: "POST", path: "/app/get", bearer: revoked},
+					{method: "GET", path: "/v1/orgs", bearer: ada.token},
+				} {
+					wg.Go(func() {
+						begun := time.Now()
+						tg.want(t, c, 503, "unavailable")
+						if took := time.Since(begun); took > 3*time.Second {
+							t.Errorf("%s %s: the 503 took %s", c.method, c.path, took)
+						}
+					})
+				}
+			}
+			wg.Wait()
+			if err := fault.end(); err != nil {
+				t.Fatal(err)
+			}
+			back := time.Now()
+			for tg.do(t, call{method: "POST", path: "/app/get", bearer: good}).status != 200 {
+				if time.Since(back) > 10*time.Second {
+					t.Fatal("no 200 within 10 s of the database's return")
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			tg.want(t, call{method: "POST", path: "/app/get", bearer: revoked}, 401, "key_revoked")
+			if l := ada.want(t, "GET", "/v1/orgs/"+org+"/keys", "", 200, "").list("keys"); len(l) != 2 {
+				t.Errorf("%d keys, want both", len(l))
+			}
+		})
+	}
+}
+
+// secretsAreNowhere makes secrets and searches for them, in every form, in the logs, in all answers
+// but those that show them, and in the whole table.
+func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	const once = "e2e-idempotency-key-that-is-never-stored-0001"
+	c := call{
+		method: "POST", path: "/v1/orgs/" + org + "/keys", body: `{}`, bearer: ada.token,
+		header: map[string][]string{"Idempotency-Key": {once}},
+	}
+	made := tg.want(t, c, 201, "")
+	tg.want(t, c, 201, "") // the replay shows the key too
+	key := made.str("key")
+	c.path = strings.Replace(c.path, "/keys", "/keys/"+made.str("id")+"/rotate", 1)
+	c.body = `{"graceSeconds":60}`
+	rotated := tg.want(t, c, 201, "").str("key")
+	foreign := foreignKey()
+	imported := serviceOf(t, s, tg).imports(t, org, "", foreign)[0]
+	answers := tg.do(t, call{method: "POST", path: "/app/get", bearer: key}).text + tg.do(t, call{method: "POST", path: "/app/get", bearer: foreign}).text +
+		tg.do(t, call{method: "POST", path: "/app/get", bearer: key[:len(key)-1]}).text +
+		ada.do(t, "GET", "/v1/orgs/"+org+"/keys", "").text + ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text +
+		tg.do(t, call{method: "GET", path: "/v1/orgs", bearer: key}).text
+	within(t, "the imported key's entry on the bus", func() bool { return bus.has(imported) })
+	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
+	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token}, places)
+	// The search must find a planted secret, and the places must have the texts that are sure to be there.
+	planted := filepath.Join(s.LogDir, "planted.log")
+	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if findSecret(logs(t, s), key) == "" {
+		t.Error("a planted log line was not found")
+	}
+	_ = os.Remove(planted)
+	if !bytes.Contains(places["table"], []byte(made.str("prefix"))) || !bytes.Contains(places["logs"], []byte(`"route":"POST /v1/orgs/{orgId}/keys"`)) {
+		t.Error("the table or the logs are not what was read")
+	}
+}
+
+// inNoPlace fails the test for each secret that findSecret finds in a place.
+func inNoPlace(t *testing.T, secrets map[string]string, places map[string][]byte) {
+	t.Helper()
+	for name, secret := range secrets {
+		for place, text := range places {
+			if form := findSecret(text, secret); form != "" {
+				t.Errorf("the %s is, %s, in the %s", name, form, place)
+			}
+		}
+	}
+}
+
+// findSecret searches for a secret raw, in base64, in hex and URL-escaped. It also searches for the last part of an
+// API key, which alone is secret, with and without the checksum. It returns the form that it found, or "".
+func findSecret(text []byte, secret string) string {
+	const checksum = 6 // characters
+	parts := []string{secret}
+	if i := strings.LastIndex(secret, "_"); strings.HasPrefix(secret, "lk_") && i > 0 {
+		parts = append(parts, secret[i+1:], secret[i+1:len(secret)-checksum])
+	}
+	for _, p := range parts {
+		forms := map[string]string{
+			"raw": p, "in hex": hex.EncodeToString([]byte(p)), "URL-escaped": url.QueryEscape(p),
+			"in base64": base64.RawStdEncoding.EncodeToString([]byte(p)), "in base64url": base64.RawURLEncoding.EncodeToString([]byte(p)),
+		}
+		for form, f := range forms {
+			if bytes.Contains(text, []byte(f)) || bytes.Contains(text, []byte(strings.ToUpper(f))) { // hex has two cases
+				return form
+			}
+		}
+	}
+	return ""
+}
+
+// dump returns every row of the table as JSON, and its binary values raw.
+func dump(t *testing.T, s *stack.Stack) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, row := range allRows(t, s) {
+		text, err := json.Marshal(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(text)
+		for _, v := range row {
+			if b, ok := v.(*types.AttributeValueMemberB); ok {
+				out.Write(b.Value)
+			}
+		}
+	}
+	return out.Bytes()
+}
+
+// logs returns all logs of the stack's processes.
+func logs(t *testing.T, s *stack.Stack) []byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.LogDir, "*"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("log files %v, %v", files, err)
+	}
+	var out []byte
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, text...)
+	}
+	return out
+}

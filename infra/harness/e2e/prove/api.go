@@ -1,0 +1,208 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"latchkey/infra/harness/contract"
+)
+
+// request is a request to the API, or to a door.
+type request struct {
+	method, path, body string
+	bearer             string // the credential; "": none
+	once               string // the Idempotency-Key; "": none
+	header             http.Header
+}
+
+// reply is an answer. Without an answer err is set, and the status is 0.
+type reply struct {
+	status       int
+	code         string // of a problem
+	header       http.Header
+	text         string
+	body         map[string]any
+	err          error
+	begun, ended time.Time
+}
+
+func (r reply) str(name string) string { s, _ := r.body[name].(string); return s }
+
+// ok reports whether the request was done.
+func (r reply) ok() bool { return r.status >= 200 && r.status < 300 }
+
+// unsure reports whether the request may have been done, or be done later.
+func (r reply) unsure() bool { return r.err != nil || r.status == http.StatusServiceUnavailable }
+
+// said is the answer in a word, for histories: done, the code of a refusal, or unsure.
+func (r reply) said() string {
+	switch {
+	case r.unsure():
+		return unsure
+	case r.ok():
+		return "done"
+	default:
+		return r.code
+	}
+}
+
+// list returns the objects of a list in the body.
+func (r reply) list(name string) (out []map[string]any) {
+	rows, _ := r.body[name].([]any)
+	for _, row := range rows {
+		if m, ok := row.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// silence is how long a request may take: a client never waits ten seconds for an answer.
+const silence = 10 * time.Second
+
+// site is a place that answers requests: the API, or a door of the owner's own endpoints.
+type site struct {
+	url      string
+	contract *contract.Contract // of the API; nil for a door
+	client   *http.Client
+	tally    *tally
+}
+
+func newSite(url string, c *contract.Contract, t *tally) *site {
+	return &site{
+		url: url, contract: c, tally: t,
+		client: &http.Client{Timeout: silence, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+	}
+}
+
+// ask sends a request. An answer that is not documented is a violation, and so are ten seconds without one.
+func (s *site) ask(ctx context.Context, q request) reply {
+	r := s.try(ctx, q)
+	if (r.err != nil || r.status >= 500) && s.tally.during(r) {
+		r.err = errStalled
+	}
+	s.tally.answered(s, q, r)
+	return r
+}
+
+var errStalled = errors.New("the machine stood still")
+
+func (s *site) try(ctx context.Context, q request) (r reply) {
+	r.begun = time.Now()
+	defer func() { r.ended = time.Now() }()
+	req, err := http.NewRequestWithContext(ctx, q.method, s.url+q.path, strings.NewReader(q.body))
+	if err != nil {
+		r.err = err
+		return r
+	}
+	if q.header != nil {
+		req.Header = q.header.Clone()
+	}
+	if q.body != "" && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if q.bearer != "" {
+		req.Header.Set("Authorization", "Bearer "+q.bearer)
+	}
+	if q.once != "" {
+		req.Header.Set("Idempotency-Key", q.once)
+	}
+	var res *http.Response
+	if res, r.err = s.client.Do(req); r.err != nil {
+		return r
+	}
+	defer func() { _ = res.Body.Close() }()
+	var text []byte
+	if text, r.err = io.ReadAll(res.Body); r.err != nil {
+		return r
+	}
+	r.status, r.header, r.text = res.StatusCode, res.Header, string(text)
+	if json.Unmarshal(text, &r.body) != nil {
+		r.body = nil // not a JSON object
+	}
+	r.code = cmp.Or(r.str("code"), r.header.Get("X-Latchkey-Code")) // the header is of a door
+	return r
+}
+
+// tally counts answers, and keeps those that no client may see. It knows when the machine stood still: an answer that failed
+// meanwhile says nothing.
+type tally struct {
+	found   atomic.Bool // something is wrong: an answer, or a history
+	mu      sync.Mutex
+	answers int
+	wrong   []string
+	stalls  [][2]time.Time
+	stalled int       // answers that are not counted because of a stall
+	beaten  time.Time // the last beat
+}
+
+const still = time.Second // so late a beat is a stall
+
+// watchStalls notes when this process was not run for a while.
+func (t *tally) watchStalls(ctx context.Context) {
+	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		t.mu.Lock()
+		t.beatNow()
+		t.mu.Unlock()
+	}
+}
+
+func (t *tally) beatNow() {
+	now := time.Now()
+	if !t.beaten.IsZero() && now.Sub(t.beaten) > still {
+		t.stalls = append(t.stalls, [2]time.Time{t.beaten, now})
+	}
+	t.beaten = now
+}
+
+// during reports whether the machine stood still during a request.
+func (t *tally) during(r reply) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.beatNow()
+	return slices.ContainsFunc(t.stalls, func(s [2]time.Time) bool { return s[0].Before(r.ended) && r.begun.Before(s[1]) })
+}
+
+func (t *tally) answered(s *site, q request, r reply) {
+	wrong := s.wrong(q, r)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answers++
+	if errors.Is(r.err, errStalled) {
+		t.stalled++
+		return
+	}
+	if wrong != nil {
+		t.found.Store(true)
+		t.wrong = append(t.wrong, fmt.Sprintf("%s %s: %d %.300s: %v", q.method, q.path, r.status, r.text, wrong))
+	}
+}
+
+// wrong returns why a client may not see an answer.
+func (s *site) wrong(q request, r reply) error {
+	switch {
+	case errors.Is(r.err, context.Canceled): // the run ends
+		return nil
+	case r.err != nil:
+		return fmt.Errorf("no answer after %s: %w", r.ended.Sub(r.begun).Round(time.Millisecond), r.err)
+	case r.status == http.StatusServiceUnavailable && r.header.Get("Retry-After") == "":
+		return errors.New("a 503 without Retry-After")
+	case r.status >= 500 && r.status != http.StatusServiceUnavailable:
+		return errors.New("not a 503")
+	case s.contract != nil:
+		return s.contract.Check(q.method, strings.Split(q.path, "?")[0], r.status, r.header, []byte(r.text))
+	case !slices.Contains([]int{200, 401, 403, 503}, r.status):
+		return errors.New("no answer of a door")
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"latchkey/infra/harness/local/stack"
+)
+
+// door is a place where a key is checked.
+type door struct {
+	name    string
+	site    *site
+	request request
+}
+
+// checks counts the checks of keys.
+type checks struct {
+	mu                 sync.Mutex
+	all, after, faulty int             // all, those begun after a key's end was answered, those under faults
+	refused            []time.Duration // how long a 503 took
+}
+
+func (c *checks) count(r reply, after, faulty bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all++
+	if after {
+		c.after++
+	}
+	if faulty {
+		c.faulty++
+	}
+	if r.status == http.StatusServiceUnavailable {
+		c.refused = append(c.refused, r.ended.Sub(r.begun))
+	}
+}
+
+const scope = "invoices:read" // what the doors want of a key
+
+// scoped is the body of a request that gives a key the scope of the doors, and a mark by which a check shows which scopes
+// it saw.
+func scoped(mark int, more string) string {
+	return `{"scopes":["` + scope + `","mark.` + strconv.Itoa(mark) + `"]` + more + `}`
+}
+
+var shownMark = regexp.MustCompile(`mark\.(\d+)`)
+
+// check checks a key at any door. after says that the check begins after the key's end was answered.
+func (h *history) checkKey(client int, object, key string, after bool) {
+	d := h.anyDoor()
+	h.record(client, input{object, "check", "at " + d.name}, func() string {
+		out := seen(h.ask(d, key, after))
+		if h.kind == "ended" && out == "404 key_not_found" { // while the deletion runs: the org has gone, and this key lives still
+			return unsure
+		}
+		return out
+	})
+}
+
+// anyDoor returns one of the doors at which the history checks keys.
+func (h *history) anyDoor() door {
+	if h.door.site != nil {
+		return h.door
+	}
+	return h.doors[h.chance(len(h.doors))]
+}
+
+// ask asks a door about a key.
+func (h *history) ask(d door, key string, after bool) reply {
+	q := d.request
+	q.bearer = key
+	r := d.site.ask(h.ctx, q)
+	h.checks.count(r, after, h.faulty)
+	return r
+}
+
+// seen is the output of a check: good with the mark of the scopes, dead, or unsure. Any other is in no model.
+func seen(r reply) string {
+	switch {
+	case r.unsure():
+		return unsure
+	case r.ok():
+		if m := shownMark.FindString(r.text + r.header.Get("X-Latchkey-Scopes")); m != "" {
+			return "good " + m
+		}
+		return "good"
+	case r.status == http.StatusUnauthorized && (r.code == "key_revoked" || r.code == "key_expired"):
+		return "dead"
+	default:
+		return strconv.Itoa(r.status) + " " + r.code
+	}
+}
+
+// keyState is what a check of a key must show.
+type keyState struct {
+	dead bool
+	mark string
+}
+
+// keyModel: a check shows the scopes that the last change gave the key, and refuses it from its end on.
+var keyModel = model{
+	first: keyState{mark: "mark.0"},
+	reads: []string{"check"},
+	step: func(state any, in input, out string) (bool, any) {
+		s := state.(keyState)
+		marked := keyState{dead: s.dead, mark: in.arg}
+		switch {
+		case in.do == "check" && out == "dead":
+			return s.dead, s
+		case in.do == "check":
+			return !s.dead && out == strings.TrimSpace("good "+s.mark), s
+		case in.do == "end" && (out == "done" || out == unsure):
+			return true, keyState{true, s.mark}
+		case in.do == "mark" && out == "done":
+			return !s.dead, marked
+		case in.do == "mark" && out == "key_not_active":
+			return s.dead, s
+		case in.do == "mark" && out == unsure && s.dead:
+			return true, s
+		case in.do == "mark" && out == unsure:
+			return true, marked
+		}
+		return false, s
+	},
+}
+
+// mark changes a key's scopes.
+func (h *history) mark(client int, org, id string, mark int) {
+	h.record(client, input{"key", "mark", "mark." + strconv.Itoa(mark)}, func() string {
+		r := h.api.ask(h.ctx, request{method: "PATCH", path: "/v1/orgs/" + org + "/keys/" + id, bearer: h.billing, body: scoped(mark, "")})
+		h.note("key.updated", id, r)
+		return r.said()
+	})
+}
+
+// revoked ends a key while it is used at every door, and its scopes change: by the API, or by a write of its row, which
+// takes less time than a short cache would keep the key.
+func revoked(h *history) {
+	const after = 300 // checks that begin after the end
+	org := h.org("")
+	id, key := h.key(org, scoped(0, ""))
+	turn, byRow := 1+h.chance(6), h.chance(2) == 0
+	if h.rowsWritten = byRow; byRow { // all clients at one door: a process that keeps what it read is asked again at once
+		h.door = h.anyDoor()
+	}
+	var ended atomic.Bool
+	var left atomic.Int64
+	left.Store(after)
+	h.together(func(client int) {
+		for n := 0; left.Load() > 0 && h.ctx.Err() == nil; n++ {
+			switch {
+			case client == 0 && n == turn && byRow:
+				h.record(client, input{"key", "end", "by its row"}, func() string { return h.endRow(org, id) })
+				ended.Store(true)
+			case client == 0 && n == turn:
+				h.record(client, input{"key", "end", "by the API"}, func() string {
+					h.must(request{method: "DELETE", path: "/v1/orgs/" + org + "/keys/" + id, bearer: h.billing}, "key.revoked", id)
+					return "done"
+				})
+				ended.Store(true)
+			case client == 1 && n < 4:
+				h.mark(client, org, id, n+1)
+			default:
+				late := ended.Load()
+				h.checkKey(client, "key", key, late)
+				if late {
+					left.Add(-1)
+				}
+			}
+		}
+	})
+	h.check(keyModel)
+}
+
+// endRow writes into a key's row that the key is revoked, past the product.
+func (h *history) endRow(org, id string) string {
+	_, err := h.db.UpdateItem(h.ctx, &dynamodb.UpdateItemInput{
+		TableName: &h.TableName, UpdateExpression: aws.String("SET revokedAt = :now"),
+		Key: stack.Key("KEYS#"+org, "KEY#"+id), ExpressionAttributeValues: stack.Row{":now": stack.Millis(time.Now())},
+	})
+	if err != nil {
+		h.violate("the row was not written: %v", err)
+		return unsure
+	}
+	return "done"
+}
+
+// narrowed changes a key's scopes by two clients while others use the key.
+func narrowed(h *history) {
+	org := h.org("")
+	id, key := h.key(org, scoped(0, ""))
+	h.together(func(client int) {
+		for n := range 6 {
+			if client < 2 {
+				h.mark(client, org, id, 1+client*100+n)
+			} else {
+				h.checkKey(client, "key", key, false)
+			}
+		}
+	})
+	h.check(keyModel)
+}

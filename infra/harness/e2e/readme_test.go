@@ -1,0 +1,162 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// step is a block of commands of a walk through, with the answer shown under it, and the output that another terminal
+// shows after it; "": none is shown.
+type step struct{ commands, answer, terminal string }
+
+var block = regexp.MustCompile("(?s)```(sh|json|text)\n(.*?)```")
+
+// makeToken matches a call of make token with its variables.
+var makeToken = regexp.MustCompile(`\$\(make -s token ([^)]+)\)`)
+
+// ofREADME returns a section of the README, without its title.
+func ofREADME(t *testing.T, name string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(repositoryFile(t, "README.md"), "\n## "+name+"\n")
+	section, _, more := strings.Cut(rest, "\n## ")
+	if !ok || !more {
+		t.Fatalf("the README has no section %q, or nothing after it", name)
+	}
+	return section
+}
+
+// stepsOf returns the steps of a walk through, at least so many, and as many outputs of another terminal.
+func stepsOf(t *testing.T, walk string, least, terminals int) (steps []step) {
+	t.Helper()
+	for _, m := range block.FindAllStringSubmatch(walk, -1) {
+		last := len(steps) - 1
+		switch {
+		case m[1] == "sh":
+			steps = append(steps, step{commands: m[2]})
+		case last >= 0 && m[1] == "text":
+			steps[last].terminal = m[2]
+			terminals--
+		case last >= 0 && steps[last].answer == "":
+			steps[last].answer = m[2]
+		default:
+			t.Fatal("an answer without commands before it")
+		}
+	}
+	if len(steps) < least || terminals != 0 {
+		t.Fatalf("%d steps; %d outputs of another terminal are missing", len(steps), terminals)
+	}
+	return steps
+}
+
+// changing are the parts of an output that differ from run to run: ids, times, keys, request ids.
+var changing = []struct {
+	form *regexp.Regexp
+	as   string
+}{
+	{regexp.MustCompile(`\b(org|usr|app|key|aud|lnk|whe|evt)_[0-9a-z]{26}\b`), "${1}_*"},
+	{regexp.MustCompile(`\b(lkt?)_([0-9A-Za-z_]+|…)`), "${1}_*"},
+	{regexp.MustCompile(`\b\d{13}\b`), "*"},
+	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "*"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:*"},
+	{regexp.MustCompile(`"(requestId|kid|x|y)":"[^"]+"`), `"$1":"*"`},
+}
+
+// normal returns a text without the parts that change, and with each word on a line.
+func normal(s string) string {
+	for _, c := range changing {
+		s = c.form.ReplaceAllString(s, c.as)
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "}{", "}\n{")), "\n")
+}
+
+const (
+	between = "-- next step --"
+
+	// elsewhere runs the command that a step printed, as the reader runs it in the other terminal: in the background, until
+	// the script ends. %[1]s is the file of that terminal's output: it exists before the background shell runs, since grep
+	// would complain about a missing file in the output that is compared. Later steps use the KEY of that command.
+	elsewhere = `eval "KEY=${paste#*KEY=}"
+: >%[1]s
+$paste >>%[1]s 2>&1 &
+receiver=$!
+trap 'kill $receiver; wait $receiver || true' EXIT
+for i in $(seq 100); do grep -q Receiving %[1]s && break; sleep 0.2; done`
+
+	// arrived waits until the other terminal shows a webhook of a type.
+	arrived = "for i in $(seq 100); do grep -q %s %s && break; sleep 0.1; done\n"
+)
+
+// readme runs the README's walk through, which has no other terminal.
+func readme(t *testing.T, tg *target, port string) {
+	pasted(t, tg, port, stepsOf(t, ofREADME(t, "A walk through"), 5, 0))
+}
+
+// longWalk runs infra/docs/walkthrough.md.
+func longWalk(t *testing.T, tg *target, port string) {
+	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/walkthrough.md"), 8, 1))
+}
+
+// fromYourServer runs the commands of infra/docs/services.md for the local stack.
+func fromYourServer(t *testing.T, tg *target, port string) {
+	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
+	pasted(t, tg, port, stepsOf(t, local, 4, 1))
+}
+
+// movingIn runs the commands of infra/docs/moving.md, on a stack that takes imported keys.
+func movingIn(t *testing.T, tg *target, port string) {
+	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/moving.md"), 3, 0))
+}
+
+// pasted runs the steps in a shell, with only the base URL changed, and compares the output with the document.
+func pasted(t *testing.T, tg *target, port string, steps []step) {
+	second, terminal := filepath.Join(t.TempDir(), "terminal"), ""
+	script := "set -e\n"
+	for _, s := range steps {
+		if strings.HasPrefix(s.answer, "make receiver ") { // the printed command is for the other terminal
+			s.commands = "paste=$(" + s.commands + ")\necho \"$paste\"\n" + fmt.Sprintf(elsewhere, second)
+		}
+		script += s.commands + "\necho; echo '" + between + "'\n"
+		if s.terminal != "" {
+			terminal = s.terminal
+			lines := strings.Split(strings.TrimSpace(terminal), "\n")
+			script += fmt.Sprintf(arrived, strings.Fields(lines[len(lines)-1])[1], second)
+		}
+	}
+	script = strings.ReplaceAll(script, "http://127.0.0.1:3000", tg.url)
+	if tg.name == "deployed" {
+		script = makeToken.ReplaceAllString(script, `$$($1 sh -c "$$TOKEN_CMD")`)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	shell := exec.CommandContext(ctx, "bash", "-c", script)
+	// A make that another make has started prints the folder that it enters.
+	shell.Dir, shell.Env = "../../..", append(os.Environ(), "PORT="+port, "MAKELEVEL=", "MAKEFLAGS=")
+	out, err := shell.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if terminal != "" {
+		received, err := os.ReadFile(second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // without the line that it prints at its end,
+		seen, _, _ = strings.Cut(seen, "deleting endpoint whe_")     // also where its org is gone by then
+		if got, want := normal(seen), normal(terminal); got != want {
+			t.Errorf("the other terminal printed\n%s\nwhere the document shows\n%s", received, terminal)
+		}
+	}
+	printed := strings.Split(string(out), between)
+	for i, s := range steps {
+		if got, want := normal(printed[i]), normal(s.answer); got != want {
+			t.Errorf("%s\nprinted\n%s\nwhere the document shows\n%s", s.commands, printed[i], s.answer)
+		}
+	}
+}

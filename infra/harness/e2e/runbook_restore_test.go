@@ -1,0 +1,268 @@
+package e2e_test
+
+import (
+	"errors"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/harness/lab/backing"
+	"latchkey/infra/harness/local/stack"
+)
+
+// restored has what the restore must undo or keep.
+type restored struct {
+	since                  string // the restore point, as the runbook writes it
+	revoked, rotated, next string // keys that were revoked and rotated since then, and the one that the rotation made
+	kid                    string // the signing key that was revoked since then
+}
+
+// deploy changes the local stack, as make deploy changes a stack. A deployment of the local stack forgets which calls
+// were denied, so deploy reports these first.
+func (r *rehearsal) deploy(parameters map[string]string) {
+	r.t.Helper()
+	for _, denied := range r.s.Access().Denied() {
+		r.t.Errorf("missing in the template's roles: %s", denied)
+	}
+	if err := r.s.Deploy(r.t.Context(), parameters); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// damage makes the restored table at the restore point, and then revokes keys. The restore undoes the revocations.
+func damage(r *rehearsal) {
+	revokedID, revokedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
+	rotatedID, rotatedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
+	r.past.revoked, r.past.rotated = revokedKey, rotatedKey
+	r.past.kid = r.arrives().kid()
+	// A restore point is a whole second, and so are the times in the audit.
+	second := time.Now().Truncate(time.Second).Add(time.Second) // the next one
+	time.Sleep(time.Until(second))
+	r.past.since = second.UTC().Format(time.RFC3339)
+	r.restore(restoredTable)
+	keys := "/v1/orgs/" + r.owner.org + "/keys/"
+	r.owner.owner.want(r.t, "DELETE", keys+revokedID, "", http.StatusNoContent, "")
+	r.past.next = r.owner.owner.want(r.t, "POST", keys+rotatedID+"/rotate", `{"graceSeconds":0}`, http.StatusCreated, "").str("key")
+	laterID, _ := r.owner.owner.key(r.t, r.owner.org, `{}`) // another key that the restored table does not have
+	r.owner.owner.want(r.t, "DELETE", keys+laterID, "", http.StatusNoContent, "")
+	revoke(r.t, r.s, r.past.kid)
+}
+
+// restoredTable is the table that the runbook restores into.
+const restoredTable = "latchkey-restored"
+
+// restore makes a table with the present rows. As AWS documents for a restored table, the table has the key and the
+// indexes of the source, and none of the other settings.
+func (r *rehearsal) restore(name string) {
+	r.t.Helper()
+	schema, err := backing.ReadTable(filepath.Join(rootOf(r.t), "template.yaml"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	schema.Create.TableName, schema.Create.StreamSpecification = &name, nil
+	if _, err := r.db.CreateTable(r.t.Context(), schema.Create); err != nil {
+		r.t.Fatal(err)
+	}
+	pages := dynamodb.NewScanPaginator(r.db, &dynamodb.ScanInput{TableName: &r.s.TableName, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(r.t.Context())
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for _, row := range page.Items {
+			if _, err := r.db.PutItem(r.t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: row}); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func apiIsClosed(r *rehearsal, _ string) {
+	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
+	if _, err := r.s.Invoke(r.t.Context(), "RotateFunction", []byte("{}")); err == nil {
+		r.t.Error("the rotation runs")
+	}
+}
+
+// tableIsRestored wants the restored table to have the settings of the stack's own table.
+func tableIsRestored(r *rehearsal, _ string) {
+	got, want := r.settings(restoredTable), r.settings(r.s.TableName)
+	want.protected = true // in the template; the local stack leaves it out
+	if got != want {
+		r.t.Errorf("the restored table has %+v, want %+v", got, want)
+	}
+}
+
+// settings are the settings of a table that a restore does not bring back. Backups are missing here, because DynamoDB
+// Local has none.
+type settings struct {
+	protected   bool
+	stream      types.StreamViewType // "": there is none
+	expires     types.TimeToLiveStatus
+	expiryField string
+}
+
+func (r *rehearsal) settings(table string) (out settings) {
+	r.t.Helper()
+	about, errTable := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	expiry, errExpiry := r.db.DescribeTimeToLive(r.t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+	if err := errors.Join(errTable, errExpiry); err != nil {
+		r.t.Fatal(err)
+	}
+	if stream := about.Table.StreamSpecification; stream != nil && aws.ToBool(stream.StreamEnabled) {
+		out.stream = stream.StreamViewType
+	}
+	out.protected = aws.ToBool(about.Table.DeletionProtectionEnabled)
+	out.expires, out.expiryField = expiry.TimeToLiveDescription.TimeToLiveStatus, aws.ToString(expiry.TimeToLiveDescription.AttributeName)
+	return out
+}
+
+func auditIsShown(r *rehearsal, printed string) {
+	r.prints(printed, "AUD#"+r.owner.org+"\tkey.revoked\tkey_", "key.rotated\tkey_", "key.created\tkey_", "key.revoked\tkey_")
+	if strings.Contains(printed, "org.created") {
+		r.t.Error("it shows entries from before the restore point")
+	}
+}
+
+// onRestored reads a row of the restored table.
+func (r *rehearsal) onRestored(k rowKey) map[string]types.AttributeValue {
+	out, err := r.db.GetItem(r.t.Context(), &dynamodb.GetItemInput{TableName: aws.String(restoredTable), Key: k.attributes(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out.Item
+}
+
+func signingKeysAreBack(r *rehearsal, _ string) {
+	for _, k := range []rowKey{verificationRow(r.past.kid), {"VKEYS", "STATE"}, verificationRow(signingKeys(r.t, r.s).ActiveKid)} {
+		if got, want := r.onRestored(k), getRow(r.t, r.s, k); len(want) == 0 || !reflect.DeepEqual(got, want) {
+			r.t.Errorf("%v is %v, want %v", k, got, want)
+		}
+	}
+}
+
+// use points the stack at a table, whose stream DynamoDB Local puts in a region of its own.
+func (r *rehearsal) use(table string) {
+	r.t.Helper()
+	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.deploy(map[string]string{"TableStreamArn": strings.Replace(aws.ToString(out.Table.LatestStreamArn), ":ddblocal:", ":"+backing.Region+":", 1)})
+	if r.s.TableName != table {
+		r.t.Fatalf("the stack uses %s", r.s.TableName)
+	}
+}
+
+func useRestored(r *rehearsal) {
+	r.use(restoredTable)
+	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
+}
+
+// apiIsOpen wants good keys to be good, keys that were revoked since the restore point to be
+// refused, and webhooks and the sweep to work.
+func apiIsOpen(r *rehearsal, printed string) {
+	r.prints(printed, `"StatusCode": 200`)
+	r.noFunctionError(printed)
+	r.keyIs(r.owner.key, http.StatusOK, "")
+	r.keyIs(r.past.revoked, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.past.rotated, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.past.next, http.StatusUnauthorized, "invalid_credentials")
+	forgetKeys(r)
+	r.tg.lookUp(r.t, r.past.kid, http.StatusGone, "kid_revoked")
+	if kid := r.arrives().kid(); kid == r.past.kid {
+		r.t.Errorf("%s signs, which was revoked", kid)
+	}
+	overdueLink(r)
+	runScheduled(r.t, r.s, "SweepFunction")
+	r.hook.one(r.t, "link.expired", r.link)
+	r.hook.noneRefused(r.t)
+	if row := r.onRestored(rowKey{"LINKS#" + r.owner.appID, "LINK#" + r.link}); len(row) == 0 {
+		r.t.Error("the link is in another table")
+	}
+}
+
+// copiedTable is the table that is restored from a copy in another region.
+const copiedTable = "latchkey-copied"
+
+// loseTheRegion copies the table and revokes a key, and then the region is lost with its signing keys: the stack goes on with the copy and
+// an empty KMS, as a new one in another region would.
+func loseTheRegion(r *rehearsal) {
+	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	r.kid = r.arrives().kid()
+	r.restore(copiedTable)
+	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+r.owner.org+"/keys/"+r.keyID, "", http.StatusNoContent, "")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	if _, err := r.db.UpdateTable(r.t.Context(), &dynamodb.UpdateTableInput{TableName: aws.String(copiedTable), StreamSpecification: &types.StreamSpecification{
+		StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly,
+	}}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := errors.Join(r.s.KMS.Stop(), r.s.KMS.Start(r.t.Context())); err != nil {
+		r.t.Fatal(err)
+	}
+	r.use(copiedTable)
+	r.keyIs(r.key, http.StatusOK, "") // until it is revoked again
+	_, _ = r.shell.run(r.t, "NEW="+copiedTable)
+}
+
+func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
+
+// regionIsLeft wants keys to work, but for the revoked one, and webhooks to be signed by another key, which receivers find.
+func regionIsLeft(r *rehearsal, printed string) {
+	r.noFunctionError(printed)
+	r.keyIs(r.owner.key, http.StatusOK, "")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	forgetKeys(r)
+	if kid := r.arrives().kid(); kid == r.kid {
+		r.t.Errorf("%s signs, which the region has lost", kid)
+	}
+	r.hook.noneRefused(r.t)
+}
+
+// subject is the subject (sub) of one user in the tokens of both issuers.
+const subject = "the-same-at-both"
+
+// otherIssuer returns another URL of the local issuer.
+func (r *rehearsal) otherIssuer() string {
+	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
+}
+
+// at returns that user as a person with a token of an issuer.
+func (r *rehearsal) at(issuer, email string) *person {
+	r.t.Helper()
+	token, err := stack.IssueToken(r.t.Context(), issuer, stack.User, subject, email, "Ada")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return &person{r.tg, email, token}
+}
+
+// usersFile makes a user at the old issuer, and the file of users that the block reads. No one knows its second user.
+func usersFile(r *rehearsal) {
+	r.person = r.at(r.s.Issuer, "moves@example.com")
+	r.org = r.person.org(r.t)
+	r.shell.write(r.t, "users.txt", subject+" moves@example.com\nunknown stranger@example.com\n")
+}
+
+func newIssuer(r *rehearsal) []string { return []string{r.otherIssuer()} }
+
+// usersKeepTheirOrgs changes the stack's issuer.
+func usersKeepTheirOrgs(r *rehearsal, printed string) {
+	r.prints(printed, "stranger@example.com is not known")
+	r.deploy(map[string]string{"Issuer": r.otherIssuer(), "Audience": stack.Audience})
+	moved := r.at(r.otherIssuer(), "moves@example.com")
+	for range 2 { // the first request updates the user's rows
+		if l := moved.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 1 || l[0]["id"] != r.org {
+			r.t.Errorf("the user's orgs: %v", l)
+		}
+	}
+	r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "token_invalid")
+	r.keyIs(r.owner.key, http.StatusOK, "")
+}

@@ -1,0 +1,61 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey/infra/harness/local/stack"
+)
+
+// serviceOf returns the service of the local stack.
+func serviceOf(t *testing.T, s *stack.Stack, tg *target) *person {
+	t.Helper()
+	token, err := s.Token(t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &person{tg: tg, token: token}
+}
+
+// aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
+func aService(t *testing.T, s *stack.Stack, tg *target) {
+	billing := serviceOf(t, s, tg)
+	zoe := tg.person(t, "zoe") // the subject of a local token is its email
+	made := billing.want(t, "POST", "/v1/orgs", `{"name":"Customer","externalId":"cus_1","admin":{"subject":"`+zoe.email+`","name":"Zoe"}}`, 201, "")
+	org := "/v1/orgs/" + made.str("id")
+	billing.want(t, "POST", "/v1/orgs", `{"name":"Own","admin":{"subject":"service"}}`, 422, "validation_failed") // its own subject
+	billing.want(t, "POST", org+"/members", `{"subject":"service","role":"admin"}`, 422, "validation_failed")
+	if found := billing.want(t, "GET", "/v1/orgs?externalId=cus_1", "", 200, "").list("orgs"); len(found) != 1 || found[0]["id"] != made.str("id") {
+		t.Fatalf("found: %v", found)
+	}
+	billing.want(t, "PATCH", org, `{"externalId":"cus_2"}`, 200, "")
+	billing.want(t, "POST", org+"/members", `{"subject":"`+tg.person(t, "ben").email+`","role":"viewer"}`, 201, "")
+	if r := zoe.want(t, "GET", org, "", 200, ""); r.str("externalId") != "cus_2" {
+		t.Errorf("its admin, at the first sign-in: %s", r.text)
+	}
+	key := billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")
+	if keys := billing.want(t, "GET", org+"/keys", "", 200, "").list("keys"); len(keys) != 1 || keys[0]["createdBy"] != nil {
+		t.Errorf("its keys: %v", keys)
+	}
+	good := call{method: "POST", path: "/app/get", bearer: key}
+	tg.want(t, good, 200, "")
+	billing.want(t, "PATCH", org, `{"allowance":[{"requests":1,"per":"month"}]}`, 200, "")
+	tg.want(t, good, 200, "")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")}, 429, "rate_limited")
+	zoe.want(t, "PATCH", org, `{"allowance":[]}`, 403, "insufficient_role")
+	billing.want(t, "PATCH", org, `{"allowance":[]}`, 200, "")
+	audit := zoe.want(t, "GET", org+"/audit", "", 200, "")
+	if !strings.Contains(audit.text, `{"type":"service","name":"billing"}`) {
+		t.Errorf("the audit log: %s", audit.text)
+	}
+	billing.want(t, "POST", org+"/leave", `{}`, 403, "insufficient_role")
+	billing.want(t, "GET", "/v1/orgs", "", 400, "missing_parameter")
+	zoe.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 400, "unknown_parameter")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.token}, 401, "api_key_required")
+	billing.want(t, "DELETE", org, "", 204, "")
+	tg.want(t, good, 401, "key_revoked")
+	if left := billing.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 200, "").list("orgs"); len(left) != 0 {
+		t.Errorf("after its deletion: %v", left)
+	}
+	billing.want(t, "DELETE", org, "", 404, "org_not_found")
+}

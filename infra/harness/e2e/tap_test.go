@@ -1,0 +1,131 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"latchkey/infra/harness/local/stack"
+)
+
+// ownersBus is the event bus of the owner.
+const ownersBus = "owner"
+
+// onBus keeps what the owner's bus gets.
+type onBus struct {
+	away atomic.Bool // EventBridge answers nothing but errors
+	mu   sync.Mutex
+	got  []string
+}
+
+// network fails the functions' calls of EventBridge while it is away. A bus that is deleted would be no fault: EventBridge
+// takes events for it, and loses them.
+func (b *onBus) network(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if !b.away.Load() || !strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AWSEvents.") {
+			return next.RoundTrip(r)
+		}
+		answer := httptest.NewRecorder()
+		answer.WriteHeader(http.StatusInternalServerError)
+		_, _ = answer.WriteString(`{"__type":"InternalException"}`)
+		return answer.Result(), nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (b *onBus) take(event string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.got = append(b.got, event)
+}
+
+func (b *onBus) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(b.got, "\n")
+}
+
+// has reports whether the bus got an event or an audit entry of an id.
+func (b *onBus) has(id string) bool { return strings.Contains(b.text(), `"`+id+`"`) }
+
+// busAway takes EventBridge away. Webhooks go on, and the bus gets what it missed once it is back.
+func (b *onBus) busAway(t *testing.T, s *stack.Stack, tg *target) {
+	c, billing := tg.server(t), serviceOf(t, s, tg)
+	hook := c.receiver(t, nil, "invoice.paid")
+	b.away.Store(true)
+	path := "/v1/orgs/" + c.org
+	event, _ := billing.want(t, "POST", path+"/apps/"+c.appID+"/events", `{"events":[{"type":"invoice.paid","data":{}}]}`, 202, "").list("events")[0]["id"].(string)
+	billing.want(t, "PATCH", path, `{"name":"Renamed"}`, 200, "")
+	if got := hook.one(t, "invoice.paid", ""); got.ID != event {
+		t.Errorf("%s arrived", got.ID)
+	}
+	time.Sleep(10 * time.Second) // with the pump's tries in it
+	if b.has(event) {
+		t.Error("a bus that is away got an event")
+	}
+	b.away.Store(false)
+	entry, _ := c.owner.want(t, "GET", path+"/audit", "", 200, "").list("entries")[0]["id"].(string)
+	eventually(t, 2*time.Minute, "what the bus missed", func() bool { return b.has(event) && b.has(entry) })
+	for line := range strings.Lines(b.text()) {
+		var at struct {
+			Detail struct {
+				Entry struct {
+					ID    string
+					Actor struct{ Type, Name, Issuer, Subject string }
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &at); err != nil {
+			t.Fatal(err)
+		}
+		if by := at.Detail.Entry.Actor; at.Detail.Entry.ID == entry && (by.Type != "service" || by.Name != "billing" || by.Issuer != s.Issuer || by.Subject != "service") {
+			t.Errorf("renamed by %+v", by)
+		}
+	}
+}
+
+// hasAll wants the bus to have every event and audit entry of the table, as the schema says.
+func (b *onBus) hasAll(t *testing.T, s *stack.Stack) {
+	var ids []string
+	for _, row := range allRows(t, s) {
+		pk, _ := row["PK"].(*types.AttributeValueMemberS)
+		sk, _ := row["SK"].(*types.AttributeValueMemberS)
+		if strings.HasPrefix(pk.Value, "EVTS#") || strings.HasPrefix(pk.Value, "AUD#") {
+			ids = append(ids, sk.Value)
+		}
+	}
+	if len(ids) < 500 { // of the suite; there are more
+		t.Errorf("%d rows", len(ids))
+	}
+	eventually(t, time.Minute, "every event and audit entry on the bus", func() bool {
+		time.Sleep(200 * time.Millisecond)
+		text := b.text()
+		ids = slices.DeleteFunc(ids, func(id string) bool { return strings.Contains(text, `"`+id+`"`) })
+		return len(ids) == 0
+	})
+	schema, err := jsonschema.NewCompiler().Compile("../../examples/tap.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.text()) {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			t.Fatalf("%s %v", line, err)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+// Command walk walks through the console in Chromium as people do, on a local stack that it starts, and looks at each page for
+// faults of accessibility (axe-core).
+//
+//	go -C infra/harness run ./e2e/walk                 the check of types, and the walk
+//	go -C infra/harness run ./e2e/walk -shots FOLDER   also makes pictures of the pages
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+
+	"latchkey/infra/harness/local/stack"
+	"latchkey/infra/tools"
+)
+
+func main() {
+	shots := flag.String("shots", "", "a `FOLDER` for pictures of each page")
+	flag.Parse()
+	tools.Main("", func(ctx context.Context) error { return run(ctx, *shots) })
+}
+
+//go:embed requirements.txt node
+var files embed.FS
+
+func text(name string) string { return tools.Text(files, name) }
+
+func run(ctx context.Context, shots string) (err error) {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		return fmt.Errorf("the walk needs Debian's packages chromium and fonts-dejavu-core: %w", err)
+	}
+	node, err := tools.NodeModules(ctx, "console-node", text("node/package.json"), text("node/package-lock.json"), nil)
+	if err != nil {
+		return err
+	}
+	if err := checkTypes(ctx, root, node); err != nil {
+		return err
+	}
+	python, err := tools.VirtualEnv(ctx, "console-python", text("requirements.txt"), nil)
+	if err != nil {
+		return err
+	}
+	port, err := tools.FreePort(0)
+	if err != nil {
+		return err
+	}
+	parameters := map[string]string{
+		"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port), // of the page that embeds the elements
+		"MaxKeyDays":     "45",                                     // none of the lifetimes that the console offers otherwise
+	}
+	s, err := stack.Start(ctx, stack.Options{Parameters: parameters})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	args := []string{
+		filepath.Join(root, "infra", "harness", "e2e", "walk", "walk.py"), s.URL + "/console", s.URL, "--axe", filepath.Join(node, "node_modules", "axe-core", "axe.min.js"),
+		"--vectors", filepath.Join(root, "infra", "examples", "vectors", "webhooks.json"),
+		"--example", filepath.Join(root, "infra", "examples", "embed", "serve.mjs"), "--port", strconv.Itoa(port),
+	}
+	if shots != "" {
+		args = append(args, "--shots", shots)
+	}
+	walk := exec.CommandContext(ctx, python, args...)
+	walk.Env, walk.Stdout, walk.Stderr = append(os.Environ(), "CHROMIUM="+chromium, "PYTHONDONTWRITEBYTECODE=1"), os.Stdout, os.Stderr
+	return walk.Run()
+}
+
+// checkTypes has TypeScript's compiler look at the sources, which the bundler only strips of their types.
+func checkTypes(ctx context.Context, root, node string) error {
+	if err := tools.Run(ctx, root, "go", "-C", "infra/harness", "run", "./console/build", "-unpack", ".local/console"); err != nil {
+		return err
+	}
+	return tools.Run(ctx, root, filepath.Join(node, "node_modules", ".bin", "tsc"), "--noEmit", "-p", filepath.Join("infra", "console", "tsconfig.json"))
+}

@@ -1,0 +1,103 @@
+package build_test
+
+import (
+	"debug/buildinfo"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/harness/lab/build"
+	"latchkey/infra/tools"
+)
+
+// toy is a function for tests.
+const toy = "lab/lambda/testdata/toy"
+
+func TestAFunctionIsBuilt(t *testing.T) {
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := build.Functions(t.Context(), build.Options{
+		Root: filepath.Join(root, "infra", "harness"), Folders: []string{toy}, Out: t.TempDir(), Kept: filepath.Join(root, ".local", "built"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(programs[toy]); err != nil || info.Mode()&0o100 == 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+	info, err := buildinfo.ReadFile(programs[toy])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range info.Settings {
+		if strings.HasPrefix(s.Key, "vcs") { // with it, each commit would change every program
+			t.Errorf("the program depends on the state of git: %s=%s", s.Key, s.Value)
+		}
+	}
+}
+
+// TestALaterBuildKeepsARunningProgram builds twice, from different sources, and then runs both
+// programs.
+func TestALaterBuildKeepsARunningProgram(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, "go.mod", "module toy\n")
+	var programs []string
+	for _, word := range []string{"one", "two"} {
+		write(t, root, "functions/a/main.go", says(word))
+		built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{"functions/a"}, Out: filepath.Join(root, word)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, built["functions/a"])
+	}
+	if first, second := said(t, programs[0]), said(t, programs[1]); first != "one" || second != "two" {
+		t.Errorf("they say %q and %q", first, second)
+	}
+}
+
+// TestModulesOwnFolderIsBuiltToo has a module whose path does not end in its folder's name: go would name the
+// program "toy".
+func TestModulesOwnFolderIsBuiltToo(t *testing.T) {
+	root, kept := t.TempDir(), t.TempDir()
+	write(t, root, "go.mod", "module example.com/toy/v2\n")
+	write(t, root, "main.go", says("own"))
+	write(t, root, "a/main.go", says("a"))
+	built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{".", "a"}, Out: t.TempDir(), Kept: kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own, a := said(t, built["."]), said(t, built["a"]); own != "own" || a != "a" {
+		t.Errorf("they say %q and %q", own, a)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".local")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the module's folder was written to: %v", err)
+	}
+}
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// says returns a program that prints a word.
+func says(word string) string {
+	return "package main\n\nfunc main() { print(\"" + word + "\") }\n"
+}
+
+// said runs a program and returns what it prints.
+func said(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.Command(program).CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

@@ -1,0 +1,93 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"latchkey/infra/harness/lab/gateway"
+	"latchkey/infra/template/translated"
+)
+
+// ConsumerPrefix begins the names of the consumer's functions in the lab, so that they differ from the names of the
+// functions of the stack's template.
+const ConsumerPrefix = "consumer-"
+
+// consumer is a second template, whose API is served beside that of the stack's template. Its authorizers may
+// be functions of the stack's template, as on AWS in one account. Only its API is served.
+type consumer struct {
+	sources
+	api *translated.API
+}
+
+// unserved are types of resources that call functions, and that are not served for a consumer.
+var unserved = []string{"AWS::Lambda::EventSourceMapping", "AWS::Events::Rule", "AWS::Scheduler::Schedule", translated.URLType}
+
+// translateConsumer reads the consumer's template, if there is one. Its parameters of type
+// AWS::SSM::Parameter::Value<String> are resolved by the parameters in the stack's template.
+func (s *Stack) translateConsumer(ctx context.Context) error {
+	s.consumer = consumer{}
+	path := s.options.Consumer
+	if path == "" {
+		return nil
+	}
+	t, err := translated.Translate(ctx, path, translated.Options{
+		StackName: "consumer", Parameters: s.options.ConsumerParameters, FunctionPrefix: ConsumerPrefix,
+		SSM: s.template.SSMParameters(), Progress: s.options.Progress,
+	})
+	if err != nil {
+		return err
+	}
+	if s.consumer, err = s.readConsumer(t); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
+	var wrong []error
+	for _, typ := range unserved {
+		for _, name := range t.Named(typ) {
+			wrong = append(wrong, fmt.Errorf("%s: the lab serves no %s of a consumer", name, typ))
+		}
+	}
+	api, errAPI := t.API()
+	functions, errFunctions := t.Functions()
+	if err := errors.Join(append(wrong, errAPI, errFunctions)...); err != nil {
+		return consumer{}, err
+	}
+	for name, a := range api.Authorizers {
+		_, own := functions[a.Function]
+		_, shared := s.sources.functions[a.Function]
+		switch {
+		case !own && !shared:
+			wrong = append(wrong, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
+		// The template that has the function must permit the call: the consumer's for its own API (""), the stack's for any other.
+		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "any-other"):
+			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway call %s as an authorizer of this API", name, a.Function))
+		case shared && a.TTL > 0:
+			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
+		}
+	}
+	_, errGateway := gateway.New(api, nil, nil) // only to learn whether the gateway can serve the API
+	code, errCode := sourcesOf(s.options.Consumer, filepath.Join(s.dir, "consumer"), functions)
+	return consumer{code, api}, errors.Join(append(wrong, errGateway, errCode)...)
+}
+
+// openConsumer starts to serve the consumer's API, if there is one.
+func (s *Stack) openConsumer() error {
+	if s.consumer.api == nil {
+		return nil
+	}
+	g, err := s.gatewayOf(s.consumer.api)
+	if err != nil {
+		return err
+	}
+	if err := s.listen(s.Ports.Consumer); err != nil {
+		return err
+	}
+	s.Consumer = loopback(s.Ports.Consumer)
+	s.serve(g, s.Ports.Consumer)
+	return nil
+}

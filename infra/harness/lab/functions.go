@@ -1,0 +1,204 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"latchkey/infra/harness/lab/proxy"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	"github.com/aws/aws-sdk-go-v2/service/kms/types"
+
+	"latchkey/infra/harness/lab/backing"
+	"latchkey/infra/harness/lab/gateway"
+	"latchkey/infra/harness/lab/lambda"
+	"latchkey/infra/template/iam"
+	"latchkey/infra/template/translated"
+)
+
+// translate reads the template. It fails, before anything is built, when the local stack cannot serve a
+// part of it.
+func (s *Stack) translate(ctx context.Context) error {
+	var err error
+	if s.template, err = translated.Translate(ctx, s.options.Template, s.resolveOptions(s.options.Parameters)); err != nil {
+		return err
+	}
+	api, errAPI := s.template.API()
+	if errAPI == nil { // only to learn whether the gateway can serve the API
+		_, errAPI = gateway.New(api, nil, nil)
+	}
+	_, errSources := s.template.EventSources()
+	_, errQueues := s.template.Queues()
+	schedules, errSchedules := s.template.Schedules()
+	functions, err := s.template.Functions()
+	if err := errors.Join(err, errAPI, errSources, errQueues, errSchedules); err != nil {
+		return fmt.Errorf("%s: %w", s.options.Template, err)
+	}
+	s.api = api
+	for _, schedule := range schedules {
+		s.schedules = append(s.schedules, &serialSchedule{Schedule: schedule})
+	}
+	if err := s.takeURLs(); err != nil {
+		return fmt.Errorf("%s: %w", s.options.Template, err)
+	}
+	if s.sources, err = sourcesOf(s.options.Template, filepath.Join(s.dir, "build"), functions); err != nil {
+		return err
+	}
+	return s.translateConsumer(ctx)
+}
+
+// Template returns the translated template.
+func (s *Stack) Template() *translated.Template { return s.template }
+
+// resolveOptions returns the options by which the template's references are resolved here.
+func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
+	names, urls := map[string]string{}, map[string]string{}
+	maps.Copy(names, s.options.Names)
+	for id, port := range s.urlPorts {
+		urls[id+".FunctionUrl"] = loopback(port) + "/"
+	}
+	return translated.Options{
+		StackName: s.options.Name, Parameters: parameters, Physical: names, Attributes: urls,
+		QueueEndpoint: loopback(s.Ports.Queue), Progress: s.options.Progress,
+	}
+}
+
+// startFunctions makes the functions ready to be called. The first call of a function starts its process.
+func (s *Stack) startFunctions(context.Context) error {
+	if err := s.startAccess(); err != nil {
+		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
+	}
+	var err error // the variables of the functions now name the keys and URLs that were made since translate
+	if s.sources.functions, err = s.template.Functions(); err != nil {
+		return err
+	}
+	aws := map[string]string{"AWS_ENDPOINT_URL": s.AWS}
+	own, errOwn := s.sources.run(aws)
+	consumers, errConsumer := s.consumer.run(aws) // iam knows no role of theirs, so it refuses their calls to AWS
+	if err := errors.Join(errOwn, errConsumer); err != nil {
+		return err
+	}
+	s.lambda, err = lambda.Start(lambda.Options{
+		Functions: append(own, consumers...), Port: s.Ports.Runtime, LogDir: s.LogDir, MaxCopies: s.options.MaxCopies, Concurrency: s.options.Concurrency,
+	})
+	return err
+}
+
+// Copies returns the living copies of a function, by its logical id.
+func (s *Stack) Copies(function string) []lambda.Copy { return s.lambda.Copies(function) }
+
+// KillFunction kills every copy of a function (SIGKILL), by its logical id, also during calls. The
+// next call starts a new copy. Error: lambda.ErrNoFunction.
+func (s *Stack) KillFunction(function string) error { return s.lambda.Kill(function) }
+
+// Invoke calls a function directly, with a JSON payload.
+func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]byte, error) {
+	return s.lambda.Invoke(ctx, function, payload)
+}
+
+// gatewayOf returns a gateway for an API, which adds the header Options.Marker to the answers that it makes itself.
+func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
+	g, err := gateway.New(api, s.lambda, s.requests)
+	if err != nil {
+		return nil, err
+	}
+	g.Mark(s.options.Marker)
+	return g, nil
+}
+
+// takeURLs listens on a port for each function URL, and resolves the template with the addresses.
+func (s *Stack) takeURLs() error {
+	var err error
+	if s.urls, err = s.template.FunctionURLs(); err != nil {
+		return err
+	}
+	// Each declared URL has its port, also while its condition fails, so that a port stays the same after Deploy.
+	declared := s.template.Declared(translated.URLType)
+	s.FunctionURLs = make(map[string]string)
+	for _, u := range s.urls {
+		if err := s.openURL(u.ID, slices.Index(declared, u.ID)); err != nil {
+			return err
+		}
+		s.FunctionURLs[u.Function] = loopback(s.urlPorts[u.ID])
+	}
+	s.template, err = s.template.Resolve(s.resolveOptions(s.template.Parameters))
+	return err
+}
+
+// startAccess serves the endpoint through which the functions call AWS. The endpoint decides each call
+// by the role of the function.
+func (s *Stack) startAccess() error {
+	var err error
+	if s.access, err = iam.New(s.template); err != nil {
+		return err
+	}
+	if err := s.access.Platform(s.template); err != nil {
+		return err
+	}
+	s.proxy, err = proxy.New(s.template, s.access, map[string]string{
+		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS, "events": s.DataPlane.SQS,
+	}, s.options.Network, func(d *iam.DeniedError) {
+		if strings.HasPrefix(d.Function, ConsumerPrefix) {
+			s.options.Progress("refused: " + d.Error() + " (the roles of a consumer are not read here)")
+			return
+		}
+		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
+	})
+	if err != nil {
+		return err
+	}
+	s.serve(s.proxy, s.Ports.AWS)
+	return nil
+}
+
+// Access returns the authority that decides the functions' calls by their roles.
+func (s *Stack) Access() *iam.Authority { return s.access }
+
+// Watch calls f for each call of a function to AWS from now on. Nil ends the watch.
+func (s *Stack) Watch(f func(proxy.Call)) { s.proxy.Watch(f) }
+
+// makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template
+// again with their ARNs. It keeps a key that the KMS still knows.
+func (s *Stack) makeKeys(ctx context.Context) error {
+	o := s.resolveOptions(s.template.Parameters)
+	client := backing.NewKMSClient(s.DataPlane.KMS)
+	for _, name := range s.template.Named("AWS::KMS::Key") {
+		id, exists := s.keys[name]
+		if exists { // unless the KMS was stopped since
+			_, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
+			exists = err == nil
+		}
+		if !exists {
+			var err error
+			if id, err = makeKey(ctx, client, s.template.Resources[name].Properties); err != nil {
+				return fmt.Errorf("key %s: %w", name, err)
+			}
+		}
+		s.keys[name], o.Physical[name] = id, id
+	}
+	var err error
+	s.template, err = s.template.Resolve(o)
+	return err
+}
+
+// makeKey creates a key and returns its id.
+func makeKey(ctx context.Context, client *kms.Client, properties map[string]any) (string, error) {
+	spec, _ := properties["KeySpec"].(string)
+	usage, _ := properties["KeyUsage"].(string)
+	in := &kms.CreateKeyInput{KeySpec: types.KeySpec(spec), KeyUsage: types.KeyUsageType(usage)}
+	for _, t := range translated.List(properties["Tags"]) {
+		tag := translated.Object(t)
+		in.Tags = append(in.Tags, types.Tag{TagKey: aws.String(fmt.Sprint(tag["Key"])), TagValue: aws.String(fmt.Sprint(tag["Value"]))})
+	}
+	out, err := client.CreateKey(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.KeyMetadata.KeyId), nil
+}

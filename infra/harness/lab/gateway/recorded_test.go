@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/template/translated"
+)
+
+// recorded is a fact of testdata/recorded.yaml.
+type recorded struct {
+	Of       string             `yaml:"of"`
+	Request  string             `yaml:"request"`
+	Sent     map[string]string  `yaml:"sent"`
+	BodySent string             `yaml:"body sent"`
+	Answers  string             `yaml:"answers"`
+	Event    map[string]any     `yaml:"event"`
+	Status   int                `yaml:"status"`
+	Headers  map[string]*string `yaml:"headers"`
+	Body     *string            `yaml:"body"`
+}
+
+// TestTheGatewayDoesWhatAWSDid asks the gateway and the function URL each recorded fact.
+func TestTheGatewayDoesWhatAWSDid(t *testing.T) {
+	text, err := os.ReadFile("../testdata/recorded.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var facts struct {
+		Gateway []recorded `yaml:"gateway"`
+		URL     []recorded `yaml:"url"`
+	}
+	if err := yaml.Unmarshal(text, &facts); err != nil {
+		t.Fatal(err)
+	}
+	api, f := recordedAPI(t)
+	if len(facts.Gateway) < 20 || len(facts.URL) < 5 {
+		t.Fatal("too few facts were read")
+	}
+	for _, fact := range facts.Gateway {
+		ask(t.Errorf, api, f, fact)
+	}
+	for _, fact := range facts.URL {
+		ask(t.Errorf, FunctionURL("f", f, nil), f, fact)
+	}
+}
+
+// recordedAPI returns an API of the form of the recorded ones, and its function.
+func recordedAPI(t *testing.T) (*Gateway, *functions) {
+	t.Helper()
+	f := &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){}}
+	api, err := New(&translated.API{Stage: "stage", Routes: []translated.Route{
+		{Path: "/{proxy+}", Method: methodAny, Function: "f"}, {Path: "/hardcoded", Method: methodAny, Function: "f"},
+	}}, f, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api, f
+}
+
+// TestTheGatewayDoesWhatTrialsHaveRecorded compares it with each file that has the recordings of a make trial. recorded-trial.yaml
+// is of a trial on the lab: each of its facts is also changed, which must be found.
+func TestTheGatewayDoesWhatTrialsHaveRecorded(t *testing.T) {
+	files, err := filepath.Glob("../testdata/recorded-*.yaml")
+	if err != nil || !slices.Contains(files, "../testdata/recorded-trial.yaml") {
+		t.Fatalf("%q, %v", files, err)
+	}
+	api, f := recordedAPI(t)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		var facts struct {
+			Gateway []recorded `yaml:"gateway"`
+		}
+		if err := errors.Join(err, yaml.Unmarshal(text, &facts)); err != nil || len(facts.Gateway) < 10 {
+			t.Fatalf("%s: %d facts, %v", file, len(facts.Gateway), err)
+		}
+		for _, fact := range facts.Gateway {
+			ask(t.Errorf, api, f, fact)
+			if !strings.HasSuffix(file, "/recorded-trial.yaml") {
+				continue
+			}
+			for what, changed := range changes(fact) {
+				found := 0
+				if ask(func(string, ...any) { found++ }, api, f, changed); found == 0 {
+					t.Errorf("%s %s: %s is not found", fact.Request, fact.Answers, what)
+				}
+			}
+		}
+	}
+}
+
+// changes returns a fact with another value of each member that is compared.
+func changes(fact recorded) map[string]recorded {
+	other, all := "other", map[string]recorded{}
+	changed := fact
+	changed.Status++
+	all["another status"] = changed
+	if fact.Body != nil {
+		changed = fact
+		changed.Body = &other
+		all["another body"] = changed
+	}
+	for name := range fact.Headers {
+		changed = fact
+		changed.Headers = maps.Clone(fact.Headers)
+		changed.Headers[name] = &other
+		all["another "+name] = changed
+	}
+	for name := range fact.Event {
+		changed = fact
+		changed.Event = maps.Clone(fact.Event)
+		changed.Event[name] = other
+		all["another "+name] = changed
+	}
+	return all
+}
+
+// ask asks a handler a fact, and calls differs for each difference from what AWS did.
+func ask(differs func(format string, a ...any), h http.Handler, f *functions, fact recorded) {
+	f.answer["f"] = func(map[string]any) (any, error) {
+		if fact.Answers == "" {
+			return `{"statusCode": 200}`, nil
+		}
+		return fact.Answers, nil
+	}
+	if fact.Request == "" {
+		fact.Request = "POST /test"
+	}
+	method, target, _ := strings.Cut(fact.Request, " ")
+	r := httptest.NewRequest(method, "http://api.example"+target, strings.NewReader(fact.BodySent))
+	for name, value := range fact.Sent {
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	what := fact.Of + ", " + fact.Request + " " + fact.Answers
+	if fact.Status != 0 && w.Code != fact.Status {
+		differs("%s: %d, AWS answered %d", what, w.Code, fact.Status)
+	}
+	if fact.Body != nil && !sameText(w.Body.String(), *fact.Body) {
+		differs("%s: body %q, AWS answered %q", what, w.Body, *fact.Body)
+	}
+	for name, want := range fact.Headers {
+		got := strings.Join(w.Header().Values(name), ", ")
+		if want == nil && got != "" || want != nil && got != *want {
+			differs("%s: %s is %q", what, name, got)
+		}
+	}
+	if sent := fact.Sent["X-Amzn-Trace-Id"]; sent != "" && f.trace != sent {
+		differs("%s: the function's trace is %s", what, f.trace)
+	}
+	if fact.Event != nil {
+		covers(differs, what, f.events["f"], fact.Event)
+	}
+}
+
+// sameText compares JSON by its value, and other texts as they are.
+func sameText(a, b string) bool {
+	var x, y any
+	if json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil {
+		return reflect.DeepEqual(x, y)
+	}
+	return a == b
+}
+
+// covers wants each member of want in got.
+func covers(differs func(format string, a ...any), what string, got, want map[string]any) {
+	for name, value := range want {
+		part, isObject := value.(map[string]any)
+		inner, is := got[name].(map[string]any)
+		if isObject && is {
+			covers(differs, what+": "+name, inner, part)
+			continue
+		}
+		if has, ok := got[name]; !ok || !reflect.DeepEqual(has, value) {
+			differs("%s: %s is %v, on AWS %v", what, name, has, value)
+		}
+	}
+}

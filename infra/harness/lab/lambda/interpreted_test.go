@@ -1,0 +1,66 @@
+package lambda_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"testing"
+	"time"
+
+	"latchkey/infra/harness/lab/lambda"
+)
+
+func TestNodeRunsAFunction(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("this machine has no node")
+	}
+	runs(t, false, "testdata/node", "old.handler")
+}
+
+func TestPythonRunsAFunction(t *testing.T) {
+	runs(t, true, "testdata/python", "sub/old.handler")
+}
+
+// runs calls the handlers in a folder: those of app, and textHandler, which answers with the text of its event.
+func runs(t *testing.T, python bool, folder, textHandler string) {
+	t.Helper()
+	var run []lambda.Function
+	for name, handler := range map[string]string{"Module": "app.handler", "Text": textHandler, "Misspelt": "app.handle", "Missing": "none.handler"} {
+		f, err := lambda.Interpreted(lambda.Function{Name: name, Timeout: 5 * time.Second, Env: map[string]string{"OWN": "value"}}, python, folder, handler)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run = append(run, f)
+	}
+	s, err := lambda.Start(lambda.Options{Functions: run, LogDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	for _, text := range []string{"one", "two"} { // the second call wakes the frozen copy
+		answer, err := s.Invoke(lambda.WithTrace(context.Background(), "Root="+text), "Module", []byte(`{"Text":"`+text+`"}`))
+		var r struct {
+			Text, ID, ARN, Own, Trace string
+			Left                      int
+			Home                      bool // a variable of this process is visible
+		}
+		if err := errors.Join(err, json.Unmarshal(answer, &r)); err != nil || r.Text != text || len(r.ID) != 36 || r.Own != "value" || r.Home ||
+			r.ARN != "arn:aws:lambda:us-east-1:000000000000:function:Module" || r.Left < 4000 || r.Left > 5000 || r.Trace != "Root="+text {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	_, err = s.Invoke(context.Background(), "Module", []byte(`{"Do":"fail","Text":"boom"}`))
+	var failed *lambda.FunctionError
+	if !errors.As(err, &failed) || failed.Message != "boom" || failed.Type != "TypeError" {
+		t.Errorf("%v", err)
+	}
+	if answer, err := s.Invoke(context.Background(), "Text", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
+		t.Errorf("%s, %v", answer, err)
+	}
+	for _, name := range []string{"Misspelt", "Missing"} {
+		if _, err := s.Invoke(context.Background(), name, []byte(`{}`)); !errors.Is(err, lambda.ErrCrash) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

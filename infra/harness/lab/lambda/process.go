@@ -1,0 +1,242 @@
+package lambda
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"latchkey/infra/harness/lab/backing"
+)
+
+// process is one copy of a function.
+type process struct {
+	pool     *pool
+	id       int
+	cmd      *exec.Cmd
+	events   chan event    // call sends to it, and the copy's request for its next event receives
+	asked    chan struct{} // closed when the copy first asks for an event
+	gone     chan struct{} // closed when the process has ended
+	answered atomic.Int64
+
+	first   sync.Once // closes asked
+	mu      sync.Mutex
+	current *event // the running call; nil: none
+}
+
+// event is one call.
+type event struct {
+	id       string
+	trace    string // of X-Ray
+	payload  []byte
+	deadline time.Time
+	answer   chan answer // buffered: the first answer does not wait
+}
+
+type answer struct {
+	payload []byte
+	err     error
+}
+
+func startProcess(p *pool, id int) (*process, error) {
+	c := &process{pool: p, id: id, events: make(chan event), asked: make(chan struct{}), gone: make(chan struct{})}
+	c.cmd = exec.Command(p.function.Path, p.function.Args...)
+	c.cmd.Dir = cmp.Or(p.function.Dir, filepath.Dir(p.function.Path))
+	c.cmd.Env = c.environment()
+	c.cmd.Stdout, c.cmd.Stderr = p.log, p.log
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: p.service.group.leader.Process.Pid}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = c.cmd.Wait()
+		close(c.gone)
+		c.pool.forget(c)
+	}()
+	return c, nil
+}
+
+// environment returns the variables that Lambda gives a function, and none of this process.
+func (c *process) environment() []string {
+	f := c.pool.function
+	env := map[string]string{
+		"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
+		"AWS_LAMBDA_RUNTIME_API": fmt.Sprintf("%s/%s.%d", c.pool.service.listener.Addr(), f.Name, c.id),
+		"AWS_REGION":             backing.Region, "AWS_DEFAULT_REGION": backing.Region,
+		// The access key id names the function: the proxy of package iam finds its role by it.
+		"AWS_ACCESS_KEY_ID": f.Name, "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
+		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),
+		"_HANDLER": cmp.Or(f.Handler, "bootstrap"), "LAMBDA_TASK_ROOT": c.cmd.Dir, "LAMBDA_RUNTIME_DIR": "/var/runtime",
+		"AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000", // nothing listens there
+		"_AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1", "_AWS_XRAY_DAEMON_PORT": "2000",
+	}
+	maps.Copy(env, f.Env)
+	list := make([]string, 0, len(env))
+	for name, value := range env {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+func (c *process) dead() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// call sends the copy an event and waits for its answer. As on Lambda, the start of a new copy does
+// not count as the function's time.
+func (c *process) call(trace string, payload []byte) ([]byte, error) {
+	if err := c.awaitFirst(); err != nil {
+		return nil, err
+	}
+	e := event{id: NewID(), trace: trace, payload: payload, deadline: time.Now().Add(c.pool.function.Timeout), answer: make(chan answer, 1)}
+	timeout := time.NewTimer(c.pool.function.Timeout)
+	defer timeout.Stop()
+	c.setCurrent(&e)
+	defer c.setCurrent(nil)
+	for next := c.events; ; {
+		select {
+		case next <- e:
+			next = nil // a nil channel is never ready, so the event is sent once
+		case a := <-e.answer:
+			c.answered.Add(1)
+			return a.payload, a.err
+		case <-c.gone:
+			if len(e.answer) == 0 { // else the copy answered before it ended
+				return nil, ErrCrash
+			}
+		case <-timeout.C:
+			c.kill()
+			return nil, ErrTimeout
+		}
+	}
+}
+
+// awaitFirst waits until the copy has asked for its first event.
+func (c *process) awaitFirst() error {
+	limit := time.NewTimer(initLimit)
+	defer limit.Stop()
+	select {
+	case <-c.asked:
+		return nil
+	case <-c.gone:
+		return fmt.Errorf("%w while it started", ErrCrash)
+	case <-limit.C:
+		c.kill()
+		return fmt.Errorf("%w: it did not start in time", ErrCrash)
+	}
+}
+
+func (c *process) setCurrent(e *event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current = e
+}
+
+// settle answers the call with this id, if it is the running one.
+func (c *process) settle(id string, a answer) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil || c.current.id != id {
+		return errors.New("this call does not run")
+	}
+	select {
+	case c.current.answer <- a:
+		return nil
+	default:
+		return errors.New("this call is answered already")
+	}
+}
+
+// kill kills the copy and waits until it is gone, so that it is not used again.
+func (c *process) kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.gone
+}
+
+// freeze stops the copy between calls, as Lambda does. thaw lets it go on.
+func (c *process) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
+func (c *process) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
+
+// failure returns the *FunctionError in a report of the Runtime API. A body that is no such report is
+// the error's message.
+func failure(body []byte) error {
+	var e FunctionError
+	if json.Unmarshal(body, &e) != nil || e == (FunctionError{}) {
+		e = FunctionError{Type: "Unknown", Message: string(body)}
+	}
+	return &e
+}
+
+// NewID returns a random UUID (RFC 9562, version 4).
+func NewID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+type traceKey struct{}
+
+// WithTrace returns a context with the trace id that Invoke gives the function.
+func WithTrace(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, traceKey{}, id)
+}
+
+// Trace returns the trace id of WithTrace, or a new one.
+func Trace(ctx context.Context) string {
+	id, _ := ctx.Value(traceKey{}).(string)
+	return cmp.Or(id, NewTrace(time.Now()))
+}
+
+// NewTrace returns a trace id of X-Ray's form, with the time in seconds.
+func NewTrace(now time.Time) string {
+	b := make([]byte, 12)
+	_, _ = rand.Read(b) // never fails
+	return fmt.Sprintf("Root=1-%08x-%x", now.Unix(), b)
+}
+
+var (
+	//go:embed runtime.mjs
+	nodeRuntime string
+	//go:embed runtime.py
+	pythonRuntime string
+)
+
+// Interpreted returns a function that Node.js or Python runs: its code is in a folder, with the packages that it
+// imports. Its handler is file.export or module.function. The interpreter must be on this machine, Python in any
+// version.
+func Interpreted(f Function, python bool, folder, handler string) (Function, error) {
+	path, err := exec.LookPath("node")
+	f.Args, f.Handler = []string{"--input-type=module", "--eval", nodeRuntime}, handler
+	if python {
+		// python3 may be a script that starts the interpreter (pyenv's is), and needs variables that a function lacks.
+		var out []byte
+		out, err = exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+		path, f.Args = strings.TrimSpace(string(out)), []string{"-u", "-B", "-c", pythonRuntime}
+	}
+	if err != nil {
+		return f, fmt.Errorf("its interpreter is not on this machine: %w", err)
+	}
+	f.Path = path
+	f.Dir, err = filepath.Abs(folder)
+	return f, err
+}

@@ -1,0 +1,66 @@
+package pump
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"latchkey/infra/template/translated"
+)
+
+// parseFilter reads a pattern of a mapping's FilterCriteria: a tree like the record's, whose leaves are lists of
+// permitted texts and prefixes. Any other form of Lambda's language (numbers, exists, anything-but and others) is
+// an error.
+func parseFilter(pattern string) (any, error) {
+	var tree any
+	errJSON := json.Unmarshal([]byte(pattern), &tree)
+	if err := cmp.Or(errJSON, checkFilter(tree)); err != nil {
+		return nil, fmt.Errorf("filter %s: %w", pattern, err)
+	}
+	return tree, nil
+}
+
+func checkFilter(tree any) error {
+	switch tree := tree.(type) {
+	case map[string]any:
+		var wrong []error
+		for name, member := range tree {
+			if strings.HasPrefix(name, "$") {
+				wrong = append(wrong, fmt.Errorf("the local stack does not know %s", name))
+			}
+			wrong = append(wrong, checkFilter(member))
+		}
+		return errors.Join(wrong...)
+	case []any:
+		for _, leaf := range tree {
+			_, isText := leaf.(string)
+			_, hasPrefix := translated.Object(leaf)["prefix"].(string)
+			isPrefix := hasPrefix && len(translated.Object(leaf)) == 1
+			if !isText && !isPrefix {
+				return fmt.Errorf("the local stack knows exact texts and prefixes, not %v", leaf)
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("%v must be a list of what the value may be", tree)
+}
+
+// fits reports whether a value fits a filter.
+func fits(filter, v any) bool {
+	if members, ok := filter.(map[string]any); ok {
+		for name, member := range members {
+			if e, has := translated.Object(v)[name]; !has || !fits(member, e) {
+				return false
+			}
+		}
+		return true
+	}
+	text, ok := v.(string)
+	return ok && slices.ContainsFunc(translated.List(filter), func(leaf any) bool {
+		prefix, isPrefix := translated.Object(leaf)["prefix"].(string)
+		return leaf == text || isPrefix && strings.HasPrefix(text, prefix)
+	})
+}

@@ -1,0 +1,315 @@
+package pump
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"latchkey/infra/harness/lab/lambda"
+	"latchkey/infra/template/translated"
+	"latchkey/infra/tools"
+)
+
+// record is a record of a stream, in the form of Lambda's event.
+type record struct {
+	sequence string
+	created  time.Time
+	event    json.RawMessage
+}
+
+// shard feeds the function from one shard.
+type shard struct {
+	stream   *Stream
+	id       string
+	at       position // up to which the shard is read
+	iterator string   // of DynamoDB, for the next records; "": none
+}
+
+// next returns the records after at, if there are any yet, and moves at. After an error the next call starts from at
+// again.
+func (h *shard) next(ctx context.Context) ([]map[string]any, error) {
+	records, err := h.read(ctx)
+	switch {
+	case err == nil:
+		return records, nil
+	case isDatabaseError(err, "ResourceNotFoundException"): // an expired shard, which may still be listed
+		h.at.Ended = true
+		return nil, nil
+	case isDatabaseError(err, "TrimmedDataAccessException"):
+		h.at.After = "" // the position is too old: read from the oldest record
+	}
+	h.iterator = ""
+	return nil, err
+}
+
+func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
+	if h.iterator == "" {
+		in := map[string]any{"StreamArn": h.stream.arn, "ShardId": h.id, "ShardIteratorType": "TRIM_HORIZON"}
+		if h.at.After != "" {
+			in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", h.at.After
+		}
+		var out struct{ ShardIterator string }
+		if err := h.stream.ask(ctx, "DynamoDBStreams_20120810.GetShardIterator", in, &out); err != nil {
+			return nil, err
+		}
+		h.iterator = out.ShardIterator
+	}
+	var out struct {
+		Records           []map[string]any
+		NextShardIterator string
+	}
+	if err := h.stream.ask(ctx, "DynamoDBStreams_20120810.GetRecords", map[string]any{"ShardIterator": h.iterator, "Limit": 1000}, &out); err != nil {
+		return nil, err
+	}
+	h.iterator, h.at.Ended = out.NextShardIterator, out.NextShardIterator == ""
+	if n := len(out.Records); n > 0 {
+		h.at.After = sequenceOf(out.Records[n-1])
+	}
+	return out.Records, nil
+}
+
+// run reads the shard to its end, or until the context ends.
+func (h *shard) run(ctx context.Context) {
+	for errorsInRow := 0; ctx.Err() == nil && !h.at.Ended; {
+		records, err := h.next(ctx)
+		if err != nil {
+			errorsInRow++
+			h.stream.trouble(ctx, err)
+			_ = tools.Sleep(ctx, backoff(errorsInRow))
+			continue
+		}
+		errorsInRow = 0
+		h.stream.trouble(ctx, nil)
+		for batch := range slices.Chunk(h.fitting(ctx, records), h.stream.options.Source.BatchSize) {
+			if h.deliver(ctx, batch, 0) != nil {
+				return
+			}
+		}
+		if len(records) > 0 || h.at.Ended {
+			h.save(ctx, h.at) // records that do not fit the filter are finished too
+			continue
+		}
+		_ = tools.Sleep(ctx, pollEvery)
+	}
+}
+
+// fitting returns the records that fit the filters.
+func (h *shard) fitting(ctx context.Context, records []map[string]any) (out []record) {
+	for _, tree := range records {
+		tree["eventSourceARN"] = h.stream.options.Source.ARN
+		if !h.stream.fits(tree) {
+			continue
+		}
+		event, err := json.Marshal(tree)
+		if err != nil {
+			h.stream.trouble(ctx, err)
+			continue
+		}
+		content, _ := tree["dynamodb"].(map[string]any)
+		seconds, _ := content["ApproximateCreationDateTime"].(float64)
+		out = append(out, record{sequenceOf(tree), time.Unix(int64(math.Floor(seconds)), 0), event})
+	}
+	return out
+}
+
+func sequenceOf(tree map[string]any) string {
+	content, _ := tree["dynamodb"].(map[string]any)
+	sequence, _ := content["SequenceNumber"].(string)
+	return sequence
+}
+
+// save writes the position in the shard to the checkpoints.
+func (h *shard) save(ctx context.Context, p position) {
+	if err := h.stream.points.set(h.id, p); err != nil {
+		h.stream.trouble(ctx, err)
+	}
+}
+
+// deliver calls the function until every record has succeeded or is given up, and moves the
+// checkpoint behind each finished record. tries is how often these records have failed already.
+// deliver returns an error only when the pump ends.
+//
+// When the function reports a record as failed, the records before it are finished, and the batch
+// then begins with it. When the first record or the whole call fails, the batch is split in two if
+// the mapping has Bisect. Neither counts as a try (Lambda, "Discarding failed records"). Nor does a call that is throttled,
+// and it splits nothing: the function has seen no record. That is believed, not recorded.
+func (h *shard) deliver(ctx context.Context, records []record, tries int) error {
+	for throttled := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if h.stream.skips.Load() {
+			h.save(ctx, position{After: records[len(records)-1].sequence})
+			return nil
+		}
+		from, err := h.call(ctx, records) // the first failed record
+		if from > 0 {
+			h.save(ctx, position{After: records[from-1].sequence})
+			tries = 0
+		}
+		records = records[from:]
+		switch {
+		case len(records) == 0:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case from > 0:
+			continue
+		case errors.Is(err, lambda.ErrThrottled):
+			throttled++
+			_ = tools.Sleep(ctx, backoff(throttled)) // the loop looks at ctx
+			continue
+		case len(records) > 1 && h.stream.options.Source.Bisect:
+			half := len(records) / 2
+			if err := h.deliver(ctx, records[:half], tries); err != nil {
+				return err
+			}
+			return h.deliver(ctx, records[half:], tries)
+		}
+		tries++
+		if most := h.stream.options.Source.Retries; most >= 0 && tries > most {
+			h.giveUp(ctx, records, tries, err)
+			h.save(ctx, position{After: records[len(records)-1].sequence})
+			return nil
+		}
+		if err := tools.Sleep(ctx, backoff(tries)); err != nil {
+			return err
+		}
+	}
+}
+
+// call calls the function, and returns how many records from the first on are finished.
+func (h *shard) call(ctx context.Context, records []record) (int, error) {
+	events, ids := make([]json.RawMessage, len(records)), make([]string, len(records))
+	for i, r := range records {
+		events[i], ids[i] = r.event, r.sequence
+	}
+	failed, err := h.stream.call(ctx, events, ids)
+	for i, id := range ids {
+		if failed[id] {
+			return i, err
+		}
+	}
+	return len(records), nil
+}
+
+// sendTries is how often the pump tries to send a message about records that were given up. Then
+// the message is lost, as on Lambda.
+const sendTries = 5
+
+// giveUp sends a message about the records to the mapping's queue: where they are in the stream, not the records.
+func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause error) {
+	source := h.stream.options.Source
+	if source.OnFailure == "" {
+		return
+	}
+	message, err := json.Marshal(h.failure(records, calls, cause))
+	if err != nil {
+		h.stream.trouble(ctx, err)
+		return
+	}
+	for try := 1; try <= sendTries; try++ {
+		in := &sqs.SendMessageInput{QueueUrl: &source.OnFailure, MessageBody: aws.String(string(message))}
+		if _, err = ask(ctx, h.stream.options.Queues.SendMessage, in); err == nil {
+			return
+		}
+		h.stream.trouble(ctx, err)
+		if tools.Sleep(ctx, backoff(try)) != nil {
+			return
+		}
+	}
+}
+
+// failure returns Lambda's message about records of a stream.
+func (h *shard) failure(records []record, calls int, cause error) map[string]any {
+	source := h.stream.options.Source
+	first, last := records[0], records[len(records)-1]
+	response := map[string]any{"statusCode": 200, "executedVersion": "$LATEST", "functionError": nil}
+	if cause != nil {
+		response["functionError"] = "Unhandled"
+	}
+	return map[string]any{
+		"requestContext": map[string]any{
+			"requestId":   first.sequence,
+			"functionArn": translated.ARN("lambda", "function:"+source.Function),
+			"condition":   "RetryAttemptsExhausted", "approximateInvokeCount": calls,
+		},
+		"responseContext": response, "version": "1.0", "timestamp": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		"DDBStreamBatchInfo": map[string]any{
+			"shardId": h.id, "startSequenceNumber": first.sequence, "endSequenceNumber": last.sequence,
+			"approximateArrivalOfFirstRecord": first.created.UTC().Format(time.RFC3339),
+			"approximateArrivalOfLastRecord":  last.created.UTC().Format(time.RFC3339),
+			"batchSize":                       len(records), "streamArn": source.ARN,
+		},
+	}
+}
+
+// position is a position in a shard, up to which it was read.
+type position struct {
+	After string `json:"after,omitempty"` // sequence number; "": nothing was read
+	Ended bool   `json:"ended,omitempty"` // all was read, and no more records come
+}
+
+// checkpoints keeps the positions in a stream, in a file that survives restarts.
+type checkpoints struct {
+	path string
+
+	mu    sync.Mutex
+	state struct {
+		Stream string              `json:"stream"` // ARN; the positions do not hold for another stream
+		Shards map[string]position `json:"shards"`
+	}
+}
+
+// openCheckpoints reads the file.
+func openCheckpoints(path, stream string) (*checkpoints, error) {
+	c := &checkpoints{path: path}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &c.state)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if c.state.Stream != stream || c.state.Shards == nil {
+		c.state.Stream, c.state.Shards = stream, make(map[string]position)
+	}
+	return c, nil
+}
+
+// position returns the position of a shard; the zero value when nothing of it was read.
+func (c *checkpoints) position(shard string) position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state.Shards[shard]
+}
+
+// set writes a position to the file.
+func (c *checkpoints) set(shard string, p position) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.Shards[shard] = p
+	text, err := json.MarshalIndent(c.state, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil {
+		return err
+	}
+	next := c.path + ".new"
+	if err := os.WriteFile(next, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(next, c.path)
+}

@@ -1,0 +1,220 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey/infra/harness/lab/build"
+	"latchkey/infra/harness/lab/lambda"
+	"latchkey/infra/template/translated"
+	"latchkey/infra/tools"
+)
+
+// sources is the code of a template's functions.
+type sources struct {
+	functions map[string]translated.Function // by name
+	folders   map[string]string              // the full path of each function's code, by the function's name
+	module    string                         // the folder of the Go module of the functions in Go; "": there are none
+	out       string                         // the folder for the programs
+	code      []string                       // the folders to watch: the module, and those of interpreted functions
+	files     map[string]string              // the last seen fingerprint of each folder in code
+}
+
+// sourcesOf finds the code of a template's functions. A CodeUri is relative to its template.
+func sourcesOf(template, out string, functions map[string]translated.Function) (sources, error) {
+	c := sources{functions: functions, folders: make(map[string]string), out: out}
+	base, err := filepath.Abs(filepath.Dir(template))
+	if err != nil {
+		return c, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		f := functions[name]
+		folder := filepath.Join(base, f.CodeURI)
+		if _, err := os.Stat(folder); err != nil {
+			return c, fmt.Errorf("function %s: its code: %w", name, err)
+		}
+		c.folders[name] = folder
+		if f.Interpreted() {
+			c.code = append(c.code, folder)
+			continue
+		}
+		module, err := tools.ModuleOf(folder)
+		if err != nil {
+			return c, fmt.Errorf("function %s: %w", name, err)
+		}
+		if c.module != "" && module != c.module {
+			return c, fmt.Errorf("function %s: the local stack cannot build functions of two Go modules, %s and %s", name, c.module, module)
+		}
+		c.module = module
+	}
+	if c.module != "" {
+		c.code = append(c.code, c.module)
+	}
+	c.files, err = c.fingerprints()
+	return c, err
+}
+
+// fingerprints returns a text for each folder in c.code. The text changes with the folder's files.
+func (c sources) fingerprints() (map[string]string, error) {
+	out := make(map[string]string)
+	for _, folder := range c.code {
+		text, err := build.Fingerprint(folder)
+		if err != nil {
+			return nil, err
+		}
+		out[folder] = text
+	}
+	return out, nil
+}
+
+// program returns the path of a function's program.
+func (c sources) program(function string) string {
+	return filepath.Join(c.out, filepath.Base(c.folders[function]))
+}
+
+// build builds the functions in Go that are not built yet.
+func (s *Stack) build(ctx context.Context) error {
+	for _, c := range []sources{s.sources, s.consumer.sources} {
+		var missing []string
+		for name, f := range c.functions {
+			if !f.Interpreted() && !s.built[c.program(name)] {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		s.options.Progress("building the functions")
+		if err := s.compile(ctx, c, missing); err != nil {
+			return err
+		}
+		for _, name := range missing {
+			s.built[c.program(name)] = true
+		}
+	}
+	return nil
+}
+
+// compile builds functions in Go, if there are any.
+func (s *Stack) compile(ctx context.Context, c sources, functions []string) error {
+	if len(functions) == 0 {
+		return nil
+	}
+	var folders []string // relative to the module
+	for _, name := range functions {
+		folder, err := filepath.Rel(c.module, c.folders[name])
+		if err != nil {
+			return err
+		}
+		folders = append(folders, folder)
+	}
+	slices.Sort(folders)
+	_, err := build.Functions(ctx, build.Options{
+		Root: c.module, Folders: slices.Compact(folders), Out: c.out, Kept: filepath.Join(s.root, ".local", "built"),
+	})
+	return err
+}
+
+// run returns the functions as package lambda runs them. The defaults are variables that a function gets unless the
+// template gives them a value.
+func (c sources) run(defaults map[string]string) ([]lambda.Function, error) {
+	var out []lambda.Function
+	for _, name := range slices.Sorted(maps.Keys(c.functions)) {
+		f := c.functions[name]
+		env := maps.Clone(f.Env)
+		for variable, value := range defaults {
+			env[variable] = cmp.Or(env[variable], value)
+		}
+		r := lambda.Function{Name: name, Path: c.program(name), Timeout: f.Timeout, Memory: f.Memory, Env: env, Reserved: f.Reserved}
+		if f.Interpreted() {
+			var err error
+			if r, err = lambda.Interpreted(r, f.Python(), c.folders[name], f.Handler); err != nil {
+				return nil, fmt.Errorf("the local stack cannot serve function %s: %w", name, err)
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// lookEvery is the interval at which reload looks for changed files. One look takes some milliseconds.
+const lookEvery = 300 * time.Millisecond
+
+// reload replaces the functions whose code changes, until the context ends.
+func (s *Stack) reload(ctx context.Context) {
+	for tools.Sleep(ctx, lookEvery) == nil {
+		for _, c := range []*sources{&s.sources, &s.consumer.sources} {
+			was := c.files
+			// An error means that a file is just being replaced: the next look sees it.
+			if now, err := c.fingerprints(); err == nil && !maps.Equal(now, was) {
+				c.files = now
+				s.replace(ctx, *c, was)
+			}
+		}
+	}
+}
+
+// replace replaces the interpreted functions whose files differ from the fingerprints was. It builds the functions in
+// Go, those that have copies first, and replaces those whose programs change. When the code does not compile, they
+// stay as they are.
+func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
+	begun := time.Now()
+	var interpreted, used, unused []string
+	for name, f := range c.functions {
+		switch {
+		case f.Interpreted() && was[c.folders[name]] != c.files[c.folders[name]]:
+			interpreted = append(interpreted, name)
+		case f.Interpreted(): // it has not changed
+		case len(s.lambda.Copies(name)) > 0:
+			used = append(used, name)
+		default:
+			unused = append(unused, name)
+		}
+	}
+	s.renew(begun, interpreted)
+	for _, names := range [][]string{used, unused} {
+		before := c.programs()
+		if err := s.compile(ctx, c, names); err != nil {
+			if ctx.Err() == nil {
+				s.options.Progress("the functions stay as they were: " + err.Error())
+			}
+			return
+		}
+		after := c.programs()
+		s.renew(begun, slices.DeleteFunc(names, func(name string) bool { return os.SameFile(before[name], after[name]) }))
+	}
+}
+
+// renew makes the next calls of the changed functions run their new code.
+func (s *Stack) renew(begun time.Time, changed []string) {
+	var wrong error
+	for _, name := range changed {
+		wrong = errors.Join(wrong, s.lambda.Renew(name))
+	}
+	slices.Sort(changed)
+	switch {
+	case wrong != nil:
+		s.options.Progress("the functions are not replaced: " + wrong.Error())
+	case len(changed) > 0:
+		s.options.Progress(fmt.Sprintf("replaced after %.1f s: %s", time.Since(begun).Seconds(), strings.Join(changed, ", ")))
+	}
+}
+
+// programs returns the files of the programs, by the functions in Go.
+func (c sources) programs() map[string]os.FileInfo {
+	out := make(map[string]os.FileInfo)
+	for name, f := range c.functions {
+		if info, err := os.Stat(c.program(name)); err == nil && !f.Interpreted() {
+			out[name] = info
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"latchkey/infra/template/translated"
+)
+
+// TestWhatCannotBeServedForAConsumerStopsTheStart changes the translated template of the consumer, as if its author
+// had. A cache of an authorizer does not stop the start, but a line of progress names it.
+func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
+	const path = "testdata/consumer/template.yaml"
+	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: "lab"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := translated.Options{FunctionPrefix: ConsumerPrefix, SSM: first.SSMParameters()}
+	o.Parameters = map[string]string{"PlainArn": o.SSM["/lab/authorizer-arn"]}
+	whole, err := translated.Translate(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Parameters, o.SSM = whole.Parameters, nil // Resolve takes the values that Translate has looked up
+	var said []string
+	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { said = append(said, line) }}, dir: t.TempDir(), template: first}
+	if s.sources.functions, err = first.Functions(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(whole.Raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ old, new, says string }{
+		"no change":         {`x`, `x`, ""},
+		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
+		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
+		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway call EchoFunction"},
+		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"java21"`, "function NodeFunction"},
+		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the lab serves no AWS::Lambda::EventSourceMapping"},
+		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the lab serves no AWS::Lambda::Url"},
+		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the lab serves no AWS::Events::Rule"},
+		"a misspelt answer": {"ACCESS_DENIED", "ACCES_DENIED", "ACCES_DENIED"},
+	} {
+		changed := *whole
+		changed.Raw = nil
+		if err := json.Unmarshal([]byte(strings.ReplaceAll(string(text), c.old, c.new)), &changed.Raw); err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := changed.Resolve(o)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		switch _, err := s.readConsumer(resolved); {
+		case c.says == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+			t.Errorf("%s: %v", name, err)
+		}
+		if cached := strings.Contains(strings.Join(said, " "), "authorizer Shared keeps answers for 5m0s"); cached != (name == "a cache") {
+			t.Errorf("%s: %v", name, said)
+		}
+		said = nil
+	}
+}
+
+// TestCodeThatCannotBeBuiltStopsTheStart has code outside any Go module, code in two modules, and a folder that is not
+// there.
+func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
+	const consumer = "testdata/consumer/template.yaml"
+	for _, c := range []struct{ template, uri, says string }{
+		{"/template.yaml", ".", "no go.mod"}, {consumer, "../echo", "two Go modules"}, {consumer, "none", "no such file"},
+	} {
+		functions := map[string]translated.Function{"A": {CodeURI: "."}, "B": {CodeURI: c.uri}}
+		if _, err := sourcesOf(c.template, t.TempDir(), functions); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.uri, err)
+		}
+	}
+}
+
+// TestAPageMayNotUseTheControlEndpoint sends what a browser sends for a page, of this machine or of another.
+func TestAPageMayNotUseTheControlEndpoint(t *testing.T) {
+	h := (&Stack{Site: &Site{}, Services: &Services{}}).controlHandler()
+	for origin, want := range map[string]int{"": 200, "null": 403, "https://evil.example": 403, "http://127.0.0.1:3000": 403} {
+		r := httptest.NewRequest(http.MethodGet, "/info", nil)
+		r.Header.Set("Origin", origin)
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("the origin %q: %d, want %d", origin, w.Code, want)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+// Command ctl is the local stack's part of the Makefile. Its verbs run the stack, get a token, stop and start the database
+// and the KMS, call a scheduled function, and delete the table's data.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey/infra/harness/lab"
+	"latchkey/infra/harness/local/sam"
+	"latchkey/infra/harness/local/stack"
+	"latchkey/infra/tools"
+	"latchkey/infra/tools/parameters"
+)
+
+const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data"
+
+// settings are the flags; main describes each.
+type settings struct {
+	port, concurrency            int
+	kind, email, name, sub       string
+	function                     string
+	parameters                   string
+	consumer, consumerParameters string
+	tap                          bool
+}
+
+func main() {
+	var o settings
+	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; those after it are used too, see lab.Ports")
+	flag.StringVar(&o.kind, "kind", string(stack.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
+	flag.StringVar(&o.email, "email", "", "token: the person's email")
+	flag.StringVar(&o.name, "name", "", "token: the person's name")
+	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
+	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
+	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
+	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
+	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
+	flag.IntVar(&o.concurrency, "concurrency", 0, "run: how many calls of functions the account runs at once; 0: 1,000")
+	flag.BoolVar(&o.tap, "tap", false, "run: print what the owner's event bus gets")
+	flag.Parse()
+	tools.Main("latchkey: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), o) })
+}
+
+func do(ctx context.Context, verb string, o settings) error {
+	switch verb {
+	case "run":
+		return run(ctx, o)
+	case "sam":
+		return runSAM(ctx, o.port)
+	case "token":
+		return token(ctx, o)
+	case "stop-db", "start-db", "pause-db", "resume-db", "stop-kms", "start-kms":
+		action, service, _ := strings.Cut(verb, "-")
+		return control(ctx, o.port, "/"+service+"/"+action)
+	case "schedule":
+		return control(ctx, o.port, "/schedules/"+url.PathEscape(o.function))
+	case "clean-data":
+		return cleanData(o.port)
+	}
+	return errors.New(usage)
+}
+
+// token prints a token of the local issuer.
+func token(ctx context.Context, o settings) error {
+	kind := stack.Kind(o.kind)
+	if o.email == "" && kind != stack.Service {
+		return errors.New("whose token? Give EMAIL=, and NAME= if you like")
+	}
+	issuer := stack.IssuerURL(lab.PortsFrom(o.port).Issuer)
+	t, err := stack.IssueToken(ctx, issuer, kind, o.sub, o.email, o.name)
+	if err != nil {
+		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, o.port)
+	}
+	fmt.Println(t)
+	return nil
+}
+
+// control posts to a path of the running stack's control endpoint.
+func control(ctx context.Context, port int, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	address := fmt.Sprintf("http://127.0.0.1:%d%s", lab.PortsFrom(port).Control, path)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
+	if err != nil {
+		return err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, port)
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusNoContent {
+		body, _ := io.ReadAll(res.Body)
+		return fmt.Errorf("%s: %s", res.Status, body)
+	}
+	return nil
+}
+
+// cleanData deletes the table's data. It fails while the stack runs: a running database would keep a part of the data.
+func cleanData(port int) error {
+	client := http.Client{Timeout: time.Second}
+	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
+		_ = res.Body.Close()
+		return fmt.Errorf("the stack on port %d runs; stop it first", port)
+	}
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	return os.RemoveAll(stack.DataDir(root, port))
+}
+
+// run runs Latchkey on this machine until the context ends.
+func run(ctx context.Context, o settings) error {
+	given, errGiven := parameters.Parse(o.parameters)
+	consumers, errConsumers := parameters.Parse(o.consumerParameters)
+	if err := errors.Join(errGiven, errConsumers); err != nil {
+		return err
+	}
+	var buses map[string]func(string)
+	if o.tap {
+		const bus = "owner"
+		if given == nil {
+			given = map[string]string{}
+		}
+		given["EventBusName"] = bus
+		buses = map[string]func(string){bus: func(event string) { fmt.Println("on your event bus: " + event) }}
+	}
+	begun := time.Now()
+	s, err := stack.Start(ctx, stack.Options{
+		Buses: buses,
+		Port:  o.port, Parameters: given, Reload: true, Requests: os.Stdout,
+		Consumer: o.consumer, ConsumerParameters: consumers, Concurrency: o.concurrency,
+	})
+	var missing *tools.MissingError
+	switch {
+	case errors.As(err, &missing):
+		return fmt.Errorf("%w\nLatchkey's local stack needs Go, a JDK of Java 17 or later, Maven, and Python 3.10 or later with venv", err)
+	case err != nil && ctx.Err() != nil:
+		return nil //nolint:nilerr // an interruption is no error
+	case err != nil:
+		return err
+	}
+	for _, function := range slices.Sorted(maps.Keys(s.FunctionURLs)) {
+		fmt.Printf("The function URL of %s is %s\n", function, s.FunctionURLs[function])
+	}
+	if s.Consumer != "" {
+		fmt.Printf("The API of %s is at %s\n", o.consumer, s.Consumer)
+	}
+	if s.OwnIssuer() {
+		fmt.Printf("The console is at %s/console\n", s.URL)
+	}
+	fmt.Printf("Latchkey is ready at %s\n", s.URL)
+	tokenHint := "tokens are those of " + s.Issuer
+	if s.OwnIssuer() {
+		tokenHint = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
+	}
+	fmt.Fprintf(os.Stderr, "started in %.1f s; logs: %s; %s\n", time.Since(begun).Seconds(), s.LogDir, tokenHint)
+	select {
+	case <-ctx.Done():
+		return s.Close()
+	case err := <-s.Failed():
+		return errors.Join(err, s.Close())
+	}
+}
+
+// runSAM runs the functions under `sam local start-api` until the context ends.
+func runSAM(ctx context.Context, port int) error {
+	s, err := sam.Start(ctx, port, func(line string) { fmt.Fprintln(os.Stderr, line) })
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Latchkey is ready at %s (sam local)\n", s.URL)
+	fmt.Printf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d\n", port+sam.BehindPort)
+	select {
+	case <-ctx.Done():
+	case <-s.Done():
+		err = errors.New("sam local ended by itself")
+	case err = <-s.Stack.Failed():
+	}
+	return errors.Join(err, s.Close())
+}

@@ -1,0 +1,128 @@
+package stack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"latchkey/infra/harness/lab/backing"
+)
+
+// Audience is the aud of the local issuer's tokens.
+const Audience = "https://api.latchkey.test"
+
+// ConsoleClient is the console's client at the local issuer.
+const ConsoleClient = "latchkey-console"
+
+// IssuerURL returns the iss of the tokens of the stack's own issuer, which listens on the port.
+func IssuerURL(port int) string { return backing.IssuerURL(port, StackName) }
+
+// Kind is a kind of token that the local issuer makes.
+type Kind string
+
+// The kinds of token.
+const (
+	// User is an access token (RFC 9068) of a person with a verified email.
+	User Kind = "user"
+	// Unverified is a token of a person whose email is not verified.
+	Unverified Kind = "unverified"
+	// Service is a token of a machine, which has no email.
+	Service Kind = "service"
+	// IDToken is an ID token with the claims of User.
+	IDToken Kind = "idtoken"
+	// Userinfo is a token without email and name, which only the userinfo endpoint returns (userinfoHandler).
+	Userinfo Kind = "userinfo"
+	// OtherAudience is a User's token for another API.
+	OtherAudience Kind = "otheraudience"
+)
+
+// Claims of a Userinfo token that the userinfo endpoint returns as email and name. Latchkey itself reads neither.
+const (
+	hiddenEmail = "userinfo_email"
+	hiddenName  = "userinfo_name"
+)
+
+// kinds returns the types and claims of the local issuer's tokens. ${name} is a parameter of the request for a token.
+func kinds() []backing.TokenKind {
+	tokenKind := func(kind Kind, typ string, claims map[string]any) backing.TokenKind {
+		all := map[string]any{"sub": "${sub}", "aud": []string{Audience}, "client_id": "${client_id}"}
+		maps.Copy(all, claims)
+		return backing.TokenKind{Name: string(kind), Type: typ, Claims: all}
+	}
+	person := func(verified bool) map[string]any {
+		return map[string]any{"email": "${email}", "email_verified": verified, "name": "${name}"}
+	}
+	idToken := person(true)
+	idToken["token_use"], idToken["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng" // any at_hash: only ID tokens have this claim
+	other := person(true)
+	other["aud"] = []string{"https://another.test"}
+	console := person(true)
+	for claim := range console { // the issuer has no parameter of a person who signs in but the name in the form
+		if claim != "email_verified" {
+			console[claim] = "${subject}"
+		}
+	}
+	// The issuer gives ID tokens the claims of access tokens: so the client is among the audiences.
+	console["sub"], console["aud"], console["azp"] = "${subject}", []string{Audience, ConsoleClient}, ConsoleClient
+	signedIn := tokenKind(ConsoleClient, "at+jwt", console)
+	signedIn.Param = "client_id"
+	return []backing.TokenKind{
+		signedIn,
+		tokenKind(User, "at+jwt", person(true)),
+		tokenKind(Unverified, "at+jwt", person(false)),
+		tokenKind(Service, "at+jwt", nil),
+		tokenKind(IDToken, "JWT", idToken),
+		tokenKind(Userinfo, "at+jwt", map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
+		tokenKind(OtherAudience, "at+jwt", other),
+	}
+}
+
+// tokenTimeout bounds one request to the issuer.
+const tokenTimeout = time.Minute
+
+// IssueToken gets a token from the issuer at issuerURL (Stack.Issuer). With sub "" the token's subject is the email, so
+// that the same email is the same person. A Service token needs no email.
+func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+	defer cancel()
+	form := url.Values{
+		"grant_type": {"client_credentials"}, "client_id": {"local"}, "client_secret": {"local"}, "kind": {string(kind)},
+		"sub": {cmp.Or(sub, email, "service")}, "email": {email}, "name": {name},
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, issuerURL+"/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("no answer of the issuer: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.AccessToken == "" {
+		return "", fmt.Errorf("the issuer gave no token: status %d: %.4000s", res.StatusCode, body)
+	}
+	return answer.AccessToken, nil
+}
+
+// Token returns a token of the stack's own issuer; see IssueToken.
+func (s *Stack) Token(ctx context.Context, kind Kind, sub, email, name string) (string, error) {
+	if !s.ownIssuer {
+		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)
+	}
+	return IssueToken(ctx, s.Issuer, kind, sub, email, name)
+}

@@ -1,0 +1,23 @@
+package stack
+
+import (
+	"path/filepath"
+	"testing"
+
+	"latchkey/infra/harness/lab"
+	"latchkey/infra/tools"
+)
+
+// TestNothingHereLooksAtAnAccountOfAWS wants the local stack to drop a given AlarmTopicArn, and only this parameter: the
+// function that the template adds for alarms would call AWS.
+func TestNothingHereLooksAtAnAccountOfAWS(t *testing.T) {
+	root, err := tools.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Stack{template: filepath.Join(root, "template.yaml"), given: map[string]string{"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:a", "RotationDays": "1"}}
+	got, err := s.parameters(&lab.Site{})
+	if err != nil || got["AlarmTopicArn"] != "" || got["RotationDays"] != "1" {
+		t.Errorf("%v, %v", got, err)
+	}
+}

@@ -1,0 +1,54 @@
+package stack
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/harness/lab/backing"
+)
+
+// Row is a row of the table in DynamoDB's format, or a part of one.
+type Row = map[string]types.AttributeValue
+
+// Key returns the key of a row.
+func Key(pk, sk string) Row { return Row{"PK": Text(pk), "SK": Text(sk)} }
+
+// Text returns a text as the table has it.
+func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Millis returns a time as the table has it.
+func Millis(at time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
+}
+
+// Rows returns the rows of a partition, in the order of their sort keys, or those of the whole table if pk is "". It reads
+// past the product.
+func (s *Stack) Rows(ctx context.Context, pk string) (rows []Row, err error) {
+	db, start := backing.NewDynamoDBClient(s.DataPlane.DynamoDB), Row(nil)
+	for page := 0; page == 0 || start != nil; page++ {
+		var items []Row
+		if pk == "" {
+			out, errScan := db.Scan(ctx, &dynamodb.ScanInput{TableName: &s.TableName, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start})
+			if errScan != nil {
+				return nil, errScan
+			}
+			items, start = out.Items, out.LastEvaluatedKey
+		} else {
+			out, errQuery := db.Query(ctx, &dynamodb.QueryInput{
+				TableName: &s.TableName, ConsistentRead: aws.Bool(true), ExclusiveStartKey: start,
+				KeyConditionExpression: aws.String("PK = :pk"), ExpressionAttributeValues: Row{":pk": Text(pk)},
+			})
+			if errQuery != nil {
+				return nil, errQuery
+			}
+			items, start = out.Items, out.LastEvaluatedKey
+		}
+		rows = append(rows, items...)
+	}
+	return rows, nil
+}

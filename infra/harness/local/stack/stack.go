@@ -1,0 +1,173 @@
+// Package stack runs all of Latchkey on this machine: its template in the lab (latchkey/infra/lab), with the
+// parameters, the names and the token issuer of the local stack. `make run` is a small program around this
+// package, and tests start stacks too.
+package stack
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"latchkey/infra/harness/lab"
+	"latchkey/infra/harness/lab/backing"
+	"latchkey/infra/template/translated"
+	"latchkey/infra/tools"
+)
+
+// StackName is the name of the local stack, and the path of its issuer's URL.
+const StackName = "latchkey"
+
+// TableName is the name of the local table.
+const TableName = "latchkey"
+
+// Options are the options of a stack. By default Template is the repository's, and Dir is .local/<port> if there is a Port.
+// Parameters win over the local stack's own values, but AlarmTopicArn is always dropped. With the parameter Issuer the stack
+// starts no issuer of its own. Site, Name, Names and Marker are the stack's own.
+type Options = lab.Options
+
+// Stack is Latchkey, running in the lab.
+type Stack struct {
+	*lab.Stack
+
+	Issuer    string // the iss of the tokens that the stack takes; "": it takes none
+	TableName string
+
+	ownIssuer bool              // see OwnIssuer
+	given     map[string]string // the caller's parameters, of Start and of each Deploy
+	template  string            // its path
+}
+
+// Start starts a stack and returns when a request succeeds. It fails as lab.Start does.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	root, err := tools.Root()
+	if err != nil {
+		return nil, err
+	}
+	o.Template = cmp.Or(o.Template, filepath.Join(root, "template.yaml"))
+	if o.Dir == "" && o.Port != 0 {
+		o.Dir = Dir(root, o.Port)
+	}
+	if o.Site, err = lab.Listen(o.Port); err != nil {
+		return nil, err
+	}
+	s := &Stack{given: map[string]string{}, template: o.Template}
+	maps.Copy(s.given, o.Parameters)
+	if o.Parameters, err = s.parameters(o.Site); err != nil {
+		return nil, errors.Join(err, o.Site.Close())
+	}
+	o.Name, o.Names, o.Marker = StackName, map[string]string{"Table": TableName}, "X-Latchkey-Local-Response"
+	if s.ownIssuer {
+		o.Issuer = &backing.IssuerOptions{ID: StackName, Kinds: kinds(), Login: filepath.Join(root, "infra", "harness", "local", "stack", "login.html")}
+		o.Control = map[string]http.Handler{"GET /userinfo": userinfoHandler(s.Issuer)}
+	}
+	if s.Stack, err = lab.Start(ctx, o); errors.Is(err, backing.ErrOtherTable) {
+		return nil, fmt.Errorf("%w (make stack DO=clean-data deletes the data of that table)", err)
+	} else if err != nil {
+		return nil, err
+	}
+	s.readTableName()
+	if err := s.probe(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Dir returns the folder of the state of the stack on a port.
+func Dir(root string, port int) string { return filepath.Join(root, ".local", strconv.Itoa(port)) }
+
+// DataDir returns the folder of the table's data of the stack on a port.
+func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
+
+// Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters
+// that are not given keep their values. See lab.Stack.Deploy.
+func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
+	maps.Copy(s.given, parameters)
+	all, err := s.parameters(s.Site)
+	if err != nil {
+		return err
+	}
+	err = s.Stack.Deploy(ctx, all)
+	s.readTableName() // a parameter can move the stack to a restored table
+	return err
+}
+
+func (s *Stack) readTableName() {
+	s.TableName = cmp.Or(s.Template().Outputs["TableName"], TableName)
+}
+
+// OwnIssuer reports whether the stack has started an issuer of its own: the template has the parameter Issuer, and the
+// caller gave no value for it.
+func (s *Stack) OwnIssuer() bool { return s.ownIssuer }
+
+// parameters sets Issuer and ownIssuer, and returns the values of the template's parameters: the local stack's own, as far
+// as the template declares them, and over them the caller's.
+func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
+	declared, err := translated.ReadParameters(s.template)
+	if err != nil {
+		return nil, err
+	}
+	_, takesIssuer := declared["Issuer"]
+	own := map[string]string{
+		"Architecture": tools.Architecture(runtime.GOARCH),
+		// The functions call AWS through the proxy that decides by their roles.
+		"EndpointDynamoDB": site.AWS, "EndpointKMS": site.AWS, "EndpointSQS": site.AWS, "EndpointEventBridge": site.AWS,
+		// Receivers on this machine get webhooks too.
+		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": site.URL,
+	}
+	s.Issuer, s.ownIssuer = s.given["Issuer"], takesIssuer && s.given["Issuer"] == ""
+	if s.ownIssuer {
+		s.Issuer = IssuerURL(site.Ports.Issuer)
+		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", site.Control+"/userinfo", Audience
+		own["ConsoleClientId"] = ConsoleClient
+		own["Services"] = "billing=" + s.Issuer + "#service" // the sub of a Service token that names no other
+	}
+	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
+	maps.Copy(own, s.given)
+	// No alarm works on this machine, and a function that the template adds for alarms would call AWS.
+	delete(own, "AlarmTopicArn")
+	return own, nil
+}
+
+// probeLimit bounds the wait for the first request to succeed.
+const probeLimit = time.Minute
+
+// probe makes one real request, so that gateway, authorizer and issuer work when Start returns: GET /v1/orgs with a
+// service's token, which creates no user. Another template may answer 404. A stack without an issuer of its own has no
+// token to send, so there the authorizer may refuse the request.
+func (s *Stack) probe(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/orgs", nil)
+	if err != nil {
+		return err
+	}
+	if s.ownIssuer {
+		token, err := s.Token(ctx, Service, "ready", "", "")
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("the first request: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
+	if err != nil {
+		return err
+	}
+	refusesOwnToken := res.StatusCode == http.StatusUnauthorized && s.ownIssuer
+	if res.StatusCode >= http.StatusInternalServerError || refusesOwnToken {
+		return errors.New("the first request was answered " + res.Status + ": " + string(body) + " (logs: " + s.LogDir + ")")
+	}
+	return nil
+}

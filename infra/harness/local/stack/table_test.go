@@ -1,0 +1,79 @@
+package stack_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/harness/local/stack"
+)
+
+const toy = "../../lab/testdata/template.yaml" // a small template, which starts faster than Latchkey's
+
+// TestATableOfAnotherTemplateNamesTheRemedy starts a stack on the rows of another one, whose template has another sort key.
+func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
+	o := stack.Options{Template: toy, Dir: t.TempDir()}
+	s, err := stack.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(toy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(filepath.Dir(toy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() // other tests read the repository's files meanwhile
+	functions, err := filepath.Rel(dir, here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.NewReplacer("AttributeName: SK", "AttributeName: Other", "CodeUri: ", "CodeUri: "+functions+"/").Replace(string(text))
+	o.Template = filepath.Join(dir, "template.yaml")
+	if err := os.WriteFile(o.Template, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := stack.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
+		t.Errorf("the rows of another template: %v", err)
+		if err == nil {
+			_ = s.Close()
+		}
+	}
+}
+
+func start(t *testing.T, o stack.Options) *stack.Stack {
+	t.Helper()
+	s, err := stack.Start(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func do(t *testing.T, client *http.Client, req *http.Request) (int, string) {
+	t.Helper()
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}

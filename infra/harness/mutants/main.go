@@ -1,0 +1,149 @@
+// Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository, and wants the test that is
+// named with each bug to fail. The bugs are in planted/, one list for each topic. The run fails for a bug whose old text is
+// no longer in the code, that does not compile, or that its test does not find. Then the program gremlins makes
+// mutants that no one chooses, and the run fails for a package below its floor in floors.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"latchkey/infra/tools"
+	"latchkey/pkg/parallel"
+)
+
+// workers is how many bugs or mutants are tried at once. Planted bugs have this many copies of the repository.
+const workers = 2
+
+// plantedLists is the folder of the lists that `make mutants` plants, from the repository's root.
+const plantedLists = "infra/harness/mutants/planted"
+
+func main() {
+	if filepath.Base(os.Args[0]) == "go" { // gremlins calls this program as its go command
+		code, err := asGo(os.Args[1:])
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+		os.Exit(code)
+	}
+	short := flag.Bool("short", false, "only the short form")
+	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.go")
+	lists := flag.String("lists", plantedLists, "the folder of the lists of bugs; gremlins runs for the usual one only")
+	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
+	flag.Parse()
+	tools.Main("", func(ctx context.Context) error { return mutants(ctx, *lists, *short, *run, *seed) })
+}
+
+func mutants(ctx context.Context, lists string, short bool, run string, seed int) error {
+	root, err := tools.Root()
+	if err != nil {
+		return err
+	}
+	wanted, err := regexp.Compile(run)
+	if err != nil {
+		return err
+	}
+	var errBugs error
+	if seed == 0 {
+		errBugs = planted(ctx, root, lists, short, wanted)
+	}
+	if lists != plantedLists {
+		return errBugs
+	}
+	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {
+		ofThisRun := (f.kind == sampled) == (seed != 0) // a seed chooses the sampled packages, and only these
+		shortEnough := !short || f.kind == shortToo
+		return ofThisRun && shortEnough && wanted.MatchString(f.pkg)
+	}, seed))
+}
+
+// planted tries the bugs that short and wanted choose.
+func planted(ctx context.Context, root, lists string, short bool, wanted *regexp.Regexp) error {
+	bugs, err := readBugs(filepath.Join(root, lists))
+	if err != nil {
+		return err
+	}
+	if err := fit(root, bugs); err != nil {
+		return err
+	}
+	bugs = slices.DeleteFunc(bugs, func(b bug) bool { return short && !b.short || !wanted.MatchString(b.source+" "+b.name) })
+	if len(bugs) == 0 {
+		return nil
+	}
+	started := time.Now()
+	survivors, err := tryAll(ctx, root, bugs)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d planted bugs, %d found, %d not found, in %s\n",
+		len(bugs), len(bugs)-len(survivors), len(survivors), time.Since(started).Round(time.Second))
+	return errors.Join(survivors...)
+}
+
+// fit returns an error for each bug that no longer fits the code, and for each test that is not there. It checks all bugs, also those that -run leaves out.
+func fit(root string, bugs []bug) error {
+	var wrong []error
+	for _, b := range bugs {
+		wrong = append(wrong, b.hasTests(root))
+		for _, e := range b.edits {
+			text, err := os.ReadFile(filepath.Join(root, e.file))
+			if err == nil {
+				_, err = e.apply(string(text))
+			}
+			if err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %s: %w", b.source, b.name, err))
+			}
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// tryAll first wants the tests to pass without a bug. Then it plants each bug. survivors has an error for each bug that was
+// not found.
+func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, err error) {
+	copies := make(chan *tree, workers)
+	for n := range workers {
+		c, err := newTree(ctx, root, n)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = c.database.Stop() }()
+		copies <- c
+	}
+	each := func(bugs []bug, do func(*tree, context.Context, bug) error) []error {
+		wrong := parallel.Each(workers, bugs, func(_ int, b bug) error {
+			c := <-copies
+			defer func() { copies <- c }()
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return do(c, ctx, b)
+		})
+		return slices.DeleteFunc(wrong, func(err error) bool { return err == nil })
+	}
+	if err := errors.Join(each(testsOf(bugs), (*tree).passes)...); err != nil {
+		return nil, err
+	}
+	return each(bugs, (*tree).finds), nil
+}
+
+// testsOf returns for each package one bug without replacements, whose pattern names all tests of the package's bugs.
+func testsOf(bugs []bug) []bug {
+	var out []bug
+	for _, b := range bugs {
+		i := slices.IndexFunc(out, func(o bug) bool { return o.pkg == b.pkg })
+		if i < 0 {
+			out = append(out, bug{pkg: b.pkg, pattern: b.pattern})
+		} else if !slices.Contains(alternatives(out[i].pattern), b.pattern) {
+			out[i].pattern += "|" + b.pattern
+		}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey/infra/deploy/cloud"
+)
+
+// TestEachQuestionIsAnsweredSomewhere wants each question in infra/docs/deploy.md, and each part of the smoke test that answers one
+// to be there.
+func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
+	t.Parallel()
+	docs, errDocs := os.ReadFile("../../docs/deploy.md")
+	smoke, errSmoke := os.ReadFile("../e2e/smoke_test.go")
+	if errDocs != nil || errSmoke != nil {
+		t.Fatal(errDocs, errSmoke)
+	}
+	for _, q := range questions {
+		if !strings.Contains(string(docs), "\n- "+string(q)+"\n") {
+			t.Errorf("infra/docs/deploy.md does not list: %s", q)
+		}
+		for _, part := range bySmoke[q] {
+			if !strings.Contains(string(smoke), `t.Run("`+part+`"`) {
+				t.Errorf("the smoke test has no part %s", part)
+			}
+		}
+	}
+}
+
+// TestAQuestionOfTwoPartsIsGoodWhenBothPassed has each pair of outcomes, in both orders of printing.
+func TestAQuestionOfTwoPartsIsGoodWhenBothPassed(t *testing.T) {
+	t.Parallel()
+	parts := bySmoke[qRoles]
+	for n, one := range []string{"PASS", "FAIL", "SKIP", ""} {
+		for m, two := range []string{"PASS", "FAIL", "SKIP", ""} {
+			printed := ""
+			for i, how := range []string{one, two} {
+				if how != "" {
+					printed += "    --- " + how + ": TestSmoke/" + parts[i] + " (1.00s)\n"
+				}
+			}
+			for _, printed := range []string{printed, printed + "    --- PASS: TestSmoke/AKeptAllowEnds (1.00s)\n"} {
+				tr := &trial{out: t.Output(), rows: map[question]row{}}
+				tr.smoked(printed)
+				want := noted
+				if n == 0 && m == 0 {
+					want = held
+				} else if n == 1 || m == 1 {
+					want = broken
+				}
+				if r := tr.rows[qRoles]; r.result != want || !strings.Contains(r.said, parts[0]+" "+cmp.Or(one, "did not run")) || !strings.Contains(r.said, parts[1]+" "+cmp.Or(two, "did not run")) {
+					t.Errorf("%q, %q: %+v", one, two, r)
+				}
+			}
+		}
+	}
+}
+
+// TestOnlyTheOppositeOfAPromiseIsBroken reads what a smoke test prints: parts and notes.
+func TestOnlyTheOppositeOfAPromiseIsBroken(t *testing.T) {
+	t.Parallel()
+	tr := &trial{out: t.Output(), rows: map[question]row{}, leftOut: map[question]string{qConsole: "the sky is grey"}}
+	tr.smoked(`=== RUN
+    --- PASS: TestSmoke/AKeptAllowEnds (7.01s)
+        smoke_kept_test.go:30: NOTED KeptAllow: it outlives AllowForSeconds=5
+        credentials_test.go:91: NOTED Storm: 3 clients, 200 requests
+        requests_test.go:98: NOTED HeadLength: "0" where GET has 10 bytes
+        requests_test.go:98: NOTED HeadLength: "1" where GET has 20 bytes
+        smoke_record_test.go:70: RECORDED   - {"of":"a"}
+    --- PASS: TestSmoke/ARevokedKeyIsRefusedAtOnce (7.01s)
+    --- FAIL: TestSmoke/AUseIsNotedAtEachDoor (1.00s)
+    --- PASS: TestSmoke/TheSweepRuns (1.00s)
+    --- SKIP: TestSmoke/TheSearchForConsumersRuns (0.00s)
+    --- PASS: TestSmoke/TheConsoleHasItsFiles (0.00s)
+`)
+	for q, want := range map[question]row{
+		qKept: {qKept, noted, "it outlives"}, qHead: {qHead, noted, "10 bytes; \"1\" where"}, qTwo: {qTwo, noted, "not tried"}, qRevoked: {qRevoked, held, "3 clients, 200 requests; ARevoked"},
+		qURL: {qURL, broken, "FAIL"}, qSweep: {qSweep, noted, "SKIP"}, qBus: {qBus, noted, "did not run"}, qConsole: {qConsole, noted, "left out: the sky is grey"},
+	} {
+		if r := tr.rows[q]; r.result != want.result || !strings.Contains(r.said, want.said) {
+			t.Errorf("%s: %+v", q, r)
+		}
+	}
+	if tr.recorded != "  - {\"of\":\"a\"}\n" {
+		t.Errorf("recorded: %q", tr.recorded)
+	}
+}
+
+// TestACallThatAWSRefusesBreaksNoPromise has errors as boto3 prints them.
+func TestACallThatAWSRefusesBreaksNoPromise(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]result{
+		"": held,
+		"ClientError: An error occurred (AccessDeniedException) when calling the PutRestApi operation: no right":  noted,
+		"ClientError: An error occurred (TooManyRequestsException) when calling CreateRestApi: Too Many Requests": noted,
+		"EndpointConnectionError: Could not connect to the endpoint URL":                                          noted,
+		"ClientError: An error occurred (BadRequestException) when calling PutRestApi: Warnings found: a":         broken,
+		"ClientError: An error occurred (ValidationException) when calling the DeleteTable operation: a":          broken,
+	} {
+		tr := &trial{out: t.Output(), rows: map[question]row{}}
+		var err error
+		if text != "" {
+			err = errors.New(text)
+		}
+		if tr.answer(qImport, err, 0); tr.rows[qImport].result != want {
+			t.Errorf("%s: %+v", text, tr.rows[qImport])
+		}
+	}
+}
+
+// TestATrialFailsByABrokenPromiseOnly writes reports of one row.
+func TestATrialFailsByABrokenPromiseOnly(t *testing.T) {
+	t.Parallel()
+	for _, result := range []result{held, noted, broken} {
+		tr := &trial{out: t.Output(), dir: t.TempDir(), stack: "s", account: "1", aws: &cloud.Client{}, recorded: "  - a\n", limit: 10, rows: map[question]row{qImport: {qImport, result, "a|b"}}}
+		err := tr.report()
+		text, errRead := os.ReadFile(filepath.Join(tr.dir, "s.md"))
+		if (err != nil) != (result == broken) || errRead != nil || !strings.Contains(string(text), "| "+string(result)+" | a/b |") || !strings.Contains(string(text), "gateway:\n  - a\n") {
+			t.Errorf("%s: %v, %v\n%s", result, err, errRead, text)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package iam
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"latchkey/infra/template/translated"
+)
+
+// Need is a right that a call needs.
+type Need struct {
+	Action   string
+	Resource string              // ARN
+	Context  map[string][]string // the condition keys of the request
+}
+
+// DeniedError means that the role of a function does not allow a call.
+type DeniedError struct {
+	Function string
+	Need     Need
+}
+
+func (e *DeniedError) Error() string {
+	text := fmt.Sprintf("%s may not %s on %s", e.Function, e.Need.Action, e.Need.Resource)
+	for _, key := range slices.Sorted(maps.Keys(e.Need.Context)) {
+		text += fmt.Sprintf(" %s=%s", key, strings.Join(e.Need.Context[key], ","))
+	}
+	return text
+}
+
+// Authority decides calls by the roles of a template's functions. It is safe for
+// concurrent use.
+type Authority struct {
+	roles map[string][]*statement // by the function's logical id
+
+	mu     sync.Mutex     // guards denied and what calls have used of the statements
+	denied map[string]int // refused calls, by DeniedError.Kind
+}
+
+// New reads the roles of a template. A policy that this package cannot evaluate as AWS does is an error. Given are condition
+// keys that this package knows no values of: the caller of Decide puts them into Need.Context.
+func New(t *translated.Template, given ...string) (*Authority, error) {
+	roles, err := rolesOf(t, given)
+	return &Authority{roles: roles, denied: make(map[string]int)}, err
+}
+
+// Decide decides by the function's role whether a call is allowed: for each need a statement must allow it.
+// Error: *DeniedError.
+func (a *Authority) Decide(function string, needs ...Need) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, n := range needs {
+		if !a.allowed(function, n) {
+			err := &DeniedError{function, n}
+			a.denied[err.Kind()]++
+			return err
+		}
+	}
+	return nil
+}
+
+// Kind returns a text that is the same for all calls of one function with the same action, resource and kinds of
+// partitions: the texts before # in their keys.
+func (e *DeniedError) Kind() string {
+	kinds := map[string]bool{}
+	for _, key := range e.Need.Context[leadingKeys] {
+		kind, _, _ := strings.Cut(key, "#")
+		kinds[kind] = true
+	}
+	return fmt.Sprintf("%s %s on %s %v", e.Function, e.Need.Action, e.Need.Resource, slices.Sorted(maps.Keys(kinds)))
+}
+
+// Names reports whether a role names the resource by its full ARN.
+func (a *Authority) Names(arn string) bool {
+	for _, statements := range a.roles {
+		if slices.ContainsFunc(statements, func(s *statement) bool { return slices.Contains(s.resources, arn) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowed looks at all statements, also after one that allows the need, to learn which of them are needed.
+func (a *Authority) allowed(function string, n Need) bool {
+	var allowing []*statement
+	for _, s := range a.roles[function] {
+		if used, ok := s.allows(n); ok {
+			allowing = append(allowing, s)
+			for _, u := range used {
+				s.used[u] = true
+			}
+		}
+	}
+	if len(allowing) == 1 {
+		allowing[0].needed = true
+	}
+	return len(allowing) > 0
+}
+
+// allows reports whether the statement allows the need, and returns the actions, resources and
+// condition values by which it does.
+func (s *statement) allows(n Need) (used []string, ok bool) {
+	action := slices.IndexFunc(s.actions, func(p string) bool { return translated.Like(strings.ToLower(p), strings.ToLower(n.Action)) })
+	resource := slices.IndexFunc(s.resources, func(p string) bool { return translated.Like(p, n.Resource) })
+	if action < 0 || resource < 0 {
+		return nil, false
+	}
+	used = []string{s.actions[action], s.resources[resource]}
+	for _, c := range s.conditions {
+		holds, matched := operators[c.operator](c, n.Context[c.key])
+		if !holds {
+			return nil, false
+		}
+		for _, v := range matched {
+			used = append(used, c.key+" "+v)
+		}
+	}
+	return used, true
+}
+
+// Denied returns the calls that were refused, each kind once, sorted.
+func (a *Authority) Denied() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Sorted(maps.Keys(a.denied))
+}
+
+// Spare returns what the roles allow and no call has needed since New, sorted: statements, and
+// actions, resources and condition values of statements.
+func (a *Authority) Spare() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	spare := map[string]bool{}
+	for _, statements := range a.roles {
+		for _, s := range statements {
+			for _, u := range s.unused() {
+				spare[s.String()+": "+u] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(spare))
+}
+
+func (s *statement) unused() (out []string) {
+	if !s.needed {
+		return []string{"no call needed this statement"}
+	}
+	for _, u := range slices.Concat(s.actions, s.resources) {
+		if !s.used[u] {
+			out = append(out, u)
+		}
+	}
+	for _, c := range s.conditions {
+		for _, v := range c.values {
+			if u := c.key + " " + v; c.operator != "Null" && !s.used[u] { // the value of Null is no right
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}

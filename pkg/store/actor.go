@@ -48,7 +48,7 @@ func (c Changer) id() string {
 	return c.Actor.id()
 }
 
-// starts adds to a transaction what an act of an actor has beside its change: the check of authorize, that the org's deletion has
+// starts adds to a transaction what an act of an actor has beside its change: the check of right, that the org's deletion has
 // not begun, and the audit entry. An API key has none of them.
 func (t *txn) starts(ctx context.Context, c Changer, o id.Org, action, target string) {
 	if c.isKey() {
@@ -64,62 +64,35 @@ func (t *txn) acted(ctx context.Context, c Changer, o id.Org, action, target str
 	t.audit(ctx, entry{org: o, at: t.s.now(), action: action, actor: c.id(), target: target, changes: Changes{}})
 }
 
-// row returns the row that decides whether the actor may act in an org: a user's membership, or for a service the org itself.
-func (a Actor) row(o id.Org) table.Key {
+// right returns the row that decides whether the actor may act in an org, the condition on it, and the refusal of a row that does
+// not meet the condition: org_not_found, insufficient_role. The row is a user's membership, for a service the org itself. A deleted
+// org is gone for a service when the deletion has reached its end, as it then is for its last admin.
+//
+// t.Check(a.right(o)) adds the check to a transaction, so that the moment of the write decides.
+func (a Actor) right(o id.Org) (row table.Key, allows table.Condition, refusal table.Refusal) {
 	if a.Service != "" {
-		return orgRow(o)
+		return orgRow(o), table.All(table.Exists, attrKeysEndedAt.Absent()), func(found table.Row) error {
+			if found == nil || attrKeysEndedAt.IsIn(found) {
+				return errOrgNotFound
+			}
+			return nil
+		}
 	}
-	return memberRow(o, a.User)
-}
-
-// allowed is the condition on this row. A deleted org is gone for a service when the deletion has reached its end, as it
-// then is for its last admin.
-func (a Actor) allowed() table.Condition {
-	if a.Service != "" {
-		return table.All(table.Exists, attrKeysEndedAt.Absent())
-	}
-	return attrRole.In(a.May...)
-}
-
-// authorize checks this row, nil for none, which was read before. Errors: org_not_found, insufficient_role.
-func (a Actor) authorize(found table.Row) error {
-	switch {
-	case found == nil:
-		return errOrgNotFound
-	case a.Service != "" && attrKeysEndedAt.IsIn(found):
-		return errOrgNotFound
-	case a.Service != "":
-		return nil
-	}
-	role, err := table.Decode(found, attrRole.From)
-	if err != nil {
+	return memberRow(o, a.User), attrRole.In(a.May...), func(found table.Row) error {
+		role, err := decode(found, attrRole.From, errOrgNotFound)
+		if err == nil && !slices.Contains(a.May, role) {
+			err = problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
+		}
 		return err
 	}
-	if !slices.Contains(a.May, role) {
-		return problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
-	}
-	return nil
 }
 
-// authorize adds the check of Actor.authorize to a transaction, so that the moment of the write
-// decides.
-func (t *txn) authorize(a Actor, o id.Org) { t.Check(a.row(o), a.allowed(), a.authorize) }
-
-// authorizeBesideOrg is authorize for a transaction with a condition of its own on the org's row, that the org is not deleted:
-// this one decides for a service, because a transaction names a row only once.
+// authorizeBesideOrg adds the check of right to a transaction with a condition of its own on the org's row, that the org is not
+// deleted: this one decides for a service, because a transaction names a row only once.
 func (t *txn) authorizeBesideOrg(a Actor, o id.Org) {
 	if a.Service == "" {
-		t.authorize(a, o)
+		t.Check(a.right(o))
 	}
-}
-
-// authorize checks that the caller may act in an org. Errors: org_not_found, insufficient_role.
-func (s *Store) authorize(ctx context.Context, a Actor, o id.Org) error {
-	found, err := s.db.Get(ctx, a.row(o))
-	if err != nil {
-		return err
-	}
-	return a.authorize(found)
 }
 
 // beside checks that the caller has one of the roles in an org, and makes reads at the same time. It
@@ -130,8 +103,9 @@ func (s *Store) beside(ctx context.Context, a Actor, o id.Org, reads ...func(con
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	check := func(ctx context.Context) error {
-		err := s.authorize(ctx, a, o)
-		if err != nil {
+		row, _, refusal := a.right(o)
+		found, err := s.db.Get(ctx, row)
+		if err = cmp.Or(err, refusal(found)); err != nil {
 			cancel()
 		}
 		return err
@@ -156,7 +130,7 @@ func listAs[T any](ctx context.Context, s *Store, a Actor, o id.Org, page table.
 // readAs reads rows for a caller who has one of the roles in an org. Errors: org_not_found,
 // insufficient_role.
 func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key) (map[table.Key]table.Row, error) {
-	own := a.row(o)
+	own, _, refusal := a.right(o)
 	if !slices.Contains(rows, own) {
 		rows = append(rows, own)
 	}
@@ -164,7 +138,7 @@ func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key
 	if err != nil {
 		return nil, err
 	}
-	return found, a.authorize(found[own])
+	return found, refusal(found[own])
 }
 
 // MayChange checks that a caller may change something in an org. Errors: org_not_found, insufficient_role.

@@ -166,7 +166,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 	}
 	try := func() error {
 		t := s.begin()
-		t.authorize(a, o)
+		t.Check(a.right(o))
 		t.once(once.Request, made.Answer)
 		if k.AppID != id.DefaultApp(o) { // which exists as long as the org
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))

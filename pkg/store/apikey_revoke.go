@@ -56,7 +56,7 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 	t := s.begin()
 	o, k := revoked.OrgID, revoked.ID
 	revoked.RevokedAt = now
-	t.authorize(a, o)
+	t.Check(a.right(o))
 	t.revokeKey(o, k, now, func(found table.Row) error {
 		if found == nil {
 			return errKeyNotFound

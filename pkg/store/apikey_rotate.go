@@ -71,7 +71,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	}
 	graceEnds := old.GraceEnds(now, r.Grace)
 	t := s.begin()
-	t.authorize(a, o)
+	t.Check(a.right(o))
 	t.once(once.Request, made.Answer)
 	t.replace(a, o, old, fresh, graceEnds, now)
 	if old.Limited() != fresh.Limited() {

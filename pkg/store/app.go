@@ -110,7 +110,7 @@ func (s *Store) RoleFor(ctx context.Context, a Actor, o id.Org, app id.App) (org
 	case a.Service != "":
 		return org.Admin, nil
 	}
-	return table.Decode(rows[a.row(o)], attrRole.From)
+	return table.Decode(rows[memberRow(o, a.User)], attrRole.From)
 }
 
 // Access is an API key with the app and the org that it gives access to.

@@ -33,11 +33,11 @@ func linksBarred(bar table.Row) bool { return attrLinksBarredAt.IsIn(bar) }
 // the list has every change that the key made before, and later changes are refused.
 //
 // mark, if it is not nil, adds to the transaction. It returns the condition that a mark on the row is not set yet,
-// and the change that sets the mark. Errors: errMarkedAlready, and those of txn.authorize.
+// and the change that sets the mark. Errors: errMarkedAlready, and those of Actor.right.
 func (s *Store) bar(ctx context.Context, a Actor, k APIKey, mark func(t *txn, now int64) (table.Condition, table.Change)) error {
 	now := s.now()
 	t := s.begin()
-	t.authorize(a, k.OrgID)
+	t.Check(a.right(k.OrgID))
 	var notMarked table.Condition
 	var setMark table.Change
 	if mark != nil {

@@ -163,7 +163,7 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 		case !audited:
 			t.starts(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID))
 		case !by.isKey():
-			t.authorize(by.Actor, endpoint.OrgID)
+			t.Check(by.Actor.right(endpoint.OrgID))
 		}
 		return t.again(ctx, endpoint, d, table.All(notPending, notJustNow), attrAgainAt.Set(now))
 	})

@@ -145,7 +145,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 		if by.isKey() {
 			t.unbarred(a, by.Key)
 		} else {
-			t.authorize(by.Actor, was.OrgID)
+			t.Check(by.Actor.right(was.OrgID))
 		}
 		t.deleteEndpoint(was, now, table.All(attrVersion.Is(was.version), attrDeletedAt.Absent()), table.Raced)
 		t.report(ctx, webhook.EndpointDeleted, gone, by, 0, changesOf(was, Endpoint{}))

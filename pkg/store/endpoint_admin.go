@@ -34,7 +34,7 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	}
 	h.UpdatedAt = now
 	t := s.begin()
-	t.authorize(a, was.OrgID)
+	t.Check(a.right(was.OrgID))
 	return t.change(ctx, was, h, Changer{Actor: a}, 0)
 }
 

@@ -132,7 +132,7 @@ func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link, by Changer)
 		revoked.RevokedAt = now
 		t := s.begin()
 		if !by.isKey() {
-			t.authorize(by.Actor, revoked.OrgID)
+			t.Check(by.Actor.right(revoked.OrgID))
 			t.acted(ctx, by, revoked.OrgID, "link.revoked", string(l))
 		}
 		t.Update(linkRow(a, l), pendingLink(now), table.Raced, attrRevokedAt.Set(now), attrPurgeAt.Set(endedLinkPurge(now)), notDue())

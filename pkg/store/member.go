@@ -227,8 +227,9 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, table.Refusal) {
 	same := attrRole.Is(target.Role)
 	if target.UserID == a.User {
-		return table.All(attrRole.In(a.May...), same), func(found table.Row) error {
-			return cmp.Or(a.authorize(found), table.ErrRaced)
+		_, allows, refusal := a.right(o)
+		return table.All(allows, same), func(found table.Row) error {
+			return cmp.Or(refusal(found), table.ErrRaced)
 		}
 	}
 	t.authorizeBesideOrg(a, o)

@@ -200,7 +200,7 @@ func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	if err != nil || a.Service != "" {
 		return found, err
 	}
-	role, err := table.Decode(rows[a.row(o)], attrRole.From)
+	role, err := table.Decode(rows[memberRow(o, a.User)], attrRole.From)
 	if role != org.Admin {
 		found.ExternalID, found.Allowance.Text = "", ""
 	}

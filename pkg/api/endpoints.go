@@ -47,7 +47,7 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
 
 		"listAppWebhookEndpoints":  handle(inApp(s, w.all)),
-		"createAppWebhookEndpoint": handleAs[newEndpointIn](inApp(s, w.createRecently)),
+		"createAppWebhookEndpoint": handleAs[newEndpointIn](inApp(s, w.create)),
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
 		"enableAppWebhookEndpoint": handleAs[enableIn](inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
@@ -113,14 +113,6 @@ func (w webhooks) create(ctx context.Context, c *call, wanted store.NewEndpoint)
 	// The new endpoint causes an event, endpoint.created.
 	once.Charge = func(ctx context.Context) (int, error) { return w.spendEvent(ctx, c) }
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
-}
-
-// createRecently is create for people: an endpoint gets what happens from then on, as an API key would read it.
-func (w webhooks) createRecently(ctx context.Context, c *call, wanted store.NewEndpoint) (answer, error) {
-	if err := c.needRecentSignIn(ctx, w.store); err != nil {
-		return answer{}, err
-	}
-	return w.create(ctx, c, wanted)
 }
 
 // spendEvent charges for the event of a new endpoint, and returns the charge: of an API key for all endpoints of its app.
@@ -227,11 +219,6 @@ func (in enableIn) parse(*call) (bool, error) {
 }
 
 func (w webhooks) enable(ctx context.Context, c *call, enabled bool) (endpointBody, error) {
-	if enabled {
-		if err := c.needRecentSignIn(ctx, w.store); err != nil {
-			return endpointBody{}, err
-		}
-	}
 	changed, err := w.store.EnableEndpoint(ctx, c.actor(), c.app, endpointID(c.PathValue("endpointId")), enabled)
 	return endpointBodyOf(changed), err
 }

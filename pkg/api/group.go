@@ -35,7 +35,7 @@ type call struct {
 
 // options are the settings of the deployment that decide which requests are valid.
 type options struct {
-	maxAge  time.Duration // the greatest age of a recent sign-in (call.needRecentSignIn); 0: any age
+	maxAge  time.Duration // the greatest age of a recent sign-in (call.oldSignIn); 0: any age
 	maxLife time.Duration // the longest life of a new API key; 0: it need not expire
 	prefix  string        // of new API keys
 	users   users

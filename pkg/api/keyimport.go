@@ -78,7 +78,7 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 	if !isVisible(*in.Prefix, 1, maxImportedPrefix) {
 		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 8, all of them visible ASCII.")
 	}
-	change, err := keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.change(c)
+	change, err := keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {
 		return n, err
 	}

@@ -126,7 +126,7 @@ type keyIn struct {
 }
 
 func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
-	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.change(c)
+	change, err := keyChangeIn{in.Name, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {
 		return wanted, err
 	}
@@ -139,9 +139,6 @@ func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
 }
 
 func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer, error) {
-	if err := c.needRecentSignIn(ctx, k.store); err != nil {
-		return answer{}, err
-	}
 	once, err := onceOf(c, newKeyBodyOf)
 	if err != nil {
 		return answer{}, err
@@ -195,7 +192,7 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 		return r, problem.Invalid("/graceSeconds", "range", "The value must be from 0 to 604800 seconds.")
 	}
 	r.Old, r.Grace, r.Prefix = c.keyID(), time.Duration(*in.GraceSeconds)*time.Second, c.prefix
-	if r.KeyChange, err = (keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}).change(c); err != nil {
+	if r.KeyChange, err = (keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}).parse(c); err != nil {
 		return r, err
 	}
 	r.ExpiresIn, err = c.lifetime(in.ExpiresIn)
@@ -203,9 +200,6 @@ func (in rotateIn) parse(c *call) (r store.Rotation, err error) {
 }
 
 func (k keys) rotate(ctx context.Context, c *call, r store.Rotation) (answer, error) {
-	if err := c.needRecentSignIn(ctx, k.store); err != nil {
-		return answer{}, err
-	}
 	once, err := onceOf(c, newKeyBodyOf)
 	if err != nil {
 		return answer{}, err
@@ -222,15 +216,9 @@ type keyChangeIn struct {
 	Ceilings []limitIn                  `json:"ceilings"`
 }
 
-func (in keyChangeIn) parse(c *call) (store.KeyChange, error) {
-	change, err := in.change(c)
-	change.Widening = c.oldSignIn()
-	return change, err
-}
-
-// change leaves nil what was not sent. The errors are validation_failed, and insufficient_role for ceilings that are not a
+// parse leaves nil what was not sent. The errors are validation_failed, and insufficient_role for ceilings that are not a
 // service's.
-func (in keyChangeIn) change(c *call) (change store.KeyChange, err error) {
+func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
 	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
 		return change, err
 	}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"maps"
@@ -32,26 +31,17 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// actor returns the caller, and the roles of which the caller must have one on this route.
+// actor returns the caller, with the roles that the route allows.
 func (c *call) actor() store.Actor {
-	return store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List()}
+	return store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List(), OldSignIn: c.oldSignIn()}
 }
 
 // signInSlack is the largest difference between the issuer's clock and ours: as much as the leeway that
 // pkg/authn/accesstoken gives to a token's other times.
 const signInSlack = 30 * time.Second
 
-// needRecentSignIn refuses a caller who has signed in too long ago for what the route does. A caller who may not do it anyway gets
-// that refusal. Handlers that revoke, disable, remove or leave do not call it: nothing may delay a clean-up.
-func (c *call) needRecentSignIn(ctx context.Context, s *store.Store) error {
-	err := c.oldSignIn()
-	if err != nil {
-		err = cmp.Or(s.MayChange(ctx, c.actor(), c.org), err)
-	}
-	return err
-}
-
 // oldSignIn returns the refusal of a caller who has signed in too long ago (RFC 9470), or whose token does not say when.
+// The store decides which use cases it refuses: none that revokes, disables, removes or leaves, because nothing may delay a clean-up.
 func (c *call) oldSignIn() error {
 	if c.maxAge == 0 || c.caller.Kind == principal.Service { // no one signs in as a service
 		return nil

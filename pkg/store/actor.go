@@ -17,7 +17,11 @@ import (
 type Actor struct {
 	User    id.User
 	Service string     // the name of the service; "": a user
-	May     []org.Role // of which a user needs one, by the table of routes
+	May     []org.Role // a user needs one of these, by the table of routes
+
+	// OldSignIn refuses a use case that gives more than there was: power over the org, a key or what it may do, or a receiver of what
+	// happens. nil: the user has signed in recently, or need not. An actor who may not act anyway gets that refusal.
+	OldSignIn error
 }
 
 // id returns the text by which audit entries name the actor.
@@ -139,12 +143,6 @@ func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key
 		return nil, err
 	}
 	return found, refusal(found[own])
-}
-
-// MayChange checks that a caller may change something in an org. Errors: org_not_found, insufficient_role.
-func (s *Store) MayChange(ctx context.Context, a Actor, o id.Org) error {
-	_, err := s.readToChange(ctx, a, o)
-	return err
 }
 
 // readToChange is readAs for a use case that changes something in an org. It reads the org's row too:

@@ -24,18 +24,15 @@ func (w Allowance) set() table.Change {
 	return table.Changes(attrAllowance.SetOrRemove(w.Text), attrAllowanceVersion.SetOrRemove(w.Version))
 }
 
-// asRead is the condition that a row has this allowance.
-func (w Allowance) asRead() table.Condition { return attrAllowanceVersion.IsOrAbsent(w.Version) }
-
-// unlessChanged returns a refusal that returns table.ErrRaced when the found row has another allowance, and the error of
-// otherwise in any other case.
-func (w Allowance) unlessChanged(otherwise table.Refusal) table.Refusal {
-	return func(found table.Row) error {
+// isCurrent returns the condition, on the row of the active keys, that an org still has this allowance and that its deletion has not
+// begun. The refusal returns org_not_found, table.ErrRaced for another allowance, and otherwise the error of another condition on the row.
+func (w Allowance) isCurrent(otherwise error) (table.Condition, table.Refusal) {
+	return table.All(keysOpen(), attrAllowanceVersion.IsOrAbsent(w.Version)), unless(keysClosed, func(found table.Row) error {
 		if is, err := table.Decode(found, allowanceFrom); err == nil && is.Version != w.Version {
 			return table.ErrRaced
 		}
-		return otherwise(found)
-	}
+		return otherwise
+	})
 }
 
 // setAllowance adds a new allowance to a transaction that writes the org's row itself.

@@ -124,7 +124,7 @@ type MintedKey struct {
 	Minted    apikey.Minted
 	Carried
 
-	allowance Allowance // of the org
+	allowance *Allowance // of the org; nil: not read yet
 }
 
 // mint makes the id, the times and the text of a key.
@@ -144,27 +144,33 @@ func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 
 // CreateKey creates an API key.
 //
-// Errors: org_not_found, insufficient_role, idempotency_key_reused,
-// app_not_found, limit_reached.
+// Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, app_not_found, limit_reached.
 func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey, once Once[MintedKey]) (Created[MintedKey], error) {
 	k, err := s.mint(o, wanted)
 	if err != nil {
 		return Created[MintedKey]{}, err
 	}
-	if k.allowance, _, err = lookup(ctx, s, orgRow(o), allowanceFrom); err != nil {
-		return Created[MintedKey]{}, err
-	}
 	return s.addKey(ctx, a, o, k, once, "key.created", func(*txn) {})
 }
 
-// addKey writes a new key. The transaction checks that the allowance of the org is still the key's, which is read again when it is
-// not. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
-func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (Created[MintedKey], error) {
-	made, err := once.render(k)
-	if err != nil {
+// addKey writes a new key. It reads the allowance of the org for a key without one, and again when the transaction finds that the org
+// has another one. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
+func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (made Created[MintedKey], err error) {
+	if made, err = once.render(k); err != nil {
 		return made, err
 	}
-	try := func() error {
+	err = s.db.Retry(ctx, func() error {
+		if k.allowance == nil {
+			rows, err := s.readToChange(ctx, a, o)
+			if err = cmp.Or(err, a.OldSignIn); err != nil {
+				return err
+			}
+			allowance, err := table.Decode(rows[orgRow(o)], allowanceFrom)
+			if err != nil {
+				return err
+			}
+			k.allowance = &allowance
+		}
 		t := s.begin()
 		t.Check(a.right(o))
 		t.once(once.Request, made.Answer)
@@ -173,35 +179,22 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		}
 		also(t)
 		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
-		t.Update(activeKeysRow(o), table.All(keysOpen(), k.allowance.asRead(), table.Shorter(attrLive, s.Limits.ActiveKeys)),
-			unless(keysClosed, k.allowance.unlessChanged(refuse(errKeyLimit))), table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
+		isCurrent, refusal := k.allowance.isCurrent(errKeyLimit)
+		t.Update(activeKeysRow(o), table.All(isCurrent, table.Shorter(attrLive, s.Limits.ActiveKeys)), refusal,
+			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.announce(o, k)
 		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
-		return t.Commit(ctx)
-	}
-	create := func() error {
-		return s.db.Retry(ctx, func() error {
-			raced := try()
-			if !errors.Is(raced, table.ErrRaced) {
-				return raced
-			}
-			k.allowance, _, err = lookup(ctx, s, orgRow(o), allowanceFrom)
-			return cmp.Or(err, raced)
-		})
-	}
-	err = create()
-	if problem.Is(err, problem.LimitReached) {
-		// The map may still have expired keys: remove them and try once more.
-		dropped, dropErr := s.dropExpired(ctx, o)
-		if dropErr != nil {
-			return made, dropErr
+		err := t.Commit(ctx)
+		switch {
+		case errors.Is(err, table.ErrRaced):
+			k.allowance = nil
+		case problem.Is(err, problem.LimitReached):
+			return s.dropExpired(ctx, o, err)
 		}
-		if dropped {
-			err = create()
-		}
-	}
+		return err
+	})
 	return made.committed(err)
 }
 
@@ -218,22 +211,22 @@ func (k MintedKey) attributes(by id.User) table.Change {
 // seconds, as attrPurgeAt has it.
 func purgeAfter(died int64) int64 { return time.UnixMilli(died).Add(deadKeysFor).Unix() }
 
-// dropExpired removes the expired keys from the map of active keys, and reports whether there
-// were any.
-func (s *Store) dropExpired(ctx context.Context, o id.Org) (bool, error) {
+// dropExpired removes the expired keys from the map of active keys. It returns table.ErrRaced when there were any, so that the use case
+// tries again, and full when there were none.
+func (s *Store) dropExpired(ctx context.Context, o id.Org, full error) error {
 	live, _, err := lookup(ctx, s, activeKeysRow(o), attrLive.OrZero)
 	if err != nil {
-		return false, err
+		return err
 	}
 	now := s.now()
 	drops, unchanged := dropsOf(attrLive, live, func(at int64) bool { return at != 0 && at <= now })
 	if drops == nil {
-		return false, nil
+		return full
 	}
 	t := s.begin()
 	t.Update(activeKeysRow(o), table.All(unchanged...), table.Raced, drops...)
 	// An entry that has changed since the read was removed by another request: that made room too.
-	return true, ignoreRaced(t.Commit(ctx))
+	return cmp.Or(t.Commit(ctx), table.ErrRaced)
 }
 
 // announce adds the event key.created, and makes a key with a long life due for key.expiring. Not the

@@ -44,7 +44,7 @@ func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewI
 	}
 	out := make([]ImportResult, len(wanted))
 	for i, n := range wanted {
-		made, err := s.importKey(ctx, a, o, n, allowance, once.part(i))
+		made, err := s.importKey(ctx, a, o, n, &allowance, once.part(i))
 		var refused *problem.Error
 		switch {
 		case err == nil:
@@ -61,7 +61,7 @@ func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewI
 // importRefusals refuse one key of an import, and no other.
 var importRefusals = []problem.Code{problem.AppNotFound, problem.Conflict, problem.LimitReached}
 
-func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, allowance Allowance, once Once[MintedKey]) (Created[MintedKey], error) {
+func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, allowance *Allowance, once Once[MintedKey]) (Created[MintedKey], error) {
 	now := s.Now()
 	k := MintedKey{
 		ID: s.ids().NewKey(now), AppID: n.AppID, Name: n.Name, CreatedAt: now.UnixMilli(), ExpiresAt: n.ExpiresAt,

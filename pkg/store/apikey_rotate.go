@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,7 @@ var errPredecessorDied = fmt.Errorf("%w: the predecessor was revoked", table.Err
 // own predecessor. The new key has the name, scopes and metadata that the old key has at the moment of
 // the write, with the changes of r.
 //
-// Errors: org_not_found, insufficient_role, idempotency_key_reused,
-// key_not_found, key_not_active.
+// Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, key_not_found, key_not_active.
 func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	fresh, err := s.mint(o, NewKey{Prefix: r.Prefix}) // the id and the text are the same at each try
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, on
 // rotateKey is one try of RotateKey. fresh is what mint has made.
 func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fresh MintedKey, predecessorDied bool, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(apiKeyRow(o, r.Old))...)
-	if err != nil {
+	if err = cmp.Or(err, a.OldSignIn); err != nil {
 		return made, err
 	}
 	now := s.now()
@@ -63,9 +63,11 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	heir := r.apply(old) // the old key with the changes of r
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
 	fresh.Name, fresh.Carried = heir.Name, heir.Carried
-	if fresh.allowance, err = table.Decode(rows[orgRow(o)], allowanceFrom); err != nil {
+	allowance, err := table.Decode(rows[orgRow(o)], allowanceFrom)
+	if err != nil {
 		return made, err
 	}
+	fresh.allowance = &allowance
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
@@ -96,7 +98,8 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 	t.purgeUse(o, old.ID, graceEnds)
 	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID.Short()), attrPredecessorEnds.Set(graceEnds),
 		attrLimitID.Set(old.LimitID().Short()))
-	t.Update(activeKeysRow(o), table.All(keysOpen(), fresh.allowance.asRead()), unless(keysClosed, table.Raced),
+	isCurrent, refusal := fresh.allowance.isCurrent(table.ErrRaced)
+	t.Update(activeKeysRow(o), isCurrent, refusal,
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }
 

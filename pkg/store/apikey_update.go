@@ -20,8 +20,6 @@ type KeyChange struct {
 	Metadata map[string]string // empty, but not nil: the key has none from now on
 	Limits   *string           // of limit.Rules.Text; "": the key has none from now on
 	Ceilings *string           // the same, by a service
-
-	Widening error // refuses a change by which the key may do more; nil: nothing does
 }
 
 // UpdateKey changes the name of a key, and what it carries. The change counts for every check that
@@ -29,7 +27,7 @@ type KeyChange struct {
 // grace can be changed too; its successor stays as it is. But a key that another request rotates
 // during this call is not changed, because the caller does not know of the successor. When nothing
 // differs, UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found,
-// key_not_active, and c.Widening.
+// key_not_active, and a.OldSignIn for a change by which the key may do more.
 func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
 	var first APIKey // the key as the first try read it
 	err = s.db.Retry(ctx, func() error {
@@ -68,8 +66,8 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	if len(changes) == 0 {
 		return was, nil
 	}
-	if c.Widening != nil && is.widens(was.Carried) {
-		return APIKey{}, c.Widening
+	if a.OldSignIn != nil && is.widens(was.Carried) {
+		return APIKey{}, a.OldSignIn
 	}
 	data := is.data()
 	data.Changed = slices.Sorted(maps.Keys(changes))

@@ -214,11 +214,12 @@ func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
 // TestAChangeThatWidensByTheMomentOfItsWriteIsRefused: the key has the scopes a, b and c, and another request narrows it between the
 // reads of this change and its transaction.
 func TestAChangeThatWidensByTheMomentOfItsWriteIsRefused(t *testing.T) {
-	tooOld := problem.New(problem.InsufficientUserAuthentication, "")
 	for scopes, want := range map[string]problem.Code{"a b": problem.InsufficientUserAuthentication, "a": "", "": ""} {
 		c := connect(t)
 		k := c.wideKey(t)
-		change := func() error { return c.update(k, store.KeyChange{Scopes: &scopes, Widening: tooOld}) }
+		old := admin(c.ada)
+		old.OldSignIn = problem.New(problem.InsufficientUserAuthentication, "")
+		change := func() error { return second(c.UpdateKey(ctx, old, c.org, k, store.KeyChange{Scopes: &scopes})) }
 		err, firstErr := c.overtaken(t, change, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a"), Name: ptr("narrow")}) })
 		wants(t, firstErr, "")
 		wants(t, err, want)

@@ -66,9 +66,12 @@ type NewEndpoint struct {
 	By          Changer
 }
 
-// CreateEndpoint creates an enabled endpoint. Errors: key_not_active, of an actor org_not_found and insufficient_role,
-// idempotency_key_reused, limit_reached, and those of once.Charge.
+// CreateEndpoint creates an enabled endpoint, for an API key or for an actor whom RoleFor let in. Errors: key_not_active, of an actor
+// its OldSignIn, org_not_found and insufficient_role, idempotency_key_reused, limit_reached, and those of once.Charge.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
+	if err := wanted.By.Actor.OldSignIn; err != nil {
+		return made, err
+	}
 	paid, err := s.chargeOnce(ctx, once.Request, once.Charge)
 	if err != nil {
 		return made.committed(err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,10 +10,13 @@ import (
 )
 
 // EnableEndpoint enables or disables an endpoint for an admin, whom RoleFor let in. The app cannot enable an endpoint
-// that an admin disabled. Errors: endpoint_not_found, org_not_found, insufficient_role.
+// that an admin disabled. Errors: endpoint_not_found, a.OldSignIn to enable, org_not_found, insufficient_role.
 func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
 	err = s.db.Retry(ctx, func() error {
 		was, err := s.Endpoint(ctx, app, h)
+		if enabled {
+			err = cmp.Or(err, a.OldSignIn)
+		}
 		if err != nil {
 			return err
 		}

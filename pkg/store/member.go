@@ -68,8 +68,8 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 
 // AddMember adds the user who has this verified and folded address. One of services, who was a user before, is no user.
 //
-// Errors: org_not_found, insufficient_role, idempotency_key_reused,
-// user_not_found, member_exists, limit_reached.
+// Errors: org_not_found, insufficient_role, a.OldSignIn for a new admin, idempotency_key_reused, user_not_found, member_exists,
+// limit_reached.
 func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User], services ...Enrolled) (Created[id.User], error) {
 	var made Created[id.User]
 	err := s.db.Retry(ctx, func() (err error) {
@@ -83,6 +83,9 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 	email := emailRow(folded)
 	// In this order: caller, idempotency, account. A stranger must not learn who has an account.
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(email)...)
+	if r == org.Admin {
+		err = cmp.Or(err, a.OldSignIn)
+	}
 	if err != nil {
 		return made, err
 	}
@@ -137,11 +140,15 @@ func adminsIn(r org.Role) int {
 }
 
 // ChangeRole changes the role of a member. For the role that the member has already, it writes
-// nothing, and checks by a transaction that the member still has it. Errors: org_not_found, insufficient_role, member_not_found, last_admin.
+// nothing, and checks by a transaction that the member still has it. Errors: org_not_found, insufficient_role, member_not_found, last_admin, and
+// a.OldSignIn for the role of an admin.
 func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User, to org.Role) (Member, error) {
 	var out Member
 	err := s.db.Retry(ctx, func() error {
 		target, err := s.target(ctx, a, o, user)
+		if to == org.Admin {
+			err = cmp.Or(err, a.OldSignIn)
+		}
 		if err != nil {
 			return err
 		}

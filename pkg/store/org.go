@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
-	"latchkey/pkg/secret"
 	"latchkey/pkg/table"
 	"latchkey/pkg/webhook"
 )
@@ -54,29 +54,19 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 	if err != nil {
 		return made, err
 	}
-	err = s.createOrg(ctx, creator, o, once.Request, made.Answer)
-	if problem.Is(err, problem.LimitReached) {
-		// Orgs that were deleted more than a day ago may still count: drop them and try once more.
-		dropped, dropErr := s.dropEnded(ctx, creator)
-		if dropErr != nil {
-			return made, dropErr
+	err = s.db.Retry(ctx, func() error {
+		t := s.begin()
+		t.once(once.Request, made.Answer)
+		t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
+			table.Add(attrOrgsCreated, 1), attrEnded.SetIfAbsent(nil)) // DynamoDB writes an entry only into a map that exists
+		t.putOrg(ctx, Actor{User: creator}, o, creator, attrCreatedBy.Set(creator.Short()))
+		err := t.Commit(ctx)
+		if problem.Is(err, problem.LimitReached) {
+			return s.dropEnded(ctx, creator, err)
 		}
-		if dropped {
-			err = s.createOrg(ctx, creator, o, once.Request, made.Answer)
-		}
-	}
+		return err
+	})
 	return made.committed(err)
-}
-
-// createOrg writes the rows of a new org, or returns the refusals of CreateOrg. The maps of the user's
-// deleted orgs and of the org's active keys begin empty: DynamoDB writes an entry only into a map that exists.
-func (s *Store) createOrg(ctx context.Context, creator id.User, o Org, request Request, answer secret.String) error {
-	t := s.begin()
-	t.once(request, answer)
-	t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
-		table.Add(attrOrgsCreated, 1), attrEnded.SetIfAbsent(nil))
-	t.putOrg(ctx, Actor{User: creator}, o, creator, attrCreatedBy.Set(creator.Short()))
-	return t.Commit(ctx)
 }
 
 // putOrg writes the rows of a new org with its first admin, "" for none, and the audit entry.
@@ -106,21 +96,21 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 // makes and deletes orgs without end.
 const endedFor = 24 * time.Hour
 
-// dropEnded takes a user's orgs that were deleted more than a day ago off the count of the orgs that the user
-// has created. It reports whether there were any.
-func (s *Store) dropEnded(ctx context.Context, u id.User) (bool, error) {
+// dropEnded takes a user's orgs that were deleted more than a day ago off the count of the orgs that the user has created. It returns
+// table.ErrRaced when there were any, so that the use case tries again, and full when there were none.
+func (s *Store) dropEnded(ctx context.Context, u id.User, full error) error {
 	ended, _, err := lookup(ctx, s, userRow(u), attrEnded.OrZero)
 	if err != nil {
-		return false, err
+		return err
 	}
 	before := s.now() - endedFor.Milliseconds()
 	drops, unchanged := dropsOf(attrEnded, ended, func(at int64) bool { return at <= before })
 	if drops == nil {
-		return false, nil
+		return full
 	}
 	t := s.begin()
 	t.Update(userRow(u), table.All(unchanged...), table.Raced, table.Changes(drops...), table.Add(attrOrgsCreated, -len(drops)))
-	return true, ignoreRaced(t.Commit(ctx))
+	return cmp.Or(t.Commit(ctx), table.ErrRaced)
 }
 
 // dropsOf chooses the entries of a map whose number makes drop return true, at most dropAtOnce of them. For
@@ -235,7 +225,7 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 		newAllowance := out.Allowance != was.Allowance
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
-		t.Update(orgRow(o), table.All(was.asRead(), was.Allowance.asRead(), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
+		t.Update(orgRow(o), table.All(was.asRead(), attrAllowanceVersion.IsOrAbsent(was.Allowance.Version), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
 			attrExternalID.SetOrRemove(out.ExternalID), table.If(newAllowance, out.Allowance.set()))
 		if newAllowance {
 			t.setAllowance(o, out.Allowance)

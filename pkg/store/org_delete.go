@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -68,7 +69,7 @@ func (t *txn) checkNotDeleted(o id.Org) {
 // one. Each step can be repeated: after an error, any admin who is left can call it again. The sweep
 // deletes the rest (EndOrg).
 //
-// Errors: org_not_found, insufficient_role.
+// Errors: org_not_found, insufficient_role, a.OldSignIn.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	var closed Org
 	closeOrg := func(mapped bool) error {
@@ -126,7 +127,7 @@ func (t *txn) removeMembership(o id.Org, u id.User) {
 // those of DeleteOrg.
 func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (Org, error) {
 	found, err := s.Org(ctx, a, o)
-	if err != nil || found.deleted {
+	if err = cmp.Or(err, a.OldSignIn); err != nil || found.deleted {
 		return found, err
 	}
 	now := s.now()

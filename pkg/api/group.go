@@ -35,7 +35,7 @@ type call struct {
 
 // options are the settings of the deployment that decide which requests are valid.
 type options struct {
-	maxAge  time.Duration // the greatest age of a recent sign-in (call.oldSignIn); 0: any age
+	maxAge  time.Duration // the greatest age of a recent sign-in (call.actor); 0: any age
 	maxLife time.Duration // the longest life of a new API key; 0: it need not expire
 	prefix  string        // of new API keys
 	users   users
@@ -45,12 +45,9 @@ type options struct {
 // answer is the result of a handler.
 type answer struct {
 	status int
-	body   any               // marshalled as JSON; nil: no body; raw: JSON already; document: sent unchanged
+	body   any               // marshalled as JSON; nil: no body; document: sent unchanged
 	header map[string]string // in addition to the headers of every answer; sent with an error too
 }
-
-// raw is a body that is JSON already.
-type raw []byte
 
 // document is a body that is not JSON.
 type document struct {

@@ -166,16 +166,3 @@ func rendered(out any, err error) (answer, error) {
 	}
 	return ok(out), nil
 }
-
-// created returns the answer 201 of a create. A header marks an answer that the store has kept
-// from an earlier request with the same Idempotency-Key.
-func created[Made any](c store.Created[Made], err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	out := answer{status: http.StatusCreated, body: raw(c.Answer.Reveal())}
-	if c.Replayed {
-		out.header = map[string]string{"Idempotency-Replayed": "true"}
-	}
-	return out, nil
-}

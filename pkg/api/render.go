@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"latchkey/pkg/plainjson"
-	"latchkey/pkg/problem"
 )
 
 // ok returns an answer 200 with a body.
@@ -14,19 +13,6 @@ func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
 // okBody is the answer of a route that has nothing to show.
 type okBody struct {
 	OK bool `json:"ok"`
-}
-
-// render marshals the body of an answer. Idempotency records keep the result unchanged,
-// without the newline that write adds.
-func render(body any) (raw, error) {
-	if r, ok := body.(raw); ok {
-		return r, nil
-	}
-	b, err := plainjson.Marshal(body)
-	if err != nil {
-		return nil, problem.From(err)
-	}
-	return b, nil
 }
 
 // write sends the answer. It ends JSON with a newline, so that a terminal's prompt begins on
@@ -39,7 +25,7 @@ func (a answer) write(w http.ResponseWriter) error {
 		body = b.text
 		w.Header().Set("Content-Type", b.mediaType+"; charset=utf-8")
 	default:
-		marshalled, err := render(b)
+		marshalled, err := plainjson.Marshal(b)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/plainjson"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
@@ -31,29 +33,24 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// actor returns the caller, with the roles that the route allows.
-func (c *call) actor() store.Actor {
-	return store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List(), OldSignIn: c.oldSignIn()}
-}
-
 // signInSlack is the largest difference between the issuer's clock and ours: as much as the leeway that
 // pkg/authn/accesstoken gives to a token's other times.
 const signInSlack = 30 * time.Second
 
-// oldSignIn returns the refusal of a caller who has signed in too long ago (RFC 9470), or whose token does not say when.
-// The store decides which use cases it refuses: none that revokes, disables, removes or leaves, because nothing may delay a clean-up.
-func (c *call) oldSignIn() error {
-	if c.maxAge == 0 || c.caller.Kind == principal.Service { // no one signs in as a service
-		return nil
-	}
+// actor returns the caller, with the roles that the route allows, and with the refusal (RFC 9470) of a caller who has signed in too long
+// ago, or whose token does not say when. The store decides which use cases it refuses: none that revokes, disables, removes or leaves,
+// because nothing may delay a clean-up.
+func (c *call) actor() store.Actor {
+	a := store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List()}
 	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not say when
-	if age >= -signInSlack && age <= c.maxAge+signInSlack {
-		return nil
+	isRecent := -signInSlack <= age && age <= c.maxAge+signInSlack
+	if c.maxAge != 0 && !isRecent && c.caller.Kind != principal.Service { // no one signs in as a service
+		a.OldSignIn = &problem.Error{
+			Code: problem.InsufficientUserAuthentication, MaxAge: c.maxAge,
+			Detail: "This needs an access token of a recent sign-in. Sign in again, with the max_age of this answer.",
+		}
 	}
-	return &problem.Error{
-		Code: problem.InsufficientUserAuthentication, MaxAge: c.maxAge,
-		Detail: "This needs an access token of a recent sign-in. Sign in again, with the max_age of this answer.",
-	}
+	return a
 }
 
 // withinLimits refuses an API key over its limits, on a route that is left to decide itself. Errors: rate_limited, unavailable when
@@ -222,7 +219,7 @@ func openCursor(s string) (id string, ok bool) {
 // invalid_idempotency_key.
 func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made], error) {
 	request, err := c.keyed()
-	return store.Once[Made]{Request: request, Render: func(made Made) ([]byte, error) { return render(shown(made)) }}, err
+	return store.Once[Made]{Request: request, Render: func(made Made) ([]byte, error) { return plainjson.Marshal(shown(made)) }}, err
 }
 
 // keyed returns the request by its Idempotency-Key, or none without the header.
@@ -252,6 +249,19 @@ func (c *call) path() string {
 		}
 	}
 	return strings.Join(parts, "/")
+}
+
+// created returns the answer 201 of a create. A header marks an answer that the store has kept
+// from an earlier request with the same Idempotency-Key.
+func created[Made any](c store.Created[Made], err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	out := answer{status: http.StatusCreated, body: json.RawMessage(c.Answer.Reveal())}
+	if c.Replayed {
+		out.header = map[string]string{"Idempotency-Replayed": "true"}
+	}
+	return out, nil
 }
 
 // isVisible reports whether a text has visible ASCII characters only, at least and at most so many.

@@ -27,12 +27,16 @@ func (w Allowance) set() table.Change {
 // isCurrent returns the condition, on the row of the active keys, that an org still has this allowance and that its deletion has not
 // begun. The refusal returns org_not_found, table.ErrRaced for another allowance, and otherwise the error of another condition on the row.
 func (w Allowance) isCurrent(otherwise error) (table.Condition, table.Refusal) {
-	return table.All(keysOpen(), attrAllowanceVersion.IsOrAbsent(w.Version)), unless(keysClosed, func(found table.Row) error {
-		if is, err := table.Decode(found, allowanceFrom); err == nil && is.Version != w.Version {
+	return table.All(keysOpen(), attrAllowanceVersion.IsOrAbsent(w.Version)), func(found table.Row) error {
+		is, err := table.Decode(found, allowanceFrom)
+		switch {
+		case keysClosed(found):
+			return errOrgNotFound
+		case err == nil && is.Version != w.Version:
 			return table.ErrRaced
 		}
 		return otherwise
-	})
+	}
 }
 
 // setAllowance adds a new allowance to a transaction that writes the org's row itself.

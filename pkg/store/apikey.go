@@ -178,11 +178,10 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
 		}
 		also(t)
-		t.Create(apiKeyRow(o, k.ID), k.attributes(a.User))
 		isCurrent, refusal := k.allowance.isCurrent(errKeyLimit)
 		t.Update(activeKeysRow(o), table.All(isCurrent, table.Shorter(attrLive, s.Limits.ActiveKeys)), refusal,
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
-		t.announce(o, k)
+		t.putKey(a, o, k)
 		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
@@ -196,15 +195,6 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		return err
 	})
 	return made.committed(err)
-}
-
-// attributes returns the attributes of a new key's row.
-func (k MintedKey) attributes(by id.User) table.Change {
-	return table.Changes(
-		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.SetOrRemove(by.Short()), k.set(), k.allowance.set(),
-		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))),
-	)
 }
 
 // purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted, in
@@ -229,9 +219,14 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org, full error) error {
 	return cmp.Or(t.Commit(ctx), table.ErrRaced)
 }
 
-// announce adds the event key.created, and makes a key with a long life due for key.expiring. Not the
-// key's row is due but the row of its last use, so that no pipeline writes the row of a credential.
-func (t *txn) announce(o id.Org, k MintedKey) {
+// putKey writes the row of a new key with the attributes more, and the event key.created. It makes a key with a long life due for
+// key.expiring. Not the key's row is due but the row of its last use, so that no pipeline writes the row of a credential.
+func (t *txn) putKey(a Actor, o id.Org, k MintedKey, more ...table.Change) {
+	t.Create(apiKeyRow(o, k.ID),
+		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.SetOrRemove(a.User.Short()), k.set(), k.allowance.set(),
+		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))), table.Changes(more...),
+	)
 	if at := (apikey.State{CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt}).WarnAt(); at != 0 {
 		row := usedRow(o, k.ID)
 		t.Update(row, nil, nil, dueAt(DueKey, row, at), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))

@@ -83,7 +83,6 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	if predecessorLives {
 		t.endPredecessor(o, old.predecessor.Long(), now)
 	}
-	t.announce(o, fresh)
 	changes := old.changes(heir)
 	changes["rotatedTo"], changes["expiresAt"] = Change{To: fresh.ID}, Change{webhook.OrNull(old.ExpiresAt), graceEnds}
 	t.audit(ctx, entry{org: o, at: now, action: "key.rotated", actor: a.id(), target: string(old.ID), changes: changes})
@@ -96,7 +95,7 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 	t.Update(apiKeyRow(o, old.ID), table.All(goodKey(now), attrRotatedTo.Absent(), old.asRead()), table.Raced,
 		attrExpiresAt.Set(graceEnds), attrRotatedTo.Set(fresh.ID.Short()), attrPurgeAt.Set(purgeAfter(graceEnds)))
 	t.purgeUse(o, old.ID, graceEnds)
-	t.Create(apiKeyRow(o, fresh.ID), fresh.attributes(a.User), attrPredecessor.Set(old.ID.Short()), attrPredecessorEnds.Set(graceEnds),
+	t.putKey(a, o, fresh, attrPredecessor.Set(old.ID.Short()), attrPredecessorEnds.Set(graceEnds),
 		attrLimitID.Set(old.LimitID().Short()))
 	isCurrent, refusal := fresh.allowance.isCurrent(table.ErrRaced)
 	t.Update(activeKeysRow(o), isCurrent, refusal,

@@ -83,8 +83,11 @@ func (e *Expression) name(of string) string {
 	return placeholder
 }
 
-// value returns the placeholder of a value.
-func (e *Expression) value(v types.AttributeValue) string {
+// value returns the placeholder of an attribute's value. nil, for a value that cannot be written, fails the expression.
+func (e *Expression) value(of string, v types.AttributeValue) string {
+	if v == nil {
+		e.err = fmt.Errorf("table: the value of %s cannot be written", of)
+	}
 	if e.values == nil {
 		e.values = Row{}
 	}
@@ -93,103 +96,11 @@ func (e *Expression) value(v types.AttributeValue) string {
 	return placeholder
 }
 
-// encoded returns a value in DynamoDB's format. A value that cannot be encoded fails the expression.
-func (a Attribute[T, F]) encoded(e *Expression, v T) types.AttributeValue {
+// encode returns a value in DynamoDB's format, nil when it cannot be written. The conditions and changes are made of it by functions
+// without type parameters, of which each binary has one.
+func (Attribute[T, F]) encode(v T) types.AttributeValue {
 	var f F
-	out := f.encode(v)
-	if out == nil {
-		e.err = fmt.Errorf("table: the value of %s cannot be written", string(a))
-	}
-	return out
-}
-
-// Exists is the condition that there is a row.
-func Exists(e *Expression) string { return "attribute_exists(" + e.name("PK") + ")" }
-
-// Absent is the condition that there is no row.
-func Absent(e *Expression) string { return "attribute_not_exists(" + e.name("PK") + ")" }
-
-// All is the condition that all of the conditions hold. At least one of them is not nil.
-func All(of ...Condition) Condition { return joined(" AND ", of) }
-
-// Any is the condition that one of the conditions holds. At least one of them is not nil.
-func Any(of ...Condition) Condition { return joined(" OR ", of) }
-
-func joined(operator string, of []Condition) Condition {
-	return func(e *Expression) string {
-		var parts []string
-		for _, c := range of {
-			if c != nil {
-				parts = append(parts, c(e))
-			}
-		}
-		if len(parts) == 1 {
-			return parts[0] // DynamoDB refuses redundant parentheses
-		}
-		return "(" + strings.Join(parts, operator) + ")"
-	}
-}
-
-// Present is the condition that the row has the attribute.
-func (a Attribute[T, F]) Present() Condition {
-	return func(e *Expression) string { return "attribute_exists(" + e.name(string(a)) + ")" }
-}
-
-// Absent is the condition that the row lacks the attribute.
-func (a Attribute[T, F]) Absent() Condition {
-	return func(e *Expression) string { return "attribute_not_exists(" + e.name(string(a)) + ")" }
-}
-
-// compared is a comparison of the attribute with a value. When the row lacks the attribute,
-// DynamoDB takes <> for true and each other comparison for false.
-func (a Attribute[T, F]) compared(operator string, v T) Condition {
-	return func(e *Expression) string { return e.name(string(a)) + operator + e.value(a.encoded(e, v)) }
-}
-
-// Is is the condition that the attribute has a value.
-func (a Attribute[T, F]) Is(v T) Condition { return a.compared(" = ", v) }
-
-// Not is the condition that the attribute is absent or has another value.
-func (a Attribute[T, F]) Not(v T) Condition { return a.compared(" <> ", v) }
-
-// IsOrAbsent is Is, but for the zero value Absent: the condition that OrZero would still return this value.
-func (a Attribute[T, F]) IsOrAbsent(v T) Condition {
-	if reflect.ValueOf(v).IsZero() {
-		return a.Absent()
-	}
-	return a.Is(v)
-}
-
-// Over is the condition that the attribute is greater than a value.
-func (a Attribute[T, F]) Over(v T) Condition { return a.compared(" > ", v) }
-
-// Under is the condition that the attribute is less than a value.
-func (a Attribute[T, F]) Under(v T) Condition { return a.compared(" < ", v) }
-
-// AtMost is the condition that the attribute is not greater than a value.
-func (a Attribute[T, F]) AtMost(v T) Condition { return a.compared(" <= ", v) }
-
-// Between is the condition that the attribute is between two values, both included.
-func (a Attribute[T, F]) Between(least, most T) Condition {
-	return func(e *Expression) string {
-		return e.name(string(a)) + " BETWEEN " + e.value(a.encoded(e, least)) + " AND " + e.value(a.encoded(e, most))
-	}
-}
-
-// In is the condition that the attribute has one of the values.
-func (a Attribute[T, F]) In(values ...T) Condition {
-	return func(e *Expression) string {
-		list := make([]string, len(values))
-		for i, v := range values {
-			list[i] = e.value(a.encoded(e, v))
-		}
-		return e.name(string(a)) + " IN (" + strings.Join(list, ", ") + ")"
-	}
-}
-
-// Shorter is the condition that a map has fewer entries than this.
-func Shorter[T ~int | ~int64](m Map[T], than int) Condition {
-	return func(e *Expression) string { return "size(" + e.name(string(m)) + ") < " + e.value(number(int64(than))) }
+	return f.encode(v)
 }
 
 // Entry returns one entry of a map, as an attribute for conditions and changes. Neither the map's
@@ -218,11 +129,12 @@ func If(holds bool, c Change) Change {
 }
 
 // Set gives the attribute a value.
-func (a Attribute[T, F]) Set(v T) Change {
+func (a Attribute[T, F]) Set(v T) Change { return set(string(a), a.encode(v)) }
+
+func set(attribute string, v types.AttributeValue) Change {
 	return func(e *Expression) {
-		encoded := a.encoded(e, v)
-		e.sets = append(e.sets, e.name(string(a))+" = "+e.value(encoded))
-		e.row[string(a)] = encoded
+		e.sets = append(e.sets, e.name(attribute)+" = "+e.value(attribute, v))
+		e.row[attribute] = v
 	}
 }
 
@@ -235,37 +147,40 @@ func (a Attribute[T, F]) SetOrRemove(v T) Change {
 }
 
 // SetIfAbsent gives the attribute a value, if the row lacks it.
-func (a Attribute[T, F]) SetIfAbsent(v T) Change {
+func (a Attribute[T, F]) SetIfAbsent(v T) Change { return setIfAbsent(string(a), a.encode(v)) }
+
+func setIfAbsent(attribute string, v types.AttributeValue) Change {
 	return func(e *Expression) {
-		name := e.name(string(a))
-		e.sets = append(e.sets, name+" = if_not_exists("+name+", "+e.value(a.encoded(e, v))+")")
+		name := e.name(attribute)
+		e.sets = append(e.sets, name+" = if_not_exists("+name+", "+e.value(attribute, v)+")")
 	}
 }
 
 // Prove gives the attribute a value that no one else writes. A later try of the same write that
 // finds the value knows that an earlier try was carried out.
-func (a Attribute[T, F]) Prove(v T) Change {
-	return func(e *Expression) {
-		a.Set(v)(e)
-		e.proof = Row{string(a): e.row[string(a)]}
-	}
+func (a Attribute[T, F]) Prove(v T) Change { return prove(string(a), a.encode(v)) }
+
+func prove(attribute string, v types.AttributeValue) Change {
+	return Changes(set(attribute, v), func(e *Expression) { e.proof = Row{attribute: v} })
 }
 
 // Remove removes the attribute.
-func (a Attribute[T, F]) Remove() Change {
-	return func(e *Expression) { e.removes = append(e.removes, e.name(string(a))) }
+func (a Attribute[T, F]) Remove() Change { return remove(string(a)) }
+
+func remove(attribute string) Change {
+	return func(e *Expression) { e.removes = append(e.removes, e.name(attribute)) }
 }
 
 // Add adds a number to the attribute. An absent one counts as 0.
 func Add[T ~int | ~int64](a Number[T], n T) Change {
-	return func(e *Expression) { e.adds = append(e.adds, e.name(string(a))+" "+e.value(number(int64(n)))) }
+	return func(e *Expression) { e.adds = append(e.adds, e.name(string(a))+" "+e.value("", number(int64(n)))) }
 }
 
 // Operand is a number of a sum.
 type Operand func(*Expression) string
 
 // Literal is a number as an operand.
-func Literal(n int64) Operand { return func(e *Expression) string { return e.value(number(n)) } }
+func Literal(n int64) Operand { return func(e *Expression) string { return e.value("", number(n)) } }
 
 // Stored is the row's number as an operand, 0 when the row lacks the attribute.
 func Stored[T ~int | ~int64](a Number[T]) Operand { return StoredOr(a, 0) }
@@ -273,7 +188,7 @@ func Stored[T ~int | ~int64](a Number[T]) Operand { return StoredOr(a, 0) }
 // StoredOr is the row's number as an operand, n when the row lacks the attribute.
 func StoredOr[T ~int | ~int64](a Number[T], n int64) Operand {
 	return func(e *Expression) string {
-		return "if_not_exists(" + e.name(string(a)) + ", " + e.value(number(n)) + ")"
+		return "if_not_exists(" + e.name(string(a)) + ", " + e.value("", number(n)) + ")"
 	}
 }
 

@@ -20,8 +20,8 @@ func main() {
 		}
 		d := pipeline.Deliver{
 			Store:  store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-			Queue:  queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
-			Signer: signing.New(signing.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK")),
+			Queue:  queue.New(cfg, e.Required("QUEUE_URL")),
+			Signer: signing.New(signing.Client(cfg), e.Required("STACK")),
 			Post:   outbound.NewSender(outbound.NewGuard(allow)),
 			Issuer: e.Required("WEBHOOK_ISSUER"),
 		}

@@ -16,7 +16,7 @@ func main() {
 		table.Limits.ReadBudgets(e)
 		f := pipeline.FanOut{
 			Store: table,
-			Queue: queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL")),
+			Queue: queue.New(cfg, e.Required("QUEUE_URL")),
 		}
 		return func() { lambda.StartStream(f.Record) }
 	})

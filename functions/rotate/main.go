@@ -15,7 +15,7 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		kms := signing.New(signing.Client(cfg, e.Optional("AWS_ENDPOINT_URL_KMS", "")), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
+		kms := signing.New(signing.Client(cfg), e.Required("STACK"), e.Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES")...)
 		r := pipeline.Rotation{
 			Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
 			KMS:      kms,

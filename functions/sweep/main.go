@@ -15,7 +15,7 @@ func main() {
 		cfg := e.AWS()
 		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
 		table.Limits.ReadBudgets(e)
-		deliveries := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		deliveries := queue.New(cfg, e.Required("QUEUE_URL"))
 		return func() {
 			fanOut := pipeline.FanOut{Store: table, Queue: deliveries}
 			s := pipeline.Sweep{Store: table, Queue: deliveries, FanOut: fanOut}

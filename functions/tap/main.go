@@ -16,7 +16,7 @@ func main() {
 		services := service.From(e)
 		t := pipeline.Tap{
 			Store:   store.New(e.DynamoDB(cfg), e.Required("TABLE")),
-			Bus:     bus.New(cfg, e.Optional("AWS_ENDPOINT_URL_EVENTBRIDGE", ""), e.Required("EVENT_BUS")),
+			Bus:     bus.New(cfg, e.Required("EVENT_BUS")),
 			Service: service.Named(services),
 		}
 		return func() { lambda.StartStream(t.Record) }

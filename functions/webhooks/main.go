@@ -14,7 +14,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
 		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-		deliveries := queue.New(cfg, e.Optional("AWS_ENDPOINT_URL_SQS", ""), e.Required("QUEUE_URL"))
+		deliveries := queue.New(cfg, e.Required("QUEUE_URL"))
 		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
 		if err != nil {
 			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error()) // boot.Run then ends the process

@@ -32,7 +32,7 @@ func TestAnEnvironmentIsAsLargeAsLambdaTakes(t *testing.T) {
 			"a secret":  {"ForwardAuthSecret": strings.Repeat("s", 32), "Services": "billing=" + long(n) + "#s"},
 			"no URL":    {"ForwardAuth": "false", "Audience": strings.Repeat("a", n/2), "Services": "billing=" + long(n/2) + "#s"},
 			"none":      {"ForwardAuth": "false", "EventBusName": "", "ConsoleClientId": "", "ClientIds": strings.Repeat("client,", n/7) + "client", "WebhookIssuer": long(n / 3)},
-			"all":       {"Services": "billing=" + long(n/2) + "#s", "ClientIds": strings.Repeat("client,", n/7) + "c", "JwksUrl": long(n / 2), "EndpointDynamoDB": "http://127.0.0.1/" + strings.Repeat("e", n/3)},
+			"all":       {"Services": "billing=" + long(n/2) + "#s", "ClientIds": strings.Repeat("client,", n/7) + "c", "JwksUrl": long(n / 2), "AwsEndpoint": "http://127.0.0.1/" + strings.Repeat("e", n/3)},
 		} {
 			for parameter, value := range switched {
 				if _, isGiven := given[parameter]; !isGiven {

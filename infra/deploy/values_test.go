@@ -20,7 +20,7 @@ import (
 
 // switched are parameters that make every function with an environment part of the stack.
 var switched = map[string]string{
-	"Issuer": "https://issuer.example", "Audience": "https://api.example", "ForwardAuth": "true", "EventBusName": "owner", "EndpointDynamoDB": "http://127.0.0.1:1",
+	"Issuer": "https://issuer.example", "Audience": "https://api.example", "ForwardAuth": "true", "EventBusName": "owner", "AwsEndpoint": "http://127.0.0.1:1",
 	"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:operators", "ConsoleClientId": "console",
 }
 
@@ -194,7 +194,7 @@ func TestARefusedAddressIsShownWithoutItsSecrets(t *testing.T) {
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 	for _, value := range []string{
 		"JwksUrl=ftp://a.example/?key=SECRET", "JwksUrl=https://[::1/?key=SECRET", "JwksUrl=https://u:SECRET@:x/", "UserinfoUrl=http://SECRET@a.example/", "UserinfoUrl=https://%zz?SECRET",
-		"Issuer=http://a.example?SECRET", "WebhookIssuer=https://x:y/a?b=SECRET?c", "EndpointKMS=http://u:SECRET@a.example", "ConsoleOrigins=https://u:SECRET@a.example:443",
+		"Issuer=http://a.example?SECRET", "WebhookIssuer=https://x:y/a?b=SECRET?c", "AwsEndpoint=http://u:SECRET@a.example", "ConsoleOrigins=https://u:SECRET@a.example:443",
 	} {
 		_, err := r.deploy("YES=1", "PARAMETERS="+value)
 		name, _, _ := strings.Cut(value, "=")

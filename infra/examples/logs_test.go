@@ -123,7 +123,7 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 			env     []string
 		}{
 			"server": {[]string{bin + "/server"}, host(), []string{
-				"TABLE=t", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + canary, "AWS_SECRET_ACCESS_KEY=" + canary, "AWS_ENDPOINT_URL_DYNAMODB=" + base, "ISSUER=" + base,
+				"TABLE=t", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + canary, "AWS_SECRET_ACCESS_KEY=" + canary, "AWS_ENDPOINT_URL=" + base, "ISSUER=" + base,
 				"AUDIENCE=a", "JWKS_URL=" + base + "/?key=" + canary, "IMPORTED_KEYS=true", "EARLIER_SYSTEM=" + base + "/?key=" + canary, "LATCHKEY_API=" + base, "SERVICE_TOKEN=" + canary,
 			}},
 			"behind":    {[]string{bin + "/behind"}, host(), []string{"PROXY_SECRET=" + canary}},

@@ -22,8 +22,8 @@ var wiring = map[string][]string{
 	"checkconsumers":   {`Required("API_GATEWAY") → consumers.Client.URL`, `Required("KEY_AUTHORIZER") → consumers.Daily.Shared`, `Required("MEMBER_AUTHORIZER") → consumers.Daily.Shared`},
 	"console":          {`Required("ISSUER") → console.Settings.Issuer`, `Optional("CONSOLE_CLIENT_ID", "") → console.Settings.ClientID`, `Optional("CONSOLE_SCOPE", "") → console.Settings.Scope`, `Optional("CONSOLE_PARAMETERS", "") → console.Settings.Parameters`, `Int("MAX_KEY_DAYS", 0, 0) → console.Settings.MaxKeyDays`},
 	"deleteorg":        {aTable, `List("CONSOLE_ORIGINS") → api.DeleteOrg[1]`, `Seconds("MAX_AUTH_AGE") → api.DeleteOrg[2]`},
-	"deliver":          {`List("WEBHOOK_ALLOW_CIDRS") → outbound.NewSender[0]`, aTable, toSQS, aQueue, toKMS, `Required("STACK") → signing.New[1]`, `Required("WEBHOOK_ISSUER") → pipeline.Deliver.Issuer`},
-	"fanout":           {aTable, aBudget, toSQS, aQueue},
+	"deliver":          {`List("WEBHOOK_ALLOW_CIDRS") → outbound.NewSender[0]`, aTable, aQueue, `Required("STACK") → signing.New[1]`, `Required("WEBHOOK_ISSUER") → pipeline.Deliver.Issuer`},
+	"fanout":           {aTable, aBudget, aQueue},
 	"forwardauth":      {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Optional("OWNER_ORG_ID", "") → forwardauth.New[1]`, `Optional("SECRET", "") → forwardauth.New[2]`, `Optional("OLD_SECRET", "") → forwardauth.New[3]`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
 	"keyauthorizer":    {aTable, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`, `Bool("IMPORTED_KEYS", false) → if true keysOnly.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true keysOnly.CountRequests()`},
 	"keys":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Keys[1]`, `List("CONSOLE_ORIGINS") → api.Keys[3]`, `Seconds("MAX_AUTH_AGE") → api.Keys[4]`, `Int("MAX_KEY_DAYS", 0, 0) → api.Keys[2] * time.Hour * 24`},
@@ -31,18 +31,16 @@ var wiring = map[string][]string{
 	"memberauthorizer": {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Required("ORG_PARAMETER") → g.SharedMember[0]`, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`},
 	"members":          {aTable, `List("CONSOLE_ORIGINS") → api.Members[1]`, `Seconds("MAX_AUTH_AGE") → api.Members[2]`, `Required("ISSUER") → service.Subjects[1], api.Members[3]`, `service.From(e) → service.Subjects[0]`},
 	"orgs":             {aTable, `List("CONSOLE_ORIGINS") → api.Orgs[1]`, `Required("ISSUER") → service.Subjects[1], api.Orgs[2]`, `service.From(e) → service.Subjects[0]`},
-	"rotate":           {toKMS, `Required("STACK") → signing.New[1]`, `Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES") → signing.New[2]`, aTable, `Required("SIGNING_KEY_ARN") → pipeline.Rotation.FirstARN`, `Int("ROTATION_DAYS", 90, 0) → pipeline.Rotation.Every * time.Hour * 24`},
-	"sweep":            {aTable, aBudget, toSQS, aQueue},
-	"tap":              {`service.From(e) → service.Named[0]`, aTable, `Optional("AWS_ENDPOINT_URL_EVENTBRIDGE", "") → bus.New[1]`, `Required("EVENT_BUS") → bus.New[2]`},
+	"rotate":           {`Required("STACK") → signing.New[1]`, `Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES") → signing.New[2]`, aTable, `Required("SIGNING_KEY_ARN") → pipeline.Rotation.FirstARN`, `Int("ROTATION_DAYS", 90, 0) → pipeline.Rotation.Every * time.Hour * 24`},
+	"sweep":            {aTable, aBudget, aQueue},
+	"tap":              {`service.From(e) → service.Named[0]`, aTable, `Required("EVENT_BUS") → bus.New[1]`},
 	"webhookkeys":      {aTable, `List("CONSOLE_ORIGINS") → api.WebhookKeys[2]`},
-	"webhooks":         {aTable, toSQS, aQueue, `List("WEBHOOK_ALLOW_CIDRS") → api.Webhooks[1] by Refusal`, aBudget, `List("CONSOLE_ORIGINS") → api.Webhooks[3]`, `Seconds("MAX_AUTH_AGE") → api.Webhooks[4]`},
+	"webhooks":         {aTable, aQueue, `List("WEBHOOK_ALLOW_CIDRS") → api.Webhooks[1] by Refusal`, aBudget, `List("CONSOLE_ORIGINS") → api.Webhooks[3]`, `Seconds("MAX_AUTH_AGE") → api.Webhooks[4]`},
 }
 
 const (
 	aTable  = `Required("TABLE") → store.New[1]`
-	aQueue  = `Required("QUEUE_URL") → queue.New[2]`
-	toSQS   = `Optional("AWS_ENDPOINT_URL_SQS", "") → queue.New[1]`
-	toKMS   = `Optional("AWS_ENDPOINT_URL_KMS", "") → signing.Client[1]`
+	aQueue  = `Required("QUEUE_URL") → queue.New[1]`
 	aBudget = `table.Limits.ReadBudgets(e)`
 )
 

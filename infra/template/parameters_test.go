@@ -193,7 +193,7 @@ func secret(tpl *translated.Template) (wrong []string) {
 
 // otherNames are the variables whose name does not follow from what they refer to, mostly a parameter.
 var otherNames = map[string]string{
-	"EndpointDynamoDB": "AWS_ENDPOINT_URL_DYNAMODB", "EndpointKMS": "AWS_ENDPOINT_URL_KMS", "EndpointSQS": "AWS_ENDPOINT_URL_SQS", "EndpointEventBridge": "AWS_ENDPOINT_URL_EVENTBRIDGE", "EventBusName": "EVENT_BUS",
+	"AwsEndpoint": "AWS_ENDPOINT_URL", "EventBusName": "EVENT_BUS",
 	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET", "ForwardAuthOldSecret": "OLD_SECRET",
 	"DeliveryQueue": "QUEUE_URL", "AWS::StackName": "STACK",
 }
@@ -241,7 +241,7 @@ func tried(t *testing.T, parameter string, values map[string]bool) {
 // TestTheIssuersURLsAreOverTLS permits plain text only on this machine: on a network, anyone could replace the issuer's
 // keys on their way. 127a0b0c1 fits a pattern whose dots are not escaped.
 func TestTheIssuersURLsAreOverTLS(t *testing.T) {
-	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl", "WebhookIssuer", "EndpointDynamoDB", "EndpointKMS", "EndpointSQS", "EndpointEventBridge"} {
+	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl", "WebhookIssuer", "AwsEndpoint"} {
 		tried(t, parameter, map[string]bool{
 			"": parameter != "Issuer", "https://issuer.example/?a=b": true, "http://localhost:3009/latchkey": true, "http://127.0.0.1:3009": true,
 			"http://issuer.example": false, "http://localhost.example": false, "http://127.0.0.1.example/": false, "http://127a0b0c1/": false,

@@ -118,10 +118,9 @@ var filesOfCall = map[string][]string{
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]+)"\))?`)
 
 // shared are the variables of every function, from the template's Globals.
-var shared = []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
+var shared = []string{"AWS_ENDPOINT_URL", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
 
 // environments compares the variables of each function with shared, and with those that its main.go reads by package boot.
-// A main.go reads the endpoint of each service that it calls, but that of DynamoDB, which package boot itself reads.
 func environments(tpl *translated.Template) (wrong []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
@@ -158,11 +157,8 @@ func environments(tpl *translated.Template) (wrong []string) {
 		if got := slices.Sorted(maps.Keys(f.Env)); !slices.Equal(got, wanted) {
 			wrong = append(wrong, fmt.Sprintf("%s gets %v and reads %v", name, got, wanted))
 		}
-		// On AWS each variable of an endpoint must be empty: with a value, the function would not call AWS.
-		for variable, value := range f.Env {
-			if strings.HasPrefix(variable, "AWS_ENDPOINT_URL") && value != "" {
-				wrong = append(wrong, fmt.Sprintf("%s would call %s on AWS", name, value))
-			}
+		if value := f.Env["AWS_ENDPOINT_URL"]; value != "" {
+			wrong = append(wrong, fmt.Sprintf("%s would call %s on AWS", name, value))
 		}
 	}
 	return wrong

@@ -22,7 +22,7 @@ const (
 
 // AWS returns the configuration for calls to AWS, from what the Lambda runtime sets: region and credentials from
 // the environment. The HTTP client and the retries are not the SDK's own; AWS_TRY_TIMEOUT_MS bounds
-// one try. No request is made.
+// one try. AWS_ENDPOINT_URL replaces the endpoints of all services. No request is made.
 func (r *Reader) AWS() aws.Config {
 	credentials := aws.Credentials{
 		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
@@ -31,7 +31,11 @@ func (r *Reader) AWS() aws.Config {
 		Source:          "environment",
 	}
 	try := time.Duration(r.Int("AWS_TRY_TIMEOUT_MS", int(tryTimeout.Milliseconds()), 1)) * time.Millisecond
-	return Config(r.Required("AWS_REGION"), credentials, newHTTPClient(try))
+	cfg := Config(r.Required("AWS_REGION"), credentials, newHTTPClient(try))
+	if endpoint := r.Optional("AWS_ENDPOINT_URL", ""); endpoint != "" {
+		cfg.BaseEndpoint = &endpoint
+	}
+	return cfg
 }
 
 // Config returns the product's aws.Config. Tests use it with another HTTP client.
@@ -56,18 +60,12 @@ func Retryer() aws.Retryer {
 
 // DynamoDB returns a client for the table, with its connection open: a function has a whole
 // CPU while it initialises, and only a part of a CPU at its first request.
-// AWS_ENDPOINT_URL_DYNAMODB names another endpoint.
 func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
-	endpoint := r.Optional("AWS_ENDPOINT_URL_DYNAMODB", "")
 	environmentIsComplete := r.Err() == nil
 	if environmentIsComplete {
-		connect(cfg.HTTPClient, cmp.Or(endpoint, "https://dynamodb."+cfg.Region+".amazonaws.com"))
+		connect(cfg.HTTPClient, cmp.Or(aws.ToString(cfg.BaseEndpoint), "https://dynamodb."+cfg.Region+".amazonaws.com"))
 	}
-	return dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
-		}
-	})
+	return dynamodb.NewFromConfig(cfg)
 }
 
 // connect opens a connection and leaves it in the client's pool. A failure does not matter:

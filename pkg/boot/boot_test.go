@@ -88,7 +88,7 @@ func TestNamesWithoutAValueEachAreMalformed(t *testing.T) {
 func TestTheEndpointOfTheEnvironmentIsUsed(t *testing.T) {
 	vars := map[string]string{"AWS_REGION": "eu-north-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
 	for _, endpoint := range []string{"", "http://127.0.0.1:1"} {
-		vars["AWS_ENDPOINT_URL_DYNAMODB"] = endpoint
+		vars["AWS_ENDPOINT_URL"] = endpoint
 		r := reader(vars)
 		o := r.DynamoDB(r.AWS()).Options()
 		if (o.BaseEndpoint != nil) != (endpoint != "") || o.Region != "eu-north-1" || r.Err() != nil {
@@ -108,7 +108,7 @@ func TestTheConnectionIsOpenBeforeTheFirstCall(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	r := reader(map[string]string{
-		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL_DYNAMODB": s.URL,
+		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": s.URL,
 	})
 	db := r.DynamoDB(r.AWS())
 	if len(opened) != 1 {
@@ -140,7 +140,7 @@ func TestTheFirstConnectionIsToTheTable(t *testing.T) {
 		{"eu-north-1", "", "", ""},
 	} {
 		r := reader(map[string]string{
-			"AWS_REGION": c.region, "AWS_ACCESS_KEY_ID": c.key, "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL_DYNAMODB": c.endpoint,
+			"AWS_REGION": c.region, "AWS_ACCESS_KEY_ID": c.key, "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": c.endpoint,
 		})
 		config, client := r.AWS(), &sees{}
 		config.HTTPClient = client
@@ -162,7 +162,7 @@ func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
 	for timeout, try := range map[string]time.Duration{"": 700 * time.Millisecond, "150": 150 * time.Millisecond} {
 		r := reader(map[string]string{
 			"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
-			"AWS_ENDPOINT_URL_DYNAMODB": "http://" + silent.Addr().String(), "AWS_TRY_TIMEOUT_MS": timeout,
+			"AWS_ENDPOINT_URL": "http://" + silent.Addr().String(), "AWS_TRY_TIMEOUT_MS": timeout,
 		})
 		db := r.DynamoDB(r.AWS())
 		begun := time.Now()

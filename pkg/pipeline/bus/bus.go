@@ -21,13 +21,9 @@ type Bus struct {
 	name   string
 }
 
-// New returns the bus of a name. An endpoint other than "" replaces the endpoint of AWS.
-func New(cfg aws.Config, endpoint, name string) *Bus {
-	return &Bus{name: name, client: eventbridge.NewFromConfig(cfg, func(o *eventbridge.Options) {
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
-		}
-	})}
+// New returns the bus of a name.
+func New(cfg aws.Config, name string) *Bus {
+	return &Bus{name: name, client: eventbridge.NewFromConfig(cfg)}
 }
 
 // Put puts one event on the bus. detail is a JSON object. An error means that the bus may not have taken it. A bus that is not

@@ -31,8 +31,9 @@ func TestAnEventIsOnTheBusOnlyWhenItSaysSo(t *testing.T) {
 	}))
 	defer server.Close()
 	cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, boot.NewHTTPClient())
+	cfg.BaseEndpoint = &server.URL
 	put := func() error {
-		return bus.New(cfg, server.URL, "owner").Put(context.Background(), "latchkey.event", time.Unix(1_800_000_000, 0), []byte(`{"a":"<b>"}`))
+		return bus.New(cfg, "owner").Put(context.Background(), "latchkey.event", time.Unix(1_800_000_000, 0), []byte(`{"a":"<b>"}`))
 	}
 	answer = `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`
 	if err := put(); err != nil {

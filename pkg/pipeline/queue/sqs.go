@@ -26,13 +26,9 @@ type Queue struct {
 	url    string
 }
 
-// New returns the queue of a URL. An endpoint other than "" replaces the endpoint of AWS.
-func New(cfg aws.Config, endpoint, url string) *Queue {
-	return &Queue{url: url, client: awssqs.NewFromConfig(cfg, func(o *awssqs.Options) {
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
-		}
-	})}
+// New returns the queue of a URL.
+func New(cfg aws.Config, url string) *Queue {
+	return &Queue{url: url, client: awssqs.NewFromConfig(cfg)}
 }
 
 // Send sends messages that appear after a delay, which is rounded up to seconds and limited to

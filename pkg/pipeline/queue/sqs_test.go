@@ -57,7 +57,8 @@ func served(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry, ad
 	}))
 	t.Cleanup(server.Close)
 	cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, boot.NewHTTPClient())
-	return queue.New(cfg, server.URL, server.URL+"/000000000000/deliveries"), batches, server.URL
+	cfg.BaseEndpoint = &server.URL
+	return queue.New(cfg, server.URL+"/000000000000/deliveries"), batches, server.URL
 }
 
 // messages returns n messages with different events, of two orgs and three endpoints.
@@ -141,7 +142,8 @@ func TestALostAnswerIsAskedForAgain(t *testing.T) {
 	}{0: {2, false}, 1: {3, false}, 2: {4, false}, 3: {4, true}} {
 		_, batches, address := served(t, "")
 		cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, &http.Client{Transport: &losing{lost}})
-		err := queue.New(cfg, address, address+"/000000000000/deliveries").Send(context.Background(), 0, messages(15)...)
+		cfg.BaseEndpoint = &address
+		err := queue.New(cfg, address+"/000000000000/deliveries").Send(context.Background(), 0, messages(15)...)
 		events := map[string]bool{}
 		for _, b := range *batches {
 			for _, e := range b {

@@ -42,14 +42,8 @@ func New(client *awskms.Client, stack string, extra ...[2]string) *Keys {
 	return k
 }
 
-// Client returns a client of KMS. An endpoint other than "" replaces that of AWS.
-func Client(cfg aws.Config, endpoint string) *awskms.Client {
-	return awskms.NewFromConfig(cfg, func(o *awskms.Options) {
-		if endpoint != "" {
-			o.BaseEndpoint = aws.String(endpoint)
-		}
-	})
-}
+// Client returns a client of KMS.
+func Client(cfg aws.Config) *awskms.Client { return awskms.NewFromConfig(cfg) }
 
 // Sign signs a SHA-256 digest with a key. The error is webhook.ErrNoKey when KMS has no such key.
 func (k *Keys) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {

@@ -29,7 +29,7 @@ func main() {
 		Region:      os.Getenv("AWS_REGION"),
 		Credentials: aws.CredentialsProviderFunc(fromEnvironment),
 	}
-	if endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); endpoint != "" {
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
 		cfg.BaseEndpoint = &endpoint
 	}
 	g := guard.New(guard.Config{

@@ -42,7 +42,7 @@ func cold(ctx context.Context, b *bench) (value, base int64, err error) {
 		return 0, 0, err
 	}
 	first := b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(1)
-	first.env = append(first.env, "AWS_ENDPOINT_URL_DYNAMODB="+server.URL, "SSL_CERT_FILE="+all, "SSL_CERT_DIR="+dir+"/none")
+	first.env = append(first.env, "AWS_ENDPOINT_URL="+server.URL, "SSL_CERT_FILE="+all, "SSL_CERT_DIR="+dir+"/none")
 	handshake := program{
 		path: b.baseline + "/handshake", event: []byte(`{}`), calls: 1, good: func(answer []byte) bool { return bytes.Contains(answer, []byte("hello")) },
 		env: []string{"CA=" + one, "ADDRESS=" + strings.TrimPrefix(server.URL, "https://")},

@@ -97,8 +97,7 @@ func (w *world) close() error {
 func (w *world) env() []string {
 	aws := w.services.URL
 	return []string{
-		"AWS_ENDPOINT_URL_DYNAMODB=" + aws, "AWS_ENDPOINT_URL_KMS=" + aws, "AWS_ENDPOINT_URL_SQS=" + aws,
-		"TABLE=" + tableName, "STACK=bench", "QUEUE_URL=" + aws + "/queue", "EVENT_BUS=bench", "SIGNING_KEY_ARN=arn", "WEBHOOK_ISSUER=https://bench.test",
+		"AWS_ENDPOINT_URL=" + aws, "TABLE=" + tableName, "STACK=bench", "QUEUE_URL=" + aws + "/queue", "EVENT_BUS=bench", "SIGNING_KEY_ARN=arn", "WEBHOOK_ISSUER=https://bench.test",
 		"WEBHOOK_ALLOW_CIDRS=127.0.0.0/8", "ISSUER=" + aws, "JWKS_URL=" + aws, "AUDIENCE=bench", "PK=" + bareKey, "SK=" + bareKey,
 		"ORG_PARAMETER=orgId", "API_GATEWAY=" + aws, "KEY_AUTHORIZER=arn:key", "MEMBER_AUTHORIZER=arn:member",
 	}

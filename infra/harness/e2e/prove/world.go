@@ -164,7 +164,7 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 		address := fmt.Sprint("127.0.0.1:", port)
 		server := exec.Command(program)
 		server.Env = append(os.Environ(), "LISTEN="+address, "TABLE="+w.TableName, "ISSUER="+w.Issuer, "JWKS_URL=http://"+w.keys.Addr().String(),
-			"AUDIENCE="+stack.Audience, "AWS_ENDPOINT_URL_DYNAMODB="+w.AWS, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=GuardPolicy",
+			"AUDIENCE="+stack.Audience, "AWS_ENDPOINT_URL="+w.AWS, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=GuardPolicy",
 			"AWS_SECRET_ACCESS_KEY=x", "IMPORTED_KEYS=true")
 		if err := server.Start(); err != nil {
 			return err

@@ -3,11 +3,15 @@
 package sam
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"latchkey/infra/harness/lab"
 	"latchkey/infra/harness/local/stack"
 	"latchkey/infra/tools"
 )
@@ -45,6 +50,7 @@ type SAM struct {
 	cmd       *exec.Cmd
 	done      chan struct{}
 	logPath   string
+	services  *httptest.Server // all services of AWS
 	forwarder forwarder
 }
 
@@ -84,7 +90,8 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	if err != nil {
 		return err
 	}
-	if s.forwarder, err = forward(address, s.Stack.DataPlane.DynamoDB, s.Stack.DataPlane.KMS, s.Stack.DataPlane.SQS, s.Stack.Issuer, s.Stack.Control); err != nil {
+	s.services = httptest.NewServer(services(s.Stack.DataPlane))
+	if s.forwarder, err = forward(address, s.services.URL, s.Stack.Issuer, s.Stack.Control); err != nil {
 		return err
 	}
 	built, err := s.build(ctx, cli, say)
@@ -136,8 +143,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}
 	for name, value := range map[string]string{
 		"Issuer": s.Stack.Issuer, "Audience": stack.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
-		"EndpointDynamoDB": seen(s.Stack.DataPlane.DynamoDB), "EndpointKMS": seen(s.Stack.DataPlane.KMS), "EndpointSQS": seen(s.Stack.DataPlane.SQS),
-		"Architecture": tools.Architecture(runtime.GOARCH), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
+		"AwsEndpoint": seen(s.services.URL), "Architecture": tools.Architecture(runtime.GOARCH), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
 	} {
 		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
 	}
@@ -160,6 +166,16 @@ func (s *SAM) serve(cli, template string, port int) error {
 	}()
 	s.URL = fmt.Sprintf("http://127.0.0.1:%d", port)
 	return nil
+}
+
+// services passes each call on to the service that its signature names.
+func services(at lab.Endpoints) http.Handler {
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		scope := append(strings.Split(r.In.Header.Get("Authorization"), "/"), "", "", "", "") // Credential=KEY/DATE/REGION/SERVICE/…
+		to, _ := url.Parse(cmp.Or(map[string]string{"kms": at.KMS, "sqs": at.SQS}[scope[3]], at.DynamoDB))
+		r.SetURL(to)
+		r.Out.Host = r.In.Host
+	}}
 }
 
 // seen returns the URL by which a container reaches a URL on loopback.
@@ -211,6 +227,9 @@ func (s *SAM) Close() error {
 		}
 	}
 	s.forwarder.close()
+	if s.services != nil {
+		s.services.Close()
+	}
 	if s.Stack != nil {
 		wrong = append(wrong, s.Stack.Close())
 	}

@@ -118,7 +118,7 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	own := map[string]string{
 		"Architecture": tools.Architecture(runtime.GOARCH),
 		// The functions call AWS through the proxy that decides by their roles.
-		"EndpointDynamoDB": site.AWS, "EndpointKMS": site.AWS, "EndpointSQS": site.AWS, "EndpointEventBridge": site.AWS,
+		"AwsEndpoint": site.AWS,
 		// Receivers on this machine get webhooks too.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": site.URL,
 	}

@@ -17,13 +17,12 @@ import (
 	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
 
 	"latchkey/pkg/boot"
-	"latchkey/pkg/pipeline/signing"
 )
 
 func main() {
 	r := boot.New()
 	config := r.AWS()
-	db, keys := r.DynamoDB(config), signing.Client(config, r.Required("AWS_ENDPOINT_URL_KMS"))
+	db, keys := r.DynamoDB(config), kms.NewFromConfig(config)
 	table, pk, sk, url := r.Required("TABLE"), r.Required("PK"), r.Required("SK"), r.Required("URL")
 	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: pk}, "SK": &types.AttributeValueMemberS{Value: sk}}
 	for range r.Int("COUNT", 1, 1) {

@@ -12,9 +12,7 @@ import (
 
 func main() {
 	r := boot.New()
-	config, endpoint := r.AWS(), r.Required("AWS_ENDPOINT_URL_DYNAMODB")
-	config.BaseEndpoint = &endpoint
-	g, headers := guard.New(guard.Config{AWS: config, Table: r.Required("TABLE")}), []string{"Bearer " + r.Required("KEY")}
+	g, headers := guard.New(guard.Config{AWS: r.AWS(), Table: r.Required("TABLE")}), []string{"Bearer " + r.Required("KEY")}
 	for range r.Int("COUNT", 1, 1) {
 		if _, err := g.Key(context.Background(), headers); err != nil {
 			log.Fatal(err)

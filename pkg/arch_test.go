@@ -43,11 +43,11 @@ var mayImport = map[string][]string{
 	"authn/jwks":        {"cause", "fetch", "p256"},
 	"service":           {"fetch", "principal"},
 	"authn/accesstoken": {"authn/jwks", "cause", "fetch", "principal", "problem", "service", "strictjson"},
-	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "store"},
+	"route":             {"org", "principal"},
+	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "route", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
 	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
-	"route":             {"org", "principal"},
 	"console":           {"authn/jwks"},
 	"api":               {"apikey", "console", "email", "id", "limit", "link", "org", "parallel", "plainjson", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
@@ -55,7 +55,7 @@ var mayImport = map[string][]string{
 	"pipeline/signing":  {"webhook"},
 	"pipeline/bus":      {},
 	"pipeline":          {"id", "metric", "parallel", "pipeline/outbound", "plainjson", "principal", "store", "webhook"},
-	"lambda":            {"limit", "metric", "parallel", "principal", "problem"},
+	"lambda":            {"metric", "parallel", "principal", "problem"},
 	"boot":              {},
 	"consumers":         {"cause", "fetch"},
 }

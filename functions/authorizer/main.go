@@ -9,7 +9,6 @@ import (
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
-	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -28,7 +27,7 @@ func main() {
 			if counts {
 				a.CountRequests()
 			}
-			lambda.StartAuthorizer(a.Authorize, route.CredentialOf)
+			lambda.StartAuthorizer(a.AuthorizeRoute)
 		}
 	})
 }

@@ -40,3 +40,25 @@ func TestAKeyOverItsLimitsOnlyDisables(t *testing.T) {
 		d.want(t, r, 200, "")
 	}
 }
+
+// TestASpentKeyReachesNoHandler of a route that may end nothing. Each answer to a key with limits says how the key stands.
+func TestASpentKeyReachesNoHandler(t *testing.T) {
+	d := newDesk(t)
+	within := *d.key
+	within.Limit = principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`}
+	over := within
+	over.Limit.Violated, over.Limit.RetryAfter = "minute org-day", 17
+	for _, c := range []struct {
+		as     principal.Principal
+		status int
+		code   problem.Code
+	}{{over, 429, problem.RateLimited}, {within, 200, ""}} {
+		out := d.want(t, request{as: &c.as, method: "POST", path: "/webhook_endpoint/list", body: `{}`}, c.status, c.code)
+		if out.header.Get("RateLimit") != c.as.Limit.State || out.header.Get("RateLimit-Policy") != c.as.Limit.Policy || out.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%d: %v", c.status, out.header)
+		}
+		if c.code != "" && (!slices.Equal(out.body["violated-policies"].([]any), []any{"minute", "org-day"}) || out.header.Get("Retry-After") != "17") {
+			t.Errorf("%s, %v", out.text, out.header)
+		}
+	}
+}

@@ -125,6 +125,15 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			return answer{}, c.caller, err
 		}
 		c.org, c.app = c.caller.OrgID, c.caller.AppID
+		if l := c.caller.Limit; l.Policy != "" {
+			w.Header().Set("RateLimit-Policy", l.Policy)
+			w.Header().Set("RateLimit", l.State)
+		}
+		if !c.caller.Deferred { // the authorizer cannot answer 429
+			if err := c.withinLimits(); err != nil {
+				return answer{}, c.caller, err
+			}
+		}
 	}
 	if err := checkQuery(r, rt); err != nil {
 		return answer{}, c.caller, err

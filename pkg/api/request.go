@@ -53,17 +53,16 @@ func (c *call) actor() store.Actor {
 	return a
 }
 
-// withinLimits refuses an API key over its limits, on a route that is left to decide itself. Errors: rate_limited, unavailable when
-// nothing is known of the limits.
+// withinLimits refuses an API key over its limits. Errors: rate_limited, and unavailable when nothing is known of the limits.
 func (c *call) withinLimits() error {
 	l := c.caller.Limit
 	switch {
-	case !c.caller.Deferred:
-		return nil
-	case l.Violated == "":
+	case l.Violated != "":
+		return problem.OverLimits(strings.Fields(l.Violated), time.Duration(l.RetryAfter)*time.Second)
+	case c.caller.Deferred:
 		return problem.New(problem.Unavailable, "The limits of the API key are not known for now.")
 	}
-	return problem.OverLimits(strings.Fields(l.Violated), time.Duration(l.RetryAfter)*time.Second)
+	return nil
 }
 
 // changer returns the caller as who changes something of an app.

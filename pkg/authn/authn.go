@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -74,23 +76,33 @@ func (a *Authorizer) CountRequests() { a.counts = true }
 // askAgainAfter is how long an answer of the issuer's userinfo endpoint is used.
 const askAgainAfter = 24 * time.Hour
 
-// Authorize decides on the Authorization headers of a request to a route that takes the
-// credential want. With the errors key_revoked and key_expired it also returns the principal of the
-// key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With rate_limited too it
-// returns the principal, whose Limit is violated: the function of the route answers. With every other error the principal is
-// empty.
-func (a *Authorizer) Authorize(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error) {
-	switch want {
+// AuthorizeRoute is Authorize for a route by its method and pattern.
+func (a *Authorizer) AuthorizeRoute(ctx context.Context, method, pattern string, headers []string) (principal.Principal, error) {
+	r, ok := route.Find(method, pattern)
+	if !ok {
+		return principal.Principal{}, fmt.Errorf("authn: %s %s is not in the route table", method, pattern)
+	}
+	return a.Authorize(ctx, r, headers)
+}
+
+// Authorize decides on the Authorization headers of a request to a route. With the errors key_revoked and key_expired it also returns
+// the principal of the key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With
+// rate_limited too it returns the principal, whose Limit is violated: the function of the route answers. On a route that MayEnd
+// something, it returns a Deferred principal with rate_limited, and with an error by which nothing is known of the limits. With every
+// other error the principal is empty. A request to a route that Ends something spends nothing.
+func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []string) (principal.Principal, error) {
+	switch r.Takes {
 	case principal.UserToken:
 		return a.user(ctx, headers)
-	case principal.APIKey, principal.DeferredAPIKey, principal.UnlimitedAPIKey:
+	case principal.APIKey:
 		row, err := a.Key(ctx, headers)
 		if row.ID == "" {
 			return principal.Principal{}, err
 		}
 		p := principal.Principal{Kind: principal.Key, OrgID: row.OrgID, AppID: row.AppID, KeyID: row.ID}
-		if err == nil && want != principal.UnlimitedAPIKey {
+		if err == nil && !r.Ends {
 			p.Limit, err = a.Spend(ctx, row)
+			p.Deferred = r.MayEnd && (problem.Is(err, problem.RateLimited) || limit.LogCode(err) != "")
 		}
 		return p, err
 	default: // a public route has no authorizer, so its presence here is a mistake of ours

@@ -15,6 +15,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -36,7 +37,7 @@ func wants(t *testing.T, err error, code problem.Code) {
 func TestAGoodKeyIsItsAppsPrincipal(t *testing.T) {
 	key, table := minted(t)
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER ", "Bearer  ", "Bearer    "} {
-		p, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{scheme + key})
+		p, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{scheme + key})
 		want := principal.Principal{Kind: principal.Key, OrgID: table.Key.OrgID, AppID: table.Key.AppID, KeyID: table.Key.ID}
 		if err != nil || p != want {
 			t.Errorf("%s: %+v, %v", scheme, p, err)
@@ -62,7 +63,7 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 		"truncated":   {[]string{"Bearer " + key[:len(key)-1]}, problem.InvalidCredentials},
 		"JWT":         {[]string{"Bearer " + jwt}, problem.APIKeyRequired},
 	} {
-		_, err := a.Authorize(context.Background(), principal.APIKey, c.headers)
+		_, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, c.headers)
 		if !problem.Is(err, c.code) {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
@@ -83,7 +84,7 @@ func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 	// empty when named is "".
 	refuses := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
 		t.Helper()
-		p, err := a.Authorize(context.Background(), want, []string{"Bearer " + credential})
+		p, err := a.Authorize(context.Background(), route.Route{Takes: want}, []string{"Bearer " + credential})
 		wants(t, err, code)
 		isEmpty := p == (principal.Principal{})
 		if p.ID() != string(named) || isEmpty != (named == "") {
@@ -109,7 +110,7 @@ func TestAKeyEndsAtItsExpiryToTheMillisecond(t *testing.T) {
 	a := authn.New(table, &authntest.Tokens{})
 	for at, good := range map[int64]bool{999_999: true, 1_000_000: false, 1_000_001: false} {
 		a.Now = func() time.Time { return time.UnixMilli(at) }
-		_, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+		_, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 		if (err == nil) != good {
 			t.Errorf("at %d: %v", at, err)
 		}
@@ -122,7 +123,7 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	a.Now = func() time.Time { return now }
 	for range 10 {
-		if _, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); err != nil {
+		if _, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +131,7 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 		t.Errorf("%d reads and %d notes, want 10 and 1", table.Reads, table.Noted)
 	}
 	now = now.Add(time.Hour)
-	if _, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); err != nil || table.Noted != 2 {
+	if _, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key}); err != nil || table.Noted != 2 {
 		t.Errorf("an hour later: %d notes, %v", table.Noted, err)
 	}
 }
@@ -191,15 +192,15 @@ func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 	key, table := minted(t)
 	table.Down = problem.New(problem.Unavailable, "down")
 	a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Subject: "a", Email: "a@b.c"}})
-	_, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 	wants(t, err, problem.Unavailable)
-	_, err = a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+	_, err = a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 	wants(t, err, problem.Unavailable)
 }
 
 func TestAnAPIKeyOnARouteOfUsersIsRefusedWithoutARead(t *testing.T) {
 	key, table := minted(t)
-	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + key})
+	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + key})
 	wants(t, err, problem.UserTokenRequired)
 	if table.Reads != 0 {
 		t.Errorf("%d reads", table.Reads)
@@ -209,7 +210,7 @@ func TestAnAPIKeyOnARouteOfUsersIsRefusedWithoutARead(t *testing.T) {
 func TestARefusedTokenReadsNothing(t *testing.T) {
 	_, table := minted(t)
 	_, err := authn.New(table, &authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}).
-		Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+		Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 	wants(t, err, problem.TokenExpired)
 	if table.Reads != 0 {
 		t.Errorf("%d reads", table.Reads)
@@ -221,7 +222,7 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 	at := time.Unix(1_700_000_000, 0)
 	p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{
 		Issuer: "i", Subject: "s", Email: "Ada@Example.com", EmailVerified: true, IssuedAt: at,
-	}}).Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+	}}).Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 	if err != nil || p.Kind != principal.User || p.UserID != newUser {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -258,7 +259,7 @@ func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 		table.Known = &store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true}
 		a := authn.New(table, &authntest.Tokens{Claims: c.claims})
 		a.Now = func() time.Time { return time.UnixMilli(1_700_000_000_000) }
-		if _, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+		if _, err := a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt}); err != nil {
 			t.Fatal(err)
 		}
 		if table.Signed == nil || *table.Signed != c.want {
@@ -274,7 +275,7 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	a := authn.New(table, issuer)
 	a.Now = func() time.Time { return now }
 	ask := func() principal.Principal {
-		p, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+		p, err := a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -296,7 +297,7 @@ func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	// When the issuer is down, the answer is 503: a known user never becomes unknown.
 	issuer.AskErr = problem.New(problem.Unavailable, "down")
 	table.Known.AskedAt = 0
-	_, err := a.Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 	wants(t, err, problem.Unavailable)
 }
 
@@ -306,7 +307,7 @@ func TestAProfileThatCannotBeReadLocksNoOneOut(t *testing.T) {
 		_, table := minted(t)
 		table.Known = known
 		issuer := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", Name: "Ada"}, Profile: accesstoken.Profile{Unreadable: true}}
-		p, err := authn.New(table, issuer).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt})
+		p, err := authn.New(table, issuer).Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 		isRecorded := table.Signed != nil && table.Signed.Email == "" && !table.Signed.Verified && table.Signed.Name == "Ada" && table.Signed.AskedAt != 0
 		if err != nil || p.UserID != newUser || isRecorded != (known == nil) {
 			t.Errorf("%s: %+v, %v, signed in: %+v", name, p, err, table.Signed)
@@ -317,7 +318,7 @@ func TestAProfileThatCannotBeReadLocksNoOneOut(t *testing.T) {
 func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
 	_, table := minted(t)
 	p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s"}}).
-		Authorize(context.Background(), principal.UserToken, []string{"Bearer " + jwt})
+		Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 	if err != nil || p.Kind != principal.None || table.Signed != nil {
 		t.Errorf("%+v, %v, signed in: %v", p, err, table.Signed)
 	}
@@ -335,7 +336,7 @@ func TestAnEmailThatCannotBeUsedIsNoAddressOfAUser(t *testing.T) {
 			"userinfo": {Profile: accesstoken.Profile{Email: address, EmailVerified: !odd, OddEmail: odd}, Claims: accesstoken.Claims{Name: "Ada"}},
 		} {
 			_, table := minted(t)
-			p, err := authn.New(table, issuer).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt})
+			p, err := authn.New(table, issuer).Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 			if err != nil || p.UserID != newUser || table.Signed == nil {
 				t.Errorf("%.20q in %s: %+v, %v", address, from, p, err)
 			} else if seen := *table.Signed; seen.Email != "" || seen.Folded != "" || seen.Verified || seen.Name != "Ada" {
@@ -348,7 +349,7 @@ func TestAnEmailThatCannotBeUsedIsNoAddressOfAUser(t *testing.T) {
 func TestAnInternationalAddressIsProvedAsAnyOther(t *testing.T) {
 	_, table := minted(t)
 	claims := accesstoken.Claims{Issuer: "i", Subject: "s", Email: "Ada@Bücher.example", EmailVerified: true}
-	if _, err := authn.New(table, &authntest.Tokens{Claims: claims}).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt}); err != nil {
+	if _, err := authn.New(table, &authntest.Tokens{Claims: claims}).Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt}); err != nil {
 		t.Fatal(err)
 	}
 	want := store.Seen{Issuer: "i", Subject: "s", Email: "Ada@Bücher.example", Folded: "ada@xn--bcher-kva.example", Verified: true, Name: "Ada"}
@@ -360,7 +361,7 @@ func TestAnInternationalAddressIsProvedAsAnyOther(t *testing.T) {
 func TestEveryRefusalIsA401(t *testing.T) {
 	key, table := minted(t)
 	table.Key.RevokedAt = 1
-	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 	var p *problem.Error
 	if !errors.As(err, &p) || p.Code.Status() != 401 || strings.Contains(err.Error(), key) {
 		t.Errorf("%v", err)

@@ -16,6 +16,7 @@ import (
 	"latchkey/pkg/limit"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -32,28 +33,40 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	table.Key.Limits, table.Key.Ceilings = "10/d", "5/d"
 	a := authn.New(table, nil)
 	a.Now = func() time.Time { return time.Date(2026, 11, 24, 23, 59, 0, 0, time.UTC) }
-	p, err := a.Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+	p, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 	if want := (principal.Limit{Policy: `"day";q=5;w=86400`, State: `"day";r=4;t=60`}); err != nil || p.Limit != want {
 		t.Errorf("%+v %v", p.Limit, err)
 	}
 	table.Leases = spent
-	p, err = authn.New(table, nil).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+	p, err = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 	if !problem.Is(err, problem.RateLimited) || p.KeyID != table.Key.ID || p.Limit.Violated != "day" || p.Limit.RetryAfter < 1 {
 		t.Errorf("spent: %+v %v", p, err)
 	}
-	if p, err = authn.New(table, nil).Authorize(context.Background(), principal.UnlimitedAPIKey, []string{"Bearer " + key}); err != nil || p.Limit != (principal.Limit{}) {
+	if p, err = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey, Ends: true}, []string{"Bearer " + key}); err != nil || p.Limit != (principal.Limit{}) {
 		t.Errorf("a route that ends something: %+v %v", p, err)
 	}
-	p, err = authn.New(table, nil).Authorize(context.Background(), principal.DeferredAPIKey, []string{"Bearer " + key})
-	if !problem.Is(err, problem.RateLimited) || p.KeyID != table.Key.ID || p.Limit.Violated != "day" {
+	p, err = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey, MayEnd: true}, []string{"Bearer " + key})
+	if !problem.Is(err, problem.RateLimited) || p.KeyID != table.Key.ID || p.Limit.Violated != "day" || !p.Deferred {
 		t.Errorf("a route that may end something: %+v %v", p, err)
 	}
 	table.Leases = func(context.Context, limit.Lease) (limit.Charges, bool, error) {
 		return limit.Charges{}, false, errors.New("down")
 	}
-	p, err = authn.New(table, nil).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
-	if _, refused := problem.Refusal(err); err == nil || refused || limit.LogCode(err) != "lease_failed" {
+	p, err = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
+	if _, refused := problem.Refusal(err); err == nil || refused || limit.LogCode(err) != "lease_failed" || p.Deferred {
 		t.Errorf("without a lease: %+v %v", p, err)
+	}
+	p, err = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey, MayEnd: true}, []string{"Bearer " + key})
+	if limit.LogCode(err) != "lease_failed" || !p.Deferred {
+		t.Errorf("without a lease, a route that may end something: %+v %v", p, err)
+	}
+	table.Key.RevokedAt = 1
+	p, err = authn.New(table, nil).AuthorizeRoute(context.Background(), "POST", "/webhook_endpoint/update", []string{"Bearer " + key})
+	if !problem.Is(err, problem.KeyRevoked) || p.Deferred {
+		t.Errorf("revoked: %+v %v", p, err)
+	}
+	if p, err = a.AuthorizeRoute(context.Background(), "GET", "/v1/new", nil); err == nil || problem.Is(err, problem.MissingCredentials) {
+		t.Errorf("a route that is not in the table: %+v %v", p, err)
 	}
 }
 
@@ -70,7 +83,7 @@ func TestWhatIsRefusedSpendsNothing(t *testing.T) {
 	} {
 		table.Key = good
 		change()
-		_, _ = authn.New(table, nil).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+		_, _ = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 		if table.Leased != 0 {
 			t.Fatalf("%s: a lease", name)
 		}

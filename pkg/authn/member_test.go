@@ -13,6 +13,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -131,7 +132,7 @@ func TestTheTimeOfTheSignInReachesTheFunctions(t *testing.T) {
 			if table.Known == nothingNew {
 				tokens.Claims.Email = "" // userinfo was called just now, so it is not called again
 			}
-			p, err := authn.New(table, tokens).Authorize(t.Context(), principal.UserToken, []string{"Bearer " + jwt})
+			p, err := authn.New(table, tokens).Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 			if err != nil {
 				t.Fatal(err)
 			}

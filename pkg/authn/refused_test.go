@@ -10,6 +10,7 @@ import (
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // TestOtherSchemesOfSixLettersAreNotBearer changes each letter of "bearer" to every other letter. Only the case of the
@@ -27,7 +28,7 @@ func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 	}
 	for _, scheme := range schemes {
 		for want, credential := range map[principal.Credential]string{principal.APIKey: key, principal.UserToken: jwt} {
-			_, err := a.Authorize(context.Background(), want, []string{scheme + " " + credential})
+			_, err := a.Authorize(context.Background(), route.Route{Takes: want}, []string{scheme + " " + credential})
 			if !problem.Is(err, problem.InvalidCredentials) {
 				t.Errorf("%q: %v", scheme, err)
 			}
@@ -37,7 +38,7 @@ func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 		t.Errorf("%d reads", table.Reads)
 	}
 	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "bEaReR"} {
-		if _, err := a.Authorize(context.Background(), principal.APIKey, []string{scheme + " " + key}); err != nil {
+		if _, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{scheme + " " + key}); err != nil {
 			t.Errorf("%q: %v", scheme, err)
 		}
 	}
@@ -50,14 +51,14 @@ func TestAHashThatDiffersInOneByteIsRefused(t *testing.T) {
 		for _, bit := range []byte{1, 0x80} {
 			table.Key.Hash = right
 			table.Key.Hash[i] ^= bit
-			_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key})
+			_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 			if !problem.Is(err, problem.InvalidCredentials) {
 				t.Errorf("byte %d: %v", i, err)
 			}
 		}
 	}
 	table.Key.Hash = apikey.Hash{} // a row without a hash
-	if _, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), principal.APIKey, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
+	if _, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key}); !problem.Is(err, problem.InvalidCredentials) {
 		t.Errorf("no hash: %v", err)
 	}
 	if table.Noted != 0 {

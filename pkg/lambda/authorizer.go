@@ -5,13 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
-	"latchkey/pkg/limit"
 	"latchkey/pkg/metric"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -170,26 +168,20 @@ type statement struct {
 	Condition                json.RawMessage `json:",omitempty"`
 }
 
-// Decide turns the values of the Authorization headers into a principal, as
-// authn.Authorizer.Authorize does. want is the credential that the route takes.
-type Decide func(ctx context.Context, want principal.Credential, headers []string) (principal.Principal, error)
-
-// CredentialOf returns the credential that a route takes. ok is false for an unknown route.
-type CredentialOf func(method, resource string) (principal.Credential, bool)
+// Decide turns the values of the Authorization headers of a request to a route into a principal, as
+// authn.Authorizer.AuthorizeRoute does.
+type Decide func(ctx context.Context, method, pattern string, headers []string) (principal.Principal, error)
 
 // StartAuthorizer serves decide as API Gateway's REQUEST authorizer. It does not
 // return.
-func StartAuthorizer(decide Decide, credentialOf CredentialOf) {
-	start(&authorizerHandler{decide: decide, credentialOf: credentialOf})
-}
+func StartAuthorizer(decide Decide) { start(&authorizerHandler{decide: decide}) }
 
 // authorizerHandler decides on authorizer events. It is a lambda.Handler, which gets an event as it
 // is.
 type authorizerHandler struct {
-	decide       Decide
-	credentialOf CredentialOf
-	accepted     metric.Counter
-	limited      metric.Counter
+	decide   Decide
+	accepted metric.Counter
+	limited  metric.Counter
 }
 
 // Invoke decides on one event. Without a decision it returns an error.
@@ -203,7 +195,7 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 	defer cancel()
 	var answer *authorizerAnswer
 	err = guarded(ctx, func() (err error) {
-		answer, err = authorize(ctx, e, h.decide, h.credentialOf)
+		answer, err = authorize(ctx, e, h.decide)
 		return err
 	})
 	if err != nil {
@@ -220,15 +212,11 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 
 // authorize answers Allow, or Deny for a 401. When it cannot decide, it returns an error, which the
 // gateway answers with 503. A 403 is such an error: roles are not the authorizer's to check.
-func authorize(ctx context.Context, e authorizerEvent, decide Decide, credentialOf CredentialOf) (*authorizerAnswer, error) {
-	want, ok := credentialOf(e.httpMethod, e.resource)
-	if !ok {
-		return nil, fmt.Errorf("the authorizer is asked about %s %s, which is not in the route table", e.httpMethod, e.resource)
-	}
+func authorize(ctx context.Context, e authorizerEvent, decide Decide) (*authorizerAnswer, error) {
 	headers := e.authorization()
-	p, err := decide(ctx, want, headers)
-	isOver, isUnknown := problem.Is(err, problem.RateLimited), limit.LogCode(err) != ""
-	if p.Deferred = want == principal.DeferredAPIKey && (isOver || isUnknown); p.Deferred && isUnknown {
+	p, err := decide(ctx, e.httpMethod, e.resource, headers)
+	isOver := problem.Is(err, problem.RateLimited)
+	if p.Deferred && !isOver {
 		err = undecided(ctx, e, err) // logs it
 	}
 	// A key that is over its limits is let through: the function answers, because an authorizer cannot answer 429.
@@ -262,8 +250,9 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide, credential
 // undecided logs why there is no decision, and returns the error of the call. counts are attributes of
 // the log line that count it in a metric.
 func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any) error {
-	if code := limit.LogCode(err); code != "" {
-		counts = append(metric.LeasesFailed.With(1), "code", code)
+	var ofLimits interface{ LogCode() string }
+	if errors.As(err, &ofLimits) {
+		counts = append(metric.LeasesFailed.With(1), "code", ofLimits.LogCode())
 	}
 	slog.ErrorContext(ctx, "authorizer cannot tell", append([]any{"error", err, "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx),
 		"route", e.route()}, counts...)...)
@@ -281,11 +270,6 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 		attrs = append(attrs, "cause", refused.Cause.Error())
 	}
 	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
-}
-
-// logLimited writes the one line of a request that is over the limits of its API key, whose id is key.
-func logLimited(ctx context.Context, route, key, violated string) {
-	slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx), "route", route, "caller", key, "violated", violated)
 }
 
 // onStage returns a policy for every route of the stage. The gateway does not cache it, so it

@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
@@ -22,7 +20,6 @@ func StartHTTP(h http.Handler) { start(HTTP(h)) }
 // write any X-Forwarded-For. Its path values are the gateway's. Its context has the request
 // id, the principal (when the route has an authorizer) and a deadline.
 func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-	h = limited(h)
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		defer slowEnough()() // under SAM local, at the end: see there
 		ctx, cancel := prepared(traced(ctx, e.Headers["X-Amzn-Trace-Id"]), e.RequestContext.ExtendedRequestID)
@@ -64,25 +61,6 @@ func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Reques
 		ctx = principal.NewContext(ctx, p)
 	}
 	return r.WithContext(ctx), nil
-}
-
-// limited answers a request whose API key is over its limits, in the place of h, and tells every other caller how its key stands.
-// The authorizer has let the request through, because it cannot answer 429.
-func limited(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := principal.FromContext(r.Context())
-		if err == nil && p.Limit.Policy != "" {
-			w.Header().Set("RateLimit-Policy", p.Limit.Policy)
-			w.Header().Set("RateLimit", p.Limit.State)
-		}
-		if err == nil && p.Limit.Violated != "" && !p.Deferred {
-			logLimited(r.Context(), r.Pattern, p.ID(), p.Limit.Violated)
-			w.Header().Set("Cache-Control", "no-store")
-			problem.Write(r.Context(), w, problem.OverLimits(strings.Fields(p.Limit.Violated), time.Duration(p.Limit.RetryAfter)*time.Second))
-			return
-		}
-		h.ServeHTTP(w, r)
-	})
 }
 
 // serve calls the handler. A panic becomes a 500.

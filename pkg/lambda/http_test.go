@@ -161,27 +161,3 @@ func TestAnAnswerComesBeforeTheFunctionsTimeIsUp(t *testing.T) {
 		t.Errorf("%v after %s", err, took)
 	}
 }
-
-// TestASpentKeyReachesNoHandler, whatever the route, unless the authorizer left the decision to it.
-func TestASpentKeyReachesNoHandler(t *testing.T) {
-	e := event()
-	key := principal.Principal{
-		Kind: principal.Key, OrgID: id.Source{}.NewOrg(), AppID: id.DefaultApp(id.Source{}.NewOrg()), KeyID: id.Source{}.NewKey(time.Now()),
-		Limit: principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`},
-	}
-	for i, violated := range []string{"", "minute org-day", "minute org-day"} {
-		key.Limit.Violated, key.Limit.RetryAfter, key.Deferred = violated, 17, i == 2
-		e.RequestContext.Authorizer = map[string]any{}
-		for name, value := range key.Context() {
-			e.RequestContext.Authorizer[name] = value
-		}
-		served := false
-		out := serve(t, e, func(w http.ResponseWriter, _ *http.Request) { served = true; w.WriteHeader(http.StatusNoContent) })
-		if out.MultiValueHeaders["Ratelimit"][0] != key.Limit.State || out.MultiValueHeaders["Ratelimit-Policy"][0] != key.Limit.Policy {
-			t.Errorf("%q: %v", violated, out.MultiValueHeaders)
-		}
-		if limited := out.StatusCode == 429 && strings.Contains(out.Body, `"violated-policies":["minute","org-day"]`) && out.MultiValueHeaders["Retry-After"][0] == "17"; limited == served || served != (violated == "" || key.Deferred) || limited && out.MultiValueHeaders["Cache-Control"][0] != "no-store" {
-			t.Errorf("%q: served %t, %d %s", violated, served, out.StatusCode, out.Body)
-		}
-	}
-}

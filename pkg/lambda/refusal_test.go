@@ -32,7 +32,7 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	// The principal beside the refusal, by the caller that the line must have.
 	for caller, p := range map[string]principal.Principal{"": {}, "key_1": key} {
 		out.Reset()
-		if _, err := ask(t, event, func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+		if _, err := ask(t, event, func(context.Context, string, string, []string) (principal.Principal, error) {
 			return p, problem.New(problem.KeyRevoked, "This API key was revoked.")
 		}); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestWhatAnyoneCanCauseIsCountedApart(t *testing.T) {
 		fmt.Errorf("%w: %w", problem.ErrServiceIssuer, away): "ServiceIssuerFaults", away: "",
 	} {
 		out.Reset()
-		_, err := ask(t, sample, func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+		_, err := ask(t, sample, func(context.Context, string, string, []string) (principal.Principal, error) {
 			return principal.Principal{}, problem.Wrap(problem.Unavailable, "The issuer cannot be reached.", cause)
 		})
 		isCounted := counted == "" && !strings.Contains(out.String(), "_aws") || strings.Contains(out.String(), `"`+counted+`":1`)
@@ -87,10 +87,10 @@ func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 		slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
 		defer slog.SetDefault(was)
 		var err error
-		decide := func(context.Context, principal.Credential, []string) (principal.Principal, error) {
+		decide := func(context.Context, string, string, []string) (principal.Principal, error) {
 			return principal.Principal{}, err
 		}
-		handler := &authorizerHandler{decide: decide, credentialOf: func(string, string) (principal.Credential, bool) { return principal.UserToken, true }}
+		handler := &authorizerHandler{decide: decide}
 		for range 3 {
 			if _, err := handler.Invoke(t.Context(), []byte(`{}`)); err != nil {
 				t.Fatal(err)

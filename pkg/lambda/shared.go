@@ -120,7 +120,8 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 	}
 	if problem.Is(err, problem.RateLimited) {
 		h.limited.Add(ctx, metric.RequestsLimited, time.Now())
-		logLimited(ctx, e.route(), id, fields["limited"])
+		slog.InfoContext(ctx, "limited", "code", string(problem.RateLimited), "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx),
+			"route", e.route(), "caller", id, "violated", fields["limited"])
 		if e.limits == handlerLimits {
 			return answerTo(e, allow, id, fields, ends(h.allowFor)), nil
 		}

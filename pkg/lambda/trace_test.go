@@ -44,7 +44,7 @@ func TestARequestKeepsItsTrace(t *testing.T) {
 			if event == sample {
 				t.Fatalf("%s: the sample has no such member", door)
 			}
-			if _, err := ask(t, event, func(ctx context.Context, _ principal.Credential, _ []string) (principal.Principal, error) {
+			if _, err := ask(t, event, func(ctx context.Context, _, _ string, _ []string) (principal.Principal, error) {
 				got[door] = problem.Trace(ctx)
 				return principal.Principal{}, problem.New(problem.InvalidCredentials, "")
 			}); err != nil {

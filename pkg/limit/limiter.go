@@ -57,10 +57,10 @@ var (
 	ErrNotCharged = errors.New("limit: the lease was refused")
 
 	// ErrAhead means that a row is further in time than the next window. No clock that works writes such a row.
-	ErrAhead = errors.New("limit: the row of a limit is more than one window ahead of this clock")
+	ErrAhead error = &fault{"limit_row_ahead", "limit: the row of a limit is more than one window ahead of this clock"}
 
 	// errLease is wrapped by each error of Take that comes from a lease.
-	errLease = errors.New("limit: no lease")
+	errLease error = &fault{"lease_failed", "limit: no lease"}
 
 	// ErrChanged means that another request has read other limits of the key meanwhile: read them again.
 	ErrChanged = errors.New("limit: the limits have changed")
@@ -136,16 +136,20 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 	return Remaining{}, fmt.Errorf("%w: %w", errLease, errBusy)
 }
 
+// fault is an error by which it is not known whether a request may pass.
+type fault struct{ logCode, text string }
+
+func (f *fault) Error() string { return f.text }
+
+// LogCode returns the code under which the log has the error.
+func (f *fault) LogCode() string { return f.logCode }
+
 // LogCode returns the code under which the log has an error of Take, "" for an error that comes from elsewhere.
 func LogCode(err error) string {
-	switch {
-	case errors.Is(err, ErrAhead):
-		return "limit_row_ahead"
-	case errors.Is(err, errLease):
-		return "lease_failed"
-	default:
-		return ""
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return f.logCode
 	}
+	return ""
 }
 
 // leasing is a lease that is being made. All requests of the process that need it wait for it.

@@ -22,12 +22,6 @@ const (
 	Public    Credential = "public"     // none: the route has no authorizer
 	UserToken Credential = "user_token" // an OAuth access token (JWT)
 	APIKey    Credential = "api_key"    // an API key of an app
-
-	// UnlimitedAPIKey is APIKey for a route that ends something: a request spends nothing of the key's limits.
-	UnlimitedAPIKey Credential = "api_key_unlimited" //nolint:gosec // a name
-
-	// DeferredAPIKey is APIKey for a route that may end something. Its handler refuses a key over its limits (Principal.Deferred).
-	DeferredAPIKey Credential = "api_key_deferred"
 )
 
 // Limit is how a request stands with the limits of its API key. The zero Limit is that of a key without limits.

@@ -185,19 +185,12 @@ func (r Route) matches(path string) bool {
 	})
 }
 
-// CredentialOf returns the credential that a route takes: UnlimitedAPIKey for one that Ends something, DeferredAPIKey for one that
-// MayEnd something. ok is false for a route that is not in the table.
-func CredentialOf(method, pattern string) (takes principal.Credential, ok bool) {
+// Find returns a route. ok is false for one that is not in the table.
+func Find(method, pattern string) (found Route, ok bool) {
 	for _, r := range routes {
 		if r.Method == method && r.Pattern == pattern {
-			switch {
-			case r.Ends:
-				return principal.UnlimitedAPIKey, true
-			case r.MayEnd:
-				return principal.DeferredAPIKey, true
-			}
-			return r.Takes, true
+			return r, true
 		}
 	}
-	return "", false
+	return Route{}, false
 }

@@ -40,8 +40,8 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 		}
 	}
 	for _, c := range [][2]string{{"PUT", "/v1/orgs"}, {"GET", "/link/create"}, {"GET", "/none"}} {
-		if takes, ok := route.CredentialOf(c[0], c[1]); takes != "" || ok {
-			t.Errorf("%s %s: %q, %v", c[0], c[1], takes, ok)
+		if found, ok := route.Find(c[0], c[1]); found.Operation != "" || ok {
+			t.Errorf("%s %s: %+v, %v", c[0], c[1], found, ok)
 		}
 	}
 	for _, r := range route.All() {
@@ -160,16 +160,20 @@ func TestEachRouteIsServedByItsFunction(t *testing.T) {
 // TestEachRouteTakesItsCredential: the routes of API keys spend of the key's limits, but for those that end something. The others
 // under /v1 take access tokens, and the rest is public.
 func TestEachRouteTakesItsCredential(t *testing.T) {
-	ofKeys := map[string]principal.Credential{}
-	for credential, routes := range map[principal.Credential]string{
-		principal.APIKey: `POST /app/get, POST /link/create, POST /link/get, POST /link/list, POST /webhook_endpoint/create, POST /webhook_endpoint/get,
+	type access struct {
+		takes        principal.Credential
+		ends, mayEnd bool
+	}
+	ofKeys := map[string]access{}
+	for a, routes := range map[access]string{
+		{principal.APIKey, false, false}: `POST /app/get, POST /link/create, POST /link/get, POST /link/list, POST /webhook_endpoint/create, POST /webhook_endpoint/get,
 			POST /webhook_endpoint/list, POST /webhook_endpoint/test, POST /webhook_event/list, POST /webhook_event/get, POST /webhook_delivery/list,
 			POST /webhook_delivery/redeliver`,
-		principal.UnlimitedAPIKey: `POST /link/revoke, POST /webhook_endpoint/delete`,
-		principal.DeferredAPIKey:  `POST /webhook_endpoint/update`,
+		{principal.APIKey, true, false}: `POST /link/revoke, POST /webhook_endpoint/delete`,
+		{principal.APIKey, false, true}: `POST /webhook_endpoint/update`,
 	} {
 		for _, name := range strings.Split(routes, ",") {
-			ofKeys[strings.TrimSpace(name)] = credential
+			ofKeys[strings.TrimSpace(name)] = a
 		}
 	}
 	public := strings.Fields(`/webhook_verification_key/get /webhook_verification_key/{kid} /.well-known/jwks.json /openapi.yaml /console /console/config.json
@@ -182,12 +186,12 @@ func TestEachRouteTakesItsCredential(t *testing.T) {
 		case isOfKeys:
 			delete(ofKeys, r.Name())
 		case slices.Contains(public, r.Pattern):
-			want = principal.Public
+			want.takes = principal.Public
 		case strings.HasPrefix(r.Pattern, "/v1/"):
-			want = principal.UserToken
+			want.takes = principal.UserToken
 		}
-		if takes, ok := route.CredentialOf(r.Method, r.Pattern); !ok || want == "" || takes != want {
-			t.Errorf("%s takes %q, want %q", r.Name(), takes, want)
+		if found, ok := route.Find(r.Method, r.Pattern); !ok || want.takes == "" || (access{found.Takes, found.Ends, found.MayEnd}) != want {
+			t.Errorf("%s: %+v, want %v", r.Name(), found, want)
 		}
 	}
 	if len(ofKeys) != 0 {

@@ -15,6 +15,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
@@ -94,7 +95,7 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 		a := authn.New(c.Store, nil)
 		a.Now = c.Now
 		for _, k := range keys {
-			wants(t, second(a.Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Reveal()})), "")
+			wants(t, second(a.Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + k.Reveal()})), "")
 		}
 		all = append(all, a)
 	}
@@ -110,7 +111,7 @@ func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int)
 		wg.Go(func() {
 			for n := next.Add(1); n <= int64(requests); n = next.Add(1) {
 				k := keys[int(n)%len(keys)]
-				_, err := all[int(n)%len(all)].Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Reveal()})
+				_, err := all[int(n)%len(all)].Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + k.Reveal()})
 				if !problem.Is(err, problem.KeyRevoked) {
 					notRevoked.Add(1)
 				}

@@ -14,6 +14,7 @@ import (
 	"latchkey/pkg/authn"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -60,7 +61,7 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 		refused problem.Code // of show, when the hash is altered
 	}{
 		{"an API key", "KEYS#" + string(c.org), "KEY#" + string(k.ID), "hash", func() error {
-			return second(authn.New(c.Store, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + k.Minted.Key.Reveal()}))
+			return second(authn.New(c.Store, nil).Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + k.Minted.Key.Reveal()}))
 		}, problem.InvalidCredentials},
 		{"a claim key", "LINKS#" + string(c.app), "LINK#" + string(claimed.ID), "claimKeyHash", func() error {
 			return second(c.ClaimLink(ctx, claimed.claim("k")))

@@ -9,6 +9,7 @@ import (
 
 	"latchkey/pkg/authn"
 	"latchkey/pkg/principal"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -27,7 +28,7 @@ func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.Mint
 	t.Helper()
 	c.forgetCalls()
 	header := []string{"Bearer " + k.Minted.Key.Reveal()}
-	for _, err := range atOnce(n, func(int) error { return second(process.Authorize(ctx, principal.APIKey, header)) }) {
+	for _, err := range atOnce(n, func(int) error { return second(process.Authorize(ctx, route.Route{Takes: principal.APIKey}, header)) }) {
 		wants(t, err, "")
 	}
 	for _, call := range c.Faults.Calls() {

@@ -22,6 +22,7 @@ import (
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/principal"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -155,7 +156,7 @@ func grow(ctx context.Context) (map[string]cost, error) {
 	client.Transport = proxy.Counting{RoundTripper: client.Transport, Counted: counted.call}
 	table := w.store(client)
 	check := func() error {
-		_, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key})
+		_, err := authn.New(table, nil).Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + w.key})
 		return err
 	}
 	var ids []string // of the copies of the key

@@ -32,6 +32,7 @@ import (
 	roles "latchkey/pkg/org"
 	"latchkey/pkg/parallel"
 	"latchkey/pkg/principal"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/webhook"
 )
@@ -232,7 +233,7 @@ func (w *world) sign() error {
 func (w *world) fill(ctx context.Context) error {
 	table := w.store(boot.NewHTTPClient())
 	tokens := accesstoken.New(accesstoken.Config{Issuer: w.services.URL, JWKSURL: w.services.URL, Audience: "bench"}, boot.NewIssuerClient(), time.Now)
-	p, err := authn.New(table, tokens).Authorize(ctx, principal.UserToken, []string{"Bearer " + w.token})
+	p, err := authn.New(table, tokens).Authorize(ctx, route.Route{Takes: principal.UserToken}, []string{"Bearer " + w.token})
 	if err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (w *world) fill(ctx context.Context) error {
 		}
 		w.limited = cmp.Or(w.limited, key.Made.Minted.Key.Reveal())
 		w.key, w.keyID = key.Made.Minted.Key.Reveal(), key.Made.ID
-		if _, err := authn.New(table, nil).Authorize(ctx, principal.APIKey, []string{"Bearer " + w.key}); err != nil { // notes the last use: the key's second row
+		if _, err := authn.New(table, nil).Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + w.key}); err != nil { // notes the last use: the key's second row
 			return err
 		}
 	}

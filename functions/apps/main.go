@@ -10,8 +10,8 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Apps(table, consoleOrigins)) }
+		return func() { lambda.StartHTTP(api.Apps(s, consoleOrigins)) }
 	})
 }

@@ -14,13 +14,13 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
 		// Only this function records users. The others need neither profile nor name.
 		tokens.UserinfoURL, tokens.NameClaim = e.Optional("USERINFO_URL", ""), e.Optional("NAME_CLAIM", "")
 		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
-			a := authn.New(table, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
+			a := authn.New(s, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
 			if takesImported {
 				a.TakeImported(nil, 0)
 			}

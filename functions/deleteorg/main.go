@@ -10,9 +10,9 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
-		return func() { lambda.StartHTTP(api.DeleteOrg(table, consoleOrigins, maxAuthAge)) }
+		return func() { lambda.StartHTTP(api.DeleteOrg(s, consoleOrigins, maxAuthAge)) }
 	})
 }

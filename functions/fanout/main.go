@@ -12,10 +12,10 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-		table.Limits.ReadBudgets(e)
+		s := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		s.Limits.ReadBudgets(e)
 		f := pipeline.FanOut{
-			Store: table,
+			Store: s,
 			Queue: queue.New(cfg, e.Required("QUEUE_URL")),
 		}
 		return func() { lambda.StartStream(f.Record) }

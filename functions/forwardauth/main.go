@@ -17,13 +17,13 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
 		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))                       // whose API keys may introspect; "": no key may
 		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them in its header; both "": it needs none
 		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
-			a := authn.New(table, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now))
+			a := authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now))
 			if takesImported {
 				a.TakeImported(nil, 0)
 			}

@@ -12,11 +12,11 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // for how long an Allow holds where a gateway keeps it against our advice; 0: without end
 		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
-			keysOnly := authn.New(table, nil) // without access tokens
+			keysOnly := authn.New(s, nil) // without access tokens
 			if takesImported {
 				keysOnly.TakeImported(nil, 0)
 			}

@@ -14,7 +14,7 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		prefix := e.Optional("KEY_PREFIX", "lk")
 		if !apikey.ValidPrefix(prefix) {
 			e.Reject("KEY_PREFIX", secret.ErrPrefix.Error())
@@ -22,6 +22,6 @@ func main() {
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
 		maxLife := time.Duration(e.Int("MAX_KEY_DAYS", 0, 0)) * 24 * time.Hour // 0: keys need not expire
-		return func() { lambda.StartHTTP(api.Keys(table, prefix, maxLife, consoleOrigins, maxAuthAge)) }
+		return func() { lambda.StartHTTP(api.Keys(s, prefix, maxLife, consoleOrigins, maxAuthAge)) }
 	})
 }

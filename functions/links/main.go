@@ -10,9 +10,9 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		table.Limits.ReadBudgets(e)
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s.Limits.ReadBudgets(e)
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Links(table, consoleOrigins)) }
+		return func() { lambda.StartHTTP(api.Links(s, consoleOrigins)) }
 	})
 }

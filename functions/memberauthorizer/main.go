@@ -15,12 +15,12 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
 		orgParameter := e.Required("ORG_PARAMETER") // names the path parameter with the org's id in routes of those APIs
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")  // for how long an Allow holds where a gateway keeps it against our advice; 0: without end
 		return func() {
-			g := guard.On(authn.New(table, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now)))
+			g := guard.On(authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now)))
 			lambda.StartSharedAuthorizer(g.SharedMember(orgParameter), allowFor)
 		}
 	})

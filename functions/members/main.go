@@ -11,11 +11,11 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
 		issuer := e.Required("ISSUER")
 		services := service.Subjects(service.From(e), issuer)
-		return func() { lambda.StartHTTP(api.Members(table, consoleOrigins, maxAuthAge, issuer, services)) }
+		return func() { lambda.StartHTTP(api.Members(s, consoleOrigins, maxAuthAge, issuer, services)) }
 	})
 }

@@ -11,10 +11,10 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		issuer := e.Required("ISSUER")
 		services := service.Subjects(service.From(e), issuer)
-		return func() { lambda.StartHTTP(api.Orgs(table, consoleOrigins, issuer, services)) }
+		return func() { lambda.StartHTTP(api.Orgs(s, consoleOrigins, issuer, services)) }
 	})
 }

@@ -13,13 +13,12 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
-		table.Limits.ReadBudgets(e)
+		s := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		s.Limits.ReadBudgets(e)
 		deliveries := queue.New(cfg, e.Required("QUEUE_URL"))
 		return func() {
-			fanOut := pipeline.FanOut{Store: table, Queue: deliveries}
-			s := pipeline.Sweep{Store: table, Queue: deliveries, FanOut: fanOut}
-			lambda.StartSchedule(s.Run)
+			fanOut := pipeline.FanOut{Store: s, Queue: deliveries}
+			lambda.StartSchedule(pipeline.Sweep{Store: s, Queue: deliveries, FanOut: fanOut}.Run)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
-		table := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.WebhookKeys(table, infra.OpenAPI, consoleOrigins)) }
+		return func() { lambda.StartHTTP(api.WebhookKeys(s, infra.OpenAPI, consoleOrigins)) }
 	})
 }

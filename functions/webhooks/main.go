@@ -13,16 +13,16 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		cfg := e.AWS()
-		table := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
+		s := store.New(e.DynamoDB(cfg), e.Required("TABLE"))
 		deliveries := queue.New(cfg, e.Required("QUEUE_URL"))
 		allow, err := outbound.ParseCIDRs(e.List("WEBHOOK_ALLOW_CIDRS"))
 		if err != nil {
 			e.Reject("WEBHOOK_ALLOW_CIDRS", err.Error()) // boot.Run then ends the process
 		}
-		table.Limits.ReadBudgets(e)
+		s.Limits.ReadBudgets(e)
 		consoleOrigins, maxAuthAge := e.List("CONSOLE_ORIGINS"), e.Seconds("MAX_AUTH_AGE")
 		return func() {
-			lambda.StartHTTP(api.Webhooks(table, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins, maxAuthAge))
+			lambda.StartHTTP(api.Webhooks(s, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins, maxAuthAge))
 		}
 	})
 }

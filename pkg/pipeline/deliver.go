@@ -69,7 +69,7 @@ func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 		return err // not ok: the delivery or its event no longer exists
 	}
 	deliveries := d.Store.Deliveries()
-	switch w.Step(w.To.Receiver, d.Store.Now()) {
+	switch w.Step(w.To.EndpointState, d.Store.Now()) {
 	case webhook.StepCancel:
 		return deliveries.Cancel(ctx, w.DeliveryID)
 	case webhook.StepHold: // if others win each race for the endpoint's row, the sweep finds the delivery
@@ -131,7 +131,7 @@ func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (
 		slog.WarnContext(ctx, "a webhook cannot be signed", append(metric.SignFailures.With(1), "error", err)...)
 		return "", signAgain, err
 	}
-	current, ok, err := d.Store.Deliveries().Receiver(ctx, w.To)
+	current, ok, err := d.Store.Deliveries().Current(ctx, w.To)
 	switch {
 	case err != nil:
 		return "", signAgain, err

@@ -93,7 +93,7 @@ func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err err
 	delivery, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
 	// The index has a parked delivery at the time when its round began (Park). Without NextAttempt the round is due.
 	round := webhook.Round{Status: webhook.DeliveryPending, StartedAt: d.At}
-	switch round.Step(b.to.Receiver, b.Store.Now()) {
+	switch round.Step(b.to.EndpointState, b.Store.Now()) {
 	case webhook.StepCancel:
 		err = deliveries.Cancel(ctx, delivery)
 	case webhook.StepHold:

@@ -37,7 +37,7 @@ func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok
 	if delivery.Row == nil || event.Row == nil {
 		return Work{}, false, nil
 	}
-	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: d.Endpoint, AppID: d.App, Receiver: webhook.Receiver{Deleted: true}}}
+	w = Work{Delivery: deliveryFrom(&delivery), Payload: eventFrom(&event), To: Endpoint{ID: d.Endpoint, AppID: d.App, EndpointState: webhook.EndpointState{Deleted: true}}}
 	if to.Row != nil {
 		w.To = endpointFrom(&to)
 	}

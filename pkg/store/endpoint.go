@@ -26,7 +26,7 @@ type Endpoint struct {
 	CreatedByKey id.Key
 	URLSetByKey  id.Key // the key that changed the URL or the event types last
 
-	webhook.Receiver
+	webhook.EndpointState
 
 	// ReleaseFrom is the last event whose held delivery was processed since the endpoint was
 	// enabled again or deleted. Releasing means that more held deliveries may follow.
@@ -45,7 +45,7 @@ func endpointFrom(r *table.Reading) Endpoint {
 		URL: attrURL.From(r), Description: attrDescription.From(r), Events: attrEvents.From(r),
 		DisabledReason: attrDisabledReason.OrZero(r), DisabledAt: attrDisabledAt.OrZero(r),
 		CreatedAt: attrCreatedAt.From(r), UpdatedAt: attrUpdatedAt.From(r),
-		Receiver: webhook.Receiver{
+		EndpointState: webhook.EndpointState{
 			Enabled: attrEnabled.From(r), Deleted: attrDeletedAt.OrZero(r) != 0,
 			Breaker: webhook.Breaker{Failures: attrFailures.OrZero(r), OpenUntil: attrOpenUntil.OrZero(r), FailingSince: attrFailingSince.OrZero(r)},
 		},
@@ -78,7 +78,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 	}
 	now := s.Now()
 	h := Endpoint{
-		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, Receiver: webhook.Receiver{Enabled: true},
+		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, EndpointState: webhook.EndpointState{Enabled: true},
 		URL: wanted.URL, Description: wanted.Description, Events: wanted.Events,
 		CreatedByKey: wanted.By.Key, URLSetByKey: wanted.By.Key, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
 	}

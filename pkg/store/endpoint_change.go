@@ -173,10 +173,10 @@ func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by Chan
 	t.event(newEvent{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: paid})
 }
 
-// Receiver reads an endpoint again, right before something is sent to the endpoint. ok is false when
+// Current reads an endpoint again, right before something is sent to the endpoint. ok is false when
 // the endpoint is disabled or deleted. Because of this read, every attempt that begins after the answer
 // to a change of the endpoint follows the change.
-func (ds Deliveries) Receiver(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
+func (ds Deliveries) Current(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
 	row := endpointRow(h.AppID, h.ID)
 	rows, err := ds.s.db.Batch(ctx, row) // the deliver function's role allows no GetItem of an endpoint
 	if err != nil || rows[row] == nil {

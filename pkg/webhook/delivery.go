@@ -31,8 +31,8 @@ type Round struct {
 	StartedAt   int64 // when the round began
 }
 
-// Receiver is the state of an endpoint, as far as it decides about deliveries.
-type Receiver struct {
+// EndpointState is the state of an endpoint, as far as it decides about deliveries.
+type EndpointState struct {
 	Enabled bool
 	Deleted bool
 	Breaker
@@ -56,7 +56,7 @@ const (
 const early = time.Second
 
 // Step returns what the delivery needs now.
-func (r Round) Step(to Receiver, now time.Time) Step {
+func (r Round) Step(to EndpointState, now time.Time) Step {
 	switch {
 	case r.Status != DeliveryPending:
 		return StepNone

@@ -10,29 +10,29 @@ import (
 func TestWhatADeliveryNeedsNow(t *testing.T) {
 	const now = 1_000_000_000_000
 	due := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: now, StartedAt: now}
-	enabled := webhook.Receiver{Enabled: true}
+	enabled := webhook.EndpointState{Enabled: true}
 	dueBut := func(change func(*webhook.Round)) webhook.Round {
 		r := due
 		change(&r)
 		return r
 	}
-	breakerOpen := func(until int64) webhook.Receiver {
-		return webhook.Receiver{Enabled: true, Breaker: webhook.Breaker{OpenUntil: until}}
+	breakerOpen := func(until int64) webhook.EndpointState {
+		return webhook.EndpointState{Enabled: true, Breaker: webhook.Breaker{OpenUntil: until}}
 	}
 	const lifetime = 90 * 3_600_000 // milliseconds
 	for name, c := range map[string]struct {
 		r    webhook.Round
-		to   webhook.Receiver
+		to   webhook.EndpointState
 		want webhook.Step
 	}{
 		"due":                                {due, enabled, webhook.StepAttempt},
 		"due in a second":                    {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 1000 }), enabled, webhook.StepAttempt},
 		"due in more than a second":          {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 1001 }), enabled, webhook.StepNone},
-		"delivered, its endpoint is deleted": {dueBut(func(r *webhook.Round) { r.Status = webhook.DeliveryDelivered }), webhook.Receiver{Deleted: true}, webhook.StepNone},
+		"delivered, its endpoint is deleted": {dueBut(func(r *webhook.Round) { r.Status = webhook.DeliveryDelivered }), webhook.EndpointState{Deleted: true}, webhook.StepNone},
 		"held":                               {dueBut(func(r *webhook.Round) { r.Status = webhook.DeliveryHeld }), enabled, webhook.StepNone},
-		"due, its endpoint is deleted":       {due, webhook.Receiver{Deleted: true, Enabled: true}, webhook.StepCancel},
-		"due, its endpoint is disabled":      {due, webhook.Receiver{}, webhook.StepHold},
-		"not due, its endpoint is disabled":  {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 5000 }), webhook.Receiver{}, webhook.StepHold},
+		"due, its endpoint is deleted":       {due, webhook.EndpointState{Deleted: true, Enabled: true}, webhook.StepCancel},
+		"due, its endpoint is disabled":      {due, webhook.EndpointState{}, webhook.StepHold},
+		"not due, its endpoint is disabled":  {dueBut(func(r *webhook.Round) { r.NextAttempt = now + 5000 }), webhook.EndpointState{}, webhook.StepHold},
 		"tried for the lifetime":             {dueBut(func(r *webhook.Round) { r.StartedAt = now - lifetime }), enabled, webhook.StepAttempt},
 		"tried for longer":                   {dueBut(func(r *webhook.Round) { r.StartedAt = now - lifetime - 1 }), breakerOpen(now + 1), webhook.StepGiveUp},
 		"due, the breaker is open":           {due, breakerOpen(now + 1), webhook.StepPark},

@@ -258,7 +258,7 @@ build: ## compiles every function as deployed
 #? tables of documents, parts of infra/openapi.yaml and template.yaml, pkg/README.md,
 #? infra/examples/vectors/webhooks.json, the console's files
 generate: ## writes what is generated
-	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/template ./infra/examples/vectors ./pkg/store
+	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/template ./infra/examples/vectors ./pkg ./pkg/store
 	@UPDATE_GENERATED=1 go -C $(HARNESS) test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./contract ./e2e/bench
 	@$(IN_HARNESS) run ./console/build
 

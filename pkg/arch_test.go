@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "route", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
 	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it
+	"guard/shared":      {"guard", "org", "principal"},
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
 	"console":           {"authn/jwks"},
 	"api":               {"apikey", "console", "email", "id", "limit", "link", "org", "parallel", "plainjson", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},

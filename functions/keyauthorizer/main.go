@@ -6,6 +6,7 @@ import (
 	"latchkey/pkg/authn"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/guard"
+	"latchkey/pkg/guard/shared"
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/store"
 )
@@ -23,7 +24,7 @@ func main() {
 			if counts {
 				keysOnly.CountRequests()
 			}
-			lambda.StartSharedAuthorizer(guard.On(keysOnly).SharedKey, allowFor)
+			lambda.StartSharedAuthorizer(shared.Key(guard.On(keysOnly)), allowFor)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/guard"
+	"latchkey/pkg/guard/shared"
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/store"
 )
@@ -21,7 +22,7 @@ func main() {
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")  // for how long an Allow holds where a gateway keeps it against our advice; 0: without end
 		return func() {
 			g := guard.On(authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now)))
-			lambda.StartSharedAuthorizer(g.SharedMember(orgParameter), allowFor)
+			lambda.StartSharedAuthorizer(shared.Member(g, orgParameter), allowFor)
 		}
 	})
 }

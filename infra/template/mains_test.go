@@ -28,7 +28,7 @@ var wiring = map[string][]string{
 	"keyauthorizer":    {aTable, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`, `Bool("IMPORTED_KEYS", false) → if true keysOnly.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true keysOnly.CountRequests()`},
 	"keys":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Keys[1]`, `List("CONSOLE_ORIGINS") → api.Keys[3]`, `Seconds("MAX_AUTH_AGE") → api.Keys[4]`, `Int("MAX_KEY_DAYS", 0, 0) → api.Keys[2] * time.Hour * 24`},
 	"links":            {aTable, aBudget, `List("CONSOLE_ORIGINS") → api.Links[1]`},
-	"memberauthorizer": {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Required("ORG_PARAMETER") → g.SharedMember[0]`, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`},
+	"memberauthorizer": {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Required("ORG_PARAMETER") → shared.Member[1]`, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`},
 	"members":          {aTable, `List("CONSOLE_ORIGINS") → api.Members[1]`, `Seconds("MAX_AUTH_AGE") → api.Members[2]`, `Required("ISSUER") → service.Subjects[1], api.Members[3]`, `service.From(e) → service.Subjects[0]`},
 	"orgs":             {aTable, `List("CONSOLE_ORIGINS") → api.Orgs[1]`, `Required("ISSUER") → service.Subjects[1], api.Orgs[2]`, `service.From(e) → service.Subjects[0]`},
 	"rotate":           {`Required("STACK") → signing.New[1]`, `Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES") → signing.New[2]`, aTable, `Required("SIGNING_KEY_ARN") → pipeline.Rotation.FirstARN`, `Int("ROTATION_DAYS", 90, 0) → pipeline.Rotation.Every * time.Hour * 24`},

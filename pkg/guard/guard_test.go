@@ -21,6 +21,7 @@ import (
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/guard"
+	"latchkey/pkg/guard/shared"
 	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
@@ -78,7 +79,7 @@ func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
 // caller is not refused.
 func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
 	g, o := member(t, org.Viewer)
-	check, headers := g.SharedMember("teamId"), []string{"Bearer " + authntest.JWT}
+	check, headers := shared.Member(g, "teamId"), []string{"Bearer " + authntest.JWT}
 	for name, c := range map[string]struct {
 		path        map[string]string
 		wantID      string // of the principal; "": an error
@@ -101,7 +102,7 @@ func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
 		}
 	}
 	key, table := authntest.Minted(t)
-	gotID, fields, err := guard.On(authn.New(table, nil)).SharedKey(t.Context(), []string{"Bearer " + key}, nil)
+	gotID, fields, err := shared.Key(guard.On(authn.New(table, nil)))(t.Context(), []string{"Bearer " + key}, nil)
 	if err != nil || gotID != string(table.Key.ID) || fields["keyId"] != gotID {
 		t.Errorf("a key: %q, %v, %v", gotID, fields, err)
 	}

@@ -148,24 +148,3 @@ func FromContext(ctx context.Context) (p Principal, ok bool) {
 	p, ok = ctx.Value(contextKey{}).(Principal)
 	return p, ok
 }
-
-// SharedKey is the check of the shared authorizer that takes API keys. It returns the principal's id and its
-// fields. headers are the values of the request's Authorization headers, path its path parameters. Errors: those of Key.
-func (g *Guard) SharedKey(ctx context.Context, headers []string, _ map[string]string) (id string, fields map[string]string, err error) {
-	p, err := g.Key(ctx, headers)
-	return p.ID(), p.Fields(), err
-}
-
-// SharedMember returns the check of the shared authorizer that takes access tokens: the user must be a member of the
-// org whose id is in the path parameter orgParameter. Errors: those of Member, and a principal.MisconfiguredError for a
-// route whose path lacks the parameter.
-func (g *Guard) SharedMember(orgParameter string) func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error) {
-	return func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
-		orgID, ok := path[orgParameter]
-		if !ok {
-			return "", nil, principal.MisconfiguredError("the route's path has no parameter " + orgParameter)
-		}
-		p, err := g.Member(ctx, headers, orgID, org.Viewer) // any role is at least viewer
-		return p.ID(), p.Fields(), err
-	}
-}

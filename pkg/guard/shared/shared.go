@@ -1,0 +1,35 @@
+// Package shared has the checks of the shared authorizers, which other APIs of the owner call. It is for our own functions only.
+package shared
+
+import (
+	"context"
+
+	"latchkey/pkg/guard"
+	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
+)
+
+// Check decides on a request by the values of its Authorization headers and by its path parameters. It returns the id and the fields of
+// the principal.
+type Check = func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
+
+// Key returns the check of the authorizer that accepts API keys. Errors: those of Guard.Key.
+func Key(g *guard.Guard) Check {
+	return func(ctx context.Context, headers []string, _ map[string]string) (string, map[string]string, error) {
+		p, err := g.Key(ctx, headers)
+		return p.ID(), p.Fields(), err
+	}
+}
+
+// Member returns the check of the authorizer that accepts access tokens: the user must be a member of the org whose id is in the path
+// parameter orgParameter. Errors: those of Guard.Member, and a principal.MisconfiguredError for a route whose path lacks the parameter.
+func Member(g *guard.Guard, orgParameter string) Check {
+	return func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
+		orgID, ok := path[orgParameter]
+		if !ok {
+			return "", nil, principal.MisconfiguredError("the route's path has no parameter " + orgParameter)
+		}
+		p, err := g.Member(ctx, headers, orgID, org.Viewer) // any role is at least viewer
+		return p.ID(), p.Fields(), err
+	}
+}

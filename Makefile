@@ -201,9 +201,10 @@ lint-go:
 	@$(IN_HARNESS) $(LINTER) golangci-lint run --allow-parallel-runners ./...
 lint-modules:
 	@go mod tidy -diff && go -C $(HARNESS) mod tidy -diff
-# A workspace has both modules at once: what the product has for the harness alone is used.
+# A workspace has both modules at once: what the product has for the harness alone is used. It is in a folder of its own, where
+# no copy of the repository finds it.
 lint-unused:
-	@export GOWORK=$(CURDIR)/.local/go.work && rm -f "$$GOWORK" && deadcode=$$(GOWORK=off go $(LINTER) -n deadcode) && \
+	@export GOWORK=$(CURDIR)/.local/lint/go.work && rm -rf .local/lint && mkdir -p .local/lint && deadcode=$$(GOWORK=off go $(LINTER) -n deadcode) && \
 	go work init . $(HARNESS) 2>/dev/null && unused=$$("$$deadcode" -test ./... ./$(HARNESS)/...) && [ -z "$$unused" ] || { echo "$$unused"; false; }
 lint-pins:
 	@! grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)' || { echo 'not pinned by its commit, and a tag can be moved'; false; }

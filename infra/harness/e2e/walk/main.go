@@ -79,7 +79,7 @@ func run(ctx context.Context, shots string) (err error) {
 
 // checkTypes has TypeScript's compiler look at the sources, which the bundler only strips of their types.
 func checkTypes(ctx context.Context, root, node string) error {
-	if err := tools.Run(ctx, root, "go", "-C", "infra/harness", "run", "./console/build", "-unpack", ".local/console"); err != nil {
+	if err := tools.Run(ctx, root, "go", "-C", "infra/harness", "run", "./console/build", "-unpack", filepath.Join(root, ".local", "console")); err != nil {
 		return err
 	}
 	return tools.Run(ctx, root, filepath.Join(node, "node_modules", ".bin", "tsc"), "--noEmit", "-p", filepath.Join("infra", "console", "tsconfig.json"))

@@ -33,7 +33,7 @@ class Done:
                     answer = route.fetch()
                     writes.append((answer.status, route.request.method))
                     if fault == "the token ends":
-                        time.sleep(2)
+                        self.later(ida)
                     else:
                         unread.append(True)
                     route.fulfill(response=answer)
@@ -109,7 +109,7 @@ class Done:
             ida.submit(submit)
             expect(ida.dialog().get_by_role("alert")).to_contain_text("No answer")
             page.unroute("**/v1/**")
-            page.wait_for_timeout(2000)
+            self.later(ida)
             ida.submit(submit)
             self.again(ida)
             expect(ida.dialog()).to_contain_text("may have been done")
@@ -128,10 +128,17 @@ class Done:
         self.at(ida, "/keys")
         self.short_token(ida)
         self.new_key(ida, "waits")
-        page.route("**/keys", lambda route: (route.fetch(), time.sleep(3), route.fallback()) if route.request.method == "POST" else route.fallback())
+
+        def slow(route):
+            if route.request.method == "POST":
+                route.fetch()
+                self.later(ida)
+                page.evaluate("void document.querySelector('lk-keys').api.get('orgs')")
+                time.sleep(1)
+            route.fallback()
+
+        page.route("**/keys", slow)
         ida.submit("New API key")
-        page.wait_for_timeout(1700)
-        page.evaluate("void document.querySelector('lk-keys').api.get('orgs')")
         key = page.locator("#new-key").inner_text()
         self.want("POST /app/get with the key that is shown", self.call("app/get", key)[0], 200)
         page.unroute("**/keys")

@@ -19,8 +19,8 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
-		owner := id.Org(e.Optional("OWNER_ORG_ID", ""))                       // whose API keys may introspect; "": no key may
-		secret, old := e.Optional("SECRET", ""), e.Optional("OLD_SECRET", "") // a request must have one of them in its header; both "": it needs none
+		owner := id.Org(e.Optional("OWNER_ORG_ID", "")) // whose API keys may introspect; "": no key may
+		secrets := e.List("SECRET")                     // a request must have one of them in its header; none: it needs none
 		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
 			a := authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now))
@@ -30,7 +30,7 @@ func main() {
 			if counts {
 				a.CountRequests()
 			}
-			lambda.StartURL(forwardauth.New(guard.On(a), owner, secret, old))
+			lambda.StartURL(forwardauth.New(guard.On(a), owner, secrets...))
 		}
 	})
 }

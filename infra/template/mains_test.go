@@ -24,7 +24,7 @@ var wiring = map[string][]string{
 	"deleteorg":        {aTable, `List("CONSOLE_ORIGINS") → api.DeleteOrg[1]`, `Seconds("MAX_AUTH_AGE") → api.DeleteOrg[2]`},
 	"deliver":          {`List("WEBHOOK_ALLOW_CIDRS") → outbound.NewSender[0]`, aTable, aQueue, `Required("STACK") → signing.New[1]`, `Required("WEBHOOK_ISSUER") → pipeline.Deliver.Issuer`},
 	"fanout":           {aTable, aBudget, aQueue},
-	"forwardauth":      {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Optional("OWNER_ORG_ID", "") → forwardauth.New[1]`, `Optional("SECRET", "") → forwardauth.New[2]`, `Optional("OLD_SECRET", "") → forwardauth.New[3]`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
+	"forwardauth":      {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Optional("OWNER_ORG_ID", "") → forwardauth.New[1]`, `List("SECRET") → forwardauth.New[2]`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
 	"keyauthorizer":    {aTable, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`, `Bool("IMPORTED_KEYS", false) → if true keysOnly.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true keysOnly.CountRequests()`},
 	"keys":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Keys[1]`, `List("CONSOLE_ORIGINS") → api.Keys[3]`, `Seconds("MAX_AUTH_AGE") → api.Keys[4]`, `Int("MAX_KEY_DAYS", 0, 0) → api.Keys[2] * time.Hour * 24`},
 	"links":            {aTable, aBudget, `List("CONSOLE_ORIGINS") → api.Links[1]`},

@@ -117,9 +117,9 @@ func used(tpl *translated.Template) (wrong []string) {
 // budgets wants the defaults to be those of the store, whose tests prove what a budget of this size holds back.
 func budgets(tpl *translated.Template) (wrong []string) {
 	_, declared := parametersOf(tpl)
-	app, org := store.DefaultLimits().Budget, store.DefaultLimits().OrgBudget
+	app := store.DefaultLimits().Budget
 	for name, want := range map[string]int{
-		"DeliveriesPerSecond": app.PerSecond, "DeliveriesBurst": app.Burst, "OrgDeliveriesPerSecond": org.PerSecond, "OrgDeliveriesBurst": org.Burst,
+		"DeliveriesPerSecond": app.PerSecond, "DeliveriesBurst": app.Burst,
 	} {
 		if got := fmt.Sprint(declared[name]["Default"]); got != fmt.Sprint(want) {
 			wrong = append(wrong, fmt.Sprintf("%s is %s by default, and %d in the store", name, got, want))
@@ -194,7 +194,7 @@ func secret(tpl *translated.Template) (wrong []string) {
 // otherNames are the variables whose name does not follow from what they refer to, mostly a parameter.
 var otherNames = map[string]string{
 	"AwsEndpoint": "AWS_ENDPOINT_URL", "EventBusName": "EVENT_BUS",
-	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET", "ForwardAuthOldSecret": "OLD_SECRET",
+	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET",
 	"DeliveryQueue": "QUEUE_URL", "AWS::StackName": "STACK",
 }
 
@@ -247,6 +247,22 @@ func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 			"http://issuer.example": false, "http://localhost.example": false, "http://127.0.0.1.example/": false, "http://127a0b0c1/": false,
 			"https://": false, "issuer.example": false, "ftp://issuer.example": false,
 		})
+	}
+}
+
+// TestTheProxiesHaveTwoSecretsAtMost: a second one is for the change from one to the other.
+func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
+	one, other := strings.Repeat("a", 32), strings.Repeat("-", 128)
+	tried(t, "ForwardAuthSecret", map[string]bool{
+		"": true, one: true, one + "," + other: true, other + ", " + one: true, one + "," + one + "," + one: false, one + ",": false, "," + one: false,
+		one + ",short": false, one + " " + other: false, one[1:]: false, other + "a": false,
+	})
+}
+
+// TestParametersAreFew: an owner reads all of them.
+func TestParametersAreFew(t *testing.T) {
+	if names, _ := parametersOf(template(t)); len(names) > 60 {
+		t.Errorf("%d parameters, want 60 at most", len(names))
 	}
 }
 

@@ -109,7 +109,7 @@ func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
 		}
 	}
 	// An empty secret is ignored, so the other one is still needed.
-	h = forwardauth.New(guard.On(authn.New(table, nil)), "", "", old)
+	h = forwardauth.New(guard.On(authn.New(table, nil)), "", old)
 	if askWith("GET", "/authorize", "").Code != 503 || askWith("GET", "/authorize", old).Code != 200 {
 		t.Error("an empty first secret opens the door")
 	}

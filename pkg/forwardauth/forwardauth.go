@@ -74,14 +74,11 @@ type server struct {
 }
 
 // New returns the handler. The API keys of the org owner may introspect; with owner "", no key may. Each request must
-// have one of the secrets in the header X-Latchkey-Secret. An empty secret is ignored; without any, a request needs no
-// secret.
+// have one of the secrets in the header X-Latchkey-Secret; without any, a request needs no secret.
 func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 	s := &server{guard: g, owner: owner}
 	for _, secret := range secrets {
-		if secret != "" {
-			s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
-		}
+		s.secrets = append(s.secrets, sha256.Sum256([]byte(secret)))
 	}
 	return s
 }
@@ -93,7 +90,7 @@ func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if !s.trusts(r) {
-		refuse(w, r, principal.MisconfiguredError("the header "+secretHeader+" is not ForwardAuthSecret or ForwardAuthOldSecret"))
+		refuse(w, r, principal.MisconfiguredError("the header "+secretHeader+" is not in ForwardAuthSecret"))
 		return
 	}
 	switch path := r.URL.Path; {

@@ -33,11 +33,11 @@ type Settings interface {
 	Int(name string, fallback, least int) int
 }
 
-// ReadBudgets reads the variables that template.yaml gives to each function that charges a budget.
+// ReadBudgets reads the variables that template.yaml gives to each function that charges a budget. An org's is three times an
+// app's.
 func (l *Limits) ReadBudgets(e Settings) {
-	app, org := &l.Budget, &l.OrgBudget
-	app.PerSecond, app.Burst = e.Int("DELIVERIES_PER_SECOND", app.PerSecond, 1), e.Int("DELIVERIES_BURST", app.Burst, 1)
-	org.PerSecond, org.Burst = e.Int("ORG_DELIVERIES_PER_SECOND", org.PerSecond, 1), e.Int("ORG_DELIVERIES_BURST", org.Burst, 1)
+	l.Budget = Budget{e.Int("DELIVERIES_PER_SECOND", l.Budget.PerSecond, 1), e.Int("DELIVERIES_BURST", l.Budget.Burst, 1)}
+	l.OrgBudget = Budget{3 * l.Budget.PerSecond, 3 * l.Budget.Burst}
 }
 
 const (

@@ -191,3 +191,19 @@ func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	other := c.NewOrg(t, c.ada)
 	wants(t, second(c.AddMember(ctx, admin(c.ada), other, "kim@example.com", org.Viewer, store.Once[id.User]{})), "")
 }
+
+// variables are what a function is given.
+type variables map[string]int
+
+func (v variables) Int(name string, _, _ int) int { return v[name] }
+
+func TestAnOrgsBudgetIsThreeTimesAnApps(t *testing.T) {
+	var l store.Limits
+	l.ReadBudgets(variables{"DELIVERIES_PER_SECOND": 7, "DELIVERIES_BURST": 50})
+	if l.Budget != (store.Budget{PerSecond: 7, Burst: 50}) || l.OrgBudget != (store.Budget{PerSecond: 21, Burst: 150}) {
+		t.Errorf("%+v", l)
+	}
+	if l := store.DefaultLimits(); l.OrgBudget != (store.Budget{PerSecond: 3 * l.Budget.PerSecond, Burst: 3 * l.Budget.Burst}) {
+		t.Errorf("by default %+v", l)
+	}
+}

@@ -19,8 +19,8 @@ type variables struct {
 }
 
 // CheckEnvironments refuses values with which the variables of a function that is made are over the 4,096 bytes that Lambda allows,
-// as JSON: AWS would refuse them in the middle of a deployment. What is not known before counts as 128 bytes, and the longer of two
-// branches counts.
+// as JSON: AWS would refuse them in the middle of a deployment. What is not known before counts as 128 bytes, and a
+// deployed secret as 258, which two have at most. The longer of two branches counts.
 func (t Template) CheckEnvironments(value func(parameter string) string) error {
 	var wrong Faults
 	for _, name := range slices.Sorted(maps.Keys(t.Resources)) {
@@ -47,10 +47,14 @@ func (t Template) CheckEnvironments(value func(parameter string) string) error {
 // textOf returns the value of a variable, or of a part of one.
 func (t Template) textOf(n yaml.Node, value func(parameter string) string) (text string) {
 	valueOf := func(name string) string {
-		if d, ok := t.Parameters[name]; ok && (!d.NoEcho || value(name) != "****") { // this is shown in place of a deployed secret
-			return value(name)
+		d, ok := t.Parameters[name]
+		switch {
+		case !ok:
+			return strings.Repeat("x", 128)
+		case d.NoEcho && value(name) == "****": // this is shown in place of a deployed secret
+			return strings.Repeat("x", 258)
 		}
-		return strings.Repeat("x", 128)
+		return value(name)
 	}
 	switch n.Tag {
 	case "!Ref", "!GetAtt":

@@ -300,11 +300,7 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 // allows.
 func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
-	const second = 10_000 // the account's quota
-	limit, err := strconv.ParseFloat(s.Template().Parameters["WebAclAddressLimit"], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	const second, limit = 10_000, 20_000.0                                     // the account's quota; of an address in a minute (TestTheFirewallCountsEachAddressAndEachCredential)
 	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // millions a day
 	return []priced{
 		{"10,000 refused requests a second", []float64{day(second) * refused}},

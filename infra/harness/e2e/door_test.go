@@ -328,19 +328,19 @@ func (f *frontDoor) introspect(t *testing.T) {
 // doorSecret in every case.
 func (f *frontDoor) secrets(t *testing.T) {
 	_, key := f.key(t)
-	deploy := func(secret, old string) {
+	deploy := func(secrets string) {
 		t.Helper()
-		if err := f.Deploy(t.Context(), map[string]string{"ForwardAuthSecret": secret, "ForwardAuthOldSecret": old}); err != nil {
+		if err := f.Deploy(t.Context(), map[string]string{"ForwardAuthSecret": secrets}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	defer deploy("", "")
+	defer deploy("")
 	const other = "another-secret-of-the-proxies-0123456789"
 	for _, c := range []struct {
-		secret, old   string
+		secrets       string
 		proxy, direct int // the status of a request by a proxy, and without one
-	}{{doorSecret, "", 200, 503}, {other, doorSecret, 200, 503}, {other, "", 503, 503}} {
-		deploy(c.secret, c.old)
+	}{{doorSecret, 200, 503}, {other + "," + doorSecret, 200, 503}, {doorSecret + ", " + other, 200, 503}, {other, 503, 503}} {
+		deploy(c.secrets)
 		f.eachProxy(t, func(t *testing.T, proxy *target) {
 			if r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key}); err != nil || r.status != c.proxy {
 				t.Errorf("%+v: %d %s %v", c, r.status, r.text, err)

@@ -54,7 +54,7 @@ func TestNoRefusalHasASecret(t *testing.T) {
 	t.Parallel()
 	const secret = "Zm9vYmFy"
 	for _, parameters := range []string{
-		"ForwardAuthSecret=" + secret + "+S/x==", "ForwardAuthSecret= " + secret + "==", "ForwardAuthOldSecret=" + secret, "ForwardAuthSecret=a ForwardAuthSecret=" + secret, secret,
+		"ForwardAuthSecret=" + secret + "+S/x==", "ForwardAuthSecret= " + secret + "==", "ForwardAuthSecret=" + strings.Repeat("s", 32) + "," + secret, "ForwardAuthSecret=a ForwardAuthSecret=" + secret, secret,
 		"ForwardAuthSecret=a " + secret, "=" + secret, "ForwardAuthSecret = " + secret, "ForwardAuthSecret='" + secret + "'", "ForwardAuthSecret=" + strings.Repeat(secret, 17),
 	} {
 		err := check("../../../..", func(name string) (string, bool) {

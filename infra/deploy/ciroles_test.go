@@ -137,17 +137,19 @@ func TestTheRoleOfPullRequestsChangesNothing(t *testing.T) {
 	}
 }
 
-// TestTheRolesOfTheWorkflowAreATemplate has cfn-lint read ci-roles.yaml, as `make lint` has it read template.yaml.
-func TestTheRolesOfTheWorkflowAreATemplate(t *testing.T) {
+// TestTheRolesArePlainTemplates has cfn-lint read ci-roles.yaml and operator.yaml, as `make lint` has it read template.yaml.
+func TestTheRolesArePlainTemplates(t *testing.T) {
 	t.Parallel()
 	cli, err := tools.SAM(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), cli, "validate", "--lint", "--template-file", "ci-roles.yaml", "--config-env", noConfig)
-	cmd.Env = tools.SAMEnvironment()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for _, file := range []string{"ci-roles.yaml", "operator.yaml"} {
+		cmd := exec.CommandContext(t.Context(), cli, "validate", "--lint", "--template-file", file, "--config-env", noConfig)
+		cmd.Env = tools.SAMEnvironment()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", file, err, out)
+		}
 	}
 }
 

@@ -115,11 +115,11 @@ func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
 	}
 	for _, path := range []string{"restapis", "restapis/r1/authorizers", "restapis/r1/stages/live/exports/oas30", "apis", "apis/h1/authorizers"} {
 		if !o.may("apigateway:GET", "arn:aws:apigateway:eu-central-1::/"+path) {
-			t.Errorf("the runbook's policy does not allow to read /%s", path)
+			t.Errorf("operator.yaml does not allow to read /%s", path)
 		}
 	}
 	if o.may("apigateway:PATCH", "arn:aws:apigateway:eu-central-1::/apis/h1") {
-		t.Error("the runbook's policy allows to change other APIs")
+		t.Error("operator.yaml allows to change other APIs")
 	}
 }
 

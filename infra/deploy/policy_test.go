@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
+	"latchkey/infra/deploy/standin"
 	"latchkey/infra/template/iam"
 	"latchkey/infra/template/translated"
 )
@@ -13,30 +16,46 @@ import (
 // managedLimit is IAM's limit for a managed policy, in characters that are not white space.
 const managedLimit = 6144
 
-// operator is the runbook's policy of an operator.
+// operator is the policy of operator.yaml.
 type operator struct {
 	*iam.Authority
-	text    string
 	actions []string // of all statements; * is any text
+	size    int      // in characters that are not white space
 }
 
-// readOperator reads the policy from the runbook.
-func readOperator(t *testing.T) operator {
+// readOperator reads the policy of an operator of the stack latchkey.
+func readOperator(t *testing.T) operator { return operatorOf(t, "latchkey") }
+
+// operatorOf reads the policy of an operator of a stack. CloudFormation's functions are tags of YAML, which are not read: !Sub
+// is done here, and a reference is to the parameter.
+func operatorOf(t *testing.T, stack string) operator {
 	t.Helper()
-	_, section, ok := strings.Cut(readFile(t, "../docs/runbook.md"), "\n## An operator's rights\n")
-	_, section, fenced := strings.Cut(section, "```json\n")
-	text, _, closed := strings.Cut(section, "\n```")
-	if !ok || !fenced || !closed {
-		t.Fatal("the runbook has no policy of an operator")
+	text := strings.NewReplacer("${AWS::AccountId}", standin.Account, "${AWS::Partition}", "aws", "${StackName}", stack, "!Ref StackName", stack).
+		Replace(readFile(t, "operator.yaml"))
+	var template struct {
+		Resources map[string]struct {
+			Properties struct {
+				ManagedPolicyName string         `yaml:"ManagedPolicyName"`
+				PolicyDocument    map[string]any `yaml:"PolicyDocument"`
+			} `yaml:"Properties"`
+		} `yaml:"Resources"`
 	}
-	var document map[string]any
-	if err := json.Unmarshal([]byte(text), &document); err != nil {
+	if err := yaml.Unmarshal([]byte(text), &template); err != nil {
 		t.Fatal(err)
 	}
+	policy := template.Resources["OperatorPolicy"].Properties
+	document := policy.PolicyDocument
 	if document["Version"] != "2012-10-17" || len(document) != 2 {
 		t.Errorf("a policy has Version and Statement, and variables need the version 2012-10-17: %v", document["Version"])
 	}
-	o := operator{text: text}
+	if name := policy.ManagedPolicyName; name == "" || strings.HasPrefix(name, stack) {
+		t.Errorf("the operators of %s may change the policy %q", stack, name)
+	}
+	json, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := operator{size: len(strings.Join(strings.Fields(string(json)), ""))}
 	for _, s := range translated.List(document["Statement"]) {
 		o.actions = append(o.actions, translated.Words(translated.Object(s)["Action"])...)
 		if len(translated.Words(translated.Object(s)["Resource"])) == 0 {
@@ -44,7 +63,6 @@ func readOperator(t *testing.T) operator {
 		}
 	}
 	const kind = "AWS::IAM::ManagedPolicy"
-	var err error
 	o.Authority, err = iam.New(&translated.Template{
 		Raw:       map[string]any{"Resources": map[string]any{"Operator": map[string]any{"Type": kind}}},
 		Resources: map[string]translated.Resource{"Operator": {Type: kind, Properties: map[string]any{"PolicyDocument": document}}},
@@ -77,7 +95,7 @@ func TestTheOperatorReadsNoRowsAndSignsNothing(t *testing.T) {
 		"kms:Sign", "kms:Decrypt", "kms:CreateGrant", "sqs:ReceiveMessage", "sqs:SendMessage", "iam:CreateUser", "iam:AttachRolePolicy", "sts:AssumeRole",
 	} {
 		if o.mentions(action) {
-			t.Errorf("the runbook's policy allows %s", action)
+			t.Errorf("operator.yaml allows %s", action)
 		}
 	}
 }
@@ -85,8 +103,7 @@ func TestTheOperatorReadsNoRowsAndSignsNothing(t *testing.T) {
 // TestTheOperatorsPolicyFitsIAM wants the policy to fit a managed policy, also for a stack whose name is three times as long.
 func TestTheOperatorsPolicyFitsIAM(t *testing.T) {
 	t.Parallel()
-	text := strings.ReplaceAll(readOperator(t).text, "latchkey", strings.Repeat("latchkey", 3))
-	if n := len(strings.Join(strings.Fields(text), "")); n > managedLimit {
+	if n := operatorOf(t, strings.Repeat("latchkey", 3)).size; n > managedLimit {
 		t.Errorf("%d characters, and IAM takes %d: split the policy", n, managedLimit)
 	}
 }
@@ -107,12 +124,12 @@ func TestTheOperatorActsOnlyOnTheStack(t *testing.T) {
 		"cloudformation:DeleteStack":  "arn:aws:cloudformation:eu-central-1:123456789012:stack/other/1a2b3c",
 	} {
 		if o.may(action, resource) {
-			t.Errorf("the runbook's policy allows %s on %s", action, resource)
+			t.Errorf("operator.yaml allows %s on %s", action, resource)
 		}
 	}
 }
 
-// mayCall wants the runbook's policy to allow each call that was made, on some resource.
+// mayCall wants operator.yaml to allow each call that was made, on some resource.
 func (r *rig) mayCall() {
 	r.t.Helper()
 	o, calls := readOperator(r.t), r.aws.Calls()
@@ -121,7 +138,7 @@ func (r *rig) mayCall() {
 	}
 	for _, call := range calls {
 		if !o.mentions(call) {
-			r.t.Errorf("the runbook's policy does not allow %s", call)
+			r.t.Errorf("operator.yaml does not allow %s", call)
 		}
 	}
 }

@@ -1,8 +1,14 @@
 package template_test
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	printed "latchkey/infra/template"
 	"latchkey/pkg/servicetest"
@@ -11,6 +17,42 @@ import (
 // TestMakeGenerateChangesNothing prints the parts of template.yaml that tables say. The file must already have them.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	servicetest.Generated(t, "../../template.yaml", printed.Generate)
+	servicetest.Generated(t, "../docs/deploy.md", func(text string) (string, error) { return servicetest.Insert(text, "parameters", parameterTables(t)) })
+}
+
+// page matches a page of infra/docs in a description.
+var page = regexp.MustCompile(`infra/docs/(\w+\.md)(#[\w-]+)?`)
+
+// parameterTables returns a table for each group of the template's parameters.
+func parameterTables(t *testing.T) string {
+	var tpl struct {
+		Metadata struct {
+			Interface struct {
+				ParameterGroups []struct {
+					Label      struct{ Default string } `yaml:"Label"`
+					Parameters []string                 `yaml:"Parameters"`
+				} `yaml:"ParameterGroups"`
+			} `yaml:"AWS::CloudFormation::Interface"`
+		} `yaml:"Metadata"`
+		Parameters map[string]struct {
+			Default     string `yaml:"Default"`
+			Description string `yaml:"Description"`
+		} `yaml:"Parameters"`
+	}
+	text, err := os.ReadFile("../../template.yaml")
+	if err := errors.Join(err, yaml.Unmarshal(text, &tpl)); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for _, g := range tpl.Metadata.Interface.ParameterGroups {
+		fmt.Fprintf(&out, "\n| %s | Default | |\n|---|---|---|\n", g.Label.Default)
+		for _, name := range g.Parameters {
+			p := tpl.Parameters[name]
+			p.Default = strings.ReplaceAll("`"+p.Default+"`", "``", "")
+			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", name, p.Default, page.ReplaceAllString(p.Description, "[$1]($1$2)"))
+		}
+	}
+	return out.String() + "\n"
 }
 
 // TestEveryPartHasOnePlace: a part without a place, and a place without a part, are refused.

@@ -41,7 +41,7 @@ var wiring = map[string][]string{
 const (
 	aTable  = `Required("TABLE") → store.New[1]`
 	aQueue  = `Required("QUEUE_URL") → queue.New[1]`
-	aBudget = `table.Limits.ReadBudgets(e)`
+	aBudget = `s.Limits.ReadBudgets(e)`
 )
 
 // TestEachSettingReachesWhatItIsFor reads the functions' mains, which no other test runs with all combinations of their settings.

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -147,19 +146,5 @@ func TestOnlyWhatFailsIsLogged(t *testing.T) {
 				t.Errorf("%s: %v, no %s in %s", name, err, want, &log)
 			}
 		}
-	}
-}
-
-// TestOnlyUnderSAMIsAShortCallDrawnOut: to 6 ms, because SAM local waits a second after a shorter call.
-func TestOnlyUnderSAMIsAShortCallDrawnOut(t *testing.T) {
-	for value, want := range map[string]time.Duration{"": 0, "false": 0, "true": 6 * time.Millisecond} {
-		t.Setenv("AWS_SAM_LOCAL", value)
-		synctest.Test(t, func(t *testing.T) {
-			begun := time.Now()
-			slowEnough()()
-			if took := time.Since(begun); took != want {
-				t.Errorf("%q: %s", value, took)
-			}
-		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -20,30 +19,13 @@ import (
 	"latchkey/pkg/problem"
 )
 
-const (
-	// deadlineReserve is taken off the function's time, to answer 503 before the gateway gives
-	// up.
-	deadlineReserve = 500 * time.Millisecond
-
-	// samLeast is how long a call must last under SAM local, which waits a second longer after
-	// a call shorter than 6 ms.
-	samLeast = 6 * time.Millisecond
-)
+// deadlineReserve is taken off the function's time, to answer 503 before the gateway gives up.
+const deadlineReserve = 500 * time.Millisecond
 
 // start serves a handler of Lambda events, and does not return.
 func start(handler any) {
 	metric.Started()
 	awslambda.Start(handler)
-}
-
-// slowEnough is for the beginning of a call. Under SAM local, the function that it returns waits until
-// the call has lasted samLeast; elsewhere it does nothing.
-func slowEnough() (wait func()) {
-	if os.Getenv("AWS_SAM_LOCAL") != "true" {
-		return func() {}
-	}
-	begun := time.Now()
-	return func() { time.Sleep(time.Until(begun.Add(samLeast))) }
 }
 
 // prepared returns a context with a request id and with a deadline that leaves time to answer.

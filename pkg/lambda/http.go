@@ -21,7 +21,6 @@ func StartHTTP(h http.Handler) { start(HTTP(h)) }
 // id, the principal (when the route has an authorizer) and a deadline.
 func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		defer slowEnough()() // under SAM local, at the end: see there
 		ctx, cancel := prepared(traced(ctx, e.Headers["X-Amzn-Trace-Id"]), e.RequestContext.ExtendedRequestID)
 		defer cancel()
 		w := core.NewProxyResponseWriter()

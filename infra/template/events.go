@@ -10,13 +10,6 @@ import (
 	"latchkey/pkg/route"
 )
 
-// eventNames has the names of events that are not made by the rule (eventName), by operation. A permission's
-// logical id has the name: with another, a deployment would add each permission before it deletes the old one.
-var eventNames = map[string]string{
-	"redeliverWebhooks": "Redeliver", "redeliverAppWebhooks": "RedeliverApp", "getJWKS": "ListVerificationKeys",
-	"getConsole": "GetPage", "getConsoleConfig": "GetConfig", "getConsoleFile": "GetFile", "getVerifyPage": "GetVerify",
-}
-
 // verb matches the beginning of an event's name that HEAD replaces.
 var verb = regexp.MustCompile(`^(Get|List|Read)`)
 
@@ -25,10 +18,7 @@ var notInAName = regexp.MustCompile(`\W|_`)
 
 // eventName returns the name of a route's event: of createWebhookEndpoint it is CreateEndpoint.
 func eventName(r route.Route) string {
-	name, ok := eventNames[r.Operation]
-	if !ok {
-		name = strings.Replace(strings.ToUpper(r.Operation[:1])+r.Operation[1:], "Webhook", "", 1)
-	}
+	name := strings.Replace(strings.ToUpper(r.Operation[:1])+r.Operation[1:], "Webhook", "", 1)
 	switch r.Method {
 	case http.MethodHead:
 		name = verb.ReplaceAllString(name, "Head")

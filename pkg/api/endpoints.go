@@ -76,12 +76,12 @@ type endpointBody struct {
 	HeldCount      *int                    `json:"heldCount,omitempty"` // only in the answers of get and update
 }
 
-func endpointBodyOf(h store.Endpoint) endpointBody {
+func endpointBodyOf(endpoint store.Endpoint) endpointBody {
 	return endpointBody{
-		ID: h.ID, URL: h.URL, Description: h.Description, Events: h.Events, Enabled: h.Enabled,
-		DisabledReason: orNull(h.DisabledReason), DisabledAt: orNull(h.DisabledAt),
-		FailingSince: orNull(h.FailingSince), PausedUntil: orNull(h.OpenUntil), CreatedAt: h.CreatedAt, UpdatedAt: h.UpdatedAt,
-		CreatedByKey: orNull(h.CreatedByKey), URLSetByKey: orNull(h.URLSetByKey),
+		ID: endpoint.ID, URL: endpoint.URL, Description: endpoint.Description, Events: endpoint.Events, Enabled: endpoint.Enabled,
+		DisabledReason: orNull(endpoint.DisabledReason), DisabledAt: orNull(endpoint.DisabledAt),
+		FailingSince: orNull(endpoint.FailingSince), PausedUntil: orNull(endpoint.OpenUntil), CreatedAt: endpoint.CreatedAt, UpdatedAt: endpoint.UpdatedAt,
+		CreatedByKey: orNull(endpoint.CreatedByKey), URLSetByKey: orNull(endpoint.URLSetByKey),
 	}
 }
 
@@ -176,15 +176,15 @@ func (in endpointIn) parse(*call) (id.Endpoint, error) {
 }
 
 // counted returns the body of an endpoint with the number of its deliveries that are held.
-func (w webhooks) counted(ctx context.Context, h store.Endpoint) (endpointBody, error) {
-	held, err := w.store.Deliveries().HeldCount(ctx, h)
-	body := endpointBodyOf(h)
+func (w webhooks) counted(ctx context.Context, endpoint store.Endpoint) (endpointBody, error) {
+	held, err := w.store.Deliveries().HeldCount(ctx, endpoint)
+	body := endpointBodyOf(endpoint)
 	body.HeldCount = &held
 	return body, err
 }
 
-func (w webhooks) get(ctx context.Context, c *call, h id.Endpoint) (endpointBody, error) {
-	found, err := w.store.Endpoint(ctx, c.app, h)
+func (w webhooks) get(ctx context.Context, c *call, endpoint id.Endpoint) (endpointBody, error) {
+	found, err := w.store.Endpoint(ctx, c.app, endpoint)
 	if err != nil {
 		return endpointBody{}, err
 	}
@@ -261,12 +261,12 @@ func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (end
 	return w.counted(ctx, changed)
 }
 
-func (w webhooks) delete(ctx context.Context, c *call, h id.Endpoint) (okBody, error) {
-	return okBody{true}, w.store.DeleteEndpoint(ctx, c.app, h, c.changer())
+func (w webhooks) delete(ctx context.Context, c *call, endpoint id.Endpoint) (okBody, error) {
+	return okBody{true}, w.store.DeleteEndpoint(ctx, c.app, endpoint, c.changer())
 }
 
-func (w webhooks) deleteOnly(ctx context.Context, c *call, h id.Endpoint) (none, error) {
-	_, err := w.delete(ctx, c, h)
+func (w webhooks) deleteOnly(ctx context.Context, c *call, endpoint id.Endpoint) (none, error) {
+	_, err := w.delete(ctx, c, endpoint)
 	return none{}, err
 }
 
@@ -274,13 +274,13 @@ type testBody struct {
 	EventID id.Event `json:"eventId"`
 }
 
-func (w webhooks) test(ctx context.Context, c *call, h id.Endpoint) (answer, error) {
+func (w webhooks) test(ctx context.Context, c *call, endpoint id.Endpoint) (answer, error) {
 	once, err := onceOf(c, func(e id.Event) testBody { return testBody{e} })
 	if err != nil {
 		return answer{}, err
 	}
 	once.Charge = func(ctx context.Context) (int, error) { return 1, w.spend(ctx, c, 1) }
-	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, h, "This is a test of your webhook endpoint.", c.changer(), once))
+	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, endpoint, "This is a test of your webhook endpoint.", c.changer(), once))
 	out.status = http.StatusOK
 	return out, err
 }

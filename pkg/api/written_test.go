@@ -189,18 +189,18 @@ func (w *world) goOnWith(r route.Route, answer map[string]any) {
 func (w *world) breaks(t *testing.T) {
 	t.Helper()
 	for range webhook.BreakAfter {
-		h, err := w.Endpoint(t.Context(), w.caller("key").AppID, id.Endpoint(w.endpoint))
+		endpoint, err := w.Endpoint(t.Context(), w.caller("key").AppID, id.Endpoint(w.endpoint))
 		if err != nil {
 			t.Fatal(err)
 		}
 		now := w.Now().Add(webhook.BreakSpan)
 		w.Now = func() time.Time { now = now.Add(time.Second); return now }
-		if err := w.Deliveries().Failed(t.Context(), h); err != nil {
+		if err := w.Deliveries().Failed(t.Context(), endpoint); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h, err := w.Endpoint(t.Context(), w.caller("key").AppID, id.Endpoint(w.endpoint))
-	if err != nil || h.OpenUntil == 0 || h.FailingSince == 0 {
-		t.Fatalf("the breaker is closed: %+v, %v", h, err)
+	endpoint, err := w.Endpoint(t.Context(), w.caller("key").AppID, id.Endpoint(w.endpoint))
+	if err != nil || endpoint.OpenUntil == 0 || endpoint.FailingSince == 0 {
+		t.Fatalf("the breaker is closed: %+v, %v", endpoint, err)
 	}
 }

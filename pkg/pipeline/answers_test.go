@@ -154,12 +154,12 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 		if !answered && !timedOut {
 			t.Errorf("%d: the last attempt is %+v", status, w.Last)
 		}
-		h := r.now()
-		if h.Enabled != (status != http.StatusGone) {
-			t.Errorf("%d: the endpoint is %+v", status, h)
+		endpoint := r.now()
+		if endpoint.Enabled != (status != http.StatusGone) {
+			t.Errorf("%d: the endpoint is %+v", status, endpoint)
 		}
-		if want == webhook.DeliveryPending && (h.Failures != 1 || s.queue.lose() != 1) {
-			t.Errorf("%d: the failure is not counted, or no message wakes the next attempt: %+v", status, h)
+		if want == webhook.DeliveryPending && (endpoint.Failures != 1 || s.queue.lose() != 1) {
+			t.Errorf("%d: the failure is not counted, or no message wakes the next attempt: %+v", status, endpoint)
 		}
 		if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 			t.Fatal(err)

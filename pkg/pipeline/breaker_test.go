@@ -33,8 +33,8 @@ func (s *stack) trip(t *testing.T, n int) *receiver {
 			t.Fatal(err)
 		}
 	}
-	if h := r.now(); h.Failures != 5 || h.OpenUntil != s.Now().Add(30*time.Second).UnixMilli() {
-		t.Fatalf("%+v", h)
+	if endpoint := r.now(); endpoint.Failures != 5 || endpoint.OpenUntil != s.Now().Add(30*time.Second).UnixMilli() {
+		t.Fatalf("%+v", endpoint)
 	}
 	s.queue.lose()
 	return r
@@ -74,8 +74,8 @@ func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 	if n := s.signer.n.Load() - signed; n != 1 {
 		t.Errorf("%d signatures of one probe", n)
 	}
-	if h := r.now(); h.Failures != 6 || h.OpenUntil != s.Now().Add(time.Minute).UnixMilli() {
-		t.Errorf("after the probe: %+v", h)
+	if endpoint := r.now(); endpoint.Failures != 6 || endpoint.OpenUntil != s.Now().Add(time.Minute).UnixMilli() {
+		t.Errorf("after the probe: %+v", endpoint)
 	}
 	s.pass(59 * time.Second)
 	r.wake()
@@ -87,8 +87,8 @@ func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
 	if got := r.statuses(); got["delivered"] != 20 {
 		t.Errorf("%v", got)
 	}
-	if h := r.now(); h.Failures != 0 || h.OpenUntil != 0 || h.FailingSince != 0 {
-		t.Errorf("the breaker is not closed: %+v", h)
+	if endpoint := r.now(); endpoint.Failures != 0 || endpoint.OpenUntil != 0 || endpoint.FailingSince != 0 {
+		t.Errorf("the breaker is not closed: %+v", endpoint)
 	}
 }
 

@@ -44,14 +44,14 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 	s.stream(t)
 	s.pump(t)
 	r.wants("gone", 1)
-	h := r.now()
-	if h.Enabled || h.DisabledReason != webhook.DisabledByGone || h.DisabledAt != s.Now().UnixMilli() {
-		t.Errorf("%+v", h)
+	endpoint := r.now()
+	if endpoint.Enabled || endpoint.DisabledReason != webhook.DisabledByGone || endpoint.DisabledAt != s.Now().UnixMilli() {
+		t.Errorf("%+v", endpoint)
 	}
 	s.stream(t) // the event of its disabling
 	s.pump(t)
 	other.wants("endpoint.disabled", 1)
-	if got := other.lastDisabled(); got.EndpointID != r.ID || got.URL != webhook.Origin(r.URL) || got.Reason != "gone" || got.DisabledAt != h.DisabledAt {
+	if got := other.lastDisabled(); got.EndpointID != r.ID || got.URL != webhook.Origin(r.URL) || got.Reason != "gone" || got.DisabledAt != endpoint.DisabledAt {
 		t.Errorf("%+v", got)
 	}
 	for range 3 {
@@ -64,8 +64,8 @@ func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
 		t.Errorf("disabled: %v", got)
 	}
 	r.answers(nil)
-	for when, h := range map[string]store.Endpoint{"answer of enabling": r.enable(), "read afterwards": r.now()} {
-		if n, err := s.Deliveries().HeldCount(ctx, h); err != nil || n != 7 {
+	for when, endpoint := range map[string]store.Endpoint{"answer of enabling": r.enable(), "read afterwards": r.now()} {
+		if n, err := s.Deliveries().HeldCount(ctx, endpoint); err != nil || n != 7 {
 			t.Errorf("%s: %d are held, %v", when, n, err)
 		}
 	}
@@ -152,8 +152,8 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 		e := r.event()
 		s.stream(t)
 		s.pump(t)
-		if h := r.now(); h.Enabled != wantEnabled {
-			t.Errorf("enabled: %v, failing since %d", h.Enabled, h.FailingSince)
+		if endpoint := r.now(); endpoint.Enabled != wantEnabled {
+			t.Errorf("enabled: %v, failing since %d", endpoint.Enabled, endpoint.FailingSince)
 		}
 		if wantEnabled { // the delivery must not be tried again during the test
 			if err := s.Deliveries().Cancel(ctx, r.work(e).DeliveryID); err != nil {
@@ -177,8 +177,8 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	fail(true)
 	s.pass(time.Millisecond)
 	fail(false)
-	if h := r.now(); h.DisabledReason != webhook.DisabledByFailing {
-		t.Errorf("%+v", h)
+	if endpoint := r.now(); endpoint.DisabledReason != webhook.DisabledByFailing {
+		t.Errorf("%+v", endpoint)
 	}
 	if got := r.statuses(); got["held"] != 1 {
 		t.Errorf("%v", got)

@@ -193,7 +193,7 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 					w := r.work(e)
 					for try := 0; try < 4 && w.Status != webhook.DeliveryDelivered; try++ {
 						s.later(t, 5*time.Minute)
-						if h := r.now(); !h.Enabled {
+						if endpoint := r.now(); !endpoint.Enabled {
 							r.enable()
 						}
 						w = r.work(e)
@@ -381,8 +381,8 @@ func TestAWriteOfAnAttemptThatFailsCountsNothingTwice(t *testing.T) {
 		s.Faults.Before("UpdateItem", func() { s.Faults.Plan("UpdateItem", storetest.ServerError, 3) })
 		m := message(r.work(e).Delivery)
 		is := func() string {
-			h := r.now()
-			return fmt.Sprint(h.Failures, h.Enabled, len(r.all()))
+			endpoint := r.now()
+			return fmt.Sprint(endpoint.Failures, endpoint.Enabled, len(r.all()))
 		}
 		if err := s.deliver.Message(ctx, m); err == nil || s.Faults.Pending() || is() != v.first {
 			t.Errorf("%s: %v; %s, want %s", name, err, is(), v.first)

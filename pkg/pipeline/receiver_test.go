@@ -208,20 +208,20 @@ func (r *receiver) statuses() map[webhook.DeliveryStatus]int {
 // now reads the receiver's endpoint.
 func (r *receiver) now() store.Endpoint {
 	r.t.Helper()
-	h, err := r.stack.Endpoint(ctx, r.AppID, r.ID)
+	endpoint, err := r.stack.Endpoint(ctx, r.AppID, r.ID)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return h
+	return endpoint
 }
 
 // enable enables the receiver's endpoint, and returns the answer.
 func (r *receiver) enable() store.Endpoint {
 	r.t.Helper()
 	yes := true
-	h, err := r.stack.UpdateEndpoint(ctx, r.AppID, r.ID, store.EndpointChange{Enabled: &yes})
+	endpoint, err := r.stack.UpdateEndpoint(ctx, r.AppID, r.ID, store.EndpointChange{Enabled: &yes})
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return h
+	return endpoint
 }

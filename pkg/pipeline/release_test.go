@@ -69,8 +69,8 @@ func TestAnEndpointChangedDuringItsReleaseLosesNothing(t *testing.T) {
 				if got := r.statuses(); got["delivered"] != v.all || len(got) != 1 {
 					t.Errorf("in the end: %v", got)
 				}
-				if h := r.now(); h.Releasing || !h.Enabled {
-					t.Errorf("the endpoint is %+v", h)
+				if endpoint := r.now(); endpoint.Releasing || !endpoint.Enabled {
+					t.Errorf("the endpoint is %+v", endpoint)
 				}
 			})
 		}

@@ -28,8 +28,8 @@ func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
 	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
 		t.Errorf("%+v", w.Delivery)
 	}
-	if h := r.now(); h.Failures != 0 {
-		t.Errorf("failures of the receiver: %+v", h)
+	if endpoint := r.now(); endpoint.Failures != 0 {
+		t.Errorf("failures of the receiver: %+v", endpoint)
 	}
 	s.signer.away.Store(false)
 	s.pass(15 * time.Second) // only the queue wakes the delivery

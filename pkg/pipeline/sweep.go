@@ -86,16 +86,16 @@ type run struct {
 // parkedUpTo returns how far this run has processed the parked deliveries of an endpoint. They are listed by the time
 // (milliseconds) when their round of attempts began: it returns that of the last one, 0 when none is processed. The list
 // may still have deliveries that are processed, so the run does not begin it again.
-func (r *run) parkedUpTo(h id.Endpoint) int64 {
+func (r *run) parkedUpTo(endpoint id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.parked[h]
+	return r.parked[endpoint]
 }
 
-func (r *run) setParkedUpTo(h id.Endpoint, at int64) {
+func (r *run) setParkedUpTo(endpoint id.Endpoint, at int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.parked[h] = at
+	r.parked[endpoint] = at
 }
 
 // handle processes one row, and reports whether more is to be done for it now.

@@ -25,7 +25,7 @@ const (
 // held ones, which wait until it is enabled or deleted. more is true when this run has to process others of them.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
-	h, ok, err := r.Store.Deliveries().Waiting(ctx, d.App, d.Endpoint)
+	endpoint, ok, err := r.Store.Deliveries().Waiting(ctx, d.App, d.Endpoint)
 	if err != nil || !ok {
 		return false, err
 	}
@@ -33,9 +33,9 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	if reserved == 0 {
 		return false, nil // the next run goes on
 	}
-	b := batch{run: r, to: h, may: reserved}
+	b := batch{run: r, to: endpoint, may: reserved}
 	// An endpoint with an open breaker is due when the breaker's time is over. It gets one attempt as a probe.
-	probing := h.Enabled && h.OpenUntil != 0
+	probing := endpoint.Enabled && endpoint.OpenUntil != 0
 	if probing {
 		b.may = 1
 	}
@@ -52,7 +52,7 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	if more {
 		b.look.Again = began // due now, in case this run ends before it comes to the rest
 	}
-	return more, r.Store.Deliveries().LookedAt(ctx, h, b.look)
+	return more, r.Store.Deliveries().LookedAt(ctx, endpoint, b.look)
 }
 
 // batch is some of the deliveries that wait for one endpoint.

@@ -12,48 +12,52 @@ import (
 // TestAChangedEndpointIsAnsweredAsItsRowIs, also when an attempt fails, succeeds or opens the breaker between read and write.
 func TestAChangedEndpointIsAnsweredAsItsRowIs(t *testing.T) {
 	const path, text = "https://receiver.example/another", "another"
-	changes := map[string]func(c *connected, h store.Endpoint) (store.Endpoint, error){
-		"a description": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
-			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: ptr(text)})
+	changes := map[string]func(c *connected, endpoint store.Endpoint) (store.Endpoint, error){
+		"a description": func(c *connected, endpoint store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Description: ptr(text)})
 		},
-		"a path": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
-			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: ptr(path)})
+		"a path": func(c *connected, endpoint store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: ptr(path)})
 		},
-		"types": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
-			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Events: []string{"test"}})
+		"types": func(c *connected, endpoint store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Events: []string{"test"}})
 		},
-		"disabled": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
-			return c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: ptr(false)})
+		"disabled": func(c *connected, endpoint store.Endpoint) (store.Endpoint, error) {
+			return c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: ptr(false)})
 		},
-		"disabled by an admin": func(c *connected, h store.Endpoint) (store.Endpoint, error) {
-			return c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)
+		"disabled by an admin": func(c *connected, endpoint store.Endpoint) (store.Endpoint, error) {
+			return c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)
 		},
 	}
-	fails := func(c *connected, h id.Endpoint, times int) {
+	fails := func(c *connected, endpoint id.Endpoint, times int) {
 		for range times {
 			c.pass(3 * time.Second)
-			wants(t, c.Deliveries().Failed(ctx, c.seen(t, h)), "")
+			wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint)), "")
 		}
 	}
 	meanwhile := map[string]struct {
 		before int // failures
-		do     func(c *connected, h id.Endpoint)
+		do     func(c *connected, endpoint id.Endpoint)
 	}{
-		"a first failure":       {0, func(c *connected, h id.Endpoint) { fails(c, h, 1) }},
-		"another failure":       {2, func(c *connected, h id.Endpoint) { fails(c, h, 1) }},
-		"the breaker opens":     {0, func(c *connected, h id.Endpoint) { fails(c, h, 6) }},
-		"it is open for longer": {6, func(c *connected, h id.Endpoint) { wants(t, second(c.Deliveries().Probe(ctx, c.seen(t, h))), "") }},
-		"a success":             {6, func(c *connected, h id.Endpoint) { wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h)), "") }},
+		"a first failure":   {0, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 1) }},
+		"another failure":   {2, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 1) }},
+		"the breaker opens": {0, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 6) }},
+		"it is open for longer": {6, func(c *connected, endpoint id.Endpoint) {
+			wants(t, second(c.Deliveries().Probe(ctx, c.seen(t, endpoint))), "")
+		}},
+		"a success": {6, func(c *connected, endpoint id.Endpoint) {
+			wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint)), "")
+		}},
 	}
 	for what, change := range changes {
 		for event, m := range meanwhile {
 			c := connect(t)
-			h := c.endpoint(t)
-			fails(c, h.ID, m.before)
-			c.Faults.Before("TransactWriteItems", func() { m.do(c, h.ID) })
-			got, err := change(c, h)
+			endpoint := c.endpoint(t)
+			fails(c, endpoint.ID, m.before)
+			c.Faults.Before("TransactWriteItems", func() { m.do(c, endpoint.ID) })
+			got, err := change(c, endpoint)
 			wants(t, err, "")
-			if is := c.seen(t, h.ID); got.Breaker != is.Breaker || (is.Breaker == webhook.Breaker{}) != (event == "a success") {
+			if is := c.seen(t, endpoint.ID); got.Breaker != is.Breaker || (is.Breaker == webhook.Breaker{}) != (event == "a success") {
 				t.Errorf("%s, %s: answered %+v, the row has %+v", what, event, got.Breaker, is.Breaker)
 			}
 		}

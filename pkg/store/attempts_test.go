@@ -19,10 +19,10 @@ import (
 // delivery. Each has a name of its own for it, the jti of the token that it would send.
 func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
 	for n := range 5 { // attempts, one after the other
-		w := c.work(t, h.ID, e)
+		w := c.work(t, endpoint.ID, e)
 		var won atomic.Int64
 		for _, err := range atOnce(40, func(i int) error {
 			ok, err := c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint("jti-", n, "-", i))
@@ -34,7 +34,7 @@ func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 			wants(t, err, "")
 		}
 		leaseEnds := c.Now().Add(time.Minute)
-		if now := c.work(t, h.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != leaseEnds.UnixMilli() {
+		if now := c.work(t, endpoint.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != leaseEnds.UnixMilli() {
 			t.Fatalf("%d won; %+v", won.Load(), now.Delivery)
 		}
 		c.pass(time.Minute) // now another process may take the next attempt
@@ -48,8 +48,8 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
 		for _, times := range []int{1, 2} {
 			c := connect(t)
-			h := c.endpoint(t)
-			w := c.work(t, h.ID, c.fanned(t, h.ID))
+			endpoint := c.endpoint(t)
+			w := c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
 			c.Faults.Plan("UpdateItem", f, times)
 			ok, err := c.Deliveries().LeaseAttempt(ctx, w, "mine")
 			if !ok || err != nil || c.Faults.Pending() {
@@ -58,7 +58,7 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 			if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "another"); ok || err != nil {
 				t.Errorf("%s × %d: another has it too: %v, %v", f, times, ok, err)
 			}
-			if got := c.work(t, h.ID, w.Event).Attempts; got != 1 {
+			if got := c.work(t, endpoint.ID, w.Event).Attempts; got != 1 {
 				t.Errorf("%s × %d: %d attempts", f, times, got)
 			}
 		}
@@ -69,16 +69,16 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 // read as parked. What was read before a change can neither lease an attempt nor park the delivery.
 func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
-	w := c.work(t, h.ID, e)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
+	w := c.work(t, endpoint.ID, e)
 	until := c.Now().Add(time.Second).UnixMilli()
 	wants(t, c.Deliveries().Park(ctx, w, until), "")
 	if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "late"); ok || err != nil {
 		t.Errorf("after it was parked: %v, %v", ok, err)
 	}
 	wants(t, c.Deliveries().Park(ctx, w, until+1), "")
-	parked := c.work(t, h.ID, e)
+	parked := c.work(t, endpoint.ID, e)
 	if parked.NextAttempt != until {
 		t.Errorf("the second parking, by the first read, changed the time: %d", parked.NextAttempt)
 	}
@@ -92,18 +92,18 @@ func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 // to be made at a later time.
 func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
-	w := c.work(t, h.ID, e)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
+	w := c.work(t, endpoint.ID, e)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "a")), "")
 	at := c.Now().Add(15 * time.Second).UnixMilli()
 	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "other", at), "") // this process does not have the lease
-	if got := c.work(t, h.ID, e); got.Attempts != 1 {
+	if got := c.work(t, endpoint.ID, e); got.Attempts != 1 {
 		t.Errorf("another gave it back: %+v", got.Delivery)
 	}
 	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "")
 	wants(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at), "") // the second time changes nothing
-	if got := c.work(t, h.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != webhook.DeliveryPending {
+	if got := c.work(t, endpoint.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != webhook.DeliveryPending {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -111,20 +111,20 @@ func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 // TestAnAttemptThatLostItsLeaseChangesNothing: the attempt "slow" takes longer than its lease, and "next" takes over.
 func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
-	w := c.work(t, h.ID, e)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
+	w := c.work(t, endpoint.ID, e)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "slow")), "")
 	c.pass(time.Minute)
-	wants(t, second(c.Deliveries().LeaseAttempt(ctx, c.work(t, h.ID, e), "next")), "")
+	wants(t, second(c.Deliveries().LeaseAttempt(ctx, c.work(t, endpoint.ID, e), "next")), "")
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: webhook.DeliveryFailed}), "")
-	if got := c.work(t, h.ID, e); got.Status != webhook.DeliveryPending || got.Last != nil {
+	if got := c.work(t, endpoint.ID, e); got.Status != webhook.DeliveryPending || got.Last != nil {
 		t.Errorf("%+v", got.Delivery)
 	}
 	status, body := 200, "ok"
 	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: webhook.DeliveryDelivered}), "")
-	got := c.work(t, h.ID, e)
+	got := c.work(t, endpoint.ID, e)
 	if got.Status != webhook.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.NextAttempt != 0 {
 		t.Errorf("%+v", got.Delivery)
 	}
@@ -140,15 +140,15 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 // of Hold.
 func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	w := c.work(t, h.ID, c.fanned(t, h.ID))
+	endpoint := c.endpoint(t)
+	w := c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "a")), "")
-	c.enable(t, h.ID, false)
+	c.enable(t, endpoint.ID, false)
 	c.Faults.Before("TransactWriteItems", func() {
 		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: webhook.DeliveryDelivered}), "")
 	})
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
-	if got := c.work(t, h.ID, w.Event); got.Status != webhook.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
+	if got := c.work(t, endpoint.ID, w.Event); got.Status != webhook.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -157,8 +157,8 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 // of them moves the due time forward, by at least 90 seconds, and queues the delivery.
 func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
 	c.pass(time.Minute)
 	due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(due) != 1 || due[0].App != c.app {
@@ -197,11 +197,11 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().Cancel(ctx, c.work(t, endpoint.ID, e).DeliveryID), "")
 	if ok, err := c.Deliveries().Requeue(ctx, due[0]); ok || err != nil {
 		t.Errorf("a cancelled delivery is moved: %v, %v", ok, err)
 	}
-	if ok, err := c.Deliveries().Requeue(ctx, store.Due{Endpoint: h.ID, Event: id.NoEvent}); ok || err != nil {
+	if ok, err := c.Deliveries().Requeue(ctx, store.Due{Endpoint: endpoint.ID, Event: id.NoEvent}); ok || err != nil {
 		t.Errorf("a delivery that does not exist is moved: %v, %v", ok, err)
 	}
 }
@@ -210,14 +210,14 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 // failure. From the fifth failure on, the breaker opens for 30 seconds, and twice as long each time.
 func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	const failures = 6
 	for n := range failures {
-		seen := c.seen(t, h.ID)
+		seen := c.seen(t, endpoint.ID)
 		for _, err := range atOnce(10, func(int) error { return c.Deliveries().Failed(ctx, seen) }) {
 			wants(t, err, "")
 		}
-		got := c.seen(t, h.ID)
+		got := c.seen(t, endpoint.ID)
 		openUntil := int64(0)
 		if n >= 4 { // the fifth failure
 			openUntil = c.Now().Add(30 * time.Second << (n - 4)).UnixMilli()
@@ -227,23 +227,23 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 		}
 		c.pass(3 * time.Second) // five failures open the breaker only over at least 10 seconds
 	}
-	slow := c.seen(t, h.ID) // as an attempt read it that takes long and fails in the end
+	slow := c.seen(t, endpoint.ID) // as an attempt read it that takes long and fails in the end
 	if slow.FailingSince != c.Now().Add(-failures*3*time.Second).UnixMilli() {
 		t.Errorf("failing since %d", slow.FailingSince)
 	}
 	wants(t, c.Deliveries().Succeeded(ctx, slow), "")
 	wants(t, c.Deliveries().Failed(ctx, slow), "")
-	if got := c.seen(t, h.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
+	if got := c.seen(t, endpoint.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
 		t.Errorf("a slow failure undoes the success: %+v", got)
 	}
 	c.forgetCalls()
-	wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h.ID)), "")
+	wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint.ID)), "")
 	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
 	}
 	// An endpoint that took a webhook meanwhile is not disabled for earlier failures.
 	wants(t, c.Deliveries().DisableEndpoint(ctx, slow, webhook.DisabledByFailing), "")
-	if !c.seen(t, h.ID).Enabled {
+	if !c.seen(t, endpoint.ID).Enabled {
 		t.Error("disabled as failing, after a success")
 	}
 }
@@ -252,13 +252,13 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 // breaker anew.
 func TestOneOfManyProbes(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	for range 5 { // opens the breaker for 30 seconds
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 		c.pass(3 * time.Second)
 	}
 	c.pass(30 * time.Second)
-	seen := c.seen(t, h.ID)
+	seen := c.seen(t, endpoint.ID)
 	var won atomic.Int64
 	for _, err := range atOnce(40, func(int) error {
 		ok, err := c.Deliveries().Probe(ctx, seen)
@@ -269,7 +269,7 @@ func TestOneOfManyProbes(t *testing.T) {
 	}) {
 		wants(t, err, "")
 	}
-	if got := c.seen(t, h.ID); won.Load() != 1 || got.OpenUntil != c.Now().Add(30*time.Second).UnixMilli() {
+	if got := c.seen(t, endpoint.ID); won.Load() != 1 || got.OpenUntil != c.Now().Add(30*time.Second).UnixMilli() {
 		t.Errorf("%d probe; %+v", won.Load(), got)
 	}
 }
@@ -277,10 +277,10 @@ func TestOneOfManyProbes(t *testing.T) {
 // TestRedeliveryBeginsAnewWhateverCameOfIt sends one delivery again after each way in which it can end.
 func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
 	for _, status := range []webhook.DeliveryStatus{webhook.DeliveryFailed, webhook.DeliveryDelivered, webhook.DeliveryCancelled} {
-		w := c.work(t, h.ID, e)
+		w := c.work(t, endpoint.ID, e)
 		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, string(status))), "")
 		if status == webhook.DeliveryCancelled {
 			wants(t, c.Deliveries().Cancel(ctx, w.DeliveryID), "")
@@ -288,27 +288,27 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 			wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}), "")
 		}
 		c.pass(time.Hour)
-		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{}, false)
+		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)
 		now := c.Now().UnixMilli()
 		newRound := webhook.Round{Status: webhook.DeliveryPending, Attempts: 0, StartedAt: now, NextAttempt: now}
-		if got := c.work(t, h.ID, e); !queue || err != nil || got.Round != newRound {
+		if got := c.work(t, endpoint.ID, e); !queue || err != nil || got.Round != newRound {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
 	}
-	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, e).DeliveryID), "")
 	c.pass(time.Minute)
-	c.enable(t, h.ID, false)
-	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{}, false); queue || err != nil || c.status(t, h.ID, e) != webhook.DeliveryHeld {
+	c.enable(t, endpoint.ID, false)
+	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false); queue || err != nil || c.status(t, endpoint.ID, e) != webhook.DeliveryHeld {
 		t.Errorf("of a disabled endpoint: %v, %v", queue, err)
 	}
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent}, store.Changer{}, false)), problem.DeliveryNotFound)
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: h.ID, Event: e}, store.Changer{}, false)), problem.EndpointNotFound)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: id.NoEvent}, store.Changer{}, false)), problem.DeliveryNotFound)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)), problem.EndpointNotFound)
 }
 
 // attempt makes an attempt of a delivery whose receiver answers so.
-func (c *connected) attempt(t *testing.T, h id.Endpoint, e id.Event, answer string, then webhook.DeliveryStatus) {
+func (c *connected) attempt(t *testing.T, endpoint id.Endpoint, e id.Event, answer string, then webhook.DeliveryStatus) {
 	t.Helper()
-	w, status, failed := c.work(t, h, e), 500, "protocol_error"
+	w, status, failed := c.work(t, endpoint, e), 500, "protocol_error"
 	jti := fmt.Sprintf("%032d", w.Attempts)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, jti)), "")
 	last := store.LastAttempt{ID: jti, At: c.Now().UnixMilli(), Status: &status, DurationMs: 10_000 + int64(w.Attempts), Error: &failed, Body: &answer}
@@ -319,22 +319,22 @@ func (c *connected) attempt(t *testing.T, h id.Endpoint, e id.Event, answer stri
 // error and 128 bytes of the answer, without half a character.
 func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
 	var want []string
 	for n := range 7 {
-		if got := c.work(t, h.ID, e).Earlier; len(got) != min(max(n-1, 0), 4) {
+		if got := c.work(t, endpoint.ID, e).Earlier; len(got) != min(max(n-1, 0), 4) {
 			t.Fatalf("after %d attempts: %+v", n, got)
 		}
 		then := webhook.DeliveryPending
 		if n == 3 || n == 6 {
 			then = webhook.DeliveryFailed
 		}
-		c.attempt(t, h.ID, e, fmt.Sprint(n)+strings.Repeat("é", 500), then)
+		c.attempt(t, endpoint.ID, e, fmt.Sprint(n)+strings.Repeat("é", 500), then)
 		want = append([]string{fmt.Sprint(c.Now().UnixMilli(), 500, 10_000+n%4, " protocol_error ", n, strings.Repeat("é", 63))}, want...)
 		c.pass(2 * time.Minute)
 		if n == 3 {
-			wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{}, false)), "")
+			wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)), "")
 		}
 	}
 	found, err := c.Deliveries().Of(ctx, c.app, e)
@@ -343,7 +343,7 @@ func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 	for _, a := range found[0].Earlier {
 		got = append(got, fmt.Sprint(a.At, *a.Status, a.DurationMs, " ", *a.Error, " ", *a.Body))
 	}
-	if !slices.Equal(got, want[1:5]) || len(*found[0].Last.Body) != 1001 || found[0].Origin != webhook.Origin(h.URL) {
+	if !slices.Equal(got, want[1:5]) || len(*found[0].Last.Body) != 1001 || found[0].Origin != webhook.Origin(endpoint.URL) {
 		t.Errorf("%q, want %q; %d bytes of the last, at %s", got, want[1:5], len(*found[0].Last.Body), found[0].Origin)
 	}
 }
@@ -353,10 +353,10 @@ func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 func TestADeliverysRowIsBounded(t *testing.T) {
 	for answer, most := range map[string]int{"": 1 << 10, strings.Repeat("x", 1024): 3 << 10, strings.Repeat(`"`, 1024): 4 << 10} {
 		c := connect(t)
-		h := c.endpoint(t)
-		e := c.fanned(t, h.ID)
+		endpoint := c.endpoint(t)
+		e := c.fanned(t, endpoint.ID)
 		for range 6 {
-			c.attempt(t, h.ID, e, answer, webhook.DeliveryPending)
+			c.attempt(t, endpoint.ID, e, answer, webhook.DeliveryPending)
 			c.pass(2 * time.Minute)
 		}
 		if n := sizeOf(t, c.rowsOf(t, "DLV#")[0]); n > most {

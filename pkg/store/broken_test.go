@@ -35,12 +35,12 @@ func (c *connected) entities(t *testing.T) []entity {
 	k := makeKey(t, c.Table, c.org, c.ada, dayLong)
 	c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), c.Now().UnixMilli())
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
-	h := c.endpoint(t, webhook.Every)
-	event := c.fanned(t, h.ID)
-	w := c.work(t, h.ID, event)
+	endpoint := c.endpoint(t, webhook.Every)
+	event := c.fanned(t, endpoint.ID)
+	w := c.work(t, endpoint.ID, event)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "jti")), "")
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: webhook.DeliveryPending}), "")
-	w = c.work(t, h.ID, event)
+	w = c.work(t, endpoint.ID, event)
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "jti")), "")
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "jti"}, Status: webhook.DeliveryFailed}), "")
 	l := c.link(t, time.Hour)
@@ -109,7 +109,7 @@ func (c *connected) entities(t *testing.T) []entity {
 		}},
 		{"endpoint", "HOOKS#", "HOOK#", "orgId url description events enabled createdAt updatedAt version",
 			"disabledReason disabledAt deletedAt failures openUntil failingSince releaseFrom createdByKey urlSetByKey urlByKey eventsByKey parksUntil",
-			func() error { return second(c.Endpoint(ctx, c.app, h.ID)) }},
+			func() error { return second(c.Endpoint(ctx, c.app, endpoint.ID)) }},
 		{"event", "EVTS#", string(event), "type data createdAt", "", func() error { return second(c.Event(ctx, c.app, event)) }},
 		{"delivery", "DLV#", string(event), "appId eventType status attempts createdAt", "nextAttemptAt deliveredAt startedAt last earlier", func() error {
 			return second(c.Deliveries().Of(ctx, c.app, event))

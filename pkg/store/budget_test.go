@@ -122,14 +122,14 @@ func TestAChargeIsTriedFourTimes(t *testing.T) {
 func TestAFanOutIsChargedOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
-	h := c.endpoint(t, string(webhook.KeyCreated))
+	endpoint := c.endpoint(t, string(webhook.KeyCreated))
 	c.endpoint(t, string(webhook.KeyCreated))
-	c.enable(t, h.ID, false)
+	c.enable(t, endpoint.ID, false)
 	c.stream(t) // the events of the endpoints' own changes
 	makeKey(t, c.Table, c.org, c.ada, 0)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "") // so that the charge has two calls
 	c.spendInBetween(t)
-	c.Faults.Before("TransactWriteItems", func() { c.enable(t, h.ID, true) }) // the fan-out has read it as disabled
+	c.Faults.Before("TransactWriteItems", func() { c.enable(t, endpoint.ID, true) }) // the fan-out has read it as disabled
 	c.stream(t)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 4), problem.RateLimited)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 3), "")
@@ -179,9 +179,9 @@ func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
 
 func TestAnEventCostsAtLeastOneDelivery(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey("")), "")
-	c.sweepIdle(t, h.ID) // now the budget's row counts 0 endpoints. A row that never counted one has no such number
+	endpoint := c.endpoint(t)
+	wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey("")), "")
+	c.sweepIdle(t, endpoint.ID) // now the budget's row counts 0 endpoints. A row that never counted one has no such number
 	c.Limits.Budget = store.Budget{PerSecond: 1, Burst: 2}
 	for range 2 {
 		if paid, err := c.Deliveries().SpendEvent(ctx, c.org, c.app); err != nil || paid != 1 {
@@ -232,9 +232,9 @@ func TestABudgetOutlivesAnotherRate(t *testing.T) {
 // the future by a rate that is lower now.
 func TestABudgetOutlivesAnotherRateAndTheLastEndpoint(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
-	deleted, _, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
+	endpoint := c.endpoint(t)
+	wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)), "")
+	deleted, _, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID)
 	wants(t, err, "")
 	wants(t, c.Deliveries().LookedAt(ctx, deleted, store.Looked{Began: c.Now()}), "")
 	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
@@ -245,17 +245,17 @@ func TestABudgetOutlivesAnotherRateAndTheLastEndpoint(t *testing.T) {
 
 func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
 	again := func(want problem.Code) {
 		t.Helper()
-		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}, store.Changer{}, false)), want)
+		wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)), want)
 	}
 	again(problem.Conflict) // it is pending
-	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, e).DeliveryID), "")
 	again("")
 	again(problem.Conflict) // it is pending again
-	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, e).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, e).DeliveryID), "")
 	c.pass(time.Minute - time.Millisecond)
 	again(problem.Conflict)
 	c.pass(time.Millisecond)

@@ -153,9 +153,9 @@ func (c *connected) wanted(by id.Key) store.NewEndpoint {
 }
 
 // seen reads an endpoint as it is now.
-func (c *connected) seen(t *testing.T, h id.Endpoint) store.Endpoint {
+func (c *connected) seen(t *testing.T, endpoint id.Endpoint) store.Endpoint {
 	t.Helper()
-	found, err := c.Endpoint(ctx, c.app, h)
+	found, err := c.Endpoint(ctx, c.app, endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +163,9 @@ func (c *connected) seen(t *testing.T, h id.Endpoint) store.Endpoint {
 }
 
 // enable enables or disables an endpoint, as a request of its app.
-func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endpoint {
+func (c *connected) enable(t *testing.T, endpoint id.Endpoint, enabled bool) store.Endpoint {
 	t.Helper()
-	changed, err := c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &enabled})
+	changed, err := c.UpdateEndpoint(ctx, c.app, endpoint, store.EndpointChange{Enabled: &enabled})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,9 +173,9 @@ func (c *connected) enable(t *testing.T, h id.Endpoint, enabled bool) store.Endp
 }
 
 // test writes a test event for one endpoint, and returns the event's id.
-func (c *connected) test(t *testing.T, h id.Endpoint) id.Event {
+func (c *connected) test(t *testing.T, endpoint id.Endpoint) id.Event {
 	t.Helper()
-	e, err := c.Deliveries().Test(ctx, c.org, c.app, h, "hello", store.Changer{}, store.Once[id.Event]{})
+	e, err := c.Deliveries().Test(ctx, c.org, c.app, endpoint, "hello", store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,9 +191,9 @@ func (c *connected) stream(t *testing.T) {
 }
 
 // fanned writes a test event for one endpoint and fans it out, so that the endpoint has a delivery of the event.
-func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
+func (c *connected) fanned(t *testing.T, endpoint id.Endpoint) id.Event {
 	t.Helper()
-	e := c.test(t, h)
+	e := c.test(t, endpoint)
 	if _, err := c.Deliveries().FanOut(ctx, c.app, e); err != nil {
 		t.Fatal(err)
 	}
@@ -201,9 +201,9 @@ func (c *connected) fanned(t *testing.T, h id.Endpoint) id.Event {
 }
 
 // work reads a delivery as the deliver function does before an attempt.
-func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
+func (c *connected) work(t *testing.T, endpoint id.Endpoint, e id.Event) store.Work {
 	t.Helper()
-	w, ok, err := c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: h, Event: e})
+	w, ok, err := c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint, Event: e})
 	if err != nil || !ok {
 		t.Fatalf("Work = %v, %v", ok, err)
 	}
@@ -211,9 +211,9 @@ func (c *connected) work(t *testing.T, h id.Endpoint, e id.Event) store.Work {
 }
 
 // status returns the status of a delivery.
-func (c *connected) status(t *testing.T, h id.Endpoint, e id.Event) webhook.DeliveryStatus {
+func (c *connected) status(t *testing.T, endpoint id.Endpoint, e id.Event) webhook.DeliveryStatus {
 	t.Helper()
-	return c.work(t, h, e).Status
+	return c.work(t, endpoint, e).Status
 }
 
 // atOnce calls do n times at once, with i from 0 to n-1, and returns the error of each call at its i.
@@ -281,9 +281,9 @@ func wrong(format string, args ...any) error {
 }
 
 // deliveryRow returns the row of a delivery, for write.
-func (c *connected) deliveryRow(h id.Endpoint, event, status string) map[string]string {
+func (c *connected) deliveryRow(endpoint id.Endpoint, event, status string) map[string]string {
 	return map[string]string{
-		"PK": "DLV#" + string(h), "SK": event, "status": status,
+		"PK": "DLV#" + string(endpoint), "SK": event, "status": status,
 		"orgId": string(c.org), "appId": string(c.app), "eventType": "test", "attempts": "0", "createdAt": "1",
 	}
 }

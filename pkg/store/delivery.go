@@ -116,12 +116,12 @@ func (ds Deliveries) Of(ctx context.Context, a id.App, e id.Event) (found []Deli
 		return nil, err
 	}
 	var wanted []table.Key
-	for _, h := range endpoints {
-		wanted = append(wanted, deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e}), endpointRow(a, h))
+	for _, endpoint := range endpoints {
+		wanted = append(wanted, deliveryRow(webhook.DeliveryID{App: a, Endpoint: endpoint, Event: e}), endpointRow(a, endpoint))
 	}
 	rows, err := ds.s.db.Batch(ctx, wanted...)
-	for _, h := range endpoints {
-		delivery, to := table.Read(rows[deliveryRow(webhook.DeliveryID{App: a, Endpoint: h, Event: e})]), table.Read(rows[endpointRow(a, h)])
+	for _, endpoint := range endpoints {
+		delivery, to := table.Read(rows[deliveryRow(webhook.DeliveryID{App: a, Endpoint: endpoint, Event: e})]), table.Read(rows[endpointRow(a, endpoint)])
 		if delivery.Row == nil {
 			continue
 		}
@@ -210,11 +210,11 @@ func (d DeliverySpan) choose(found, page []Delivery) (_ []Delivery, looked int) 
 
 // HeldCount counts the deliveries that are held for an endpoint. So that its cost is bounded, it looks only at the newest
 // Limits.Held deliveries: a disabled endpoint delivers nothing, and the oldest are released first.
-func (ds Deliveries) HeldCount(ctx context.Context, h Endpoint) (int, error) {
-	if h.Enabled && !h.Releasing {
+func (ds Deliveries) HeldCount(ctx context.Context, endpoint Endpoint) (int, error) {
+	if endpoint.Enabled && !endpoint.Releasing {
 		return 0, nil
 	}
-	newest, _, err := list(ctx, ds.s, table.Span{PK: pkDelivery + string(h.ID), Reverse: true, Limit: ds.s.Limits.Held}, deliveryFrom)
+	newest, _, err := list(ctx, ds.s, table.Span{PK: pkDelivery + string(endpoint.ID), Reverse: true, Limit: ds.s.Limits.Held}, deliveryFrom)
 	held := 0
 	for _, d := range newest {
 		if d.Status == webhook.DeliveryHeld {

@@ -183,20 +183,20 @@ func (ds Deliveries) MayBeginAgain(d Delivery) bool {
 
 // ActToRedeliver writes the one audit entry of an actor who begins several deliveries of an endpoint again, before Again does.
 // It does nothing for an API key. Errors: endpoint_not_found, org_not_found, insufficient_role.
-func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a id.App, h id.Endpoint) error {
+func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a id.App, endpoint id.Endpoint) error {
 	if by.isKey() {
 		return nil
 	}
 	t := ds.s.begin()
-	t.starts(ctx, by, o, redelivered, string(h))
-	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
+	t.starts(ctx, by, o, redelivered, string(endpoint))
+	t.Check(endpointRow(a, endpoint), notDeleted(), refuse(errEndpointNotFound))
 	return t.Commit(ctx)
 }
 
 // Release begins a new round of attempts for a held delivery of an endpoint. ok is false when the delivery is no
 // longer held, or its endpoint is disabled again.
-func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.DeliveryID) (ok bool, err error) {
-	err = ds.s.begin().again(ctx, h, d, attrStatus.Is(webhook.DeliveryHeld), nil)
+func (ds Deliveries) Release(ctx context.Context, endpoint Endpoint, d webhook.DeliveryID) (ok bool, err error) {
+	err = ds.s.begin().again(ctx, endpoint, d, attrStatus.Is(webhook.DeliveryHeld), nil)
 	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
 		return false, nil
 	}
@@ -207,15 +207,15 @@ func (ds Deliveries) Release(ctx context.Context, h Endpoint, d webhook.Delivery
 var errNotAgain = errors.New("store: the delivery is in another state")
 
 // again adds a new round of attempts of a delivery to a transaction, if the condition when holds, with the change
-// more, and commits it. When the endpoint h is disabled, it holds the delivery instead. Errors: delivery_not_found,
-// errNotAgain, and table.ErrRaced when h was enabled, disabled or deleted since it was read.
-func (t *txn) again(ctx context.Context, h Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
+// more, and commits it. When the endpoint is disabled, it holds the delivery instead. Errors: delivery_not_found,
+// errNotAgain, and table.ErrRaced when the endpoint was enabled, disabled or deleted since it was read.
+func (t *txn) again(ctx context.Context, endpoint Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
 	row := deliveryRow(d)
 	begin := table.Changes(attrStatus.Set(webhook.DeliveryHeld), endAttempts())
-	if h.Enabled {
+	if endpoint.Enabled {
 		begin = firstAttempt(row, t.s.now(), 0)
 	}
-	t.Check(endpointRow(h.AppID, h.ID), table.All(attrDeletedAt.Absent(), attrEnabled.Is(h.Enabled)), table.Raced)
+	t.Check(endpointRow(endpoint.AppID, endpoint.ID), table.All(attrDeletedAt.Absent(), attrEnabled.Is(endpoint.Enabled)), table.Raced)
 	t.Update(row, when, func(found table.Row) error {
 		if found == nil {
 			return errDeliveryNotFound

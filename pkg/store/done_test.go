@@ -23,10 +23,10 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
-	h, another := c.endpoint(t), c.endpoint(t)
-	c.enable(t, h.ID, false)
-	held := c.fanned(t, h.ID)
-	h = c.enable(t, h.ID, true)
+	endpoint, another := c.endpoint(t), c.endpoint(t)
+	c.enable(t, endpoint.ID, false)
+	held := c.fanned(t, endpoint.ID)
+	endpoint = c.enable(t, endpoint.ID, true)
 	toRevoke, toClaim, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
 	otherOrg, key := c.NewOrg(t, c.ada), c.wideKey(t)
 	for _, use := range []struct {
@@ -45,14 +45,14 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"an endpoint that an admin disables", func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, another.ID, false)) }},
 		{"an endpoint that is deleted", func() error { return c.DeleteEndpoint(ctx, c.app, another.ID, store.ByKey(id.NoKey)) }},
 		{"a delivery that is released", func() error {
-			ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: held})
+			ok, err := c.Deliveries().Release(ctx, endpoint, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: held})
 			if !ok {
 				return errors.Join(wrong("not released"), err)
 			}
 			return err
 		}},
 		{"a test event", func() error {
-			return second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "again", store.Changer{}, store.Once[id.Event]{}))
+			return second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, "again", store.Changer{}, store.Once[id.Event]{}))
 		}},
 		{"a first claim, which is no replay", func() error {
 			claimed, err := c.ClaimLink(ctx, toClaim.claim("k"))
@@ -116,7 +116,7 @@ func TestALinkRevokedMeanwhileIsStillOnesOwn(t *testing.T) {
 // the row of its own event, and write no other.
 func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	before := len(c.rowsOf(t, "EVTS#"))
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
 	c.letPass("TransactWriteItems") // the first try
@@ -125,8 +125,8 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 			wants(t, second(c.Deliveries().FanOut(ctx, c.app, id.Event(text(r, "SK")))), "")
 		}
 	})
-	e := c.test(t, h.ID)
-	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != before+1 {
+	e := c.test(t, endpoint.ID)
+	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != before+1 {
 		t.Errorf("the delivery is %s", got)
 	}
 }

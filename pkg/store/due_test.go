@@ -92,7 +92,7 @@ func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 // reads them two at a time.
 func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	c.pass(time.Minute)
 	made, cursor, err := c.Events(ctx, c.app, "", 10)
 	if err != nil || len(made) != 1 {
@@ -101,7 +101,7 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 	var want, got []id.Event
 	for range 5 {
 		c.pass(time.Second)
-		want = append(want, c.test(t, h.ID))
+		want = append(want, c.test(t, endpoint.ID))
 	}
 	read := func() int {
 		t.Helper()
@@ -150,7 +150,7 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 // failed.
 func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	var rows []map[string]string
 	var all, failed []id.Event
 	for i := range 250 {
@@ -161,12 +161,12 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 			status = "failed"
 			failed = append(failed, e)
 		}
-		rows = append(rows, c.deliveryRow(h.ID, string(e), status))
+		rows = append(rows, c.deliveryRow(endpoint.ID, string(e), status))
 	}
 	write(t, c.Table, rows)
 	list := func(span store.DeliverySpan) (got []id.Event) { // all pages of the list
 		t.Helper()
-		span.Endpoint = h.ID
+		span.Endpoint = endpoint.ID
 		for range 300 { // more pages than the list has
 			found, next, err := c.Deliveries().List(ctx, c.app, span)
 			wants(t, err, "")
@@ -207,7 +207,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 			}
 		})
 	}
-	wants(t, third(c.Deliveries().List(ctx, id.NoApp, store.DeliverySpan{Endpoint: h.ID, Limit: 5})), problem.EndpointNotFound)
+	wants(t, third(c.Deliveries().List(ctx, id.NoApp, store.DeliverySpan{Endpoint: endpoint.ID, Limit: 5})), problem.EndpointNotFound)
 }
 
 // third returns the error of a call with three results.
@@ -217,18 +217,18 @@ func third[A, B any](_ A, _ B, err error) error { return err }
 // deliveries or of as many as the limit. Without it, the search would go through all 400.
 func TestOnePageIsOneQuery(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	c.enable(t, h.ID, false)
+	endpoint := c.endpoint(t)
+	c.enable(t, endpoint.ID, false)
 	c.Limits.Held = 50 // at which HeldCount looks
 	var rows []map[string]string
 	for i := range 400 {
-		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "delivered"))
+		rows = append(rows, c.deliveryRow(endpoint.ID, fmt.Sprintf("evt_%026d", i), "delivered"))
 	}
 	for i := range 3 {
-		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", 400+i), "held"))
+		rows = append(rows, c.deliveryRow(endpoint.ID, fmt.Sprintf("evt_%026d", 400+i), "held"))
 	}
 	write(t, c.Table, rows)
-	disabled := c.seen(t, h.ID)
+	disabled := c.seen(t, endpoint.ID)
 	c.forgetCalls()
 	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
@@ -236,7 +236,7 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	if calls := c.Faults.Calls(); len(calls) != 1 {
 		t.Errorf("a count has the calls %v", calls)
 	}
-	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryFailed, Limit: 100, OnePage: true})
+	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: endpoint.ID, Status: webhook.DeliveryFailed, Limit: 100, OnePage: true})
 	calls := c.Faults.Calls() // one reads the endpoint, and one is the query
 	if len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
 		t.Errorf("%d found, go on behind %s, %v, with %v", len(found), next, err, calls)
@@ -286,7 +286,7 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 // sweep a minute after its time, and any other attempt at its time.
 func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	due := func(when string, want time.Time) {
 		t.Helper()
 		rows, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(time.Hour), 10)
@@ -294,11 +294,11 @@ func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 			t.Errorf("%s: %v, %v, want one row at %d", when, rows, err, want.UnixMilli())
 		}
 	}
-	e := c.fanned(t, h.ID)
+	e := c.fanned(t, endpoint.ID)
 	due("fanned out", c.Now().Add(time.Minute))
 	next := c.Now().Add(20 * time.Minute)
 	for _, queued := range []bool{true, false} {
-		w := c.work(t, h.ID, e)
+		w := c.work(t, endpoint.ID, e)
 		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint(queued))), "")
 		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
 			Last: store.LastAttempt{ID: fmt.Sprint(queued)}, Status: webhook.DeliveryPending, Next: next.UnixMilli(), Queued: queued,
@@ -316,17 +316,17 @@ func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 func TestASuccessWakesWhatIsParked(t *testing.T) {
 	c := connect(t)
 	for _, open := range []bool{false, true} {
-		h := c.endpoint(t)
+		endpoint := c.endpoint(t)
 		for range 5 {
-			wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+			wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 			if !open {
 				break
 			}
 			c.pass(3 * time.Second)
 		}
-		wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint.ID)), "")
 		rows, err := c.DueBefore(ctx, store.DueEndpoint, c.Now(), 10)
-		isDue := len(rows) == 1 && rows[0].Endpoint == h.ID && rows[0].At == c.Now().UnixMilli()
+		isDue := len(rows) == 1 && rows[0].Endpoint == endpoint.ID && rows[0].At == c.Now().UnixMilli()
 		if err != nil || isDue != open {
 			t.Errorf("open %t: due are %v, %v", open, rows, err)
 		}

@@ -77,35 +77,35 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 		return made.committed(err)
 	}
 	now := s.Now()
-	h := Endpoint{
+	endpoint := Endpoint{
 		ID: s.ids().NewEndpoint(now), OrgID: wanted.OrgID, AppID: wanted.AppID, EndpointState: webhook.EndpointState{Enabled: true},
 		URL: wanted.URL, Description: wanted.Description, Events: wanted.Events,
 		CreatedByKey: wanted.By.Key, URLSetByKey: wanted.By.Key, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
 	}
-	if made, err = once.render(h); err != nil {
+	if made, err = once.render(endpoint); err != nil {
 		return made, err
 	}
 	t := s.begin()
 	if wanted.By.isKey() {
-		t.unbarred(h.AppID, wanted.By.Key)
+		t.unbarred(endpoint.AppID, wanted.By.Key)
 	} else {
-		t.authorizeBesideOrg(wanted.By.Actor, h.OrgID)
-		t.checkNotDeleted(h.OrgID) // EndOrg waits for requests by API keys only
+		t.authorizeBesideOrg(wanted.By.Actor, endpoint.OrgID)
+		t.checkNotDeleted(endpoint.OrgID) // EndOrg waits for requests by API keys only
 	}
 	t.once(once.Request, made.Answer)
-	t.Create(endpointRow(h.AppID, h.ID),
-		attrOrgID.Set(h.OrgID), attrURL.Set(h.URL), attrDescription.Set(h.Description), attrEvents.Set(h.Events),
-		attrEnabled.Set(h.Enabled), attrCreatedAt.Set(h.CreatedAt), attrUpdatedAt.Set(h.UpdatedAt), attrVersion.Set(1),
+	t.Create(endpointRow(endpoint.AppID, endpoint.ID),
+		attrOrgID.Set(endpoint.OrgID), attrURL.Set(endpoint.URL), attrDescription.Set(endpoint.Description), attrEvents.Set(endpoint.Events),
+		attrEnabled.Set(endpoint.Enabled), attrCreatedAt.Set(endpoint.CreatedAt), attrUpdatedAt.Set(endpoint.UpdatedAt), attrVersion.Set(1),
 		attrCreatedByKey.Set(wanted.By.Key), attrURLSetByKey.Set(wanted.By.Key), attrURLByKey.Set(wanted.By.Key), attrEventsByKey.Set(wanted.By.Key),
 	)
-	t.Update(budgetRow(h.AppID), table.Any(attrCount.Absent(), attrCount.Under(int64(s.Limits.Endpoints))), refuse(errEndpointLimit), table.Add(attrCount, 1))
-	t.report(ctx, webhook.EndpointCreated, h, wanted.By, paid, changesOf(Endpoint{}, h))
+	t.Update(budgetRow(endpoint.AppID), table.Any(attrCount.Absent(), attrCount.Under(int64(s.Limits.Endpoints))), refuse(errEndpointLimit), table.Add(attrCount, 1))
+	t.report(ctx, webhook.EndpointCreated, endpoint, wanted.By, paid, changesOf(Endpoint{}, endpoint))
 	return made.committed(t.Commit(ctx))
 }
 
 // Endpoint returns an endpoint of an app. Error: endpoint_not_found.
-func (s *Store) Endpoint(ctx context.Context, a id.App, h id.Endpoint) (Endpoint, error) {
-	found, err := find(ctx, s, endpointRow(a, h), endpointFrom, errEndpointNotFound)
+func (s *Store) Endpoint(ctx context.Context, a id.App, endpoint id.Endpoint) (Endpoint, error) {
+	found, err := find(ctx, s, endpointRow(a, endpoint), endpointFrom, errEndpointNotFound)
 	if err == nil && found.Deleted {
 		return Endpoint{}, errEndpointNotFound
 	}
@@ -123,9 +123,9 @@ func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []En
 	if endpoints, _, err = list(ctx, s, all, endpointFrom); err != nil {
 		return nil, "", err
 	}
-	endpoints = slices.DeleteFunc(endpoints, func(h Endpoint) bool { return h.Deleted })
+	endpoints = slices.DeleteFunc(endpoints, func(endpoint Endpoint) bool { return endpoint.Deleted })
 	if p.After != "" {
-		endpoints = slices.DeleteFunc(endpoints, func(h Endpoint) bool { return string(h.ID) >= p.After })
+		endpoints = slices.DeleteFunc(endpoints, func(endpoint Endpoint) bool { return string(endpoint.ID) >= p.After })
 	}
 	if p.Limit > 0 && len(endpoints) > p.Limit {
 		endpoints = endpoints[:p.Limit]
@@ -136,9 +136,9 @@ func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []En
 
 // DeleteEndpoint deletes an endpoint. The sweep cancels the deliveries that wait for it. Errors: endpoint_not_found,
 // key_not_active, of an actor org_not_found and insufficient_role.
-func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by Changer) error {
+func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, endpoint id.Endpoint, by Changer) error {
 	return s.db.Retry(ctx, func() error {
-		was, err := s.Endpoint(ctx, a, h)
+		was, err := s.Endpoint(ctx, a, endpoint)
 		if err != nil {
 			return err
 		}
@@ -159,28 +159,28 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, h id.Endpoint, by 
 // deleteEndpoint adds the deletion of an endpoint to a transaction, on a condition. The row counts in
 // the limit on endpoints until LookedAt deletes it. From now on, only a process that has read the
 // endpoint before its deletion can park a delivery, and only for parksFor.
-func (t *txn) deleteEndpoint(h Endpoint, now int64, when table.Condition, refusal table.Refusal) {
-	row, parksUntil := endpointRow(h.AppID, h.ID), now+parksFor.Milliseconds()
+func (t *txn) deleteEndpoint(endpoint Endpoint, now int64, when table.Condition, refusal table.Refusal) {
+	row, parksUntil := endpointRow(endpoint.AppID, endpoint.ID), now+parksFor.Milliseconds()
 	t.Update(row, when, refusal,
 		attrDeletedAt.Set(now), attrEnabled.Set(false), attrReleaseFrom.Set(""), dueAt(DueEndpoint, row, now),
 		attrPurgeAt.Set(time.UnixMilli(now).Add(eventsFor).Unix()), table.Add(attrVersion, 1),
-		table.If(h.parksUntil > parksUntil, attrParksUntil.Set(parksUntil)),
+		table.If(endpoint.parksUntil > parksUntil, attrParksUntil.Set(parksUntil)),
 	)
 }
 
 // Test writes a test event for one endpoint only, and returns the event's id. once.Charge charges for one delivery. Errors:
 // endpoint_not_found, idempotency_key_reused, of an actor org_not_found and insufficient_role, and those of once.Charge.
-func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, h id.Endpoint, message string, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
+func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.Endpoint, message string, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
 	if _, err := ds.s.chargeOnce(ctx, once.Request, once.Charge); err != nil {
 		return made.committed(err)
 	}
 	t := ds.s.begin()
-	t.starts(ctx, by, o, "endpoint.tested", string(h))
-	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: h, data: webhook.TestData{Message: message}})
+	t.starts(ctx, by, o, "endpoint.tested", string(endpoint))
+	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: endpoint, data: webhook.TestData{Message: message}})
 	if made, err = once.render(e); err != nil {
 		return made, err
 	}
 	t.once(once.Request, made.Answer)
-	t.Check(endpointRow(a, h), notDeleted(), refuse(errEndpointNotFound))
+	t.Check(endpointRow(a, endpoint), notDeleted(), refuse(errEndpointNotFound))
 	return made.committed(t.Commit(ctx))
 }

@@ -11,9 +11,9 @@ import (
 
 // EnableEndpoint enables or disables an endpoint for an admin, whom RoleFor let in. The app cannot enable an endpoint
 // that an admin disabled. Errors: endpoint_not_found, a.OldSignIn to enable, org_not_found, insufficient_role.
-func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, h id.Endpoint, enabled bool) (changed Endpoint, err error) {
+func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, endpoint id.Endpoint, enabled bool) (changed Endpoint, err error) {
 	err = s.db.Retry(ctx, func() error {
-		was, err := s.Endpoint(ctx, app, h)
+		was, err := s.Endpoint(ctx, app, endpoint)
 		if enabled {
 			err = cmp.Or(err, a.OldSignIn)
 		}
@@ -29,17 +29,17 @@ func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, h id.En
 // enableByAdmin enables or disables an endpoint that was read before, and returns it as it is then. An
 // endpoint that was disabled for another reason gets the reason of the admin.
 func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enabled bool) (Endpoint, error) {
-	h, now := was, s.now()
+	endpoint, now := was, s.now()
 	switch {
 	case enabled && !was.Enabled:
-		h = was.enable()
+		endpoint = was.enable()
 	case !enabled && was.DisabledReason != webhook.DisabledByAdmin:
-		h = was.disable(webhook.DisabledByAdmin, now)
+		endpoint = was.disable(webhook.DisabledByAdmin, now)
 	}
-	h.UpdatedAt = now
+	endpoint.UpdatedAt = now
 	t := s.begin()
 	t.Check(a.right(was.OrgID))
-	return t.change(ctx, was, h, Changer{Actor: a}, 0)
+	return t.change(ctx, was, endpoint, Changer{Actor: a}, 0)
 }
 
 // DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or
@@ -59,11 +59,11 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 		if err != nil {
 			return err
 		}
-		for _, h := range all {
-			if !h.setBy(k) {
+		for _, endpoint := range all {
+			if !endpoint.setBy(k) {
 				continue
 			}
-			if _, err := s.enableByAdmin(ctx, a, h, false); err != nil {
+			if _, err := s.enableByAdmin(ctx, a, endpoint, false); err != nil {
 				return err
 			}
 		}
@@ -72,6 +72,6 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 }
 
 // setBy reports whether a key created the endpoint, or set its URL or its event types last.
-func (h Endpoint) setBy(k id.Key) bool {
-	return slices.Contains([]id.Key{h.CreatedByKey, h.URLSetByKey, h.urlByKey, h.eventsByKey}, k)
+func (endpoint Endpoint) setBy(k id.Key) bool {
+	return slices.Contains([]id.Key{endpoint.CreatedByKey, endpoint.URLSetByKey, endpoint.urlByKey, endpoint.eventsByKey}, k)
 }

@@ -12,68 +12,68 @@ import (
 
 // Succeeded records that an endpoint took a webhook. It writes only if that changes the
 // endpoint's row.
-func (ds Deliveries) Succeeded(ctx context.Context, h Endpoint) error {
-	if h.Breaker == (webhook.Breaker{}) {
+func (ds Deliveries) Succeeded(ctx context.Context, endpoint Endpoint) error {
+	if endpoint.Breaker == (webhook.Breaker{}) {
 		return nil
 	}
-	row := endpointRow(h.AppID, h.ID)
+	row := endpointRow(endpoint.AppID, endpoint.ID)
 	_, err := ds.s.db.Mark(ctx, row, table.Exists, nil,
 		attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove(),
-		table.If(h.OpenUntil != 0, dueAt(DueEndpoint, row, ds.s.now()))) // the sweep sends the parked deliveries
+		table.If(endpoint.OpenUntil != 0, dueAt(DueEndpoint, row, ds.s.now()))) // the sweep sends the parked deliveries
 	return err
 }
 
 // Failed records that an endpoint did not take a webhook. It opens the breaker after several
 // failures in a row over some time. Attempts at the same time count once.
-func (ds Deliveries) Failed(ctx context.Context, h Endpoint) error {
+func (ds Deliveries) Failed(ctx context.Context, endpoint Endpoint) error {
 	now := ds.s.Now()
-	failures, pause, ok := h.Fail(now)
+	failures, pause, ok := endpoint.Fail(now)
 	if !ok { // enough failures for an open breaker, but over too short a time
 		return nil
 	}
 	// The count has changed when an attempt at the same time has failed or succeeded.
 	unchanged := table.All(table.Exists, attrFailures.Absent())
-	if h.Failures > 0 {
-		unchanged = attrFailures.Is(h.Failures)
+	if endpoint.Failures > 0 {
+		unchanged = attrFailures.Is(endpoint.Failures)
 	}
-	_, err := ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), unchanged, nil,
-		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now.UnixMilli()), table.If(pause > 0, h.open(now.Add(pause).UnixMilli())))
+	_, err := ds.s.db.Mark(ctx, endpointRow(endpoint.AppID, endpoint.ID), unchanged, nil,
+		attrFailures.Set(failures), attrFailingSince.SetIfAbsent(now.UnixMilli()), table.If(pause > 0, endpoint.open(now.Add(pause).UnixMilli())))
 	return err
 }
 
 // Probe takes the right to make the one attempt on an endpoint whose breaker's time is over, and
 // reports whether this caller has it. The breaker stays open for all other attempts. If the answer of
 // the database is lost, no one makes an attempt until the new time is over.
-func (ds Deliveries) Probe(ctx context.Context, h Endpoint) (bool, error) {
-	until := ds.s.Now().Add(h.Probe()).UnixMilli()
-	return ds.s.db.Mark(ctx, endpointRow(h.AppID, h.ID), attrOpenUntil.Is(h.OpenUntil), nil, h.open(until))
+func (ds Deliveries) Probe(ctx context.Context, endpoint Endpoint) (bool, error) {
+	until := ds.s.Now().Add(endpoint.Probe()).UnixMilli()
+	return ds.s.db.Mark(ctx, endpointRow(endpoint.AppID, endpoint.ID), attrOpenUntil.Is(endpoint.OpenUntil), nil, endpoint.open(until))
 }
 
 // DisableEndpoint stops the sending to an endpoint, with an event for the app's other endpoints. It
 // changes nothing when the endpoint is disabled or deleted already. It also changes nothing when the app
 // has changed the endpoint since it was read: the attempts may have gone to another URL.
-func (ds Deliveries) DisableEndpoint(ctx context.Context, h Endpoint, why webhook.DisabledReason) error {
-	row, now := endpointRow(h.AppID, h.ID), ds.s.now()
-	when := table.All(attrEnabled.Is(true), attrVersion.Is(h.version))
+func (ds Deliveries) DisableEndpoint(ctx context.Context, endpoint Endpoint, why webhook.DisabledReason) error {
+	row, now := endpointRow(endpoint.AppID, endpoint.ID), ds.s.now()
+	when := table.All(attrEnabled.Is(true), attrVersion.Is(endpoint.version))
 	if why == webhook.DisabledByFailing { // and the endpoint has taken no webhook meanwhile
-		when = table.All(when, attrFailingSince.Is(h.FailingSince))
+		when = table.All(when, attrFailingSince.Is(endpoint.FailingSince))
 	}
 	t := ds.s.begin()
 	t.Update(row, when, table.Raced,
 		attrEnabled.Set(false), attrDisabledReason.Set(why), attrDisabledAt.Set(now), table.Add(attrVersion, 1), attrReleaseFrom.Remove(),
 		dueAt(DueEndpoint, row, now)) // what is parked is to be held
 	t.event(newEvent{
-		org: h.OrgID, app: h.AppID, kind: webhook.EndpointDisabled, at: now, except: h.ID,
-		data: webhook.DisabledData{EndpointID: h.ID, URL: webhook.Origin(h.URL), Reason: why, DisabledAt: now},
+		org: endpoint.OrgID, app: endpoint.AppID, kind: webhook.EndpointDisabled, at: now, except: endpoint.ID,
+		data: webhook.DisabledData{EndpointID: endpoint.ID, URL: webhook.Origin(endpoint.URL), Reason: why, DisabledAt: now},
 	})
 	return ignoreRaced(t.Commit(ctx))
 }
 
 // WaitingFor lists the held deliveries of an enabled endpoint, or all deliveries of a deleted
 // one, from where the last run ended. next is "" at the end.
-func (ds Deliveries) WaitingFor(ctx context.Context, h Endpoint, limit int) (found []Delivery, next id.Event, err error) {
-	span := DeliverySpan{Endpoint: h.ID, Status: webhook.DeliveryHeld, After: h.ReleaseFrom, Limit: limit}
-	if h.Deleted {
+func (ds Deliveries) WaitingFor(ctx context.Context, endpoint Endpoint, limit int) (found []Delivery, next id.Event, err error) {
+	span := DeliverySpan{Endpoint: endpoint.ID, Status: webhook.DeliveryHeld, After: endpoint.ReleaseFrom, Limit: limit}
+	if endpoint.Deleted {
 		span.Status = ""
 	}
 	return ds.deliveries(ctx, span)
@@ -93,12 +93,12 @@ const parksFor = 5 * time.Minute
 
 // parkedIn returns the partition of the index that has the parked deliveries of an endpoint, in
 // the order in which their rounds of attempts began.
-func parkedIn(h id.Endpoint) string { return pkDue + "parked#" + string(h) }
+func parkedIn(endpoint id.Endpoint) string { return pkDue + "parked#" + string(endpoint) }
 
 // open is the change of the endpoint's row by which the breaker is open until a time.
-func (h Endpoint) open(until int64) table.Change {
+func (endpoint Endpoint) open(until int64) table.Change {
 	return table.Changes(attrOpenUntil.Set(until), attrParksUntil.Set(until+parksFor.Milliseconds()),
-		dueAt(DueEndpoint, endpointRow(h.AppID, h.ID), until))
+		dueAt(DueEndpoint, endpointRow(endpoint.AppID, endpoint.ID), until))
 }
 
 // Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
@@ -111,8 +111,8 @@ func (ds Deliveries) Park(ctx context.Context, w Work, until int64) error {
 
 // Parked lists parked deliveries of an endpoint whose round of attempts began at a time (from, in
 // milliseconds) or later, in the order in which the rounds began. At of a Due is that beginning.
-func (ds Deliveries) Parked(ctx context.Context, h id.Endpoint, from int64, limit int) ([]Due, error) {
-	return ds.s.dueIn(ctx, DueDelivery, parkedIn(h), from, ds.s.Now(), limit)
+func (ds Deliveries) Parked(ctx context.Context, endpoint id.Endpoint, from int64, limit int) ([]Due, error) {
+	return ds.s.dueIn(ctx, DueDelivery, parkedIn(endpoint), from, ds.s.Now(), limit)
 }
 
 // Unpark makes a parked delivery due now, and reports whether it did. Only the caller that changed the
@@ -127,8 +127,8 @@ func (ds Deliveries) Unpark(ctx context.Context, d Due) (bool, error) {
 // Waiting returns an endpoint for which deliveries wait: parked ones, or held ones that are to
 // be released or, when the endpoint was deleted, cancelled. ok is false when the endpoint is not
 // due.
-func (ds Deliveries) Waiting(ctx context.Context, a id.App, h id.Endpoint) (found Endpoint, ok bool, err error) {
-	row, err := ds.s.db.Get(ctx, endpointRow(a, h))
+func (ds Deliveries) Waiting(ctx context.Context, a id.App, endpoint id.Endpoint) (found Endpoint, ok bool, err error) {
+	row, err := ds.s.db.Get(ctx, endpointRow(a, endpoint))
 	if err != nil || row == nil {
 		return Endpoint{}, false, err
 	}
@@ -150,19 +150,19 @@ type Looked struct {
 // LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is left, the
 // endpoint leaves the index. The row of a deleted endpoint is deleted then, and no longer counts in the
 // limit on endpoints. An endpoint that has changed since it was read stays as it is.
-func (ds Deliveries) LookedAt(ctx context.Context, h Endpoint, l Looked) error {
-	row := endpointRow(h.AppID, h.ID)
-	noneCanBeParked := l.Began.UnixMilli() > h.parksUntil
+func (ds Deliveries) LookedAt(ctx context.Context, endpoint Endpoint, l Looked) error {
+	row := endpointRow(endpoint.AppID, endpoint.ID)
+	noneCanBeParked := l.Began.UnixMilli() > endpoint.parksUntil
 	done := !l.Parked && !l.Held && noneCanBeParked
-	if done && h.Deleted {
+	if done && endpoint.Deleted {
 		t := ds.s.begin()
 		t.Delete(row, attrDeletedAt.Present(), table.Raced)
-		t.Update(budgetRow(h.AppID), nil, nil, table.Add(attrCount, -1))
+		t.Update(budgetRow(endpoint.AppID), nil, nil, table.Add(attrCount, -1))
 		return ignoreRaced(t.Commit(ctx))
 	}
-	unchanged := table.All(attrVersion.Is(h.version), attrParksUntil.IsOrAbsent(h.parksUntil))
-	if h.Releasing {
-		unchanged = table.All(unchanged, attrReleaseFrom.Is(h.ReleaseFrom))
+	unchanged := table.All(attrVersion.Is(endpoint.version), attrParksUntil.IsOrAbsent(endpoint.parksUntil))
+	if endpoint.Releasing {
+		unchanged = table.All(unchanged, attrReleaseFrom.Is(endpoint.ReleaseFrom))
 	}
 	releaseFrom := attrReleaseFrom.Remove()
 	if l.Held {

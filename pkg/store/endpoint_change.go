@@ -25,9 +25,9 @@ type EndpointChange struct {
 // UpdateEndpoint changes an endpoint. An endpoint that is enabled again starts without failures,
 // and the sweep releases its held deliveries. When nothing differs, UpdateEndpoint writes
 // nothing. Errors: endpoint_not_found, key_not_active, disabled_by_admin.
-func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
+func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, endpoint id.Endpoint, c EndpointChange) (changed Endpoint, err error) {
 	err = s.db.Retry(ctx, func() error {
-		was, err := s.Endpoint(ctx, a, h)
+		was, err := s.Endpoint(ctx, a, endpoint)
 		if err != nil {
 			return err
 		}
@@ -43,85 +43,85 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, h id.Endpoint, c E
 }
 
 // apply returns an endpoint with the change.
-func (c EndpointChange) apply(h Endpoint, now int64) Endpoint {
-	if c.URL != nil && *c.URL != h.URL {
-		h.URL, h.urlByKey, h.URLSetByKey = *c.URL, c.By, c.By
+func (c EndpointChange) apply(endpoint Endpoint, now int64) Endpoint {
+	if c.URL != nil && *c.URL != endpoint.URL {
+		endpoint.URL, endpoint.urlByKey, endpoint.URLSetByKey = *c.URL, c.By, c.By
 	}
 	if c.Description != nil {
-		h.Description = *c.Description
+		endpoint.Description = *c.Description
 	}
-	if c.Events != nil && !slices.Equal(c.Events, h.Events) {
-		h.Events, h.eventsByKey, h.URLSetByKey = c.Events, c.By, c.By
+	if c.Events != nil && !slices.Equal(c.Events, endpoint.Events) {
+		endpoint.Events, endpoint.eventsByKey, endpoint.URLSetByKey = c.Events, c.By, c.By
 	}
-	if c.Enabled != nil && *c.Enabled != h.Enabled {
+	if c.Enabled != nil && *c.Enabled != endpoint.Enabled {
 		if *c.Enabled {
-			h = h.enable()
+			endpoint = endpoint.enable()
 		} else {
-			h = h.disable(webhook.DisabledByUser, now)
+			endpoint = endpoint.disable(webhook.DisabledByUser, now)
 		}
 	}
-	h.UpdatedAt = now
-	return h
+	endpoint.UpdatedAt = now
+	return endpoint
 }
 
 // enable returns the endpoint as it is once it is enabled again: all its held deliveries are to be
 // released.
-func (h Endpoint) enable() Endpoint {
-	h.Enabled, h.DisabledReason, h.DisabledAt = true, "", 0
-	h.Releasing, h.ReleaseFrom = true, ""
-	return h
+func (endpoint Endpoint) enable() Endpoint {
+	endpoint.Enabled, endpoint.DisabledReason, endpoint.DisabledAt = true, "", 0
+	endpoint.Releasing, endpoint.ReleaseFrom = true, ""
+	return endpoint
 }
 
 // disable returns the endpoint as it is once it is disabled. An endpoint that was disabled
 // before gets the new reason.
-func (h Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
-	h.Enabled, h.DisabledReason, h.DisabledAt = false, why, now
-	h.Releasing, h.ReleaseFrom = false, ""
-	return h
+func (endpoint Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
+	endpoint.Enabled, endpoint.DisabledReason, endpoint.DisabledAt = false, why, now
+	endpoint.Releasing, endpoint.ReleaseFrom = false, ""
+	return endpoint
 }
 
-// change adds the change from was to h to a transaction, with its audit entry and its event, and commits
+// change adds the change from was to endpoint to a transaction, with its audit entry and its event, and commits
 // the transaction. It returns the endpoint as the row then is. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
 // no longer as was. paid is how many deliveries the request was charged for.
-func (t *txn) change(ctx context.Context, was, h Endpoint, by Changer, paid int) (Endpoint, error) {
-	changes := changesOf(was, h)
+func (t *txn) change(ctx context.Context, was, endpoint Endpoint, by Changer, paid int) (Endpoint, error) {
+	changes := changesOf(was, endpoint)
 	if len(changes) == 0 {
 		return was, nil
 	}
 	asRead := table.All(attrVersion.Is(was.version), attrDeletedAt.Absent())
-	if h.startsAnew(was) {
-		h.Breaker = webhook.Breaker{}
+	if endpoint.startsAnew(was) {
+		endpoint.Breaker = webhook.Breaker{}
 	} else { // an attempt has no version
 		asRead = table.All(asRead, attrFailures.IsOrAbsent(was.Failures), attrOpenUntil.IsOrAbsent(was.OpenUntil), attrFailingSince.IsOrAbsent(was.FailingSince))
 	}
-	t.Update(endpointRow(h.AppID, h.ID), asRead, table.Raced, h.write(was))
-	t.report(ctx, webhook.EndpointUpdated, h, by, paid, changes)
-	return h, t.Commit(ctx)
+	t.Update(endpointRow(endpoint.AppID, endpoint.ID), asRead, table.Raced, endpoint.write(was))
+	t.report(ctx, webhook.EndpointUpdated, endpoint, by, paid, changes)
+	return endpoint, t.Commit(ctx)
 }
 
 // startsAnew reports whether a change ends the failures of an endpoint: another receiver, or a repaired one, has none yet.
-func (h Endpoint) startsAnew(was Endpoint) bool {
-	return webhook.Origin(h.URL) != webhook.Origin(was.URL) || h.Enabled && !was.Enabled
+func (endpoint Endpoint) startsAnew(was Endpoint) bool {
+	return webhook.Origin(endpoint.URL) != webhook.Origin(was.URL) || endpoint.Enabled && !was.Enabled
 }
 
-// write returns the change of an endpoint's row from was to h.
-func (h Endpoint) write(was Endpoint) table.Change {
-	now := h.UpdatedAt
-	due := dueAt(DueEndpoint, endpointRow(h.AppID, h.ID), now)
+// write returns the change of an endpoint's row from was to endpoint.
+func (endpoint Endpoint) write(was Endpoint) table.Change {
+	now := endpoint.UpdatedAt
+	due := dueAt(DueEndpoint, endpointRow(endpoint.AppID, endpoint.ID), now)
 	changes := []table.Change{
-		attrURL.Set(h.URL), attrDescription.Set(h.Description), attrEvents.Set(h.Events), attrEnabled.Set(h.Enabled),
+		attrURL.Set(endpoint.URL), attrDescription.Set(endpoint.Description), attrEvents.Set(endpoint.Events), attrEnabled.Set(endpoint.Enabled),
 		attrUpdatedAt.Set(now), attrVersion.Set(was.version + 1),
-		attrURLSetByKey.Set(h.URLSetByKey), attrURLByKey.Set(h.urlByKey), attrEventsByKey.Set(h.eventsByKey),
+		attrURLSetByKey.Set(endpoint.URLSetByKey), attrURLByKey.Set(endpoint.urlByKey), attrEventsByKey.Set(endpoint.eventsByKey),
 	}
-	enabled := h.Enabled && !was.Enabled
-	if h.startsAnew(was) {
+	enabled := endpoint.Enabled && !was.Enabled
+	if endpoint.startsAnew(was) {
 		changes = append(changes, attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove())
 	}
 	switch {
 	case enabled:
 		changes = append(changes, attrReleaseFrom.Set(""), due, attrDisabledReason.Remove(), attrDisabledAt.Remove())
-	case h.DisabledReason != was.DisabledReason: // disabled; due, because parked deliveries are to be held
-		changes = append(changes, attrDisabledReason.Set(h.DisabledReason), attrDisabledAt.Set(now), due, attrReleaseFrom.Remove())
+	case endpoint.DisabledReason != was.DisabledReason: // disabled; due, because parked deliveries are to be held
+		changes = append(changes, attrDisabledReason.Set(endpoint.DisabledReason), attrDisabledAt.Set(now), due, attrReleaseFrom.Remove())
 	}
 	return table.Changes(changes...)
 }
@@ -129,12 +129,12 @@ func (h Endpoint) write(was Endpoint) table.Change {
 // changesOf returns the differences between two states of an endpoint. The zero Endpoint means that
 // there is no endpoint. A URL is shown without its path and query, which may hold a secret: when only
 // these differ, the change has equal values.
-func changesOf(was, h Endpoint) Changes {
-	from, to, changes := was.audited(), h.audited(), Changes{}
+func changesOf(was, endpoint Endpoint) Changes {
+	from, to, changes := was.audited(), endpoint.audited(), Changes{}
 	for _, name := range [...]string{"url", "description", "events", "enabled", "disabledReason"} {
 		differs := !reflect.DeepEqual(from[name], to[name])
 		if name == "url" {
-			differs = differs || was.URL != h.URL // from and to have only the origins
+			differs = differs || was.URL != endpoint.URL // from and to have only the origins
 		}
 		if differs {
 			changes[name] = Change{from[name], to[name]}
@@ -144,40 +144,40 @@ func changesOf(was, h Endpoint) Changes {
 }
 
 // audited returns the values that the audit log shows, by name: nil for the zero Endpoint.
-func (h Endpoint) audited() map[string]any {
-	if h.ID == "" {
+func (endpoint Endpoint) audited() map[string]any {
+	if endpoint.ID == "" {
 		return nil
 	}
 	values := map[string]any{
-		"url": webhook.Origin(h.URL), "description": h.Description, "events": h.Events, "enabled": h.Enabled,
+		"url": webhook.Origin(endpoint.URL), "description": endpoint.Description, "events": endpoint.Events, "enabled": endpoint.Enabled,
 	}
-	if h.DisabledReason != "" {
-		values["disabledReason"] = h.DisabledReason
+	if endpoint.DisabledReason != "" {
+		values["disabledReason"] = endpoint.DisabledReason
 	}
 	return values
 }
 
 // report adds the audit entry and the event of a change to the change's transaction. The event
-// goes to the app's other endpoints. The time of both is h.UpdatedAt.
-func (t *txn) report(ctx context.Context, kind webhook.Type, h Endpoint, by Changer, paid int, changes Changes) {
+// goes to the app's other endpoints. The time of both is endpoint.UpdatedAt.
+func (t *txn) report(ctx context.Context, kind webhook.Type, endpoint Endpoint, by Changer, paid int, changes Changes) {
 	t.audit(ctx, entry{
-		org: h.OrgID, at: h.UpdatedAt, action: string(kind), actor: by.id(), target: string(h.ID), changes: changes,
+		org: endpoint.OrgID, at: endpoint.UpdatedAt, action: string(kind), actor: by.id(), target: string(endpoint.ID), changes: changes,
 	})
 	data := webhook.EndpointData{
-		EndpointID: h.ID, Origin: webhook.Origin(h.URL), Events: h.Events, Enabled: h.Enabled,
-		DisabledReason: webhook.OrNull(h.DisabledReason), KeyID: webhook.OrNull(by.Key),
+		EndpointID: endpoint.ID, Origin: webhook.Origin(endpoint.URL), Events: endpoint.Events, Enabled: endpoint.Enabled,
+		DisabledReason: webhook.OrNull(endpoint.DisabledReason), KeyID: webhook.OrNull(by.Key),
 	}
 	if kind == webhook.EndpointUpdated {
 		data.Changed = slices.Sorted(maps.Keys(changes))
 	}
-	t.event(newEvent{org: h.OrgID, app: h.AppID, kind: kind, at: h.UpdatedAt, except: h.ID, data: data, paid: paid})
+	t.event(newEvent{org: endpoint.OrgID, app: endpoint.AppID, kind: kind, at: endpoint.UpdatedAt, except: endpoint.ID, data: data, paid: paid})
 }
 
 // Current reads an endpoint again, right before something is sent to the endpoint. ok is false when
 // the endpoint is disabled or deleted. Because of this read, every attempt that begins after the answer
 // to a change of the endpoint follows the change.
-func (ds Deliveries) Current(ctx context.Context, h Endpoint) (now Endpoint, ok bool, err error) {
-	row := endpointRow(h.AppID, h.ID)
+func (ds Deliveries) Current(ctx context.Context, endpoint Endpoint) (now Endpoint, ok bool, err error) {
+	row := endpointRow(endpoint.AppID, endpoint.ID)
 	rows, err := ds.s.db.Batch(ctx, row) // the deliver function's role allows no GetItem of an endpoint
 	if err != nil || rows[row] == nil {
 		return Endpoint{}, false, err

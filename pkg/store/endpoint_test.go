@@ -47,10 +47,10 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 
 // sweepIdle does what the sweep does for an endpoint that is due, and for which no delivery waits. The row of a
 // deleted endpoint is then deleted.
-func (c *connected) sweepIdle(t *testing.T, h id.Endpoint) {
+func (c *connected) sweepIdle(t *testing.T, endpoint id.Endpoint) {
 	t.Helper()
 	c.pass(time.Millisecond) // so that the run begins after the last possible parking
-	found, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
+	found, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint)
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
@@ -94,15 +94,15 @@ func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 // breaker was open, and deliveries could have been parked for longer.
 func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	for range 6 {
 		c.pass(3 * time.Second)
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 	}
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
+	wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)), "")
 	c.pass(5 * time.Minute)
-	c.sweepIdle(t, h.ID)
-	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID); ok || err != nil {
+	c.sweepIdle(t, endpoint.ID)
+	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID); ok || err != nil {
 		t.Errorf("its row is there after five minutes: %v", err)
 	}
 }
@@ -126,15 +126,15 @@ func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
 
 func TestADeletedEndpointIsNotThere(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
+	endpoint := c.endpoint(t)
+	wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)), "")
 	yes := true
 	for name, err := range map[string]error{
-		"get":                     second(c.Endpoint(ctx, c.app, h.ID)),
-		"update":                  second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})),
-		"delete":                  c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)),
-		"test":                    second(c.Deliveries().Test(ctx, c.org, c.app, h.ID, "", store.Changer{}, store.Once[id.Event]{})),
-		"redeliver":               second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: id.NoEvent}, store.Changer{}, false)),
+		"get":                     second(c.Endpoint(ctx, c.app, endpoint.ID)),
+		"update":                  second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})),
+		"delete":                  c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)),
+		"test":                    second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, "", store.Changer{}, store.Once[id.Event]{})),
+		"redeliver":               second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: id.NoEvent}, store.Changer{}, false)),
 		"get one, by another app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {
 		if !problem.Is(err, problem.EndpointNotFound) {
@@ -149,35 +149,35 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 
 func TestChangesAtOnceAreAllKept(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	url, text := "https://new.example/", "new"
 	changes := []store.EndpointChange{{URL: &url}, {Description: &text}, {Events: []string{"link.claimed"}}}
 	for _, err := range atOnce(3, func(i int) error {
-		return persistent(func() error { return second(c.UpdateEndpoint(ctx, c.app, h.ID, changes[i])) })
+		return persistent(func() error { return second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, changes[i])) })
 	}) {
 		wants(t, err, "")
 	}
-	if got := c.seen(t, h.ID); got.URL != url || got.Description != text || !slices.Equal(got.Events, []string{"link.claimed"}) || !got.Enabled {
+	if got := c.seen(t, endpoint.ID); got.URL != url || got.Description != text || !slices.Equal(got.Events, []string{"link.claimed"}) || !got.Enabled {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	for range 6 {
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 	}
-	got := c.enable(t, h.ID, false)
+	got := c.enable(t, endpoint.ID, false)
 	if got.Enabled || got.DisabledReason != webhook.DisabledByUser || got.DisabledAt != c.Now().UnixMilli() {
 		t.Errorf("%+v", got)
 	}
 	c.pass(time.Second)
-	if again := c.enable(t, h.ID, false); again.DisabledAt != got.DisabledAt {
+	if again := c.enable(t, endpoint.ID, false); again.DisabledAt != got.DisabledAt {
 		t.Errorf("disabled twice: %+v", again)
 	}
-	c.enable(t, h.ID, true)
-	if got := c.seen(t, h.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Breaker != (webhook.Breaker{}) {
+	c.enable(t, endpoint.ID, true)
+	if got := c.seen(t, endpoint.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Breaker != (webhook.Breaker{}) {
 		t.Errorf("%+v", got)
 	}
 	if disabled := c.events(t, webhook.EndpointDisabled); len(disabled) != 0 {
@@ -189,23 +189,23 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 // has held deliveries, until the sweep has released them all. Here a run of the sweep releases two of three.
 func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	c.fanned(t, h.ID) // this delivery is pending, and never counts
-	c.enable(t, h.ID, false)
+	endpoint := c.endpoint(t)
+	c.fanned(t, endpoint.ID) // this delivery is pending, and never counts
+	c.enable(t, endpoint.ID, false)
 	for range 3 {
-		c.fanned(t, h.ID)
+		c.fanned(t, endpoint.ID)
 	}
-	count := func(h store.Endpoint, want int, when string) {
+	count := func(endpoint store.Endpoint, want int, when string) {
 		t.Helper()
-		if n, err := c.Deliveries().HeldCount(ctx, h); err != nil || n != want {
+		if n, err := c.Deliveries().HeldCount(ctx, endpoint); err != nil || n != want {
 			t.Errorf("%s: %d, %v; want %d", when, n, err, want)
 		}
 	}
-	count(c.seen(t, h.ID), 3, "disabled")
-	changed := c.enable(t, h.ID, true)
+	count(c.seen(t, endpoint.ID), 3, "disabled")
+	changed := c.enable(t, endpoint.ID, true)
 	count(changed, 3, "as the enabling returned it")
-	count(c.seen(t, h.ID), 3, "enabled")
-	due, ok, err := c.Deliveries().Waiting(ctx, c.app, h.ID) // this and what follows are the sweep's calls
+	count(c.seen(t, endpoint.ID), 3, "enabled")
+	due, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID) // this and what follows are the sweep's calls
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
@@ -219,22 +219,22 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 		}
 	}
 	wants(t, c.Deliveries().LookedAt(ctx, due, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
-	count(c.seen(t, h.ID), 1, "two released")
-	count(c.enable(t, h.ID, false), 1, "disabled again")
-	count(c.enable(t, h.ID, true), 1, "and enabled again")
+	count(c.seen(t, endpoint.ID), 1, "two released")
+	count(c.enable(t, endpoint.ID, false), 1, "disabled again")
+	count(c.enable(t, endpoint.ID, true), 1, "and enabled again")
 }
 
 func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	c.enable(t, h.ID, false)
+	endpoint := c.endpoint(t)
+	c.enable(t, endpoint.ID, false)
 	var rows []map[string]string
 	c.Limits.Held = 5
 	for i := range 8 {
-		rows = append(rows, c.deliveryRow(h.ID, fmt.Sprintf("evt_%026d", i), "held"))
+		rows = append(rows, c.deliveryRow(endpoint.ID, fmt.Sprintf("evt_%026d", i), "held"))
 	}
 	write(t, c.Table, rows)
-	if n, err := c.Deliveries().HeldCount(ctx, c.seen(t, h.ID)); err != nil || n != 5 {
+	if n, err := c.Deliveries().HeldCount(ctx, c.seen(t, endpoint.ID)); err != nil || n != 5 {
 		t.Errorf("%d, %v", n, err)
 	}
 }
@@ -243,18 +243,18 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 // the old URL answers 410 (gone), this proves nothing about the new one.
 func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	url := "https://new.example/"
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-	wants(t, c.Deliveries().DisableEndpoint(ctx, h, webhook.DisabledByGone), "")
-	if !c.seen(t, h.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, endpoint, webhook.DisabledByGone), "")
+	if !c.seen(t, endpoint.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
 		t.Error("the new URL is disabled for the old one's answer")
 	}
 	// A 410 of the new URL does disable the endpoint, with an event.
-	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByGone), "")
-	got, disabled := c.seen(t, h.ID), c.events(t, webhook.EndpointDisabled)
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), webhook.DisabledByGone), "")
+	got, disabled := c.seen(t, endpoint.ID), c.events(t, webhook.EndpointDisabled)
 	want := []map[string]any{{
-		"endpointId": string(h.ID), "url": "https://new.example", "reason": "gone", "disabledAt": float64(got.DisabledAt),
+		"endpointId": string(endpoint.ID), "url": "https://new.example", "reason": "gone", "disabledAt": float64(got.DisabledAt),
 	}}
 	if got.Enabled || got.DisabledReason != webhook.DisabledByGone || !reflect.DeepEqual(disabled, want) {
 		t.Errorf("%+v, %v, want %v", got, disabled, want)
@@ -265,18 +265,18 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 // description does not.
 func TestAnotherURLStartsAfresh(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	for range 6 {
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 		c.pass(3 * time.Second)
 	}
 	description, url := "the same receiver", "https://mended.example.com/in"
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: &description})), "")
-	if got := c.seen(t, h.ID); got.Failures != 6 || got.OpenUntil == 0 || got.FailingSince == 0 {
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Description: &description})), "")
+	if got := c.seen(t, endpoint.ID); got.Failures != 6 || got.OpenUntil == 0 || got.FailingSince == 0 {
 		t.Fatalf("with the same URL: %+v", got)
 	}
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-	if got := c.seen(t, h.ID); got.Breaker != (webhook.Breaker{}) || got.URL != url {
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})), "")
+	if got := c.seen(t, endpoint.ID); got.Breaker != (webhook.Breaker{}) || got.URL != url {
 		t.Errorf("with another URL: %+v", got)
 	}
 }
@@ -285,24 +285,24 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 // the breaker nor the five days of failures.
 func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
+	endpoint := c.endpoint(t)
 	for range 6 {
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 		c.pass(3 * time.Second)
 	}
-	was := c.seen(t, h.ID)
+	was := c.seen(t, endpoint.ID)
 	if was.Failures != 6 || was.OpenUntil == 0 {
 		t.Fatalf("the breaker is not open: %+v", was)
 	}
 	for _, url := range []string{"https://receiver.example/other", "https://receiver.example:443/", "HTTPS://Receiver.Example/?x=1"} {
-		wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{URL: &url})), "")
-		if got := c.seen(t, h.ID); got.URL != url || got.Breaker != was.Breaker {
+		wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})), "")
+		if got := c.seen(t, endpoint.ID); got.URL != url || got.Breaker != was.Breaker {
 			t.Errorf("%s: %+v, was %+v", url, got, was)
 		}
 	}
 	// The deliver function calls this after five days of failures, which began at the old path.
-	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
-	if got := c.seen(t, h.ID); got.DisabledReason != webhook.DisabledByFailing {
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), webhook.DisabledByFailing), "")
+	if got := c.seen(t, endpoint.ID); got.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", got)
 	}
 }
@@ -311,16 +311,16 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 // disables it again changes the reason or the time. The app cannot enable it.
 func TestAnAdminsReasonStays(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)), "")
-	was := c.seen(t, h.ID)
+	endpoint := c.endpoint(t)
+	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)), "")
+	was := c.seen(t, endpoint.ID)
 	c.pass(time.Minute)
 	wants(t, c.Deliveries().DisableEndpoint(ctx, was, webhook.DisabledByGone), "")
-	c.enable(t, h.ID, false)
-	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)), "")
+	c.enable(t, endpoint.ID, false)
+	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)), "")
 	yes := true
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != was.DisabledAt {
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
+	if got := c.seen(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != was.DisabledAt {
 		t.Errorf("%+v, was %+v", got, was)
 	}
 }
@@ -329,12 +329,12 @@ func TestAnAdminsReasonStays(t *testing.T) {
 // the app's change and its transaction.
 func TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	c.enable(t, h.ID, false)
-	c.between(func() { wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)), "") })
+	endpoint := c.endpoint(t)
+	c.enable(t, endpoint.ID, false)
+	c.between(func() { wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)), "") })
 	yes := true
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, h.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin {
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
+	if got := c.seen(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin {
 		t.Errorf("%+v", got)
 	}
 }

@@ -67,13 +67,13 @@ func (ds Deliveries) toFanOut(ctx context.Context, a id.App, e id.Event) (event 
 // receiversOf returns the endpoints of the event's app that take the event.
 func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, err error) {
 	endpoints, _, err := s.Endpoints(ctx, e.app, Page{})
-	for _, h := range endpoints {
-		wants := webhook.Wants(h.Events, e.kind)
+	for _, endpoint := range endpoints {
+		wants := webhook.Wants(endpoint.Events, e.kind)
 		if e.only != "" {
-			wants = h.ID == e.only
+			wants = endpoint.ID == e.only
 		}
-		if wants && h.ID != e.except {
-			to = append(to, h)
+		if wants && endpoint.ID != e.except {
+			to = append(to, endpoint)
 		}
 	}
 	return to, err
@@ -108,26 +108,26 @@ func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []En
 	now := ds.s.now()
 	var written, found []id.Endpoint
 	t := ds.s.begin()
-	for _, h := range to {
-		d := webhook.DeliveryID{App: e.app, Endpoint: h.ID, Event: e.id}
+	for _, endpoint := range to {
+		d := webhook.DeliveryID{App: e.app, Endpoint: endpoint.ID, Event: e.id}
 		row := deliveryRow(d)
 		begin := firstAttempt(row, now, late)
-		if h.Enabled {
+		if endpoint.Enabled {
 			send = append(send, Delivery{DeliveryID: d, Org: e.org, Round: webhook.Round{StartedAt: now, NextAttempt: now + late.Milliseconds()}})
 		} else {
 			// If the endpoint was enabled again meanwhile, the delivery would never be
 			// released. So the endpoint must still be disabled.
 			begin = table.Changes(attrStatus.Set(webhook.DeliveryHeld), attrAttempts.Set(0))
-			t.Check(endpointRow(e.app, h.ID), isDisabled(), table.Raced)
+			t.Check(endpointRow(e.app, endpoint.ID), isDisabled(), table.Raced)
 		}
-		written = append(written, h.ID)
+		written = append(written, endpoint.ID)
 		isThere := func(table.Row) error {
-			found = append(found, h.ID)
+			found = append(found, endpoint.ID)
 			return errDelivered
 		}
 		delivery := marked(begin, attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind),
 			attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
-		if h.Enabled && len(to) == 1 { // alone: half the price of a transaction
+		if endpoint.Enabled && len(to) == 1 { // alone: half the price of a transaction
 			_, err = ds.s.db.Mark(ctx, row, table.Absent, isThere, delivery)
 		} else {
 			t.Put(row, table.Absent, isThere, delivery)

@@ -84,7 +84,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		{storetest.LostAfter, -1, 2}, {storetest.LostBefore, -1, 2},
 	} {
 		c := connect(t)
-		h := c.endpoint(t)
+		endpoint := c.endpoint(t)
 		operation := "TransactWriteItems"
 		if f.endpoints == 2 {
 			c.endpoint(t)
@@ -92,7 +92,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		c.stream(t) // the endpoint.created, so that none is due below
 		e := c.claimed(t)
 		if f.endpoints == 1 {
-			operation, e = "UpdateItem", c.test(t, h.ID) // it is paid: the first UpdateItem is the delivery's, the second the mark
+			operation, e = "UpdateItem", c.test(t, endpoint.ID) // it is paid: the first UpdateItem is the delivery's, the second the mark
 		}
 		c.Faults.Plan(operation, f.fault, f.times)
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
@@ -104,7 +104,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		}
 		c.Faults.Heal()
 		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "") // the stream brings it again
-		if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
+		if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 			t.Errorf("%+v: %s", f, got)
 		}
 		c.pass(2 * time.Minute) // from a minute on, the sweep takes a delivery whose message is lost
@@ -126,10 +126,10 @@ func (c *connected) between(change func()) {
 
 // sweepHeld does for the held deliveries of an endpoint what the sweep does, run after run, until none waits:
 // it releases them, or cancels those of a deleted endpoint.
-func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
+func (c *connected) sweepHeld(t *testing.T, endpoint id.Endpoint) {
 	t.Helper()
 	for range 100 {
-		now, ok, err := c.Deliveries().Waiting(ctx, c.app, h)
+		now, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint)
 		wants(t, err, "")
 		if !ok {
 			return
@@ -145,24 +145,24 @@ func (c *connected) sweepHeld(t *testing.T, h id.Endpoint) {
 		}
 		wants(t, c.Deliveries().LookedAt(ctx, now, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}), "")
 	}
-	t.Fatalf("after 100 runs, deliveries still wait for %s", h)
+	t.Fatalf("after 100 runs, deliveries still wait for %s", endpoint)
 }
 
 // TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint after the fan-out has read it,
 // and before the fan-out's write. In some cases the sweep runs right after the change. In all, it runs
 // after the fan-out. A delivery that would then wait forever is stranded.
 func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
-	type change func(c *connected, t *testing.T, h id.Endpoint)
+	type change func(c *connected, t *testing.T, endpoint id.Endpoint)
 	enabled := func(is bool) change {
-		return func(c *connected, _ *testing.T, h id.Endpoint) {
-			_, _ = c.UpdateEndpoint(ctx, c.app, h, store.EndpointChange{Enabled: &is})
+		return func(c *connected, _ *testing.T, endpoint id.Endpoint) {
+			_, _ = c.UpdateEndpoint(ctx, c.app, endpoint, store.EndpointChange{Enabled: &is})
 		}
 	}
 	enable, disable := enabled(true), enabled(false)
-	remove := func(c *connected, _ *testing.T, h id.Endpoint) {
-		_ = c.DeleteEndpoint(ctx, c.app, h, store.ByKey(id.NoKey))
+	remove := func(c *connected, _ *testing.T, endpoint id.Endpoint) {
+		_ = c.DeleteEndpoint(ctx, c.app, endpoint, store.ByKey(id.NoKey))
 	}
-	sweep := func(c *connected, t *testing.T, h id.Endpoint) { c.sweepHeld(t, h) }
+	sweep := func(c *connected, t *testing.T, endpoint id.Endpoint) { c.sweepHeld(t, endpoint) }
 	for name, v := range map[string]struct {
 		enabled bool                     // as the fan-out reads the endpoint
 		changes []change                 // between this read and the transaction
@@ -181,11 +181,11 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := connect(t)
-			h := c.endpoint(t)
+			endpoint := c.endpoint(t)
 			if !v.enabled {
-				c.enable(t, h.ID, false)
+				c.enable(t, endpoint.ID, false)
 			}
-			e, write := c.test(t, h.ID), "TransactWriteItems"
+			e, write := c.test(t, endpoint.ID), "TransactWriteItems"
 			if v.enabled {
 				write = "UpdateItem" // an only delivery
 			}
@@ -193,14 +193,14 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			c.Faults.Before(write, func() {
 				changed = true
 				for _, change := range v.changes {
-					change(c, t, h.ID)
+					change(c, t, endpoint.ID)
 				}
 			})
 			wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
 			if !changed {
 				t.Fatal("nothing came between")
 			}
-			c.sweepHeld(t, h.ID)
+			c.sweepHeld(t, endpoint.ID)
 			got, err := c.Deliveries().Of(ctx, c.app, e)
 			wants(t, err, "")
 			var statuses []webhook.DeliveryStatus
@@ -211,7 +211,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 				t.Errorf("%v, want %v", statuses, v.want)
 			}
 			// The deliver function does not send the pending delivery of an endpoint whose row the sweep has deleted.
-			if name == "deleted and swept, was enabled" && !c.work(t, h.ID, e).To.Deleted {
+			if name == "deleted and swept, was enabled" && !c.work(t, endpoint.ID, e).To.Deleted {
 				t.Error("it would be sent")
 			}
 		})
@@ -223,28 +223,28 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 // would release it.
 func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	e := c.fanned(t, h.ID)
-	c.enable(t, h.ID, false)
-	w := c.work(t, h.ID, e)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
+	endpoint := c.endpoint(t)
+	e := c.fanned(t, endpoint.ID)
+	c.enable(t, endpoint.ID, false)
+	w := c.work(t, endpoint.ID, e)
+	wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)), "")
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
-	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
+	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
 	// Another endpoint is enabled again meanwhile.
-	h = c.endpoint(t)
-	e = c.fanned(t, h.ID)
-	c.enable(t, h.ID, false)
-	w = c.work(t, h.ID, e)
-	c.enable(t, h.ID, true)
+	endpoint = c.endpoint(t)
+	e = c.fanned(t, endpoint.ID)
+	c.enable(t, endpoint.ID, false)
+	w = c.work(t, endpoint.ID, e)
+	c.enable(t, endpoint.ID, true)
 	wants(t, c.Deliveries().Hold(ctx, w.DeliveryID), "")
-	if got := c.status(t, h.ID, e); got != webhook.DeliveryPending {
+	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("enabled: %s", got)
 	}
-	c.enable(t, h.ID, false)
-	wants(t, c.Deliveries().Hold(ctx, c.work(t, h.ID, e).DeliveryID), "")
-	if got := c.status(t, h.ID, e); got != webhook.DeliveryHeld {
+	c.enable(t, endpoint.ID, false)
+	wants(t, c.Deliveries().Hold(ctx, c.work(t, endpoint.ID, e).DeliveryID), "")
+	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryHeld {
 		t.Errorf("disabled: %s", got)
 	}
 }
@@ -302,14 +302,14 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 	for _, endpoints := range []int{1, 3} {
 		c := connect(t)
-		var h store.Endpoint
+		var endpoint store.Endpoint
 		for range endpoints {
-			h = c.endpoint(t)
+			endpoint = c.endpoint(t)
 		}
 		c.stream(t)
 		var e id.Event
 		if endpoints == 1 {
-			e = c.test(t, h.ID)
+			e = c.test(t, endpoint.ID)
 			c.letPass("UpdateItem") // the delivery
 			c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
 		} else {
@@ -342,20 +342,20 @@ func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 func TestAFanOutThatFoundNoEndpointHidesNoDelivery(t *testing.T) {
 	c := connect(t)
 	e := c.claimed(t)
-	var h store.Endpoint
+	var endpoint store.Endpoint
 	c.Faults.Before("UpdateItem", func() { // the one without an endpoint is about to mark
-		h = c.endpoint(t)
+		endpoint = c.endpoint(t)
 		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
 	})
 	wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
 	if listed, err := c.Deliveries().Of(ctx, c.app, e); err != nil || len(listed) != 1 {
 		t.Errorf("marked last: %v, %v", listed, err)
 	}
-	e = c.test(t, h.ID)
+	e = c.test(t, endpoint.ID)
 	c.letPass("UpdateItem")                // the delivery
 	c.Faults.Before("UpdateItem", func() { // the one with an endpoint is about to mark
-		wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey)), "")
-		c.sweepHeld(t, h.ID)
+		wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)), "")
+		c.sweepHeld(t, endpoint.ID)
 		wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")
 	})
 	wants(t, second(c.Deliveries().FanOut(ctx, c.app, e)), "")

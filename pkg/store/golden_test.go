@@ -144,46 +144,46 @@ func (c *connected) everyChange(t *testing.T) {
 // everyAttempt makes attempts with every result, and does everything that can happen to a delivery between attempts.
 func (c *connected) everyAttempt(t *testing.T) {
 	t.Helper()
-	pending := func(h store.Endpoint) store.Work { // a new delivery
+	pending := func(endpoint store.Endpoint) store.Work { // a new delivery
 		t.Helper()
 		c.pass(time.Second)
-		return c.work(t, h.ID, c.fanned(t, h.ID))
+		return c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
 	}
 	lease := func(w store.Work, jti string) store.Work {
 		t.Helper()
 		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, jti)), "")
 		return w
 	}
-	h := c.endpoint(t)
-	lease(pending(h), "leased")
-	wants(t, c.Deliveries().ReturnAttempt(ctx, lease(pending(h), "returned"), "returned", c.Now().UnixMilli()+5), "")
+	endpoint := c.endpoint(t)
+	lease(pending(endpoint), "leased")
+	wants(t, c.Deliveries().ReturnAttempt(ctx, lease(pending(endpoint), "returned"), "returned", c.Now().UnixMilli()+5), "")
 	status, body, reason := 500, "<no>", "timeout"
 	for _, queued := range []bool{false, true} {
-		wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(h), "again"), store.Attempted{
+		wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(endpoint), "again"), store.Attempted{
 			Last:   store.LastAttempt{ID: "again", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
 			Status: webhook.DeliveryPending, Next: c.Now().UnixMilli() + 9, Queued: queued,
 		}), "")
 	}
-	wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(h), "last"), store.Attempted{
+	wants(t, c.Deliveries().RecordAttempt(ctx, lease(pending(endpoint), "last"), store.Attempted{
 		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: webhook.DeliveryFailed,
 	}), "")
-	due := pending(h)
+	due := pending(endpoint)
 	c.pass(time.Hour)
 	dueAt := due.NextAttempt + time.Minute.Milliseconds() // a minute after its time, the sweep takes it
-	wants(t, second(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: h.ID, Event: due.Event, At: dueAt})), "")
+	wants(t, second(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: endpoint.ID, Event: due.Event, At: dueAt})), "")
 	c.everyBreaker(t, pending)
-	h = c.seen(t, h.ID)
-	wants(t, c.Deliveries().Failed(ctx, h), "")
-	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, h.ID), webhook.DisabledByFailing), "")
+	endpoint = c.seen(t, endpoint.ID)
+	wants(t, c.Deliveries().Failed(ctx, endpoint), "")
+	wants(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), webhook.DisabledByFailing), "")
 	wants(t, c.Deliveries().Hold(ctx, due.DeliveryID), "")
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: due.Event}, store.Changer{}, false)), "")
-	enabled := c.enable(t, h.ID, true)
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: due.Event}, store.Changer{}, false)), "")
+	enabled := c.enable(t, endpoint.ID, true)
 	wants(t, second(c.Deliveries().Release(ctx, enabled, due.DeliveryID)), "")
 	_, _, err := c.Deliveries().WaitingFor(ctx, enabled, 10)
 	wants(t, err, "")
 	wants(t, c.Deliveries().LookedAt(ctx, enabled, store.Looked{Began: c.Now(), Held: true, Next: due.Event, Again: c.Now().Add(time.Minute)}), "")
 	for _, status := range webhook.DeliveryStatuses() {
-		_, _, err = c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
+		_, _, err = c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: endpoint.ID, Status: status, Since: time.UnixMilli(1_700_000_000_000), Limit: 2})
 		wants(t, err, "")
 	}
 	for _, kind := range store.DueKinds() {
@@ -196,12 +196,12 @@ func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) stor
 	t.Helper()
 	failing := func() store.Endpoint { // an endpoint whose breaker is open
 		t.Helper()
-		h := c.endpoint(t)
+		endpoint := c.endpoint(t)
 		for range webhook.BreakAfter {
 			c.pass(time.Minute)
-			wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+			wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 		}
-		return c.seen(t, h.ID)
+		return c.seen(t, endpoint.ID)
 	}
 	open, recovered, swept := failing(), failing(), failing()
 	unparked, left := pending(open), pending(open)
@@ -214,8 +214,8 @@ func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) stor
 	wants(t, c.Deliveries().Succeeded(ctx, recovered), "")
 	c.pass(time.Hour)
 	wants(t, c.Deliveries().LookedAt(ctx, swept, store.Looked{Began: c.Now()}), "")
-	for _, h := range []store.Endpoint{open, recovered, swept} {
-		_, _, err := c.Deliveries().Waiting(ctx, c.app, h.ID)
+	for _, endpoint := range []store.Endpoint{open, recovered, swept} {
+		_, _, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID)
 		wants(t, err, "")
 	}
 }

@@ -63,9 +63,9 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) (ended int, err erro
 	if err != nil {
 		return 0, err
 	}
-	for _, h := range endpoints {
+	for _, endpoint := range endpoints {
 		t := s.begin()
-		t.deleteEndpoint(h, s.now(), notDeleted(), refuse(errEndpointNotFound))
+		t.deleteEndpoint(endpoint, s.now(), notDeleted(), refuse(errEndpointNotFound))
 		if err := t.Commit(ctx); err != nil && !problem.Is(err, problem.EndpointNotFound) {
 			return 0, err
 		}

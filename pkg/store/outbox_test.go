@@ -64,22 +64,25 @@ func causes() []cause {
 				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
 		}},
 		{"create endpoint", webhook.EndpointCreated, false, func(_ *testing.T, c *connected) (func() error, func() bool) {
-			var h store.Endpoint
-			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), recording(&h))) },
-				func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return err == nil }
+			var endpoint store.Endpoint
+			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), recording(&endpoint))) },
+				func() bool { _, err := c.Endpoint(ctx, c.app, endpoint.ID); return err == nil }
 		}},
 		{"update endpoint", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
-			h, text := c.endpoint(t), "new"
+			endpoint, text := c.endpoint(t), "new"
 			return func() error {
-					return second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{Description: &text}))
+					return second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Description: &text}))
 				},
-				func() bool { return c.seen(t, h.ID).Description == text }
+				func() bool { return c.seen(t, endpoint.ID).Description == text }
 		}},
 		{"delete endpoint", webhook.EndpointDeleted, true, func(t *testing.T, c *connected) (func() error, func() bool) {
-			h := c.endpoint(t)
-			gone := func() bool { _, err := c.Endpoint(ctx, c.app, h.ID); return problem.Is(err, problem.EndpointNotFound) }
+			endpoint := c.endpoint(t)
+			gone := func() bool {
+				_, err := c.Endpoint(ctx, c.app, endpoint.ID)
+				return problem.Is(err, problem.EndpointNotFound)
+			}
 			return func() error {
-				err := c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(id.NoKey))
+				err := c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey))
 				if problem.Is(err, problem.EndpointNotFound) && gone() {
 					return nil // an earlier call has deleted it
 				}
@@ -87,9 +90,9 @@ func causes() []cause {
 			}, gone
 		}},
 		{"disable endpoint by an admin", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
-			h := c.endpoint(t)
-			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, h.ID, false)) },
-				func() bool { return c.seen(t, h.ID).DisabledReason == webhook.DisabledByAdmin }
+			endpoint := c.endpoint(t)
+			return func() error { return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)) },
+				func() bool { return c.seen(t, endpoint.ID).DisabledReason == webhook.DisabledByAdmin }
 		}},
 		{"publish", paid, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			return func() error {
@@ -98,9 +101,9 @@ func causes() []cause {
 				func() bool { return len(c.rowsOf(t, "PUB#")) == 1 }
 		}},
 		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
-			h := c.endpoint(t)
-			return func() error { return c.Deliveries().DisableEndpoint(ctx, h, webhook.DisabledByGone) },
-				func() bool { return !c.seen(t, h.ID).Enabled }
+			endpoint := c.endpoint(t)
+			return func() error { return c.Deliveries().DisableEndpoint(ctx, endpoint, webhook.DisabledByGone) },
+				func() bool { return !c.seen(t, endpoint.ID).Enabled }
 		}},
 	}
 }
@@ -176,12 +179,12 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	}
 	// A barred key may change no endpoint.
 	c.Limits.ActiveKeys = 1
-	h, barred, text := c.endpoint(t), makeKey(t, c.Table, c.org, c.ada, 0).ID, "new"
+	endpoint, barred, text := c.endpoint(t), makeKey(t, c.Table, c.org, c.ada, 0).ID, "new"
 	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, barred), "")
 	before := len(c.rowsOf(t, "EVTS#"))
 	wants(t, second(c.CreateEndpoint(ctx, c.wanted(barred), store.Once[store.Endpoint]{})), problem.KeyNotActive)
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, h.ID, store.EndpointChange{By: barred, Description: &text})), problem.KeyNotActive)
-	wants(t, c.DeleteEndpoint(ctx, c.app, h.ID, store.ByKey(barred)), problem.KeyNotActive)
+	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{By: barred, Description: &text})), problem.KeyNotActive)
+	wants(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(barred)), problem.KeyNotActive)
 	if n := len(c.rowsOf(t, "EVTS#")) - before; n != 0 {
 		t.Errorf("%d events of a barred key", n)
 	}

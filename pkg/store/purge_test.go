@@ -308,23 +308,23 @@ func (c *connected) everyLink(t *testing.T) {
 // everyDelivery makes deliveries and endpoints in every state, and an event that is not fanned out.
 func (c *connected) everyDelivery(t *testing.T) {
 	t.Helper()
-	h, disabled, gone, deleted := c.endpoint(t), c.endpoint(t), c.endpoint(t), c.endpoint(t)
-	c.fanned(t, h.ID) // stays pending
+	endpoint, disabled, gone, deleted := c.endpoint(t), c.endpoint(t), c.endpoint(t), c.endpoint(t)
+	c.fanned(t, endpoint.ID) // stays pending
 	made := map[string]id.Event{}
 	for _, name := range []string{"delivered", "failed", "cancelled", "again"} {
 		c.pass(1234 * time.Millisecond)
-		made[name] = c.fanned(t, h.ID)
+		made[name] = c.fanned(t, endpoint.ID)
 	}
 	c.pass(time.Hour)
 	for _, name := range []string{"delivered", "again"} {
-		w := c.work(t, h.ID, made[name])
+		w := c.work(t, endpoint.ID, made[name])
 		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, name)), "")
 		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: webhook.DeliveryDelivered}), "")
 	}
-	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, h.ID, made["failed"]).DeliveryID), "")
-	wants(t, c.Deliveries().Cancel(ctx, c.work(t, h.ID, made["cancelled"]).DeliveryID), "")
+	wants(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, made["failed"]).DeliveryID), "")
+	wants(t, c.Deliveries().Cancel(ctx, c.work(t, endpoint.ID, made["cancelled"]).DeliveryID), "")
 	c.pass(dayLong)
-	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: made["again"]}, store.Changer{}, false)), "")
+	wants(t, second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: made["again"]}, store.Changer{}, false)), "")
 	c.enable(t, disabled.ID, false)
 	c.fanned(t, disabled.ID) // is held
 	wants(t, c.Deliveries().DisableEndpoint(ctx, gone, webhook.DisabledByGone), "")
@@ -332,5 +332,5 @@ func (c *connected) everyDelivery(t *testing.T) {
 	wants(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, store.ByKey(id.NoKey)), "")
 	wants(t, second(c.EnableEndpoint(ctx, admin(c.ada), c.app, c.endpoint(t).ID, false)), "")
 	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "")
-	c.test(t, h.ID) // waits to be fanned out
+	c.test(t, endpoint.ID) // waits to be fanned out
 }

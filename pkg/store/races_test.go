@@ -234,24 +234,24 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 // and swept.
 func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	c.enable(t, h.ID, false)
-	e := c.fanned(t, h.ID)
-	h = c.enable(t, h.ID, true)
+	endpoint := c.endpoint(t)
+	c.enable(t, endpoint.ID, false)
+	e := c.fanned(t, endpoint.ID)
+	endpoint = c.enable(t, endpoint.ID, true)
 	released := true
 	err, disableErr := c.overtaken(t, func() (err error) {
-		released, err = c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e})
+		released, err = c.Deliveries().Release(ctx, endpoint, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e})
 		return err
 	}, func() error {
-		c.enable(t, h.ID, false)
+		c.enable(t, endpoint.ID, false)
 		return nil
 	})
 	wants(t, errors.Join(err, disableErr), "")
-	if got := c.status(t, h.ID, e); released || got != webhook.DeliveryHeld {
+	if got := c.status(t, endpoint.ID, e); released || got != webhook.DeliveryHeld {
 		t.Errorf("released: %v, %s", released, got)
 	}
-	h = c.enable(t, h.ID, true)
-	if ok, err := c.Deliveries().Release(ctx, h, webhook.DeliveryID{App: c.app, Endpoint: h.ID, Event: e}); !ok || err != nil || c.status(t, h.ID, e) != webhook.DeliveryPending {
+	endpoint = c.enable(t, endpoint.ID, true)
+	if ok, err := c.Deliveries().Release(ctx, endpoint, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}); !ok || err != nil || c.status(t, endpoint.ID, e) != webhook.DeliveryPending {
 		t.Errorf("enabled again: %v, %v", ok, err)
 	}
 }

@@ -105,10 +105,10 @@ func (c *connected) readWebhooks(is idNamed, one noteOne, two noteTwo) {
 	two("endpoints")(c.Endpoints(ctx, c.app, store.Page{}))
 	one("event")(c.Event(ctx, c.app, id.Event(is("published"))))
 	two("events")(c.Events(ctx, c.app, "", 100))
-	for endpoint, event := range map[string]string{"endpoint": "failed", "disabled": "held"} {
-		h, e := id.Endpoint(is(endpoint)), id.Event(is(event))
-		two(event + " delivery")(c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: h, Event: e}))
-		two("deliveries to " + endpoint)(c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: h, Limit: 100}))
+	for name, event := range map[string]string{"endpoint": "failed", "disabled": "held"} {
+		endpoint, e := id.Endpoint(is(name)), id.Event(is(event))
+		two(event + " delivery")(c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint, Event: e}))
+		two("deliveries to " + name)(c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: endpoint, Limit: 100}))
 	}
 	one("deliveries of an event")(c.Deliveries().Of(ctx, c.app, id.Event(is("failed"))))
 	one("parked deliveries")(c.Deliveries().Parked(ctx, id.Endpoint(is("endpoint")), 0, 100))

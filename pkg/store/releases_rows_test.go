@@ -97,10 +97,10 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 }
 
 // attempts makes a delivery to an endpoint that has failed once, and one that waits for the endpoint's breaker.
-func (c *connected) attempts(t *testing.T, h store.Endpoint) (failed, parked id.Event) {
+func (c *connected) attempts(t *testing.T, endpoint store.Endpoint) (failed, parked id.Event) {
 	t.Helper()
-	failed, parked = c.fanned(t, h.ID), c.fanned(t, h.ID)
-	w, status, body := c.work(t, h.ID, failed), 500, "<no>"
+	failed, parked = c.fanned(t, endpoint.ID), c.fanned(t, endpoint.ID)
+	w, status, body := c.work(t, endpoint.ID, failed), 500, "<no>"
 	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "attempt-1")), "")
 	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
 		Last:   store.LastAttempt{ID: "attempt-1", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
@@ -108,9 +108,9 @@ func (c *connected) attempts(t *testing.T, h store.Endpoint) (failed, parked id.
 	}), "")
 	for range webhook.BreakAfter {
 		c.pass(10 * time.Second)
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, h.ID)), "")
+		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
 	}
-	wants(t, c.Deliveries().Park(ctx, c.work(t, h.ID, parked), c.seen(t, h.ID).OpenUntil), "")
+	wants(t, c.Deliveries().Park(ctx, c.work(t, endpoint.ID, parked), c.seen(t, endpoint.ID).OpenUntil), "")
 	return failed, parked
 }
 

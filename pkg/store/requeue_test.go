@@ -15,8 +15,8 @@ import (
 func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
-		h := c.endpoint(t)
-		c.fanned(t, h.ID)
+		endpoint := c.endpoint(t)
+		c.fanned(t, endpoint.ID)
 		c.pass(time.Minute)
 		due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 		if err != nil || len(due) != 1 {
@@ -36,8 +36,8 @@ func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
-		h := c.endpoint(t)
-		parked := c.parked(t, h.ID)
+		endpoint := c.endpoint(t)
+		parked := c.parked(t, endpoint.ID)
 		c.Faults.Plan("UpdateItem", fault, 1)
 		if ok, err := c.Deliveries().Unpark(ctx, parked); !ok || err != nil || c.Faults.Pending() {
 			t.Errorf("%s: %v, %v", fault, ok, err)
@@ -49,10 +49,10 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 }
 
 // parked makes a delivery of an endpoint and parks it for a minute. It fails unless this is the only parked one.
-func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
+func (c *connected) parked(t *testing.T, endpoint id.Endpoint) store.Due {
 	t.Helper()
-	wants(t, c.Deliveries().Park(ctx, c.work(t, h, c.fanned(t, h)), c.Now().Add(time.Minute).UnixMilli()), "")
-	parked, err := c.Deliveries().Parked(ctx, h, 0, 10)
+	wants(t, c.Deliveries().Park(ctx, c.work(t, endpoint, c.fanned(t, endpoint)), c.Now().Add(time.Minute).UnixMilli()), "")
+	parked, err := c.Deliveries().Parked(ctx, endpoint, 0, 10)
 	if err != nil || len(parked) != 1 {
 		t.Fatalf("%v, %v", parked, err)
 	}
@@ -64,12 +64,12 @@ func (c *connected) parked(t *testing.T, h id.Endpoint) store.Due {
 // ends.
 func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
 	c := connect(t)
-	h := c.endpoint(t)
-	parked := c.parked(t, h.ID)
-	if ok, err := c.Deliveries().LeaseAttempt(ctx, c.work(t, h.ID, parked.Event), "early"); !ok || err != nil {
+	endpoint := c.endpoint(t)
+	parked := c.parked(t, endpoint.ID)
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, c.work(t, endpoint.ID, parked.Event), "early"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if left, err := c.Deliveries().Parked(ctx, h.ID, 0, 10); err != nil || len(left) != 0 {
+	if left, err := c.Deliveries().Parked(ctx, endpoint.ID, 0, 10); err != nil || len(left) != 0 {
 		t.Errorf("it is still parked: %v, %v", left, err)
 	}
 	c.pass(time.Minute)

@@ -235,14 +235,16 @@ func auditRow(o id.Org, a id.Audit) table.Key              { return keyOf(pkAudi
 func signingKeyRow(kid string) table.Key                   { return keyOf(pkVerify, "", skKey, kid) }
 func signingStateRow() table.Key                           { return keyOf(pkVerify, "", skState, "") }
 func linkRow(a id.App, l id.Link) table.Key                { return keyOf(pkLinks, a, skLink, l) }
-func endpointRow(a id.App, h id.Endpoint) table.Key        { return keyOf(pkEndpoints, a, skEndpoint, h) }
-func barredRow(a id.App, k id.Key) table.Key               { return keyOf(pkEndpoints, a, skBarred, k) }
-func budgetRow(a id.App) table.Key                         { return keyOf(pkBudget, a, skMeta, "") }
-func orgBudgetRow(o id.Org) table.Key                      { return keyOf(pkBudget, o, skMeta, "") }
-func eventRow(a id.App, e id.Event) table.Key              { return keyOf(pkEvents, a, "", e) }
-func publishedRow(a id.App, own string) table.Key          { return keyOf(pkPublished, a, "", own) }
-func deliveryRow(d webhook.DeliveryID) table.Key           { return keyOf(pkDelivery, d.Endpoint, "", d.Event) }
-func idempotencyRow(hash string) table.Key                 { return keyOf(pkIdem, hash, skMeta, "") }
+func endpointRow(a id.App, endpoint id.Endpoint) table.Key {
+	return keyOf(pkEndpoints, a, skEndpoint, endpoint)
+}
+func barredRow(a id.App, k id.Key) table.Key      { return keyOf(pkEndpoints, a, skBarred, k) }
+func budgetRow(a id.App) table.Key                { return keyOf(pkBudget, a, skMeta, "") }
+func orgBudgetRow(o id.Org) table.Key             { return keyOf(pkBudget, o, skMeta, "") }
+func eventRow(a id.App, e id.Event) table.Key     { return keyOf(pkEvents, a, "", e) }
+func publishedRow(a id.App, own string) table.Key { return keyOf(pkPublished, a, "", own) }
+func deliveryRow(d webhook.DeliveryID) table.Key  { return keyOf(pkDelivery, d.Endpoint, "", d.Event) }
+func idempotencyRow(hash string) table.Key        { return keyOf(pkIdem, hash, skMeta, "") }
 
 // AccessPattern is one line of the table's design: an item, its key, and the reads that it serves.
 type AccessPattern struct{ Item, PK, SK, Serves string }

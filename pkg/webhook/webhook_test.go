@@ -213,8 +213,8 @@ func TestAnOwnersTypeIsWordsJoinedByDots(t *testing.T) {
 // TestATokenNamesNoOneButItsEndpoint: two drafts of the same event to two endpoints differ, so
 // that no receiver can use its webhook at another.
 func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
-	digestFor := func(h id.Endpoint) [32]byte {
-		d, err := webhook.Attempt{ID: "A", Endpoint: h, Event: webhook.Event{Data: json.RawMessage(`{}`)}}.Draft("kid")
+	digestFor := func(endpoint id.Endpoint) [32]byte {
+		d, err := webhook.Attempt{ID: "A", Endpoint: endpoint, Event: webhook.Event{Data: json.RawMessage(`{}`)}}.Draft("kid")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,9 +41,9 @@ var mayImport = map[string][]string{
 	"servicetest":       {},
 	"store/storetest":   {"boot", "email", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"cause", "fetch", "p256"},
-	"service":           {"fetch", "principal"},
-	"authn/accesstoken": {"authn/jwks", "cause", "fetch", "principal", "problem", "service", "strictjson"},
 	"route":             {"org", "principal"},
+	"service":           {"fetch", "principal", "route"},
+	"authn/accesstoken": {"authn/jwks", "cause", "fetch", "principal", "problem", "service", "strictjson"},
 	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "route", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
 	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it

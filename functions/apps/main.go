@@ -5,6 +5,7 @@ import (
 	"latchkey/pkg/api"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -12,6 +13,7 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Apps(s, consoleOrigins)) }
+		rights := service.RightsFrom(e)
+		return func() { lambda.StartHTTP(api.Apps(s, consoleOrigins, rights)) }
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/secret"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -20,8 +21,9 @@ func main() {
 			e.Reject("KEY_PREFIX", secret.ErrPrefix.Error())
 		}
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		rights := service.RightsFrom(e)
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
 		maxLife := time.Duration(e.Int("MAX_KEY_DAYS", 0, 0)) * 24 * time.Hour // 0: keys need not expire
-		return func() { lambda.StartHTTP(api.Keys(s, prefix, maxLife, consoleOrigins, maxAuthAge)) }
+		return func() { lambda.StartHTTP(api.Keys(s, prefix, maxLife, consoleOrigins, rights, maxAuthAge)) }
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"latchkey/pkg/api"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/lambda"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -13,6 +14,7 @@ func main() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		s.Limits.ReadBudgets(e)
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
-		return func() { lambda.StartHTTP(api.Links(s, consoleOrigins)) }
+		rights := service.RightsFrom(e)
+		return func() { lambda.StartHTTP(api.Links(s, consoleOrigins, rights)) }
 	})
 }

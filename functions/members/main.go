@@ -13,9 +13,10 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		rights := service.RightsFrom(e)
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
 		issuer := e.Required("ISSUER")
 		services := service.Subjects(service.From(e), issuer)
-		return func() { lambda.StartHTTP(api.Members(s, consoleOrigins, maxAuthAge, issuer, services)) }
+		return func() { lambda.StartHTTP(api.Members(s, consoleOrigins, rights, maxAuthAge, issuer, services)) }
 	})
 }

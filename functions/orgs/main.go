@@ -13,8 +13,9 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
+		rights := service.RightsFrom(e)
 		issuer := e.Required("ISSUER")
 		services := service.Subjects(service.From(e), issuer)
-		return func() { lambda.StartHTTP(api.Orgs(s, consoleOrigins, issuer, services)) }
+		return func() { lambda.StartHTTP(api.Orgs(s, consoleOrigins, rights, issuer, services)) }
 	})
 }

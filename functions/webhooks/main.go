@@ -7,6 +7,7 @@ import (
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/pipeline/queue"
+	"latchkey/pkg/service"
 	"latchkey/pkg/store"
 )
 
@@ -21,8 +22,9 @@ func main() {
 		}
 		s.Limits.ReadBudgets(e)
 		consoleOrigins, maxAuthAge := e.List("CONSOLE_ORIGINS"), e.Seconds("MAX_AUTH_AGE")
+		rights := service.RightsFrom(e)
 		return func() {
-			lambda.StartHTTP(api.Webhooks(s, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins, maxAuthAge))
+			lambda.StartHTTP(api.Webhooks(s, outbound.NewGuard(allow).Refusal, deliveries, consoleOrigins, rights, maxAuthAge))
 		}
 	})
 }

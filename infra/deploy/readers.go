@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/console"
 	"latchkey/pkg/fetch"
 	"latchkey/pkg/pipeline/outbound"
+	"latchkey/pkg/route"
 	"latchkey/pkg/secret"
 	"latchkey/pkg/service"
 )
@@ -48,8 +49,10 @@ func (p *program) checkReaders() error {
 	}) {
 		refused("ConsoleOrigins", errors.New("browsers leave out the usual port"))
 	}
-	_, err := service.Parse(all["Services"])
+	services, err := service.Parse(all["Services"])
 	refused("Services", err)
+	_, err = route.ParseRights(all["ServiceRights"], service.Names(services))
+	refused("ServiceRights", err)
 	_, err = console.ParseParameters(all["ConsoleParameters"])
 	refused("ConsoleParameters", err)
 	for _, name := range []string{"WebhookAllowCidrs", "WebhookAllowPrivateCidrs"} {

@@ -110,7 +110,7 @@ func newOpenServer(t *testing.T) *openServer {
 		}
 	}
 	functions := map[string]http.Handler{
-		"console": api.Console(pages), "webhookkeys": api.WebhookKeys(table.Store, infra.OpenAPI, []string{"https://console.example"}), "links": api.Links(table.Store, nil),
+		"console": api.Console(pages), "webhookkeys": api.WebhookKeys(table.Store, infra.OpenAPI, []string{"https://console.example"}), "links": api.Links(table.Store, nil, nil),
 	}
 	for _, r := range route.All() {
 		if r.Takes == principal.Public {

@@ -17,25 +17,25 @@ import (
 
 // wiring says where each setting of a function goes: an argument of a call by its index, a field, or what is done if it is true.
 var wiring = map[string][]string{
-	"apps":             {aTable, `List("CONSOLE_ORIGINS") → api.Apps[1]`},
+	"apps":             {aTable, `List("CONSOLE_ORIGINS") → api.Apps[1]`, `service.RightsFrom(e) → api.Apps[2]`},
 	"authorizer":       {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0]`, `Optional("USERINFO_URL", "") → tokens.UserinfoURL`, `Optional("NAME_CLAIM", "") → tokens.NameClaim`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
 	"checkconsumers":   {`Required("API_GATEWAY") → consumers.Client.URL`, `Required("KEY_AUTHORIZER") → consumers.Daily.Shared`, `Required("MEMBER_AUTHORIZER") → consumers.Daily.Shared`},
 	"console":          {`Required("ISSUER") → console.Settings.Issuer`, `Optional("CONSOLE_CLIENT_ID", "") → console.Settings.ClientID`, `Optional("CONSOLE_SCOPE", "") → console.Settings.Scope`, `Optional("CONSOLE_PARAMETERS", "") → console.Settings.Parameters`, `Int("MAX_KEY_DAYS", 0, 0) → console.Settings.MaxKeyDays`},
-	"deleteorg":        {aTable, `List("CONSOLE_ORIGINS") → api.DeleteOrg[1]`, `Seconds("MAX_AUTH_AGE") → api.DeleteOrg[2]`},
+	"deleteorg":        {aTable, `List("CONSOLE_ORIGINS") → api.DeleteOrg[1]`, `service.RightsFrom(e) → api.DeleteOrg[2]`, `Seconds("MAX_AUTH_AGE") → api.DeleteOrg[3]`},
 	"deliver":          {`List("WEBHOOK_ALLOW_CIDRS") → outbound.NewSender[0]`, aTable, aQueue, `Required("STACK") → signing.New[1]`, `Required("WEBHOOK_ISSUER") → pipeline.Deliver.Issuer`},
 	"fanout":           {aTable, aBudget, aQueue},
 	"forwardauth":      {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Optional("OWNER_ORG_ID", "") → forwardauth.New[1]`, `List("SECRET") → forwardauth.New[2]`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
 	"keyauthorizer":    {aTable, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`, `Bool("IMPORTED_KEYS", false) → if true keysOnly.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true keysOnly.CountRequests()`},
-	"keys":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Keys[1]`, `List("CONSOLE_ORIGINS") → api.Keys[3]`, `Seconds("MAX_AUTH_AGE") → api.Keys[4]`, `Int("MAX_KEY_DAYS", 0, 0) → api.Keys[2] * time.Hour * 24`},
-	"links":            {aTable, aBudget, `List("CONSOLE_ORIGINS") → api.Links[1]`},
+	"keys":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Keys[1]`, `List("CONSOLE_ORIGINS") → api.Keys[3]`, `service.RightsFrom(e) → api.Keys[4]`, `Seconds("MAX_AUTH_AGE") → api.Keys[5]`, `Int("MAX_KEY_DAYS", 0, 0) → api.Keys[2] * time.Hour * 24`},
+	"links":            {aTable, aBudget, `List("CONSOLE_ORIGINS") → api.Links[1]`, `service.RightsFrom(e) → api.Links[2]`},
 	"memberauthorizer": {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0] by ForUsers`, `Required("ORG_PARAMETER") → shared.Member[1]`, `Seconds("ALLOW_FOR_SECONDS") → lambda.StartSharedAuthorizer[1]`},
-	"members":          {aTable, `List("CONSOLE_ORIGINS") → api.Members[1]`, `Seconds("MAX_AUTH_AGE") → api.Members[2]`, `Required("ISSUER") → service.Subjects[1], api.Members[3]`, `service.From(e) → service.Subjects[0]`},
-	"orgs":             {aTable, `List("CONSOLE_ORIGINS") → api.Orgs[1]`, `Required("ISSUER") → service.Subjects[1], api.Orgs[2]`, `service.From(e) → service.Subjects[0]`},
+	"members":          {aTable, `List("CONSOLE_ORIGINS") → api.Members[1]`, `service.RightsFrom(e) → api.Members[2]`, `Seconds("MAX_AUTH_AGE") → api.Members[3]`, `Required("ISSUER") → service.Subjects[1], api.Members[4]`, `service.From(e) → service.Subjects[0]`},
+	"orgs":             {aTable, `List("CONSOLE_ORIGINS") → api.Orgs[1]`, `service.RightsFrom(e) → api.Orgs[2]`, `Required("ISSUER") → service.Subjects[1], api.Orgs[3]`, `service.From(e) → service.Subjects[0]`},
 	"rotate":           {`Required("STACK") → signing.New[1]`, `Pairs("KEY_TAG_NAMES", "KEY_TAG_VALUES") → signing.New[2]`, aTable, `Required("SIGNING_KEY_ARN") → pipeline.Rotation.FirstARN`, `Int("ROTATION_DAYS", 90, 0) → pipeline.Rotation.Every * time.Hour * 24`},
 	"sweep":            {aTable, aBudget, aQueue},
 	"tap":              {`service.From(e) → service.Named[0]`, aTable, `Required("EVENT_BUS") → bus.New[1]`},
 	"webhookkeys":      {aTable, `List("CONSOLE_ORIGINS") → api.WebhookKeys[2]`},
-	"webhooks":         {aTable, aQueue, `List("WEBHOOK_ALLOW_CIDRS") → api.Webhooks[1] by Refusal`, aBudget, `List("CONSOLE_ORIGINS") → api.Webhooks[3]`, `Seconds("MAX_AUTH_AGE") → api.Webhooks[4]`},
+	"webhooks":         {aTable, aQueue, `List("WEBHOOK_ALLOW_CIDRS") → api.Webhooks[1] by Refusal`, aBudget, `List("CONSOLE_ORIGINS") → api.Webhooks[3]`, `Seconds("MAX_AUTH_AGE") → api.Webhooks[5]`, `service.RightsFrom(e) → api.Webhooks[4]`},
 }
 
 const (

@@ -109,6 +109,7 @@ func index(tpl *translated.Template) (wrong []string) {
 var filesOfCall = map[string][]string{
 	"accesstoken.ConfigFrom(e)": {"pkg/authn/accesstoken/token.go", "pkg/service/service.go"},
 	"service.From(e)":           {"pkg/service/service.go"},
+	"service.RightsFrom(e)":     {"pkg/service/service.go", "pkg/service/rights.go"},
 	"Limits.ReadBudgets(e)":     {"pkg/store/budget.go"},
 }
 

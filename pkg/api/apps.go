@@ -7,6 +7,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -14,7 +15,7 @@ import (
 type apps struct{ store *store.Store }
 
 // Apps returns the handler of functions/apps. console lists origins, as for Orgs.
-func Apps(s *store.Store, console []string) http.Handler {
+func Apps(s *store.Store, console []string, rights route.Rights) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
 		"listApps":  handle(a.list),
@@ -23,7 +24,7 @@ func Apps(s *store.Store, console []string) http.Handler {
 		"getApp":    handle(a.get),
 
 		"publishEvents": handleAs[publishIn](a.publish),
-	}, console, options{})
+	}, console, options{rights: rights})
 }
 
 type appBody struct {

@@ -13,6 +13,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/text"
 	"latchkey/pkg/webhook"
@@ -32,7 +33,7 @@ type webhooks struct {
 // Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
 // registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs. An admin who
 // makes or enables an endpoint must have signed in within maxAge; 0: any age.
-func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string, maxAge time.Duration) http.Handler {
+func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	w, named := webhooks{s, q}, fromPath("endpointId")
 	return newGroup("webhooks", map[string]handler{
 		"createWebhookEndpoint": handleAs[newEndpointIn](w.create),
@@ -56,7 +57,7 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"getAppWebhookEvent":       fromPath("eventId")(handleAs[eventIn](inApp(s, w.event))),
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
 		"redeliverAppWebhooks":     handleAs[redeliverIn](inApp(s, w.redeliver)),
-	}, console, options{maxAge: maxAge, refusal: refusal})
+	}, console, options{rights: rights, maxAge: maxAge, refusal: refusal})
 }
 
 type endpointBody struct {

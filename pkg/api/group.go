@@ -39,6 +39,7 @@ type options struct {
 	maxLife time.Duration // the longest life of a new API key; 0: it need not expire
 	prefix  string        // of new API keys
 	users   users
+	rights  route.Rights
 	refusal func(url string) (reason string) // why a URL may not be registered, "" when it may
 }
 
@@ -123,6 +124,11 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		var err error
 		if c.caller, err = admitted(ctx, rt); err != nil {
 			return answer{}, c.caller, err
+		}
+		if rt.Takes == principal.UserToken && !rt.PerMember {
+			if err := c.needs(rt.Right); err != nil {
+				return answer{}, c.caller, err
+			}
 		}
 		c.org, c.app = c.caller.OrgID, c.caller.AppID
 		if l := c.caller.Limit; l.Policy != "" {

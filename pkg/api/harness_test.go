@@ -67,15 +67,16 @@ type settings struct {
 	issuerDown             bool
 	revocation             string // endpoint of the issuer
 	maxKeyDays             int    // that the console is told
+	rights                 route.Rights
 }
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console, issuer, serviceSubjects), "deleteorg": api.DeleteOrg(s, console, of.maxAuthAge), "members": api.Members(s, console, of.maxAuthAge, issuer, serviceSubjects),
-		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.maxAuthAge), "apps": api.Apps(s, console),
-		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console),
+		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
+		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, console, of.rights),
+		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
 		"console":  consoleOf(of),
-		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.maxAuthAge),
+		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.rights, of.maxAuthAge),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/strictjson"
 )
@@ -30,7 +31,7 @@ type keys struct{ store *store.Store }
 // Keys returns the handler of functions/keys. Every new key begins with prefix, and must expire within maxLife; 0: it need
 // not expire. console lists origins, as for Orgs. A caller who creates or rotates a key, or gives one more scopes or higher
 // limits, must have signed in within maxAge; 0: at any time.
-func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, maxAge time.Duration) http.Handler {
+func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	k := keys{s}
 	return newGroup("keys", map[string]handler{
 		"listKeys":    handle(k.list),
@@ -41,7 +42,7 @@ func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string
 		"rotateKey":   handleAs[rotateIn](k.rotate),
 		"getUsage":    handleAs[monthIn](k.usageOfOrg),
 		"getKeyUsage": handleAs[daysIn](k.usage),
-	}, console, options{maxAge: maxAge, maxLife: maxLife, prefix: prefix})
+	}, console, options{rights: rights, maxAge: maxAge, maxLife: maxLife, prefix: prefix})
 }
 
 type keyBody struct {
@@ -231,8 +232,13 @@ func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
 	if change.Limits, err = limitsOf("/limits", in.Limits); err != nil {
 		return change, err
 	}
-	if in.Ceilings != nil && c.caller.Kind != principal.Service {
-		return change, problem.New(problem.InsufficientRole, "Only a service sets ceilings.")
+	if in.Ceilings != nil {
+		if c.caller.Kind != principal.Service {
+			return change, problem.New(problem.InsufficientRole, "Only a service sets ceilings.")
+		}
+		if err := c.needs(route.OrgsLimit); err != nil {
+			return change, err
+		}
 	}
 	change.Ceilings, err = limitsOf("/ceilings", in.Ceilings)
 	return change, err

@@ -13,6 +13,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 	"latchkey/pkg/strictjson"
 )
@@ -21,7 +22,7 @@ import (
 type links struct{ store *store.Store }
 
 // Links returns the handler of functions/links. console lists origins, as for Orgs.
-func Links(s *store.Store, console []string) http.Handler {
+func Links(s *store.Store, console []string, rights route.Rights) http.Handler {
 	l := links{s}
 	return newGroup("links", map[string]handler{
 		"createLink": handleAs[newLinkIn](l.create),
@@ -32,7 +33,7 @@ func Links(s *store.Store, console []string) http.Handler {
 
 		"listAppLinks":  fromQuery(handle(inApp(s, l.list))),
 		"revokeAppLink": fromPath("linkId")(handleAs[linkIn](inApp(s, l.revokeOnly))),
-	}, console, options{})
+	}, console, options{rights: rights})
 }
 
 // linkBody is a link with its present status, and without its token.

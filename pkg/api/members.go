@@ -13,6 +13,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -21,7 +22,7 @@ type members struct{ store *store.Store }
 
 // Members returns the handler of functions/members. console lists origins, as for Orgs. A caller who makes a user an
 // admin must have signed in within maxAge; 0: at any time. issuer and services are as for Orgs.
-func Members(s *store.Store, console []string, maxAge time.Duration, issuer string, services []string) http.Handler {
+func Members(s *store.Store, console []string, rights route.Rights, maxAge time.Duration, issuer string, services []string) http.Handler {
 	m := members{s}
 	return newGroup("members", map[string]handler{
 		"listMembers":  handle(m.list),
@@ -29,7 +30,7 @@ func Members(s *store.Store, console []string, maxAge time.Duration, issuer stri
 		"updateMember": handleAs[roleIn](m.changeRole),
 		"removeMember": handle(m.remove),
 		"leaveOrg":     handle(m.leave),
-	}, console, options{maxAge: maxAge, users: users{issuer, services}})
+	}, console, options{rights: rights, maxAge: maxAge, users: users{issuer, services}})
 }
 
 type memberBody struct {

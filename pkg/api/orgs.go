@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
 
@@ -33,9 +34,9 @@ func (u users) ofServices() (all []store.Enrolled) {
 }
 
 // Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
-// the routes under /v1: those of the owner's console. issuer is that of the users' access tokens, and services lists the
+// the routes under /v1: those of the owner's console. rights are the services'. issuer is that of the users' access tokens, and services lists the
 // subjects of its tokens that are services'.
-func Orgs(s *store.Store, console []string, issuer string, services []string) http.Handler {
+func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, services []string) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
 		"listOrgs":  handle(o.list),
@@ -43,7 +44,7 @@ func Orgs(s *store.Store, console []string, issuer string, services []string) ht
 		"getOrg":    handle(o.get),
 		"updateOrg": handleAs[orgIn](o.change),
 		"listAudit": handle(o.audit),
-	}, console, options{users: users{issuer, services}})
+	}, console, options{rights: rights, users: users{issuer, services}})
 }
 
 type orgBody struct {
@@ -135,6 +136,11 @@ func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 	if (in.ExternalID != nil || in.Admin != nil || in.Allowance != nil) && c.caller.Kind != principal.Service {
 		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its first admin and its allowance.")
 	}
+	if in.Allowance != nil {
+		if err := c.needs(route.OrgsLimit); err != nil {
+			return n, err
+		}
+	}
 	allowance, err := limitsOf("/allowance", in.Allowance)
 	if err != nil {
 		return n, err
@@ -199,6 +205,15 @@ type orgIn struct {
 }
 
 func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
+	if in.Name != nil || in.ExternalID != nil || in.Allowance == nil {
+		err = c.needs(route.OrgsWrite)
+	}
+	if err == nil && in.Allowance != nil {
+		err = c.needs(route.OrgsLimit)
+	}
+	if err != nil {
+		return change, err
+	}
 	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
 		return change, err
 	}
@@ -239,9 +254,9 @@ type deletion struct{ store *store.Store }
 
 // DeleteOrg returns the handler of functions/deleteorg. console lists origins, as for Orgs. A caller who deletes an org
 // must have signed in within maxAge; 0: at any time.
-func DeleteOrg(s *store.Store, console []string, maxAge time.Duration) http.Handler {
+func DeleteOrg(s *store.Store, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	d := deletion{s}
-	return newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console, options{maxAge: maxAge})
+	return newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console, options{rights: rights, maxAge: maxAge})
 }
 
 func (d deletion) deleteOrg(ctx context.Context, c *call, _ none) (none, error) {

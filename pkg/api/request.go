@@ -65,6 +65,18 @@ func (c *call) withinLimits() error {
 	return nil
 }
 
+// needs refuses a service that lacks a right. It refuses no person. Error: insufficient_role.
+func (c *call) needs(r route.Right) error {
+	switch {
+	case c.caller.Kind != principal.Service || c.rights.Allow(c.caller.Name, r):
+		return nil
+	case r == route.People:
+		return problem.New(problem.InsufficientRole, "Only people may use this route.")
+	default:
+		return problem.New(problem.InsufficientRole, "The service "+c.caller.Name+" lacks the right "+string(r)+".")
+	}
+}
+
 // changer returns the caller as who changes something of an app.
 func (c *call) changer() store.Changer {
 	if c.caller.Kind == principal.Key {

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,124 @@ func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 				t.Errorf("%d %s, want %d %s: %s", out.status, out.code(), want.status, want.code, out.text)
 			}
 		})
+	}
+}
+
+// needed has the right that a service needs on each route, by hand. Only people may leave an org.
+var needed = map[route.Right][]string{
+	route.OrgsRead:      {"GET /v1/orgs", "GET /v1/orgs/{orgId}"},
+	route.OrgsWrite:     {"POST /v1/orgs", "PATCH /v1/orgs/{orgId}"},
+	route.OrgsEnd:       {"DELETE /v1/orgs/{orgId}"},
+	route.OrgsLimit:     {}, // parts of bodies: TestTheOwnersLimitsNeedARightOfTheirOwn
+	route.AuditRead:     {"GET /v1/orgs/{orgId}/audit"},
+	route.MembersRead:   {"GET /v1/orgs/{orgId}/members"},
+	route.MembersWrite:  {"POST /v1/orgs/{orgId}/members", "PATCH /v1/orgs/{orgId}/members/{userId}"},
+	route.MembersEnd:    {"DELETE /v1/orgs/{orgId}/members/{userId}"},
+	route.KeysRead:      {"GET /v1/orgs/{orgId}/keys"},
+	route.KeysWrite:     {"POST /v1/orgs/{orgId}/keys", "PATCH /v1/orgs/{orgId}/keys/{keyId}", "POST /v1/orgs/{orgId}/keys/{keyId}/rotate"},
+	route.KeysImport:    {"POST /v1/orgs/{orgId}/keys/import"},
+	route.KeysRevoke:    {"DELETE /v1/orgs/{orgId}/keys/{keyId}"},
+	route.UsageRead:     {"GET /v1/orgs/{orgId}/keys/{keyId}/usage", "GET /v1/orgs/{orgId}/usage"},
+	route.AppsRead:      {"GET /v1/orgs/{orgId}/apps"},
+	route.AppsWrite:     {"POST /v1/orgs/{orgId}/apps", "PATCH /v1/orgs/{orgId}/apps/{appId}"},
+	route.WebhooksRead:  {"GET " + anApp + "/webhook_endpoints", "GET " + anApp + "/webhook_endpoints/{endpointId}", "GET " + anApp + "/webhook_deliveries"},
+	route.WebhooksWrite: {"POST " + anApp + "/webhook_endpoints", "PATCH " + anApp + "/webhook_endpoints/{endpointId}", "POST " + anApp + "/webhook_endpoints/{endpointId}/test", "POST " + anApp + "/webhook_deliveries/redeliver"},
+	route.WebhooksEnd:   {"DELETE " + anApp + "/webhook_endpoints/{endpointId}"},
+	route.EventsRead:    {"GET " + anApp + "/webhook_events", "GET " + anApp + "/webhook_events/{eventId}"},
+	route.EventsWrite:   {"POST " + anApp + "/events"},
+	route.LinksRead:     {"GET " + anApp + "/links"},
+	route.LinksEnd:      {"DELETE " + anApp + "/links/{linkId}"},
+}
+
+const anApp = "/v1/orgs/{orgId}/apps/{appId}"
+
+// withRight returns a service that has one right, and is named by it.
+func withRight(r route.Right) *principal.Principal {
+	return &principal.Principal{Kind: principal.Service, Name: strings.ReplaceAll(string(r), ".", "-")}
+}
+
+// serverWithRights returns a server with a service for each right.
+func serverWithRights(t *testing.T) *server {
+	rights := route.Rights{}
+	for r := range needed {
+		rights[withRight(r).Name] = []route.Right{r}
+	}
+	return newServerFor(t, settings{rights: rights})
+}
+
+// TestAServiceWithOneRightIsRefusedEverywhereElse has a service for each right, and each route of /v1.
+func TestAServiceWithOneRightIsRefusedEverywhereElse(t *testing.T) {
+	s := serverWithRights(t)
+	s.NewUser(t, "spare@example.com")
+	refusing := newWorld(t, s, "refusing")
+	refusing.connect(t)
+	rows := good()
+	for _, r := range route.All() {
+		if r.Takes != principal.UserToken {
+			continue
+		}
+		t.Run(r.Name(), func(t *testing.T) {
+			row, may := rows[r.Name()], 0
+			for right, names := range needed {
+				if !slices.Contains(names, r.Name()) {
+					out := refusing.want(t, refusing.request(r.Method, r.Pattern, withRight(right), row.body), 403, problem.InsufficientRole)
+					if detail := out.str("detail"); !strings.Contains(detail, " right "+string(r.Right)+".") && !strings.Contains(detail, "Only people") {
+						t.Errorf("%s: %s", right, detail)
+					}
+					continue
+				}
+				may++
+				w := newWorld(t, s, strings.ToLower(rand.Text()))
+				w.connect(t)
+				status, code := row.status, problem.Code("")
+				if r.Name() == "GET /v1/orgs" {
+					status, code = 400, problem.MissingParameter // there is no list of all orgs
+				}
+				w.want(t, w.request(r.Method, r.Pattern, withRight(right), row.body), status, code)
+			}
+			if people := r.Name() == "POST /v1/orgs/{orgId}/leave"; may != 1 && !people || may != 0 && people {
+				t.Errorf("%d rights allow it", may)
+			}
+		})
+	}
+}
+
+// TestTheOwnersLimitsNeedARightOfTheirOwn: an org's allowance and a key's ceilings, beside the right for the rest of a body.
+func TestTheOwnersLimitsNeedARightOfTheirOwn(t *testing.T) {
+	limit := withRight(route.OrgsLimit)
+	s := newServerFor(t, settings{rights: route.Rights{
+		limit.Name: {route.OrgsLimit}, "writes": {route.OrgsWrite, route.KeysWrite, route.KeysImport}, "both": {route.OrgsWrite, route.KeysWrite, route.KeysImport, route.OrgsLimit},
+	}})
+	w := newWorld(t, s, "")
+	writes, both := &principal.Principal{Kind: principal.Service, Name: "writes"}, &principal.Principal{Kind: principal.Service, Name: "both"}
+	const some = `[{"requests":5,"per":"day"}]`
+	importing := `{"keys":[{"sha256":"` + strings.Repeat("0b", 32) + `","prefix":"sk","ceilings":` + some + `}]}`
+	for _, c := range []struct {
+		method, path, body string
+		ofLimit, ofBoth    int // the status for the service with orgs.limit alone, and with all
+		lacks              route.Right
+	}{
+		{"PATCH", "/v1/orgs/{orgId}", `{"allowance":` + some + `}`, 200, 200, route.OrgsLimit},
+		{"PATCH", "/v1/orgs/{orgId}", `{"allowance":[]}`, 200, 200, route.OrgsLimit},
+		{"PATCH", "/v1/orgs/{orgId}", `{"name":"New","allowance":` + some + `}`, 403, 200, route.OrgsLimit},
+		{"PATCH", "/v1/orgs/{orgId}", `{"externalId":null,"allowance":` + some + `}`, 403, 200, route.OrgsLimit},
+		{"PATCH", "/v1/orgs/{orgId}", `{"name":"New"}`, 403, 200, ""},
+		{"PATCH", "/v1/orgs/{orgId}", `{}`, 403, 200, ""},
+		{"POST", "/v1/orgs", `{"name":"New","allowance":` + some + `}`, 403, 201, route.OrgsLimit},
+		{"POST", "/v1/orgs/{orgId}/keys", `{"ceilings":` + some + `}`, 403, 201, route.OrgsLimit},
+		{"PATCH", "/v1/orgs/{orgId}/keys/{keyId}", `{"ceilings":` + some + `}`, 403, 200, route.OrgsLimit},
+		{"POST", "/v1/orgs/{orgId}/keys/import", importing, 403, 200, route.OrgsLimit},
+		{"POST", "/v1/orgs/{orgId}/keys/{keyId}/rotate", `{"graceSeconds":0,"ceilings":` + some + `}`, 403, 201, route.OrgsLimit},
+	} {
+		for _, as := range []struct {
+			service *principal.Principal
+			status  int
+		}{{limit, c.ofLimit}, {writes, map[bool]int{true: c.ofBoth, false: 403}[c.lacks == ""]}, {both, c.ofBoth}} {
+			out := s.do(t, w.request(c.method, c.path, as.service, c.body))
+			if out.status != as.status || as.service == writes && !strings.Contains(out.text, string(c.lacks)) {
+				t.Errorf("%s %s %s as %s: %d %s, want %d", c.method, c.path, c.body, as.service.Name, out.status, out.text, as.status)
+			}
+		}
 	}
 }
 

@@ -63,6 +63,14 @@ func From(e Settings) []Service {
 	return all
 }
 
+// Names returns the names of services.
+func Names(services []Service) (names []string) {
+	for _, s := range services {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
 // Subjects returns the subjects of those services whose tokens an issuer makes. No user of the issuer has one of them.
 func Subjects(services []Service, issuer string) (subjects []string) {
 	for _, s := range services {

@@ -221,7 +221,7 @@ func joined[T ~string](values []T) string {
 
 // routeTable returns the table of the routes for infra/docs, without HEAD (not in the document) and OPTIONS.
 func routeTable(doc *openapi3.T) string {
-	out := "| Route | Credential | Role | Query | What it does |\n|---|---|---|---|---|\n"
+	out := "| Route | Credential | Role | Right of a service | Query | What it does |\n|---|---|---|---|---|---|\n"
 	credentials := map[principal.Credential]string{principal.UserToken: "access token", principal.APIKey: "API key", principal.Public: "none"}
 	for _, r := range route.All() {
 		op := operations(doc)[r.Name()]
@@ -237,11 +237,15 @@ func routeTable(doc *openapi3.T) string {
 		case r.Takes == principal.UserToken:
 			role = cmp.Or(role, "any user") // a route outside orgs has no roles
 		}
+		right := string(r.Right)
+		if r.Right == route.People {
+			right = "none: only people"
+		}
 		query := ""
 		if len(r.Query) > 0 {
 			query = "`" + strings.Join(r.Query, "` `") + "`"
 		}
-		out += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", r.Name(), credentials[r.Takes], role, query, op.Summary)
+		out += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", r.Name(), credentials[r.Takes], role, right, query, op.Summary)
 	}
 	return out
 }

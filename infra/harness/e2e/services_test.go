@@ -17,6 +17,31 @@ func serviceOf(t *testing.T, s *stack.Stack, tg *target) *person {
 	return &person{tg: tg, token: token}
 }
 
+// aServiceWithRights is a desk of the owner's that looks at keys and revokes them, and may do nothing else.
+func aServiceWithRights(t *testing.T, s *stack.Stack, tg *target) {
+	token, err := s.Token(t.Context(), stack.Service, "support", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	billing, support := serviceOf(t, s, tg), &person{tg: tg, token: token}
+	org := "/v1/orgs/" + billing.want(t, "POST", "/v1/orgs", `{"name":"Customer"}`, 201, "").str("id")
+	made := billing.want(t, "POST", org+"/keys", `{}`, 201, "")
+	support.want(t, "GET", org, "", 200, "")
+	support.want(t, "GET", org+"/keys", "", 200, "")
+	support.want(t, "DELETE", org+"/keys/"+made.str("id"), "", 204, "")
+	tg.want(t, call{method: "POST", path: "/app/get", bearer: made.str("key")}, 401, "key_revoked")
+	for _, c := range []struct{ method, path, body, lacks string }{
+		{"DELETE", org, "", "orgs.end"}, {"PATCH", org, `{"name":"Mine"}`, "orgs.write"}, {"PATCH", org, `{"allowance":[]}`, "orgs.limit"},
+		{"POST", org + "/keys", `{}`, "keys.write"}, {"GET", org + "/members", "", "members.read"}, {"GET", org + "/audit", "", "audit.read"},
+		{"GET", org + "/apps", "", "apps.read"}, {"POST", "/v1/orgs", `{"name":"Mine"}`, "orgs.write"},
+	} {
+		if r := support.want(t, c.method, c.path, c.body, 403, "insufficient_role"); !strings.Contains(r.str("detail"), "the right "+c.lacks+".") {
+			t.Errorf("%s %s: %s", c.method, c.path, r.text)
+		}
+	}
+	billing.want(t, "DELETE", org, "", 204, "")
+}
+
 // aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
 func aService(t *testing.T, s *stack.Stack, tg *target) {
 	billing := serviceOf(t, s, tg)

@@ -127,7 +127,11 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 		s.Issuer = IssuerURL(site.Ports.Issuer)
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", site.Control+"/userinfo", Audience
 		own["ConsoleClientId"] = ConsoleClient
-		own["Services"] = "billing=" + s.Issuer + "#service" // the sub of a Service token that names no other
+		// "service" is the sub of a Service token that names no other.
+		own["Services"] = "billing=" + s.Issuer + "#service,support=" + s.Issuer + "#support"
+		if s.given["Services"] == "" {
+			own["ServiceRights"] = "support=orgs.read+keys.read+keys.revoke"
+		}
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
 	maps.Copy(own, s.given)

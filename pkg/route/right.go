@@ -1,0 +1,102 @@
+package route
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Right is what a service needs on a route, as the parameter ServiceRights names it.
+type Right string
+
+// The rights of services. A route needs one of them; OrgsLimit is needed by parts of a body too.
+const (
+	OrgsRead      Right = "orgs.read"
+	OrgsWrite     Right = "orgs.write"
+	OrgsEnd       Right = "orgs.end"
+	OrgsLimit     Right = "orgs.limit" // an org's allowance, and the ceilings of a key
+	AuditRead     Right = "audit.read"
+	MembersRead   Right = "members.read"
+	MembersWrite  Right = "members.write"
+	MembersEnd    Right = "members.end"
+	KeysRead      Right = "keys.read"
+	KeysWrite     Right = "keys.write"
+	KeysImport    Right = "keys.import"
+	KeysRevoke    Right = "keys.revoke"
+	UsageRead     Right = "usage.read"
+	AppsRead      Right = "apps.read"
+	AppsWrite     Right = "apps.write"
+	WebhooksRead  Right = "webhooks.read"
+	WebhooksWrite Right = "webhooks.write"
+	WebhooksEnd   Right = "webhooks.end"
+	EventsRead    Right = "events.read"
+	EventsWrite   Right = "events.write"
+	LinksRead     Right = "links.read"
+	LinksEnd      Right = "links.end"
+
+	People Right = "people" // no service may call the route, and no service can have this right
+)
+
+// isGiven reports whether a service can have the right: a route needs it.
+func isGiven(r Right) bool {
+	return r == OrgsLimit || r != "" && r != People && slices.ContainsFunc(routes[:], func(one Route) bool { return one.Right == r })
+}
+
+// Rights has the rights of services by their names. A service that it does not name has all rights.
+type Rights map[string][]Right
+
+// Allow reports whether a service has a right.
+func (all Rights) Allow(service string, r Right) bool {
+	own, isNamed := all[service]
+	return r != People && (!isNamed || slices.Contains(own, r))
+}
+
+// maxRights bounds the parameter ServiceRights, in bytes.
+const maxRights = 1 << 10
+
+// ParseRights reads the parameter ServiceRights: NAME=RIGHT+RIGHT with commas between. names are those of the parameter
+// Services: a list for another name is an error, because the service that was meant would keep all rights. So is an empty list,
+// a right that there is not, and a name or a right that stands twice.
+func ParseRights(text string, names []string) (Rights, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if len(text) > maxRights {
+		return nil, fmt.Errorf("more than %d bytes", maxRights)
+	}
+	all := Rights{}
+	for _, part := range strings.Split(text, ",") {
+		name, list, isList := strings.Cut(strings.TrimSpace(part), "=")
+		switch {
+		case !isList:
+			return nil, fmt.Errorf("%q: want NAME=RIGHT+RIGHT", part)
+		case !slices.Contains(names, name):
+			return nil, fmt.Errorf("%q: there is no service %s in Services", part, name)
+		case all[name] != nil:
+			return nil, fmt.Errorf("%q: %s stands twice", part, name)
+		}
+		for _, text := range strings.Split(list, "+") {
+			r := Right(text)
+			if !isGiven(r) {
+				return nil, fmt.Errorf("%q: there is no right %q; the rights are %s", part, text, strings.Join(given(), ", "))
+			}
+			if slices.Contains(all[name], r) {
+				return nil, fmt.Errorf("%q: %s stands twice", part, r)
+			}
+			all[name] = append(all[name], r)
+		}
+	}
+	return all, nil
+}
+
+// given returns the rights that a service can have, sorted.
+func given() []string {
+	all := map[string]bool{string(OrgsLimit): true}
+	for _, r := range routes {
+		if isGiven(r.Right) {
+			all[string(r.Right)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}

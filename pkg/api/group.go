@@ -16,6 +16,13 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
+	"latchkey/pkg/text"
+)
+
+// The most characters of what a service claims of its act (principal.Claim). The rest is cut.
+const (
+	maxOperator = 100
+	maxReason   = 200
 )
 
 // call is one request on its way through a handler.
@@ -124,6 +131,11 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		var err error
 		if c.caller, err = admitted(ctx, rt); err != nil {
 			return answer{}, c.caller, err
+		}
+		if c.caller.Kind == principal.Service {
+			ctx = principal.WithClaim(ctx, principal.Claim{
+				Operator: text.Cleaned(r.Header.Get("Latchkey-Operator"), maxOperator), Reason: text.Cleaned(r.Header.Get("Latchkey-Reason"), maxReason),
+			})
 		}
 		if rt.Takes == principal.UserToken && !rt.PerMember {
 			if err := c.needs(rt.Right); err != nil {

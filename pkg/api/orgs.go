@@ -245,7 +245,12 @@ func (o orgs) audit(ctx context.Context, c *call, _ none) (list[store.AuditEntry
 		return list[store.AuditEntry]{}, err
 	}
 	found, next, err := o.store.AuditLog(ctx, c.actor(), c.org, p)
-	return listOf("entries", found, next, func(e store.AuditEntry) store.AuditEntry { return e }), err
+	return listOf("entries", found, next, func(e store.AuditEntry) store.AuditEntry {
+		if c.caller.Kind != principal.Service {
+			e.Operator = "" // the owner's people are shown to the owner only
+		}
+		return e
+	}), err
 }
 
 // deletion serves the deletion of an org. It is a function of its own, because it takes

@@ -169,6 +169,33 @@ func TestTheOwnersLimitsNeedARightOfTheirOwn(t *testing.T) {
 	}
 }
 
+// TestAServiceSaysWhoActsAndWhy: the audit log shows the reason to admins, and the operator to services alone.
+func TestAServiceSaysWhoActsAndWhy(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	claim := func(caller *principal.Principal, name, operator, reason string) {
+		t.Helper()
+		in := w.request("PATCH", "/v1/orgs/{orgId}", caller, `{"name":"`+name+`"}`)
+		in.header = map[string]string{"Latchkey-Operator": operator, "Latchkey-Reason": reason}
+		w.want(t, in, 200, "")
+	}
+	claim(service(), "First", "ada@owner.example", "Ticket 4711")
+	claim(service(), "Second", " \x00a\x80"+strings.Repeat("b", 200), strings.Repeat("c", 201)+"d")
+	claim(service(), "Third", "\u202e", " ")
+	claim(user(w.byRole["admin"]), "Fourth", "ada@owner.example", "Ticket 4711")
+	for caller, seesOperator := range map[*principal.Principal]bool{service(): true, user(w.byRole["admin"]): false} {
+		entries := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit", caller, ""), 200, "").list("entries")
+		want := []struct{ operator, reason any }{{nil, nil}, {nil, nil}, {"a " + strings.Repeat("b", 98), strings.Repeat("c", 200)}, {"ada@owner.example", "Ticket 4711"}}
+		for i, c := range want { // the newest first
+			if !seesOperator {
+				c.operator = nil
+			}
+			if entries[i]["operator"] != c.operator || entries[i]["reason"] != c.reason {
+				t.Errorf("%s sees %v, want %v", caller.Kind, entries[i], c)
+			}
+		}
+	}
+}
+
 // TestOnlyAServiceSetsWhatIsTheOwners.
 func TestOnlyAServiceSetsWhatIsTheOwners(t *testing.T) {
 	w := newWorld(t, newServer(t), "")

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/pipeline"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
@@ -44,7 +45,11 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 		return "https://issuer.test", "sub of " + name, name != "gone"
 	}}
 	for _, name := range []string{"billing", "gone"} {
-		if _, err := s.CreateOrgAs(t.Context(), store.Actor{Service: name}, store.NewOrg{Name: "<Acme>"}, store.Once[store.Org]{}); err != nil {
+		ctx := t.Context()
+		if name == "billing" {
+			ctx = principal.WithClaim(ctx, principal.Claim{Operator: "ada", Reason: "why"})
+		}
+		if _, err := s.CreateOrgAs(ctx, store.Actor{Service: name}, store.NewOrg{Name: "<Acme>"}, store.Once[store.Org]{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,6 +71,9 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 	}
 	events, entries := 0, map[string]string{}
 	for i, got := range bus.got {
+		if strings.Contains(got, `"name":"billing"`) != strings.Contains(got, `"reason":"why","operator":"ada"`) {
+			t.Errorf("what the service claims: %s", got)
+		}
 		var d struct {
 			OrgID, AppID string
 			Event        struct {

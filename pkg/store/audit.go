@@ -35,6 +35,9 @@ type AuditEntry struct {
 	Target    Subject         `json:"target"`
 	Changes   json.RawMessage `json:"changes"` // a Changes as JSON
 	RequestID string          `json:"requestId"`
+
+	Reason   string `json:"reason,omitempty"`   // that a service gave
+	Operator string `json:"operator,omitempty"` // of the owner's people, by a service: for services and the bus only
 }
 
 // Subject is an actor or a target of an audit entry, with its type, which the prefix of an id shows.
@@ -77,9 +80,10 @@ type entry struct {
 func (t *txn) audit(ctx context.Context, e entry) {
 	changes, err := plainjson.Marshal(e.changes)
 	t.Fail(err)
-	at := time.UnixMilli(e.at)
+	at, claim := time.UnixMilli(e.at), principal.ClaimOf(ctx)
 	t.Create(auditRow(e.org, t.s.ids().NewAudit(at)),
 		attrAt.Set(e.at), attrAction.Set(e.action), attrActor.Set(e.actor), attrTarget.Set(e.target),
+		attrOperator.SetOrRemove(claim.Operator), attrReason.SetOrRemove(claim.Reason),
 		attrChanges.Set(changes), attrRequestID.Set(problem.RequestID(ctx)), attrPurgeAt.Set(at.Add(auditFor).Unix()),
 	)
 }
@@ -96,6 +100,7 @@ func entryFrom(r *table.Reading) AuditEntry {
 	return AuditEntry{
 		ID: id.Audit(r.SK("")), At: attrAt.From(r), Action: attrAction.From(r), Actor: actorOf(attrActor.From(r)),
 		Target: subjectOf(attrTarget.From(r)), Changes: attrChanges.From(r), RequestID: attrRequestID.From(r),
+		Operator: attrOperator.OrZero(r), Reason: attrReason.OrZero(r),
 	}
 }
 

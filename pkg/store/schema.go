@@ -98,6 +98,8 @@ const (
 	attrTarget    = table.Text[string]("target")
 	attrChanges   = table.JSON[json.RawMessage]("changes") // Changes
 	attrRequestID = table.Text[string]("requestId")
+	attrOperator  = table.Text[string]("operator")
+	attrReason    = table.Text[string]("reason")
 
 	// Of budgets, and of events and links, for which requests pay.
 	attrSpent = table.Int("spent")        // when everything will be refilled, in deliveries since the epoch (see Budget)

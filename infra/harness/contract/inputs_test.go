@@ -18,6 +18,7 @@ import (
 // (header) or nothing before its name.
 var inputs = map[string][]string{
 	"machine": {
+		"#Latchkey-Operator", "#Latchkey-Reason",
 		"POST /link/claim /device/name", "POST /link/claim /device/platform",
 		"POST /v1/orgs /admin/name", "POST /v1/orgs/{orgId}/members /name", // services send the names that the issuer has
 		"POST /v1/orgs/{orgId}/keys/import /keys/*/name", // from the system that gave the keys out

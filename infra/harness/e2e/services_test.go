@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -28,7 +29,12 @@ func aServiceWithRights(t *testing.T, s *stack.Stack, tg *target) {
 	made := billing.want(t, "POST", org+"/keys", `{}`, 201, "")
 	support.want(t, "GET", org, "", 200, "")
 	support.want(t, "GET", org+"/keys", "", 200, "")
-	support.want(t, "DELETE", org+"/keys/"+made.str("id"), "", 204, "")
+	tg.want(t, call{method: "DELETE", path: org + "/keys/" + made.str("id"), bearer: token, header: http.Header{
+		"Latchkey-Operator": {"ada@owner.example"}, "Latchkey-Reason": {"Ticket 4711"},
+	}}, 204, "")
+	if audit := billing.want(t, "GET", org+"/audit", "", 200, ""); !strings.Contains(audit.text, `"reason":"Ticket 4711","operator":"ada@owner.example"`) {
+		t.Errorf("the audit log: %s", audit.text)
+	}
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: made.str("key")}, 401, "key_revoked")
 	for _, c := range []struct{ method, path, body, lacks string }{
 		{"DELETE", org, "", "orgs.end"}, {"PATCH", org, `{"name":"Mine"}`, "orgs.write"}, {"PATCH", org, `{"allowance":[]}`, "orgs.limit"},

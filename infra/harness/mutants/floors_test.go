@@ -15,6 +15,7 @@ var unmeasured = map[string]string{
 	"pkg/authn/authntest": "only tests use it: an issuer of tokens",
 	"pkg/servicetest":     "only tests use it: the services of AWS on this machine",
 	"pkg/store/storetest": "only tests use it: a table on this machine",
+	"pkg/guard/shared":    "guard's own tests call its two functions",
 	"pkg/plainjson":       "gremlins finds nothing to change in it",
 }
 

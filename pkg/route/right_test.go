@@ -35,6 +35,10 @@ func TestRightsAreReadOrRefused(t *testing.T) {
 			t.Errorf("%s %s: %v", c.service, c.right, !c.want)
 		}
 	}
+	longest := "billing=orgs.read" + strings.Repeat(" ", maxRights-len("billing=orgs.read"))
+	if all, err := ParseRights(longest, names); err != nil || !all.Allow("billing", OrgsRead) {
+		t.Errorf("%d bytes: %v, %v", maxRights, all, err)
+	}
 	if none, err := ParseRights("", nil); err != nil || !none.Allow("billing", OrgsEnd) {
 		t.Errorf("%v, %v", none, err)
 	}
@@ -42,7 +46,7 @@ func TestRightsAreReadOrRefused(t *testing.T) {
 		"biling=orgs.read": "no service biling", "billing=": `no right ""`, "billing": "NAME=RIGHT", "=orgs.read": "no service ", ",": "NAME=RIGHT",
 		"billing=orgs.reed": `no right "orgs.reed"`, "billing=people": `no right "people"`, "billing=orgs.read+": `no right ""`, "billing=Orgs.Read": "no right",
 		"billing=orgs.read+orgs.read": "orgs.read stands twice", "billing=orgs.read,billing=keys.read": "billing stands twice", "billing=orgs.read,": "NAME=RIGHT",
-		"billing=orgs.read " + strings.Repeat(" ", maxRights): "bytes",
+		longest + " ": "bytes",
 	} {
 		if rights, err := ParseRights(text, names); err == nil || !strings.Contains(err.Error(), want) || rights != nil {
 			t.Errorf("%q: %v, %v; want %q", text, rights, err, want)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"latchkey/pkg/route"
 	"latchkey/pkg/service"
 )
 
@@ -97,6 +98,17 @@ func TestAFunctionReadsItsServicesOrDoesNotStart(t *testing.T) {
 		v := variables{"SERVICES": text}
 		if got := service.From(v); len(got) != want.found || strings.HasPrefix(v["rejected"], "SERVICES ") != want.rejected {
 			t.Errorf("%q: %v, %q", text, got, v["rejected"])
+		}
+	}
+}
+
+func TestAFunctionReadsTheRightsOfItsServicesOrDoesNotStart(t *testing.T) {
+	const services = "billing=https://issuer.example#s"
+	for rights, rejected := range map[string]bool{"": false, "billing=orgs.read": false, "biling=orgs.read": true, "billing=orgs.reed": true} {
+		v := variables{"SERVICES": services, "SERVICE_RIGHTS": rights}
+		got := service.RightsFrom(v)
+		if strings.HasPrefix(v["rejected"], "SERVICE_RIGHTS ") != rejected || got.Allow("billing", route.OrgsEnd) != (rights == "" || rejected) {
+			t.Errorf("%q: %v, rejected %q", rights, got, v["rejected"])
 		}
 	}
 }

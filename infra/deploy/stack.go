@@ -36,8 +36,8 @@ func (p *program) checkOurs(s *cloud.Stack) error {
 	return err
 }
 
-// checkDeployable returns an error when CloudFormation would refuse a deployment of a stack in a status. The status
-// cloud.Reviewed would count as a change in progress: lookAtStack has treated such a stack as none before.
+// checkDeployable returns an error when CloudFormation would refuse a deployment of a stack in a status. A stack that was never
+// deployed (cloud.Reviewed, REVIEW_IN_PROGRESS) does not come here: lookAtStack treats it as no stack.
 func checkDeployable(name, status string) error {
 	switch {
 	case strings.HasSuffix(status, "_IN_PROGRESS"):
@@ -50,8 +50,8 @@ func checkDeployable(name, status string) error {
 	return nil
 }
 
-// describe reads the stack. It returns nil when there is none. A deployment then acts on a stack that is cloud.Reviewed as if it were
-// none (lookAtStack), as the SAM CLI does. undeploy removes such a stack, which the SAM CLI cannot.
+// describe reads the stack. It returns nil when there is none. It also returns a stack that has change sets only and was never
+// deployed (cloud.Reviewed). A deployment ignores such a stack (lookAtStack), as the SAM CLI does; undeploy deletes it.
 func (p *program) describe() (*cloud.Stack, error) {
 	found, err := p.aws.Stacks(p.Stack)
 	switch {
@@ -113,7 +113,7 @@ func (p *program) checkConsumers(ctx context.Context, deployed *cloud.Stack) err
 	s := consumers.Search{
 		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.Region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
 		Region: p.aws.Region, Say: p.say, Shared: []string{deployed.Output("KeyAuthorizerArn"), deployed.Output("MemberAuthorizerArn")},
-		Limited: deployed.Output("KeyAuthorizerArn"),
+		Limited: deployed.Output("KeyAuthorizerArn"), // whose APIs should answer 429 for a key over its limits
 	}
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("the account's APIs cannot be read: %w", err)

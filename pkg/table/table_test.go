@@ -169,7 +169,9 @@ func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
 	}
 }
 
-func TestAProofIsTheWholeOfWhatWasWritten(t *testing.T) {
+// TestARowProvesItsWriteWithoutTheIndex: a proof is the attributes that a write has set. Those of the index are not compared, because
+// another process may change them soon afterwards.
+func TestARowProvesItsWriteWithoutTheIndex(t *testing.T) {
 	tb := New(nil, "t", Rules{Index: Index{Name: "due", PK: "due", SK: "dueAt"}})
 	proof := Row{"name": text("a"), "due": number(1)}
 	for what, c := range map[string]struct {
@@ -228,8 +230,8 @@ func TestAPauseIsShortAndEndsWithItsRequest(t *testing.T) {
 	})
 }
 
-// TestBitsThatAreNotAllThereAreNoBits: a row with too few, too many or no bits does not decode, and no bits are not written.
-func TestBitsThatAreNotAllThereAreNoBits(t *testing.T) {
+// TestBitsHave16BytesAndAreNotAllZero: other bytes do not decode, and a condition or a change with zero bits is an error.
+func TestBitsHave16BytesAndAreNotAllZero(t *testing.T) {
 	for _, length := range []int{0, 15, 17, 32} {
 		row := Row{"bits": &types.AttributeValueMemberB{Value: bytes.Repeat([]byte{1}, length)}}
 		if _, err := Decode(row, bits.OrZero); !errors.Is(err, ErrRow) {

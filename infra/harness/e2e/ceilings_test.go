@@ -42,8 +42,8 @@ func (m *meter) writes(t *testing.T, c proxy.Call) {
 	}
 }
 
-// ceilings holds the table of what ends first, in infra/docs/speed.md, to the writes of an event that is published, and of its
-// deliveries to one endpoint and to two. checkReads are the read units of the check of a key.
+// ceilings compares the table in infra/docs/speed.md, which says which limit is reached first, with measured units: of an event for
+// no endpoint, for one and for two. checkReads are the read units of the check of a key.
 func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads float64) {
 	t.Helper()
 	one := c.receiver(t, nil, "one.event")
@@ -63,7 +63,7 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 		}
 		return inTable, use.Writes - inTable, m.writesTo
 	}
-	writes(all, "no.event") // until the events of the endpoints are fanned out
+	writes(all, "no.event") // not used: it waits until the events that the new endpoints caused are fanned out
 	_, _, unsent := writes(all, "no.event")
 	inTable, _, alone := writes(all, "one.event", one)
 	_, inIndex, _ := writes(pipeline, "one.event", one)

@@ -219,8 +219,8 @@ func (c *server) publications(t *testing.T, s *stack.Stack, m *meter) (rows []pr
 				publish("unsent.event", size, way.withID)
 			})
 			use.Requests = 1
-			// Several events of a request share its gateway, functions and log, and nothing of the table. This is not measured:
-			// DynamoDB Local counts the rows that a transaction writes into one partition as one.
+			// Several events of a request share its gateway, functions and log, and nothing of the table. One event is measured, and
+			// the price of several is computed: DynamoDB Local counts the rows that a transaction writes into one partition as one.
 			gateway, functions, table, _, logged := use.Of()
 			row.dollars = append(row.dollars, (gateway+functions+logged)/way.n+table)
 		}
@@ -295,8 +295,8 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 }
 
 // floodDays returns the dollars of a day in which as many requests come as an account takes, and all are refused.
-// refused is the price of a million refusals. Beside it is what leaves AWS when the largest public answer is read as often as its throttle
-// allows.
+// refused is the price of a million refusals. The last two rows are the price of data sent to the internet: of the largest public
+// answer, read as often as its throttle allows, and of 4 MB a second.
 func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
 	const second, limit = 10_000, 20_000.0                                     // the account's quota; of an address in a minute (TestTheFirewallCountsEachAddressAndEachCredential)

@@ -142,14 +142,14 @@ func (h *shard) save(ctx context.Context, p position) {
 //
 // When the function reports a record as failed, the records before it are finished, and the batch
 // then begins with it. When the first record or the whole call fails, the batch is split in two if
-// the mapping has Bisect. Neither counts as a try (Lambda, "Discarding failed records"). Nor does a call that is throttled,
-// and it splits nothing: the function has seen no record. That is believed, not recorded.
+// the mapping has Bisect. Both do not count as a try (Lambda, "Discarding failed records"). A call that is throttled is repeated: it
+// counts as no try and splits nothing, because the function has seen no record. No recording of AWS shows the last of these.
 func (h *shard) deliver(ctx context.Context, records []record, tries int) error {
 	for throttled := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if h.stream.skips.Load() {
+		if h.stream.skips.Load() { // these records are passed over without a call
 			h.save(ctx, position{After: records[len(records)-1].sequence})
 			return nil
 		}

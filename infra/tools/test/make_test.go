@@ -3,8 +3,10 @@
 package test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -58,6 +60,31 @@ func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	_, alone, _ := strings.Cut(first, " -run '^")
 	if alone == "" || !strings.HasSuffix(last, " -skip '^("+alone+"|TestDeployed|TestSmoke|TestFrontDoor)") {
 		t.Errorf("first %q of infra/harness/e2e, then the line %s", alone, last)
+	}
+}
+
+// TestEachRecipeNamesPackagesThatAreThere: nothing else runs the targets that take long, or need an account.
+func TestEachRecipeNamesPackagesThatAreThere(t *testing.T) {
+	text, err := os.ReadFile("../../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	inHarness := regexp.MustCompile(`-C \$\(HARNESS\)|\$\((IN_HARNESS|HARNESS_TEST)\)`)
+	for line := range strings.Lines(string(text)) {
+		module := "../../.."
+		if inHarness.MatchString(line) {
+			module += "/infra/harness"
+		}
+		for _, m := range regexp.MustCompile(`[ ,]\./([a-z0-9/]+)`).FindAllStringSubmatch(line, -1) {
+			named++
+			if info, err := os.Stat(filepath.Join(module, m[1])); err != nil || !info.IsDir() {
+				t.Errorf("no package %s: %s", m[0], line)
+			}
+		}
+	}
+	if named < 25 {
+		t.Errorf("%d packages are named", named)
 	}
 }
 

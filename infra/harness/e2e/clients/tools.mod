@@ -1,4 +1,4 @@
-module latchkey/infra/e2e/clients
+module latchkey/infra/harness/e2e/clients
 
 go 1.26.0
 

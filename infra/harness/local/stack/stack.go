@@ -1,4 +1,4 @@
-// Package stack runs all of Latchkey on this machine: its template in the lab (latchkey/infra/lab), with the
+// Package stack runs all of Latchkey on this machine: its template in the lab (latchkey/infra/harness/lab), with the
 // parameters, the names and the token issuer of the local stack. `make run` is a small program around this
 // package, and tests start stacks too.
 package stack

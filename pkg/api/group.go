@@ -136,9 +136,10 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 			ctx = principal.WithClaim(ctx, principal.Claim{
 				Operator: text.Cleaned(r.Header.Get("Latchkey-Operator"), maxOperator), Reason: text.Cleaned(r.Header.Get("Latchkey-Reason"), maxReason),
 			})
-		}
-		if rt.Takes == principal.UserToken && !rt.PerMember {
-			if err := c.needs(rt.Right); err != nil {
+			if !rt.PerMember {
+				err = c.needs(rt.Right)
+			}
+			if err != nil {
 				return answer{}, c.caller, err
 			}
 		}

@@ -2,7 +2,6 @@ package route
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -38,11 +37,6 @@ const (
 	People Right = "people" // no service may call the route, and no service can have this right
 )
 
-// isGiven reports whether a service can have the right: a route needs it.
-func isGiven(r Right) bool {
-	return r == OrgsLimit || r != "" && r != People && slices.ContainsFunc(routes[:], func(one Route) bool { return one.Right == r })
-}
-
 // Rights has the rights of services by their names. A service that it does not name has all rights.
 type Rights map[string][]Right
 
@@ -65,7 +59,7 @@ func ParseRights(text string, names []string) (Rights, error) {
 	if len(text) > maxRights {
 		return nil, fmt.Errorf("more than %d bytes", maxRights)
 	}
-	all := Rights{}
+	all, rights := Rights{}, given()
 	for _, part := range strings.Split(text, ",") {
 		name, list, isList := strings.Cut(strings.TrimSpace(part), "=")
 		switch {
@@ -78,8 +72,8 @@ func ParseRights(text string, names []string) (Rights, error) {
 		}
 		for _, text := range strings.Split(list, "+") {
 			r := Right(text)
-			if !isGiven(r) {
-				return nil, fmt.Errorf("%q: there is no right %q; the rights are %s", part, text, strings.Join(given(), ", "))
+			if !slices.Contains(rights, text) {
+				return nil, fmt.Errorf("%q: there is no right %q; the rights are %s", part, text, strings.Join(rights, ", "))
 			}
 			if slices.Contains(all[name], r) {
 				return nil, fmt.Errorf("%q: %s stands twice", part, r)
@@ -90,13 +84,14 @@ func ParseRights(text string, names []string) (Rights, error) {
 	return all, nil
 }
 
-// given returns the rights that a service can have, sorted.
+// given returns the rights that a service can have, sorted: those that routes need, and OrgsLimit.
 func given() []string {
-	all := map[string]bool{string(OrgsLimit): true}
+	all := []string{string(OrgsLimit)}
 	for _, r := range routes {
-		if isGiven(r.Right) {
-			all[string(r.Right)] = true
+		if r.Right != "" && r.Right != People {
+			all = append(all, string(r.Right))
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	slices.Sort(all)
+	return slices.Compact(all)
 }

@@ -73,7 +73,7 @@ type adderBody struct {
 }
 
 func orgBodyOf(o store.Org) orgBody {
-	return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt, limitBodiesOf(o.Allowance.Text)}
+	return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt, limitBodiesOf(o.State.Allowance)}
 }
 
 func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {

@@ -41,7 +41,7 @@ const signInSlack = 30 * time.Second
 // ago, or whose token does not say when. The store decides which use cases it refuses: none that revokes, disables, removes or leaves,
 // because nothing may delay a clean-up.
 func (c *call) actor() store.Actor {
-	a := store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List()}
+	a := store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List(), WhileSuspended: c.route.Suspended == route.Open}
 	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not say when
 	isRecent := -signInSlack <= age && age <= c.maxAge+signInSlack
 	if c.maxAge != 0 && !isRecent && c.caller.Kind != principal.Service { // no one signs in as a service

@@ -12,6 +12,7 @@ type State struct {
 	ExpiresAt int64
 	RevokedAt int64
 	RotatedTo id.ShortKey // the key that replaced this one; zero when none did
+	Held      bool        // the key's org is suspended
 }
 
 // Verdict is the decision about a key by its state.
@@ -21,24 +22,27 @@ type Verdict int
 const (
 	Revoked Verdict = iota // the zero value, so that a forgotten Verdict is not good
 	Expired
+	Suspended // good again when the org is resumed
 	Good
 )
 
 // Verdict returns the verdict on a key at the time now. No other code decides whether a key is good. A key that is both
-// revoked and expired is Revoked. A rotated key is good during its grace, which ends at ExpiresAt.
+// revoked and expired is Revoked, and no suspension hides that. A rotated key is good during its grace, which ends at ExpiresAt.
 func (s State) Verdict(now int64) Verdict {
 	switch {
 	case s.RevokedAt != 0:
 		return Revoked
 	case s.ExpiresAt != 0 && now >= s.ExpiresAt:
 		return Expired
+	case s.Held:
+		return Suspended
 	default:
 		return Good
 	}
 }
 
-// GoodAt reports whether a key is good at the time now.
-func (s State) GoodAt(now int64) bool { return s.Verdict(now) == Good }
+// LivesAt reports whether a key is neither revoked nor expired at the time now. While its org is suspended it is not good.
+func (s State) LivesAt(now int64) bool { v := s.Verdict(now); return v == Good || v == Suspended }
 
 // WarnAt returns when an event announces that a key will expire: a week before. It returns 0 for a key that is not
 // announced: it never expires, or lives at most two weeks. Machines rotate such short-lived keys, so no one needs a
@@ -52,8 +56,8 @@ func (s State) WarnAt() int64 {
 	return s.ExpiresAt - week
 }
 
-// ActiveAt reports whether a key is good and not rotated. Only an active key can be rotated.
-func (s State) ActiveAt(now int64) bool { return s.RotatedTo == (id.ShortKey{}) && s.GoodAt(now) }
+// ActiveAt reports whether a key lives and is not rotated. Only an active key can be rotated.
+func (s State) ActiveAt(now int64) bool { return s.RotatedTo == (id.ShortKey{}) && s.LivesAt(now) }
 
 // GraceEnds returns when a key stops being good if it is rotated now. A grace never prolongs the life of a key that
 // expires.

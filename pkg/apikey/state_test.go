@@ -22,7 +22,7 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 		{apikey.State{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_000}, 1_000, false, false},
 		{apikey.State{RotatedTo: id.ShortKey{1}, RevokedAt: 1}, 1_000, false, false},
 	} {
-		if active, good := c.s.ActiveAt(c.now), c.s.GoodAt(c.now); active != c.wantActive || good != c.wantGood {
+		if active, good := c.s.ActiveAt(c.now), c.s.LivesAt(c.now); active != c.wantActive || good != c.wantGood {
 			t.Errorf("%+v at %d: active %v, good %v", c.s, c.now, active, good)
 		}
 	}

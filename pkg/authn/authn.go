@@ -85,7 +85,7 @@ func (a *Authorizer) AuthorizeRoute(ctx context.Context, method, pattern string,
 	return a.Authorize(ctx, r, headers)
 }
 
-// Authorize decides on the Authorization headers of a request to a route. With the errors key_revoked and key_expired it also returns
+// Authorize decides on the Authorization headers of a request to a route. With the errors key_revoked, key_expired and key_suspended it also returns
 // the principal of the key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With
 // rate_limited too it returns the principal, whose Limit is violated: the function of the route answers. On a route that MayEnd
 // something, it returns a Deferred principal with rate_limited, and with an error by which nothing is known of the limits. With every
@@ -126,7 +126,7 @@ func bearer(headers []string) (string, error) {
 }
 
 // Key decides on the Authorization headers of a request that needs an API key. It refuses a key by its form and
-// checksum without a read, then by its row. With the errors key_revoked and key_expired it also returns the row, only
+// checksum without a read, then by its row. With the errors key_revoked, key_expired and key_suspended it also returns the row, only
 // for the log.
 func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, error) {
 	raw, err := bearer(headers)
@@ -138,7 +138,7 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 		return store.APIKey{}, err
 	}
 	// Only a caller who has a key's secret may learn the key's state.
-	if !ok || !row.Hash.Equal(hash) {
+	if !ok || !row.Matches(hash) {
 		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
@@ -158,6 +158,8 @@ func dead(row store.APIKey, now int64) error {
 		return nil
 	case apikey.Expired:
 		return problem.New(problem.KeyExpired, "This API key has expired.")
+	case apikey.Suspended:
+		return problem.New(problem.KeySuspended, "The org of this API key is suspended.")
 	default:
 		return problem.New(problem.KeyRevoked, "This API key was revoked.")
 	}
@@ -184,13 +186,13 @@ func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Lim
 }
 
 func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
-	if !row.Limited() && row.Allowance.Text == "" {
+	if !row.Limited() && row.Org.Allowance == "" {
 		a.count(ctx, row)
 		return principal.Limit{}, nil
 	}
 	s, err := a.limits.Take(ctx, limit.Request{
 		Org: row.OrgID, Key: row.ID, LimitID: row.LimitID(), Limits: row.Limits, Ceilings: row.Ceilings,
-		Allowance: row.Allowance.Text, AllowanceVersion: row.Allowance.Version,
+		Allowance: row.Org.Allowance, AllowanceVersion: row.Org.Version,
 	})
 	if err != nil {
 		return principal.Limit{}, err

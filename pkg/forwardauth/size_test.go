@@ -8,6 +8,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/limit"
+	"latchkey/pkg/store"
 )
 
 // TestTheLargestAnswerFitsAPIGateway: API Gateway refuses header lines of more than 10,240 bytes together, and nginx buffers them.
@@ -28,7 +29,7 @@ func TestTheLargestAnswerFitsAPIGateway(t *testing.T) {
 		}
 	}
 	rules := limit.Rules{limit.MaxRequests, limit.MaxRequests, limit.MaxRequests, limit.MaxRequests}.Text()
-	table.Key.Limits, table.Key.Ceilings, table.Key.Allowance.Text, table.Key.Allowance.Version = rules, rules, rules, 1
+	table.Key.Limits, table.Key.Ceilings, table.Key.Org = rules, rules, store.OrgState{Allowance: rules, Version: 1}
 	w := ask(h, http.MethodGet, "/authorize", key)
 	size := 0
 	for name, values := range w.Header() {

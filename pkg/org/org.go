@@ -59,3 +59,12 @@ func NameFor(name, email string) string {
 // CleanedName returns a display name that a machine reports, without what CleanName refuses. It returns "" when nothing is
 // left.
 func CleanedName(s string) string { return text.Cleaned(s, MaxNameLen) }
+
+// maxPlan is the most characters of the name of a plan.
+const maxPlan = 16
+
+// ValidPlan reports whether a text can be the name of an org's plan: 1 to 16 of a to z, 0 to 9 and -. The row of each API key has it.
+func ValidPlan(s string) bool {
+	isOdd := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	return s != "" && len(s) <= maxPlan && !strings.ContainsFunc(s, isOdd)
+}

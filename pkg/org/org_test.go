@@ -54,3 +54,14 @@ func TestAStrongerRoleMayDoAllThatAWeakerOneMay(t *testing.T) {
 		}
 	}
 }
+
+func TestAPlanIsAShortPlainName(t *testing.T) {
+	for text, want := range map[string]bool{
+		"pro": true, "a": true, "0-9": true, "abcdefghijklmnop": true, "-": true, "z": true,
+		"": false, "abcdefghijklmnopq": false, "Pro": false, "a b": false, "a_b": false, "é": false, "a/": false, "a:": false, "a`": false, "a{": false, "a,": false,
+	} {
+		if org.ValidPlan(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}

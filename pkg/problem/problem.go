@@ -29,6 +29,7 @@ const (
 	InvalidCredentials             Code = "invalid_credentials"
 	KeyExpired                     Code = "key_expired"
 	KeyRevoked                     Code = "key_revoked"
+	KeySuspended                   Code = "key_suspended"
 	TokenInvalid                   Code = "token_invalid"
 	TokenExpired                   Code = "token_expired"
 	UserTokenRequired              Code = "user_token_required"
@@ -36,6 +37,7 @@ const (
 	APIKeyRequired                 Code = "api_key_required"
 
 	InsufficientRole   Code = "insufficient_role"
+	OrgSuspended       Code = "org_suspended"
 	InsufficientScope  Code = "insufficient_scope"
 	IdentityIncomplete Code = "identity_incomplete"
 	RequestBlocked     Code = "request_blocked"
@@ -97,12 +99,14 @@ var kinds = [...]kind{
 	{InvalidCredentials, http.StatusUnauthorized, "The credentials are not valid"},
 	{KeyExpired, http.StatusUnauthorized, "The API key has expired"},
 	{KeyRevoked, http.StatusUnauthorized, "The API key was revoked"},
+	{KeySuspended, http.StatusUnauthorized, "The org of the API key is suspended"},
 	{TokenInvalid, http.StatusUnauthorized, "The access token is not valid"},
 	{TokenExpired, http.StatusUnauthorized, "The access token has expired"},
 	{InsufficientUserAuthentication, http.StatusUnauthorized, "The sign-in is too long ago"},
 	{UserTokenRequired, http.StatusUnauthorized, "This route takes an access token"},
 	{APIKeyRequired, http.StatusUnauthorized, "This route takes an API key"},
 	{InsufficientRole, http.StatusForbidden, "The role does not allow this"},
+	{OrgSuspended, http.StatusForbidden, "The org is suspended"},
 	{InsufficientScope, http.StatusForbidden, "The API key lacks a scope"},
 	{IdentityIncomplete, http.StatusForbidden, "The identity has no email"},
 	{RequestBlocked, http.StatusForbidden, "The request was blocked"},

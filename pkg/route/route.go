@@ -23,6 +23,7 @@ type Route struct {
 	May       Roles    // of a UserToken route under an org; NoOrg for all others
 	Right     Right    // of a UserToken route: what a service needs, or People
 	PerMember bool     // a service needs a right for each member of the body, which the handler asks for, in place of Right alone
+	Suspended Openness // of a UserToken route under an org, and not a GET: what it does while the org is suspended
 	Query     []string // the names of the query parameters that the route takes
 	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
 	Ends      bool     // an API key's route that ends something: it spends nothing of the key's limits
@@ -43,6 +44,16 @@ func (r Route) Name() string { return r.Method + " " + r.Pattern }
 func (r Route) ForConsole() bool {
 	return strings.HasPrefix(r.Pattern, "/v1/") && r.May != ServicesOnly
 }
+
+// Openness says what a route does while the org is suspended. A GET reads as always.
+type Openness uint8
+
+// The degrees of openness.
+const (
+	Closed  Openness = iota // it makes or widens something: org_suspended
+	Narrows                 // only what makes and widens nothing is done
+	Open                    // it ends something, or is the owner's
+)
 
 // Roles is a set of roles.
 type Roles uint8
@@ -79,40 +90,40 @@ var routes = [...]Route{
 	{Operation: "listOrgs", Method: "GET", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken, Right: OrgsRead, Query: []string{"limit", "cursor", "externalId"}},
 	{Operation: "createOrg", Method: "POST", Pattern: "/v1/orgs", Function: "orgs", Takes: principal.UserToken, Right: OrgsWrite},
 	{Operation: "getOrg", Method: "GET", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, Right: OrgsRead, May: AnyMember},
-	{Operation: "updateOrg", Method: "PATCH", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, Right: OrgsWrite, May: AdminsOnly, PerMember: true},
-	{Operation: "deleteOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}", Function: "deleteorg", Takes: principal.UserToken, Right: OrgsEnd, May: AdminsOnly},
+	{Operation: "updateOrg", Method: "PATCH", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, Right: OrgsWrite, May: AdminsOnly, Suspended: Open, PerMember: true},
+	{Operation: "deleteOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}", Function: "deleteorg", Takes: principal.UserToken, Right: OrgsEnd, May: AdminsOnly, Suspended: Open},
 	{Operation: "listAudit", Method: "GET", Pattern: "/v1/orgs/{orgId}/audit", Function: "orgs", Takes: principal.UserToken, Right: AuditRead, May: AdminsOnly, Query: page},
 
 	{Operation: "listMembers", Method: "GET", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, Right: MembersRead, May: MayRead, Query: page},
 	{Operation: "addMember", Method: "POST", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, Right: MembersWrite, May: AdminsOnly},
-	{Operation: "updateMember", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, Right: MembersWrite, May: AdminsOnly},
-	{Operation: "removeMember", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, Right: MembersEnd, May: AdminsOnly},
-	{Operation: "leaveOrg", Method: "POST", Pattern: "/v1/orgs/{orgId}/leave", Function: "members", Takes: principal.UserToken, Right: People, May: AnyMember},
+	{Operation: "updateMember", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, Right: MembersWrite, May: AdminsOnly, Suspended: Narrows},
+	{Operation: "removeMember", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, Right: MembersEnd, May: AdminsOnly, Suspended: Open},
+	{Operation: "leaveOrg", Method: "POST", Pattern: "/v1/orgs/{orgId}/leave", Function: "members", Takes: principal.UserToken, Right: People, May: AnyMember, Suspended: Open},
 
 	{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, Right: KeysRead, May: MayRead, Query: []string{"limit", "cursor", "createdBy"}},
 	{Operation: "createKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly},
 	{Operation: "importKeys", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/import", Function: "keys", Takes: principal.UserToken, Right: KeysImport, May: ServicesOnly, MaxBody: 256 << 10},
-	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly},
-	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, Right: KeysRevoke, May: AdminsOnly, Query: []string{"endpoints", "links"}},
+	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly, Suspended: Narrows},
+	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, Right: KeysRevoke, May: AdminsOnly, Suspended: Open, Query: []string{"endpoints", "links"}},
 	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly},
 	{Operation: "getKeyUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: MayRead, Query: []string{"from", "to"}},
 	{Operation: "getUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: AdminsOnly, Query: []string{"month", "limit", "cursor"}},
 
 	{Operation: "listApps", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, Right: AppsRead, May: MayRead, Query: page},
 	{Operation: "createApp", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, Right: AppsWrite, May: AdminsOnly},
-	{Operation: "updateApp", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}", Function: "apps", Takes: principal.UserToken, Right: AppsWrite, May: AdminsOnly},
+	{Operation: "updateApp", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}", Function: "apps", Takes: principal.UserToken, Right: AppsWrite, May: AdminsOnly, Suspended: Open},
 	{Operation: "listAppWebhookEndpoints", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksRead, May: AdminsOnly, Query: page},
 	{Operation: "createAppWebhookEndpoint", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksWrite, May: AdminsOnly},
 	{Operation: "getAppWebhookEndpoint", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksRead, May: AdminsOnly},
-	{Operation: "enableAppWebhookEndpoint", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksWrite, May: AdminsOnly},
-	{Operation: "deleteAppWebhookEndpoint", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksEnd, May: AdminsOnly},
+	{Operation: "enableAppWebhookEndpoint", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksWrite, May: AdminsOnly, Suspended: Narrows},
+	{Operation: "deleteAppWebhookEndpoint", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksEnd, May: AdminsOnly, Suspended: Open},
 	{Operation: "testAppWebhookEndpoint", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksWrite, May: AdminsOnly},
 	{Operation: "listAppWebhookEvents", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_events", Function: "webhooks", Takes: principal.UserToken, Right: EventsRead, May: MayRead, Query: []string{"since", "limit", "cursor"}},
 	{Operation: "getAppWebhookEvent", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_events/{eventId}", Function: "webhooks", Takes: principal.UserToken, Right: EventsRead, May: MayRead},
 	{Operation: "listAppWebhookDeliveries", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksRead, May: MayRead, Query: []string{"eventId", "endpointId", "since", "status", "limit", "cursor"}},
 	{Operation: "redeliverAppWebhooks", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", Function: "webhooks", Takes: principal.UserToken, Right: WebhooksWrite, May: AdminsOnly},
 	{Operation: "listAppLinks", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links", Function: "links", Takes: principal.UserToken, Right: LinksRead, May: MayRead, Query: page},
-	{Operation: "revokeAppLink", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}", Function: "links", Takes: principal.UserToken, Right: LinksEnd, May: AdminsOnly},
+	{Operation: "revokeAppLink", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}", Function: "links", Takes: principal.UserToken, Right: LinksEnd, May: AdminsOnly, Suspended: Open},
 	{Operation: "publishEvents", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/events", Function: "apps", Takes: principal.UserToken, Right: EventsWrite, May: ServicesOnly, MaxBody: 1280 << 10},
 	{Operation: "getApp", Method: "POST", Pattern: "/app/get", Function: "apps", Takes: principal.APIKey},
 

@@ -22,6 +22,10 @@ type Actor struct {
 	// OldSignIn refuses a use case that gives more than there was: power over the org, a key or what it may do, or a receiver of what
 	// happens. nil: the user has signed in recently, or need not. An actor who may not act anyway gets that refusal.
 	OldSignIn error
+
+	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it a use case still ends things and takes
+	// power away there, and refuses to make or widen anything: org_suspended.
+	WhileSuspended bool
 }
 
 // id returns the text by which audit entries name the actor.
@@ -52,14 +56,16 @@ func (c Changer) id() string {
 	return c.Actor.id()
 }
 
-// starts adds to a transaction what an act of an actor has beside its change: the check of right, that the org's deletion has
-// not begun, and the audit entry. An API key has none of them.
-func (t *txn) starts(ctx context.Context, c Changer, o id.Org, action, target string) {
+// starts adds to a transaction what an act of an actor has beside its change: the check of right, checkOrg, and the audit entry. An
+// API key has none of them. A request with a kept answer gets it before checkOrg refuses.
+func (t *txn) starts(ctx context.Context, c Changer, o id.Org, action, target string, once func()) {
 	if c.isKey() {
+		once()
 		return
 	}
 	t.authorizeBesideOrg(c.Actor, o)
-	t.checkNotDeleted(o)
+	once()
+	t.checkOrg(c.Actor, o)
 	t.acted(ctx, c, o, action, target)
 }
 

@@ -29,13 +29,13 @@ type APIKey struct {
 	ID         id.Key
 	OrgID      id.Org
 	AppID      id.App
-	Hash       apikey.Hash
-	Prefix     string // the public part of the key
+	Hash       apikey.Hash // of the key's text; zero: the row has none, and no text matches
+	Prefix     string      // the public part of the key
 	Name       string
 	LastUsedAt int64        // milliseconds; filled in lists and by UpdateKey only; 0: never
 	CreatedBy  id.ShortUser // who created it, or rotated its predecessor; zero: a service
 	Carried
-	Allowance Allowance // of the org
+	Org OrgState // the org's
 
 	limitID id.ShortKey // the first key of the rotations; zero: this one
 
@@ -66,15 +66,22 @@ func (c Carried) set() table.Change {
 func apiKeyFrom(r *table.Reading) APIKey {
 	k := APIKey{
 		State: apikey.State{
-			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r),
+			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r), Held: attrHeld.IsIn(r.Row),
 		},
 		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
-		Carried: carriedFrom(r), Allowance: allowanceFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
+		Carried: carriedFrom(r), Org: orgStateFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
 		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
 	}
-	copy(k.Hash[:], attrHash.From(r))
+	hash := attrHash
+	if k.Held {
+		hash = attrHeld
+	}
+	copy(k.Hash[:], hash.OrZero(r))
 	return k
 }
+
+// Matches reports whether a text with this hash is the key's. A row without a hash matches no text.
+func (k APIKey) Matches(h apikey.Hash) bool { return k.Hash != (apikey.Hash{}) && k.Hash.Equal(h) }
 
 // LimitID returns the key under whose id the use of this key and of those before it in the rotations is counted.
 func (k APIKey) LimitID() id.Key { return cmp.Or(k.limitID.Long(), k.ID) }
@@ -124,7 +131,7 @@ type MintedKey struct {
 	Minted    apikey.Minted
 	Carried
 
-	allowance *Allowance // of the org; nil: not read yet
+	org *Org // nil: not read yet
 }
 
 // mint makes the id, the times and the text of a key.
@@ -144,7 +151,7 @@ func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 
 // CreateKey creates an API key.
 //
-// Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, app_not_found, limit_reached.
+// Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, org_suspended, app_not_found, limit_reached.
 func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey, once Once[MintedKey]) (Created[MintedKey], error) {
 	k, err := s.mint(o, wanted)
 	if err != nil {
@@ -153,23 +160,26 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 	return s.addKey(ctx, a, o, k, once, "key.created", func(*txn) {})
 }
 
-// addKey writes a new key. It reads the allowance of the org for a key without one, and again when the transaction finds that the org
-// has another one. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
+// addKey writes a new key. It reads the org for a key without one, and again when the transaction finds that the org has another
+// state. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
 func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (made Created[MintedKey], err error) {
 	if made, err = once.render(k); err != nil {
 		return made, err
 	}
 	err = s.db.Retry(ctx, func() error {
-		if k.allowance == nil {
+		if k.org == nil {
 			rows, err := s.readToChange(ctx, a, o)
 			if err = cmp.Or(err, a.OldSignIn); err != nil {
 				return err
 			}
-			allowance, err := table.Decode(rows[orgRow(o)], allowanceFrom)
+			found, err := table.Decode(rows[orgRow(o)], orgFrom)
 			if err != nil {
 				return err
 			}
-			k.allowance = &allowance
+			k.org = &found
+		}
+		if k.org.SuspendedAt != 0 {
+			return s.unlessKept(ctx, once.Request, errOrgSuspended)
 		}
 		t := s.begin()
 		t.Check(a.right(o))
@@ -178,7 +188,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
 		}
 		also(t)
-		isCurrent, refusal := k.allowance.isCurrent(errKeyLimit)
+		isCurrent, refusal := k.org.State.isCurrent(errKeyLimit)
 		t.Update(activeKeysRow(o), table.All(isCurrent, table.Shorter(attrLive, s.Limits.ActiveKeys)), refusal,
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.putKey(a, o, k)
@@ -188,7 +198,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		err := t.Commit(ctx)
 		switch {
 		case errors.Is(err, table.ErrRaced):
-			k.allowance = nil
+			k.org = nil
 		case problem.Is(err, problem.LimitReached):
 			return s.dropExpired(ctx, o, err)
 		}
@@ -224,7 +234,7 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org, full error) error {
 func (t *txn) putKey(a Actor, o id.Org, k MintedKey, more ...table.Change) {
 	t.Create(apiKeyRow(o, k.ID),
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
-		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.SetOrRemove(a.User.Short()), k.set(), k.allowance.set(),
+		attrName.Set(k.Name), attrCreatedAt.Set(k.CreatedAt), attrCreatedBy.SetOrRemove(a.User.Short()), k.set(), k.org.State.set(),
 		table.If(k.ExpiresAt != 0, table.Changes(attrExpiresAt.Set(k.ExpiresAt), attrPurgeAt.Set(purgeAfter(k.ExpiresAt)))), table.Changes(more...),
 	)
 	if at := (apikey.State{CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt}).WarnAt(); at != 0 {

@@ -32,19 +32,19 @@ type ImportResult struct {
 // the hash of the text to this row. It never changes and is never deleted, so that no text becomes a key twice, also after the
 // key or its org is gone: that is conflict, whichever org the key has. With an error, some keys may have been made.
 //
-// Errors: org_not_found, insufficient_role, idempotency_key_reused.
+// Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended.
 func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {
 	rows, err := s.readAs(ctx, a, o, orgRow(o)) // refuses a user, who has no role that the route takes
 	if err != nil {
 		return nil, err
 	}
-	allowance, err := table.Decode(rows[orgRow(o)], allowanceFrom)
+	found, err := decode(rows[orgRow(o)], orgFrom, errOrgNotFound)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]ImportResult, len(wanted))
 	for i, n := range wanted {
-		made, err := s.importKey(ctx, a, o, n, &allowance, once.part(i))
+		made, err := s.importKey(ctx, a, o, n, &found, once.part(i))
 		var refused *problem.Error
 		switch {
 		case err == nil:
@@ -61,11 +61,11 @@ func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewI
 // importRefusals refuse one key of an import, and no other.
 var importRefusals = []problem.Code{problem.AppNotFound, problem.Conflict, problem.LimitReached}
 
-func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, allowance *Allowance, once Once[MintedKey]) (Created[MintedKey], error) {
+func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, of *Org, once Once[MintedKey]) (Created[MintedKey], error) {
 	now := s.Now()
 	k := MintedKey{
 		ID: s.ids().NewKey(now), AppID: n.AppID, Name: n.Name, CreatedAt: now.UnixMilli(), ExpiresAt: n.ExpiresAt,
-		Carried: n.Carried, Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash}, allowance: allowance,
+		Carried: n.Carried, Minted: apikey.Minted{Prefix: n.Prefix, Hash: n.Hash}, org: of,
 	}
 	k.Metadata = someMetadata(k.Metadata)
 	if k.AppID == "" {

@@ -28,7 +28,7 @@ var errPredecessorDied = fmt.Errorf("%w: the predecessor was revoked", table.Err
 // own predecessor. The new key has the name, scopes and metadata that the old key has at the moment of
 // the write, with the changes of r.
 //
-// Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, key_not_found, key_not_active.
+// Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, org_suspended, key_not_found, key_not_active.
 func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	fresh, err := s.mint(o, NewKey{Prefix: r.Prefix}) // the id and the text are the same at each try
 	if err != nil {
@@ -53,7 +53,14 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	if err := once.Request.kept(rows[once.Request.row()], now); err != nil {
 		return made, err
 	}
+	of, err := table.Decode(rows[orgRow(o)], orgFrom)
+	if err != nil {
+		return made, err
+	}
 	old, err := decode(rows[apiKeyRow(o, r.Old)], apiKeyFrom, errKeyNotFound)
+	if err == nil && of.SuspendedAt != 0 {
+		err = s.unlessKept(ctx, once.Request, errOrgSuspended)
+	}
 	if err != nil {
 		return made, err
 	}
@@ -63,11 +70,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	heir := r.apply(old) // the old key with the changes of r
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
 	fresh.Name, fresh.Carried = heir.Name, heir.Carried
-	allowance, err := table.Decode(rows[orgRow(o)], allowanceFrom)
-	if err != nil {
-		return made, err
-	}
-	fresh.allowance = &allowance
+	fresh.org = &of
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
@@ -97,7 +100,7 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 	t.purgeUse(o, old.ID, graceEnds)
 	t.putKey(a, o, fresh, attrPredecessor.Set(old.ID.Short()), attrPredecessorEnds.Set(graceEnds),
 		attrLimitID.Set(old.LimitID().Short()))
-	isCurrent, refusal := fresh.allowance.isCurrent(table.ErrRaced)
+	isCurrent, refusal := fresh.org.State.isCurrent(table.ErrRaced)
 	t.Update(activeKeysRow(o), isCurrent, refusal,
 		table.Entry(attrLive, string(fresh.ID)).Set(fresh.ExpiresAt), table.Entry(attrLive, string(old.ID)).Remove())
 }

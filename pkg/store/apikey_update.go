@@ -27,7 +27,7 @@ type KeyChange struct {
 // grace can be changed too; its successor stays as it is. But a key that another request rotates
 // during this call is not changed, because the caller does not know of the successor. When nothing
 // differs, UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found,
-// key_not_active, and a.OldSignIn for a change by which the key may do more.
+// key_not_active, and a.OldSignIn or org_suspended for a change by which the key may do more.
 func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
 	var first APIKey // the key as the first try read it
 	err = s.db.Retry(ctx, func() error {
@@ -52,7 +52,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 		return APIKey{}, err
 	}
 	now := s.now()
-	if !was.GoodAt(now) { // a key in its grace is good
+	if !was.LivesAt(now) { // a key in its grace lives
 		return APIKey{}, errKeyDead
 	}
 	if first.ID == "" {
@@ -66,14 +66,16 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	if len(changes) == 0 {
 		return was, nil
 	}
-	if a.OldSignIn != nil && is.widens(was.Carried) {
+	widens := is.widens(was.Carried)
+	if a.OldSignIn != nil && widens {
 		return APIKey{}, a.OldSignIn
 	}
+	a.WhileSuspended = a.WhileSuspended || !widens
 	data := is.data()
 	data.Changed = slices.Sorted(maps.Keys(changes))
 	t := s.begin()
 	t.authorizeBesideOrg(a, o)
-	t.checkNotDeleted(o)
+	t.checkOrg(a, o)
 	t.Update(row, table.All(goodKey(now), was.asRead(), attrRotatedTo.IsOrAbsent(was.RotatedTo)), table.Raced, attrName.Set(is.Name), is.set())
 	if was.Limited() != is.Limited() {
 		t.markPartial(o, was.LimitID(), now, was.sharesUntil(now))

@@ -45,7 +45,7 @@ func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App
 }
 
 // CreateApp creates an app. Errors: org_not_found, insufficient_role, idempotency_key_reused,
-// limit_reached.
+// org_suspended, limit_reached.
 func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, once Once[App]) (Created[App], error) {
 	now := s.Now()
 	app := App{ID: s.ids().NewApp(now), Name: name, CreatedAt: now.UnixMilli()}
@@ -57,7 +57,8 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, o
 	t.authorizeBesideOrg(a, o)
 	t.once(once.Request, made.Answer)
 	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt))
-	t.Update(orgRow(o), table.All(notDeleted(), attrApps.Under(s.Limits.Apps)), unless(orgGone, refuse(errAppLimit)), table.Add(attrApps, 1))
+	open, refusal := a.opens(refuse(errAppLimit))
+	t.Update(orgRow(o), table.All(open, attrApps.Under(s.Limits.Apps)), refusal, table.Add(attrApps, 1))
 	t.audit(ctx, entry{
 		org: o, at: app.CreatedAt, action: "app.created", actor: a.id(), target: string(app.ID),
 		changes: Changes{"name": {To: app.Name}},
@@ -80,7 +81,7 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 		}
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
-		t.checkNotDeleted(o)
+		t.checkOrg(a, o)
 		t.rename(appRow(o, app), out.Name, *name)
 		t.audit(ctx, entry{
 			org: o, at: s.now(), action: "app.updated", actor: a.id(), target: string(app),

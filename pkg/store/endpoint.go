@@ -67,7 +67,7 @@ type NewEndpoint struct {
 }
 
 // CreateEndpoint creates an enabled endpoint, for an API key or for an actor whom RoleFor let in. Errors: key_not_active, of an actor
-// its OldSignIn, org_not_found and insufficient_role, idempotency_key_reused, limit_reached, and those of once.Charge.
+// its OldSignIn, org_not_found, insufficient_role and org_suspended, idempotency_key_reused, limit_reached, and those of once.Charge.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
 	if err := wanted.By.Actor.OldSignIn; err != nil {
 		return made, err
@@ -90,9 +90,11 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 		t.unbarred(endpoint.AppID, wanted.By.Key)
 	} else {
 		t.authorizeBesideOrg(wanted.By.Actor, endpoint.OrgID)
-		t.checkNotDeleted(endpoint.OrgID) // EndOrg waits for requests by API keys only
 	}
 	t.once(once.Request, made.Answer)
+	if !wanted.By.isKey() { // EndOrg waits for requests by API keys
+		t.checkOrg(wanted.By.Actor, endpoint.OrgID)
+	}
 	t.Create(endpointRow(endpoint.AppID, endpoint.ID),
 		attrOrgID.Set(endpoint.OrgID), attrURL.Set(endpoint.URL), attrDescription.Set(endpoint.Description), attrEvents.Set(endpoint.Events),
 		attrEnabled.Set(endpoint.Enabled), attrCreatedAt.Set(endpoint.CreatedAt), attrUpdatedAt.Set(endpoint.UpdatedAt), attrVersion.Set(1),
@@ -169,18 +171,17 @@ func (t *txn) deleteEndpoint(endpoint Endpoint, now int64, when table.Condition,
 }
 
 // Test writes a test event for one endpoint only, and returns the event's id. once.Charge charges for one delivery. Errors:
-// endpoint_not_found, idempotency_key_reused, of an actor org_not_found and insufficient_role, and those of once.Charge.
+// endpoint_not_found, idempotency_key_reused, of an actor org_not_found, insufficient_role and org_suspended, and those of once.Charge.
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.Endpoint, message string, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
 	if _, err := ds.s.chargeOnce(ctx, once.Request, once.Charge); err != nil {
 		return made.committed(err)
 	}
 	t := ds.s.begin()
-	t.starts(ctx, by, o, "endpoint.tested", string(endpoint))
 	e := t.event(newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: endpoint, data: webhook.TestData{Message: message}})
 	if made, err = once.render(e); err != nil {
 		return made, err
 	}
-	t.once(once.Request, made.Answer)
+	t.starts(ctx, by, o, "endpoint.tested", string(endpoint), func() { t.once(once.Request, made.Answer) })
 	t.Check(endpointRow(a, endpoint), notDeleted(), refuse(errEndpointNotFound))
 	return made.committed(t.Commit(ctx))
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // EnableEndpoint enables or disables an endpoint for an admin, whom RoleFor let in. The app cannot enable an endpoint
-// that an admin disabled. Errors: endpoint_not_found, a.OldSignIn to enable, org_not_found, insufficient_role.
+// that an admin disabled. Errors: endpoint_not_found, org_not_found, insufficient_role, and to enable
+// a.OldSignIn and org_suspended.
 func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, endpoint id.Endpoint, enabled bool) (changed Endpoint, err error) {
 	err = s.db.Retry(ctx, func() error {
 		was, err := s.Endpoint(ctx, app, endpoint)
@@ -38,7 +39,12 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	}
 	endpoint.UpdatedAt = now
 	t := s.begin()
-	t.Check(a.right(was.OrgID))
+	if enabled {
+		t.authorizeBesideOrg(a, was.OrgID)
+		t.checkOrg(a, was.OrgID)
+	} else {
+		t.Check(a.right(was.OrgID))
+	}
 	return t.change(ctx, was, endpoint, Changer{Actor: a}, 0)
 }
 

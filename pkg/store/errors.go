@@ -7,6 +7,7 @@ var (
 	errOrgNotFound      = &problem.Error{Code: problem.OrgNotFound, Detail: "There is no such org, or you are not a member of it."}
 	errOrgLimit         = &problem.Error{Code: problem.LimitReached, Detail: "You have created as many orgs as one user may."}
 	errExternalIDTaken  = &problem.Error{Code: problem.Conflict, Detail: "Another org has this externalId."}
+	errOrgSuspended     = &problem.Error{Code: problem.OrgSuspended, Detail: "The org is suspended. What it has can be read and ended, and nothing can be made or widened."}
 	errAppNotFound      = &problem.Error{Code: problem.AppNotFound, Detail: "The org has no such app."}
 	errAppLimit         = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many apps as one may have."}
 	errUserNotFound     = &problem.Error{Code: problem.UserNotFound, Detail: "No account has this verified email. The person must sign in once first."}

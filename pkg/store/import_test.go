@@ -66,7 +66,7 @@ func TestAnImportedKeyHasAnOrdinaryRow(t *testing.T) {
 		t.Errorf("a text that was not imported: %v", err)
 	}
 	heir := rotate(t, c.Table, c.org, c.ada, keys[0], 0, "")
-	if _, err := apikey.Parse(heir.Minted.Key.Reveal()); err != nil || row(t, c.Table, c.org, keys[0]).GoodAt(c.Now().UnixMilli()) {
+	if _, err := apikey.Parse(heir.Minted.Key.Reveal()); err != nil || row(t, c.Table, c.org, keys[0]).LivesAt(c.Now().UnixMilli()) {
 		t.Errorf("after a rotation without a grace: %v", err)
 	}
 	wants(t, c.DeleteOrg(ctx, billing, c.org), "")

@@ -158,7 +158,7 @@ type ClaimedLink struct {
 
 // ClaimLink claims a pending link for one device. The same device may repeat the claim for 24
 // hours. Errors: link_not_found (also for a wrong secret), link_revoked, link_expired,
-// link_already_claimed.
+// link_already_claimed, org_suspended.
 func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, err error) {
 	err = s.db.Retry(ctx, func() error {
 		claimed, err = s.claimLink(ctx, c)
@@ -194,8 +194,11 @@ func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	if out.Replayed, err = c.mayClaim(found, now); err != nil || out.Replayed {
 		return out, err
 	}
-	if linksBarred(rows[bar]) {
+	switch {
+	case linksBarred(rows[bar]):
 		return ClaimedLink{}, errLinkRevoked
+	case attrSuspendedAt.IsIn(rows[org]):
+		return ClaimedLink{}, errOrgSuspended
 	}
 	out.ClaimedAt, out.Device = now, c.Device
 	t := s.begin()

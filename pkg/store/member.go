@@ -123,7 +123,8 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 func (t *txn) join(ctx context.Context, a Actor, o id.Org, user id.User, r org.Role) {
 	now := t.s.now()
 	t.putMembership(o, user, a.User, r, now, refuse(errMemberExists))
-	t.Update(orgRow(o), table.All(notDeleted(), attrMembers.Under(t.s.Limits.Members)), unless(orgGone, refuse(errMemberLimit)),
+	open, refusal := a.opens(refuse(errMemberLimit))
+	t.Update(orgRow(o), table.All(open, attrMembers.Under(t.s.Limits.Members)), refusal,
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
 	t.audit(ctx, entry{
 		org: o, at: now, action: "member.added", actor: a.id(), target: string(user),
@@ -140,8 +141,8 @@ func adminsIn(r org.Role) int {
 }
 
 // ChangeRole changes the role of a member. For the role that the member has already, it writes
-// nothing, and checks by a transaction that the member still has it. Errors: org_not_found, insufficient_role, member_not_found, last_admin, and
-// a.OldSignIn for the role of an admin.
+// nothing, and checks by a transaction that the member still has it. Errors: org_not_found, insufficient_role, member_not_found, last_admin,
+// a.OldSignIn for the role of an admin, and org_suspended for a stronger role.
 func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User, to org.Role) (Member, error) {
 	var out Member
 	err := s.db.Retry(ctx, func() error {
@@ -153,17 +154,19 @@ func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User,
 			return err
 		}
 		out = target
+		by := a
+		by.WhileSuspended = by.WhileSuspended || target.Role.AtLeast(to)
 		t := s.begin()
 		condition, refusal := t.unchanged(a, o, target)
 		if target.Role == to {
 			t.Check(memberRow(o, user), condition, refusal)
-			t.checkNotDeleted(o)
+			t.checkOrg(by, o)
 			return t.Commit(ctx)
 		}
 		out.Role = to
 		t.Update(memberRow(o, user), condition, refusal, attrRole.Set(to))
 		t.Update(userOrgRow(user, o), table.Exists, nil, attrRole.Set(to))
-		t.countAdmins(o, adminsIn(to)-adminsIn(target.Role), 0)
+		t.countAdmins(by, o, adminsIn(to)-adminsIn(target.Role), 0)
 		t.audit(ctx, entry{
 			org: o, at: s.now(), action: "member.role_changed", actor: a.id(), target: string(user),
 			changes: Changes{"role": {From: target.Role, To: to}},
@@ -185,6 +188,7 @@ func (s *Store) LeaveOrg(ctx context.Context, a Actor, o id.Org) error {
 }
 
 func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.User, action string) error {
+	a.WhileSuspended = true
 	return s.db.Retry(ctx, func() error {
 		target, err := s.target(ctx, a, o, user)
 		if err != nil {
@@ -194,7 +198,7 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 		condition, refusal := t.unchanged(a, o, target)
 		t.Delete(memberRow(o, user), condition, refusal)
 		t.Delete(userOrgRow(user, o), nil, nil)
-		t.countAdmins(o, -adminsIn(target.Role), -1)
+		t.countAdmins(a, o, -adminsIn(target.Role), -1)
 		t.audit(ctx, entry{
 			org: o, at: s.now(), action: action, actor: a.id(), target: string(user),
 			changes: Changes{"role": {From: target.Role}},
@@ -217,7 +221,8 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
 		t.Check(membership, attrRole.Absent(), table.Raced)
-		t.checkNotDeleted(o)
+		a.WhileSuspended = true // no such member: nothing is made
+		t.checkOrg(a, o)
 		return m, cmp.Or[error](t.Commit(ctx), errMemberNotFound)
 	}
 	if m, err = table.Decode(rows[membership], memberFrom); err != nil {
@@ -248,16 +253,16 @@ func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, tabl
 	}
 }
 
-// countAdmins changes the org's counters with a membership, if the org's deletion has not begun.
+// countAdmins changes the org's counters with a membership, if the org's deletion has not begun, and the actor may act in it.
 // The last admin stays: the counter falls only from more than one.
-func (t *txn) countAdmins(o id.Org, admins, members int) {
+func (t *txn) countAdmins(a Actor, o id.Org, admins, members int) {
 	if admins == 0 && members == 0 {
-		t.checkNotDeleted(o)
+		t.checkOrg(a, o)
 		return
 	}
-	when := notDeleted()
+	when, refusal := a.opens(refuse(errLastAdmin))
 	if admins < 0 {
 		when = table.All(when, attrAdmins.Over(1))
 	}
-	t.Update(orgRow(o), when, unless(orgGone, refuse(errLastAdmin)), table.Add(attrAdmins, admins), table.Add(attrMembers, members))
+	t.Update(orgRow(o), when, refusal, table.Add(attrAdmins, admins), table.Add(attrMembers, members))
 }

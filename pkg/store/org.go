@@ -21,14 +21,18 @@ const (
 
 // Org is an org's row.
 type Org struct {
-	ID         id.Org
-	Name       string
-	ExternalID string    // the owner's own id of the org, which services set and only admins and services see; "": none
-	CreatedAt  int64     // milliseconds
-	Allowance  Allowance // only admins and services see it
+	ID          id.Org
+	Name        string
+	ExternalID  string   // the owner's own id of the org, which services set and only admins and services see; "": none
+	CreatedAt   int64    // milliseconds
+	State       OrgState // only admins and services see the allowance
+	SuspendedAt int64    // milliseconds; 0: the org is not suspended
 
 	creator id.ShortUser // zero: the row does not say
 	deleted bool         // its deletion has begun
+
+	spreading   bool   // not all keys have the state yet
+	spreadAfter id.Key // see attrSpreadAfter
 }
 
 // OrgOfUser is an org with the role that a user has in it.
@@ -76,18 +80,21 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 		admins = 1
 	}
 	t.Create(orgRow(o.ID),
-		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), o.Allowance.set(), more)
+		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), o.State.set(), more)
 	if admin != "" {
 		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
 	}
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
-	t.Create(activeKeysRow(o.ID), attrLive.Set(nil), o.Allowance.set())
+	t.Create(activeKeysRow(o.ID), attrLive.Set(nil), attrStateVersion.SetOrRemove(o.State.Version))
 	changes := Changes{"name": {To: o.Name}}
 	if o.ExternalID != "" {
 		changes["externalId"] = Change{To: o.ExternalID}
 	}
-	if o.Allowance.Text != "" {
-		changes["allowance"] = Change{To: auditedLimits(o.Allowance.Text)}
+	if o.State.Allowance != "" {
+		changes["allowance"] = Change{To: auditedLimits(o.State.Allowance)}
+	}
+	if o.State.Plan != "" {
+		changes["plan"] = Change{To: o.State.Plan}
 	}
 	t.audit(ctx, entry{org: o.ID, at: o.CreatedAt, action: "org.created", actor: by.id(), target: string(o.ID), changes: changes})
 }
@@ -192,7 +199,7 @@ func (s *Store) Org(ctx context.Context, a Actor, o id.Org) (Org, error) {
 	}
 	role, err := table.Decode(rows[memberRow(o, a.User)], attrRole.From)
 	if role != org.Admin {
-		found.ExternalID, found.Allowance.Text = "", ""
+		found.ExternalID, found.State.Allowance = "", ""
 	}
 	return found, err
 }
@@ -202,6 +209,8 @@ type OrgChange struct {
 	Name       *string
 	ExternalID *string // "": none
 	Allowance  *string // of limit.Rules.Text; "": none
+	Plan       *string // "": none
+	Suspended  *bool
 }
 
 // ChangeOrg changes an org. When nothing differs, it writes nothing. A changed allowance counts for every check of a key that
@@ -217,42 +226,66 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 		if err != nil {
 			return err
 		}
-		out = c.apply(was)
+		out = c.apply(was, s.now())
 		changes := was.changes(out)
 		if len(changes) == 0 {
 			return nil
 		}
-		newAllowance := out.Allowance != was.Allowance
+		action := "org.updated"
+		switch {
+		case was.SuspendedAt == 0 && out.SuspendedAt != 0:
+			action = "org.suspended"
+		case was.SuspendedAt != 0 && out.SuspendedAt == 0:
+			action = "org.resumed"
+		}
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
-		t.Update(orgRow(o), table.All(was.asRead(), attrAllowanceVersion.IsOrAbsent(was.Allowance.Version), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
-			attrExternalID.SetOrRemove(out.ExternalID), table.If(newAllowance, out.Allowance.set()))
-		if newAllowance {
-			t.setAllowance(o, out.Allowance)
-			if was.Allowance.Text == "" || out.Allowance.Text == "" {
-				t.markPartial(o, allKeys, s.now(), s.now())
-			}
+		isNew := out.State != was.State
+		t.Update(orgRow(o), table.All(was.asRead(), attrStateVersion.IsOrAbsent(was.State.Version), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
+			attrExternalID.SetOrRemove(out.ExternalID), table.If(isNew, out.setState()))
+		if isNew {
+			out.spreading, out.spreadAfter = true, ""
+			t.Update(activeKeysRow(o), keysOpen(), unless(keysClosed, table.Raced), attrStateVersion.Set(out.State.Version))
+		}
+		if isLimited := out.State.Allowance != ""; isLimited != (was.State.Allowance != "") {
+			t.markPartial(o, allKeys, s.now(), s.now())
 		}
 		t.moveExternalID(o, was.ExternalID, out.ExternalID)
-		t.audit(ctx, entry{org: o, at: s.now(), action: "org.updated", actor: a.id(), target: string(o), changes: changes})
+		t.audit(ctx, entry{org: o, at: s.now(), action: action, actor: a.id(), target: string(o), changes: changes})
 		return t.Commit(ctx)
 	})
-	if err == nil && c.Allowance != nil {
-		err = s.spreadAllowance(ctx, o, out.Allowance)
+	if err == nil && c.ofState() {
+		err = s.spreadState(ctx, out)
 	}
 	return out, err
 }
 
+// ofState reports whether the change is of what the keys have a copy of.
+func (c OrgChange) ofState() bool { return c.Allowance != nil || c.Plan != nil || c.Suspended != nil }
+
 // apply returns an org with the change.
-func (c OrgChange) apply(o Org) Org {
+func (c OrgChange) apply(o Org, now int64) Org {
+	was := o
 	if c.Name != nil {
 		o.Name = *c.Name
 	}
 	if c.ExternalID != nil {
 		o.ExternalID = *c.ExternalID
 	}
-	if c.Allowance != nil && *c.Allowance != o.Allowance.Text {
-		o.Allowance = Allowance{*c.Allowance, o.Allowance.Version + 1}
+	if c.Allowance != nil {
+		o.State.Allowance = *c.Allowance
+	}
+	if c.Plan != nil {
+		o.State.Plan = *c.Plan
+	}
+	if c.Suspended != nil && *c.Suspended != (o.SuspendedAt != 0) {
+		o.SuspendedAt = now
+		if !*c.Suspended {
+			o.SuspendedAt = 0
+		}
+	}
+	if o.State != was.State || o.SuspendedAt != was.SuspendedAt {
+		o.State.Version++
 	}
 	return o
 }
@@ -266,8 +299,14 @@ func (o Org) changes(to Org) Changes {
 	if o.ExternalID != to.ExternalID {
 		changes["externalId"] = Change{webhook.OrNull(o.ExternalID), webhook.OrNull(to.ExternalID)}
 	}
-	if o.Allowance.Text != to.Allowance.Text {
-		changes["allowance"] = Change{auditedLimits(o.Allowance.Text), auditedLimits(to.Allowance.Text)}
+	if o.State.Allowance != to.State.Allowance {
+		changes["allowance"] = Change{auditedLimits(o.State.Allowance), auditedLimits(to.State.Allowance)}
+	}
+	if o.State.Plan != to.State.Plan {
+		changes["plan"] = Change{webhook.OrNull(o.State.Plan), webhook.OrNull(to.State.Plan)}
+	}
+	if o.SuspendedAt != to.SuspendedAt {
+		changes["suspendedAt"] = Change{webhook.OrNull(o.SuspendedAt), webhook.OrNull(to.SuspendedAt)}
 	}
 	return changes
 }
@@ -280,7 +319,8 @@ func (o Org) asRead() table.Condition {
 func orgFrom(r *table.Reading) Org {
 	return Org{
 		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), ExternalID: attrExternalID.OrZero(r), CreatedAt: attrCreatedAt.From(r),
-		Allowance: allowanceFrom(r),
-		creator:   attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
+		State: orgStateFrom(r), SuspendedAt: attrSuspendedAt.OrZero(r),
+		spreading: attrSpreadAfter.IsIn(r.Row), spreadAfter: attrSpreadAfter.OrZero(r),
+		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
 	}
 }

@@ -57,10 +57,26 @@ func unless(gone func(table.Row) bool, otherwise table.Refusal) table.Refusal {
 	}
 }
 
-// checkNotDeleted makes a transaction fail when the org's deletion has begun. It is for a transaction
-// that does not write the org's row.
-func (t *txn) checkNotDeleted(o id.Org) {
-	t.Check(orgRow(o), notDeleted(), unless(orgGone, table.Raced))
+// opens returns the condition, on an org's row, that the org's deletion has not begun, and that it is not suspended unless the actor
+// may act then. The refusal returns org_not_found, org_suspended, and otherwise the error of another condition on the row.
+func (a Actor) opens(otherwise table.Refusal) (table.Condition, table.Refusal) {
+	when := notDeleted()
+	if !a.WhileSuspended {
+		when = table.All(when, attrSuspendedAt.Absent())
+	}
+	return when, unless(orgGone, func(found table.Row) error {
+		if !a.WhileSuspended && attrSuspendedAt.IsIn(found) {
+			return errOrgSuspended
+		}
+		return otherwise(found)
+	})
+}
+
+// checkOrg makes a transaction fail when the org's deletion has begun, or it is suspended. It is for a transaction that does not
+// write the org's row.
+func (t *txn) checkOrg(a Actor, o id.Org) {
+	when, refusal := a.opens(table.Raced)
+	t.Check(orgRow(o), when, refusal)
 }
 
 // DeleteOrg deletes an org. First it writes that the deletion has begun, then it revokes every

@@ -56,7 +56,7 @@ func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, e
 // events have one id. The org and the app are read before the transaction, which has no condition on them: events of many
 // requests at once would conflict on these rows.
 //
-// Errors: org_not_found, insufficient_role, idempotency_key_reused, app_not_found, conflict.
+// Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended, app_not_found, conflict.
 func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, events []Publication, once Once[[]id.Event]) (made Created[[]id.Event], err error) {
 	reads, hashes := once.Request.reads(appRow(o, app)), make([][]byte, len(events))
 	for i, p := range events {
@@ -76,7 +76,10 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 		if err := once.Request.kept(rows[once.Request.row()], s.now()); err != nil {
 			return err
 		}
-		if rows[appRow(o, app)] == nil {
+		switch {
+		case attrSuspendedAt.IsIn(rows[orgRow(o)]) && !a.WhileSuspended:
+			return s.unlessKept(ctx, once.Request, errOrgSuspended)
+		case rows[appRow(o, app)] == nil:
 			return errAppNotFound
 		}
 		t := s.begin()

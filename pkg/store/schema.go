@@ -30,6 +30,7 @@ const (
 	attrRevokedAt = table.Int("revokedAt")
 	attrDeletedAt = table.Int("deletedAt") // of an org and its budgets: when the org's deletion began
 	attrHash      = table.Bytes("hash")
+	attrHeld      = table.Bytes("held") // of an API key, in place of hash: while its org is suspended
 	attrUserID    = table.Text[id.User]("userId")
 	attrOrgID     = table.Text[id.Org]("orgId")
 	attrAppID     = table.Text[id.App]("appId")
@@ -54,6 +55,8 @@ const (
 	attrEnded       = table.Map[int64]("ended") // of a user: org id → when its deletion began; the org counts for a day more
 	attrKeysEndedAt = table.Int("keysEndedAt")  // of a deleted org: from then on every key of it is refused
 	attrExternalID  = table.Text[string]("externalId")
+	attrSuspendedAt = table.Int("suspendedAt")
+	attrSpreadAfter = table.Text[id.Key]("spreadAfter") // while the state is copied to the keys: the last key that has it, "" for none yet
 	attrRole        = table.Text[org.Role]("role")
 	attrJoinedAt    = table.Int("joinedAt")
 	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator
@@ -73,9 +76,10 @@ const (
 	attrCeilings = table.Text[string]("ceilings")     // set by services
 	attrLimitID  = table.Bits[id.ShortKey]("limitId") // the first key of the rotations; absent: the key itself
 
-	// Of orgs, of the map of active keys and of API keys: a limit of all keys of the org together, and one more with each change of it.
-	attrAllowance        = table.Text[string]("allowance")
-	attrAllowanceVersion = table.Int("allowanceNo") // short, as a key's row is one read unit
+	// Of orgs and of API keys, see OrgState. The map of active keys has the version only.
+	attrAllowance    = table.Text[string]("allowance")
+	attrPlan         = table.Text[string]("plan")
+	attrStateVersion = table.Int("stateNo") // short, as a key's row is one read unit
 
 	// Of days and months of a key's use. Times are in seconds.
 	attrLeased       = table.Int("leased")  // in the row's day or month
@@ -258,12 +262,12 @@ func AccessPatterns() []AccessPattern {
 		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email"},
 		{"User (email, name, orgs created)", "USER#<userId>", "META", "profile of a member"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
-		{"Org (name; allowance; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
+		{"Org (name; allowance, plan, suspension; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"External id of an org → org", "EXT#<externalId>", "META", "GET /v1/orgs?externalId="},
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
-		{"API key (hash, expiry, revocation, scopes, metadata, limits, the org's allowance)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
-		{"Active keys (map of key id → expiry; closed; the org's allowance)", "KEYS#<orgId>", "META", "the limit on active keys; what a new key is given"},
+		{"API key (hash or held hash, expiry, revocation, scopes, metadata, limits, the org's allowance and plan)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
+		{"Active keys (map of key id → expiry; closed; the version of the org's state)", "KEYS#<orgId>", "META", "the limit on active keys; what a new key is given"},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
 		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},

@@ -47,14 +47,15 @@ type NewOrg struct {
 	ExternalID string    // "": none
 	Admin      *Enrolled // nil: the org has no member yet
 	Allowance  string    // of limit.Rules.Text; "": none
+	Plan       string    // "": none
 }
 
 // CreateOrgAs creates an org for a service, with its default app. No user's limit counts. Errors: idempotency_key_reused,
 // conflict when another org has the external id.
 func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: n.Name, ExternalID: n.ExternalID, CreatedAt: s.now()}
-	if n.Allowance != "" {
-		o.Allowance = Allowance{n.Allowance, 1}
+	if n.Allowance != "" || n.Plan != "" {
+		o.State = OrgState{n.Allowance, n.Plan, 1}
 	}
 	made, err := once.render(o)
 	if err != nil {

@@ -57,7 +57,8 @@ type Store struct {
 	Rand   io.Reader        // randomness of ids, keys, salts and nonces; nil: crypto/rand
 	Limits Limits
 
-	closingPage int // the constant closingPage; tests lower it
+	closingPage  int           // the constant closingPage; tests lower it
+	spreadWithin time.Duration // the constant spreadWithin; tests lower it
 }
 
 // New returns the store on one table.
@@ -69,7 +70,7 @@ func New(db *table.DB, name string) *Store {
 			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
 			TTL:   string(attrPurgeAt),
 		}),
-		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage,
+		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage, spreadWithin: spreadWithin,
 	}
 }
 

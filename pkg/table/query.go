@@ -43,6 +43,41 @@ func (s Span) condition() (string, Row) {
 
 // Query reads a span, and reports whether more rows follow.
 func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err error) {
+	in, err := t.query(s)
+	if err != nil {
+		return nil, false, err
+	}
+	// One row more than the limit shows that there is a next page.
+	rows, err = t.rows(ctx, in, s.Limit+1, s.Limit+1, nil)
+	if err != nil || len(rows) <= s.Limit {
+		return rows, false, err
+	}
+	return rows[:s.Limit], true, nil
+}
+
+// Part reads the beginning of a span by one call. It looks at s.Limit rows at most, those that the filter leaves out included. end is
+// the sort key of the last row that it has looked at, "" when no more follow.
+func (t *Table) Part(ctx context.Context, s Span) (rows []Row, end string, err error) {
+	in, err := t.query(s)
+	if err != nil {
+		return nil, "", err
+	}
+	in.Limit = aws.Int32(int32(s.Limit)) //nolint:gosec // at most some thousands
+	out, err := t.db.Query(ctx, in)
+	if err != nil {
+		return nil, "", t.fault(err)
+	}
+	for _, row := range out.Items {
+		rows = append(rows, row)
+	}
+	if out.LastEvaluatedKey != nil {
+		end = Row(out.LastEvaluatedKey).Key().SK
+	}
+	return rows, end, nil
+}
+
+// query returns the call that reads a span.
+func (t *Table) query(s Span) (*dynamodb.QueryInput, error) {
 	when, values := s.condition()
 	in := &dynamodb.QueryInput{
 		TableName: t.name, ConsistentRead: aws.Bool(true), ScanIndexForward: aws.Bool(!s.Reverse),
@@ -51,7 +86,7 @@ func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err e
 	if s.Filter != nil {
 		e := render(s.Filter)
 		if e.err != nil {
-			return nil, false, e.err
+			return nil, e.err
 		}
 		in.FilterExpression, in.ExpressionAttributeNames = e.condition(), e.names
 		maps.Copy(values, e.values)
@@ -59,12 +94,7 @@ func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err e
 	if s.After != "" {
 		in.ExclusiveStartKey = Key{s.PK, s.After}.attributes()
 	}
-	// One row more than the limit shows that there is a next page.
-	rows, err = t.rows(ctx, in, s.Limit+1, s.Limit+1, nil)
-	if err != nil || len(rows) <= s.Limit {
-		return rows, false, err
-	}
-	return rows[:s.Limit], true, nil
+	return in, nil
 }
 
 // rows reads a query until limit rows count, at most page rows with each call. Rows for which counts is

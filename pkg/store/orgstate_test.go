@@ -15,7 +15,17 @@ import (
 
 // allow sets the allowance of the org as a service.
 func (c *connected) allow(allowance string) error {
-	return second(c.ChangeOrg(ctx, billing, c.org, store.OrgChange{Allowance: &allowance}))
+	return c.state(store.OrgChange{Allowance: &allowance})
+}
+
+// suspend suspends or resumes the org as a service.
+func (c *connected) suspend(suspended bool) error {
+	return c.state(store.OrgChange{Suspended: &suspended})
+}
+
+// state changes the org as a service.
+func (c *connected) state(change store.OrgChange) error {
+	return second(c.ChangeOrg(ctx, billing, c.org, change))
 }
 
 // texts returns the allowance on the row of each key of the org.
@@ -179,8 +189,8 @@ func TestOnlyAdminsAndServicesSeeTheAllowance(t *testing.T) {
 		want string
 	}{"an admin": {admin(c.ada), "9/d"}, "a service": {billing, "9/d"}, "a member": {bob, ""}} {
 		found, err := c.Org(ctx, look.as, c.org)
-		if wants(t, err, ""); found.Allowance.Text != look.want {
-			t.Errorf("%s sees %q", who, found.Allowance.Text)
+		if wants(t, err, ""); found.State.Allowance != look.want {
+			t.Errorf("%s sees %q", who, found.State.Allowance)
 		}
 	}
 }
@@ -197,7 +207,7 @@ func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
 	write(t, c.Table, rows)
 	c.SetClosingPage(500)
 	wants(t, c.allow("9/d"), "")
-	if got := row(t, c.Table, c.org, k).Allowance; got != (store.Allowance{Text: "9/d", Version: 1}) {
+	if got := row(t, c.Table, c.org, k).Org; got != (store.OrgState{Allowance: "9/d", Version: 1}) {
 		t.Errorf("%+v", got)
 	}
 	for of, is := range c.texts(t) {

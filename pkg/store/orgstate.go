@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+)
+
+// OrgState is what services have decided about an org, as far as each of its keys has a copy: a check of a key reads no other row. The
+// row of the active keys has the version, so that the transaction of a new key, which changes that row anyway, checks that it copied
+// the present state.
+//
+// That the org is suspended is copied too, in another form: the hash of the key's text is in attrHeld in place of attrHash. A program
+// that does not know attrHeld cannot decode such a row, and lets no one in (ADR 49).
+type OrgState struct {
+	Allowance string // a limit of all API keys of the org together, of limit.Rules.Text; "": none
+	Plan      string // the owner's own name of what the org has bought, see org.ValidPlan; "": none
+	Version   int64  // one more with each change of the state or of the suspension; 0: there never was one
+}
+
+func orgStateFrom(r *table.Reading) OrgState {
+	return OrgState{attrAllowance.OrZero(r), attrPlan.OrZero(r), attrStateVersion.OrZero(r)}
+}
+
+// set writes a state into a row.
+func (w OrgState) set() table.Change {
+	return table.Changes(attrAllowance.SetOrRemove(w.Allowance), attrPlan.SetOrRemove(w.Plan), attrStateVersion.SetOrRemove(w.Version))
+}
+
+// isCurrent returns the condition, on the row of the active keys, that an org still has this state and that its deletion has not
+// begun. The refusal returns org_not_found, table.ErrRaced for another state, and otherwise the error of another condition on the row.
+func (w OrgState) isCurrent(otherwise error) (table.Condition, table.Refusal) {
+	return table.All(keysOpen(), attrStateVersion.IsOrAbsent(w.Version)), func(found table.Row) error {
+		is, err := table.Decode(found, attrStateVersion.OrZero)
+		switch {
+		case keysClosed(found):
+			return errOrgNotFound
+		case err == nil && is != w.Version:
+			return table.ErrRaced
+		}
+		return otherwise
+	}
+}
+
+// setState writes the state and the suspension into the org's row. From then on the state is to be copied, from the first key on.
+func (o Org) setState() table.Change {
+	return table.Changes(o.State.set(), attrSuspendedAt.SetOrRemove(o.SuspendedAt), attrSpreadAfter.Set(""))
+}
+
+// hold returns the condition that the hash of a key is where it was read, and the change that moves it to where it is while the org is
+// suspended, or not suspended.
+func (k APIKey) hold(suspended bool) (asRead table.Condition, move table.Change) {
+	from, to := attrHash, attrHeld
+	if k.Held {
+		from, to = attrHeld, attrHash
+	}
+	switch {
+	case k.Hash == (apikey.Hash{}): // a row without a hash is good for no text, and stays so
+		return table.All(attrHash.Absent(), attrHeld.Absent()), nil
+	case k.Held == suspended:
+		return from.Is(k.Hash[:]), nil
+	default:
+		return from.Is(k.Hash[:]), table.Changes(to.Set(k.Hash[:]), from.Remove())
+	}
+}
+
+// spreadWithin is how long a call copies the state of an org to its keys, so that the function can write how far it has come.
+const spreadWithin = 4 * time.Second
+
+// spreadState copies the state of an org to the rows of its keys that may be good, if not all have it yet. A key that is made later has
+// it already. The state may change meanwhile: then spreadState goes on with the later one, so that all keys have the state of the
+// caller or a later one when it returns nil. When the time is over it writes the last key that it has looked at, and returns
+// unavailable: the next call goes on behind this key.
+func (s *Store) spreadState(ctx context.Context, of Org) error {
+	stop := time.Now().Add(s.spreadWithin)
+	for of.spreading {
+		end, err := s.spread(ctx, of, stop)
+		if err != nil {
+			return err
+		}
+		when, change := table.All(attrStateVersion.Is(of.State.Version), attrSpreadAfter.Present()), attrSpreadAfter.Remove()
+		if end != "" {
+			when, change = table.All(when, attrSpreadAfter.Under(end)), attrSpreadAfter.Set(end)
+		}
+		t := s.begin()
+		t.Update(orgRow(of.ID), when, table.Raced, change)
+		err = t.Commit(ctx)
+		if end != "" && (err == nil || errors.Is(err, table.ErrRaced)) {
+			return problem.New(problem.Unavailable, "The change is stored, but not all API keys have it yet. Send the request again.")
+		}
+		if !errors.Is(err, table.ErrRaced) {
+			return err
+		}
+		if of, err = find(ctx, s, orgRow(of.ID), orgFrom, errOrgNotFound); err != nil { // the state has changed, or another call has ended
+			return err
+		}
+	}
+	return nil
+}
+
+// spread copies the state of an org to the rows of its keys, from the key on at which an earlier call has stopped. It returns "" when
+// all have it, or the last key that it has looked at when the time is over. The rows of dead keys stay as they are, and DynamoDB leaves
+// them out: they are many where keys live for a day.
+func (s *Store) spread(ctx context.Context, of Org, stop time.Time) (end id.Key, err error) {
+	older := table.Any(attrStateVersion.Absent(), attrStateVersion.Under(of.State.Version))
+	mayBeGood := table.All(attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(s.now()-lateExpiry.Milliseconds())))
+	keys := table.Span{PK: pkKeys + string(of.ID), Prefix: skKey, Filter: table.All(mayBeGood, older), Limit: s.closingPage}
+	for end = of.spreadAfter; ; {
+		if end != "" {
+			keys.After = skKey + string(end)
+		}
+		err := s.db.Retry(ctx, func() error {
+			rows, last, err := s.db.Part(ctx, keys)
+			if err != nil {
+				return err
+			}
+			found, err := table.DecodeAll(rows, apiKeyFrom)
+			if err != nil {
+				return err
+			}
+			end = id.Key(strings.TrimPrefix(last, skKey))
+			return inParts(ctx, s, found, actionsAtOnce, func(t *txn, k APIKey) {
+				asRead, move := k.hold(of.SuspendedAt != 0)
+				t.Update(apiKeyRow(of.ID, k.ID), table.All(table.Exists, older, asRead), table.Raced, of.State.set(), move)
+			})
+		})
+		if err != nil || end == "" || time.Now().After(stop) {
+			return end, err
+		}
+	}
+}

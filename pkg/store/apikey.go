@@ -37,7 +37,8 @@ type APIKey struct {
 	Carried
 	Org OrgState // the org's
 
-	limitID id.ShortKey // the first key of the rotations; zero: this one
+	limitID  id.ShortKey // the first key of the rotations; zero: this one
+	unhashed bool        // the row has neither hash nor held
 
 	// A key from a rotation has the id of its predecessor, and when the predecessor's grace ends.
 	predecessor     id.ShortKey
@@ -76,6 +77,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 	if k.Held {
 		hash = attrHeld
 	}
+	k.unhashed = !hash.IsIn(r.Row)
 	copy(k.Hash[:], hash.OrZero(r))
 	return k
 }

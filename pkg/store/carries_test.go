@@ -297,6 +297,7 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 	wants(t, c.suspend(true), "")
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "")
 	rows := c.rowsOf(t, "KEYS#")
+	wants(t, c.suspend(false), "")
 	full := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k) })]
 	for _, e := range c.entities(t) {
 		if e.name != "API key" {

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
@@ -61,7 +60,7 @@ func (k APIKey) hold(suspended bool) (asRead table.Condition, move table.Change)
 		from, to = attrHeld, attrHash
 	}
 	switch {
-	case k.Hash == (apikey.Hash{}): // a row without a hash is good for no text, and stays so
+	case k.unhashed: // the row is good for no text, and stays so
 		return table.All(attrHash.Absent(), attrHeld.Absent()), nil
 	case k.Held == suspended:
 		return from.Is(k.Hash[:]), nil

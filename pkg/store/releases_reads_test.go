@@ -92,6 +92,8 @@ func (c *connected) readPeople(is idNamed, one noteOne, two noteTwo) {
 func (c *connected) readKeys(is idNamed, one noteOne, two noteTwo) {
 	two("API key")(c.APIKey(ctx, c.org, id.Key(is("key"))))
 	two("API keys")(c.Keys(ctx, admin(c.ada), c.org, "", store.Page{}))
+	two("API key of a suspended org")(c.APIKey(ctx, id.Org(is("suspended")), id.Key(is("refused"))))
+	one("suspended org")(c.Org(ctx, billing, id.Org(is("suspended"))))
 	one("app of an API key")(c.AccessOf(ctx, c.org, c.app, id.Key(is("key"))))
 	two("imported key")(c.Imported(ctx, apikey.HashOf("sk_a")))
 	two("active signing key")(c.ActiveSigningKey(ctx))

@@ -38,6 +38,10 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")
 	deleted := c.NewOrg(t, c.ada)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), deleted), "")
+	suspended, yes := c.orgOfService(t, store.NewOrg{Name: "Late", Allowance: "9/d", Plan: "pro"}), true
+	refused, err := c.CreateKey(ctx, billing, suspended, wantedKey(0), store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	wants(t, second(c.ChangeOrg(ctx, billing, suspended, store.OrgChange{Suspended: &yes})), "")
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), once[store.MintedKey](c, idempotencyKey, "{}", `{"id":1}`))
 	wants(t, err, "")
 	key := made.Made.ID
@@ -90,6 +94,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	return map[string]string{
 		"ada": string(c.ada), "bob": string(bob), "org": string(c.org), "app": string(c.app),
 		"key": string(key), "successor": string(successor), "thief": string(thief), "setter": string(setter), "deleted": string(deleted),
+		"suspended": string(suspended), "refused": string(refused.Made.ID),
 		"claimed": string(claimed.ID), "claimedHash": hash(claimed.token), "stolen": string(stolen.Made.ID), "stolenHash": hash(stolenToken),
 		"endpoint": string(endpoint.Made.ID), "disabled": string(disabled.ID),
 		"failed": string(failed), "parked": string(parked), "held": string(held), "published": string(published[0]),

@@ -1,0 +1,368 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// check returns the refusal of a key by its text, "" for a good one.
+func (c *connected) check(t *testing.T, text string) problem.Code {
+	t.Helper()
+	a := authn.New(c.Store, nil)
+	a.Now = c.Now
+	a.TakeImported(nil, 0)
+	_, err := a.Key(ctx, []string{"Bearer " + text})
+	refused, _ := problem.Refusal(err)
+	switch {
+	case err == nil:
+		return ""
+	case refused == nil:
+		t.Fatal(err)
+	}
+	return refused.Code
+}
+
+// TestASuspendedOrgsKeysAreGoodAgainAfterwards, each as it would be without the suspension.
+func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
+	c := connect(t)
+	texts := map[string]string{"imported": "sk_a"}
+	ids := map[string]id.Key{}
+	for name, life := range map[string]time.Duration{"active": 0, "revoked": 0, "revoked meanwhile": 0, "expired": time.Hour, "expiring": 2 * time.Hour, "rotated": 0, "orphan": 0} {
+		k := makeKey(t, c.Table, c.org, c.ada, life)
+		texts[name], ids[name] = k.Minted.Key.Reveal(), k.ID
+	}
+	keys, _ := c.imports(t, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
+	ids["imported"] = keys[0]
+	heir := map[string]id.Key{}
+	for _, name := range []string{"rotated", "orphan"} { // in their grace for three hours
+		made, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: ids[name], Grace: 3 * time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
+		wants(t, err, "")
+		heir[name] = made.Made.ID
+		texts[name+"'s heir"] = made.Made.Minted.Key.Reveal()
+	}
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, heir["orphan"]), "") // no map has the orphan any more
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked"]), "")
+	c.pass(time.Hour)
+
+	all := func(want map[string]problem.Code) {
+		t.Helper()
+		for name, text := range texts {
+			if got := c.check(t, text); got != want[name] {
+				t.Errorf("%s: %q, want %q", name, got, want[name])
+			}
+		}
+	}
+	ended := map[string]problem.Code{"revoked": problem.KeyRevoked, "orphan's heir": problem.KeyRevoked, "expired": problem.KeyExpired}
+	all(ended)
+	wants(t, c.suspend(true), "")
+	during := maps.Clone(ended)
+	for name := range texts {
+		if during[name] == "" {
+			during[name] = problem.KeySuspended
+		}
+	}
+	all(during)
+	if got := c.check(t, texts["active"][:len(texts["active"])-1]+"0"); got != problem.InvalidCredentials {
+		t.Errorf("another text of the key: %q", got) // only who has the secret learns of the suspension
+	}
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked meanwhile"]), "")
+	c.pass(time.Hour)
+	ended["revoked meanwhile"], ended["expiring"] = problem.KeyRevoked, problem.KeyExpired
+	wants(t, c.suspend(true), "") // writes nothing
+	wants(t, c.suspend(false), "")
+	all(ended)
+	for action, want := range map[string]int{"org.suspended": 1, "org.resumed": 1, "org.updated": 0} {
+		if n := len(c.audited(t, action)); n != want {
+			t.Errorf("%d entries %s", n, action)
+		}
+	}
+	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
+	if wants(t, err, ""); len(listed) != 10 {
+		t.Errorf("%d keys", len(listed))
+	}
+}
+
+// audited returns the audit entries of an action.
+func (c *connected) audited(t *testing.T, action string) (found []store.AuditEntry) {
+	t.Helper()
+	all, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
+	wants(t, err, "")
+	return slices.DeleteFunc(all, func(e store.AuditEntry) bool { return e.Action != action })
+}
+
+// verdicts counts the keys of the org by their verdicts.
+func (c *connected) verdicts(t *testing.T) map[apikey.Verdict]int {
+	t.Helper()
+	keys, _, err := c.Keys(ctx, billing, c.org, "", store.Page{})
+	wants(t, err, "")
+	found := map[apikey.Verdict]int{}
+	for _, k := range keys {
+		found[k.Verdict(c.Now().UnixMilli())]++
+	}
+	return found
+}
+
+// TestWhatComesInTheMiddleOfASuspensionLeavesNoKeyBehind: before its first transaction, and before each of the next ones.
+func TestWhatComesInTheMiddleOfASuspensionLeavesNoKeyBehind(t *testing.T) {
+	const good, held, revoked = apikey.Good, apikey.Suspended, apikey.Revoked
+	type verdicts = map[apikey.Verdict]int
+	for name, meanwhile := range map[string]struct {
+		do      func(*connected, id.Key) error
+		before  verdicts          // after a suspension that it came before
+		refused problem.Code      // in a suspended org
+		within  verdicts          // after a suspension in whose middle it came
+		resumed map[bool]verdicts // after a resume, which it came before, or in whose middle it came; nil: not tried
+	}{
+		"a creation": {func(c *connected, _ id.Key) error {
+			return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+		}, verdicts{held: 4}, problem.OrgSuspended, verdicts{held: 3}, nil},
+		"a rotation": {func(c *connected, k id.Key) error {
+			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+		}, verdicts{held: 4}, problem.OrgSuspended, verdicts{held: 3}, nil},
+		"an import": {func(c *connected, _ id.Key) error {
+			return second(c.ImportKeys(ctx, billing, c.org, foreign("sk_a"), store.Once[store.MintedKey]{}))
+		}, verdicts{held: 4}, problem.OrgSuspended, verdicts{held: 3}, nil},
+		"a revocation": {func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) },
+			verdicts{held: 2, revoked: 1}, "", verdicts{held: 2, revoked: 1}, map[bool]verdicts{false: {good: 2, revoked: 1}, true: {good: 2, revoked: 1}}},
+		"a change": {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Name: ptr("b")}) },
+			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
+		"an allowance": {func(c *connected, _ id.Key) error { return c.allow("5/d") },
+			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
+		"a plan": {func(c *connected, _ id.Key) error { return c.state(store.OrgChange{Plan: ptr("pro")}) },
+			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
+		"a suspension": {func(c *connected, _ id.Key) error { return c.suspend(true) },
+			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {held: 3}}},
+		"a resume": {func(c *connected, _ id.Key) error { return c.suspend(false) },
+			verdicts{held: 3}, "", verdicts{good: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
+		"a deletion": {func(c *connected, _ id.Key) error { return c.DeleteOrg(ctx, admin(c.ada), c.org) },
+			nil, "", nil, map[bool]verdicts{false: nil, true: nil}},
+	} {
+		for passes := range 3 { // of the transactions: of the org, of two keys, of one key, of the position
+			for _, suspends := range []bool{true, false} {
+				if !suspends && meanwhile.resumed == nil {
+					continue
+				}
+				c := connect(t)
+				c.SetClosingPage(2)
+				var k id.Key
+				for range 3 {
+					k = makeKey(t, c.Table, c.org, c.ada, 0).ID
+				}
+				if !suspends {
+					wants(t, c.suspend(true), "")
+				}
+				want := meanwhile.before
+				var refused problem.Code
+				switch {
+				case !suspends:
+					want = meanwhile.resumed[passes > 0]
+				case passes > 0:
+					want, refused = meanwhile.within, meanwhile.refused
+				}
+				for range passes {
+					c.letPass("TransactWriteItems")
+				}
+				var inner error
+				c.Faults.Before("TransactWriteItems", func() { inner = meanwhile.do(c, k) })
+				err := c.suspend(suspends)
+				if c.Faults.Pending() {
+					t.Fatalf("%s: nothing came between", name)
+				}
+				wants(t, inner, refused)
+				what := fmt.Sprintf("%s, after %d transactions, suspended: %v", name, passes, suspends)
+				if want == nil { // the org is gone
+					if err != nil && !problem.Is(err, problem.OrgNotFound) {
+						t.Errorf("%s: %v", what, err)
+					}
+					for _, r := range c.rowsOf(t, "KEYS#"+string(c.org)) {
+						if text(r, "SK") != "META" && r["revokedAt"] == nil {
+							t.Errorf("%s: %s is left", what, text(r, "SK"))
+						}
+					}
+					continue
+				}
+				wants(t, err, "")
+				if got := c.verdicts(t); !maps.Equal(got, want) {
+					t.Errorf("%s: %v, want %v", what, got, want)
+				}
+				versions := map[string]bool{} // two that cross end in the higher one on all rows
+				for _, r := range c.rowsOf(t, "KEYS#"+string(c.org)) {
+					if r["revokedAt"] == nil {
+						versions[text(r, "stateNo")] = true
+					}
+				}
+				if len(versions) != 1 || c.orgRow(t)["spreadAfter"] != nil {
+					t.Errorf("%s: the versions %v, %v", what, versions, c.orgRow(t))
+				}
+			}
+		}
+	}
+}
+
+// orgRow returns the row of the org.
+func (c *connected) orgRow(t *testing.T) dbRow {
+	t.Helper()
+	rows := c.rowsOf(t, "ORG#"+string(c.org))
+	return rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "META" })]
+}
+
+// TestASuspensionThatIsCutShortGoesOn, wherever it is cut short, when it is sent again.
+func TestASuspensionThatIsCutShortGoesOn(t *testing.T) {
+	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter} {
+		for cut := range 6 { // transactions: of the org, of two keys, two keys, one key, of the position; the last is not cut
+			c := connect(t)
+			c.SetClosingPage(2)
+			for range 5 {
+				makeKey(t, c.Table, c.org, c.ada, 0)
+			}
+			for _, suspended := range []bool{true, false} {
+				for range cut {
+					c.letPass("TransactWriteItems")
+				}
+				c.Faults.Before("TransactWriteItems", func() { c.Faults.Plan("TransactWriteItems", fault, -1) })
+				err := c.suspend(suspended)
+				if isCut := cut < 5; isCut != (err != nil) {
+					t.Fatalf("%d: %v", cut, err)
+				}
+				c.Faults.Heal()
+				wants(t, c.suspend(suspended), "")
+				want := map[bool]apikey.Verdict{true: apikey.Suspended, false: apikey.Good}[suspended]
+				if got := c.verdicts(t); got[want] != 5 || len(got) != 1 {
+					t.Errorf("%d, %v: %v", cut, suspended, got)
+				}
+			}
+			if s, r := len(c.audited(t, "org.suspended")), len(c.audited(t, "org.resumed")); s != 1 || r != 1 {
+				t.Errorf("%d: %d and %d audit entries", cut, s, r)
+			}
+		}
+	}
+}
+
+// TestASuspensionReadsNoKeyTwice in an org with more dead keys than one call has the time to read. A change that comes in the
+// middle begins at the first key, and takes the suspension with it.
+func TestASuspensionReadsNoKeyTwice(t *testing.T) {
+	c := connect(t)
+	dead := 5_000
+	if n, err := strconv.Atoi(os.Getenv("DEAD_KEYS")); err == nil {
+		dead = n
+	}
+	part := dead / 100
+	first := makeKey(t, c.Table, c.org, c.ada, 0)
+	rows := make([]map[string]string, dead)
+	for n := range rows { // behind the first key and before the last one, by their times
+		rows[n] = map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#%s_%06d", first.ID, n), "revokedAt": "1"}
+	}
+	var writers sync.WaitGroup
+	for chunk := range slices.Chunk(rows, dead/4) {
+		writers.Go(func() { write(t, c.Table, chunk) })
+	}
+	writers.Wait()
+	c.pass(time.Hour)
+	last := makeKey(t, c.Table, c.org, c.ada, 0)
+	c.SetClosingPage(part)
+	c.SetSpreadWithin(0) // a part in each call
+
+	// run repeats a change until it is done, and returns how many keys it looked at, in parts.
+	run := func(do func() error, most int) (parts int) {
+		t.Helper()
+		c.forgetCalls()
+		for calls := 1; ; calls++ {
+			err := do()
+			for _, call := range c.Faults.Calls() {
+				if call == "Query" {
+					parts++
+				}
+			}
+			if err == nil || calls == most {
+				return parts
+			}
+			wants(t, err, problem.Unavailable)
+		}
+	}
+	states := func(want problem.Code) {
+		t.Helper()
+		for _, k := range []store.MintedKey{first, last} {
+			if got := c.check(t, k.Minted.Key.Reveal()); got != want {
+				t.Errorf("%s: %q, want %q", k.ID, got, want)
+			}
+		}
+	}
+	suspend, resume := func() error { return c.suspend(true) }, func() error { return c.suspend(false) }
+	whole := dead/part + 1
+	if n := run(suspend, 0); n != whole {
+		t.Errorf("a suspension looks at %d parts", n)
+	}
+	states(problem.KeySuspended)
+	if n := run(resume, 0); n != whole {
+		t.Errorf("a resume looks at %d parts", n)
+	}
+	states("")
+
+	run(suspend, 50)
+	if got := c.check(t, last.Minted.Key.Reveal()); got != "" {
+		t.Errorf("in the middle: %q", got)
+	}
+	if n := run(resume, 0); n != whole {
+		t.Errorf("a resume in the middle looks at %d parts", n)
+	}
+	states("")
+
+	run(suspend, 50)
+	if n := run(func() error { return c.allow("9/d") }, 0); n != whole {
+		t.Errorf("an allowance in the middle looks at %d parts", n)
+	}
+	states(problem.KeySuspended)
+	if n := run(suspend, 0); n != 0 {
+		t.Errorf("a suspension that is done looks at %d parts", n)
+	}
+}
+
+// TestAKeyWithoutAHashIsGoodForNoText, is listed, and can be ended: a later release may have such a state.
+func TestAKeyWithoutAHashIsGoodForNoText(t *testing.T) {
+	c := connect(t)
+	c.imports(t, c.org, []store.NewImport{{Name: "zeros", Prefix: "sk"}}, store.Once[store.MintedKey]{}) // of a text whose hash is zeros, if there is one
+	k := makeKey(t, c.Table, c.org, c.ada, 0)
+	r := c.rowsOf(t, "KEYS#"+string(c.org))
+	bare := r[slices.IndexFunc(r, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k.ID) })]
+	delete(bare, "hash")
+	c.put(t, bare)
+	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.InvalidCredentials {
+		t.Errorf("%q", got)
+	}
+	for _, suspended := range []bool{true, false} {
+		wants(t, c.suspend(suspended), "")
+		for _, k := range c.keyList(t) {
+			if k.Matches(apikey.Hash{}) || k.Held != (suspended && k.Name == "zeros") {
+				t.Errorf("%+v", k)
+			}
+		}
+	}
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+	if row(t, c.Table, c.org, k.ID).RevokedAt == 0 {
+		t.Error("it lives")
+	}
+	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+}
+
+// keyList returns the keys of the org.
+func (c *connected) keyList(t *testing.T) []store.APIKey {
+	t.Helper()
+	keys, _, err := c.Keys(ctx, billing, c.org, "", store.Page{})
+	if wants(t, err, ""); len(keys) == 0 {
+		t.Fatal("no keys")
+	}
+	return keys
+}

@@ -186,13 +186,13 @@ func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Lim
 }
 
 func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
-	if !row.Limited() && row.Org.Allowance == "" {
+	if !row.Limited() && row.OrgState.Allowance == "" {
 		a.count(ctx, row)
 		return principal.Limit{}, nil
 	}
 	s, err := a.limits.Take(ctx, limit.Request{
 		Org: row.OrgID, Key: row.ID, LimitID: row.LimitID(), Limits: row.Limits, Ceilings: row.Ceilings,
-		Allowance: row.Org.Allowance, AllowanceVersion: row.Org.Version,
+		Allowance: row.OrgState.Allowance, AllowanceVersion: row.OrgState.Version,
 	})
 	if err != nil {
 		return principal.Limit{}, err

@@ -168,7 +168,7 @@ func TestRequestsWithoutLimitsAreCounted(t *testing.T) {
 			return granted.Lease(ctx, l)
 		}
 		row := table.Key
-		row.Limits, row.Org = c.limits, store.OrgState{Allowance: c.allowance, Version: 1}
+		row.Limits, row.OrgState = c.limits, store.OrgState{Allowance: c.allowance, Version: 1}
 		a := authn.New(table, nil)
 		if c.counts {
 			a.CountRequests()

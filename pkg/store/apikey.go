@@ -35,7 +35,7 @@ type APIKey struct {
 	LastUsedAt int64        // milliseconds; filled in lists and by UpdateKey only; 0: never
 	CreatedBy  id.ShortUser // who created it, or rotated its predecessor; zero: a service
 	Carried
-	Org OrgState // the org's
+	OrgState OrgState // of the org
 
 	limitID  id.ShortKey // the first key of the rotations; zero: this one
 	unhashed bool        // the row has neither hash nor held
@@ -70,7 +70,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 			CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), RotatedTo: attrRotatedTo.OrZero(r), Held: attrHeld.IsIn(r.Row),
 		},
 		ID: id.Key(r.SK(skKey)), OrgID: id.Org(r.PK(pkKeys)), AppID: attrAppID.From(r), Prefix: attrPrefix.From(r), Name: attrName.From(r),
-		Carried: carriedFrom(r), Org: orgStateFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
+		Carried: carriedFrom(r), OrgState: orgStateFrom(r), CreatedBy: attrCreatedBy.OrZero(r), limitID: attrLimitID.OrZero(r),
 		predecessor: attrPredecessor.OrZero(r), predecessorEnds: attrPredecessorEnds.OrZero(r), purgeAt: attrPurgeAt.OrZero(r),
 	}
 	hash := attrHash

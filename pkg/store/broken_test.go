@@ -79,7 +79,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.OrgsOf(ctx, bob, p)
 			return err
 		})},
-		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance plan stateNo suspendedAt spreadAfter", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
+		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance plan allowanceNo suspendedAt spreadAfter", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
 		{"membership", "ORG#", "MEM#" + string(c.ada), "role joinedAt", "", whole(func(p store.Page) error {
 			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
 			return err
@@ -88,7 +88,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.Apps(ctx, admin(c.ada), c.org, p)
 			return err
 		})},
-		{"API key", "KEYS#", "KEY#", "prefix appId name createdAt", "hash held createdBy expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata limits ceilings limitId allowance plan stateNo", func() error {
+		{"API key", "KEYS#", "KEY#", "prefix appId name createdAt", "hash held createdBy expiresAt revokedAt rotatedTo predecessor predecessorEnds purgeAt scopes metadata limits ceilings limitId allowance plan allowanceNo", func() error {
 			_, _, err := c.APIKey(ctx, c.org, k.ID)
 			return err
 		}},

@@ -207,7 +207,7 @@ func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
 	write(t, c.Table, rows)
 	c.SetClosingPage(500)
 	wants(t, c.allow("9/d"), "")
-	if got := row(t, c.Table, c.org, k).Org; got != (store.OrgState{Allowance: "9/d", Version: 1}) {
+	if got := row(t, c.Table, c.org, k).OrgState; got != (store.OrgState{Allowance: "9/d", Version: 1}) {
 		t.Errorf("%+v", got)
 	}
 	for of, is := range c.texts(t) {

@@ -79,7 +79,7 @@ const (
 	// Of orgs and of API keys, see OrgState. The map of active keys has the version only.
 	attrAllowance    = table.Text[string]("allowance")
 	attrPlan         = table.Text[string]("plan")
-	attrStateVersion = table.Int("stateNo") // short, as a key's row is one read unit
+	attrStateVersion = table.Int("allowanceNo") // as a key's row is one read unit
 
 	// Of days and months of a key's use. Times are in seconds.
 	attrLeased       = table.Int("leased")  // in the row's day or month

@@ -201,7 +201,7 @@ func TestWhatComesInTheMiddleOfASuspensionLeavesNoKeyBehind(t *testing.T) {
 				versions := map[string]bool{} // two that cross end in the higher one on all rows
 				for _, r := range c.rowsOf(t, "KEYS#"+string(c.org)) {
 					if r["revokedAt"] == nil {
-						versions[text(r, "stateNo")] = true
+						versions[text(r, "allowanceNo")] = true
 					}
 				}
 				if len(versions) != 1 || c.orgRow(t)["spreadAfter"] != nil {

@@ -92,8 +92,13 @@ func lastRelease(t *testing.T, root string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := strings.TrimSpace(string(text))
-	cmd = exec.Command("git", "cat-file", "-e", commit+"^{commit}")
+	return fetched(t, root, strings.TrimSpace(string(text)))
+}
+
+// fetched returns a commit that this copy of the repository has. Without it the test is skipped.
+func fetched(t *testing.T, root, commit string) string {
+	t.Helper()
+	cmd := exec.Command("git", "cat-file", "-e", commit+"^{commit}")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil && os.Getenv("GITHUB_ACTIONS") != "true" { // the workflow fetches all commits
 		t.Skipf("this copy of the repository lacks the commit %s (git fetch --unshallow): %s", commit, out)

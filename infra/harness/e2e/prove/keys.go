@@ -83,7 +83,7 @@ func (h *history) ask(d door, key string, after bool) reply {
 	return r
 }
 
-// seen is the output of a check: good with the mark of the scopes, dead, or unsure. Any other is in no model.
+// seen is the output of a check: good with the mark of the scopes, dead, held while the org is suspended, or unsure. Any other is in no model.
 func seen(r reply) string {
 	switch {
 	case r.unsure():
@@ -95,6 +95,8 @@ func seen(r reply) string {
 		return "good"
 	case r.status == http.StatusUnauthorized && (r.code == "key_revoked" || r.code == "key_expired"):
 		return "dead"
+	case r.status == http.StatusUnauthorized && r.code == "key_suspended":
+		return "held"
 	default:
 		return strconv.Itoa(r.status) + " " + r.code
 	}

@@ -25,6 +25,7 @@ func kinds() []kind {
 		{"expired", "A key is taken until its expiry, and not after it", false, expired},
 		{"rotated", "A rotated key lives for its grace, and its successor carries what it carried", false, rotated},
 		{"ended", "The keys of a deleted org are refused, from the answer on", true, ended},
+		{"suspended", "The keys of a suspended org are refused at every door, and good again when it is resumed, from the answers on", false, suspended},
 		{"admins", "An org keeps an admin, and each change is by one who may make it at that moment", false, admins},
 		{"claimed", "A link is claimed once", false, claimed},
 		{"retried", "One Idempotency-Key has one effect and one answer", false, retried},

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// suspension is what a check of a key of an org must show, and what a member of the org meets at a door.
+type suspension struct{ held, dead bool }
+
+// suspendedModel: from the answer on a key is refused while its org is suspended, and good afterwards unless it has ended. A key is
+// made only in an org that is not suspended.
+var suspendedModel = model{
+	first: suspension{},
+	reads: []string{"check", "make"},
+	step: func(state any, in input, out string) (bool, any) {
+		s := state.(suspension)
+		switch in.do {
+		case "hold", "free":
+			return out == "done", suspension{in.do == "hold", s.dead}
+		case "end":
+			return out == "done", suspension{s.held, true}
+		case "make":
+			return out == map[bool]string{false: "done", true: "org_suspended"}[s.held], s
+		}
+		seen, _, _ := strings.Cut(out, " ")
+		want := map[suspension]string{{}: "good", {held: true}: "held"}[s]
+		if s.dead {
+			want = "dead"
+		}
+		return seen == want, s
+	},
+}
+
+// keyring holds the keys of a history, by the objects that they are. An object without a key is one that is not made yet.
+type keyring struct {
+	objects []string
+	mu      sync.Mutex
+	keys    map[string]string
+}
+
+func (k *keyring) add(object, key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys[object] = key
+}
+
+// any returns one of the keys.
+func (k *keyring) any(h *history) (object, key string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for key == "" {
+		object = k.objects[h.chance(len(k.objects))]
+		key = k.keys[object]
+	}
+	return object, key
+}
+
+// suspended suspends and resumes an org while its keys are used at every door, made, and revoked, and its plan changes.
+func suspended(h *history) {
+	const made, after = 4, 2 // keys that are made during each change; checks by each client at each door after it
+	org := h.org(`,"admin":{"subject":"` + h.people[0].email + `"}`)
+	base := "/v1/orgs/" + org
+	id, key := h.key(org, scoped(0, ""))
+	_, kept := h.key(org, scoped(0, ""))
+	ring := &keyring{objects: []string{"member"}, keys: map[string]string{}}
+	for n, key := range append(h.imported(base, 2), key, kept) {
+		ring.objects = append(ring.objects, fmt.Sprint("key ", n))
+		ring.keys[ring.objects[n+1]] = key
+	}
+	ended := ring.objects[3]
+	for n := range 2 * made {
+		ring.objects = append(ring.objects, fmt.Sprint("made ", n))
+	}
+	for turn, do := range []string{"hold", "free"} {
+		q, action := request{method: "POST", path: base + "/suspension", bearer: h.billing, body: "{}"}, "org.suspended"
+		if do == "free" {
+			q.method, q.body, action = "DELETE", "", "org.resumed"
+		}
+		var done atomic.Bool
+		h.together(func(client int) {
+			switch {
+			case client == 0:
+				h.recordAll(client, onAll(ring.objects, do), func() string { h.must(q, action, org); return "done" })
+				done.Store(true)
+			case client == 1 && do == "hold":
+				h.record(client, input{ended, "end", ""}, func() string {
+					h.must(request{method: "DELETE", path: base + "/keys/" + id, bearer: h.billing}, "key.revoked", id)
+					return "done"
+				})
+			case client == 2:
+				h.must(request{method: "PATCH", path: base, bearer: h.billing, body: fmt.Sprintf(`{"plan":"plan-%d"}`, turn)}, "", "")
+			case client < 3+made:
+				h.make(client, fmt.Sprint("made ", turn*made+client-3), org, ring)
+			}
+			for !done.Load() && h.ctx.Err() == nil {
+				h.checkRing(client, ring, h.anyDoor(), false)
+			}
+		})
+		h.together(func(client int) {
+			for range after {
+				for _, d := range h.doors {
+					h.checkRing(client, ring, d, true)
+				}
+				for _, site := range h.members {
+					h.record(client, input{"member", "check", ""}, func() string { return h.enter(site, org) })
+				}
+			}
+		})
+	}
+	h.check(suspendedModel)
+}
+
+// onAll returns the same operation on each of the objects.
+func onAll(objects []string, do string) (all []input) {
+	for _, object := range objects {
+		all = append(all, input{object, do, ""})
+	}
+	return all
+}
+
+// make makes a key, as the object.
+func (h *history) make(client int, object, org string, ring *keyring) {
+	h.record(client, input{object, "make", ""}, func() string {
+		r := h.api.ask(h.ctx, request{method: "POST", path: "/v1/orgs/" + org + "/keys", bearer: h.billing, body: scoped(0, "")})
+		if r.ok() {
+			ring.add(object, r.str("key"))
+		}
+		return r.said()
+	})
+}
+
+func (h *history) checkRing(client int, ring *keyring, d door, after bool) {
+	object, key := ring.any(h)
+	h.record(client, input{object, "check", "at " + d.name}, func() string { return seen(h.ask(d, key, after)) })
+}
+
+// enter is the output of a check of a member of an org at a door.
+func (h *history) enter(at *site, org string) string {
+	r := at.ask(h.ctx, request{method: "GET", path: "/orgs/" + org + "/invoices", bearer: h.people[0].token})
+	switch out := r.said(); out {
+	case "done":
+		return "good"
+	case "org_suspended":
+		return "held"
+	default:
+		return out
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
 	"latchkey/pkg/store"
+	"latchkey/pkg/text"
 )
 
 // orgs serves the routes of orgs and of their audit logs.
@@ -39,11 +40,13 @@ func (u users) ofServices() (all []store.Enrolled) {
 func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, services []string) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
-		"listOrgs":  handle(o.list),
-		"createOrg": handleAs[newOrgIn](o.create),
-		"getOrg":    handle(o.get),
-		"updateOrg": handleAs[orgIn](o.change),
-		"listAudit": handle(o.audit),
+		"listOrgs":   handle(o.list),
+		"createOrg":  handleAs[newOrgIn](o.create),
+		"getOrg":     handle(o.get),
+		"updateOrg":  handleAs[orgIn](o.change),
+		"suspendOrg": handleAs[suspensionIn](o.suspend),
+		"resumeOrg":  handle(o.resume),
+		"listAudit":  handle(o.audit),
 	}, console, options{rights: rights, users: users{issuer, services}})
 }
 
@@ -53,7 +56,9 @@ type orgBody struct {
 	ExternalID string `json:"externalId,omitempty"` // only admins and services see it
 	CreatedAt  int64  `json:"createdAt"`            // milliseconds
 
-	Allowance []limitBody `json:"allowance,omitempty"` // only admins and services see it; none: it has none
+	Allowance   []limitBody `json:"allowance,omitempty"`   // only admins and services see it; none: it has none
+	Plan        string      `json:"plan,omitempty"`        // none: it has none
+	SuspendedAt int64       `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
 }
 
 type orgOfUserBody struct {
@@ -63,7 +68,8 @@ type orgOfUserBody struct {
 	CreatedAt int64      `json:"createdAt"` // milliseconds
 	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
 
-	ExternalID string `json:"externalId,omitempty"` // only services see it here
+	ExternalID  string `json:"externalId,omitempty"`  // only services see it here
+	SuspendedAt int64  `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
 }
 
 type adderBody struct {
@@ -73,7 +79,7 @@ type adderBody struct {
 }
 
 func orgBodyOf(o store.Org) orgBody {
-	return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt, limitBodiesOf(o.State.Allowance)}
+	return orgBody{o.ID, o.Name, o.ExternalID, o.CreatedAt, limitBodiesOf(o.State.Allowance), o.State.Plan, o.SuspendedAt}
 }
 
 func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
@@ -87,7 +93,7 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 		name: "orgs", valid: isID(id.ParseOrg), toEnd: true,
 		rows: func(p store.Page) ([]store.OrgOfUser, string, error) { return o.store.OrgsOf(ctx, c.caller.UserID, p) },
 		shown: func(f store.OrgOfUser) orgOfUserBody {
-			return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(f.Role), CreatedAt: f.CreatedAt, AddedBy: (*adderBody)(f.AddedBy)}
+			return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(f.Role), CreatedAt: f.CreatedAt, AddedBy: (*adderBody)(f.AddedBy), SuspendedAt: f.SuspendedAt}
 		},
 		id: func(b orgOfUserBody) string { return string(b.ID) },
 		order: func(a, b orgOfUserBody) int {
@@ -110,7 +116,7 @@ func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgOfUserBody], e
 		orgs = nil
 	}
 	return listOf("orgs", orgs, "", func(f store.Org) orgOfUserBody {
-		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(org.Admin), CreatedAt: f.CreatedAt, ExternalID: f.ExternalID}
+		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(org.Admin), CreatedAt: f.CreatedAt, ExternalID: f.ExternalID, SuspendedAt: f.SuspendedAt}
 	}), err
 }
 
@@ -120,6 +126,7 @@ type newOrgIn struct {
 	ExternalID *string   `json:"externalId"`
 	Admin      *personIn `json:"admin"`
 	Allowance  []limitIn `json:"allowance"`
+	Plan       *string   `json:"plan"`
 }
 
 // personIn names a user by the issuer's subject.
@@ -133,10 +140,10 @@ func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 	if err != nil {
 		return n, err
 	}
-	if (in.ExternalID != nil || in.Admin != nil || in.Allowance != nil) && c.caller.Kind != principal.Service {
-		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its first admin and its allowance.")
+	if (in.ExternalID != nil || in.Admin != nil || in.Allowance != nil || in.Plan != nil) && c.caller.Kind != principal.Service {
+		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its first admin, its allowance and its plan.")
 	}
-	if in.Allowance != nil {
+	if in.Allowance != nil || in.Plan != nil {
 		if err := c.needs(route.OrgsLimit); err != nil {
 			return n, err
 		}
@@ -146,6 +153,11 @@ func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 		return n, err
 	}
 	n = store.NewOrg{Name: name, Allowance: orZero(allowance)}
+	if in.Plan != nil {
+		if n.Plan, err = parsePlan(*in.Plan); err != nil {
+			return n, err
+		}
+	}
 	if in.ExternalID != nil {
 		if n.ExternalID, err = parseExternalID(*in.ExternalID); err != nil {
 			return n, err
@@ -181,6 +193,13 @@ func parseExternalID(s string) (string, error) {
 	return s, nil
 }
 
+func parsePlan(s string) (string, error) {
+	if !org.ValidPlan(s) {
+		return "", problem.Invalid("/plan", "format", "The value must have 1 to 16 of a to z, 0 to 9 and -.")
+	}
+	return s, nil
+}
+
 func (o orgs) create(ctx context.Context, c *call, n store.NewOrg) (answer, error) {
 	once, err := onceOf(c, orgBodyOf)
 	if err != nil {
@@ -202,13 +221,15 @@ type orgIn struct {
 	Name       *string         `json:"name"`
 	ExternalID json.RawMessage `json:"externalId"` // a string, or null to clear it
 	Allowance  []limitIn       `json:"allowance"`  // empty: none
+	Plan       json.RawMessage `json:"plan"`       // a string, or null to clear it
 }
 
 func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
-	if in.Name != nil || in.ExternalID != nil || in.Allowance == nil {
+	limits := in.Allowance != nil || in.Plan != nil
+	if in.Name != nil || in.ExternalID != nil || !limits {
 		err = c.needs(route.OrgsWrite)
 	}
-	if err == nil && in.Allowance != nil {
+	if err == nil && limits {
 		err = c.needs(route.OrgsLimit)
 	}
 	if err != nil {
@@ -217,21 +238,57 @@ func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
 	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
 		return change, err
 	}
-	if (in.ExternalID != nil || in.Allowance != nil) && c.caller.Kind != principal.Service {
-		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, and its allowance.")
+	if (in.ExternalID != nil || limits) && c.caller.Kind != principal.Service {
+		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its allowance and its plan.")
 	}
-	if change.Allowance, err = limitsOf("/allowance", in.Allowance); err != nil || in.ExternalID == nil {
+	if change.Allowance, err = limitsOf("/allowance", in.Allowance); err != nil {
 		return change, err
 	}
-	var sent *string
-	if err := json.Unmarshal(in.ExternalID, &sent); err != nil {
-		return change, problem.Invalid("/externalId", "type", "The value must be a string or null.")
+	if change.ExternalID, err = clearable("/externalId", in.ExternalID, parseExternalID); err != nil {
+		return change, err
 	}
-	change.ExternalID = new(string)
-	if sent != nil {
-		*change.ExternalID, err = parseExternalID(*sent)
-	}
+	change.Plan, err = clearable("/plan", in.Plan, parsePlan)
 	return change, err
+}
+
+// clearable returns a text of a change, or "" for null, which clears it. It returns nil for a member that was not sent.
+func clearable(pointer string, in json.RawMessage, parse func(string) (string, error)) (*string, error) {
+	if in == nil {
+		return nil, nil //nolint:nilnil // the member may be left out
+	}
+	var sent *string
+	if err := json.Unmarshal(in, &sent); err != nil {
+		return nil, problem.Invalid(pointer, "type", "The value must be a string or null.")
+	}
+	if sent == nil {
+		return new(string), nil
+	}
+	value, err := parse(*sent)
+	return &value, err
+}
+
+// suspensionIn is a body that suspends an org.
+type suspensionIn struct {
+	Reason *string `json:"reason"`
+}
+
+// parse returns the reason, "" for none.
+func (in suspensionIn) parse(*call) (string, error) {
+	return text.Cleaned(orZero(in.Reason), maxReason), nil
+}
+
+func (o orgs) suspend(ctx context.Context, c *call, reason string) (orgBody, error) {
+	if reason != "" { // in place of the header's
+		claim := principal.ClaimOf(ctx)
+		claim.Reason = reason
+		ctx = principal.WithClaim(ctx, claim)
+	}
+	return o.change(ctx, c, store.OrgChange{Suspended: new(true)})
+}
+
+func (o orgs) resume(ctx context.Context, c *call, _ none) (none, error) {
+	_, err := o.change(ctx, c, store.OrgChange{Suspended: new(false)})
+	return none{}, err
 }
 
 func (o orgs) change(ctx context.Context, c *call, change store.OrgChange) (orgBody, error) {

@@ -14,7 +14,9 @@ const (
 	OrgsRead      Right = "orgs.read"
 	OrgsWrite     Right = "orgs.write"
 	OrgsEnd       Right = "orgs.end"
-	OrgsLimit     Right = "orgs.limit" // an org's allowance, and the ceilings of a key
+	OrgsLimit     Right = "orgs.limit" // an org's allowance and plan, and the ceilings of a key
+	OrgsSuspend   Right = "orgs.suspend"
+	OrgsResume    Right = "orgs.resume"
 	AuditRead     Right = "audit.read"
 	MembersRead   Right = "members.read"
 	MembersWrite  Right = "members.write"

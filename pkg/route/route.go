@@ -92,6 +92,8 @@ var routes = [...]Route{
 	{Operation: "getOrg", Method: "GET", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, Right: OrgsRead, May: AnyMember},
 	{Operation: "updateOrg", Method: "PATCH", Pattern: "/v1/orgs/{orgId}", Function: "orgs", Takes: principal.UserToken, Right: OrgsWrite, May: AdminsOnly, Suspended: Open, PerMember: true},
 	{Operation: "deleteOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}", Function: "deleteorg", Takes: principal.UserToken, Right: OrgsEnd, May: AdminsOnly, Suspended: Open},
+	{Operation: "suspendOrg", Method: "POST", Pattern: "/v1/orgs/{orgId}/suspension", Function: "orgs", Takes: principal.UserToken, Right: OrgsSuspend, May: ServicesOnly, Suspended: Open},
+	{Operation: "resumeOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/suspension", Function: "orgs", Takes: principal.UserToken, Right: OrgsResume, May: ServicesOnly, Suspended: Open},
 	{Operation: "listAudit", Method: "GET", Pattern: "/v1/orgs/{orgId}/audit", Function: "orgs", Takes: principal.UserToken, Right: AuditRead, May: AdminsOnly, Query: page},
 
 	{Operation: "listMembers", Method: "GET", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, Right: MembersRead, May: MayRead, Query: page},

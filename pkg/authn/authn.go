@@ -37,6 +37,8 @@ type Table interface {
 	NoteUse(ctx context.Context, k store.APIKey, at int64)
 	// Role reads which role a user has in an org, strongly consistent. ok is false when the user has none.
 	Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error)
+	// Suspended reads whether an org is suspended, strongly consistent. An unknown org is not.
+	Suspended(ctx context.Context, o id.Org) (bool, error)
 	// Identity reads the user of a token's issuer and subject. ok is false for a pair that was never seen.
 	Identity(ctx context.Context, issuer, subject string) (known store.Identity, ok bool, err error)
 	// Lease charges requests to the limits of a key.
@@ -248,8 +250,10 @@ type Member struct {
 
 // Member decides on the Authorization headers of a request that needs a member of an org. It writes
 // nothing: a user who has never called the API is not a member. A user who is not a member, and a service, get
-// insufficient_role, also for an unknown org and for a text that is not an org's id.
-func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string) (Member, error) {
+// insufficient_role, also for an unknown org and for a text that is not an org's id. While the org is suspended, a member gets
+// org_suspended, unless the route allowsSuspended orgs. Member returns the member too then, so that a role that is too weak can be
+// refused first.
+func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string, allowsSuspended bool) (Member, error) {
 	claims, _, err := a.verify(ctx, headers)
 	if err != nil {
 		return Member{}, err
@@ -266,12 +270,21 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string)
 	if !isKnown {
 		return Member{}, NoRole()
 	}
+	isSuspended, orgErr := false, error(nil)
+	var beside sync.WaitGroup
+	if !allowsSuspended {
+		beside.Go(func() { isSuspended, orgErr = a.table.Suspended(ctx, o) })
+	}
 	role, isMember, err := a.table.Role(ctx, o, known.UserID)
+	beside.Wait()
 	if err != nil {
 		return Member{}, err
 	}
 	if !isMember {
 		return Member{}, NoRole()
+	}
+	if orgErr != nil {
+		return Member{}, orgErr
 	}
 	m := Member{UserID: known.UserID, Role: role}
 	// known has the address of an earlier token. It counts when this token shows no email, or has the same one and says
@@ -280,6 +293,9 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string)
 	isSameAddress := claims.EmailVerified && claims.Email == known.Email
 	if !showsEmail || isSameAddress {
 		m.Email = known.ProvedEmail()
+	}
+	if isSuspended {
+		return m, problem.New(problem.OrgSuspended, "This org is suspended.")
 	}
 	return m, nil
 }

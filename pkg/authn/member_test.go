@@ -3,6 +3,7 @@ package authn_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,12 +22,12 @@ func TestAMemberIsAUserWithARoleAndNothingIsWritten(t *testing.T) {
 	o := id.Source{}.NewOrg()
 	_, table := minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, o, org.Viewer
-	m, err := authn.New(table, &authntest.Tokens{}).Member(context.Background(), []string{"Bearer " + jwt}, string(o))
+	m, err := authn.New(table, &authntest.Tokens{}).Member(context.Background(), []string{"Bearer " + jwt}, string(o), false)
 	if want := (authn.Member{UserID: newUser, Role: org.Viewer}); err != nil || m != want {
 		t.Errorf("%+v, %v", m, err)
 	}
-	if table.Reads != 2 || table.Signed != nil {
-		t.Errorf("%d reads, signed in: %v", table.Reads, table.Signed)
+	if table.Reads != 2 || table.OrgRead != 1 || table.Signed != nil {
+		t.Errorf("%d and %d reads, signed in: %v", table.Reads, table.OrgRead, table.Signed)
 	}
 }
 
@@ -47,10 +48,61 @@ func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
 	} {
 		_, table := minted(t)
 		table.Known, table.Org, table.InRole = c.known, o, c.role
-		m, err := authn.New(table, &authntest.Tokens{}).Member(context.Background(), []string{"Bearer " + jwt}, c.org)
-		isSameAnswer := problem.Is(err, problem.InsufficientRole) && err.Error() == authn.NoRole().Error()
-		if m != (authn.Member{}) || !isSameAnswer {
-			t.Errorf("%s: %+v, %v", name, m, err)
+		for _, table.Closed = range []bool{false, true} {
+			m, err := authn.New(table, &authntest.Tokens{}).Member(context.Background(), []string{"Bearer " + jwt}, c.org, false)
+			isSameAnswer := problem.Is(err, problem.InsufficientRole) && err.Error() == authn.NoRole().Error()
+			if m != (authn.Member{}) || !isSameAnswer {
+				t.Errorf("%s, suspended %v: %+v, %v", name, table.Closed, m, err)
+			}
+		}
+	}
+}
+
+func TestAMemberOfASuspendedOrgIsRefusedUnlessTheRouteAllowsIt(t *testing.T) {
+	_, table := minted(t)
+	table.Known, table.Org, table.InRole, table.Closed = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Viewer, true
+	a := authn.New(table, &authntest.Tokens{})
+	_, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
+	wants(t, err, problem.OrgSuspended)
+	if m, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), true); err != nil || m.Role != org.Viewer || table.OrgRead != 1 {
+		t.Errorf("allowed: %+v, %v, %d reads of the org", m, err, table.OrgRead)
+	}
+}
+
+// atOnce is a table that answers about a role or an org when both were asked for. The error is of the org's row.
+type atOnce struct {
+	*authntest.Table
+	asked *sync.WaitGroup
+	org   error
+}
+
+func (t atOnce) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, error) {
+	t.asked.Done()
+	t.asked.Wait()
+	return t.Table.Role(ctx, o, u)
+}
+
+func (t atOnce) Suspended(context.Context, id.Org) (bool, error) {
+	t.asked.Done()
+	t.asked.Wait()
+	return false, t.org
+}
+
+func TestAnOrgIsReadBesideTheRole(t *testing.T) {
+	_, table := minted(t)
+	table.Known, table.Org = &store.Identity{UserID: newUser}, table.Key.OrgID
+	down := problem.New(problem.Unavailable, "down")
+	for _, c := range []struct {
+		role org.Role
+		org  error
+		want problem.Code // "": a member
+	}{{org.Viewer, nil, ""}, {org.Viewer, down, problem.Unavailable}, {"", down, problem.InsufficientRole}} {
+		both := atOnce{table, &sync.WaitGroup{}, c.org}
+		both.asked.Add(2)
+		table.InRole = c.role
+		_, err := authn.New(both, &authntest.Tokens{}).Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
+		if c.want == "" && err != nil || c.want != "" && !problem.Is(err, c.want) {
+			t.Errorf("%q, %v: %v", c.role, c.org, err)
 		}
 	}
 }
@@ -61,7 +113,7 @@ func TestAServiceIsNoMember(t *testing.T) {
 		_, table := minted(t)
 		table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, role
 		a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Service: "billing"}})
-		m, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org))
+		m, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
 		wants(t, err, problem.InsufficientRole)
 		if m != (authn.Member{}) || table.Reads != 0 {
 			t.Errorf("%+v after %d reads", m, table.Reads)
@@ -73,7 +125,7 @@ func TestAMemberNeedsAnAccessToken(t *testing.T) {
 	key, table := minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Admin
 	ask := func(tokens authn.Tokens, header string) error {
-		_, err := authn.New(table, tokens).Member(context.Background(), []string{header}, string(table.Org))
+		_, err := authn.New(table, tokens).Member(context.Background(), []string{header}, string(table.Org), false)
 		return err
 	}
 	wants(t, ask(&authntest.Tokens{}, "Bearer "+key), problem.UserTokenRequired)
@@ -113,7 +165,7 @@ func TestAMembersEmailIsProved(t *testing.T) {
 	} {
 		_, table := minted(t)
 		table.Known, table.Org, table.InRole = &c.row, o, org.Member
-		m, err := authn.New(table, &authntest.Tokens{Claims: c.claims}).Member(context.Background(), []string{"Bearer " + jwt}, string(o))
+		m, err := authn.New(table, &authntest.Tokens{Claims: c.claims}).Member(context.Background(), []string{"Bearer " + jwt}, string(o), false)
 		if err != nil || m.Email != c.want {
 			t.Errorf("%s: %q, %v", name, m.Email, err)
 		}

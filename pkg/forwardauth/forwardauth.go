@@ -48,6 +48,7 @@ var headers = [...]struct{ field, header string }{
 	{"scopes", "X-Latchkey-Scopes"},
 	{"metadata", "X-Latchkey-Metadata"},
 	{"expiresAt", "X-Latchkey-Expires-At"},
+	{"plan", "X-Latchkey-Plan"},
 	{"userId", "X-Latchkey-User-Id"},
 	{"role", "X-Latchkey-Role"},
 	{"email", "X-Latchkey-Email"},
@@ -149,6 +150,8 @@ type requirements struct {
 	orgID  string   // with a role
 	role   org.Role // "": the request needs an API key, else an access token
 
+	allows []guard.Need // with a role: of a suspended org
+
 	limitedIs403 bool // a key that is over its limits is answered 403: nginx makes 500 of 429
 }
 
@@ -165,7 +168,7 @@ func (w as403) WriteHeader(status int) {
 // check decides on a request's credential. Errors: those of guard.Guard.
 func (s *server) check(r *http.Request, authorization []string, wanted requirements) (guard.Principal, error) {
 	if wanted.role != "" {
-		return s.guard.Member(r.Context(), authorization, wanted.orgID, wanted.role)
+		return s.guard.Member(r.Context(), authorization, wanted.orgID, wanted.role, wanted.allows...)
 	}
 	return s.guard.Key(r.Context(), authorization, wanted.scopes...)
 }
@@ -201,11 +204,12 @@ func requirementsOf(r *http.Request) (requirements, error) {
 	return requirements{scopes: query["scope"], limitedIs403: isLimited403}, nil
 }
 
-// memberRequirements reads the query of /authorize-member: one org, and one role or none, which means any role.
+// memberRequirements reads the query of /authorize-member: one org, one role or none, which means any role, and suspended=allow or
+// nothing.
 func memberRequirements(query url.Values) (requirements, error) {
 	wanted := requirements{orgID: query.Get("org"), role: org.Viewer}
-	orgs, roles := len(query["org"]), len(query["role"])
-	hasOthers := len(query) != orgs+roles
+	orgs, roles, suspended := len(query["org"]), len(query["role"]), query["suspended"]
+	hasOthers := len(query) != orgs+roles+len(suspended)
 	if orgs != 1 || roles > 1 || hasOthers {
 		return requirements{}, principal.MisconfiguredError("ask for one org, and one role or none")
 	}
@@ -215,6 +219,12 @@ func memberRequirements(query url.Values) (requirements, error) {
 			return requirements{}, principal.MisconfiguredError("role must be admin, member or viewer")
 		}
 		wanted.role = role
+	}
+	switch {
+	case slices.Equal(suspended, []string{"allow"}):
+		wanted.allows = []guard.Need{guard.AllowSuspended()}
+	case suspended != nil:
+		return requirements{}, principal.MisconfiguredError("suspended can be allow only")
 	}
 	return wanted, nil
 }

@@ -1,6 +1,7 @@
 package forwardauth_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -59,14 +60,15 @@ func ask(h http.Handler, method, target, credential string) *httptest.ResponseRe
 func TestA200CarriesEveryHeader(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
+	table.Key.OrgState.Plan = "pro-2"
 	ofKey := map[string]string{
 		"V": "1", "Kind": "key", "Org-Id": string(table.Org), "App-Id": string(table.Key.AppID), "Key-Id": string(table.Key.ID), "Key-Prefix": table.Key.Prefix,
 		"Key-Name": "B%C3%BCro ~100%25%0A", "Scopes": "a:1 b", "Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)),
-		"Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "", "Ratelimit-Policy": "", "Ratelimit": "",
+		"Plan": "pro-2", "Expires-At": "", "User-Id": "", "Role": "", "Email": "", "Code": "", "Ratelimit-Policy": "", "Ratelimit": "",
 	}
 	ofUser := map[string]string{
 		"V": "1", "Kind": "user", "Org-Id": string(table.Org), "User-Id": string(authntest.NewUser), "Role": "member",
-		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Email": "", "Code": "", "Ratelimit-Policy": "", "Ratelimit": "",
+		"App-Id": "", "Key-Id": "", "Key-Prefix": "", "Key-Name": "", "Scopes": "", "Metadata": "", "Expires-At": "", "Plan": "", "Email": "", "Code": "", "Ratelimit-Policy": "", "Ratelimit": "",
 	}
 	for _, c := range []struct {
 		credential, target string
@@ -128,6 +130,11 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 		"no such role":             {"/authorize-member?role=owner&org=" + o, token, 503, problem.Unavailable},
 		"a second role":            {"/authorize-member?role=admin&org=" + o + "&role=viewer", token, 503, problem.Unavailable},
 		"a second org":             {"/authorize-member?org=" + o + "&org=" + o, token, 503, problem.Unavailable},
+		"a key's suspension":       {"/authorize?suspended=allow", key, 503, problem.Unavailable},
+		"a suspension below":       {"/authorize/x?suspended=allow&org=" + o, token, 401, problem.APIKeyRequired},
+		"another suspension":       {"/authorize-member?suspended=yes&org=" + o, token, 503, problem.Unavailable},
+		"an empty suspension":      {"/authorize-member?suspended=&org=" + o, token, 503, problem.Unavailable},
+		"two suspensions":          {"/authorize-member?suspended=allow&suspended=allow&org=" + o, token, 503, problem.Unavailable},
 		"a scope and an org":       {"/authorize-member?scope=a&org=" + o, key, 503, problem.Unavailable},
 		"an unknown parameter":     {"/authorize?scopes=a", key, 503, problem.Unavailable},
 		"a query that is not one":  {"/authorize?scope=a&%zz", key, 503, problem.Unavailable},
@@ -166,6 +173,48 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 	}
 }
 
+// twoKeys is a table that has the key of another one too.
+type twoKeys struct {
+	*authntest.Table
+	other *authntest.Table
+}
+
+func (t twoKeys) APIKey(ctx context.Context, o id.Org, k id.Key) (store.APIKey, bool, error) {
+	if o == t.other.Key.OrgID {
+		return t.other.APIKey(ctx, o, k)
+	}
+	return t.Table.APIKey(ctx, o, k)
+}
+
+func TestASuspendedOrgIsRefusedAtTheDoor(t *testing.T) {
+	key, table, h := door(t)
+	other, asking := authntest.Minted(t) // the key of the program that introspects
+	o := string(table.Org)
+	table.Closed, table.Key.Held = true, true
+	for name, c := range map[string]struct {
+		target, credential string
+		status             int
+		code               problem.Code
+	}{
+		"a key":                   {"/authorize", key, 401, problem.KeySuspended},
+		"a member":                {"/authorize-member?org=" + o, authntest.JWT, 403, problem.OrgSuspended},
+		"a member, allowed":       {"/authorize-member?org=" + o + "&suspended=allow", authntest.JWT, 200, ""},
+		"a role, allowed":         {"/authorize-member?suspended=allow&role=member&org=" + o, authntest.JWT, 200, ""},
+		"a stronger one, allowed": {"/authorize-member?suspended=allow&role=admin&org=" + o, authntest.JWT, 403, problem.InsufficientRole},
+	} {
+		w := ask(h, "GET", c.target, c.credential)
+		if got := problem.Code(w.Header().Get("X-Latchkey-Code")); w.Code != c.status || got != c.code {
+			t.Errorf("%s: %d %s", name, w.Code, got)
+		}
+	}
+	h = forwardauth.New(guard.On(authn.New(twoKeys{table, asking}, &authntest.Tokens{})), asking.Key.OrgID)
+	for _, form := range []url.Values{{"token": {key}}, {"token": {authntest.JWT}, "org": {o}}} {
+		if status, got := introspect(t, h, other, form, formType); status != 200 || len(got) != 1 || got["active"] != false {
+			t.Errorf("introspection of %v: %d %v", form, status, got)
+		}
+	}
+}
+
 func TestThereAreTwoPathsAndNoOther(t *testing.T) {
 	key, _, h := door(t)
 	for _, c := range [][2]string{ // method and path
@@ -199,11 +248,11 @@ const formType = "application/x-www-form-urlencoded"
 
 func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 	key, table, h := door(t)
-	table.Key.Scopes, table.Key.ExpiresAt = "a b", 4_000_000_000_123
+	table.Key.Scopes, table.Key.ExpiresAt, table.Key.OrgState.Plan = "a b", 4_000_000_000_123, "pro"
 	status, got := introspect(t, h, key, url.Values{"token": {key}, "token_type_hint": {"access_token"}}, formType)
 	for name, want := range map[string]any{
 		"active": true, "sub": string(table.Key.ID), "client_id": string(table.Key.AppID), "scope": "a b", "exp": 4e9, "token_type": "Bearer",
-		"v": "1", "kind": "key", "orgId": string(table.Org), "metadata": "{}", "expiresAt": "4000000000123",
+		"v": "1", "kind": "key", "orgId": string(table.Org), "metadata": "{}", "expiresAt": "4000000000123", "plan": "pro",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -294,7 +343,7 @@ func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
 		{"/authorize//", "scope=b"}, {"/authorize/../authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG&role=viewer"}, {"/authorize-member", "org=ORG&role=admin"},
-		{"/authorize-member", "org=ORG&org=ORG"}, {"/authorize-member", "role=viewer"}, {"/authorize-member/", "org=ORG"}, {"/authorize-members", ""}, {"/authorize-member", "org=ORG&scope=a"}, {"/Authorize", ""}, {"//authorize", ""}, {"/authorize%2f", ""}, {"/introspect", ""}, {"", ""},
+		{"/authorize-member", "org=ORG&org=ORG"}, {"/authorize-member", "role=viewer"}, {"/authorize-member/", "org=ORG"}, {"/authorize-members", ""}, {"/authorize-member", "org=ORG&scope=a"}, {"/authorize-member", "org=ORG&suspended=allow"}, {"/authorize-member", "org=ORG&suspended=x"}, {"/Authorize", ""}, {"//authorize", ""}, {"/authorize%2f", ""}, {"/introspect", ""}, {"", ""},
 	} {
 		f.Add(seed[0], seed[1])
 	}
@@ -309,7 +358,7 @@ func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
 		isBelow := strings.HasPrefix(path, "/authorize/") && path != "/authorize/"
 		isKeys := (path == "/authorize" || path == "/authorize/") && err == nil && only("scope", "a") && len(asked) == min(1, len(asked["scope"]))
 		isMembers := path == "/authorize-member" && err == nil && only("org", string(table.Org)) && only("role", "member", "viewer") &&
-			len(asked["org"]) == 1 && len(asked["role"]) <= 1 && len(asked) == 1+len(asked["role"])
+			len(asked["org"]) == 1 && len(asked["role"]) <= 1 && only("suspended", "allow") && len(asked["suspended"]) <= 1 && len(asked) == 1+len(asked["role"])+len(asked["suspended"])
 		for credential, want := range map[string]bool{key: isBelow || isKeys, authntest.JWT: isMembers, "": false} {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				r := httptest.NewRequest(method, "/", nil)

@@ -29,7 +29,7 @@ func TestTheLargestAnswerFitsAPIGateway(t *testing.T) {
 		}
 	}
 	rules := limit.Rules{limit.MaxRequests, limit.MaxRequests, limit.MaxRequests, limit.MaxRequests}.Text()
-	table.Key.Limits, table.Key.Ceilings, table.Key.OrgState = rules, rules, store.OrgState{Allowance: rules, Version: 1}
+	table.Key.Limits, table.Key.Ceilings, table.Key.OrgState = rules, rules, store.OrgState{Allowance: rules, Plan: strings.Repeat("p", 16), Version: 1}
 	w := ask(h, http.MethodGet, "/authorize", key)
 	size := 0
 	for name, values := range w.Header() {

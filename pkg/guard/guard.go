@@ -4,9 +4,14 @@
 //	g := guard.New(guard.Config{AWS: cfg, Table: "latchkey-Table-1ABC"})
 //	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
 //
-// A check of an API key is one strongly consistent read of the key's row. A check of a role is two such reads. Nothing
+// A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them at the
+// same time. Nothing
 // that decides is kept between two checks: a key that was revoked is refused by the next check. Written are the time of a
 // key's last use, once an hour, and for a key with limits, how many requests of it this process may let through.
+//
+// While the owner has an org suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except
+// on a route with AllowSuspended. A program that was built with an earlier release answers 503 for a key of such an org, and lets its
+// members in: build it anew before you suspend an org.
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
 package guard
@@ -178,17 +183,30 @@ func (g *Guard) key(ctx context.Context, authorization []string, spends bool, sc
 
 // Member decides on the values of a request's Authorization headers: they must have one access token, whose user has
 // this role or a stronger one in the org. A refusal is a *problem.Error with status 401, or 403 for insufficient_role.
-// The 403 is the same for a member with a weaker role, for a user who is not a member, and for an org that does not
-// exist. Every other error means that it is not known whether the request may pass: answer 503.
-func (g *Guard) Member(ctx context.Context, authorization []string, orgID string, role org.Role) (Principal, error) {
+// This 403 is the same for a member with a weaker role, for a user who is not a member, and for an org that does not
+// exist. A member with the role gets 403 org_suspended while the org is suspended, unless AllowSuspended is given; Member panics for
+// any other Need. Every other error means that it is not known whether the request may pass: answer 503.
+func (g *Guard) Member(ctx context.Context, authorization []string, orgID string, role org.Role, wanted ...Need) (Principal, error) {
+	var n needs
+	for _, need := range wanted {
+		need(&n)
+	}
+	if n.scopes != nil || n.role != "" || n.orgOf != nil {
+		panic("guard: Member accepts no other Need than AllowSuspended")
+	}
+	return g.member(ctx, authorization, orgID, role, n.allowsSuspended)
+}
+
+func (g *Guard) member(ctx context.Context, authorization []string, orgID string, role org.Role, allowsSuspended bool) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
-	m, err := g.checks.Member(ctx, authorization, orgID)
+	m, err := g.checks.Member(ctx, authorization, orgID, allowsSuspended)
+	hasRole := err == nil || problem.Is(err, problem.OrgSuspended)
+	if hasRole && !m.Role.AtLeast(role) {
+		return Principal{}, authn.NoRole()
+	}
 	if err != nil {
 		return Principal{}, err
-	}
-	if !m.Role.AtLeast(role) {
-		return Principal{}, authn.NoRole()
 	}
 	return userPrincipal(m, orgID), nil
 }

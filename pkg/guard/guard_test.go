@@ -34,7 +34,7 @@ import (
 func TestThePrincipalOfAKeyHasTheFieldsOfTheContract(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro <1>", "invoices:read invoices:write", map[string]string{"plan": "a&b", "a": "1"}
-	table.Key.ExpiresAt = time.Now().Add(time.Hour).UnixMilli()
+	table.Key.ExpiresAt, table.Key.OrgState.Plan = time.Now().Add(time.Hour).UnixMilli(), "pro-2"
 	p, err := guard.On(authn.New(table, nil)).Key(context.Background(), []string{"Bearer " + key}, "invoices:read")
 	if err != nil {
 		t.Fatal(err)
@@ -43,18 +43,58 @@ func TestThePrincipalOfAKeyHasTheFieldsOfTheContract(t *testing.T) {
 	want := map[string]string{
 		"v": "1", "kind": "key", "orgId": string(table.Key.OrgID), "appId": string(table.Key.AppID), "keyId": string(table.Key.ID),
 		"keyPrefix": table.Key.Prefix, "keyName": "Büro <1>", "scopes": "invoices:read invoices:write",
-		"metadata": `{"a":"1","plan":"a&b"}`, "expiresAt": string(expiry),
+		"metadata": `{"a":"1","plan":"a&b"}`, "expiresAt": string(expiry), "plan": "pro-2",
 	}
 	if got := p.Fields(); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if table.Reads != 1 || table.Noted != 1 || p.ID() != string(table.Key.ID) {
+	if table.Reads != 1 || table.OrgRead != 0 || table.Noted != 1 || p.ID() != string(table.Key.ID) {
 		t.Errorf("%d reads, %d notes, %s", table.Reads, table.Noted, p.ID())
 	}
-	table.Key.Scopes, table.Key.Metadata, table.Key.ExpiresAt = "", nil, 0
+	table.Key.Scopes, table.Key.Metadata, table.Key.ExpiresAt, table.Key.OrgState.Plan = "", nil, 0, ""
 	p, err = guard.On(authn.New(table, nil)).Key(context.Background(), []string{"Bearer " + key})
-	if got := p.Fields(); err != nil || got["scopes"] != "" || got["metadata"] != "{}" || got["expiresAt"] != "" {
+	plan, hasPlan := p.Fields()["plan"]
+	if got := p.Fields(); err != nil || plan != "" || !hasPlan || got["scopes"] != "" || got["metadata"] != "{}" || got["expiresAt"] != "" {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestASuspendedOrgsKeysAndMembersAreRefused(t *testing.T) {
+	key, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole, table.Closed = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member, true
+	table.Key.Held = true
+	g, o := guard.On(authn.New(table, &authntest.Tokens{})), string(table.Org)
+	for name, c := range map[string]struct {
+		h          http.Handler
+		credential string
+		status     int
+		answer     string
+	}{
+		"a key":                      {g.Handler(whoCalls), key, 401, "key_suspended"},
+		"a member":                   {g.Handler(whoCalls, guard.RequireRole("member")), authntest.JWT, 403, "org_suspended"},
+		"a member, allowed":          {g.Handler(whoCalls, guard.RequireRole("member"), guard.AllowSuspended()), authntest.JWT, 200, string(authntest.NewUser)},
+		"a weaker role":              {g.Handler(whoCalls, guard.RequireRole("admin")), authntest.JWT, 403, "insufficient_role"},
+		"a weaker role, allowed":     {g.Handler(whoCalls, guard.AllowSuspended(), guard.RequireRole("admin")), authntest.JWT, 403, "insufficient_role"},
+		"of a function's, allowed":   {g.Handler(whoCalls, guard.RequireRole("member"), guard.AllowSuspended(), guard.OrgOf(func(*http.Request) string { return o })), authntest.JWT, 200, string(authntest.NewUser)},
+		"of a function's, a refusal": {g.Handler(whoCalls, guard.RequireRole("member"), guard.OrgOf(func(*http.Request) string { return o })), authntest.JWT, 403, "org_suspended"},
+	} {
+		if status, answer, _ := ask(t, c.h, o, c.credential); status != c.status || answer != c.answer {
+			t.Errorf("%s: %d %s", name, status, answer)
+		}
+	}
+	headers := []string{"Bearer " + authntest.JWT}
+	if p, err := g.Member(t.Context(), headers, o, org.Member); !problem.Is(err, problem.OrgSuspended) || !reflect.DeepEqual(p, guard.Principal{}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if p, err := g.Member(t.Context(), headers, o, org.Member, guard.AllowSuspended()); err != nil || p.OrgID != o {
+		t.Errorf("allowed: %+v, %v", p, err)
+	}
+	check, path := shared.Member(g, "orgId"), map[string]string{"orgId": o}
+	if _, _, err := check(t.Context(), headers, path, false); !problem.Is(err, problem.OrgSuspended) {
+		t.Errorf("a shared authorizer: %v", err)
+	}
+	if _, fields, err := check(t.Context(), headers, path, true); err != nil || fields["orgId"] != o {
+		t.Errorf("a shared authorizer, allowed: %v, %v", fields, err)
 	}
 }
 
@@ -91,7 +131,7 @@ func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
 		"another parameter": {map[string]string{"orgId": string(o)}, "", true},
 		"no path":           {nil, "", true},
 	} {
-		gotID, fields, err := check(t.Context(), headers, c.path)
+		gotID, fields, err := check(t.Context(), headers, c.path, false)
 		if gotID != c.wantID || (err == nil) != (c.wantID != "") || (fields["orgId"] == string(o)) != (c.wantID != "") {
 			t.Errorf("%s: %q, %v, %v", name, gotID, fields, err)
 		}
@@ -102,7 +142,7 @@ func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
 		}
 	}
 	key, table := authntest.Minted(t)
-	gotID, fields, err := shared.Key(guard.On(authn.New(table, nil)))(t.Context(), []string{"Bearer " + key}, nil)
+	gotID, fields, err := shared.Key(guard.On(authn.New(table, nil)))(t.Context(), []string{"Bearer " + key}, nil, false)
 	if err != nil || gotID != string(table.Key.ID) || fields["keyId"] != gotID {
 		t.Errorf("a key: %q, %v, %v", gotID, fields, err)
 	}
@@ -230,12 +270,18 @@ func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
 func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
 	for name, call := range map[string]func(){
-		"no such role":    func() { guard.RequireRole("owner") },
-		"two roles":       func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
-		"an org, no role": func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
-		"no table":        func() { guard.New(guard.Config{}) },
-		"no issuer":       func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
-		"plain text":      func() { guard.New(withTokens(guard.Tokens{Issuer: "http://id.example"})) },
+		"no such role":           func() { guard.RequireRole("owner") },
+		"two roles":              func() { g.Handler(whoCalls, guard.RequireRole("admin"), guard.RequireRole("viewer")) },
+		"an org, no role":        func() { g.Handler(whoCalls, guard.OrgOf(func(*http.Request) string { return "" })) },
+		"suspended, no role":     func() { g.Handler(whoCalls, guard.AllowSuspended()) },
+		"another need of Member": func() { _, _ = g.Member(t.Context(), nil, "", org.Viewer, guard.RequireRole("admin")) },
+		"scopes of Member":       func() { _, _ = g.Member(t.Context(), nil, "", org.Viewer, guard.RequireScope("a")) },
+		"OrgOf of Member": func() {
+			_, _ = g.Member(t.Context(), nil, "", org.Viewer, guard.OrgOf(func(*http.Request) string { return "" }))
+		},
+		"no table":   func() { guard.New(guard.Config{}) },
+		"no issuer":  func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
+		"plain text": func() { guard.New(withTokens(guard.Tokens{Issuer: "http://id.example"})) },
 		"plain keys": func() {
 			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", JWKSURL: "http://id.example/jwks"}))
 		},

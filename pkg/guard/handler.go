@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Need is a requirement of Handler for a request: RequireScope, RequireRole or OrgOf.
+// Need is a requirement of Handler for a request: RequireScope, RequireRole, OrgOf or AllowSuspended.
 type Need func(*needs)
 
 type needs struct {
@@ -22,6 +22,8 @@ type needs struct {
 	role   org.Role                   // "": the request needs an API key, else an access token
 	orgOf  func(*http.Request) string // returns the org's id; nil: the path's wildcard orgId has it
 	orgs   *callback.Calls            // of orgOf
+
+	allowsSuspended bool
 }
 
 // RequireScope requires an API key with all of these scopes.
@@ -52,10 +54,15 @@ func OrgOf(orgID func(*http.Request) string) Need {
 	return func(n *needs) { n.orgOf, n.orgs = orgID, callback.New(orgsAtOnce) }
 }
 
+// AllowSuspended lets the members of a suspended org in too, where RequireRole is given: for the page on which a customer pays.
+func AllowSuspended() Need {
+	return func(n *needs) { n.allowsSuspended = true }
+}
+
 // Handler calls next for a request that meets all needs, with the principal in the request's context (FromContext). It
 // answers every other request itself, as application/problem+json: 401 or 403 for a refusal, 429 for a key that is over its
 // limits, 503 when the table or the issuer of tokens cannot be reached. Without a Need it requires an API key. It panics for needs that cannot be
-// combined: scopes and a role, two roles, OrgOf without a role.
+// combined: scopes and a role, two roles, OrgOf or AllowSuspended without a role.
 func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	var n needs
 	for _, need := range wanted {
@@ -66,6 +73,9 @@ func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	}
 	if n.role == "" && n.orgOf != nil {
 		panic("guard: OrgOf counts only with RequireRole")
+	}
+	if n.role == "" && n.allowsSuspended {
+		panic("guard: AllowSuspended counts only with RequireRole")
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := g.check(r, n)
@@ -99,11 +109,11 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 		if err != nil {
 			return Principal{}, fmt.Errorf("guard: OrgOf: %w", err)
 		}
-		return g.Member(ctx, authorization, orgID, n.role)
+		return g.member(ctx, authorization, orgID, n.role, n.allowsSuspended)
 	case r.PathValue("orgId") == "":
 		return Principal{}, errors.New("guard: the route's pattern has no wildcard orgId, and there is no OrgOf")
 	default:
-		return g.Member(r.Context(), authorization, r.PathValue("orgId"), n.role)
+		return g.member(r.Context(), authorization, r.PathValue("orgId"), n.role, n.allowsSuspended)
 	}
 }
 

@@ -35,6 +35,7 @@ type Principal struct {
 	Scopes       []string          // sorted
 	Metadata     map[string]string // nil: none
 	ExpiresAt    int64             // milliseconds since the epoch; 0: never
+	Plan         string            // the owner's name of what the org has bought; "": none
 	Limit        Limit             // how the request stands with the key's limits
 
 	// Of a user.
@@ -67,7 +68,7 @@ func (p Principal) HasScopes(scopes ...string) bool {
 
 // Fields returns the fields of the principal's kind. All are texts, because gateways take nothing else
 // (infra/docs/protect.md, "The principal"). metadata is JSON: an object of texts. scopes are separated
-// by one space. expiresAt is in milliseconds, "" for a key that never expires. Only a key with limits has rateLimitPolicy and
+// by one space. expiresAt is in milliseconds, "" for a key that never expires. plan is "" where the org has none. Only a key with limits has rateLimitPolicy and
 // rateLimit, and only a request over them limited and retryAfter. The zero Principal has no fields.
 func (p Principal) Fields() map[string]string {
 	switch p.Kind {
@@ -80,6 +81,7 @@ func (p Principal) Fields() map[string]string {
 			"v": Version, "kind": string(Key), "orgId": p.OrgID, "appId": p.AppID,
 			"keyId": p.KeyID, "keyPrefix": p.KeyPrefix, "keyName": p.KeyName,
 			"scopes": strings.Join(p.Scopes, " "), "metadata": metadataText(p.Metadata), "expiresAt": expiryText(p.ExpiresAt),
+			"plan": p.Plan,
 		}
 		p.Limit.AddTo(fields)
 		return fields
@@ -109,7 +111,7 @@ func expiryText(at int64) string {
 func keyPrincipal(k store.APIKey) Principal {
 	return Principal{
 		Kind: Key, OrgID: string(k.OrgID), AppID: string(k.AppID), KeyID: string(k.ID), KeyPrefix: k.Prefix, KeyName: k.Name,
-		Scopes: strings.Fields(k.Scopes), Metadata: k.Metadata, ExpiresAt: k.ExpiresAt,
+		Scopes: strings.Fields(k.Scopes), Metadata: k.Metadata, ExpiresAt: k.ExpiresAt, Plan: k.OrgState.Plan,
 	}
 }
 

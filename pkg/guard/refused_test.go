@@ -87,6 +87,13 @@ func (s slow) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, er
 	return s.Table.Role(ctx, o, u)
 }
 
+func (s slow) Suspended(ctx context.Context, o id.Org) (bool, error) {
+	if err := s.pass(ctx); err != nil {
+		return false, err
+	}
+	return s.Table.Suspended(ctx, o)
+}
+
 func (s slow) pass(ctx context.Context) error {
 	select {
 	case <-time.After(s.takes):

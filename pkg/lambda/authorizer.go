@@ -30,7 +30,7 @@ type authorizerEvent struct {
 	identitySource, pathParameters  []byte // JSON texts; nil: the event has none
 	extendedRequestID               string
 	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
-	limits                          string // the stage variable LatchkeyLimits
+	limits, suspended               string // the stage variables LatchkeyLimits and LatchkeySuspended
 	httpSourceIP                    string // payload 2.0: in place of sourceIP
 
 	// The values of the headers whose name is Authorization in any case, by name, so that a second
@@ -69,7 +69,7 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 		case "multiValueHeaders":
 			e.many = s.authorizationHeaders(&e.trace, s.array) // each header is an array of texts
 		case "stageVariables":
-			e.limits = s.member("LatchkeyLimits")
+			e.limits, e.suspended = s.stageVariables()
 		case "requestContext":
 			e.extendedRequestID, e.sourceIP, e.httpSourceIP = s.requestContext()
 		default:
@@ -123,6 +123,21 @@ func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP st
 		}
 	})
 	return extendedRequestID, sourceIP, httpSourceIP
+}
+
+// stageVariables reads the two stage variables of ours.
+func (s *scanner) stageVariables() (limits, suspended string) {
+	s.object(func(name []byte) {
+		switch string(name) {
+		case "LatchkeyLimits":
+			limits = s.string()
+		case "LatchkeySuspended":
+			suspended = s.string()
+		default:
+			s.skip()
+		}
+	})
+	return limits, suspended
 }
 
 // member reads an object or null, and returns the text of one of its members; "" for none.

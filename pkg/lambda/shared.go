@@ -13,11 +13,11 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Check decides on a request to another API, by the values of its Authorization headers and by the
-// parameters of its path. It returns the id and the fields of the principal. A *problem.Error with
+// Check decides on a request to another API, by the values of its Authorization headers, by the
+// parameters of its path, and by whether the API allows suspended orgs. It returns the id and the fields of the principal. A *problem.Error with
 // status 401 or 403 is a refusal, with a KeyID for the log. With rate_limited, the id and the fields are returned too. Any other
 // error says nothing about the caller.
-type Check func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
+type Check func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
 // by payload 1.0 or, with simple responses, 2.0. With an allowFor other than 0, a policy that allows has
@@ -30,6 +30,9 @@ func StartSharedAuthorizer(check Check, allowFor time.Duration) {
 // handlerLimits is the value of the stage variable LatchkeyLimits by which an API says that its functions answer a request whose
 // key is over its limits. Such a request is let through with the field limited. Other APIs have it denied.
 const handlerLimits = "handler"
+
+// allowSuspended is the value of the stage variable LatchkeySuspended by which an API lets in the members of suspended orgs.
+const allowSuspended = "allow"
 
 // sharedAuthorizer decides on events of other APIs. It is a lambda.Handler.
 type sharedAuthorizer struct {
@@ -113,7 +116,7 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 // decide returns the answer to a request whose authorizer is configured well. The error means that there is no
 // decision.
 func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path map[string]string) (any, error) {
-	id, fields, err := h.check(ctx, e.authorization(), path)
+	id, fields, err := h.check(ctx, e.authorization(), path, e.suspended == allowSuspended)
 	if err == nil {
 		h.accepted.Add(ctx, metric.CredentialsAccepted, time.Now())
 		return answerTo(e, allow, id, fields, ends(h.allowFor)), nil

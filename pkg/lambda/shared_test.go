@@ -31,7 +31,7 @@ const (
 // check returns a Check that returns err or, when err is nil, accepts every request and returns the headers and the
 // org of the path that it got.
 func check(err error) Check {
-	return func(_ context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
+	return func(_ context.Context, headers []string, path map[string]string, _ bool) (string, map[string]string, error) {
 		if err != nil {
 			return "", nil, err
 		}
@@ -66,8 +66,10 @@ func TestASharedAuthorizerAnswersInTheFormOfTheEvent(t *testing.T) {
 			t.Errorf("%.30s: %s, %v, want %s", event, got, err, want[1])
 		}
 	}
-	if got, err := askShared(restEvent, check(problem.New(problem.InsufficientRole, "x"))); err != nil || !strings.Contains(got, "Deny") {
-		t.Errorf("a 403: %s, %v", got, err)
+	for _, code := range []problem.Code{problem.InsufficientRole, problem.OrgSuspended} {
+		if got, err := askShared(restEvent, check(problem.New(code, "x"))); err != nil || !strings.Contains(got, `"Effect":"Deny"`) || !strings.Contains(got, `"code":"`+string(code)+`"`) {
+			t.Errorf("a 403: %s, %v", got, err)
+		}
 	}
 }
 
@@ -93,7 +95,7 @@ func TestWhatCouldBeCachedIsRefused(t *testing.T) {
 		"no route":                     strings.Replace(restEvent, "methodArn", "other", 1),
 	} {
 		asked := false
-		got, err := askShared(event, func(context.Context, []string, map[string]string) (string, map[string]string, error) {
+		got, err := askShared(event, func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) {
 			asked = true
 			return "", nil, nil
 		})
@@ -135,7 +137,7 @@ func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {
 	for name, c := range map[string]Check{
 		"database down": check(problem.New(problem.Unavailable, "x")),
 		"our own fault": check(errors.New("boom")),
-		"a panic":       func(context.Context, []string, map[string]string) (string, map[string]string, error) { panic("boom") },
+		"a panic":       func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) { panic("boom") },
 	} {
 		for _, event := range []string{restEvent, httpEvent1, httpEvent2} {
 			if got, err := askShared(event, c); err == nil {
@@ -159,7 +161,7 @@ func TestAPolicyIsForOneRequest(t *testing.T) {
 
 // TestASpentKeyIsLetThroughWhereTheFunctionsAnswer: an authorizer cannot answer 429.
 func TestASpentKeyIsLetThroughWhereTheFunctionsAnswer(t *testing.T) {
-	spent := func(context.Context, []string, map[string]string) (string, map[string]string, error) {
+	spent := func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) {
 		return "key_1", map[string]string{"v": "1", "limited": "minute", "retryAfter": "17"}, problem.New(problem.RateLimited, "None left.")
 	}
 	for event, want := range map[string][2]string{
@@ -175,6 +177,26 @@ func TestASpentKeyIsLetThroughWhereTheFunctionsAnswer(t *testing.T) {
 			got, err = askShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":`+variables, 1), spent)
 			if err != nil || !strings.Contains(got, want[1]) || !strings.Contains(got, `"context":{"code":"rate_limited","detail":"None left.","retryAfter":"17","title":"Too many requests"}`) {
 				t.Errorf("%s: %s %v", variables, got, err)
+			}
+		}
+	}
+}
+
+// TestAStageAllowsSuspendedOrgs beside its other variables, and by no other value.
+func TestAStageAllowsSuspendedOrgs(t *testing.T) {
+	for _, event := range []string{restEvent, httpEvent1, httpEvent2} {
+		for variables, want := range map[string]bool{
+			`{"LatchkeySuspended":"allow"}`: true, `{"a":"b","LatchkeySuspended":"allow","LatchkeyLimits":"handler"}`: true,
+			`{}`: false, `null`: false, `{"LatchkeySuspended":"x"}`: false, `{"LatchkeySuspended":""}`: false, `{"latchkeySuspended":"allow"}`: false, `{"LatchkeyLimits":"allow"}`: false,
+		} {
+			event := strings.Replace(event, `"stageVariables":{}`, `"stageVariables":`+variables, 1)
+			if _, err := askShared(event, func(_ context.Context, _ []string, _ map[string]string, allowsSuspended bool) (string, map[string]string, error) {
+				if allowsSuspended != want {
+					t.Errorf("%s: %v", variables, allowsSuspended)
+				}
+				return "", nil, nil
+			}); err != nil {
+				t.Error(err)
 			}
 		}
 	}

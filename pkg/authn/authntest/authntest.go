@@ -26,14 +26,16 @@ type Table struct {
 	Known  *store.Identity // nil: no token was seen before
 	Org    id.Org          // the only org in which users have a role
 	InRole org.Role        // the role of every known user in Org; "": none
+	Closed bool            // Org is suspended
 	Down   error           // the error of every read
 
 	Leases func(context.Context, limit.Lease) (limit.Charges, bool, error) // nil: all is granted
 
 	Imports map[apikey.Hash]store.Imported
 	Looked  int // calls of Imported
+	OrgRead int // calls of Suspended
 
-	Reads  int         // calls that read
+	Reads  int         // the other calls that read
 	Noted  int         // calls of NoteUse
 	Leased int         // calls of Lease
 	Signed *store.Seen // what the last SignIn recorded; nil: there was none
@@ -80,6 +82,12 @@ func (t *Table) Identity(context.Context, string, string) (store.Identity, bool,
 func (t *Table) Role(_ context.Context, o id.Org, _ id.User) (org.Role, bool, error) {
 	t.Reads++
 	return t.InRole, o == t.Org && t.InRole != "", t.Down
+}
+
+// Suspended reports whether Org is Closed. It may run beside Role.
+func (t *Table) Suspended(_ context.Context, o id.Org) (bool, error) {
+	t.OrgRead++
+	return o == t.Org && t.Closed, t.Down
 }
 
 // SignIn keeps what it should record. An unknown user becomes NewUser.

@@ -9,13 +9,13 @@ import (
 	"latchkey/pkg/principal"
 )
 
-// Check decides on a request by the values of its Authorization headers and by its path parameters. It returns the id and the fields of
-// the principal.
-type Check = func(ctx context.Context, headers []string, path map[string]string) (id string, fields map[string]string, err error)
+// Check decides on a request by the values of its Authorization headers, by its path parameters, and by whether its API allows
+// suspended orgs. It returns the id and the fields of the principal.
+type Check = func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (id string, fields map[string]string, err error)
 
 // Key returns the check of the authorizer that accepts API keys. Errors: those of Guard.Key.
 func Key(g *guard.Guard) Check {
-	return func(ctx context.Context, headers []string, _ map[string]string) (string, map[string]string, error) {
+	return func(ctx context.Context, headers []string, _ map[string]string, _ bool) (string, map[string]string, error) {
 		p, err := g.Key(ctx, headers)
 		return p.ID(), p.Fields(), err
 	}
@@ -24,12 +24,16 @@ func Key(g *guard.Guard) Check {
 // Member returns the check of the authorizer that accepts access tokens: the user must be a member of the org whose id is in the path
 // parameter orgParameter. Errors: those of Guard.Member, and a principal.MisconfiguredError for a route whose path lacks the parameter.
 func Member(g *guard.Guard, orgParameter string) Check {
-	return func(ctx context.Context, headers []string, path map[string]string) (string, map[string]string, error) {
+	return func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (string, map[string]string, error) {
 		orgID, ok := path[orgParameter]
 		if !ok {
 			return "", nil, principal.MisconfiguredError("the route's path has no parameter " + orgParameter)
 		}
-		p, err := g.Member(ctx, headers, orgID, org.Viewer) // any role is at least viewer
+		var options []guard.Need
+		if allowsSuspended {
+			options = append(options, guard.AllowSuspended())
+		}
+		p, err := g.Member(ctx, headers, orgID, org.Viewer, options...) // any role is at least viewer
 		return p.ID(), p.Fields(), err
 	}
 }

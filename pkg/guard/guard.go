@@ -4,14 +4,14 @@
 //	g := guard.New(guard.Config{AWS: cfg, Table: "latchkey-Table-1ABC"})
 //	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
 //
-// A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them at the
-// same time. Nothing
-// that decides is kept between two checks: a key that was revoked is refused by the next check. Written are the time of a
-// key's last use, once an hour, and for a key with limits, how many requests of it this process may let through.
+// A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them
+// at the same time. Nothing that decides is kept between two checks: a key that was revoked is refused by the next check.
+// Written are the time of a key's last use, once an hour, and for a key with limits, how many requests of it this process
+// may let through.
 //
-// While the owner has an org suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except
-// on a route with AllowSuspended. A program that was built with an earlier release answers 503 for a key of such an org, and lets its
-// members in: build it anew before you suspend an org.
+// While an org is suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except on
+// a route with AllowSuspended. A guard that was compiled before this release answers 503 for a key of a suspended org, and
+// lets its members in: build such a program anew before you suspend an org.
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
 package guard

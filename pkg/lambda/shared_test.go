@@ -137,7 +137,9 @@ func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {
 	for name, c := range map[string]Check{
 		"database down": check(problem.New(problem.Unavailable, "x")),
 		"our own fault": check(errors.New("boom")),
-		"a panic":       func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) { panic("boom") },
+		"a panic": func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) {
+			panic("boom")
+		},
 	} {
 		for _, event := range []string{restEvent, httpEvent1, httpEvent2} {
 			if got, err := askShared(event, c); err == nil {

@@ -14,7 +14,7 @@ import (
 	"latchkey/infra/harness/lab/proxy"
 )
 
-// reads wants each door to check a key by exactly one strong read, and a role by exactly two. The first check of
+// reads wants each door to check a key by exactly one strong read, and a role by exactly three. The first check of
 // a key also writes its last use.
 func (f *frontDoor) reads(t *testing.T) {
 	_, key := f.key(t)
@@ -66,7 +66,7 @@ func (f *frontDoor) reads(t *testing.T) {
 		for range uses {
 			d.want(t, d.member(f.org), f.ada.token, 200, "")
 		}
-		if got := taken(); len(got) != 1 || len(got[by]) != 2*uses || strings.Join(slices.Compact(got[by]), " ") != "GetItem" {
+		if got := taken(); len(got) != 1 || len(got[by]) != 3*uses || strings.Join(slices.Compact(got[by]), " ") != "GetItem" {
 			t.Errorf("%s: %d checks of a role make %v", d.name, uses, got)
 		}
 	}

@@ -23,6 +23,7 @@ type door struct {
 	keyPath  string                  // takes an API key with the scope invoices:read
 	member   func(org string) string // the path that takes an access token of a member of the org
 	noMember int                     // the status of the refusal of a user who is not a member
+	allows   string                  // behind member, makes it a path that allows suspended orgs; "": there is none
 }
 
 // ask sends request number n. The numbers take the door's targets in turn.
@@ -85,7 +86,7 @@ func openDoors(t *testing.T) *frontDoor {
 		f.servers(t),
 		{
 			name: "forward auth", copies: copiesOf(s, "ForwardAuthFunction"), targets: []*target{newTarget("url", s.FunctionURLs["ForwardAuthFunction"], nil)},
-			keyPath: "/authorize?scope=invoices:read", member: func(org string) string { return "/authorize-member?role=member&org=" + url.QueryEscape(org) }, noMember: 403,
+			keyPath: "/authorize?scope=invoices:read", member: func(org string) string { return "/authorize-member?role=member&org=" + url.QueryEscape(org) }, noMember: 403, allows: "&suspended=allow",
 		},
 	}
 	return f
@@ -109,7 +110,7 @@ func (f *frontDoor) servers(t *testing.T) *door {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	d := &door{name: "Go", keyPath: "/invoices", member: func(org string) string { return "/orgs/" + org + "/invoices" }, noMember: 403}
+	d := &door{name: "Go", keyPath: "/invoices", member: func(org string) string { return "/orgs/" + org + "/invoices" }, noMember: 403, allows: "/payment"}
 	var served [4]atomic.Int64
 	for i := range served {
 		address := freeAddress(t)

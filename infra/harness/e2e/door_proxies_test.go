@@ -122,12 +122,13 @@ func (f *frontDoor) proxies(t *testing.T) {
 	for _, name := range []string{"Caddy", "nginx"} {
 		t.Run(name, func(t *testing.T) {
 			tg := f.proxy(t, name, server.URL)
+			f.billing.want(t, "PATCH", "/v1/orgs/"+f.org, `{"plan":"pro-2"}`, 200, "")
 			id, key := f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read","x"],"metadata":{"plan":"ä"}}`)
 			_, narrow := f.ada.key(t, f.org, `{"scopes":["x"]}`)
 			want := map[string]string{
 				"X-Latchkey-V": "1", "X-Latchkey-Kind": "key", "X-Latchkey-Org-Id": f.org, "X-Latchkey-App-Id": strings.Replace(f.org, "org_", "app_", 1),
 				"X-Latchkey-Key-Id": id, "X-Latchkey-Key-Prefix": key[:len("lk_12345678")], "X-Latchkey-Key-Name": "B%C3%BCro", "X-Latchkey-Scopes": "invoices:read x",
-				"X-Latchkey-Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)), "X-Latchkey-Proxy-Secret": programSecret,
+				"X-Latchkey-Metadata": base64.RawURLEncoding.EncodeToString([]byte(`{"plan":"ä"}`)), "X-Latchkey-Proxy-Secret": programSecret, "X-Latchkey-Plan": "pro-2",
 			}
 			forged := http.Header{}
 			for _, h := range setByProxies() {

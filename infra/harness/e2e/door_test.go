@@ -23,6 +23,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ARevokedKeyIsRefusedAtEveryDoorAtOnce", f.revoked)
 	t.Run("AnImportedKeyDiesAtEveryDoorAtOnce", f.imported)
 	t.Run("AFallbackOnlyImports", f.fallsBack)
+	t.Run("ASuspendedOrgIsRefusedAtEveryDoorAtOnce", f.suspended)
 	t.Run("AnOutsiderLearnsNothing", f.outsiders)
 	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
 	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)
@@ -125,6 +126,58 @@ func (d *door) said(t *testing.T, n int, key string) string {
 		return err.Error()
 	}
 	return strings.TrimSpace(fmt.Sprint(r.status, " ", d.code(r)))
+}
+
+// suspended suspends an org and resumes it, twice. Each door refuses its key and its member from the answer on, and lets both in again,
+// with the org's plan. Routes that allow suspended orgs stay open for the member. An outsider gets the same answer as before.
+func (f *frontDoor) suspended(t *testing.T) {
+	eve, org := f.tg.person(t, "eve"), f.ada.org(t)
+	_, key := f.ada.key(t, org, `{"scopes":["invoices:read"]}`)
+	_, asking := f.key(t)
+	path, url := "/v1/orgs/"+org, newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
+	f.billing.want(t, "PATCH", path, `{"plan":"pro-2"}`, 200, "")
+	for _, isSuspended := range []bool{false, true, false, true, false} {
+		ofKey := "200 "
+		if isSuspended {
+			f.billing.want(t, "POST", path+"/suspension", `{"reason":"an open invoice"}`, 200, "")
+			ofKey = "401 key_suspended"
+		} else {
+			f.billing.want(t, "DELETE", path+"/suspension", "", 204, "")
+		}
+		for _, d := range f.doors {
+			ofMember := "200 "
+			if isSuspended {
+				ofMember = fmt.Sprint(d.noMember, " org_suspended")
+			}
+			for n := range 8 { // at each copy
+				for at, want := range map[[2]string]string{{d.keyPath, key}: ofKey, {d.member(org), f.ada.token}: ofMember} {
+					r, err := d.ask(t, n, at[0], at[1], nil)
+					if got := fmt.Sprint(r.status, " ", d.code(r)); err != nil || got != want || r.status == 200 && at[1] == key && !strings.Contains(r.text+fmt.Sprint(r.header), "pro-2") {
+						t.Errorf("%s %s, suspended %v: %s %s %v, want %s", d.name, at[0], isSuspended, got, r.text, err, want)
+					}
+				}
+			}
+			if d.allows != "" {
+				d.want(t, d.member(org)+d.allows, f.ada.token, 200, "")
+				d.want(t, d.member(org)+d.allows, eve.token, 403, "insufficient_role")
+			}
+			d.want(t, d.member(org), eve.token, d.noMember, "insufficient_role")
+		}
+		for _, form := range []map[string][]string{{"token": {key}}, {"token": {f.ada.token}, "org": {org}}} {
+			r, err := url.try(t.Context(), introspection(asking, form))
+			if err != nil || r.status != 200 || r.body["active"] == isSuspended || strings.Contains(r.text, `"plan":"pro-2"`) != (!isSuspended && form["org"] == nil) {
+				t.Errorf("introspection, suspended %v: %d %s %v", isSuspended, r.status, r.text, err)
+			}
+		}
+		for stage, want := range map[string]bool{`{}`: !isSuspended, `{"LatchkeySuspended":"allow"}`: true} {
+			event := `{"version":"1.0","type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/x","headers":{"authorization":"Bearer ` + f.ada.token + `"},
+				"pathParameters":{"orgId":"` + org + `"},"stageVariables":` + stage + `}`
+			out, err := f.Invoke(t.Context(), "MemberAuthorizerFunction", []byte(event))
+			if err != nil || strings.Contains(string(out), `"Effect":"Allow"`) != want || strings.Contains(string(out), `"code":"org_suspended"`) == want {
+				t.Errorf("suspended %v, stage variables %s: %s %v", isSuspended, stage, out, err)
+			}
+		}
+	}
 }
 
 // outsiders wants each door to answer a user about a foreign org as about an org that does not exist, and to refuse
@@ -266,7 +319,7 @@ func (f *frontDoor) forged(t *testing.T) {
 	_, key := f.key(t)
 	header := http.Header{"X-Apigateway-Context": {`{"authorizer":{"orgId":"forged"}}`}, "X-Amzn-Request-Context": {"forged"}}
 	query := ""
-	for _, field := range []string{"V", "Kind", "Org-Id", "App-Id", "Key-Id", "Key-Name", "Scopes", "Metadata", "User-Id", "Role", "Email"} {
+	for _, field := range []string{"V", "Kind", "Org-Id", "App-Id", "Key-Id", "Key-Name", "Scopes", "Metadata", "Plan", "User-Id", "Role", "Email"} {
 		header.Set("X-Latchkey-"+field, "forged")
 		query += "&" + strings.ToLower(field[:1]) + strings.ReplaceAll(field[1:], "-", "") + "=forged"
 	}

@@ -15,7 +15,7 @@ import (
 func main() { lambda.Start(list) }
 
 // list answers with the principal that the authorizer wrote. A key's scopes are what the customer allows this key to do.
-// What the customer may do at all, a real program decides itself, by the org.
+// What the customer may do at all, a real program decides itself, by the org and its plan.
 func list(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	field := func(name string) string { text, _ := e.RequestContext.Authorizer[name].(string); return text }
 	scopes := strings.Fields(field("scopes"))
@@ -30,7 +30,7 @@ func list(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGateway
 		return answer(http.StatusForbidden, map[string]any{"title": "The key needs the scope invoices:read", "code": "insufficient_scope"})
 	default:
 		return answer(http.StatusOK, map[string]any{
-			"orgId": field("orgId"), "appId": field("appId"), "keyId": field("keyId"), "scopes": scopes,
+			"orgId": field("orgId"), "appId": field("appId"), "keyId": field("keyId"), "scopes": scopes, "plan": field("plan"),
 			"metadata": json.RawMessage(field("metadata")), "invoices": []any{},
 		})
 	}

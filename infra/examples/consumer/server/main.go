@@ -50,6 +50,8 @@ func main() {
 	})
 	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireScope("invoices:read")))
 	http.Handle("GET /orgs/{orgId}/invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member")))
+	// Here a customer whose org is suspended pays.
+	http.Handle("GET /orgs/{orgId}/invoices/payment", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member"), guard.AllowSuspended()))
 	server := &http.Server{Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second}
 	if err := server.ListenAndServe(); err != nil {
 		slog.Error("the server ended", "error", err)

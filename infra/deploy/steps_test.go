@@ -311,7 +311,7 @@ func TestOnlyATrialHasTheNameAndTheTagOfOne(t *testing.T) {
 		{"STACK=latchkey-trial-eu", "TAGS=Latchkey-Trial=latchkey-trial-eu"},
 	} {
 		_, err := r.deploy(append(slices.Clone(first), c...)...)
-		refused(t, err, "is a trial's")
+		refused(t, err, "are a trial's")
 		if calls := r.calls(); calls != nil {
 			t.Errorf("%q: the SAM CLI was run: %q", c, calls)
 		}

@@ -41,7 +41,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if code == InsufficientUserAuthentication {
-		// API Gateway renames this header of a function's answer. So the body has max_age too.
+		// API Gateway renames this header of a function's answer. So the body has it too, as maxAge.
 		h.Set("WWW-Authenticate", `Bearer error="`+string(code)+`", max_age="`+strconv.Itoa(int(e.MaxAge.Seconds()))+`"`)
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {

@@ -145,7 +145,7 @@ func (g Settings) CheckTrial() error {
 	isTrial := strings.HasPrefix(g.Stack, TrialTag)
 	at := slices.IndexFunc(g.Tags, func(t Tag) bool { return strings.EqualFold(t.Key, TrialTag) })
 	if isTrial && (at < 0 || g.Tags[at] != Tag{TrialTag, g.Stack}) || !isTrial && at >= 0 {
-		return fmt.Errorf("STACK=%s: a name or a tag that begins with %s is a trial's, whose stacks the next make trial removes with their tables: give others", g.Stack, TrialTag)
+		return fmt.Errorf("STACK=%s: a name that begins with %[2]s and the tag %[2]s are a trial's, whose stacks the next make trial removes with their tables: give others", g.Stack, TrialTag)
 	}
 	return nil
 }

@@ -48,11 +48,11 @@ func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
 	} {
 		_, table := minted(t)
 		table.Known, table.Org, table.InRole = c.known, o, c.role
-		for _, table.Closed = range []bool{false, true} {
+		for _, table.IsSuspended = range []bool{false, true} {
 			m, err := authn.New(table, &authntest.Tokens{}).Member(context.Background(), []string{"Bearer " + jwt}, c.org, false)
 			isSameAnswer := problem.Is(err, problem.InsufficientRole) && err.Error() == authn.NoRole().Error()
 			if m != (authn.Member{}) || !isSameAnswer {
-				t.Errorf("%s, suspended %v: %+v, %v", name, table.Closed, m, err)
+				t.Errorf("%s, suspended %v: %+v, %v", name, table.IsSuspended, m, err)
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
 
 func TestAMemberOfASuspendedOrgIsRefusedUnlessTheRouteAllowsIt(t *testing.T) {
 	_, table := minted(t)
-	table.Known, table.Org, table.InRole, table.Closed = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Viewer, true
+	table.Known, table.Org, table.InRole, table.IsSuspended = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Viewer, true
 	a := authn.New(table, &authntest.Tokens{})
 	_, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
 	wants(t, err, problem.OrgSuspended)

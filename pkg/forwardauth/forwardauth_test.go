@@ -190,7 +190,7 @@ func TestASuspendedOrgIsRefusedAtTheDoor(t *testing.T) {
 	key, table, h := door(t)
 	other, asking := authntest.Minted(t) // the key of the program that introspects
 	o := string(table.Org)
-	table.Closed, table.Key.Held = true, true
+	table.IsSuspended, table.Key.Held = true, true
 	for name, c := range map[string]struct {
 		target, credential string
 		status             int

@@ -61,7 +61,7 @@ func TestThePrincipalOfAKeyHasTheFieldsOfTheContract(t *testing.T) {
 
 func TestASuspendedOrgsKeysAndMembersAreRefused(t *testing.T) {
 	key, table := authntest.Minted(t)
-	table.Known, table.Org, table.InRole, table.Closed = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member, true
+	table.Known, table.Org, table.InRole, table.IsSuspended = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member, true
 	table.Key.Held = true
 	g, o := guard.On(authn.New(table, &authntest.Tokens{})), string(table.Org)
 	for name, c := range map[string]struct {

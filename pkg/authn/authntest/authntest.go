@@ -22,12 +22,12 @@ var NewUser = id.Source{}.NewUser()
 
 // Table is a table of one key and one identity. It is for one goroutine.
 type Table struct {
-	Key    store.APIKey
-	Known  *store.Identity // nil: no token was seen before
-	Org    id.Org          // the only org in which users have a role
-	InRole org.Role        // the role of every known user in Org; "": none
-	Closed bool            // Org is suspended
-	Down   error           // the error of every read
+	Key         store.APIKey
+	Known       *store.Identity // nil: no token was seen before
+	Org         id.Org          // the only org in which users have a role
+	InRole      org.Role        // the role of every known user in Org; "": none
+	IsSuspended bool            // of Org
+	Down        error           // the error of every read
 
 	Leases func(context.Context, limit.Lease) (limit.Charges, bool, error) // nil: all is granted
 
@@ -84,10 +84,10 @@ func (t *Table) Role(_ context.Context, o id.Org, _ id.User) (org.Role, bool, er
 	return t.InRole, o == t.Org && t.InRole != "", t.Down
 }
 
-// Suspended reports whether Org is Closed. It may run beside Role.
+// Suspended reports whether Org is suspended. It may run beside Role.
 func (t *Table) Suspended(_ context.Context, o id.Org) (bool, error) {
 	t.OrgRead++
-	return o == t.Org && t.Closed, t.Down
+	return o == t.Org && t.IsSuspended, t.Down
 }
 
 // SignIn keeps what it should record. An unknown user becomes NewUser.

@@ -44,7 +44,7 @@ func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, 
 		"createOrg":  handleAs[newOrgIn](o.create),
 		"getOrg":     handle(o.get),
 		"updateOrg":  handleAs[orgIn](o.change),
-		"suspendOrg": handleAs[suspensionIn](o.suspend),
+		"suspendOrg": handle(o.suspend),
 		"resumeOrg":  handle(o.resume),
 		"listAudit":  handle(o.audit),
 	}, console, options{rights: rights, users: users{issuer, services}})
@@ -272,13 +272,8 @@ type suspensionIn struct {
 	Reason *string `json:"reason"`
 }
 
-// parse returns the reason, "" for none.
-func (in suspensionIn) parse(*call) (string, error) {
-	return text.Cleaned(orZero(in.Reason), maxReason), nil
-}
-
-func (o orgs) suspend(ctx context.Context, c *call, reason string) (orgBody, error) {
-	if reason != "" { // in place of the header's
+func (o orgs) suspend(ctx context.Context, c *call, in suspensionIn) (orgBody, error) {
+	if reason := text.Cleaned(orZero(in.Reason), maxReason); reason != "" { // in place of the header's
 		claim := principal.ClaimOf(ctx)
 		claim.Reason = reason
 		ctx = principal.WithClaim(ctx, claim)

@@ -219,6 +219,16 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a.send(t, request{as: service(), method: "PATCH", path: "/" + string(a.org), body: `{"externalId":"cus_1"}`})
 	a.expect("org.updated", string(a.org), `{"externalId":{"from":null,"to":"cus_1"}}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
+	suspension := request{as: service(), method: "POST", path: "/" + string(a.org) + "/suspension"}
+	a.does(t, suspension, "org.suspended", string(a.org), `{"suspendedAt":{"from":null,"to":%d}}`)
+	since := fmt.Sprint(a.at.UnixMilli())
+	a.send(t, suspension) // it is suspended already
+	suspension.method = "DELETE"
+	a.does(t, suspension, "org.resumed", string(a.org), `{"suspendedAt":{"from":`+since+`,"to":null}}`)
+	a.send(t, suspension) // it is resumed already
+	for _, e := range []int{1, 2} {
+		a.want[len(a.want)-e].Actor = subject{Type: "service", Name: "billing"}
+	}
 	got := append(a.log(t), a.end(t)...)
 	for i := range max(len(got), len(a.want)) {
 		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {

@@ -44,6 +44,8 @@ func good() map[string]row {
 		"GET /v1/orgs/{orgId}":                                                   {"", 200, anyMember},
 		"PATCH /v1/orgs/{orgId}":                                                 {`{"name":"Renamed"}`, 200, "admin"},
 		"DELETE /v1/orgs/{orgId}":                                                {"", 204, "admin"},
+		"POST /v1/orgs/{orgId}/suspension":                                       {"", 200, services},
+		"DELETE /v1/orgs/{orgId}/suspension":                                     {"", 204, services},
 		"GET /v1/orgs/{orgId}/audit":                                             {"", 200, "admin"},
 		"GET /v1/orgs/{orgId}/members":                                           {"", 200, "admin, member"},
 		"POST /v1/orgs/{orgId}/members":                                          {`{"email":"spare@example.com"}`, 201, "admin"},

@@ -68,7 +68,8 @@ type orgOfUserBody struct {
 	CreatedAt int64      `json:"createdAt"` // milliseconds
 	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
 
-	ExternalID  string `json:"externalId,omitempty"`  // only services see it here
+	ExternalID  string `json:"externalId,omitempty"` // only services see it here, and the plan
+	Plan        string `json:"plan,omitempty"`
 	SuspendedAt int64  `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
 }
 
@@ -116,7 +117,7 @@ func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgOfUserBody], e
 		orgs = nil
 	}
 	return listOf("orgs", orgs, "", func(f store.Org) orgOfUserBody {
-		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(org.Admin), CreatedAt: f.CreatedAt, ExternalID: f.ExternalID, SuspendedAt: f.SuspendedAt}
+		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(org.Admin), CreatedAt: f.CreatedAt, ExternalID: f.ExternalID, Plan: f.State.Plan, SuspendedAt: f.SuspendedAt}
 	}), err
 }
 

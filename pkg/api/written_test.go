@@ -42,9 +42,11 @@ func written() map[string][]string {
 	return map[string][]string{
 		"PATCH /v1/orgs/{orgId}": {
 			`org {"name":" B ","externalId":"cus_1","allowance":[{"requests":5,"per":"day"},{"requests":1,"per":"minute"}]}`,
+			`org {"plan":"pro"}`, `org {"plan":"free-2"}`, `org {"plan":null}`,
 			`org {"externalId":null}`, `org {"allowance":[]}`, `org {}`, `org of a user {"name":"C"}`,
 		},
-		"POST /v1/orgs": {`org {"name":"New"}`, `org {"name":"By a service","externalId":"cus_2","allowance":[{"requests":5,"per":"day"}]}`},
+		"POST /v1/orgs":                           {`org {"name":"New"}`, `org {"name":"By a service","externalId":"cus_2","allowance":[{"requests":5,"per":"day"}],"plan":"pro"}`},
+		"POST /v1/orgs/{orgId}/suspension":        {`org {"reason":"r"}`, `org {}`},
 		"PATCH /v1/orgs/{orgId}/members/{userId}": {`member {"role":"member"}`, `member {"role":"admin"}`, `member {"role":"admin"}`},
 		"POST /v1/orgs/{orgId}/keys":              {`key {"name":"n","scopes":["b","a"],"expiresIn":60}`, `key {}`},
 		"PATCH /v1/orgs/{orgId}/keys/{keyId}": {
@@ -112,7 +114,7 @@ func (w *world) changeAndRead(t *testing.T, r route.Route, kind, body string) {
 	switch {
 	case r.Takes == principal.APIKey:
 		as = "key"
-	case strings.Contains(body, "externalId") || strings.Contains(body, "allowance") || strings.Contains(body, "ceilings"):
+	case r.May == route.ServicesOnly || strings.Contains(body, "externalId") || strings.Contains(body, "allowance") || strings.Contains(body, "ceilings") || strings.Contains(body, "plan"):
 		as = "service"
 	}
 	changed := w.do(t, w.request(r.Method, r.Pattern, w.actor(as), body))

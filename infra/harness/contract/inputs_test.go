@@ -18,7 +18,7 @@ import (
 // (header) or nothing before its name.
 var inputs = map[string][]string{
 	"machine": {
-		"#Latchkey-Operator", "#Latchkey-Reason",
+		"#Latchkey-Operator", "#Latchkey-Reason", "POST /v1/orgs/{orgId}/suspension /reason",
 		"POST /link/claim /device/name", "POST /link/claim /device/platform",
 		"POST /v1/orgs /admin/name", "POST /v1/orgs/{orgId}/members /name", // services send the names that the issuer has
 		"POST /v1/orgs/{orgId}/keys/import /keys/*/name", // from the system that gave the keys out
@@ -32,10 +32,10 @@ var inputs = map[string][]string{
 	"exact": {
 		"#Idempotency-Key", "?createdBy", "?cursor", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?to",
 		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
-		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
+		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
 		"POST /link/claim /claimKey", "POST /link/claim /token", "POST /link/create /clientUserId", "POST /link/create /metadata/*",
 		"POST /link/get /linkId", "POST /link/list /cursor", "POST /link/revoke /linkId",
-		"POST /v1/orgs /admin/subject", "POST /v1/orgs /externalId",
+		"POST /v1/orgs /admin/subject", "POST /v1/orgs /externalId", "POST /v1/orgs /plan",
 		"POST /v1/orgs/{orgId}/apps/{appId}/events /events/*/id", "POST /v1/orgs/{orgId}/apps/{appId}/events /events/*/type",
 		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver /cursor",
 		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver /endpointId",

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-e69bc21e6167.js"
+import "./elements-fa4efa8bb6cb.js"

@@ -10,7 +10,7 @@ import { createOrg } from './orgs'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { OrgOfUser, Role } from './types'
-import { appChoice, chosenApp, empty, icon, problem, visible } from './ui'
+import { appChoice, chosenApp, empty, icon, problem, time, visible } from './ui'
 import './audit'
 import './endpoints'
 import './events'
@@ -207,7 +207,10 @@ class Console extends LitElement {
       </header>
       <div class="body ${org ? '' : 'wide'}">
         ${org ? this.#menu(org, page?.name ?? '') : nothing}
-        <main class="pages">${this.#page()}</main>
+        <main class="pages">
+          ${org?.suspendedAt ? html`<p class="note suspended">${text.orgs.suspended} ${time(org.suspendedAt)}. ${text.orgs.suspendedAbout}</p>` : nothing}
+          ${this.#page()}
+        </main>
       </div>
       <div class="said" role="status" aria-live="polite">${this.#said ? html`<p>${this.#said}</p>` : nothing}</div>`
   }

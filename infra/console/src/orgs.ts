@@ -54,7 +54,7 @@ class OrgPage extends Page {
         for (const a of this.#apps.items) reopen(`${this.path}/apps/${a.id}`, () => this.#app(a))
       })
     }
-    if (this.isAdmin) void this.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
+    void this.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
   }
 
   #rename() {
@@ -121,6 +121,7 @@ class OrgPage extends Page {
         ...(o.addedBy ? [[text.orgs.addedBy, given(o.addedBy.email || o.addedBy.name)]] as [string, unknown][] : []),
         ...(o.externalId ? [[text.orgs.externalId, code(o.externalId)]] as [string, unknown][] : []),
         ...(this.#org?.allowance?.length ? [[text.orgs.allowance, limitsText(this.#org.allowance)]] as [string, unknown][] : []),
+        ...(this.#org?.plan ? [[text.orgs.plan, this.#org.plan]] as [string, unknown][] : []),
       ])}</section>
       ${o.role === 'viewer' ? html`<p class="note">${text.orgs.viewer}</p>` : html`
         <section>

@@ -269,7 +269,7 @@ test('a form is sent once while its answer is awaited, and a failed reading afte
 test('an org is made, renamed, left and deleted, and the list is read anew', async () => {
   const orgs = { orgs: [] }
   serve({
-    'GET orgs': orgs, 'POST orgs': [201, { id: 'new' }], 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First' }] }, 'GET orgs/o': { allowance: [{ requests: 5, per: 'day' }] }, 'PATCH orgs/o': {}, 'DELETE orgs/o': [204],
+    'GET orgs': orgs, 'POST orgs': [201, { id: 'new' }], 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First' }] }, 'GET orgs/o': { allowance: [{ requests: 5, per: 'day' }], plan: 'pro-2' }, 'PATCH orgs/o': {}, 'DELETE orgs/o': [204],
     'POST orgs/o/leave': [204], 'PATCH orgs/o/apps/app': {}, 'POST orgs/o/apps': [201, {}],
   })
   const all = await show('lk-orgs', { orgs: [org] })
@@ -278,7 +278,8 @@ test('an org is made, renamed, left and deleted, and the list is read anew', asy
   await submit(opened(), { name: ' N ' })
   assert.deepEqual([asked('POST orgs')[0].body, asked('GET orgs').length, location.hash], [{ name: 'N' }, 1, '#/orgs/new'])
   const e = await show('lk-org', { org: { ...org, name: ' Org ' } })
-  assert.match(text(e.drawn), /5 per day/)
+  assert.match(text(e.drawn), /5 per day.*Plan pro-2/)
+  assert.match(text((await show('lk-org', { org: { ...org, role: 'viewer' } })).drawn), /Plan pro-2/)
   await click(e, 'Delete org')
   await settle()
   for (const name of ['Or', 'org', '']) { await submit(opened(), { name }); assert.equal(asked('DELETE orgs/o').length, 0) }

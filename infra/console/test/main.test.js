@@ -77,6 +77,19 @@ test('each role has its pages, in the menu and by their addresses', async () => 
   assert.equal(shown(), 'lk-orgs')
 })
 
+test('a suspended org is said to be so above each of its pages', async () => {
+  const suspended = { ...admin, suspendedAt: Date.UTC(2026, 10, 2, 3, 4) }
+  await begin('#/orgs/admin', [suspended, member, viewer])
+  for (const page of ['org', 'members', 'keys', 'links', 'endpoints', 'events', 'audit', 'none']) {
+    await goTo(`#/orgs/admin/${page}`)
+    assert.match(text(frame.drawn), /This org is suspended since 2 Nov 2026, 03:04 ?\. Its API keys are refused/, page)
+  }
+  for (const page of ['#/orgs/member', '#/orgs/viewer', '#/', '#/orgs/other']) {
+    await goTo(page)
+    assert.doesNotMatch(text(frame.drawn), /suspended/, page)
+  }
+})
+
 test('a page of an app is of the chosen app, or of the first', async () => {
   await begin('#/orgs/admin/links', [admin, member])
   const keyOf = () => frame.drawn.match(/<keyed key="([^"]*)"/)[1]

@@ -121,7 +121,7 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"another status of an error":      {"missing", func(s *exchange) { s.status = 403 }, "status is 404"},
 		"a member of another type":        {"orgs", replace(`1790000000000`, `"today"`), "createdAt"},
 		"a time in seconds":               {"orgs", replace(`1790000000000`, `1790000000`), "createdAt"},
-		"an extra member":                 {"orgs", replace(`"name"`, `"plan":"x","name"`), "plan"},
+		"an extra member":                 {"orgs", replace(`"name"`, `"colour":"x","name"`), "colour"},
 		"an extra member beside the list": {"orgs", replace(`{"orgs"`, `{"total":1,"orgs"`), "total"},
 		"a member that is not there":      {"orgs", replace(`"name":"Acme",`, ``), "name"},
 		"null for a member":               {"orgs", replace(`"Acme"`, `null`), "name"},

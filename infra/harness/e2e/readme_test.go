@@ -106,7 +106,7 @@ func longWalk(t *testing.T, tg *target, port string) {
 // fromYourServer runs the commands of infra/docs/services.md for the local stack.
 func fromYourServer(t *testing.T, tg *target, port string) {
 	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
-	pasted(t, tg, port, stepsOf(t, local, 4, 1))
+	pasted(t, tg, port, stepsOf(t, local, 5, 1))
 }
 
 // movingIn runs the commands of infra/docs/moving.md, on a stack that takes imported keys.

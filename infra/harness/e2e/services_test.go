@@ -48,6 +48,36 @@ func aServiceWithRights(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 
+// aSuspension is a customer who does not pay, and pays again.
+func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
+	billing, eva := serviceOf(t, s, tg), tg.person(t, "eva")
+	org := "/v1/orgs/" + billing.want(t, "POST", "/v1/orgs", `{"name":"Late","admin":{"subject":"`+eva.email+`"},"plan":"pro"}`, 201, "").str("id")
+	check := call{method: "POST", path: "/app/get", bearer: eva.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")}
+	tg.want(t, check, 200, "")
+	for _, method := range []string{"POST", "DELETE"} {
+		eva.want(t, method, org+"/suspension", "", 403, "insufficient_role")
+		tg.person(t, "fay").want(t, method, org+"/suspension", "", 404, "org_not_found")
+	}
+	tg.want(t, check, 200, "")
+	for range 2 {
+		billing.want(t, "POST", org+"/suspension", `{"reason":"Invoice 7"}`, 200, "")
+		tg.want(t, check, 401, "key_suspended")
+	}
+	eva.want(t, "POST", org+"/keys", `{}`, 403, "org_suspended")
+	billing.want(t, "POST", org+"/keys", `{}`, 403, "org_suspended")
+	if seen := eva.want(t, "GET", org, "", 200, ""); seen.body["suspendedAt"] == nil || seen.str("plan") != "pro" {
+		t.Errorf("its admin sees %s", seen.text)
+	}
+	if audit := eva.want(t, "GET", org+"/audit", "", 200, ""); !strings.Contains(audit.text, `"action":"org.suspended"`) || !strings.Contains(audit.text, `"reason":"Invoice 7"`) {
+		t.Errorf("the audit log: %s", audit.text)
+	}
+	for range 2 {
+		billing.want(t, "DELETE", org+"/suspension", "", 204, "")
+		tg.want(t, check, 200, "")
+	}
+	billing.want(t, "DELETE", org, "", 204, "")
+}
+
 // aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
 func aService(t *testing.T, s *stack.Stack, tg *target) {
 	billing := serviceOf(t, s, tg)

@@ -248,3 +248,26 @@ func TestDeliveriesGoOnInASuspendedOrg(t *testing.T) {
 		t.Errorf("%v, %v", ok, err)
 	}
 }
+
+// TestASuspensionRightBeforeTheWriteRefusesIt: the transaction decides. A publication is decided by its read.
+func TestASuspensionRightBeforeTheWriteRefusesIt(t *testing.T) {
+	s := newServer(t)
+	s.NewUser(t, "spare@example.com")
+	for name, does := range whileSuspended {
+		if does == "open" || does == "reads" || strings.HasSuffix(name, "/events") {
+			continue
+		}
+		w := newWorld(t, s, strings.ToLower(rand.Text()))
+		w.connect(t)
+		body := good()[name].body
+		if does == "narrows: open" {
+			w.want(t, w.request("PATCH", name[len("PATCH "):], service(), body), 200, "")
+			body = `{"enabled":true}`
+		}
+		method, pattern, _ := strings.Cut(name, " ")
+		w.Faults.Before("TransactWriteItems", func() { w.suspend(t) })
+		if out := w.do(t, w.request(method, pattern, service(), body)); w.Faults.Pending() || out.code() != "org_suspended" {
+			t.Errorf("%s: %d %s", name, out.status, out.text)
+		}
+	}
+}

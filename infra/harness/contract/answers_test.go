@@ -168,7 +168,8 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"another code for no route":       {"no route", func(s *exchange) { s.body = orgMissing + "\n" }, "org_not_found"},
 		"no route, though there is one":   {"missing", func(s *exchange) { s.body = noRoute + "\n" }, "route_not_found"},
 		// An empty parameter fits no route, so the only right code is route_not_found.
-		"a path with an empty parameter": {"missing", func(s *exchange) { s.path = "/v1/orgs/" }, "org_not_found"},
+		"a path with an empty parameter": {"missing", func(s *exchange) { s.path = "/v1/orgs//keys" }, "org_not_found"},
+		"a path that ends with a slash":  {"missing", func(s *exchange) { s.path = "/v1/orgs/" }, "no answer 404"}, // that of the list
 	} {
 		s := answers()[tc.answer]
 		tc.spoil(&s)

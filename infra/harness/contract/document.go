@@ -18,6 +18,7 @@ func find(doc *openapi3.T, method, path string) *openapi3.Operation {
 		method = http.MethodGet
 	}
 	path, _, _ = strings.Cut(path, "?")
+	path = "/" + strings.TrimLeft(strings.TrimSuffix(path, "/"), "/") // as the document's introduction says
 	for _, template := range doc.Paths.InMatchingOrder() {
 		op := doc.Paths.Value(template).Operations()[method] // GetOperation panics for methods it does not know
 		if op != nil && fits(template, path) {

@@ -12,6 +12,7 @@ import (
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
+	"latchkey/pkg/store/storetest"
 )
 
 // whileSuspended has what each route of /v1 about an org does while the org is suspended, by hand. TestNarrowingGoesOn has those that
@@ -277,5 +278,38 @@ func TestASuspensionRightBeforeTheWriteRefusesIt(t *testing.T) {
 		if out := w.do(t, w.request(method, pattern, service(), body)); w.Faults.Pending() || out.code() != "org_suspended" {
 			t.Errorf("%s: %d %s", name, out.status, out.text)
 		}
+	}
+}
+
+// TestASuspensionThatWasCutShortGoesOnWhenItIsSentAgain: the table fails while the keys get the state. A resume likewise.
+func TestASuspensionThatWasCutShortGoesOnWhenItIsSentAgain(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	for _, c := range []struct {
+		method string
+		done   int
+		isHeld bool
+	}{{"POST", 200, true}, {"DELETE", 204, false}} {
+		sent := w.request(c.method, "/v1/orgs/{orgId}/suspension", service(), "")
+		w.beforeTransaction(1, func() { w.Faults.Plan("TransactWriteItems", storetest.Throttle, 20) }) // the first changes the org
+		w.want(t, sent, 503, problem.Unavailable)
+		w.Faults.Heal()
+		isHeld := func() bool {
+			k, _, err := w.APIKey(t.Context(), w.org, w.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return k.Held
+		}
+		if isHeld() == c.isHeld {
+			t.Errorf("%s: the fault came too late", c.method)
+		}
+		w.want(t, sent, c.done, "")
+		if isHeld() != c.isHeld {
+			t.Errorf("%s, sent again: %v", c.method, !c.isHeld)
+		}
+	}
+	entries := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit?limit=2", service(), ""), 200, "").each("entries", "action")
+	if len(entries) != 2 || entries[0] != "org.resumed" || entries[1] != "org.suspended" {
+		t.Errorf("%q", entries)
 	}
 }

@@ -71,29 +71,24 @@ func suspended(h *history) {
 		ring.objects = append(ring.objects, fmt.Sprint("key ", n))
 		ring.keys[ring.objects[n+1]] = key
 	}
-	ended := ring.objects[3]
 	for n := range 2 * made {
 		ring.objects = append(ring.objects, fmt.Sprint("made ", n))
 	}
 	for turn, do := range []string{"hold", "free"} {
-		q, action := request{method: "POST", path: base + "/suspension", bearer: h.billing, body: "{}"}, "org.suspended"
-		if do == "free" {
-			q.method, q.body, action = "DELETE", "", "org.resumed"
-		}
 		var done atomic.Bool
 		h.together(func(client int) {
 			switch {
 			case client == 0:
-				h.recordAll(client, onAll(ring.objects, do), func() string { h.must(q, action, org); return "done" })
+				h.setSuspended(base, do, ring)
 				done.Store(true)
 			case client == 1 && do == "hold":
-				h.record(client, input{ended, "end", ""}, func() string {
+				h.record(client, input{ring.objects[3], "end", ""}, func() string {
 					h.must(request{method: "DELETE", path: base + "/keys/" + id, bearer: h.billing}, "key.revoked", id)
 					return "done"
 				})
 			case client == 2:
 				h.must(request{method: "PATCH", path: base, bearer: h.billing, body: fmt.Sprintf(`{"plan":"plan-%d"}`, turn)}, "", "")
-			case client < 3+made:
+			case client > 2 && client < 3+made:
 				h.make(client, fmt.Sprint("made ", turn*made+client-3), create, ring)
 			}
 			for !done.Load() && h.ctx.Err() == nil {
@@ -102,16 +97,33 @@ func suspended(h *history) {
 		})
 		h.together(func(client int) {
 			for range after {
-				for _, d := range h.doors {
-					h.checkRing(client, ring, d, true)
-				}
-				for _, site := range h.members {
-					h.record(client, input{"member", "check", ""}, func() string { return h.enter(site, org) })
-				}
+				h.checkEverywhere(client, org, ring)
 			}
 		})
 	}
 	h.check(suspendedModel)
+}
+
+// setSuspended suspends or resumes the org, and records it as a change of every key.
+func (h *history) setSuspended(base, do string, ring *keyring) {
+	q, action := request{method: "POST", path: base + "/suspension", bearer: h.billing, body: "{}"}, "org.suspended"
+	if do == "free" {
+		q.method, q.body, action = "DELETE", "", "org.resumed"
+	}
+	h.recordAll(0, onAll(ring.objects, do), func() string {
+		h.must(q, action, strings.TrimPrefix(base, "/v1/orgs/"))
+		return "done"
+	})
+}
+
+// checkEverywhere checks a key, and a member where a door has members, at each door.
+func (h *history) checkEverywhere(client int, org string, ring *keyring) {
+	for _, d := range h.doors {
+		h.checkRing(client, ring, d, true)
+	}
+	for _, site := range h.members {
+		h.record(client, input{"member", "check", ""}, func() string { return h.enter(site, org) })
+	}
 }
 
 // onAll returns the same operation on each of the objects.

@@ -60,7 +60,7 @@ func (k *keyring) any(h *history) (object, key string) {
 
 // suspended suspends and resumes an org while its keys are used at every door, made, and revoked, and its plan changes.
 func suspended(h *history) {
-	const made, after = 4, 2 // keys that are made during each change; checks by each client at each door after it
+	const makers, made, after = 8, 6, 2 // clients that make keys; keys that each makes during a change; checks by each at each door after it
 	org := h.org(`,"admin":{"subject":"` + h.people[0].email + `"}`)
 	base := "/v1/orgs/" + org
 	create := request{method: "POST", path: base + "/keys", bearer: h.billing, body: scoped(0, "")}
@@ -71,7 +71,7 @@ func suspended(h *history) {
 		ring.objects = append(ring.objects, fmt.Sprint("key ", n))
 		ring.keys[ring.objects[n+1]] = key
 	}
-	for n := range 2 * made {
+	for n := range 2 * makers * made {
 		ring.objects = append(ring.objects, fmt.Sprint("made ", n))
 	}
 	for turn, do := range []string{"hold", "free"} {
@@ -88,8 +88,10 @@ func suspended(h *history) {
 				})
 			case client == 2:
 				h.must(request{method: "PATCH", path: base, bearer: h.billing, body: fmt.Sprintf(`{"plan":"plan-%d"}`, turn)}, "", "")
-			case client > 2 && client < 3+made:
-				h.make(client, fmt.Sprint("made ", turn*made+client-3), create, ring)
+			case client >= clients-makers:
+				for n := 0; n < made && !done.Load(); n++ {
+					h.make(client, fmt.Sprint("made ", (turn*makers+client-clients+makers)*made+n), create, ring)
+				}
 			}
 			for !done.Load() && h.ctx.Err() == nil {
 				h.checkRing(client, ring, h.anyDoor(), false)

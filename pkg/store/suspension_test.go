@@ -366,3 +366,43 @@ func (c *connected) keyList(t *testing.T) []store.APIKey {
 	}
 	return keys
 }
+
+// TestAPositionBelongsToOneVersion: a resume begins right before a suspension writes how far it has come, or that it is done. The resume
+// is cut short too, and goes on from its own position.
+func TestAPositionBelongsToOneVersion(t *testing.T) {
+	const keys = 4
+	for call := range keys + 1 { // of the suspension: each looks at one key, the last one at none
+		c := connect(t)
+		for range keys {
+			makeKey(t, c.Table, c.org, c.ada, 0)
+		}
+		c.SetClosingPage(1)
+		c.SetSpreadWithin(0)
+		for range call {
+			wants(t, c.suspend(true), problem.Unavailable)
+		}
+		if call == 0 {
+			c.letPass("TransactWriteItems") // of the org
+		}
+		if call < keys {
+			c.letPass("TransactWriteItems") // of the key
+		}
+		var resumed error
+		c.Faults.Before("TransactWriteItems", func() { resumed = c.suspend(false) })
+		_ = c.suspend(true) // may go on with the resume
+		if c.Faults.Pending() {
+			t.Fatalf("%d: nothing came between", call)
+		}
+		for range 2 * keys {
+			if resumed == nil {
+				break
+			}
+			wants(t, resumed, problem.Unavailable)
+			resumed = c.suspend(false)
+		}
+		wants(t, resumed, "")
+		if got := c.verdicts(t); got[apikey.Good] != keys {
+			t.Errorf("call %d: %v", call, got)
+		}
+	}
+}

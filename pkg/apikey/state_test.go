@@ -10,9 +10,9 @@ import (
 
 func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 	for _, c := range []struct {
-		s                    apikey.State
-		now                  int64
-		wantActive, wantGood bool
+		s                     apikey.State
+		now                   int64
+		wantActive, wantLives bool
 	}{
 		{apikey.State{}, 1_000, true, true},
 		{apikey.State{ExpiresAt: 1_000}, 999, true, true},
@@ -21,9 +21,12 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 		{apikey.State{RotatedTo: id.ShortKey{1}}, 1_000, false, true},
 		{apikey.State{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_000}, 1_000, false, false},
 		{apikey.State{RotatedTo: id.ShortKey{1}, RevokedAt: 1}, 1_000, false, false},
+		{apikey.State{Held: true}, 1_000, true, true}, // so its expiry is announced, and it can be changed
+		{apikey.State{Held: true, RevokedAt: 1}, 1_000, false, false},
+		{apikey.State{Held: true, ExpiresAt: 1_000}, 1_000, false, false},
 	} {
-		if active, good := c.s.ActiveAt(c.now), c.s.LivesAt(c.now); active != c.wantActive || good != c.wantGood {
-			t.Errorf("%+v at %d: active %v, good %v", c.s, c.now, active, good)
+		if active, lives := c.s.ActiveAt(c.now), c.s.LivesAt(c.now); active != c.wantActive || lives != c.wantLives {
+			t.Errorf("%+v at %d: active %v, lives %v", c.s, c.now, active, lives)
 		}
 	}
 }
@@ -41,6 +44,9 @@ func TestOneVerdictDecidesAKey(t *testing.T) {
 		{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_001}:                 apikey.Good,
 		{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_000}:                 apikey.Expired,
 		{RotatedTo: id.ShortKey{1}, ExpiresAt: 2_000, RevokedAt: 900}: apikey.Revoked,
+		{Held: true, ExpiresAt: 1_001}:                                apikey.Suspended,
+		{Held: true, ExpiresAt: 1_000}:                                apikey.Expired,
+		{Held: true, RevokedAt: 1}:                                    apikey.Revoked,
 	} {
 		if got := s.Verdict(1_000); got != want {
 			t.Errorf("%+v: %d, want %d", s, got, want)

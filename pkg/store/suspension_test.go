@@ -406,3 +406,55 @@ func TestAPositionBelongsToOneVersion(t *testing.T) {
 		}
 	}
 }
+
+// TestEachKeyHasThePlanOfItsOrg, from its creation on and from a change's answer on.
+func TestEachKeyHasThePlanOfItsOrg(t *testing.T) {
+	c := connect(t)
+	for _, first := range []store.NewOrg{{Plan: "pro"}, {Plan: "pro", Allowance: "9/d"}} {
+		c.org = c.orgOfService(t, first)
+		made, err := c.CreateKey(ctx, billing, c.org, wantedKey(0), store.Once[store.MintedKey]{})
+		wants(t, err, "")
+		old := made.Made.ID
+		if got := row(t, c.Table, c.org, old).OrgState; got != (store.OrgState{Allowance: first.Allowance, Plan: "pro", Version: 1}) {
+			t.Errorf("%+v", got)
+		}
+		wants(t, c.state(store.OrgChange{Plan: ptr("max-2"), Allowance: ptr("7/d")}), "")
+		heir, err := c.RotateKey(ctx, billing, c.org, store.Rotation{Old: old, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
+		wants(t, err, "")
+		for _, k := range []id.Key{old, heir.Made.ID} {
+			if got := row(t, c.Table, c.org, k).OrgState; got != (store.OrgState{Allowance: "7/d", Plan: "max-2", Version: 2}) {
+				t.Errorf("%+v", got)
+			}
+		}
+		wants(t, c.state(store.OrgChange{Plan: ptr("")}), "")
+		if got := row(t, c.Table, c.org, heir.Made.ID).OrgState; got != (store.OrgState{Allowance: "7/d", Version: 3}) {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// TestARetryMeetsItsAnswerBeforeTheSuspension, also when nothing looks for the answer before the transaction.
+func TestARetryMeetsItsAnswerBeforeTheSuspension(t *testing.T) {
+	c := connect(t)
+	endpoint := c.wanted("")
+	endpoint.By = store.Changer{Actor: billing}
+	create := func() (bool, error) {
+		made, err := c.CreateEndpoint(ctx, endpoint, once[store.Endpoint](c, idempotencyKey, "{}", `{"id":1}`))
+		return made.Replayed, err
+	}
+	target := c.endpoint(t).ID
+	test := func() (bool, error) {
+		made, err := c.Deliveries().Test(ctx, c.org, c.app, target, "hello", endpoint.By, once[id.Event](c, idempotencyKey[1:]+"a", "{}", `{"id":2}`))
+		return made.Replayed, err
+	}
+	for _, do := range []func() (bool, error){create, test} {
+		wants(t, c.suspend(false), "")
+		if replayed, err := do(); replayed || err != nil {
+			t.Fatalf("%v, %v", replayed, err)
+		}
+		wants(t, c.suspend(true), "")
+		if replayed, err := do(); !replayed || err != nil {
+			t.Errorf("%v, %v", replayed, err)
+		}
+	}
+}

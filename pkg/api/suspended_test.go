@@ -236,6 +236,10 @@ func TestASuspensionIsShownAndSaysWhy(t *testing.T) {
 	if reason := "Invoice 7 " + strings.Repeat("x", 190); entries[1]["action"] != "org.suspended" || entries[1]["reason"] != reason || entries[0]["action"] != "org.resumed" || entries[0]["reason"] != "Another" {
 		t.Error(entries)
 	}
+	log := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit?limit=2", service(), ""), 200, "").list("entries")
+	if log[0]["operator"] != "ada@owner.example" || log[1]["operator"] != "ada@owner.example" {
+		t.Error(log)
+	}
 }
 
 // TestDeliveriesGoOnInASuspendedOrg: what was accepted before is sent, and tried again.

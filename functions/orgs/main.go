@@ -16,6 +16,7 @@ func main() {
 		rights := service.RightsFrom(e)
 		issuer := e.Required("ISSUER")
 		services := service.Subjects(service.From(e), issuer)
-		return func() { lambda.StartHTTP(api.Orgs(s, consoleOrigins, rights, issuer, services)) }
+		byServices := e.Choice("ORGS_BY", "anyone", "services") == "services"
+		return func() { lambda.StartHTTP(api.Orgs(s, consoleOrigins, rights, issuer, services, byServices)) }
 	})
 }

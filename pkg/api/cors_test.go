@@ -197,7 +197,7 @@ func TestAPanicsAnswerIsSharedToo(t *testing.T) {
 	r.Header.Set("Origin", console)
 	func() {
 		defer func() { _ = recover() }()
-		api.Orgs(nil, []string{console}, nil, issuer, nil).ServeHTTP(w, r)
+		api.Orgs(nil, []string{console}, nil, issuer, nil, false).ServeHTTP(w, r)
 		t.Error("no panic")
 	}()
 	if got := w.Header().Get("Access-Control-Allow-Origin"); got != console {

@@ -42,12 +42,13 @@ type call struct {
 
 // options are the settings of the deployment that decide which requests are valid.
 type options struct {
-	maxAge  time.Duration // the greatest age of a recent sign-in (call.actor); 0: any age
-	maxLife time.Duration // the longest life of a new API key; 0: it need not expire
-	prefix  string        // of new API keys
-	users   users
-	rights  route.Rights
-	refusal func(url string) (reason string) // why a URL may not be registered, "" when it may
+	maxAge     time.Duration // the greatest age of a recent sign-in (call.actor); 0: any age
+	maxLife    time.Duration // the longest life of a new API key; 0: it need not expire
+	prefix     string        // of new API keys
+	users      users
+	rights     route.Rights
+	byServices bool                             // only services make orgs
+	refusal    func(url string) (reason string) // why a URL may not be registered, "" when it may
 }
 
 // answer is the result of a handler.

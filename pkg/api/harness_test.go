@@ -68,11 +68,12 @@ type settings struct {
 	revocation             string // endpoint of the issuer
 	maxKeyDays             int    // that the console is told
 	rights                 route.Rights
+	orgsBy                 string
 }
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
+		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects, of.orgsBy == "services"), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
 		"keys": api.Keys(s, "lk", of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, console, of.rights),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
 		"console":  consoleOf(of),

@@ -36,8 +36,8 @@ func (u users) ofServices() (all []store.Enrolled) {
 
 // Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
 // the routes under /v1: those of the owner's console. rights are the services'. issuer is that of the users' access tokens, and services lists the
-// subjects of its tokens that are services'.
-func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, services []string) http.Handler {
+// subjects of its tokens that are services'. byServices lets only services make orgs.
+func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, services []string, byServices bool) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
 		"listOrgs":   handle(o.list),
@@ -47,7 +47,7 @@ func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, 
 		"suspendOrg": handle(o.suspend),
 		"resumeOrg":  handle(o.resume),
 		"listAudit":  handle(o.audit),
-	}, console, options{rights: rights, users: users{issuer, services}})
+	}, console, options{rights: rights, users: users{issuer, services}, byServices: byServices})
 }
 
 type orgBody struct {
@@ -137,6 +137,9 @@ type personIn struct {
 }
 
 func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
+	if c.byServices && c.caller.Kind != principal.Service {
+		return n, problem.New(problem.InsufficientRole, "Only the owner makes orgs here.")
+	}
 	name, err := newNameIn{in.Name}.parse(c)
 	if err != nil {
 		return n, err

@@ -225,6 +225,20 @@ func TestOnlyAServiceSetsWhatIsTheOwners(t *testing.T) {
 	w.want(t, w.request("GET", "/v1/orgs?externalId=cus_1", admin, ""), 400, problem.UnknownParameter)
 }
 
+// TestOnlyServicesMakeOrgsWhereTheOwnerSaysSo: a person is refused with every body, also one that is not valid.
+func TestOnlyServicesMakeOrgsWhereTheOwnerSaysSo(t *testing.T) {
+	s := newServerFor(t, settings{orgsBy: "services"})
+	w := newWorld(t, s, "")
+	for _, body := range []string{`{"name":"x"}`, `{}`, `{"name":"x","plan":"pro"}`} {
+		out := w.want(t, w.request("POST", "/v1/orgs", user(w.byRole["admin"]), body), 403, problem.InsufficientRole)
+		if out.str("detail") != "Only the owner makes orgs here." {
+			t.Errorf("%s: %s", body, out.text)
+		}
+	}
+	w.want(t, w.request("POST", "/v1/orgs", service(), `{"name":"x"}`), 201, "")
+	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole["admin"]), `{"name":"y"}`), 200, "")
+}
+
 func TestAServiceMakesFindsAndChangesAnOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	as := func(method, path, body string, status int, code problem.Code) reply {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +69,15 @@ func (r *Reader) Pairs(names, values string) [][2]string {
 		out[i] = [2]string{first[i], second[i]}
 	}
 	return out
+}
+
+// Choice returns a variable that is fallback or one of the others, and fallback when it is not set or empty.
+func (r *Reader) Choice(name, fallback string, others ...string) string {
+	v := r.Optional(name, fallback)
+	if all := append([]string{fallback}, others...); !slices.Contains(all, v) {
+		r.Reject(name, fmt.Sprintf("is %q, want one of %s", v, strings.Join(all, ", ")))
+	}
+	return v
 }
 
 // Bool returns a variable that is true or false, or fallback when it is not set or empty.

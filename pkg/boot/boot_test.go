@@ -40,16 +40,20 @@ func reader(vars map[string]string) *Reader {
 }
 
 func TestEveryMissingOrMalformedVariableIsNamedAtOnce(t *testing.T) {
-	r := reader(map[string]string{"EMPTY": "", "FLAG": "perhaps", "NUMBER": "x", "LOW": "-1", "FINE": "a"})
+	r := reader(map[string]string{"EMPTY": "", "FLAG": "perhaps", "NUMBER": "x", "LOW": "-1", "CHOICE": "nobody", "FINE": "a", "OTHER": "services"})
 	r.Required("MISSING")
 	r.Required("EMPTY")
 	r.Bool("FLAG", true)
 	r.Int("NUMBER", 1, 0)
 	r.Int("LOW", 1, 0)
+	r.Choice("CHOICE", "anyone", "services")
+	if unset, set := r.Choice("UNSET", "anyone", "services"), r.Choice("OTHER", "anyone", "services"); unset != "anyone" || set != "services" {
+		t.Errorf("%s, %s", unset, set)
+	}
 	r.Required("FINE")
 	r.Reject("KEY_PREFIX", "is not a prefix")
 	err := r.Err()
-	for _, name := range []string{"MISSING", "EMPTY", "FLAG", "NUMBER", "LOW", "KEY_PREFIX"} {
+	for _, name := range []string{"MISSING", "EMPTY", "FLAG", "NUMBER", "LOW", "CHOICE", "KEY_PREFIX"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s is not named in %v", name, err)
 		}

@@ -10,6 +10,7 @@ interface Config {
   issuer: string; clientId: string; scope: string; parameters: Record<string, string> | null
   authorizationEndpoint: string; tokenEndpoint: string; endSessionEndpoint: string | null; revocationEndpoint: string | null
   maxKeyDays: number
+  orgsBy: 'anyone' | 'services'
 }
 
 // What waits in sessionStorage while the person is at the issuer.
@@ -58,6 +59,7 @@ export class Session {
   }
 
   get maxKeyDays() { return this.#config.maxKeyDays }
+  get byServices() { return this.#config.orgsBy === 'services' }
 
   static async load(): Promise<Session> {
     const answer = await fetch('console/config.json', { headers: { Accept: 'application/json' } })

@@ -7,6 +7,7 @@ export const console_ = {
   base: new URL('.', location.href), // of the API
   home: document.body as HTMLElement | ShadowRoot, // what dialogs stand in
   isEmbedded: false, // in a page of the owner, not in the console
+  byServices: false, // only services of the owner make orgs
   maxKeyDays: 0, // days that a new API key may live; 0: it need not expire
   readSettings: (): Promise<void> => Promise.resolve(), // reads maxKeyDays, unless it is known
   session: null as unknown as Session, // there is none in a page of the owner

@@ -60,6 +60,7 @@ class Console extends LitElement {
       const session = await Session.load()
       console_.session = session
       console_.maxKeyDays = session.maxKeyDays
+      console_.byServices = session.byServices
       if (!await session.arrive()) {
         if (!Session.isSignedOut()) return await session.signIn()
         this.#state = 'out'
@@ -74,7 +75,7 @@ class Console extends LitElement {
       const isKept = findEntered(session.subject)
       if (isKept || session.again || session.isInterrupted) this.#announce(isKept ? text.signIn.kept : text.signIn.again)
       this.#show()
-      reopen('orgs', () => createOrg(this.#person))
+      if (!console_.byServices) reopen('orgs', () => createOrg(this.#person))
     } catch (e) {
       this.#error = e
       this.requestUpdate()
@@ -174,7 +175,7 @@ class Console extends LitElement {
       <select id="org" class="org-choice" .value=${at} @change=${choose}>
         <option value="#/" ?selected=${!org}>${text.orgs.all}</option>
         ${this.#person.orgs.map(o => html`<option value="#/orgs/${o.id}" ?selected=${o === org}>${visible(o.name)}</option>`)}
-        <option value="+">${text.orgs.create}…</option>
+        ${console_.byServices ? nothing : html`<option value="+">${text.orgs.create}…</option>`}
       </select>`
   }
 

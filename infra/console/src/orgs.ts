@@ -1,6 +1,6 @@
 // The list of the person's orgs, and the page of one.
 import { html, nothing } from 'lit'
-import type { Person } from './context'
+import { console_, type Person } from './context'
 import { openForm } from './dialog'
 import { input, line } from './fields'
 import { reopen } from './kept'
@@ -27,7 +27,7 @@ class OrgsPage extends Page {
   orgs: OrgOfUser[] = []
 
   override render() {
-    const create = html`<button class="primary" @click=${() => createOrg(this.person)}>${text.orgs.create}</button>`
+    const create = console_.byServices ? nothing : html`<button class="primary" @click=${() => createOrg(this.person)}>${text.orgs.create}</button>`
     const orgs = this.orgs
     return html`
       ${head(text.orgs.title, text.orgs.about, orgs.length ? create : nothing)}
@@ -36,7 +36,7 @@ class OrgsPage extends Page {
         { label: text.orgs.role, cell: o => badge(o.role) },
         { label: text.orgs.addedBy, cell: o => o.addedBy ? given(o.addedBy.email || o.addedBy.name) : none },
         { label: text.created, cell: o => time(o.createdAt) },
-      ], orgs) : empty(text.orgs.none, text.orgs.noneAbout, create)}`
+      ], orgs) : empty(text.orgs.none, console_.byServices ? text.orgs.noneByServices : text.orgs.noneAbout, create)}`
   }
 }
 customElements.define('lk-orgs', OrgsPage)

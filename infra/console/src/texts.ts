@@ -79,6 +79,7 @@ export const text = {
     oneAbout: 'The org and its apps.',
     create: 'New org', createIntro: 'You become its admin. A first app is made with it.', created: 'The org is made.',
     none: 'You are in no org yet', noneAbout: 'Make one to create API keys, or ask an admin to add you to theirs.',
+    noneByServices: 'Ask an admin of an org to add you.',
     role: 'Role', addedBy: 'Added by', externalId: 'External id', allowance: 'Allowance of all keys', plan: 'Plan',
     suspended: 'This org is suspended since',
     suspendedAbout: 'Its API keys are refused. What it has can be read and ended, and nothing can be made or widened.',

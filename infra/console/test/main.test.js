@@ -3,7 +3,7 @@ import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, mock, test } from 'node:test'
 import { choose, click, field, text } from './lit'
-import { asked, closeDialogs, held, inTurn, opened, refused, serve, settle } from './server'
+import { asked, closeDialogs, held, inTurn, opened, refused, serve, settle, show } from './server'
 import { Session, SignInError } from '../src/auth'
 import { openDialog } from '../src/dialog'
 import { forgetEntered, keepEntered } from '../src/kept'
@@ -87,6 +87,20 @@ test('a suspended org is said to be so above each of its pages', async () => {
   for (const page of ['#/orgs/member', '#/orgs/viewer', '#/', '#/orgs/other']) {
     await goTo(page)
     assert.doesNotMatch(text(frame.drawn), /suspended/, page)
+  }
+})
+
+test('where only services make orgs, nothing offers a new one', async () => {
+  for (const byServices of [true, false]) {
+    for (const orgs of [[], [admin, member]]) {
+      keepEntered({ form: 'orgs', fields: [['name', 'kept']], isPart: false, isUnsure: false }, 'ada')
+      await begin('#/', orgs, { byServices })
+      const list = await show('lk-orgs', { orgs })
+      assert.deepEqual([frame.drawn.includes('New org'), list.drawn.includes('New org'), opened() !== undefined], [!byServices, !byServices, !byServices])
+      assert.equal(text(list.drawn).includes('Ask an admin of an org to add you'), byServices && !orgs.length)
+      closeDialogs()
+      forgetEntered()
+    }
   }
 })
 

@@ -295,6 +295,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 		"DELETE /v1/orgs/{orgId}/apps/{appId}/links/{linkId}":                    "",
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}?endpoints=disable":                 "",
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}?links=revoke":                      "",
+		"DELETE /v1/orgs/{orgId}/keys?createdBy={userId}":                        "",
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		ask(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)

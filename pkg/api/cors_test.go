@@ -56,7 +56,7 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 	s := newServer(t, console, local)
 	for path, methods := range map[string]string{
 		"/v1/orgs": "GET, POST", "/v1/orgs/o": "GET, PATCH, DELETE", "/v1/orgs/o/audit": "GET", "/v1/orgs/o/members": "GET, POST",
-		"/v1/orgs/o/members/u": "PATCH, DELETE", "/v1/orgs/o/leave": "POST", "/v1/orgs/o/keys": "GET, POST", "/v1/orgs/o/keys/k": "PATCH, DELETE",
+		"/v1/orgs/o/members/u": "PATCH, DELETE", "/v1/orgs/o/leave": "POST", "/v1/orgs/o/keys": "GET, POST, DELETE", "/v1/orgs/o/keys/k": "PATCH, DELETE",
 		"/v1/orgs/o/keys/k/rotate": "POST", "/v1/orgs/o/keys/k/usage": "GET", "/v1/orgs/o/usage": "GET", "/v1/orgs/o/apps": "GET, POST", "/v1/orgs/o/apps/a": "PATCH",
 		"/v1/orgs/o/apps/a/webhook_endpoints": "GET, POST", "/v1/orgs/o/apps/a/webhook_endpoints/e": "GET, PATCH, DELETE",
 		"/v1/orgs/o/apps/a/webhook_endpoints/e/test": "POST", "/v1/orgs/o/apps/a/webhook_events": "GET", "/v1/orgs/o/apps/a/webhook_events/e": "GET",

@@ -235,6 +235,41 @@ func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 	list("?createdBy="+string(ada)+"&createdBy="+string(ada), 422, problem.ValidationFailed)
 }
 
+// TestKeysAreRevokedForWhoMadeThem: an admin who has removed a member revokes all that the member made, with the reason of a service.
+func TestKeysAreRevokedForWhoMadeThem(t *testing.T) {
+	s := newServer(t)
+	w := newWorld(t, s, "x")
+	ada, eve := w.byRole[org.Admin], w.add(t, "eve@example.com", org.Admin)
+	ask := func(as *principal.Principal, query string, status int, code problem.Code) reply {
+		t.Helper()
+		in := w.request("DELETE", "/v1/orgs/{orgId}/keys"+query, as, "")
+		in.header = map[string]string{"Latchkey-Reason": "left"}
+		return w.want(t, in, status, code)
+	}
+	made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(eve), `{}`), 201, "").str("id")
+	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/members/"+string(eve), user(ada), ""), 204, "")
+	if out := ask(user(ada), "", 400, problem.MissingParameter); out.str("detail") != "Send createdBy: the id of the user whose keys are to be revoked." {
+		t.Errorf("%s", out.text)
+	}
+	for _, none := range []string{"", "x", string(w.org), string(eve) + "&createdBy=" + string(eve)} {
+		ask(user(ada), "?createdBy="+none, 422, problem.ValidationFailed)
+	}
+	ask(user(ada), "?createdBy="+string(eve)+"&links=revoke", 400, problem.UnknownParameter)
+	ask(user(eve), "?createdBy="+string(eve), 404, problem.OrgNotFound)
+	ask(user(ada), "?createdBy="+string(id.NoUser), 204, "")
+	ask(user(ada), "?createdBy=usr_7zzzzzzzzzzzzzzzzzzzzzzzzz", 204, "")
+	ask(service(), "?createdBy="+string(eve), 204, "")
+	for _, k := range w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", user(ada), ""), 200, "").list("keys") {
+		if k["id"] == made != (k["revokedAt"] != nil) {
+			t.Errorf("%v", k)
+		}
+	}
+	newest := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit?limit=1", user(ada), ""), 200, "").list("entries")[0]
+	if newest["action"] != "key.revoked" || newest["reason"] != "left" || newest["target"].(map[string]any)["id"] != made {
+		t.Errorf("%v", newest)
+	}
+}
+
 // TestAPageOfOneCreatorsKeysMissesNone: keys of others lie before them, between them and after them.
 func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
 	s := newServer(t)

@@ -34,14 +34,15 @@ type keys struct{ store *store.Store }
 func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	k := keys{s}
 	return newGroup("keys", map[string]handler{
-		"listKeys":    handle(k.list),
-		"createKey":   handleAs[keyIn](k.create),
-		"importKeys":  handleAs[importIn](k.imports),
-		"updateKey":   handleAs[keyChangeIn](k.update),
-		"revokeKey":   handleAs[revokeIn](k.revoke),
-		"rotateKey":   handleAs[rotateIn](k.rotate),
-		"getUsage":    handleAs[monthIn](k.usageOfOrg),
-		"getKeyUsage": handleAs[daysIn](k.usage),
+		"listKeys":     handle(k.list),
+		"createKey":    handleAs[keyIn](k.create),
+		"importKeys":   handleAs[importIn](k.imports),
+		"updateKey":    handleAs[keyChangeIn](k.update),
+		"revokeKey":    handleAs[revokeIn](k.revoke),
+		"revokeKeysOf": handleAs[revokeOfIn](k.revokeOf),
+		"rotateKey":    handleAs[rotateIn](k.rotate),
+		"getUsage":     handleAs[monthIn](k.usageOfOrg),
+		"getKeyUsage":  handleAs[daysIn](k.usage),
 	}, console, options{rights: rights, maxAge: maxAge, maxLife: maxLife, prefix: prefix})
 }
 
@@ -172,6 +173,20 @@ func (k keys) revoke(ctx context.Context, c *call, r revocation) (none, error) {
 		err = k.store.DisableEndpointsOf(ctx, c.actor(), c.org, c.keyID())
 	}
 	return none{}, err
+}
+
+// revokeOfIn is an empty body: the person is in the query.
+type revokeOfIn struct{}
+
+func (revokeOfIn) parse(c *call) (id.User, error) {
+	if !c.URL.Query().Has("createdBy") {
+		return "", problem.New(problem.MissingParameter, "Send createdBy: the id of the user whose keys are to be revoked.")
+	}
+	return c.createdBy()
+}
+
+func (k keys) revokeOf(ctx context.Context, c *call, by id.User) (none, error) {
+	return none{}, k.store.RevokeKeysOf(ctx, c.actor(), c.org, by)
 }
 
 // rotateIn is a body that describes a rotation.

@@ -57,6 +57,7 @@ func good() map[string]row {
 		"POST /v1/orgs/{orgId}/keys/import":                                      {`{"keys":[{"sha256":"` + strings.Repeat("0a", 32) + `","prefix":"sk"}]}`, 200, services},
 		"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                    {`{"scopes":["a"]}`, 200, "admin"},
 		"DELETE /v1/orgs/{orgId}/keys/{keyId}":                                   {"", 204, "admin"},
+		"DELETE /v1/orgs/{orgId}/keys":                                           {"?createdBy={adminId}", 204, "admin"},
 		"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                              {`{"graceSeconds":0}`, 201, "admin"},
 		"GET /v1/orgs/{orgId}/keys/{keyId}/usage":                                {"", 200, "admin, member"},
 		"GET /v1/orgs/{orgId}/usage":                                             {"", 200, "admin"},
@@ -139,7 +140,7 @@ func (w *world) request(method, pattern string, as *principal.Principal, body st
 		pattern, body = pattern+body, ""
 	}
 	ids := strings.NewReplacer(
-		"{orgId}", string(w.org), "{userId}", string(w.target), "{keyId}", string(w.key), "{appId}", string(id.DefaultApp(w.org)),
+		"{orgId}", string(w.org), "{userId}", string(w.target), "{adminId}", string(w.byRole[org.Admin]), "{keyId}", string(w.key), "{appId}", string(id.DefaultApp(w.org)),
 		"{linkId}", w.link, "{endpointId}", w.endpoint, "{eventId}", w.event,
 	)
 	return request{as: as, method: method, path: ids.Replace(pattern), body: ids.Replace(body)}

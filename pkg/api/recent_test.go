@@ -27,7 +27,7 @@ func forms() map[string][]form {
 	plain := map[string]bool{ // the row of good() is the only form
 		"listOrgs": narrow, "createOrg": narrow, "getOrg": narrow, "updateOrg": narrow, "deleteOrg": wide, "listAudit": narrow,
 		"listMembers": narrow, "removeMember": narrow, "leaveOrg": narrow,
-		"listKeys": narrow, "createKey": wide, "revokeKey": narrow, "getKeyUsage": narrow, "getUsage": narrow,
+		"listKeys": narrow, "createKey": wide, "revokeKey": narrow, "revokeKeysOf": narrow, "getKeyUsage": narrow, "getUsage": narrow,
 		"listApps": narrow, "createApp": narrow, "updateApp": narrow,
 		"listAppWebhookEndpoints": narrow, "createAppWebhookEndpoint": wide, "getAppWebhookEndpoint": narrow, "deleteAppWebhookEndpoint": narrow,
 		"testAppWebhookEndpoint": narrow, "listAppWebhookEvents": narrow, "getAppWebhookEvent": narrow, "listAppWebhookDeliveries": narrow,

@@ -66,7 +66,7 @@ var needed = map[route.Right][]string{
 	route.KeysRead:      {"GET /v1/orgs/{orgId}/keys"},
 	route.KeysWrite:     {"POST /v1/orgs/{orgId}/keys", "PATCH /v1/orgs/{orgId}/keys/{keyId}", "POST /v1/orgs/{orgId}/keys/{keyId}/rotate"},
 	route.KeysImport:    {"POST /v1/orgs/{orgId}/keys/import"},
-	route.KeysRevoke:    {"DELETE /v1/orgs/{orgId}/keys/{keyId}"},
+	route.KeysRevoke:    {"DELETE /v1/orgs/{orgId}/keys/{keyId}", "DELETE /v1/orgs/{orgId}/keys"},
 	route.UsageRead:     {"GET /v1/orgs/{orgId}/keys/{keyId}/usage", "GET /v1/orgs/{orgId}/usage"},
 	route.AppsRead:      {"GET /v1/orgs/{orgId}/apps"},
 	route.AppsWrite:     {"POST /v1/orgs/{orgId}/apps", "PATCH /v1/orgs/{orgId}/apps/{appId}"},

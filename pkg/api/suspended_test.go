@@ -34,6 +34,7 @@ var whileSuspended = map[string]string{
 	"POST /v1/orgs/{orgId}/keys/import":                                      "closed",
 	"PATCH /v1/orgs/{orgId}/keys/{keyId}":                                    "narrows: closed",
 	"DELETE /v1/orgs/{orgId}/keys/{keyId}":                                   "open",
+	"DELETE /v1/orgs/{orgId}/keys":                                           "open",
 	"POST /v1/orgs/{orgId}/keys/{keyId}/rotate":                              "closed",
 	"GET /v1/orgs/{orgId}/keys/{keyId}/usage":                                "reads",
 	"GET /v1/orgs/{orgId}/usage":                                             "reads",

@@ -107,6 +107,7 @@ var routes = [...]Route{
 	{Operation: "importKeys", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/import", Function: "keys", Takes: principal.UserToken, Right: KeysImport, May: ServicesOnly, MaxBody: 256 << 10},
 	{Operation: "updateKey", Method: "PATCH", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly, Suspended: Narrows},
 	{Operation: "revokeKey", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys/{keyId}", Function: "keys", Takes: principal.UserToken, Right: KeysRevoke, May: AdminsOnly, Suspended: Open, Query: []string{"endpoints", "links"}},
+	{Operation: "revokeKeysOf", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, Right: KeysRevoke, May: AdminsOnly, Suspended: Open, Query: []string{"createdBy"}},
 	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly},
 	{Operation: "getKeyUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: MayRead, Query: []string{"from", "to"}},
 	{Operation: "getUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: AdminsOnly, Query: []string{"month", "limit", "cursor"}},

@@ -58,7 +58,7 @@ const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /
 	addMember POST /v1/orgs/{orgId}/members, updateMember PATCH /v1/orgs/{orgId}/members/{userId},
 	removeMember DELETE /v1/orgs/{orgId}/members/{userId}, leaveOrg POST /v1/orgs/{orgId}/leave, listKeys GET /v1/orgs/{orgId}/keys,
 	createKey POST /v1/orgs/{orgId}/keys, importKeys POST /v1/orgs/{orgId}/keys/import, updateKey PATCH /v1/orgs/{orgId}/keys/{keyId},
-	revokeKey DELETE /v1/orgs/{orgId}/keys/{keyId}, rotateKey POST /v1/orgs/{orgId}/keys/{keyId}/rotate,
+	revokeKey DELETE /v1/orgs/{orgId}/keys/{keyId}, revokeKeysOf DELETE /v1/orgs/{orgId}/keys, rotateKey POST /v1/orgs/{orgId}/keys/{keyId}/rotate,
 	getKeyUsage GET /v1/orgs/{orgId}/keys/{keyId}/usage, getUsage GET /v1/orgs/{orgId}/usage, listApps GET /v1/orgs/{orgId}/apps,
 	createApp POST /v1/orgs/{orgId}/apps, updateApp PATCH /v1/orgs/{orgId}/apps/{appId},
 	listAppWebhookEndpoints GET /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints,

@@ -20,7 +20,12 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 	if found.RevokedAt != 0 {
 		return nil
 	}
-	err = s.revoke(ctx, a, found, true)
+	return s.revokeRead(ctx, a, found)
+}
+
+// revokeRead revokes a key that was read. Another request may have revoked it since. Errors: those of RevokeKey.
+func (s *Store) revokeRead(ctx context.Context, a Actor, found APIKey) error {
+	err := s.revoke(ctx, a, found, true)
 	if errors.Is(err, errNoMap) { // not even a missing map of active keys may prevent a revocation
 		err = s.revoke(ctx, a, found, false)
 	}

@@ -108,8 +108,7 @@ func (s *Store) spreadState(ctx context.Context, of Org) error {
 // them out: they are many where keys live for a day.
 func (s *Store) spread(ctx context.Context, of Org, stop time.Time) (end id.Key, err error) {
 	older := table.Any(attrStateVersion.Absent(), attrStateVersion.Under(of.State.Version))
-	mayBeGood := table.All(attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(s.now()-lateExpiry.Milliseconds())))
-	keys := table.Span{PK: pkKeys + string(of.ID), Prefix: skKey, Filter: table.All(mayBeGood, older), Limit: s.closingPage}
+	keys := table.Span{PK: pkKeys + string(of.ID), Prefix: skKey, Filter: table.All(s.mayBeGood(), older), Limit: s.closingPage}
 	for end = of.spreadAfter; ; {
 		if end != "" {
 			keys.After = skKey + string(end)
@@ -133,4 +132,9 @@ func (s *Store) spread(ctx context.Context, of Org, stop time.Time) (end id.Key,
 			return end, err
 		}
 	}
+}
+
+// mayBeGood returns the condition, on a key's row, that it is neither revoked nor surely expired.
+func (s *Store) mayBeGood() table.Condition {
+	return table.All(attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(s.now()-lateExpiry.Milliseconds())))
 }

@@ -68,8 +68,9 @@ const (
 	attrPredecessor     = table.Bits[id.ShortKey]("predecessor")
 	attrPredecessorEnds = table.Int("predecessorEnds")
 	attrLastUsed        = table.Int("lastUsedAt")
-	attrLive            = table.Map[int64]("live") // key id → expiry
-	attrClosed          = table.Int("closed")      // when the deletion of the org began
+	attrLive            = table.Map[int64]("live")          // key id → expiry
+	attrClosed          = table.Int("closed")               // when the deletion of the org began
+	attrRevokedUpTo     = table.Text[id.Key]("revokedUpTo") // of a person in an org: RevokeKeysOf goes on after this key
 
 	// Of the limits of API keys, see limit.Rules.Text.
 	attrLimits   = table.Text[string]("limits")
@@ -206,6 +207,7 @@ const (
 	skMember   = "MEM#"
 	skApp      = "APP#"
 	skKey      = "KEY#"
+	skPosition = "POS#"
 	skState    = "STATE"
 	skLink     = "LINK#"
 	skEndpoint = "HOOK#"
@@ -234,6 +236,7 @@ func memberRow(o id.Org, u id.User) table.Key              { return keyOf(pkOrg,
 func appRow(o id.Org, a id.App) table.Key                  { return keyOf(pkOrg, o, skApp, a) }
 func apiKeyRow(o id.Org, k id.Key) table.Key               { return keyOf(pkKeys, o, skKey, k) }
 func activeKeysRow(o id.Org) table.Key                     { return keyOf(pkKeys, o, skMeta, "") }
+func positionRow(o id.Org, u id.User) table.Key            { return keyOf(pkKeys, o, skPosition, u) }
 func usedRow(o id.Org, k id.Key) table.Key                 { return keyOf(pkUsed, o, skKey, k) }
 func usageRow(o id.Org, period string, k id.Key) table.Key { return keyOf(pkUsage, o, period+"#", k) }
 func importRow(h apikey.Hash) table.Key                    { return keyOf(pkImport, hex.EncodeToString(h[:]), skMeta, "") }
@@ -268,6 +271,7 @@ func AccessPatterns() []AccessPattern {
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
 		{"API key (hash or held hash, expiry, revocation, scopes, metadata, limits, the org's allowance and plan)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
 		{"Active keys (map of key id → expiry; closed; the version of the org's state)", "KEYS#<orgId>", "META", "the limit on active keys; what a new key is given"},
+		{"How far the keys that a person made are revoked", "KEYS#<orgId>", "POS#<userId>", "DELETE …/keys?createdBy="},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
 		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},

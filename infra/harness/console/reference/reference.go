@@ -39,15 +39,15 @@ var (
 	escape   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 )
 
-// operation is one operation of the document. URL and Body have the examples of its path parameters and its body. Secret is the
+// operation is one operation of the document. URL and Body have the examples of its required parameters and its body. Secret is the
 // environment variable of its credential: KEY, TOKEN, or "" for none.
 type operation struct {
 	*openapi3.Operation
 	Method, Path, URL, Body, Secret string
 }
 
-// Build returns reference.html and llms.txt of the document in YAML. The document must have an example of each path parameter
-// and of each body. A required parameter elsewhere is an error.
+// Build returns reference.html and llms.txt of the document in YAML. The document must have an example of each required
+// parameter and of each body. A required header is an error, and so is anything required after a parameter of the query.
 func Build(openapi []byte) (map[string][]byte, error) {
 	doc, err := (&openapi3.Loader{IncludeOrigin: true}).LoadFromData(openapi) // the origins are for inOrder
 	if err != nil {
@@ -74,10 +74,14 @@ func Build(openapi []byte) (map[string][]byte, error) {
 // fill sets URL, Body and Secret.
 func (o *operation) fill() error {
 	for _, ref := range o.Parameters {
-		if p := ref.Value; p.Required && (p.In != openapi3.ParameterInPath || p.Example == nil) {
+		p := ref.Value
+		if p.Required && (p.In == openapi3.ParameterInHeader || p.Example == nil || strings.Contains(o.URL, "?")) {
 			return fmt.Errorf("no example has the parameter %s", p.Name)
 		}
-		o.URL = strings.ReplaceAll(o.URL, "{"+ref.Value.Name+"}", url.PathEscape(fmt.Sprint(ref.Value.Example)))
+		if p.Required && p.In == openapi3.ParameterInQuery {
+			o.URL += "?" + url.Values{p.Name: {fmt.Sprint(p.Example)}}.Encode()
+		}
+		o.URL = strings.ReplaceAll(o.URL, "{"+p.Name+"}", url.PathEscape(fmt.Sprint(p.Example)))
 	}
 	if o.Security != nil && len(*o.Security) > 0 {
 		o.Secret = "TOKEN"

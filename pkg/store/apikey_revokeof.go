@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+)
+
+// positionFor is how long the position of RevokeKeysOf waits for the next call.
+const positionFor = 24 * time.Hour
+
+// RevokeKeysOf revokes each key of an org that may be good and that the user by has created, or made by a rotation, as RevokeKey does.
+// When the time is over it writes the last key that it has looked at, and returns unavailable: the next call goes on behind this key.
+// It skips no key by that, because a later key has a greater id, and no dead key becomes good. A key that is made meanwhile may stay
+// good. Errors: org_not_found, insufficient_role.
+func (s *Store) RevokeKeysOf(ctx context.Context, a Actor, o id.Org, by id.User) error {
+	stop, position := time.Now().Add(s.spreadWithin), positionRow(o, by)
+	rows, err := s.readAs(ctx, a, o, position)
+	if err != nil || by == id.NoUser { // whose bits are all zero, as no key's row has them
+		return err
+	}
+	var begin id.Key
+	if row := rows[position]; row != nil {
+		if begin, err = table.Decode(row, attrRevokedUpTo.OrZero); err != nil {
+			return err
+		}
+	}
+	end, err := s.revokeOf(ctx, a, o, by, begin, stop)
+	if err != nil || begin == "" && end == "" {
+		return err
+	}
+	when, change := attrRevokedUpTo.Present(), attrRevokedUpTo.Remove()
+	if end != "" {
+		when = table.Any(attrRevokedUpTo.Absent(), attrRevokedUpTo.Under(end))
+		change = table.Changes(attrRevokedUpTo.Set(end), attrPurgeAt.Set(s.Now().Add(positionFor).Unix()))
+	}
+	t := s.begin()
+	t.Update(position, when, table.Raced, change)
+	if err = ignoreRaced(t.Commit(ctx)); err == nil && end != "" { // raced: another call has come further, or has ended
+		err = problem.New(problem.Unavailable, "Not all keys are revoked yet. Send the request again.")
+	}
+	return err
+}
+
+// revokeOf revokes the keys of RevokeKeysOf with ids after a key. It returns "" at the end, or the last key that it has looked at when
+// the time is over, but looks at one page or revokes one key at least.
+func (s *Store) revokeOf(ctx context.Context, a Actor, o id.Org, by id.User, after id.Key, stop time.Time) (end id.Key, err error) {
+	keys := table.Span{PK: pkKeys + string(o), Prefix: skKey, Filter: table.All(attrCreatedBy.Is(by.Short()), s.mayBeGood()), Limit: s.closingPage}
+	for end = after; ; {
+		if end != "" {
+			keys.After = skKey + string(end)
+		}
+		rows, last, err := s.db.Part(ctx, keys)
+		if err != nil {
+			return "", err
+		}
+		found, err := table.DecodeAll(rows, apiKeyFrom)
+		if err != nil {
+			return "", err
+		}
+		for i, k := range found {
+			if err := s.revokeRead(ctx, a, k); err != nil && !errors.Is(err, errKeyNotFound) { // its row may be deleted by now
+				return "", err
+			}
+			if i < len(found)-1 && time.Now().After(stop) {
+				return k.ID, nil
+			}
+		}
+		end = id.Key(strings.TrimPrefix(last, skKey))
+		if end == "" || time.Now().After(stop) {
+			return end, nil
+		}
+	}
+}

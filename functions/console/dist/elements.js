@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-4c4358e37276.js"
+import "./elements-173e165e937c.js"

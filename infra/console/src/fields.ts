@@ -31,7 +31,7 @@ export const select = (f: Field & {
     ${f.options.map(([value, label]) => html`<option value=${value} ?selected=${value === f.value}>${label}</option>`)}
   </select>`)
 
-export const check = (name: string, label: string, help: string) => html`
+export const check = (name: string, label: unknown, help: unknown) => html`
   <div class="check">
     <input type="checkbox" id="f-${name}" name=${name} aria-describedby="h-${name}">
     <div><label for="f-${name}">${label}</label><p class="help" id="h-${name}">${help}</p></div>

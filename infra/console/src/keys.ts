@@ -39,6 +39,8 @@ function ofSuccessor(k: Key): Option[] {
   return fits ? [[`${before}`, text.keys.asBefore], ...lifetimes().filter(([s]) => s !== `${before}`)] : lifetimes()
 }
 
+export const isGood = (k: Key) => !k.revokedAt && !(k.expiresAt && k.expiresAt <= Date.now())
+
 class KeysPage extends Page {
   #keys = new List<Key>(this, cursor => this.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
 
@@ -63,7 +65,6 @@ class KeysPage extends Page {
 
   // A key rotates once.
   #rotatable(k: Key) { return this.#status(k) === 'active' }
-  #usable(k: Key) { return ['active', 'replaced'].includes(this.#status(k)) }
 
   // #bounded opens a form that offers lifetimes, once it is known which the deployment allows.
   async #bounded(title: string, open: () => void) {
@@ -169,7 +170,7 @@ class KeysPage extends Page {
     const then = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
     openDialog(this.person, { title: text.keys.details, drawer: true }, d => html`
       <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
-      ${this.isAdmin && this.#usable(k) ? html`<div class="row">
+      ${this.isAdmin && isGood(k) ? html`<div class="row">
         <button @click=${then(d, this.#edit)}>${text.edit}</button>
         ${this.#rotatable(k) ? html`<button @click=${then(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
         <button class="danger-text" @click=${then(d, this.#revoke)}>${text.keys.revoke}</button></div>` : nothing}
@@ -203,7 +204,7 @@ class KeysPage extends Page {
 
   #badge(k: Key) {
     const status = this.#status(k)
-    const soon = this.#usable(k) && k.expiresAt && k.expiresAt - Date.now() <= week
+    const soon = isGood(k) && k.expiresAt && k.expiresAt - Date.now() <= week
     return html`${badge(status)}${soon ? html`<lk-left class="sub" .until=${k.expiresAt}></lk-left>` : nothing}`
   }
 
@@ -219,7 +220,7 @@ class KeysPage extends Page {
         { label: text.keys.lastUsed, cell: k => time(k.lastUsedAt, text.keys.neverUsed) },
         { label: text.keys.expires, cell: k => time(k.expiresAt, text.keys.never) },
         { label: text.status, cell: k => this.#badge(k) },
-        { label: text.actions, kind: 'actions', cell: k => this.isAdmin && this.#usable(k) ? html`
+        { label: text.actions, kind: 'actions', cell: k => this.isAdmin && isGood(k) ? html`
           ${this.#rotatable(k) ? html`<button @click=${() => this.#rotate(k)}>${text.keys.rotate}</button>` : nothing}
           <button class="danger-text" @click=${() => this.#revoke(k)}>${text.keys.revoke}</button>` : nothing },
       ], keys), empty(text.keys.none, this.isAdmin ? text.keys.noneAbout : text.keys.noneMember, create,

@@ -2,11 +2,12 @@
 import { html, nothing } from 'lit'
 import { console_ } from './context'
 import { openForm } from './dialog'
-import { input, line, select } from './fields'
+import { check, input, line, select } from './fields'
 import { reopen } from './kept'
+import { isGood } from './keys'
 import { List } from './list'
 import { text } from './texts'
-import type { AuditEntry, Member, Role } from './types'
+import type { AuditEntry, Key, Member, Role } from './types'
 import { announce, badge, given, head, none, Page, table, time } from './ui'
 
 const roles: Role[] = ['admin', 'member', 'viewer']
@@ -78,7 +79,31 @@ class MembersPage extends Page {
       title: text.members.remove, submit: text.remove, danger: true, ends: true,
       intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.removeIntro}</p>`,
       run: () => this.api.delete(this.#one(m)),
-      done: () => { announce(text.members.removed); return this.#members.load() },
+      done: () => {
+        announce(text.members.removed)
+        return Promise.all([this.#members.load(), this.#offerKeysOf(m)])
+      },
+    })
+  }
+
+  // #offerKeysOf lists the good keys that a person made, once they are removed and make no more. The route for all of them ends also
+  // keys beyond this list.
+  async #offerKeysOf(m: Member) {
+    const path = `${this.path}/keys`
+    const keys = (await this.api.all<Key>(path, 'keys', { createdBy: m.userId })).filter(isGood)
+    if (!keys.length) return
+    openForm(this.person, {
+      title: text.members.keys, submit: text.members.revoke, danger: true,
+      intro: html`<p><strong>${given(m.email || m.name)}</strong></p><p>${text.members.keysIntro}</p>`,
+      fields: () => keys.map(k => check(k.id, k.name ? given(k.name) : text.keys.unnamed, html`
+        <code>${k.keyPrefix}…</code> · ${text.keys.lastUsed}: ${time(k.lastUsedAt, text.keys.neverUsed)}`)),
+      run: async data => {
+        const ticked = keys.filter(k => data.has(k.id))
+        if (!ticked.length) throw new Error(text.members.noneTicked)
+        if (ticked.length === keys.length) return this.api.delete(path, { createdBy: m.userId })
+        for (const k of ticked) await this.api.delete(`${path}/${k.id}`)
+      },
+      done: () => announce(text.members.keysRevoked),
     })
   }
 

@@ -100,7 +100,11 @@ export const text = {
     title: 'Members', about: 'The people of this org, and what they may do.', person: 'Person', joined: 'Joined', you: 'you',
     add: 'Add member', addSubmit: 'Add', addIntro: 'The person must have signed in here once, with this email verified.', email: 'Email',
     added: 'The member is added.', role: 'Role', changeRole: 'Change role', remove: 'Remove member',
-    removeIntro: 'They lose access at once. API keys that they made stay good.', removed: 'The member is removed.',
+    removeIntro: 'They lose access at once. API keys that they made stay good until you revoke them, which is the next question.',
+    removed: 'The member is removed.',
+    keys: 'API keys that they made', revoke: 'Revoke the ticked keys', keysRevoked: 'The keys are revoked.',
+    keysIntro: 'The member is removed, and may have copied these keys. Tick those to revoke: they are refused at once.',
+    noneTicked: 'Tick the keys to revoke, or cancel to keep all of them.',
   },
 
   keys: {

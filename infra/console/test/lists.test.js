@@ -200,7 +200,7 @@ test('members show who added them by the newest entry, and nobody removes hersel
   const routes = {
     'GET orgs/o/members': { members: [m('ada'), m('bob', 'Bob'), m('cy')] },
     'GET orgs/o/audit': { entries: [entry('bob', { type: 'user', id: 'ada' }), entry('bob', { type: 'user', id: 'old' }), entry('cy', { type: 'user', id: 'x' }, 'member.role'), entry('cy', { type: 'service', name: 'sync' })] },
-    'PATCH orgs/o/members/bob': {}, 'DELETE orgs/o/members/bob': [204], 'POST orgs/o/members': [201, {}], 'GET orgs': { orgs: [] },
+    'GET orgs/o/keys': { keys: [] }, 'PATCH orgs/o/members/bob': {}, 'DELETE orgs/o/members/bob': [204], 'POST orgs/o/members': [201, {}], 'GET orgs': { orgs: [] },
   }
   serve(routes)
   const e = await show('lk-members')
@@ -219,8 +219,44 @@ test('members show who added them by the newest entry, and nobody removes hersel
   await click(e, 'Remove', 0)
   await settle()
   await submit(opened())
-  assert.equal(asked('DELETE orgs/o/members/bob').length, 1)
+  assert.deepEqual([asked('DELETE orgs/o/members/bob').length, asked('GET orgs/o/keys').map(c => c.query), opened()], [1, [{ createdBy: 'bob' }], undefined])
   serve(routes)
   const seen = await show('lk-members', { org: member })
   assert.deepEqual([rows(seen)[1].length, asked('GET orgs/o/audit').length, buttons(seen).includes('Add member')], [3, 0, false])
+})
+
+test('who removes a member is shown the good keys that they made, and revokes those that are ticked', async () => {
+  console_.session = { email: 'ada@example.com' }
+  const now = Date.now()
+  const made = [
+    { ...key('k1'), name: 'Server', lastUsedAt: Date.UTC(2026, 10, 2, 3, 4) }, { ...key('k2'), name: '', rotatedTo: 'k3', expiresAt: now + 1e6 },
+    { ...key('k4'), revokedAt: 5 }, { ...key('k5'), expiresAt: now - 1 },
+  ]
+  for (const [ticked, sent] of [[['k2'], ['DELETE orgs/o/keys/k2']], [['k1', 'k2'], ['DELETE orgs/o/keys']], [[], []]]) {
+    serve({
+      'GET orgs/o/members': { members: [{ userId: 'bob', email: 'bob@example.com', name: '', role: 'admin', joinedAt: 1 }] }, 'GET orgs/o/audit': { entries: [] },
+      'DELETE orgs/o/members/bob': [204], 'GET orgs/o/keys': ({ query }) => query.cursor ? { keys: made.slice(1) } : { keys: made.slice(0, 1), nextCursor: 'c' },
+      'DELETE orgs/o/keys': inTurn(refused(503), [204]), 'DELETE orgs/o/keys/k2': [204],
+    })
+    const e = await show('lk-members')
+    await click(e, 'Remove')
+    await settle()
+    await submit(opened())
+    await settle()
+    const d = opened()
+    assert.match(text(d.drawn), /API keys that they made.*bob@example.com.*Server.*Last used: 2 Nov 2026, 03:04.*Unnamed key.*Last used: Never/)
+    assert.deepEqual([...d.drawn.matchAll(/type="checkbox"[^>]* name="?([^ ">]+)/g)].map(m => m[1]), ['k1', 'k2'])
+    const whats = calls.map(c => c.what)
+    assert.ok(whats.indexOf('DELETE orgs/o/members/bob') < whats.indexOf('GET orgs/o/keys'))
+    await submit(d, Object.fromEntries(ticked.map(k => [k, 'on'])))
+    await settle()
+    const revocations = () => calls.filter(c => /^DELETE orgs.o.keys/.test(c.what)).map(c => c.what)
+    assert.deepEqual(revocations(), sent)
+    if (ticked.length === 1) { assert.equal(opened(), undefined); continue }
+    assert.match(text(d.drawn), ticked.length ? /it is refused/ : /Tick the keys to revoke, or cancel/)
+    await submit(d, { k1: 'on', k2: 'on' }) // after the 503 the same request again
+    await settle()
+    assert.deepEqual([revocations(), calls.at(-1).query, opened()], [[...sent, 'DELETE orgs/o/keys'], { createdBy: 'bob' }, ticked.length ? undefined : d])
+    closeDialogs()
+  }
 })

@@ -21,6 +21,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/link"
 	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/servicetest"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
@@ -44,6 +45,7 @@ func TestCallsAreAsWritten(t *testing.T) {
 	c.everyPerson(t, calls)
 	c.everyChange(t)
 	c.everyAttempt(t)
+	c.everyLeaver(t)
 	golden(t, "calls.txt", strings.Join(calls.lines, ""))
 }
 
@@ -97,6 +99,19 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 		wants(t, err, "")
 		calls.atOnce(func() { wants(t, c.lists(p)[audit].read(admin(c.ada)), "") })
 	}
+}
+
+// everyLeaver revokes what a person has made: a call comes to its position, and another to the end.
+func (c *connected) everyLeaver(t *testing.T) {
+	t.Helper()
+	leaver := addMember(t, c.Table, c.org, c.ada, "leaver@example.com", org.Admin)
+	c.pass(time.Second)
+	makeKey(t, c.Table, c.org, leaver, 0)
+	c.SetSpreadWithin(0)
+	c.pass(time.Second)
+	makeKey(t, c.Table, c.org, leaver, 0)
+	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, leaver), problem.Unavailable)
+	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, leaver), "")
 }
 
 // everyChange changes endpoints and keys, claims a link with a device, charges budgets and warns of a key.

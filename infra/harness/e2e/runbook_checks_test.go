@@ -97,17 +97,25 @@ func endpointIsDisabled(r *rehearsal, printed string) {
 	}
 }
 
-// formerMember makes a key, and sets the id of the member who made it in the shell.
+// formerMember makes a key as an admin who is removed then, and sets the id of this person in the shell.
 func formerMember(r *rehearsal) {
-	id, _ := r.owner.owner.key(r.t, r.owner.org, `{}`)
-	r.keyID = id
-	user := r.owner.owner.userID(r.t, r.owner.org, r.owner.owner.email)
+	former := r.tg.person(r.t, "former")
+	r.owner.owner.invite(r.t, r.owner.org, former, "admin")
+	r.keyID, r.key = former.key(r.t, r.owner.org, `{}`)
+	user := r.owner.owner.userID(r.t, r.owner.org, former.email)
+	r.owner.owner.want(r.t, "DELETE", "/v1/orgs/"+r.owner.org+"/members/"+user, "", http.StatusNoContent, "")
 	if _, failed := r.shell.run(r.t, "USERID="+user); len(failed) > 0 {
 		r.t.Fatal(failed)
 	}
 }
 
 func keysAreListed(r *rehearsal, printed string) { r.prints(printed, `"id":"`+r.keyID+`"`) }
+
+func theirKeyIsGone(r *rehearsal, printed string) {
+	r.prints(printed, "204")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.owner.key, http.StatusOK, "")
+}
 
 func deletedOrg(r *rehearsal) []string {
 	org := r.owner.owner.want(r.t, "POST", "/v1/orgs", `{"name":"Gone Ltd"}`, http.StatusCreated, "").str("id")

@@ -55,7 +55,7 @@ var rehearsals = []struct {
 	{"A leaked API key", []trial{
 		{fill: leakedKey, after: keyIsShown}, {fill: leakedIDs, after: keyIsGone}, {before: secondKey, after: secondKeyIsGone}, {after: tracesAreShown}, {after: endpointIsDisabled},
 	}},
-	{"A member who left", []trial{{before: formerMember, after: keysAreListed}}},
+	{"A member who left", []trial{{before: formerMember, after: keysAreListed}, {after: theirKeyIsGone}}},
 	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {
 		fill: unendedOrg, may: `update-item`, after: orgIsEnded, // update-item fails for a key that was revoked before
 	}}},

@@ -48,6 +48,45 @@ func aServiceWithRights(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 
+// onlyServicesMakeOrgs is an owner whose own sign-up makes the orgs.
+func onlyServicesMakeOrgs(t *testing.T, s *stack.Stack, tg *target) {
+	for by, status := range map[string]int{"services": 403, "anyone": 201} {
+		if err := s.Deploy(t.Context(), map[string]string{"OrgsBy": by}); err != nil {
+			t.Fatal(err)
+		}
+		tg.want(t, call{method: "POST", path: "/v1/orgs", body: `{"name":"Own"}`, bearer: tg.person(t, "gus").token}, status, map[int]string{403: "insufficient_role"}[status])
+		serviceOf(t, s, tg).want(t, "POST", "/v1/orgs", `{"name":"Ours"}`, 201, "")
+	}
+	if err := s.Deploy(t.Context(), map[string]string{"OrgsBy": "anyone"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// aFormerMember leaves two keys, which are revoked after the person is removed.
+func aFormerMember(t *testing.T, tg *target) {
+	hal, ivy := tg.person(t, "hal"), tg.person(t, "ivy")
+	org := hal.org(t)
+	path := "/v1/orgs/" + org
+	hal.invite(t, org, ivy, "admin")
+	user, all := hal.userID(t, org, ivy.email), path+"/keys?createdBy="
+	_, stays := hal.key(t, org, `{}`)
+	_, one := ivy.key(t, org, `{}`)
+	_, other := ivy.key(t, org, `{}`)
+	hal.want(t, "DELETE", path+"/members/"+user, "", 204, "")
+	ivy.want(t, "DELETE", all+user, "", 404, "org_not_found")
+	hal.want(t, "DELETE", path+"/keys", "", 400, "missing_parameter")
+	for range 2 {
+		hal.want(t, "DELETE", all+user, "", 204, "")
+		for key, status := range map[string]int{one: 401, other: 401, stays: 200} {
+			tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, status, map[int]string{401: "key_revoked"}[status])
+		}
+	}
+	if audit := hal.want(t, "GET", path+"/audit", "", 200, ""); strings.Count(audit.text, `"action":"key.revoked"`) != 2 {
+		t.Errorf("the audit log: %s", audit.text)
+	}
+	hal.want(t, "DELETE", path, "", 204, "")
+}
+
 // aSuspension is a customer who does not pay, and pays again.
 func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
 	billing, eva := serviceOf(t, s, tg), tg.person(t, "eva")

@@ -45,7 +45,7 @@ func TestCallsAreAsWritten(t *testing.T) {
 	c.everyPerson(t, calls)
 	c.everyChange(t)
 	c.everyAttempt(t)
-	c.everyLeaver(t)
+	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, c.everyLeaver(t)), "") // goes on
 	golden(t, "calls.txt", strings.Join(calls.lines, ""))
 }
 
@@ -101,17 +101,17 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	}
 }
 
-// everyLeaver revokes what a person has made: a call comes to its position, and another to the end.
-func (c *connected) everyLeaver(t *testing.T) {
+// everyLeaver makes two keys as a person, and has a call revoke one of them, which writes its position. It returns the person.
+func (c *connected) everyLeaver(t *testing.T) id.User {
 	t.Helper()
 	leaver := addMember(t, c.Table, c.org, c.ada, "leaver@example.com", org.Admin)
-	c.pass(time.Second)
-	makeKey(t, c.Table, c.org, leaver, 0)
+	for range 2 {
+		makeKey(t, c.Table, c.org, leaver, 0)
+	}
 	c.SetSpreadWithin(0)
-	c.pass(time.Second)
-	makeKey(t, c.Table, c.org, leaver, 0)
 	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, leaver), problem.Unavailable)
-	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, leaver), "")
+	c.SetSpreadWithin(4 * time.Second)
+	return leaver
 }
 
 // everyChange changes endpoints and keys, claims a link with a device, charges budgets and warns of a key.

@@ -86,6 +86,7 @@ func howLong() []kept {
 		{key, "KEY#<keyId>", "revoked before its end", has("expiresAt", "revokedAt", "!rotatedTo"), "revokedAt", keptKey},
 		{key, "KEY#<keyId>", "revoked in its grace", has("expiresAt", "revokedAt", "rotatedTo"), "revokedAt", keptKey},
 		{key, "META", "", has("!closed"), "", never},
+		{key, "POS#<userId>", "", nil, "expected", keptDay},
 		{key, "META", "of a deleted org", has("closed"), "closed", keptKey},
 		{used, "KEY#<keyId>", "of a key without an end", is("expected", ""), "", never},
 		{used, "KEY#<keyId>", "of a key that ends", has("expected"), "expected", 0},
@@ -149,7 +150,7 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 }
 
 // expect adds the attribute "expected" (milliseconds), from which howLong counts, to rows that have no such
-// time of their own. For an idempotency record it is the time of the request. A last use is deleted together
+// time of their own. For an idempotency record, and a position, it is the time of the request. A last use is deleted together
 // with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none.
 func expect(rows []dbRow, requested int64) {
 	keyPurge := map[string]int64{} // seconds, by the sort key of a key, which is also that of its last use
@@ -160,7 +161,7 @@ func expect(rows []dbRow, requested int64) {
 	}
 	for _, r := range rows {
 		switch purgeAt := keyPurge[text(r, "SK")]; {
-		case strings.HasPrefix(text(r, "PK"), "IDEM#"):
+		case strings.HasPrefix(text(r, "PK"), "IDEM#"), strings.HasPrefix(text(r, "SK"), "POS#"):
 			r["expected"] = number(requested)
 		case strings.HasPrefix(text(r, "PK"), "USED#") && purgeAt != 0:
 			r["expected"] = number(purgeAt * 1000)
@@ -181,6 +182,7 @@ func expect(rows []dbRow, requested int64) {
 func TestEveryRowIsKeptAsLongAsItsKindIs(t *testing.T) {
 	c := connect(t)
 	requested := c.everything(t)
+	c.everyLeaver(t)
 	rows := c.Rows(t)
 	expect(rows, requested)
 	seen := map[string]bool{}

@@ -276,5 +276,6 @@ func written(t *testing.T) (*connected, asked) {
 	c.org = c.NewOrg(t, c.ada)
 	c.app = id.DefaultApp(c.org)
 	ids := c.writeAll(t)
+	c.everyLeaver(t)
 	return c, asked{At: c.Now().UnixMilli(), IDs: ids}
 }

@@ -131,7 +131,7 @@ fuzz: ## fuzzes each target of pkg in turn; make test runs the seeds
 
 #? behind a million rows of another tenant, 20,000 published events,
 #? and 2,000 in an account of ten functions
-load: ## webhooks for 200 seconds, an org of 100,000 dead keys; make test runs the short forms
+load: ## webhooks for 200 s, 100,000 dead keys; make test has short forms
 	@DEAD_KEYS=100000 $(GO_TEST) -v -run '^TestASuspensionReadsNoKeyTwice$$' ./pkg/store
 	@LOAD_SECONDS=200 go -C $(HARNESS) test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogHoldsUpNoOther|TestAFloodOfPublishedEventsHoldsUpNoOther|TestPublishedEventsSurviveKills|TestAnAccountOfTenFunctionsIsSlowAndNeverWrong)$$' ./e2e
 

@@ -32,6 +32,8 @@ const (
 	KeySuspended                   Code = "key_suspended"
 	TokenInvalid                   Code = "token_invalid"
 	TokenExpired                   Code = "token_expired"
+	TokenEnded                     Code = "token_ended"
+	UserStopped                    Code = "user_stopped"
 	UserTokenRequired              Code = "user_token_required"
 	InsufficientUserAuthentication Code = "insufficient_user_authentication" // RFC 9470
 	APIKeyRequired                 Code = "api_key_required"
@@ -53,6 +55,7 @@ const (
 	EventNotFound    Code = "event_not_found"
 	DeliveryNotFound Code = "delivery_not_found"
 	UnknownKid       Code = "unknown_kid"
+	UnknownUser      Code = "unknown_user"
 
 	MemberExists Code = "member_exists"
 	LastAdmin    Code = "last_admin"
@@ -102,6 +105,8 @@ var kinds = [...]kind{
 	{KeySuspended, http.StatusUnauthorized, "The org of the API key is suspended"},
 	{TokenInvalid, http.StatusUnauthorized, "The access token is not valid"},
 	{TokenExpired, http.StatusUnauthorized, "The access token has expired"},
+	{TokenEnded, http.StatusUnauthorized, "The access token was ended by a sign-out"},
+	{UserStopped, http.StatusUnauthorized, "The person is stopped"},
 	{InsufficientUserAuthentication, http.StatusUnauthorized, "The sign-in is too long ago"},
 	{UserTokenRequired, http.StatusUnauthorized, "This route takes an access token"},
 	{APIKeyRequired, http.StatusUnauthorized, "This route takes an API key"},
@@ -120,6 +125,7 @@ var kinds = [...]kind{
 	{EventNotFound, http.StatusNotFound, "No such event"},
 	{DeliveryNotFound, http.StatusNotFound, "No such delivery"},
 	{UnknownKid, http.StatusNotFound, "No such verification key"},
+	{UnknownUser, http.StatusNotFound, "No such user"},
 	{MemberExists, http.StatusConflict, "Already a member"},
 	{LastAdmin, http.StatusConflict, "An org keeps at least one admin"},
 	{LimitReached, http.StatusConflict, "A limit is reached"},

@@ -55,7 +55,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	// whole returns a use case that reads a whole list.
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
-		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt", func() error {
+		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt stoppedUser notBefore", func() error {
 			// The row is that of Ada or of Bob: the order of the hashes in their keys is not known.
 			for _, subject := range []string{"sub-ada@example.com", "sub-bob@example.com"} {
 				if _, _, err := c.Identity(ctx, "https://issuer.test", subject); err != nil {
@@ -75,11 +75,12 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
 			return err
 		})},
+		{"user with identities", "USER#" + string(bob), "META", "email name createdAt identities", "stoppedAt", func() error { return second(c.User(ctx, bob)) }},
 		{"org of a user", "USER#" + string(bob), "ORG#", "role", "addedBy", whole(func(p store.Page) error {
 			_, _, err := c.OrgsOf(ctx, bob, p)
 			return err
 		})},
-		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance plan allowanceNo suspendedAt spreadAfter", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
+		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance plan allowanceNo suspendedAt spreadAfter admins", func() error { return second(c.Org(ctx, admin(c.ada), c.org)) }},
 		{"membership", "ORG#", "MEM#" + string(c.ada), "role joinedAt", "", whole(func(p store.Page) error {
 			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
 			return err

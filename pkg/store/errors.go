@@ -11,6 +11,9 @@ var (
 	errAppNotFound      = &problem.Error{Code: problem.AppNotFound, Detail: "The org has no such app."}
 	errAppLimit         = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many apps as one may have."}
 	errUserNotFound     = &problem.Error{Code: problem.UserNotFound, Detail: "No account has this verified email. The person must sign in once first."}
+	errUnknownUser      = &problem.Error{Code: problem.UnknownUser, Detail: "There is no such user."}
+	errUserStopped      = &problem.Error{Code: problem.UserStopped, Detail: "This person is stopped."}
+	errTokenEnded       = &problem.Error{Code: problem.TokenEnded, Detail: "This person was signed out everywhere. Sign in again."}
 	errMemberNotFound   = &problem.Error{Code: problem.MemberNotFound, Detail: "The org has no such member."}
 	errMemberExists     = &problem.Error{Code: problem.MemberExists, Detail: "This user is a member of the org already."}
 	errMemberLimit      = &problem.Error{Code: problem.LimitReached, Detail: "The org has as many members as one may have."}

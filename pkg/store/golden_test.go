@@ -75,6 +75,11 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	signIn(eve) // another address
 	eve.IssuedAt, eve.Verified, eve.Name = eve.IssuedAt+20, false, ""
 	signIn(eve) // the address is no longer verified
+	wants(t, second(c.StopUser(ctx, billing, c.ada)), "")
+	wants(t, second(c.ResumeUser(ctx, billing, c.ada)), "")
+	wants(t, c.SignOutUser(ctx, billing, c.ada), "")
+	wants(t, third(c.OrgsLeft(ctx, c.ada)), "")
+	wants(t, third(c.UserBySubject(ctx, eve.Issuer, eve.Subject)), "")
 	carol := addMember(t, c.Table, c.org, c.ada, "carol@example.com", org.Viewer)
 	wants(t, second(c.ChangeRole(ctx, admin(c.ada), c.org, carol, org.Admin)), "")
 	wants(t, second(c.ChangeRole(ctx, admin(carol), c.org, carol, org.Member)), "")

@@ -30,6 +30,7 @@ type Org struct {
 
 	creator id.ShortUser // zero: the row does not say
 	deleted bool         // its deletion has begun
+	admins  int
 
 	spreading   bool   // not all keys have the state yet
 	spreadAfter id.Key // see attrSpreadAfter
@@ -321,6 +322,6 @@ func orgFrom(r *table.Reading) Org {
 		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), ExternalID: attrExternalID.OrZero(r), CreatedAt: attrCreatedAt.From(r),
 		State: orgStateFrom(r), SuspendedAt: attrSuspendedAt.OrZero(r),
 		spreading: attrSpreadAfter.IsIn(r.Row), spreadAfter: attrSpreadAfter.OrZero(r),
-		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0,
+		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0, admins: attrAdmins.OrZero(r),
 	}
 }

@@ -75,6 +75,8 @@ type (
 func (c *connected) readPeople(is idNamed, one noteOne, two noteTwo) {
 	two("identity")(c.Identity(ctx, "https://issuer.test", "sub-ada@example.com"))
 	two("identity of a user who was asked for")(c.Identity(ctx, "https://issuer.test", "zoe"))
+	two("identity of a stopped user")(c.Identity(ctx, "https://issuer.test", "sub-stopped@example.com"))
+	one("stopped user")(c.User(ctx, id.User(is("stopped"))))
 	two("orgs of a user")(c.OrgsOf(ctx, c.ada, store.Page{}))
 	two("orgs of a member")(c.OrgsOf(ctx, id.User(is("bob")), store.Page{}))
 	one("org")(c.Org(ctx, admin(c.ada), c.org))
@@ -204,6 +206,8 @@ func (c *connected) doPeople(is idNamed, one noteOne, two noteTwo) {
 	one("the last admin leaves")(nil, c.LeaveOrg(ctx, admin(c.ada), c.org))
 	one("a member is made admin")(c.ChangeRole(ctx, admin(c.ada), c.org, id.User(is("bob")), org.Admin))
 	one("the first admin leaves")(nil, c.LeaveOrg(ctx, admin(c.ada), c.org))
+	one("a stopped user is resumed")(c.ResumeUser(ctx, billing, id.User(is("stopped"))))
+	two("and is known again")(c.Identity(ctx, "https://issuer.test", "sub-stopped@example.com"))
 	more, cutShort, err := c.EndOrg(ctx, id.Org(is("deleted")))
 	two("a deleted org is ended")(more, cutShort, err)
 }

@@ -33,6 +33,9 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	for n, verified := range []bool{true, false} { // Pat gives an address up
 		shows{"pat", "pat@example.com", verified, int64(n + 1)}.signsIn(t, c.Table)
 	}
+	stopped := c.NewUser(t, "stopped@example.com")
+	wants(t, c.SignOutUser(ctx, billing, stopped), "")
+	wants(t, second(c.StopUser(ctx, billing, stopped)), "")
 	externalID := "cus_1"
 	request := problem.WithRequestID(ctx, "request-1")
 	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")
@@ -94,7 +97,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	return map[string]string{
 		"ada": string(c.ada), "bob": string(bob), "org": string(c.org), "app": string(c.app),
 		"key": string(key), "successor": string(successor), "thief": string(thief), "setter": string(setter), "deleted": string(deleted),
-		"suspended": string(suspended), "refused": string(refused.Made.ID),
+		"stopped": string(stopped), "suspended": string(suspended), "refused": string(refused.Made.ID),
 		"claimed": string(claimed.ID), "claimedHash": hash(claimed.token), "stolen": string(stolen.Made.ID), "stolenHash": hash(stolenToken),
 		"endpoint": string(endpoint.Made.ID), "disabled": string(disabled.ID),
 		"failed": string(failed), "parked": string(parked), "held": string(held), "published": string(published[0]),

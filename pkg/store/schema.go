@@ -46,14 +46,18 @@ const (
 	attrAskedAt      = table.Int("askedAt")                // when the issuer's userinfo endpoint was called last
 	attrIdentity     = table.Text[string]("identity")      // of an email row: the partition of the identity that holds it
 	attrFormerUserID = table.Text[id.User]("formerUserId") // of an email row in place of userId: who gave the address up
+	attrStoppedUser  = table.Text[id.User]("stoppedUser")  // of an identity in place of userId: while the user is stopped
+	attrNotBefore    = table.Int("notBefore")              // of an identity: no token of a sign-in until then is good
 
 	// Of orgs, memberships and users.
 	attrOrgsCreated = table.Number[int]("orgsCreated")
 	attrAdmins      = table.Number[int]("admins")
 	attrMembers     = table.Number[int]("members")
 	attrApps        = table.Number[int]("apps")
-	attrEnded       = table.Map[int64]("ended") // of a user: org id → when its deletion began; the org counts for a day more
-	attrKeysEndedAt = table.Int("keysEndedAt")  // of a deleted org: from then on every key of it is refused
+	attrIdentities  = table.Map[int64]("identities") // of a user: partition of each identity → when it was added
+	attrStoppedAt   = table.Int("stoppedAt")         // of a user
+	attrEnded       = table.Map[int64]("ended")      // of a user: org id → when its deletion began; the org counts for a day more
+	attrKeysEndedAt = table.Int("keysEndedAt")       // of a deleted org: from then on every key of it is refused
 	attrExternalID  = table.Text[string]("externalId")
 	attrSuspendedAt = table.Int("suspendedAt")
 	attrSpreadAfter = table.Text[id.Key]("spreadAfter") // while the state is copied to the keys: the last key that has it, "" for none yet
@@ -261,9 +265,9 @@ type AccessPattern struct{ Item, PK, SK, Serves string }
 // AccessPatterns returns every item of the table. infra/docs/design.md prints them.
 func AccessPatterns() []AccessPattern {
 	return []AccessPattern{
-		{"Identity (issuer, subject → user)", "IDN#<sha-256>", "META", "who a token is: one strong read"},
-		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email"},
-		{"User (email, name, orgs created)", "USER#<userId>", "META", "profile of a member"},
+		{"Identity (issuer, subject → user, or stopped user; last sign-out)", "IDN#<sha-256>", "META", "who a token is: one strong read; GET /v1/users?subject="},
+		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email; GET /v1/users?email="},
+		{"User (email, name, orgs created, identities, stop)", "USER#<userId>", "META", "profile of a member; GET /v1/users/{userId}"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
 		{"Org (name; allowance, plan, suspension; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"External id of an org → org", "EXT#<externalId>", "META", "GET /v1/orgs?externalId="},

@@ -37,8 +37,7 @@ func (t *txn) putUser(e enrolled) {
 	if !e.isNew {
 		return
 	}
-	t.Put(identityRow(e.seen.Issuer, e.seen.Subject), table.Absent, table.Raced, identityOf(e.user, e.seen, false))
-	t.Create(userRow(e.user), attrEmail.Set(""), attrName.Set(e.seen.Name), attrCreatedAt.Set(t.s.now()), attrOrgsCreated.Set(0))
+	t.createUser(e.user, e.seen, false, "")
 }
 
 // NewOrg is an org that a service makes.

@@ -19,6 +19,7 @@ type Seen struct {
 	Verified        bool   // the issuer has verified the address
 	Name            string
 	IssuedAt        int64 // seconds; 0: the token has no iat
+	SignedInAt      int64 // seconds; the token's auth_time, else its iat; 0: the token has neither
 	AskedAt         int64 // milliseconds; when the userinfo endpoint returned this; 0: a token shows it
 }
 
@@ -39,6 +40,9 @@ type Identity struct {
 	AskedAt  int64 // milliseconds; when the userinfo endpoint was called last, 0: never
 
 	Holds bool // the email row of the address is this user's: no other user has proved the address since
+
+	Stopped   bool  // no token of the user is good
+	NotBefore int64 // milliseconds; the user's last sign-out: no token of a sign-in until then is good; 0: there was none
 
 	folded string
 	iat    int64 // seconds; of the token that showed this email and name
@@ -61,6 +65,27 @@ func shownEmail(email, folded string) string {
 	return email
 }
 
+// Refusal returns why no token of a sign-in at a time (Seen.SignedInAt) is good: user_stopped or token_ended; nil when it is. A sign-in
+// in the second of a sign-out was before it.
+func (i Identity) Refusal(signedInAt int64) error {
+	switch {
+	case i.Stopped:
+		return errUserStopped
+	case i.NotBefore != 0 && signedInAt*1000 <= i.NotBefore:
+		return errTokenEnded
+	}
+	return nil
+}
+
+// asRead is the condition that the identity is still as it was read, as far as it decides about tokens.
+func (i Identity) asRead() table.Condition {
+	user := attrUserID
+	if i.Stopped {
+		user = attrStoppedUser
+	}
+	return table.All(user.Is(i.UserID), attrNotBefore.IsOrAbsent(i.NotBefore))
+}
+
 // shows reports whether a token shows something that this identity does not have: a changed
 // email or name, or an address that the user could now prove.
 func (i Identity) shows(seen Seen) bool {
@@ -75,9 +100,16 @@ func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Ide
 
 // identityFrom reads an identity. An identity that an operator has written for a new issuer (the runbook,
 // "Changing the issuer") has only a user, holds and iat, until the user's first token fills the rest.
+//
+// While the user is stopped, attrStoppedUser is in place of attrUserID: a program that does not know it cannot decode the row, and
+// lets no one in (ADR 49).
 func identityFrom(r *table.Reading) Identity {
+	stopped, user := attrStoppedUser.IsIn(r.Row), attrUserID
+	if stopped {
+		user = attrStoppedUser
+	}
 	return Identity{
-		UserID: attrUserID.From(r), Email: attrEmail.OrZero(r), Name: attrName.OrZero(r),
+		UserID: user.From(r), Stopped: stopped, NotBefore: attrNotBefore.OrZero(r), Email: attrEmail.OrZero(r), Name: attrName.OrZero(r),
 		Verified: attrVerified.OrZero(r), AskedAt: attrAskedAt.OrZero(r),
 		folded: attrFolded.OrZero(r), Holds: attrHolds.From(r), iat: attrIssuedAt.From(r),
 	}
@@ -90,10 +122,14 @@ func identityFrom(r *table.Reading) Identity {
 // A verified address belongs to the identity that proved it last. The address moves only for a
 // token with a greater iat, so that an old token takes no address back. A token without iat
 // changes nothing of a known user.
+//
+// A sign-in keeps a stop and a sign-out that come beside it. Errors: user_stopped, token_ended.
 func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen Seen) (id.User, error) {
 	user := known.UserID
 	err := s.db.Retry(ctx, func() (err error) {
-		switch {
+		switch refused := known.Refusal(seen.SignedInAt); {
+		case refused != nil:
+			return refused
 		case !isKnown:
 			user, err = s.firstSight(ctx, seen)
 		case known.shows(seen) && seen.IssuedAt > known.iat:
@@ -123,19 +159,26 @@ func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 	if err != nil {
 		return "", err
 	}
-	t.Put(identityRow(seen.Issuer, seen.Subject), table.Absent, table.Raced, identityOf(user, seen, holds))
 	shown := ""
 	if holds {
 		shown = shownEmail(seen.Email, seen.Folded)
 	}
-	t.Create(userRow(user), attrEmail.Set(shown), attrName.Set(seen.Name), attrCreatedAt.Set(s.now()), attrOrgsCreated.Set(0))
+	t.createUser(user, seen, holds, shown)
 	return user, t.Commit(ctx)
 }
 
-// identityOf returns the attributes of a user's identity.
-func identityOf(user id.User, seen Seen, holds bool) table.Change {
+// createUser adds the rows of a new user to a transaction. The put of the identity returns table.ErrRaced when there is one.
+func (t *txn) createUser(user id.User, seen Seen, holds bool, shown string) {
+	identity := identityRow(seen.Issuer, seen.Subject)
+	t.Put(identity, table.Absent, table.Raced, attrUserID.Set(user), seen.set(holds))
+	t.Create(userRow(user), attrEmail.Set(shown), attrName.Set(seen.Name), attrCreatedAt.Set(t.s.now()), attrOrgsCreated.Set(0),
+		attrIdentities.Set(map[string]int64{identity.PK: t.s.now()}))
+}
+
+// set writes into an identity what a token shows.
+func (seen Seen) set(holds bool) table.Change {
 	return table.Changes(
-		attrUserID.Set(user), attrEmail.Set(seen.Email), attrFolded.Set(seen.Folded), attrName.Set(seen.Name),
+		attrEmail.Set(seen.Email), attrFolded.Set(seen.Folded), attrName.Set(seen.Name),
 		attrVerified.Set(seen.Verified), attrHolds.Set(holds), attrIssuedAt.Set(seen.IssuedAt), attrAskedAt.Set(seen.AskedAt),
 	)
 }
@@ -225,8 +268,8 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	default: // the user is shown with the address until another one proves it
 		t.Put(emailRow(known.folded), isStill, table.Raced, attrFormerUserID.Set(known.UserID))
 	}
-	t.Put(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds)), table.Raced,
-		identityOf(known.UserID, seen, holds))
+	t.Update(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds), known.asRead()), table.Raced,
+		seen.set(holds))
 	// Other users see the user's row. So only an address that is the user's is written there, and no other replaces it.
 	if holds || seen.Name != "" {
 		t.Update(userRow(known.UserID), table.Exists, nil,
@@ -238,6 +281,6 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 // noteAsked writes that the userinfo endpoint was called and showed nothing new.
 func (s *Store) noteAsked(ctx context.Context, known Identity, seen Seen) error {
 	t := s.begin()
-	t.Update(identityRow(seen.Issuer, seen.Subject), attrUserID.Is(known.UserID), nil, attrAskedAt.Set(seen.AskedAt))
+	t.Update(identityRow(seen.Issuer, seen.Subject), known.asRead(), table.Raced, attrAskedAt.Set(seen.AskedAt))
 	return t.Commit(ctx)
 }

@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/parallel"
+	"latchkey/pkg/table"
+)
+
+const (
+	auditedOrgs = 20  // a stop or a sign-out is in the audit logs of this many of the person's orgs
+	orgsLeft    = 100 // OrgsLeft looks at this many of the person's orgs
+)
+
+// User is a person, as services see them.
+type User struct {
+	ID        id.User
+	Name      string
+	Email     string // the verified one; "": none
+	CreatedAt int64  // milliseconds
+	StoppedAt int64  // milliseconds; 0: the person is not stopped
+
+	identities map[string]int64 // at most 20
+}
+
+func userFrom(r *table.Reading) User {
+	shown := profileFrom(r)
+	return User{
+		ID: id.User(r.PK(pkUser)), Name: shown.name, Email: shown.email, CreatedAt: attrCreatedAt.From(r),
+		StoppedAt: attrStoppedAt.OrZero(r), identities: attrIdentities.From(r),
+	}
+}
+
+// User reads a person, for a service. Errors: unknown_user.
+func (s *Store) User(ctx context.Context, u id.User) (User, error) {
+	return find(ctx, s, userRow(u), userFrom, errUnknownUser)
+}
+
+// UserByEmail reads, for a service, the person who has a folded address: who proved it last. ok is false when no one has it.
+func (s *Store) UserByEmail(ctx context.Context, folded string) (found User, ok bool, err error) {
+	holder, _, err := lookup(ctx, s, emailRow(folded), addressFrom)
+	if err != nil || holder.holder == "" {
+		return User{}, false, err
+	}
+	found, err = s.User(ctx, holder.holder)
+	return found, err == nil, err
+}
+
+// UserBySubject reads, for a service, the person of an issuer's subject. ok is false for one that was never seen.
+func (s *Store) UserBySubject(ctx context.Context, issuer, subject string) (found User, ok bool, err error) {
+	known, ok, err := s.Identity(ctx, issuer, subject)
+	if err != nil || !ok {
+		return User{}, false, err
+	}
+	found, err = s.User(ctx, known.UserID)
+	return found, err == nil, err
+}
+
+// StopUser stops a person: when it returns, no access token of theirs is good, until ResumeUser. It touches no API key. For a stopped
+// person it writes nothing. Errors: unknown_user.
+func (s *Store) StopUser(ctx context.Context, a Actor, u id.User) (User, error) {
+	return s.markUser(ctx, a, u, "user.stopped", func(was *User) (bool, markIdentity) {
+		isNew := was.StoppedAt == 0
+		if isNew {
+			was.StoppedAt = s.now()
+		}
+		return isNew, func(i Identity) table.Change {
+			return table.Changes(attrStoppedUser.Set(i.UserID), attrUserID.Remove())
+		}
+	})
+}
+
+// ResumeUser ends the stop of a person. For one who is not stopped it writes nothing. Errors: unknown_user.
+func (s *Store) ResumeUser(ctx context.Context, a Actor, u id.User) (User, error) {
+	return s.markUser(ctx, a, u, "user.resumed", func(was *User) (bool, markIdentity) {
+		isNew := was.StoppedAt != 0
+		was.StoppedAt = 0
+		return isNew, func(i Identity) table.Change {
+			return table.Changes(attrUserID.Set(i.UserID), attrStoppedUser.Remove())
+		}
+	})
+}
+
+// SignOutUser signs a person out everywhere: when it returns, no access token of a sign-in until now is good. Errors: unknown_user.
+func (s *Store) SignOutUser(ctx context.Context, a Actor, u id.User) error {
+	_, err := s.markUser(ctx, a, u, "user.signed_out", func(*User) (bool, markIdentity) {
+		return true, func(i Identity) table.Change { return attrNotBefore.Set(max(s.now(), i.NotBefore)) }
+	})
+	return err
+}
+
+// markIdentity returns the change of an identity.
+type markIdentity func(Identity) table.Change
+
+// markUser changes a person's row and all identities of the person, in one transaction. mark changes was, and reports whether anything
+// changes. A sign-in that comes beside it is ErrRaced for one of the two, and reads again. An identity that an operator adds meanwhile
+// (the runbook, "Changing the issuer") has a condition on the list and on the stop.
+func (s *Store) markUser(ctx context.Context, a Actor, u id.User, action string, mark func(was *User) (bool, markIdentity)) (out User, err error) {
+	err = s.db.Retry(ctx, func() error {
+		was, err := s.User(ctx, u)
+		if err != nil {
+			return err
+		}
+		out = was
+		changes, change := mark(&out)
+		if !changes {
+			return nil
+		}
+		rows := make([]table.Key, 0, len(was.identities))
+		for _, pk := range slices.Sorted(maps.Keys(was.identities)) {
+			rows = append(rows, table.Key{PK: pk, SK: skMeta})
+		}
+		found, err := batch(ctx, s, rows, identityFrom)
+		if err != nil {
+			return err
+		}
+		t := s.begin()
+		t.Update(userRow(u), table.All(table.Shorter(attrIdentities, len(rows)+1), attrStoppedAt.IsOrAbsent(was.StoppedAt)), table.Raced,
+			attrStoppedAt.SetOrRemove(out.StoppedAt))
+		for _, row := range rows {
+			i, ok := found[row]
+			if !ok || i.UserID != u {
+				t.Fail(fmt.Errorf("store: %s has no identity %s", u, row.PK))
+			}
+			t.Update(row, i.asRead(), table.Raced, change(i))
+		}
+		orgs, _, err := list(ctx, s, Page{Limit: auditedOrgs}.span(userRow(u).PK, skOrg, auditedOrgs), orgOfUserFrom)
+		if err != nil {
+			return err
+		}
+		for _, o := range orgs {
+			t.audit(ctx, entry{org: o.ID, at: s.now(), action: action, actor: a.id(), target: string(u), changes: Changes{}})
+		}
+		return t.Commit(ctx)
+	})
+	return out, err
+}
+
+// OrgLeft is an org that needs someone when a person is stopped.
+type OrgLeft struct {
+	ID           id.Org
+	Name         string
+	Keys         int  // active API keys that the person made
+	NoOtherAdmin bool // the person is its only admin
+}
+
+// OrgsLeft lists the orgs in which a person made API keys that are active, and those without another admin. It looks at the person's
+// first 100 orgs. more reports that there are others.
+func (s *Store) OrgsLeft(ctx context.Context, u id.User) (left []OrgLeft, more bool, err error) {
+	orgs, next, err := s.OrgsOf(ctx, u, Page{Limit: orgsLeft})
+	if err != nil {
+		return nil, false, err
+	}
+	all := make([]OrgLeft, len(orgs))
+	errs := parallel.Each(10, orgs, func(n int, o OrgOfUser) error {
+		keys, err := s.activeKeysBy(ctx, o.ID, u)
+		all[n] = OrgLeft{o.ID, o.Name, keys, o.Role == org.Admin && o.admins == 1}
+		return err
+	})
+	for n, err := range errs {
+		if err != nil {
+			return nil, false, err
+		}
+		if all[n].Keys > 0 || all[n].NoOtherAdmin {
+			left = append(left, all[n])
+		}
+	}
+	return left, next != "", nil
+}
+
+// activeKeysBy counts the active API keys of an org that a user made.
+func (s *Store) activeKeysBy(ctx context.Context, o id.Org, u id.User) (count int, err error) {
+	live, _, err := lookup(ctx, s, activeKeysRow(o), attrLive.OrZero)
+	if err != nil {
+		return 0, err
+	}
+	var rows []table.Key
+	for k, expiresAt := range live {
+		if expiresAt == 0 || expiresAt > s.now() {
+			rows = append(rows, apiKeyRow(o, id.Key(k)))
+		}
+	}
+	makers, err := batch(ctx, s, rows, attrCreatedBy.OrZero)
+	for _, maker := range makers {
+		if maker == u.Short() {
+			count++
+		}
+	}
+	return count, err
+}

@@ -251,7 +251,8 @@ type Member struct {
 // Member decides on the Authorization headers of a request that needs a member of an org. It writes
 // nothing: a user who has never called the API is not a member. A user who is not a member, and a service, get
 // insufficient_role, also for an unknown org and for a text that is not an org's id. While the org is suspended, a member gets
-// org_suspended, unless the route allowsSuspended orgs. Member returns the member too then, so that a role that is too weak can be
+// org_suspended, unless the route allowsSuspended orgs. A stopped person gets user_stopped, and a token of a sign-in before the
+// person's last sign-out token_ended. Member returns the member too then, so that a role that is too weak can be
 // refused first.
 func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string, allowsSuspended bool) (Member, error) {
 	claims, _, err := a.verify(ctx, headers)
@@ -269,6 +270,9 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 	}
 	if !isKnown {
 		return Member{}, NoRole()
+	}
+	if err := known.Refusal(signedInAt(claims)); err != nil {
+		return Member{}, err
 	}
 	isSuspended, orgErr := false, error(nil)
 	var beside sync.WaitGroup
@@ -321,7 +325,17 @@ func (a *Authorizer) verify(ctx context.Context, headers []string) (accesstoken.
 	return claims, raw, err
 }
 
-// user decides on an access token, and finds or creates its user.
+// signedInAt returns when the user of a token signed in, in seconds since the epoch: the token's auth_time, which stays the same when a
+// token is refreshed, else its iat; 0 when it has neither.
+func signedInAt(c accesstoken.Claims) int64 {
+	if c.SignedInAt == 0 && !c.IssuedAt.IsZero() {
+		return c.IssuedAt.Unix()
+	}
+	return c.SignedInAt
+}
+
+// user decides on an access token, and finds or creates its user. Errors: those of the token, user_stopped, and token_ended after a
+// sign-out. They come before the issuer's userinfo endpoint is called.
 func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Principal, error) {
 	claims, raw, err := a.verify(ctx, headers)
 	if err != nil {
@@ -332,6 +346,9 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	}
 	known, isKnown, err := a.table.Identity(ctx, claims.Issuer, claims.Subject)
 	if err != nil {
+		return principal.Principal{}, err
+	}
+	if err := known.Refusal(signedInAt(claims)); err != nil {
 		return principal.Principal{}, err
 	}
 	seen, ok, err := a.profile(ctx, raw, claims, known)
@@ -356,7 +373,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 // nothing to record: the issuer shows no email, or the endpoint was called within the last day. An email that cannot be
 // used is no address: the user is recorded without one, as is a new user whose profile cannot be read.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
-	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name}
+	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name, SignedInAt: signedInAt(c)}
 	if !c.IssuedAt.IsZero() {
 		s.IssuedAt = c.IssuedAt.Unix()
 	}

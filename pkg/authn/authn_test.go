@@ -228,7 +228,7 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 	}
 	want := store.Seen{
 		Issuer: "i", Subject: "s", Email: "Ada@Example.com", Folded: "ada@example.com", Verified: true,
-		Name: "Ada", IssuedAt: at.Unix(),
+		Name: "Ada", IssuedAt: at.Unix(), SignedInAt: at.Unix(),
 	}
 	if *table.Signed != want {
 		t.Errorf("seen %+v, want %+v", *table.Signed, want)

@@ -215,6 +215,24 @@ func TestASuspendedOrgIsRefusedAtTheDoor(t *testing.T) {
 	}
 }
 
+func TestAStoppedOrSignedOutPersonIsRefusedAtTheDoor(t *testing.T) {
+	_, table, _ := door(t)
+	other, asking := authntest.Minted(t)
+	h := forwardauth.New(guard.On(authn.New(twoKeys{table, asking}, &authntest.Tokens{})), asking.Key.OrgID)
+	for code, challenge := range map[string]string{
+		"user_stopped": `Bearer error="invalid_token"`, "token_ended": `Bearer error="insufficient_user_authentication", max_age="0"`,
+	} {
+		table.Known = &store.Identity{UserID: authntest.NewUser, Stopped: code == "user_stopped", NotBefore: 1}
+		w := ask(h, "GET", "/authorize-member?org="+string(table.Org), authntest.JWT)
+		if w.Code != 401 || w.Header().Get("X-Latchkey-Code") != code || w.Header().Get("WWW-Authenticate") != challenge {
+			t.Errorf("%s: %d %v", code, w.Code, w.Header())
+		}
+		if status, got := introspect(t, h, other, url.Values{"token": {authntest.JWT}, "org": {string(table.Org)}}, formType); status != 200 || got["active"] != false {
+			t.Errorf("introspection, %s: %d %v", code, status, got)
+		}
+	}
+}
+
 func TestThereAreTwoPathsAndNoOther(t *testing.T) {
 	key, _, h := door(t)
 	for _, c := range [][2]string{ // method and path

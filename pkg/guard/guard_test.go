@@ -229,6 +229,24 @@ var whoCalls = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(p.ID()))
 })
 
+func TestAHandlerRefusesAStoppedPersonAndEndedTokens(t *testing.T) {
+	_, table := authntest.Minted(t)
+	table.Org, table.InRole = table.Key.OrgID, org.Member
+	h := guard.On(authn.New(table, &authntest.Tokens{})).Handler(whoCalls, guard.RequireRole("viewer"))
+	for _, c := range []struct {
+		known             store.Identity
+		answer, challenge string
+	}{
+		{store.Identity{UserID: authntest.NewUser, Stopped: true}, "user_stopped", `Bearer error="invalid_token"`},
+		{store.Identity{UserID: authntest.NewUser, NotBefore: 1}, "token_ended", `Bearer error="insufficient_user_authentication", max_age="0"`},
+	} {
+		table.Known = &c.known
+		if status, answer, challenge := ask(t, h, string(table.Org), authntest.JWT); status != 401 || answer != c.answer || challenge != c.challenge {
+			t.Errorf("%d %s %s, want %s %s", status, answer, challenge, c.answer, c.challenge)
+		}
+	}
+}
+
 func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Scopes = "a"

@@ -2,6 +2,7 @@ package lambda
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -247,7 +248,8 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide) (*authoriz
 			PrincipalID:    principalID(""),
 			PolicyDocument: onStage(deny, e.methodARN),
 			Context: map[string]string{
-				"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail, "challenge": principal.Challenge(headers),
+				"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,
+				"challenge": cmp.Or(refused.Challenge(), principal.Challenge(headers)),
 			},
 		}, nil
 	}

@@ -101,6 +101,18 @@ func TestTheChallengeHasAnErrorOnlyForABearerCredential(t *testing.T) {
 	}
 }
 
+// TestAnEndedTokenIsChallengedToSignIn: RFC 9470.
+func TestAnEndedTokenIsChallengedToSignIn(t *testing.T) {
+	out, err := ask(t, sample, refuse(problem.New(problem.TokenEnded, "D.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := out["context"].(map[string]any) //nolint:forcetypeassert // a test
+	if got["code"] != "token_ended" || got["challenge"] != `Bearer error="insufficient_user_authentication", max_age="0"` {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestAnUndecidedRequestIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
 	for name, decide := range map[string]Decide{
 		"database down":  refuse(problem.New(problem.Unavailable, "x")),

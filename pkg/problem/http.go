@@ -40,15 +40,24 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
-	if code == InsufficientUserAuthentication {
+	if challenge := e.Challenge(); challenge != "" {
 		// API Gateway renames this header of a function's answer. So the body has it too, as maxAge.
-		h.Set("WWW-Authenticate", `Bearer error="`+string(code)+`", max_age="`+strconv.Itoa(int(e.MaxAge.Seconds()))+`"`)
+		h.Set("WWW-Authenticate", challenge)
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(e.RetryAfter.Seconds())))))
 	}
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
+}
+
+// Challenge returns the WWW-Authenticate of a refusal after which the user must sign in anew (RFC 9470), "" for any other error. After
+// a sign-out no earlier sign-in is good, also one within the issuer's own session: max_age is 0.
+func (e *Error) Challenge() string {
+	if e.Code != InsufficientUserAuthentication && e.Code != TokenEnded {
+		return ""
+	}
+	return `Bearer error="` + string(InsufficientUserAuthentication) + `", max_age="` + strconv.Itoa(int(e.MaxAge.Seconds())) + `"`
 }
 
 // The bounds of what an answer repeats of a request: a name can be as long as a body.

@@ -52,7 +52,9 @@ type audited struct {
 func (a *audited) send(t *testing.T, r request) reply {
 	t.Helper()
 	a.at = a.at.Add(time.Minute)
-	r.path = "/v1/orgs" + r.path
+	if !strings.HasPrefix(r.path, "/v1/") {
+		r.path = "/v1/orgs" + r.path
+	}
 	if r.as == nil {
 		r.as = user(a.admin)
 	}
@@ -208,6 +210,21 @@ func (a *audited) end(t *testing.T) (added []entry) {
 	return added
 }
 
+// stops stops, resumes and signs out the admin, as a service and at last by themselves.
+func (a *audited) stops(t *testing.T) {
+	t.Helper()
+	path, me := "/v1/users/"+string(a.admin), string(a.admin)
+	for _, c := range [][3]string{{"POST", "/stop", "user.stopped"}, {"DELETE", "/stop", "user.resumed"}, {"POST", "/signout", "user.signed_out"}} {
+		r := request{as: service(), method: c[0], path: path + c[1]}
+		a.does(t, r, c[2], me, `{}`)
+		a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
+		if c[1] == "/stop" {
+			a.send(t, r) // it is so already
+		}
+	}
+	a.does(t, request{method: "POST", path: "/v1/me/signout"}, "user.signed_out", me, `{}`)
+}
+
 // TestEveryActionIsAuditedAsDocumented makes each action through its route. A
 // request that changes nothing has no entry.
 func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
@@ -229,6 +246,7 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	for _, e := range []int{1, 2} {
 		a.want[len(a.want)-e].Actor = subject{Type: "service", Name: "billing"}
 	}
+	a.stops(t)
 	got := append(a.log(t), a.end(t)...)
 	for i := range max(len(got), len(a.want)) {
 		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {

@@ -27,6 +27,7 @@ type row struct {
 }
 
 const (
+	ofNoOrg   = "only services, about no org"
 	anyUser   = "any user" // the route is not about one org
 	withAKey  = "API key"
 	services  = "only services" // TestAServiceMayWhatAnAdminMay has their column
@@ -77,6 +78,12 @@ func good() map[string]row {
 		"GET /v1/orgs/{orgId}/apps/{appId}/links":                                {"", 200, "admin, member"},
 		"DELETE /v1/orgs/{orgId}/apps/{appId}/links/{linkId}":                    {"", 204, "admin"},
 		"POST /v1/orgs/{orgId}/apps/{appId}/events":                              {`{"events":[{"type":"invoice.paid","data":{}}]}`, 202, services},
+		"GET /v1/users":                                                          {"?email=target@example.com", 200, ofNoOrg},
+		"GET /v1/users/{userId}":                                                 {"", 200, ofNoOrg},
+		"POST /v1/users/{userId}/stop":                                           {"", 200, ofNoOrg},
+		"DELETE /v1/users/{userId}/stop":                                         {"", 204, ofNoOrg},
+		"POST /v1/users/{userId}/signout":                                        {"", 204, ofNoOrg},
+		"POST /v1/me/signout":                                                    {"", 204, anyUser},
 		"POST /app/get":                                                          {`{}`, 200, withAKey},
 		"POST /link/create":                                                      {`{"clientUserId":"u"}`, 201, withAKey},
 		"POST /link/get":                                                         {`{"linkId":"{linkId}"}`, 200, withAKey},
@@ -278,6 +285,9 @@ func expected(r row) map[string]outcome {
 		out[stranger] = outcome{http.StatusNotFound, problem.OrgNotFound}
 		if r.may == anyUser {
 			out[stranger] = fine
+		}
+		if r.may == ofNoOrg {
+			out[stranger] = outcome{http.StatusForbidden, problem.InsufficientRole}
 		}
 	}
 	return out

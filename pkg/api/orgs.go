@@ -271,18 +271,24 @@ func clearable(pointer string, in json.RawMessage, parse func(string) (string, e
 	return &value, err
 }
 
-// suspensionIn is a body that suspends an org.
-type suspensionIn struct {
+// reasonIn is a body that suspends an org, or stops a person.
+type reasonIn struct {
 	Reason *string `json:"reason"`
 }
 
-func (o orgs) suspend(ctx context.Context, c *call, in suspensionIn) (orgBody, error) {
-	if reason := text.Cleaned(orZero(in.Reason), maxReason); reason != "" { // in place of the header's
-		claim := principal.ClaimOf(ctx)
-		claim.Reason = reason
-		ctx = principal.WithClaim(ctx, claim)
+// claimed returns a context with the reason of the body, in place of the header's.
+func (in reasonIn) claimed(ctx context.Context) context.Context {
+	reason := text.Cleaned(orZero(in.Reason), maxReason)
+	if reason == "" {
+		return ctx
 	}
-	return o.change(ctx, c, store.OrgChange{Suspended: new(true)})
+	claim := principal.ClaimOf(ctx)
+	claim.Reason = reason
+	return principal.WithClaim(ctx, claim)
+}
+
+func (o orgs) suspend(ctx context.Context, c *call, in reasonIn) (orgBody, error) {
+	return o.change(in.claimed(ctx), c, store.OrgChange{Suspended: new(true)})
 }
 
 func (o orgs) resume(ctx context.Context, c *call, _ none) (none, error) {

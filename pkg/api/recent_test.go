@@ -26,7 +26,7 @@ func forms() map[string][]form {
 	const narrow, wide = false, true
 	plain := map[string]bool{ // the row of good() is the only form
 		"listOrgs": narrow, "createOrg": narrow, "getOrg": narrow, "updateOrg": narrow, "deleteOrg": wide, "listAudit": narrow,
-		"listMembers": narrow, "removeMember": narrow, "leaveOrg": narrow,
+		"listMembers": narrow, "removeMember": narrow, "leaveOrg": narrow, "signOutMe": narrow,
 		"listKeys": narrow, "createKey": wide, "revokeKey": narrow, "revokeKeysOf": narrow, "getKeyUsage": narrow, "getUsage": narrow,
 		"listApps": narrow, "createApp": narrow, "updateApp": narrow,
 		"listAppWebhookEndpoints": narrow, "createAppWebhookEndpoint": wide, "getAppWebhookEndpoint": narrow, "deleteAppWebhookEndpoint": narrow,

@@ -24,6 +24,7 @@ func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 	others := map[string]outcome{ // by hand
 		"GET /v1/orgs":                {400, problem.MissingParameter}, // there is no list of all orgs
 		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // it is no member
+		"POST /v1/me/signout":         {403, problem.InsufficientRole}, // it signs in nowhere
 	}
 	s := newServerFor(t, settings{maxAuthAge: time.Minute}) // who signs in is asked for a recent sign-in, a service never
 	s.NewUser(t, "spare@example.com")
@@ -51,7 +52,7 @@ func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 	}
 }
 
-// needed has the right that a service needs on each route, by hand. Only people may leave an org.
+// needed has the right that a service needs on each route, by hand. Only people may leave an org, and sign themselves out.
 var needed = map[route.Right][]string{
 	route.OrgsRead:      {"GET /v1/orgs", "GET /v1/orgs/{orgId}"},
 	route.OrgsWrite:     {"POST /v1/orgs", "PATCH /v1/orgs/{orgId}"},
@@ -60,6 +61,8 @@ var needed = map[route.Right][]string{
 	route.OrgsResume:    {"DELETE /v1/orgs/{orgId}/suspension"},
 	route.OrgsLimit:     {}, // parts of bodies: TestTheOwnersLimitsNeedARightOfTheirOwn
 	route.AuditRead:     {"GET /v1/orgs/{orgId}/audit"},
+	route.UsersRead:     {"GET /v1/users", "GET /v1/users/{userId}"},
+	route.UsersStop:     {"POST /v1/users/{userId}/stop", "DELETE /v1/users/{userId}/stop", "POST /v1/users/{userId}/signout"},
 	route.MembersRead:   {"GET /v1/orgs/{orgId}/members"},
 	route.MembersWrite:  {"POST /v1/orgs/{orgId}/members", "PATCH /v1/orgs/{orgId}/members/{userId}"},
 	route.MembersEnd:    {"DELETE /v1/orgs/{orgId}/members/{userId}"},
@@ -125,7 +128,7 @@ func TestAServiceWithOneRightIsRefusedEverywhereElse(t *testing.T) {
 				}
 				w.want(t, w.request(r.Method, r.Pattern, withRight(right), row.body), status, code)
 			}
-			if people := r.Name() == "POST /v1/orgs/{orgId}/leave"; may != 1 && !people || may != 0 && people {
+			if people := r.Name() == "POST /v1/orgs/{orgId}/leave" || r.Name() == "POST /v1/me/signout"; may != 1 && !people || may != 0 && people {
 				t.Errorf("%d rights allow it", may)
 			}
 		})

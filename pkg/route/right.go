@@ -33,6 +33,8 @@ const (
 	WebhooksEnd   Right = "webhooks.end"
 	EventsRead    Right = "events.read"
 	EventsWrite   Right = "events.write"
+	UsersRead     Right = "users.read"
+	UsersStop     Right = "users.stop"
 	LinksRead     Right = "links.read"
 	LinksEnd      Right = "links.end"
 

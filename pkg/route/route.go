@@ -102,6 +102,13 @@ var routes = [...]Route{
 	{Operation: "removeMember", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/members/{userId}", Function: "members", Takes: principal.UserToken, Right: MembersEnd, May: AdminsOnly, Suspended: Open},
 	{Operation: "leaveOrg", Method: "POST", Pattern: "/v1/orgs/{orgId}/leave", Function: "members", Takes: principal.UserToken, Right: People, May: AnyMember, Suspended: Open},
 
+	{Operation: "findUser", Method: "GET", Pattern: "/v1/users", Function: "users", Takes: principal.UserToken, Right: UsersRead, May: ServicesOnly, Query: []string{"email", "subject"}},
+	{Operation: "getUser", Method: "GET", Pattern: "/v1/users/{userId}", Function: "users", Takes: principal.UserToken, Right: UsersRead, May: ServicesOnly},
+	{Operation: "stopUser", Method: "POST", Pattern: "/v1/users/{userId}/stop", Function: "users", Takes: principal.UserToken, Right: UsersStop, May: ServicesOnly},
+	{Operation: "resumeUser", Method: "DELETE", Pattern: "/v1/users/{userId}/stop", Function: "users", Takes: principal.UserToken, Right: UsersStop, May: ServicesOnly},
+	{Operation: "signOutUser", Method: "POST", Pattern: "/v1/users/{userId}/signout", Function: "users", Takes: principal.UserToken, Right: UsersStop, May: ServicesOnly},
+	{Operation: "signOutMe", Method: "POST", Pattern: "/v1/me/signout", Function: "users", Takes: principal.UserToken, Right: People},
+
 	{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, Right: KeysRead, May: MayRead, Query: []string{"limit", "cursor", "createdBy"}},
 	{Operation: "createKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly},
 	{Operation: "importKeys", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/import", Function: "keys", Takes: principal.UserToken, Right: KeysImport, May: ServicesOnly, MaxBody: 256 << 10},

@@ -18,7 +18,7 @@ import (
 // (header) or nothing before its name.
 var inputs = map[string][]string{
 	"machine": {
-		"#Latchkey-Operator", "#Latchkey-Reason", "POST /v1/orgs/{orgId}/suspension /reason",
+		"#Latchkey-Operator", "#Latchkey-Reason", "POST /v1/orgs/{orgId}/suspension /reason", "POST /v1/users/{userId}/stop /reason",
 		"POST /link/claim /device/name", "POST /link/claim /device/platform",
 		"POST /v1/orgs /admin/name", "POST /v1/orgs/{orgId}/members /name", // services send the names that the issuer has
 		"POST /v1/orgs/{orgId}/keys/import /keys/*/name", // from the system that gave the keys out
@@ -30,7 +30,7 @@ var inputs = map[string][]string{
 		"POST /webhook_endpoint/update /description",
 	},
 	"exact": {
-		"#Idempotency-Key", "?createdBy", "?cursor", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?to",
+		"#Idempotency-Key", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?to",
 		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
 		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
 		"POST /link/claim /claimKey", "POST /link/claim /token", "POST /link/create /clientUserId", "POST /link/create /metadata/*",

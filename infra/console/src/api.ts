@@ -38,7 +38,7 @@ export interface SignedIn {
   readonly again: boolean // the API had asked for it
   token(): Promise<string>
   renew(): Promise<boolean> // after the API refused the token
-  signIn(maxAge?: number): Promise<void>
+  signIn(maxAge?: number, login?: boolean): Promise<void>
 }
 
 export class Api {
@@ -95,8 +95,9 @@ export class Api {
     if (!(problem instanceof Problem)) return problem as T
     if (problem.body.status === 401) {
       const fresh = Date.now() - this.session.startedAt < 60_000 // another sign-in would end the same way
-      if (problem.body.code === 'insufficient_user_authentication' && !second && !(fresh && this.session.again)) {
-        await this.session.signIn(problem.body.maxAge ?? 0)
+      const isEnded = problem.body.code === 'token_ended' // by a sign-out everywhere
+      if ((isEnded || problem.body.code === 'insufficient_user_authentication') && !second && !(fresh && this.session.again)) {
+        await this.session.signIn(problem.body.maxAge ?? 0, isEnded)
         return this.#call(method, path, o, true)
       }
       if (['token_expired', 'token_invalid'].includes(problem.body.code) && !second) {

@@ -98,8 +98,8 @@ export class Session {
   }
 
   // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge the issuer asks a person
-  // anew who signed in longer ago; after a sign-out it always asks.
-  async signIn(maxAge?: number): Promise<void> {
+  // anew who signed in longer ago; with login, and after a sign-out, it always asks.
+  async signIn(maxAge?: number, login = false): Promise<void> {
     await written()
     const { form, isOpen } = await leave()
     keepEntered(form, this.subject)
@@ -114,7 +114,7 @@ export class Session {
       scope: this.#config.scope, state: away.state, nonce: away.nonce, code_challenge_method: 'S256',
       code_challenge: await oauth.calculatePKCECodeChallenge(away.verifier),
       ...(maxAge === undefined ? {} : { max_age: String(maxAge) }),
-      ...(Session.isSignedOut() ? { prompt: withLogin(this.#config.parameters?.prompt) } : {}),
+      ...(login || Session.isSignedOut() ? { prompt: withLogin(this.#config.parameters?.prompt) } : {}),
     }
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     sessionStorage.setItem(awayKey, JSON.stringify(away))

@@ -91,6 +91,20 @@ test('a recent sign-in is asked for with the age that the API names, and once', 
   assert.deepEqual(ages, [300, 0])
 })
 
+test('an ended token leads to a sign-in at which the issuer asks, once', async () => {
+  const asked = []
+  const o = { signIn: async (...of) => { asked.push(of) } }
+  answers([401, refusal('token_ended')], [200, {}])
+  await new Api(session(o)).get('orgs')
+  answers([401, refusal('token_ended')], [401, refusal('token_ended')])
+  await assert.rejects(new Api(session(o)).get('orgs'))
+  answers([401, refusal('token_ended')])
+  await assert.rejects(new Api(session({ ...o, again: true, startedAt: Date.now() })).get('orgs'))
+  answers([401, refusal('user_stopped')])
+  await assert.rejects(new Api(session(o)).get('orgs'))
+  assert.deepEqual(asked, [[0, true], [0, true]])
+})
+
 test('a problem has the status of its answer, whatever its body says', async () => {
   answers([403, { status: 200, code: 'insufficient_role', detail: 'no' }], [502, 'a page'])
   const api = new Api(session())

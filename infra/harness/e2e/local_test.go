@@ -70,6 +70,7 @@ func TestLocal(t *testing.T) {
 	t.Run("TheDocumentedPublishersPublishOneEvent", func(t *testing.T) { publishers(t, s, tg) })
 	t.Run("AServiceActsForTheOwner", func(t *testing.T) { aService(t, s, tg) })
 	t.Run("WhatAPersonMadeEndsAfterThem", func(t *testing.T) { aFormerMember(t, tg) })
+	t.Run("AServiceStopsAPerson", func(t *testing.T) { aStop(t, s, tg) })
 	t.Run("AServiceSuspendsAnOrg", func(t *testing.T) { aSuspension(t, s, tg) })
 	t.Run("AServiceWithRightsMayNothingElse", func(t *testing.T) { aServiceWithRights(t, s, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })

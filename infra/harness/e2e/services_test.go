@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/infra/harness/local/stack"
 )
@@ -114,6 +116,47 @@ func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
 		billing.want(t, "DELETE", org+"/suspension", "", 204, "")
 		tg.want(t, check, 200, "")
 	}
+	billing.want(t, "DELETE", org, "", 204, "")
+}
+
+// aStop is a person whose laptop was stolen.
+func aStop(t *testing.T, s *stack.Stack, tg *target) {
+	const refused = `Bearer error="insufficient_user_authentication", max_age="0"`
+	billing, gil := serviceOf(t, s, tg), tg.person(t, "gil")
+	org := "/v1/orgs/" + billing.want(t, "POST", "/v1/orgs", `{"name":"Stolen","admin":{"subject":"`+gil.email+`"}}`, 201, "").str("id")
+	gil.want(t, "POST", org+"/keys", `{}`, 201, "")
+	found := billing.want(t, "GET", "/v1/users?email="+gil.email, "", 200, "").list("users")
+	if len(found) != 1 {
+		t.Fatalf("found: %v", found)
+	}
+	path := fmt.Sprint("/v1/users/", found[0]["id"])
+	for method, route := range map[string]string{"GET": path, "POST": path + "/stop", "DELETE": path + "/stop"} {
+		gil.want(t, method, route, "", 403, "insufficient_role")
+	}
+	gil.want(t, "GET", org, "", 200, "")
+	if left := billing.want(t, "POST", path+"/stop", `{"reason":"A stolen laptop"}`, 200, "").list("orgs"); len(left) != 1 || left[0]["activeKeys"] != 1.0 || left[0]["onlyAdmin"] != true {
+		t.Errorf("orgs that need someone: %v", left)
+	}
+	gil.want(t, "GET", org, "", 401, "user_stopped")
+	billing.want(t, "DELETE", path+"/stop", "", 204, "")
+	gil.want(t, "GET", org, "", 200, "")
+	for _, signOut := range []func(){
+		func() { gil.want(t, "POST", "/v1/me/signout", "", 204, "") },
+		func() { billing.want(t, "POST", path+"/signout", "", 204, "") },
+	} {
+		signOut()
+		if r := gil.want(t, "GET", org, "", 401, "token_ended"); r.header.Get("WWW-Authenticate") != refused {
+			t.Errorf("the challenge: %v", r.header)
+		}
+		time.Sleep(1100 * time.Millisecond) // a sign-in in the second of the sign-out was before it
+		token, err := s.Token(t.Context(), "", gil.email, gil.email, "gil")
+		if err != nil {
+			t.Fatal(err)
+		}
+		gil.token = token
+		gil.want(t, "GET", org, "", 200, "")
+	}
+	billing.want(t, "POST", "/v1/me/signout", "", 403, "insufficient_role")
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 

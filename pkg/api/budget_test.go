@@ -65,7 +65,7 @@ func holdsBack(t *testing.T, set func(*store.Limits), want []string) {
 		switch tested.may {
 		case withAKey:
 			as = w.caller("key")
-		case services:
+		case services, ofNoOrg:
 			as = service()
 		}
 		set(&s.Limits)

@@ -130,11 +130,17 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		t.Fatalf("found: %v", found)
 	}
 	path := fmt.Sprint("/v1/users/", found[0]["id"])
+	hal := tg.person(t, "hal")
+	hal.want(t, "GET", "/v1/orgs", "", 200, "")
+	gil.want(t, "POST", org+"/members", `{"email":"`+hal.email+`","role":"viewer"}`, 201, "")
+	if added := billing.want(t, "GET", "/v1/users?subject="+hal.email, "", 200, ""); !strings.Contains(added.text, `"role":"viewer"`) {
+		t.Errorf("by subject: %s", added.text)
+	}
 	for method, route := range map[string]string{"GET": path, "POST": path + "/stop", "DELETE": path + "/stop"} {
 		gil.want(t, method, route, "", 403, "insufficient_role")
 	}
 	gil.want(t, "GET", org, "", 200, "")
-	if left := billing.want(t, "POST", path+"/stop", `{"reason":"A stolen laptop"}`, 200, "").list("orgs"); len(left) != 1 || left[0]["activeKeys"] != 1.0 || left[0]["onlyAdmin"] != true {
+	if left := billing.want(t, "POST", path+"/stop", `{"reason":"A stolen laptop"}`, 200, "").list("orgs"); len(left) != 1 || fmt.Sprintf("%v %v", left[0]["activeKeys"], left[0]["onlyAdmin"]) != "1 true" {
 		t.Errorf("orgs that need someone: %v", left)
 	}
 	gil.want(t, "GET", org, "", 401, "user_stopped")
@@ -149,7 +155,7 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 			t.Errorf("the challenge: %v", r.header)
 		}
 		time.Sleep(1100 * time.Millisecond) // a sign-in in the second of the sign-out was before it
-		token, err := s.Token(t.Context(), "", gil.email, gil.email, "gil")
+		token, err := tg.token(t.Context(), "", gil.email, "gil")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -310,6 +311,9 @@ func (o orgs) audit(ctx context.Context, c *call, _ none) (list[store.AuditEntry
 	return listOf("entries", found, next, func(e store.AuditEntry) store.AuditEntry {
 		if c.caller.Kind != principal.Service {
 			e.Operator = "" // the owner's people are shown to the owner only
+			if strings.HasPrefix(e.Action, "user.") {
+				e.Reason = "" // which may be about another of the person's orgs
+			}
 		}
 		return e
 	}), err

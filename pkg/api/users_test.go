@@ -47,7 +47,7 @@ func TestAServiceFindsAPersonByAddressSubjectAndID(t *testing.T) {
 	}
 }
 
-// TestAStopNamesTheOrgsThatNeedSomeone, and its reason is in the org's audit log.
+// TestAStopNamesTheOrgsThatNeedSomeone, and its reason is in the org's audit log, for services only.
 func TestAStopNamesTheOrgsThatNeedSomeone(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	at := time.UnixMilli(1_800_000_000_000)
@@ -65,7 +65,15 @@ func TestAStopNamesTheOrgsThatNeedSomeone(t *testing.T) {
 	if err != nil || entries[0].Action != "user.stopped" || entries[0].Reason != "A stolen laptop" {
 		t.Errorf("%+v, %v", entries, err)
 	}
+	services := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit?limit=1", service(), ""), 200, "")
+	if !strings.Contains(services.text, "A stolen laptop") {
+		t.Error(services.text)
+	}
 	w.want(t, w.request("DELETE", "/v1/users/{userId}/stop", service(), ""), 204, "")
+	admins := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit?limit=2", user(w.byRole[org.Admin]), ""), 200, "")
+	if !strings.Contains(admins.text, "user.stopped") || strings.Contains(admins.text, "A stolen laptop") {
+		t.Error(admins.text)
+	}
 	out = w.want(t, w.request("GET", "/v1/users/{userId}", service(), ""), 200, "")
 	if strings.Contains(out.text, "stoppedAt") {
 		t.Error(out.text)

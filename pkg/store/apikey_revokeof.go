@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -50,19 +49,7 @@ func (s *Store) RevokeKeysOf(ctx context.Context, a Actor, o id.Org, by id.User)
 // revokeOf revokes the keys of RevokeKeysOf with ids after a key. It returns "" at the end, or the last key that it has looked at when
 // the time is over, but looks at one page or revokes one key at least.
 func (s *Store) revokeOf(ctx context.Context, a Actor, o id.Org, by id.User, after id.Key, stop time.Time) (end id.Key, err error) {
-	keys := table.Span{PK: pkKeys + string(o), Prefix: skKey, Filter: table.All(attrCreatedBy.Is(by.Short()), s.mayBeGood()), Limit: s.closingPage}
-	for end = after; ; {
-		if end != "" {
-			keys.After = skKey + string(end)
-		}
-		rows, last, err := s.db.Part(ctx, keys)
-		if err != nil {
-			return "", err
-		}
-		found, err := table.DecodeAll(rows, apiKeyFrom)
-		if err != nil {
-			return "", err
-		}
+	return s.walkKeys(ctx, o, table.All(attrCreatedBy.Is(by.Short()), s.mayBeGood()), after, stop, func(found []APIKey) (stopped id.Key, err error) {
 		for i, k := range found {
 			if err := s.revokeRead(ctx, a, k); err != nil && !errors.Is(err, errKeyNotFound) { // its row may be deleted by now
 				return "", err
@@ -71,9 +58,6 @@ func (s *Store) revokeOf(ctx context.Context, a Actor, o id.Org, by id.User, aft
 				return k.ID, nil
 			}
 		}
-		end = id.Key(strings.TrimPrefix(last, skKey))
-		if end == "" || time.Now().After(stop) {
-			return end, nil
-		}
-	}
+		return "", nil
+	})
 }

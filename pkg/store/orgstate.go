@@ -108,11 +108,23 @@ func (s *Store) spreadState(ctx context.Context, of Org) error {
 // them out: they are many where keys live for a day.
 func (s *Store) spread(ctx context.Context, of Org, stop time.Time) (end id.Key, err error) {
 	older := table.Any(attrStateVersion.Absent(), attrStateVersion.Under(of.State.Version))
-	keys := table.Span{PK: pkKeys + string(of.ID), Prefix: skKey, Filter: table.All(s.mayBeGood(), older), Limit: s.closingPage}
-	for end = of.spreadAfter; ; {
+	return s.walkKeys(ctx, of.ID, table.All(s.mayBeGood(), older), of.spreadAfter, stop, func(found []APIKey) (id.Key, error) {
+		return "", inParts(ctx, s, found, actionsAtOnce, func(t *txn, k APIKey) {
+			asRead, move := k.hold(of.SuspendedAt != 0)
+			t.Update(apiKeyRow(of.ID, k.ID), table.All(table.Exists, older, asRead), table.Raced, of.State.set(), move)
+		})
+	})
+}
+
+// walkKeys calls do with the keys of an org that pass the filter, a part of its rows at a time, from those behind after on. It returns "" at the end. When the time is over it returns the last key that it has looked at, or the one at which do has
+// stopped. When do returns table.ErrRaced, walkKeys reads the part again.
+func (s *Store) walkKeys(ctx context.Context, o id.Org, filter table.Condition, after id.Key, stop time.Time, do func([]APIKey) (stopped id.Key, err error)) (end id.Key, err error) {
+	keys := table.Span{PK: pkKeys + string(o), Prefix: skKey, Filter: filter, Limit: s.closingPage}
+	for end = after; ; {
 		if end != "" {
 			keys.After = skKey + string(end)
 		}
+		var stopped id.Key
 		err := s.db.Retry(ctx, func() error {
 			rows, last, err := s.db.Part(ctx, keys)
 			if err != nil {
@@ -123,15 +135,24 @@ func (s *Store) spread(ctx context.Context, of Org, stop time.Time) (end id.Key,
 				return err
 			}
 			end = id.Key(strings.TrimPrefix(last, skKey))
-			return inParts(ctx, s, found, actionsAtOnce, func(t *txn, k APIKey) {
-				asRead, move := k.hold(of.SuspendedAt != 0)
-				t.Update(apiKeyRow(of.ID, k.ID), table.All(table.Exists, older, asRead), table.Raced, of.State.set(), move)
-			})
+			stopped, err = do(found)
+			return err
 		})
-		if err != nil || end == "" || time.Now().After(stop) {
-			return end, err
+		switch {
+		case err != nil:
+			return "", err
+		case stopped != "":
+			return stopped, nil
+		case end == "" || time.Now().After(stop):
+			return end, nil
 		}
 	}
+}
+
+// Suspended reads whether an org is suspended, with one strong read. An unknown org is not suspended.
+func (s *Store) Suspended(ctx context.Context, o id.Org) (bool, error) {
+	at, _, err := lookup(ctx, s, orgRow(o), attrSuspendedAt.OrZero)
+	return at != 0, err
 }
 
 // mayBeGood returns the condition, on a key's row, that it is neither revoked nor surely expired.

@@ -92,11 +92,17 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 	if err := required("/email", in.Email); err != nil {
 		return i, err
 	}
-	var valid bool
-	if i.email, valid = email.Fold(strings.TrimSpace(*in.Email)); !valid {
-		return i, problem.Invalid("/email", "format", "The value must be one plain email address of at most 254 bytes, with ASCII characters only before the @.")
+	i.email, err = foldEmail("/email", strings.TrimSpace(*in.Email))
+	return i, err
+}
+
+// foldEmail returns an address in the form in which addresses are compared. Error: validation_failed.
+func foldEmail(pointer, s string) (string, error) {
+	folded, isUsable := email.Fold(s)
+	if !isUsable {
+		return "", problem.Invalid(pointer, "format", "The value must be one plain email address of at most 254 bytes, with ASCII characters only before the @.")
 	}
-	return i, nil
+	return folded, nil
 }
 
 func (m members) add(ctx context.Context, c *call, i invitation) (answer, error) {

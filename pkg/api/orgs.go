@@ -69,8 +69,8 @@ type orgOfUserBody struct {
 	CreatedAt int64      `json:"createdAt"` // milliseconds
 	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
 
-	ExternalID  string `json:"externalId,omitempty"` // only services see it here, and the plan
-	Plan        string `json:"plan,omitempty"`
+	ExternalID  string `json:"externalId,omitempty"`  // only services see it here
+	Plan        string `json:"plan,omitempty"`        // the same
 	SuspendedAt int64  `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
 }
 
@@ -179,13 +179,21 @@ func (in personIn) parse(c *call, at string) (*store.Enrolled, error) {
 	if err := required(at+"/subject", in.Subject); err != nil {
 		return nil, err
 	}
-	if !principal.IsSubject(*in.Subject) {
-		return nil, problem.Invalid(at+"/subject", "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
+	if err := checkSubject(at+"/subject", *in.Subject); err != nil {
+		return nil, err
 	}
 	if slices.Contains(c.users.services, *in.Subject) {
 		return nil, problem.Invalid(at+"/subject", "conflict", "The value is the sub of a service, which cannot be a user.")
 	}
 	return &store.Enrolled{Issuer: c.users.issuer, Subject: *in.Subject, Name: org.CleanedName(orZero(in.Name))}, nil
+}
+
+// checkSubject refuses a text that cannot be the subject of a user's tokens. Error: validation_failed.
+func checkSubject(pointer, s string) error {
+	if !principal.IsSubject(s) {
+		return problem.Invalid(pointer, "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
+	}
+	return nil
 }
 
 // maxExternalID is the most characters of an externalId.

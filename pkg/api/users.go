@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"latchkey/pkg/email"
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/principal"
@@ -81,14 +80,14 @@ func (p people) named(ctx context.Context, c *call) (found store.User, ok bool, 
 		return found, false, problem.New(problem.MissingParameter, "Send one email or one subject of a person. There is no list of all people.")
 	}
 	if len(subjects) == 1 {
-		if !principal.IsSubject(subjects[0]) {
-			return found, false, problem.Invalid("?subject", "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
+		if err := checkSubject("?subject", subjects[0]); err != nil {
+			return found, false, err
 		}
 		return p.store.UserBySubject(ctx, c.users.issuer, subjects[0])
 	}
-	folded, isUsable := email.Fold(emails[0])
-	if !isUsable {
-		return found, false, problem.Invalid("?email", "format", "The value must be one plain email address of at most 254 bytes, with ASCII characters only before the @.")
+	folded, err := foldEmail("?email", emails[0])
+	if err != nil {
+		return found, false, err
 	}
 	return p.store.UserByEmail(ctx, folded)
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"latchkey/infra/harness/local/stack"
 )
 
 const inputs = 105 // bad requests of one history
@@ -29,6 +31,11 @@ func badInputs(h *history) {
 	org := h.org("")
 	h.orgs = nil // its deletion is among the requests
 	_, key := h.key(org, "{}")
+	// A person of their own: a sign-out is among the requests, and the others' tokens must stay good.
+	person, err := h.Token(h.ctx, stack.User, "", h.text(10)+"@example.com", "")
+	if err != nil {
+		h.violate("no person signs in: %v", err)
+	}
 	var paths [][2]string
 	for path, item := range h.api.contract.Document().Paths.Map() {
 		for method := range item.Operations() {
@@ -38,12 +45,12 @@ func badInputs(h *history) {
 	slices.SortFunc(paths, func(a, b [2]string) int { return strings.Compare(a[1]+a[0], b[1]+b[0]) })
 	h.together(func(client int) {
 		for n := client; n < inputs; n += clients {
-			h.api.ask(h.ctx, h.badInput(paths, org, key))
+			h.api.ask(h.ctx, h.badInput(paths, org, key, person))
 		}
 	})
 }
 
-func (h *history) badInput(paths [][2]string, org, key string) request {
+func (h *history) badInput(paths [][2]string, org, key, person string) request {
 	odd := func() string { return oddTexts[h.chance(len(oddTexts))] }
 	route := paths[h.chance(len(paths))]
 	q := request{method: route[0], header: http.Header{}}
@@ -59,7 +66,7 @@ func (h *history) badInput(paths [][2]string, org, key string) request {
 	if h.chance(4) == 0 {
 		q.path += "?" + []string{"limit", "cursor", "since", "externalId", "x"}[h.chance(5)] + "=" + url.QueryEscape(odd())
 	}
-	q.bearer = []string{h.billing, h.billing, key, key, h.people[0].token, "", key[:len(key)-1] + "A", h.billing + "x", h.forged()}[h.chance(9)]
+	q.bearer = []string{h.billing, h.billing, key, key, person, "", key[:len(key)-1] + "A", h.billing + "x", h.forged()}[h.chance(9)]
 	if q.method != http.MethodGet && q.method != http.MethodHead {
 		q.body = h.badBody(odd, 2)
 	}

@@ -76,6 +76,26 @@ func TestProcessesTogetherLetThroughTheLimit(t *testing.T) {
 	}
 }
 
+// TestALeaseThatNoLongerFitsChargesNothing: another process leases right before the write. A window of 10 begins, and then has 4 left.
+func TestALeaseThatNoLongerFitsChargesNothing(t *testing.T) {
+	for per := limit.Minute; per <= limit.Month; per++ {
+		c := connect(t)
+		lease := func(requests int64, begins, want bool, charged int64) {
+			l := limit.Lease{Owner: limit.Owner{Org: c.org, Key: "key_1"}, Row: max(per, limit.Day), Start: 1_798_761_600} // 2027 begins
+			l.Wants[per] = limit.Want{Start: l.Start, Requests: requests, Limit: 10, Begins: begins && per < limit.Day}
+			found, done, err := c.Lease(ctx, l)
+			if wants(t, err, ""); done != want || found[per].Requests != charged {
+				t.Errorf("window %d, %d requests: %t, %d charged; want %t, %d", per, requests, done, found[per].Requests, want, charged)
+			}
+		}
+		c.Faults.Before("UpdateItem", func() { lease(6, true, true, 6) })
+		lease(5, true, false, 6)
+		c.Faults.Before("UpdateItem", func() { lease(1, false, true, 7) })
+		lease(4, false, false, 7)
+		lease(3, false, true, 10)
+	}
+}
+
 // TestFaultsLetThroughNoMore: whatever is lost, a window never has more requests than its limit, and the row never fewer than
 // were let through.
 func TestFaultsLetThroughNoMore(t *testing.T) {

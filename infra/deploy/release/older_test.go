@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
@@ -14,62 +17,134 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"latchkey/infra/tools"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 )
 
-// beforeHeld is the last commit whose code does not know attrHeld, in which the row of a key has the hash while its org is suspended.
-const beforeHeld = "c11fb5b6bba2ee5f25a6487d3780fcc7c736338b"
+// The last commits whose code does not know a state.
+const (
+	beforeHeld    = "c11fb5b6bba2ee5f25a6487d3780fcc7c736338b" // attrHeld: while its org is suspended, the row of a key has the hash in it
+	beforeStopped = "6a6f70c2eccca4e63214309d574287cfc8f46c27" // attrStoppedUser: while a person is stopped, an identity has the user in it
+)
+
+var billing = store.Actor{Service: "billing"}
+
+// state is what a test has changed, and the answer of an older release to a credential then.
+type state struct {
+	name   string
+	change func() error // may be nil
+	want   string
+}
 
 // TestAnOlderReleaseRefusesAKeyOfASuspendedOrg by 503, at the owner's own server with package guard and at the authorizer, and lets the
 // same key in before and after the suspension.
 func TestAnOlderReleaseRefusesAKeyOfASuspendedOrg(t *testing.T) {
+	table, ctx := storetest.New(t), t.Context()
+	org, err := table.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Acme"}, store.Once[store.Org]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := table.CreateKey(ctx, billing, org.Made.ID, store.NewKey{Prefix: "lk", Carried: store.Carried{Scopes: "invoices:read"}}, store.Once[store.MintedKey]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suspend := func(suspended bool) (err error) {
+		_, err = table.ChangeOrg(ctx, billing, org.Made.ID, store.OrgChange{Suspended: &suspended})
+		return err
+	}
+	answers(t, table, call{commit: beforeHeld, guarded: "/invoices", route: "POST /app/get", credential: key.Made.Minted.Key.Reveal()}, []state{
+		{"active", nil, "good"},
+		{"suspended", func() error { return suspend(true) }, "unknown"}, {"resumed", func() error { return suspend(false) }, "good"},
+	})
+}
+
+// TestAnOlderReleaseRefusesAStoppedPerson by 503, at the same doors. Its exception is a sign-out: it lets a token from before in.
+func TestAnOlderReleaseRefusesAStoppedPerson(t *testing.T) {
+	table, ctx := storetest.New(t), t.Context()
+	ada := table.NewUser(t, "ada@example.com")
+	org := table.NewOrg(t, ada)
+	jwksURL, token := signedIn(t, "ada@example.com")
+	answers(t, table, call{commit: beforeStopped, guarded: "/orgs/" + string(org) + "/invoices", route: "GET /v1/orgs", credential: token, jwksURL: jwksURL}, []state{
+		{"active", nil, "good"},
+		{"stopped", func() error { _, err := table.StopUser(ctx, billing, ada); return err }, "unknown"},
+		{"resumed", func() error { _, err := table.ResumeUser(ctx, billing, ada); return err }, "good"},
+		{"signed out", func() error { return table.SignOutUser(ctx, billing, ada) }, "good"},
+	})
+}
+
+// signedIn returns the token of a user of storetest.NewUser, who signed in a minute ago, and the URL of the key that signed it.
+func signedIn(t *testing.T, address string) (jwksURL, token string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-time.Minute)
+	made := jwt.NewWithClaims(jwt.SigningMethodRS256, jwt.MapClaims{
+		"iss": "https://issuer.test", "aud": "latchkey", "sub": "sub-" + address, "iat": then.Unix(), "exp": then.Add(time.Hour).Unix(),
+		"email": address, "email_verified": true,
+	})
+	made.Header["kid"], made.Header["typ"] = "1", "at+jwt"
+	if token, err = made.SignedString(key); err != nil {
+		t.Fatal(err)
+	}
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"keys":[{"kty":"RSA","kid":"1","e":"AQAB","n":"%s"}]}`, base64.RawURLEncoding.EncodeToString(key.N.Bytes()))
+	}))
+	t.Cleanup(issuer.Close)
+	return issuer.URL, token
+}
+
+// call is a call of an older release with a credential.
+type call struct {
+	commit     string
+	guarded    string // a path of the owner's server
+	route      string // of the API, behind the authorizer: its method and its path
+	credential string
+	jwksURL    string // of the users' issuer; "": none is called
+}
+
+// answers builds an older release, and checks what its owner's server and its authorizer answer in each state in turn.
+func answers(t *testing.T, table *storetest.Table, c call, states []state) {
+	t.Helper()
 	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
 	older := filepath.Join(t.TempDir(), "older")
 	git(t, root, "clone", "-q", "--no-checkout", ".", older)
-	git(t, older, "checkout", "-q", fetched(t, root, beforeHeld))
+	git(t, older, "checkout", "-q", fetched(t, root, c.commit))
 	built := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", older+"/", "./infra/examples/consumer/server", "./functions/authorizer")
 	built.Dir = older
 	if out, err := built.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	table, ctx := storetest.New(t), t.Context()
-	service := store.Actor{Service: "billing"}
-	org, err := table.CreateOrgAs(ctx, service, store.NewOrg{Name: "Acme"}, store.Once[store.Org]{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := table.CreateKey(ctx, service, org.Made.ID, store.NewKey{Prefix: "lk", Carried: store.Carried{Scopes: "invoices:read"}}, store.Once[store.MintedKey]{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	endpoint := *table.DB.Options().BaseEndpoint
 	settings := append(os.Environ(), "TABLE="+table.Name, "AWS_ENDPOINT_URL="+endpoint, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x",
-		"ISSUER=https://issuer.test", "AUDIENCE=latchkey")
-	doors := map[string]func(string) string{
-		"guard":      startGuard(t, filepath.Join(older, "server"), settings),
-		"authorizer": startAuthorizer(t, filepath.Join(older, "authorizer"), settings),
+		"ISSUER=https://issuer.test", "AUDIENCE=latchkey", "JWKS_URL="+c.jwksURL)
+	doors := map[string]func() string{
+		"guard":      startGuard(t, filepath.Join(older, "server"), settings, c),
+		"authorizer": startAuthorizer(t, filepath.Join(older, "authorizer"), settings, c),
 	}
-	for turn, want := range []string{"good", "unknown", "good"} {
-		if suspended := want != "good"; turn > 0 {
-			if _, err := table.ChangeOrg(ctx, service, org.Made.ID, store.OrgChange{Suspended: &suspended}); err != nil {
+	for _, s := range states {
+		if s.change != nil {
+			if err := s.change(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for name, ask := range doors {
-			if got := ask(key.Made.Minted.Key.Reveal()); got != want {
-				t.Errorf("turn %d, %s: %s, want %s", turn, name, got, want)
+			if got := ask(); got != s.want {
+				t.Errorf("%s, %s: %s, want %s", s.name, name, got, s.want)
 			}
 		}
 	}
 }
 
-// startGuard starts an owner's server, and returns how it finds a key: good for 200, unknown for 503, or the answer.
-func startGuard(t *testing.T, program string, settings []string) func(key string) string {
+// startGuard starts an owner's server, and returns how it finds the credential of a call: good for 200, unknown for 503, or the answer.
+func startGuard(t *testing.T, program string, settings []string, c call) func() string {
 	t.Helper()
 	port, err := tools.FreePort(0)
 	if err != nil {
@@ -84,12 +159,12 @@ func startGuard(t *testing.T, program string, settings []string) func(key string
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return func(key string) string {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/invoices", nil)
+	return func() string {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+c.guarded, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+key)
+		r.Header.Set("Authorization", "Bearer "+c.credential)
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -106,9 +181,9 @@ func startGuard(t *testing.T, program string, settings []string) func(key string
 	}
 }
 
-// startAuthorizer starts the authorizer as Lambda does, and returns how it finds a key: good for Allow, unknown for the error that the
+// startAuthorizer starts the authorizer as Lambda does, and returns how it finds the credential of a call: good for Allow, unknown for the error that the
 // gateway answers by 503, or the answer.
-func startAuthorizer(t *testing.T, program string, settings []string) func(key string) string {
+func startAuthorizer(t *testing.T, program string, settings []string, c call) func() string {
 	t.Helper()
 	events, answers := make(chan string), make(chan string)
 	runtime := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -135,9 +210,10 @@ func startAuthorizer(t *testing.T, program string, settings []string) func(key s
 	}))
 	t.Cleanup(runtime.Close)
 	runs(t, program, append(settings, "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(runtime.URL, "http://")))
-	return func(key string) string {
-		events <- `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/v1/POST/app/get","resource":"/app/get","path":"/app/get",` +
-			`"httpMethod":"POST","headers":{"Authorization":"Bearer ` + key + `"},"multiValueHeaders":{"Authorization":["Bearer ` + key + `"]},"requestContext":{}}`
+	method, path, _ := strings.Cut(c.route, " ")
+	return func() string {
+		events <- fmt.Sprintf(`{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/v1/%[1]s%[2]s","resource":"%[2]s","path":"%[2]s",`+
+			`"httpMethod":"%[1]s","headers":{"Authorization":"Bearer %[3]s"},"multiValueHeaders":{"Authorization":["Bearer %[3]s"]},"requestContext":{}}`, method, path, c.credential)
 		return <-answers
 	}
 }

@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -226,43 +228,108 @@ func regionIsLeft(r *rehearsal, printed string) {
 	r.hook.noneRefused(r.t)
 }
 
-// subject is the subject (sub) of one user in the tokens of both issuers.
-const subject = "the-same-at-both"
-
 // otherIssuer returns another URL of the local issuer.
 func (r *rehearsal) otherIssuer() string {
 	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
 }
 
-// at returns that user as a person with a token of an issuer.
-func (r *rehearsal) at(issuer, email string) *person {
+// at returns a user as a person with a token of an issuer. The subject is the same at both issuers.
+func (r *rehearsal) at(issuer, name string) *person {
 	r.t.Helper()
-	token, err := stack.IssueToken(r.t.Context(), issuer, stack.User, subject, email, "Ada")
+	return r.issued(issuer, stack.User, "the same "+name, name+"@example.com")
+}
+
+func (r *rehearsal) issued(issuer string, kind stack.Kind, subject, email string) *person {
+	r.t.Helper()
+	token, err := stack.IssueToken(r.t.Context(), issuer, kind, subject, email, "Ada")
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return &person{r.tg, email, token}
 }
 
-// usersFile makes a user at the old issuer, and the file of users that the block reads. No one knows its second user.
+// user returns the id of the user who has an address, as a service sees it.
+func (r *rehearsal) user(service *person, name string) string {
+	r.t.Helper()
+	users := service.want(r.t, "GET", "/v1/users?email="+name+"@example.com", "", http.StatusOK, "").list("users")
+	if len(users) != 1 {
+		r.t.Fatalf("%s: %v", name, users)
+	}
+	return fmt.Sprint(users[0]["id"])
+}
+
+// usersFile makes users at the old issuer, and the file of users that the block reads. No one knows its last user, whose line has no end.
 func usersFile(r *rehearsal) {
-	r.person = r.at(r.s.Issuer, "moves@example.com")
-	r.org = r.person.org(r.t)
-	r.shell.write(r.t, "users.txt", subject+" moves@example.com\nunknown stranger@example.com\n")
+	service := serviceOf(r.t, r.s, r.tg)
+	r.users, r.orgs = map[string]string{}, map[string]string{}
+	lines := ""
+	for _, name := range []string{"moves", "follows", "stopped", "full"} {
+		r.orgs[name] = r.at(r.s.Issuer, name).org(r.t)
+		r.users[name] = r.user(service, name)
+		lines += name + "@example.com the same " + name + "\n"
+	}
+	r.shell.write(r.t, "users.txt", lines+"stranger@example.com unknown")
+	service.want(r.t, "POST", "/v1/users/"+r.users["stopped"]+"/stop", "", http.StatusOK, "")
+	identities := map[string]types.AttributeValue{}
+	for n := range 20 {
+		identities[fmt.Sprint("IDN#", n)] = &types.AttributeValueMemberN{Value: "1"}
+	}
+	if _, err := r.db.UpdateItem(r.t.Context(), &dynamodb.UpdateItemInput{
+		TableName: &r.s.TableName, Key: rowKey{"USER#" + r.users["full"], "META"}.attributes(), UpdateExpression: aws.String("SET identities = :i"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":i": &types.AttributeValueMemberM{Value: identities}},
+	}); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func newIssuer(r *rehearsal) []string { return []string{r.otherIssuer()} }
 
-// usersKeepTheirOrgs changes the stack's issuer.
+// usersKeepTheirOrgs runs the block again, stops a user, and changes the stack's issuer.
 func usersKeepTheirOrgs(r *rehearsal, printed string) {
-	r.prints(printed, "stranger@example.com is not known")
-	r.deploy(map[string]string{"Issuer": r.otherIssuer(), "Audience": stack.Audience})
-	moved := r.at(r.otherIssuer(), "moves@example.com")
-	for range 2 { // the first request updates the user's rows
-		if l := moved.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 1 || l[0]["id"] != r.org {
-			r.t.Errorf("the user's orgs: %v", l)
-		}
+	const there, refused = "[ConditionalCheckFailed, None]", "[None, ConditionalCheckFailed]"
+	never := []string{refused, "stopped@example.com was not adopted", refused, "full@example.com was not adopted", "stranger@example.com is not known"}
+	r.prints(printed, never...)
+	if strings.Contains(printed, there) {
+		r.t.Errorf("someone was there:\n%s", printed)
 	}
-	r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "token_invalid")
+	was := r.people()
+	again, _ := r.shell.run(r.t, "(set -eu\n"+r.commands+"\necho all)")
+	r.prints(again, slices.Concat([]string{there, "moves@example.com was not adopted", there, "follows@example.com was not adopted"}, never, []string{"all"})...)
+	if !reflect.DeepEqual(was, r.people()) {
+		r.t.Error("the second run has changed a user")
+	}
+
+	old, to, stop := r.s.Issuer, r.otherIssuer(), "/v1/users/"+r.users["moves"]+"/stop"
+	serviceOf(r.t, r.s, r.tg).want(r.t, "POST", stop, "", http.StatusOK, "")
+	r.at(old, "moves").want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "user_stopped")
+	r.deploy(map[string]string{"Issuer": to, "Audience": stack.Audience, "Services": "billing=" + to + "#service"})
+	service := r.issued(to, stack.Service, "", "")
+	r.at(to, "moves").want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "user_stopped")
+	service.want(r.t, "DELETE", stop, "", http.StatusNoContent, "")
+	for name, orgs := range map[string]int{"moves": 1, "follows": 1, "stopped": 0, "full": 0} {
+		moved := r.at(to, name)
+		for range 2 { // the first request updates the user's rows
+			if l := moved.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != orgs || orgs == 1 && l[0]["id"] != r.orgs[name] {
+				r.t.Errorf("%s's orgs: %v", name, l)
+			}
+		}
+		if isSame := r.user(service, name) == r.users[name]; isSame != (orgs == 1) {
+			r.t.Errorf("%s is the same user: %t", name, isSame)
+		}
+		r.at(old, name).want(r.t, "GET", "/v1/orgs", "", http.StatusUnauthorized, "token_invalid")
+	}
 	r.keyIs(r.owner.key, http.StatusOK, "")
+}
+
+// people returns the rows of all users and their identities.
+func (r *rehearsal) people() (rows []map[string]types.AttributeValue) {
+	r.t.Helper()
+	out, err := r.db.Scan(r.t.Context(), &dynamodb.ScanInput{
+		TableName: &r.s.TableName, ConsistentRead: aws.Bool(true), FilterExpression: aws.String("begins_with(PK, :user) OR begins_with(PK, :identity)"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":user": &types.AttributeValueMemberS{Value: "USER#"}, ":identity": &types.AttributeValueMemberS{Value: "IDN#"}},
+	})
+	if err != nil || out.LastEvaluatedKey != nil {
+		r.t.Fatalf("%v, after %v", err, out.LastEvaluatedKey)
+	}
+	return out.Items
 }

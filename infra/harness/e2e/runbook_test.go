@@ -43,6 +43,8 @@ type rehearsal struct {
 	link, endpoint string // ids
 	org            string // an id
 	person         *person
+	users, orgs    map[string]string // ids, by the users' names
+	commands       string            // of the block, with its values
 }
 
 // rehearsals are the sections with commands, in the order in which the test runs them. Every block has
@@ -74,7 +76,9 @@ var rehearsals = []struct {
 		{before: useRestored, after: apiIsOpen},
 	}},
 	{"A region is lost", []trial{{before: loseTheRegion, fill: revokedSinceTheCopy}, {after: regionIsLeft}}},
-	{"Changing the issuer", []trial{{before: usersFile, fill: newIssuer, after: usersKeepTheirOrgs}}},
+	{"Changing the issuer", []trial{{
+		before: usersFile, fill: newIssuer, may: `transact-write-items`, after: usersKeepTheirOrgs, // it fails for a user who is not adopted
+	}}},
 }
 
 // TestRunbook runs every block of commands of infra/docs/runbook.md that has no mark.
@@ -160,6 +164,7 @@ func (r *rehearsal) try(commands string, c trial) {
 		commands = strings.Replace(commands, "…", v, 1)
 	}
 	commands = strings.ReplaceAll(commands, "2026-01-31T12:00:00Z", r.past.since) // the runbook's restore point
+	r.commands = commands
 	printed, failed := r.shell.run(r.t, commands)
 	if c.may != "" {
 		failed = slices.DeleteFunc(failed, regexp.MustCompile(c.may).MatchString)

@@ -10,8 +10,11 @@
 // may let through.
 //
 // While an org is suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except on
-// a route with AllowSuspended. A guard that was compiled before this release answers 503 for a key of a suspended org, and
-// lets its members in: build such a program anew before you suspend an org.
+// a route with AllowSuspended. The access tokens of a stopped person are refused with 401 user_stopped, and those of sign-ins before
+// a person's sign-out with 401 token_ended. A guard that was compiled before it knew these states answers 503 for a key of a suspended
+// org and for a stopped person, but lets in the members of a suspended org, and the tokens from before a sign-out until they expire.
+// Build such a program anew before you suspend the first org, or stop or sign out the first person:
+// infra/docs/protect.md, "Programs with an older guard".
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
 package guard

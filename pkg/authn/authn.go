@@ -268,11 +268,11 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 	if err != nil {
 		return Member{}, err
 	}
-	if !isKnown {
-		return Member{}, NoRole()
-	}
 	if err := known.Refusal(signedInAt(claims)); err != nil {
 		return Member{}, err
+	}
+	if !isKnown {
+		return Member{}, NoRole()
 	}
 	isSuspended, orgErr := false, error(nil)
 	var beside sync.WaitGroup

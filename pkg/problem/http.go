@@ -21,6 +21,7 @@ type document struct {
 	Errors    []Field `json:"errors,omitempty"`
 	MaxAge    int     `json:"maxAge,omitempty"` // seconds
 
+	Orgs     []string `json:"orgs,omitempty"`              // of the person who cannot be erased
 	Violated []string `json:"violated-policies,omitempty"` // draft-ietf-httpapi-ratelimit-headers-11
 }
 
@@ -32,7 +33,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	status := code.Status()
 	body, mErr := plainjson.Marshal(document{
 		Type: code.Type(), Title: code.Title(), Status: status, Detail: e.Detail,
-		Code: code, RequestID: RequestID(ctx), Errors: shown(e.Fields), MaxAge: int(e.MaxAge.Seconds()), Violated: e.Violated,
+		Code: code, RequestID: RequestID(ctx), Errors: shown(e.Fields), MaxAge: int(e.MaxAge.Seconds()), Orgs: e.Orgs, Violated: e.Violated,
 	})
 	if mErr != nil { // strings and integers always marshal
 		body = []byte(`{"code":"internal","status":500}`)

@@ -13,6 +13,7 @@ var (
 	errUserNotFound     = &problem.Error{Code: problem.UserNotFound, Detail: "No account has this verified email. The person must sign in once first."}
 	errUnknownUser      = &problem.Error{Code: problem.UnknownUser, Detail: "There is no such user."}
 	errUserStopped      = &problem.Error{Code: problem.UserStopped, Detail: "This person is stopped."}
+	errBeingErased      = &problem.Error{Code: problem.Conflict, Detail: "This person is being erased. Send the erasure again until it is answered 204."}
 	errTokenEnded       = &problem.Error{Code: problem.TokenEnded, Detail: "This person was signed out everywhere. Sign in again."}
 	errMemberNotFound   = &problem.Error{Code: problem.MemberNotFound, Detail: "The org has no such member."}
 	errMemberExists     = &problem.Error{Code: problem.MemberExists, Detail: "This user is a member of the org already."}

@@ -46,6 +46,7 @@ func TestCallsAreAsWritten(t *testing.T) {
 	c.everyChange(t)
 	c.everyAttempt(t)
 	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, c.everyLeaver(t)), "") // goes on
+	wants(t, c.EraseUser(ctx, billing, addMember(t, c.Table, c.org, c.ada, "gone@example.com", org.Viewer)), "")
 	golden(t, "calls.txt", strings.Join(calls.lines, ""))
 }
 

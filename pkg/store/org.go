@@ -52,7 +52,7 @@ type Adder struct {
 // CreateOrg creates an org with its default app. The creator is its first admin.
 //
 // Errors: idempotency_key_reused; limit_reached when the user has created as many orgs as one
-// user may.
+// user may; user_stopped when the user's erasure has begun.
 func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
 	made, err := once.render(o)
@@ -62,7 +62,13 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 	err = s.db.Retry(ctx, func() error {
 		t := s.begin()
 		t.once(once.Request, made.Answer)
-		t.Update(userRow(creator), table.All(table.Exists, table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))), refuse(errOrgLimit),
+		t.Update(userRow(creator), table.All(table.Exists, attrErasedAt.Absent(), table.Any(attrOrgsCreated.Absent(), attrOrgsCreated.Under(s.Limits.OrgsCreated))),
+			func(found table.Row) error {
+				if attrErasedAt.IsIn(found) {
+					return errUserStopped
+				}
+				return errOrgLimit
+			},
 			table.Add(attrOrgsCreated, 1), attrEnded.SetIfAbsent(nil)) // DynamoDB writes an entry only into a map that exists
 		t.putOrg(ctx, Actor{User: creator}, o, creator, attrCreatedBy.Set(creator.Short()))
 		err := t.Commit(ctx)

@@ -67,7 +67,8 @@ func howLong() []kept {
 	key, link, endpoint := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
 	vkeys, used, delivery := "VKEYS", "USED#<orgId>", "DLV#<endpointId>"
 	return []kept{
-		{"IDN#<sha-256>", "META", "", nil, "", never},
+		{"IDN#<sha-256>", "META", "", has("iat"), "", never},
+		{"IDN#<sha-256>", "META", "of an erased person", has("!iat"), "notBefore", 35 * keptDay},
 		{"EMAIL#<folded>", "META", "", nil, "", never},
 		{"USER#<userId>", "META", "", nil, "", never},
 		{"USER#<userId>", "ORG#<orgId>", "", nil, "", never},
@@ -229,6 +230,7 @@ func number(n int64) types.AttributeValue {
 func (c *connected) everything(t *testing.T) (requested int64) {
 	t.Helper()
 	addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
+	wants(t, c.EraseUser(ctx, billing, c.NewUser(t, "erased@example.com")), "")
 	c.everyKey(t)
 	c.everySigningKey(t)
 	c.everyLink(t)

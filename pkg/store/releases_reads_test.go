@@ -77,6 +77,8 @@ func (c *connected) readPeople(is idNamed, one noteOne, two noteTwo) {
 	two("identity of a user who was asked for")(c.Identity(ctx, "https://issuer.test", "zoe"))
 	two("identity of a stopped user")(c.Identity(ctx, "https://issuer.test", "sub-stopped@example.com"))
 	one("stopped user")(c.User(ctx, id.User(is("stopped"))))
+	two("identity of an erased user")(c.Identity(ctx, "https://issuer.test", "sub-erased@example.com"))
+	one("erased user")(c.User(ctx, id.User(is("erased"))))
 	two("orgs of a user")(c.OrgsOf(ctx, c.ada, store.Page{}))
 	two("orgs of a member")(c.OrgsOf(ctx, id.User(is("bob")), store.Page{}))
 	one("org")(c.Org(ctx, admin(c.ada), c.org))

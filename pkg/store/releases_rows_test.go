@@ -36,6 +36,8 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	stopped := c.NewUser(t, "stopped@example.com")
 	wants(t, c.SignOutUser(ctx, billing, stopped), "")
 	wants(t, second(c.StopUser(ctx, billing, stopped)), "")
+	erased := c.NewUser(t, "erased@example.com")
+	wants(t, c.EraseUser(ctx, billing, erased), "")
 	externalID := "cus_1"
 	request := problem.WithRequestID(ctx, "request-1")
 	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")
@@ -97,7 +99,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	return map[string]string{
 		"ada": string(c.ada), "bob": string(bob), "org": string(c.org), "app": string(c.app),
 		"key": string(key), "successor": string(successor), "thief": string(thief), "setter": string(setter), "deleted": string(deleted),
-		"stopped": string(stopped), "suspended": string(suspended), "refused": string(refused.Made.ID),
+		"stopped": string(stopped), "erased": string(erased), "suspended": string(suspended), "refused": string(refused.Made.ID),
 		"claimed": string(claimed.ID), "claimedHash": hash(claimed.token), "stolen": string(stolen.Made.ID), "stolenHash": hash(stolenToken),
 		"endpoint": string(endpoint.Made.ID), "disabled": string(disabled.ID),
 		"failed": string(failed), "parked": string(parked), "held": string(held), "published": string(published[0]),

@@ -54,6 +54,7 @@ const (
 	attrAdmins      = table.Number[int]("admins")
 	attrMembers     = table.Number[int]("members")
 	attrApps        = table.Number[int]("apps")
+	attrErasedAt    = table.Int("erasedAt")          // of a user: when the erasure began
 	attrIdentities  = table.Map[int64]("identities") // of a user: partition of each identity → when it was added
 	attrStoppedAt   = table.Int("stoppedAt")         // of a user
 	attrEnded       = table.Map[int64]("ended")      // of a user: org id → when its deletion began; the org counts for a day more

@@ -23,21 +23,26 @@ type enrolled struct {
 	seen  Seen
 }
 
-// enrol returns the user of a subject, or one to be made.
+// enrol returns the user of a subject, or one to be made. Error: unknown_user for a person who was erased, and has not signed in since.
 func (s *Store) enrol(ctx context.Context, e Enrolled) (enrolled, error) {
 	known, ok, err := s.Identity(ctx, e.Issuer, e.Subject)
-	if err != nil || ok {
+	switch {
+	case err != nil || ok:
 		return enrolled{user: known.UserID}, err
+	case known.NotBefore != 0:
+		return enrolled{}, errUnknownUser
 	}
 	return enrolled{s.ids().NewUser(), true, Seen{Issuer: e.Issuer, Subject: e.Subject, Name: e.Name, IssuedAt: beforeAnyToken}}, nil
 }
 
-// putUser writes the rows of an enrolled user who is new. A sign-in that was faster is table.ErrRaced.
+// putUser writes the rows of an enrolled user who is new. A sign-in that was faster is table.ErrRaced. A known user whose erasure has
+// begun is unknown_user.
 func (t *txn) putUser(e enrolled) {
-	if !e.isNew {
+	if e.isNew {
+		t.createUser(e.user, Identity{}, e.seen, false, "")
 		return
 	}
-	t.createUser(e.user, e.seen, false, "")
+	t.Check(userRow(e.user), attrErasedAt.Absent(), refuse(errUnknownUser))
 }
 
 // NewOrg is an org that a service makes.
@@ -50,7 +55,7 @@ type NewOrg struct {
 }
 
 // CreateOrgAs creates an org for a service, with its default app. No user's limit counts. Errors: idempotency_key_reused,
-// conflict when another org has the external id.
+// conflict when another org has the external id, unknown_user for an admin who was erased.
 func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: n.Name, ExternalID: n.ExternalID, CreatedAt: s.now()}
 	if n.Allowance != "" || n.Plan != "" {
@@ -69,7 +74,9 @@ func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Or
 		}
 		t := s.begin()
 		t.once(once.Request, made.Answer)
-		t.putUser(first)
+		if n.Admin != nil {
+			t.putUser(first)
+		}
 		t.moveExternalID(o.ID, "", o.ExternalID)
 		t.putOrg(ctx, a, o, first.user, attrExternalID.SetOrRemove(o.ExternalID))
 		return t.Commit(ctx)
@@ -105,7 +112,7 @@ func (s *Store) OrgByExternalID(ctx context.Context, a Actor, x string) (found O
 }
 
 // EnrolMember adds a user of the issuer's subject to an org, for a service. Errors: org_not_found, insufficient_role,
-// idempotency_key_reused, member_exists, limit_reached.
+// idempotency_key_reused, member_exists, limit_reached, unknown_user for a person who was erased.
 func (s *Store) EnrolMember(ctx context.Context, a Actor, o id.Org, e Enrolled, r org.Role, once Once[id.User]) (Created[id.User], error) {
 	var made Created[id.User]
 	err := s.db.Retry(ctx, func() error {

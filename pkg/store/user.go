@@ -33,7 +33,7 @@ func (s Seen) VerifiedEmail() string {
 
 // Identity is the row of (issuer, subject). This pair identifies a user, never the email.
 type Identity struct {
-	UserID   id.User
+	UserID   id.User // "": the person was erased, and no one has signed in since
 	Email    string
 	Name     string
 	Verified bool
@@ -42,7 +42,7 @@ type Identity struct {
 	Holds bool // the email row of the address is this user's: no other user has proved the address since
 
 	Stopped   bool  // no token of the user is good
-	NotBefore int64 // milliseconds; the user's last sign-out: no token of a sign-in until then is good; 0: there was none
+	NotBefore int64 // milliseconds; the last sign-out, or the erasure: no token of a sign-in until then is good; 0: there was none
 
 	folded string
 	iat    int64 // seconds; of the token that showed this email and name
@@ -93,20 +93,24 @@ func (i Identity) shows(seen Seen) bool {
 }
 
 // Identity reads the identity of (issuer, subject), in one strong read. ok is false for a pair
-// that was never seen before.
+// that was never seen before, and for one whose person was erased: then found has NotBefore alone.
 func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Identity, ok bool, err error) {
-	return lookup(ctx, s, identityRow(issuer, subject), identityFrom)
+	found, ok, err = lookup(ctx, s, identityRow(issuer, subject), identityFrom)
+	return found, ok && found.UserID != "", err
 }
 
 // identityFrom reads an identity. An identity that an operator has written for a new issuer (the runbook,
 // "Changing the issuer") has only a user, holds and iat, until the user's first token fills the rest.
 //
 // While the user is stopped, attrStoppedUser is in place of attrUserID: a program that does not know it cannot decode the row, and
-// lets no one in (ADR 49).
+// lets no one in (ADR 49). After an erasure there is no user, and attrNotBefore alone.
 func identityFrom(r *table.Reading) Identity {
 	stopped, user := attrStoppedUser.IsIn(r.Row), attrUserID
-	if stopped {
+	switch {
+	case stopped:
 		user = attrStoppedUser
+	case !attrUserID.IsIn(r.Row) && !attrIssuedAt.IsIn(r.Row):
+		return Identity{NotBefore: attrNotBefore.From(r)}
 	}
 	return Identity{
 		UserID: user.From(r), Stopped: stopped, NotBefore: attrNotBefore.OrZero(r), Email: attrEmail.OrZero(r), Name: attrName.OrZero(r),
@@ -117,7 +121,7 @@ func identityFrom(r *table.Reading) Identity {
 
 // SignIn updates the table to what a token shows, and returns the user. known and isKnown are the result
 // of Identity, which the caller has called before. For a pair (issuer, subject) that was never seen,
-// SignIn creates the user. When nothing is new, it neither reads nor writes.
+// SignIn creates the user, and so it does after an erasure. When nothing is new, it neither reads nor writes.
 //
 // A verified address belongs to the identity that proved it last. The address moves only for a
 // token with a greater iat, so that an old token takes no address back. A token without iat
@@ -131,7 +135,7 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 		case refused != nil:
 			return refused
 		case !isKnown:
-			user, err = s.firstSight(ctx, seen)
+			user, err = s.firstSight(ctx, known, seen)
 		case known.shows(seen) && seen.IssuedAt > known.iat:
 			err = s.move(ctx, known, seen)
 		case seen.AskedAt > known.AskedAt:
@@ -150,9 +154,9 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 }
 
 // firstSight creates the identity, the user and, for a verified address, the email row in one
-// transaction. It returns table.ErrRaced when another request has written the identity or the email
-// row.
-func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
+// transaction. was is zero, or what an erasure left of the identity. It returns table.ErrRaced when another request has written the
+// identity or the email row.
+func (s *Store) firstSight(ctx context.Context, was Identity, seen Seen) (id.User, error) {
 	user := s.ids().NewUser()
 	t := s.begin()
 	holds, err := t.claimEmail(ctx, user, seen)
@@ -163,14 +167,20 @@ func (s *Store) firstSight(ctx context.Context, seen Seen) (id.User, error) {
 	if holds {
 		shown = shownEmail(seen.Email, seen.Folded)
 	}
-	t.createUser(user, seen, holds, shown)
+	t.createUser(user, was, seen, holds, shown)
 	return user, t.Commit(ctx)
 }
 
-// createUser adds the rows of a new user to a transaction. The put of the identity returns table.ErrRaced when there is one.
-func (t *txn) createUser(user id.User, seen Seen, holds bool, shown string) {
-	identity := identityRow(seen.Issuer, seen.Subject)
-	t.Put(identity, table.Absent, table.Raced, attrUserID.Set(user), seen.set(holds))
+// createUser adds the rows of a new user to a transaction. was is as for firstSight: its mark stays, so that no earlier token becomes
+// good. The write of the identity returns table.ErrRaced when it is not as it was.
+func (t *txn) createUser(user id.User, was Identity, seen Seen, holds bool, shown string) {
+	identity, shows := identityRow(seen.Issuer, seen.Subject), table.Changes(attrUserID.Set(user), seen.set(holds))
+	if was.NotBefore == 0 {
+		t.Put(identity, table.Absent, table.Raced, shows)
+	} else {
+		isErased := table.All(attrNotBefore.Is(was.NotBefore), attrUserID.Absent(), attrStoppedUser.Absent())
+		t.Update(identity, isErased, table.Raced, shows, attrPurgeAt.Remove())
+	}
 	t.Create(userRow(user), attrEmail.Set(shown), attrName.Set(seen.Name), attrCreatedAt.Set(t.s.now()), attrOrgsCreated.Set(0),
 		attrIdentities.Set(map[string]int64{identity.PK: t.s.now()}))
 }
@@ -259,23 +269,43 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	if err != nil {
 		return err
 	}
+	shown, _, err := lookup(ctx, s, userRow(known.UserID), profileFrom)
+	if err != nil {
+		return err
+	}
 	losesAddress := !seen.Verified || known.folded != seen.Folded
-	isStill := attrUserID.Is(known.UserID)
+	isStill, wasShown := attrUserID.Is(known.UserID), strings.ToLower(shown.email)
 	switch {
 	case !known.Holds || !losesAddress:
-	case holds: // another one
+	case holds || wasShown != known.folded: // another one
 		t.Delete(emailRow(known.folded), isStill, table.Raced)
 	default: // the user is shown with the address until another one proves it
 		t.Put(emailRow(known.folded), isStill, table.Raced, attrFormerUserID.Set(known.UserID))
 	}
+	if holds && wasShown != "" && wasShown != seen.Folded && (!known.Holds || wasShown != known.folded) {
+		if err := t.forget(ctx, known.UserID, wasShown); err != nil {
+			return err
+		}
+	}
 	t.Update(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds), known.asRead()), table.Raced,
 		seen.set(holds))
 	// Other users see the user's row. So only an address that is the user's is written there, and no other replaces it.
-	if holds || seen.Name != "" {
-		t.Update(userRow(known.UserID), table.Exists, nil,
-			table.If(holds, attrEmail.Set(shownEmail(seen.Email, seen.Folded))), table.If(seen.Name != "", attrName.Set(seen.Name)))
+	email := shown.email
+	if holds {
+		email = shownEmail(seen.Email, seen.Folded)
 	}
+	t.Update(userRow(known.UserID), attrEmail.Is(shown.email), table.Raced, attrEmail.Set(email), table.If(seen.Name != "", attrName.Set(seen.Name)))
 	return t.Commit(ctx)
+}
+
+// forget deletes the row of an address with which a user is shown no more, if the user gave it up and no one else has proved it. So
+// each such row is found by its user's row.
+func (t *txn) forget(ctx context.Context, user id.User, folded string) error {
+	was, _, err := lookup(ctx, t.s, emailRow(folded), addressFrom)
+	if was.former == user {
+		t.Delete(emailRow(folded), was.asRead(), table.Raced)
+	}
+	return err
 }
 
 // noteAsked writes that the userinfo endpoint was called and showed nothing new.

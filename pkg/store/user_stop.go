@@ -25,20 +25,33 @@ type User struct {
 	CreatedAt int64  // milliseconds
 	StoppedAt int64  // milliseconds; 0: the person is not stopped
 
-	identities map[string]int64 // at most 20
+	identities map[string]int64 // at most 20; none when the person is erased
+	erasedAt   int64            // milliseconds; when the erasure began, 0: it did not
 }
+
+// erased reports whether the person's erasure has reached its end. What is left of the row is for the rows that name it.
+func (u User) erased() bool { return u.erasedAt != 0 && u.identities == nil }
 
 func userFrom(r *table.Reading) User {
 	shown := profileFrom(r)
+	erasedAt := attrErasedAt.OrZero(r)
+	identities := attrIdentities.OrZero
+	if erasedAt == 0 {
+		identities = attrIdentities.From
+	}
 	return User{
 		ID: id.User(r.PK(pkUser)), Name: shown.name, Email: shown.email, CreatedAt: attrCreatedAt.From(r),
-		StoppedAt: attrStoppedAt.OrZero(r), identities: attrIdentities.From(r),
+		StoppedAt: attrStoppedAt.OrZero(r), identities: identities(r), erasedAt: erasedAt,
 	}
 }
 
-// User reads a person, for a service. Errors: unknown_user.
+// User reads a person, for a service. Errors: unknown_user, also for one who is erased.
 func (s *Store) User(ctx context.Context, u id.User) (User, error) {
-	return find(ctx, s, userRow(u), userFrom, errUnknownUser)
+	found, err := find(ctx, s, userRow(u), userFrom, errUnknownUser)
+	if err == nil && found.erased() {
+		return User{}, errUnknownUser
+	}
+	return found, err
 }
 
 // UserByEmail reads, for a service, the person who has a folded address: who proved it last. ok is false when no one has it.
@@ -75,7 +88,8 @@ func (s *Store) StopUser(ctx context.Context, a Actor, u id.User) (User, error) 
 	})
 }
 
-// ResumeUser ends the stop of a person. For one who is not stopped it writes nothing. Errors: unknown_user.
+// ResumeUser ends the stop of a person. For one who is not stopped it writes nothing. Errors: unknown_user, conflict for one whose
+// erasure has begun.
 func (s *Store) ResumeUser(ctx context.Context, a Actor, u id.User) (User, error) {
 	return s.markUser(ctx, a, u, "user.resumed", func(was *User) (bool, markIdentity) {
 		isNew := was.StoppedAt != 0
@@ -86,10 +100,11 @@ func (s *Store) ResumeUser(ctx context.Context, a Actor, u id.User) (User, error
 	})
 }
 
-// SignOutUser signs a person out everywhere: when it returns, no access token of a sign-in until now is good. Errors: unknown_user.
+// SignOutUser signs a person out everywhere: when it returns, no access token of a sign-in until now is good. For one whose erasure has
+// begun it writes nothing. Errors: unknown_user.
 func (s *Store) SignOutUser(ctx context.Context, a Actor, u id.User) error {
-	_, err := s.markUser(ctx, a, u, "user.signed_out", func(*User) (bool, markIdentity) {
-		return true, func(i Identity) table.Change { return attrNotBefore.Set(max(s.now(), i.NotBefore)) }
+	_, err := s.markUser(ctx, a, u, "user.signed_out", func(was *User) (bool, markIdentity) {
+		return was.erasedAt == 0, func(i Identity) table.Change { return attrNotBefore.Set(max(s.now(), i.NotBefore)) }
 	})
 	return err
 }
@@ -108,26 +123,20 @@ func (s *Store) markUser(ctx context.Context, a Actor, u id.User, action string,
 		}
 		out = was
 		changes, change := mark(&out)
-		if !changes {
+		switch {
+		case !changes:
 			return nil
+		case was.erasedAt != 0:
+			return errBeingErased
 		}
-		rows := make([]table.Key, 0, len(was.identities))
-		for _, pk := range slices.Sorted(maps.Keys(was.identities)) {
-			rows = append(rows, table.Key{PK: pk, SK: skMeta})
-		}
-		found, err := batch(ctx, s, rows, identityFrom)
+		rows, identities, err := s.identitiesOf(ctx, was)
 		if err != nil {
 			return err
 		}
 		t := s.begin()
-		t.Update(userRow(u), table.All(table.Shorter(attrIdentities, len(rows)+1), attrStoppedAt.IsOrAbsent(was.StoppedAt)), table.Raced,
-			attrStoppedAt.SetOrRemove(out.StoppedAt))
+		t.Update(userRow(u), was.asRead(), table.Raced, attrStoppedAt.SetOrRemove(out.StoppedAt))
 		for _, row := range rows {
-			i, ok := found[row]
-			if !ok || i.UserID != u {
-				t.Fail(fmt.Errorf("store: %s has no identity %s", u, row.PK))
-			}
-			t.Update(row, i.asRead(), table.Raced, change(i))
+			t.Update(row, identities[row].asRead(), table.Raced, change(identities[row]))
 		}
 		orgs, _, err := list(ctx, s, Page{Limit: auditedOrgs}.span(userRow(u).PK, skOrg, auditedOrgs), orgOfUserFrom)
 		if err != nil {
@@ -139,6 +148,25 @@ func (s *Store) markUser(ctx context.Context, a Actor, u id.User, action string,
 		return t.Commit(ctx)
 	})
 	return out, err
+}
+
+// asRead is the condition that the person's row is still as it was read, as far as it decides about tokens.
+func (u User) asRead() table.Condition {
+	return table.All(table.Shorter(attrIdentities, len(u.identities)+1), attrStoppedAt.IsOrAbsent(u.StoppedAt), attrErasedAt.IsOrAbsent(u.erasedAt))
+}
+
+// identitiesOf reads all identities of a person, and returns their rows in order too.
+func (s *Store) identitiesOf(ctx context.Context, u User) (rows []table.Key, found map[table.Key]Identity, err error) {
+	for _, pk := range slices.Sorted(maps.Keys(u.identities)) {
+		rows = append(rows, table.Key{PK: pk, SK: skMeta})
+	}
+	found, err = batch(ctx, s, rows, identityFrom)
+	for _, row := range rows {
+		if i, ok := found[row]; err == nil && (!ok || i.UserID != u.ID) {
+			err = fmt.Errorf("store: %s has no identity %s", u.ID, row.PK)
+		}
+	}
+	return rows, found, err
 }
 
 // OrgLeft is an org that needs someone when a person is stopped.

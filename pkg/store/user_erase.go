@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/parallel"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+)
+
+const (
+	// markedFor is how long an erasure refuses the tokens of earlier sign-ins. The backups of the table go as far back.
+	markedFor = 35 * 24 * time.Hour
+
+	leftAtOnce = 10  // an erasure leaves this many orgs at a time
+	orgsNamed  = 100 // a refusal names this many orgs
+)
+
+// EraseUser erases a person for a service. When it returns without an error, the person is a member of no org, and no row has an
+// address, the name or an identity of theirs. The person's id stays: in audit logs, in the rows that say who made an API key or added
+// a member, and as an empty row of the user. API keys that the person made live on. An open session of theirs brings nothing back:
+// each identity keeps for 35 days that tokens of sign-ins until now are not good. Who signs in later is a new user.
+//
+// The first transaction stops the person and frees their addresses, so that no one can add them from then on. After an error call it
+// again: it goes on. For a person who is erased it writes nothing.
+//
+// Errors: unknown_user; last_admin, with the orgs, while the person is the only admin of one. When that becomes so after the first
+// transaction, the person stays stopped.
+func (s *Store) EraseUser(ctx context.Context, a Actor, u id.User) error {
+	was, err := find(ctx, s, userRow(u), userFrom, errUnknownUser)
+	if err != nil || was.erased() {
+		return err
+	}
+	if was.erasedAt == 0 {
+		if err := s.refuseLastAdmin(ctx, u); err != nil {
+			return err
+		}
+		if err := s.db.Retry(ctx, func() error { return s.beginErasure(ctx, u) }); err != nil {
+			return err
+		}
+	}
+	if err := s.leaveAll(ctx, a, u); err != nil {
+		return err
+	}
+	return s.db.Retry(ctx, func() error { return s.endErasure(ctx, u) })
+}
+
+// onlyAdminOf returns the refusal to erase the only admin of some orgs; nil for none.
+func onlyAdminOf(orgs map[id.Org]bool) error {
+	if len(orgs) == 0 {
+		return nil
+	}
+	refused := *errLastAdmin
+	refused.Detail = "The person is the only admin of an org. Add another admin first, or delete the org."
+	for _, o := range slices.Sorted(maps.Keys(orgs))[:min(len(orgs), orgsNamed)] {
+		refused.Orgs = append(refused.Orgs, string(o))
+	}
+	return &refused
+}
+
+// refuseLastAdmin returns last_admin when a person is the only admin of an org.
+func (s *Store) refuseLastAdmin(ctx context.Context, u id.User) error {
+	alone := map[id.Org]bool{}
+	for p := (Page{}); ; {
+		orgs, next, err := s.OrgsOf(ctx, u, p)
+		if err != nil {
+			return err
+		}
+		for _, o := range orgs {
+			if o.Role == org.Admin && o.admins == 1 && !o.deleted {
+				alone[o.ID] = true
+			}
+		}
+		if next == "" {
+			return onlyAdminOf(alone)
+		}
+		p.After = next
+	}
+}
+
+// beginErasure stops a person, deletes their addresses, and writes that the erasure has begun. It returns table.ErrRaced when a
+// sign-in or another mark was faster.
+func (s *Store) beginErasure(ctx context.Context, u id.User) error {
+	was, err := find(ctx, s, userRow(u), userFrom, errUnknownUser)
+	if err != nil || was.erasedAt != 0 {
+		return err
+	}
+	rows, identities, err := s.identitiesOf(ctx, was)
+	if err != nil {
+		return err
+	}
+	addresses, err := s.addressesOf(ctx, was, identities)
+	if err != nil {
+		return err
+	}
+	t := s.begin()
+	t.Update(userRow(u), table.All(was.asRead(), attrEmail.Is(was.Email)), table.Raced,
+		attrErasedAt.Set(s.now()), attrStoppedAt.SetIfAbsent(s.now()), attrEmail.Set(""))
+	for _, row := range rows {
+		i := identities[row]
+		t.Put(row, table.All(i.asRead(), attrIssuedAt.Is(i.iat)), table.Raced,
+			attrStoppedUser.Set(u), attrHolds.Set(false), attrIssuedAt.Set(i.iat), attrNotBefore.SetOrRemove(i.NotBefore))
+	}
+	for row, found := range addresses {
+		t.Delete(row, found.asRead(), table.Raced)
+	}
+	return t.Commit(ctx)
+}
+
+// addressesOf reads the rows of addresses that a person has, or had and is shown with.
+func (s *Store) addressesOf(ctx context.Context, u User, identities map[table.Key]Identity) (map[table.Key]address, error) {
+	wanted := map[table.Key]bool{emailRow(strings.ToLower(u.Email)): u.Email != ""}
+	for _, i := range identities {
+		wanted[emailRow(i.folded)] = i.folded != ""
+	}
+	var rows []table.Key
+	for row, isAddress := range wanted {
+		if isAddress {
+			rows = append(rows, row)
+		}
+	}
+	found, err := batch(ctx, s, rows, addressFrom)
+	for row, a := range found {
+		if a.holder != u.ID && a.former != u.ID {
+			delete(found, row)
+		}
+	}
+	return found, err
+}
+
+// leaveAll removes a person, whom no one can add any more, from all orgs. It returns last_admin with the orgs that the person cannot
+// leave, after it has left the others.
+func (s *Store) leaveAll(ctx context.Context, a Actor, u id.User) error {
+	alone := map[id.Org]bool{}
+	orgOf := func(r *table.Reading) id.Org { return id.Org(r.SK(skOrg)) }
+	err := eachPage(ctx, s, table.Span{PK: userRow(u).PK, Prefix: skOrg}, orgOf, func(orgs []id.Org) error {
+		var failed []error
+		for n, err := range parallel.Each(leftAtOnce, orgs, func(_ int, o id.Org) error { return s.leaveErased(ctx, a, o, u) }) {
+			if problem.Is(err, problem.LastAdmin) {
+				alone[orgs[n]] = true
+			} else {
+				failed = append(failed, err)
+			}
+		}
+		return parallel.Joined(failed)
+	})
+	if err != nil {
+		return err
+	}
+	return onlyAdminOf(alone)
+}
+
+// leaveErased removes a person from an org. What a deletion of the org has left of the membership goes too.
+func (s *Store) leaveErased(ctx context.Context, a Actor, o id.Org, u id.User) error {
+	err := s.removeMember(ctx, a, o, u, "user.erased")
+	if problem.Is(err, problem.OrgNotFound) || problem.Is(err, problem.MemberNotFound) {
+		t := s.begin()
+		t.removeMembership(o, u)
+		err = t.Commit(ctx)
+	}
+	return err
+}
+
+// endErasure empties the rows of a person who has left all orgs, and whose erasure has begun.
+func (s *Store) endErasure(ctx context.Context, u id.User) error {
+	was, err := find(ctx, s, userRow(u), userFrom, errUnknownUser)
+	if err != nil || was.erased() {
+		return err
+	}
+	rows, identities, err := s.identitiesOf(ctx, was)
+	if err != nil {
+		return err
+	}
+	t := s.begin()
+	t.Update(userRow(u), was.asRead(), table.Raced,
+		attrEmail.Set(""), attrName.Set(""), attrStoppedAt.Remove(), attrIdentities.Remove())
+	for _, row := range rows {
+		i := identities[row]
+		ended := max(s.now(), i.NotBefore)
+		t.Put(row, i.asRead(), table.Raced, attrNotBefore.Set(ended), attrPurgeAt.Set(time.UnixMilli(ended).Add(markedFor).Unix()))
+	}
+	return t.Commit(ctx)
+}

@@ -1,0 +1,317 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/org"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+// person is Bob, an admin of Ada's org, with a second identity and a second address, who has added Eve to an org of his own, given it
+// to her, and was signed out before.
+func (c *connected) person(t *testing.T) (bob, eve id.User, own id.Org) {
+	t.Helper()
+	bob = addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Admin)
+	c.adopt(t, bob, "second")
+	own = c.NewOrg(t, bob)
+	eve = addMember(t, c.Table, own, bob, "eve@example.com", org.Admin)
+	wants(t, c.SignOutUser(ctx, billing, bob), "")
+	c.pass(time.Hour)
+	return bob, eve, own
+}
+
+// holds returns every text and every number of an attribute.
+func holds(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberM:
+		var all []string
+		for name, of := range v.Value {
+			all = append(all, name, holds(of))
+		}
+		return strings.Join(all, " ")
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return string(v.Value)
+	}
+	return fmt.Sprint(v)
+}
+
+// forgotten returns what is wrong with the table after the erasure of Bob: an address, a name, an identity, a membership, or one of
+// two rows of a membership that has not the other.
+func (c *connected) forgotten(t *testing.T, bob id.User) (wrong []string) {
+	t.Helper()
+	all := map[string]dbRow{}
+	for _, r := range c.Rows(t) {
+		all[text(r, "PK")+" "+text(r, "SK")] = r
+	}
+	members := map[string]int{}
+	for at, r := range all {
+		pk, sk := text(r, "PK"), text(r, "SK")
+		isOfNewUser := text(r, "userId") != "" && text(r, "userId") != string(bob) || strings.HasPrefix(pk, "USER#") && !strings.HasSuffix(pk, string(bob))
+		whole := at
+		for name, v := range r {
+			whole += " " + name + " " + holds(v)
+		}
+		for _, secret := range []string{"bob@example", "second@example", "Bob"} {
+			if strings.Contains(whole, secret) && !isOfNewUser {
+				wrong = append(wrong, at+" has "+secret)
+			}
+		}
+		if strings.HasPrefix(pk, "IDN#") && (text(r, "userId") == string(bob) || r["stoppedUser"] != nil) {
+			wrong = append(wrong, at+" is Bob's")
+		}
+		if user, isMember := strings.CutPrefix(sk, "MEM#"); isMember {
+			members[pk]++
+			if all["USER#"+user+" "+pk] == nil || user == string(bob) {
+				wrong = append(wrong, at)
+			}
+		}
+		if o, isOrg := strings.CutPrefix(sk, "ORG#"); isOrg && (all["ORG#"+o+" MEM#"+strings.TrimPrefix(pk, "USER#")] == nil || pk == "USER#"+string(bob)) {
+			wrong = append(wrong, at)
+		}
+	}
+	for pk, n := range members {
+		if got := text(all[pk+" META"], "members"); got != fmt.Sprint(n) && all[pk+" META"]["deletedAt"] == nil {
+			wrong = append(wrong, fmt.Sprintf("%s counts %s members of %d", pk, got, n))
+		}
+	}
+	meta := all["USER#"+string(bob)+" META"]
+	if meta == nil || text(meta, "name")+text(meta, "email") != "" || meta["stoppedAt"] != nil || meta["identities"] != nil || text(meta, "orgsCreated") == "" {
+		wrong = append(wrong, fmt.Sprint("the user's row is ", meta))
+	}
+	return wrong
+}
+
+func TestAnErasedPersonIsForgotten(t *testing.T) {
+	c := connect(t)
+	bob, eve, own := c.person(t)
+	key := makeKey(t, c.Table, c.org, bob, 0)
+	wants(t, second(c.StopUser(ctx, billing, bob)), "") // also a stopped one
+	wants(t, c.EraseUser(ctx, billing, bob), "")
+	wants(t, c.EraseUser(ctx, billing, bob), "") // writes nothing
+	if wrong := c.forgotten(t, bob); wrong != nil {
+		t.Error(wrong)
+	}
+	now := c.Now()
+	for _, r := range c.rowsOf(t, "IDN#") {
+		if text(r, "userId") == "" && (len(r) != 4 || text(r, "notBefore") != fmt.Sprint(now.UnixMilli()) || text(r, "purgeAt") != fmt.Sprint(now.Add(35*24*time.Hour).Unix())) {
+			t.Errorf("an identity is %v", r)
+		}
+	}
+	for _, subject := range []string{"sub-bob@example.com", "second"} {
+		mark, ok, err := c.Identity(ctx, issuer, subject)
+		wants(t, err, "")
+		if ok || mark.UserID != "" {
+			t.Errorf("%s is known: %+v", subject, mark)
+		}
+		wants(t, mark.Refusal(now.Unix()), problem.TokenEnded)
+		wants(t, second(c.EnrolMember(ctx, billing, c.org, store.Enrolled{Issuer: issuer, Subject: subject, Name: "Bob"}, org.Member, store.Once[id.User]{})), problem.UnknownUser)
+		wants(t, second(c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Late", Admin: &store.Enrolled{Issuer: issuer, Subject: subject}}, store.Once[store.Org]{})), problem.UnknownUser)
+	}
+	wants(t, second(c.AddMember(ctx, admin(c.ada), c.org, "bob@example.com", org.Member, store.Once[id.User]{})), problem.UserNotFound)
+	wants(t, second(c.User(ctx, bob)), problem.UnknownUser)
+	wants(t, second(c.StopUser(ctx, billing, bob)), problem.UnknownUser)
+	wants(t, c.SignOutUser(ctx, billing, bob), problem.UnknownUser)
+	wants(t, second(c.CreateOrg(ctx, bob, "Late", store.Once[store.Org]{})), problem.UserStopped) // a request in flight
+	wants(t, c.EraseUser(ctx, billing, "usr_none"), problem.UnknownUser)
+
+	orgs, _, err := c.OrgsOf(ctx, eve, store.Page{})
+	wants(t, err, "")
+	if len(orgs) != 1 || orgs[0].AddedBy == nil || *orgs[0].AddedBy != (store.Adder{UserID: bob}) {
+		t.Errorf("whom Bob had added sees %+v", orgs)
+	}
+	if got := c.check(t, key.Minted.Key.Reveal()); got != "" {
+		t.Errorf("the key that Bob made: %s", got)
+	}
+	entries := c.audited(t, "user.erased")
+	if len(entries) != 1 || entries[0].Target.ID != string(bob) || entries[0].Actor.Name != "billing" {
+		t.Errorf("%+v", entries)
+	}
+	wants(t, c.DeleteOrg(ctx, admin(eve), own), "") // which Bob made
+}
+
+// TestWhoSignsInAfterTheirErasureIsNew, and the tokens of the sign-ins before it stay refused. A row that DynamoDB has deleted is no mark.
+func TestWhoSignsInAfterTheirErasureIsNew(t *testing.T) {
+	c := connect(t)
+	bob, _, _ := c.person(t)
+	wants(t, c.EraseUser(ctx, billing, bob), "")
+	mark, _, err := c.Identity(ctx, issuer, "sub-bob@example.com")
+	wants(t, err, "")
+	seen := store.Seen{Issuer: issuer, Subject: "sub-bob@example.com", Email: "bob@example.com", Folded: "bob@example.com", Verified: true,
+		IssuedAt: 4_000_000_000, SignedInAt: c.Now().Unix()}
+	wants(t, second(c.SignIn(ctx, mark, false, seen)), problem.TokenEnded)
+	seen.SignedInAt++
+	var other id.User
+	c.Faults.Before("TransactWriteItems", func() { other, err = c.SignIn(ctx, mark, false, seen) }) // at the same moment
+	again, failed := c.SignIn(ctx, mark, false, seen)
+	wants(t, errors.Join(err, failed), "")
+	if again == bob || again == "" || again != other {
+		t.Errorf("Bob is %s, then %s and %s", bob, again, other)
+	}
+	now := c.known(t, "sub-bob@example.com")
+	wants(t, now.Refusal(c.Now().Unix()), problem.TokenEnded)
+	wants(t, now.Refusal(seen.SignedInAt), "")
+	for _, r := range c.rowsOf(t, "IDN#") {
+		if text(r, "userId") == string(again) && r["purgeAt"] != nil {
+			t.Errorf("DynamoDB will delete %v", r)
+		}
+	}
+	if got := holder(t, c.Table, "bob@example.com"); got != again {
+		t.Errorf("the address is %s's", got)
+	}
+	if wrong := c.forgotten(t, bob); wrong != nil {
+		t.Error(wrong)
+	}
+}
+
+func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
+	c := connect(t)
+	bob, eve, own := c.person(t)
+	wants(t, second(c.ChangeRole(ctx, admin(bob), own, eve, org.Viewer)), "")
+	ended := c.NewOrg(t, bob) // counts no more
+	wants(t, c.DeleteOrg(ctx, billing, ended), "")
+	refused := func(err error) {
+		t.Helper()
+		if e := problem.From(err); e.Code != problem.LastAdmin || !slices.Equal(e.Orgs, []string{string(own)}) {
+			t.Errorf("%+v", e)
+		}
+	}
+	refused(c.EraseUser(ctx, billing, bob))
+	if u, err := c.User(ctx, bob); err != nil || u.StoppedAt != 0 || u.Email != "bob@example.com" {
+		t.Errorf("after the refusal: %+v, %v", u, err)
+	}
+	wants(t, second(c.ChangeRole(ctx, admin(bob), own, eve, org.Admin)), "")
+	c.Faults.Before("TransactWriteItems", func() { wants(t, second(c.ChangeRole(ctx, billing, own, eve, org.Member)), "") })
+	refused(c.EraseUser(ctx, billing, bob))
+	if u, err := c.User(ctx, bob); err != nil || u.StoppedAt == 0 || u.Email != "" {
+		t.Errorf("in the middle: %+v, %v", u, err)
+	}
+	if role, isMember, err := c.Role(ctx, c.org, bob); isMember || err != nil { // the other orgs are left
+		t.Errorf("%s, %v", role, err)
+	}
+	wants(t, second(c.ResumeUser(ctx, billing, bob)), problem.Conflict)
+	wants(t, second(c.StopUser(ctx, billing, bob)), "") // writes nothing
+	wants(t, c.SignOutUser(ctx, billing, bob), "")      // writes nothing
+	wants(t, second(c.ChangeRole(ctx, billing, own, eve, org.Admin)), "")
+	wants(t, c.EraseUser(ctx, billing, bob), "")
+	if wrong := c.forgotten(t, bob); wrong != nil {
+		t.Error(wrong)
+	}
+}
+
+// besideErasure lists what may come beside the erasure of Bob. Each may fail: his membership, his tokens or his address may be gone.
+func besideErasure() map[string]func(*connected, id.User, id.User, id.Org) error {
+	bobsToken := func(subject, email string) func(*connected, id.User, id.User, id.Org) error {
+		return func(c *connected, _, _ id.User, _ id.Org) error {
+			known, ok, err := c.Identity(ctx, issuer, subject)
+			if err != nil {
+				return err
+			}
+			return second(c.SignIn(ctx, known, ok, store.Seen{Issuer: issuer, Subject: subject, Email: email, Folded: email, Verified: true, Name: "Bob B.",
+				IssuedAt: 4_000_000_000, SignedInAt: c.Now().Unix()}))
+		}
+	}
+	return map[string]func(c *connected, bob, eve id.User, own id.Org) error{
+		"added by address": func(c *connected, _, _ id.User, _ id.Org) error {
+			third := c.NewOrgOf(c.ada)
+			return second(c.AddMember(ctx, admin(c.ada), third, "bob@example.com", org.Admin, store.Once[id.User]{}))
+		},
+		"enrolled by subject": func(c *connected, _, _ id.User, _ id.Org) error {
+			third := c.NewOrgOf(c.ada)
+			return second(c.EnrolMember(ctx, billing, third, store.Enrolled{Issuer: issuer, Subject: "second"}, org.Member, store.Once[id.User]{}))
+		},
+		"enrolled with an org": func(c *connected, _, _ id.User, _ id.Org) error {
+			return second(c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Late", Admin: &store.Enrolled{Issuer: issuer, Subject: "second"}}, store.Once[store.Org]{}))
+		},
+		"makes an org": func(c *connected, bob, _ id.User, _ id.Org) error {
+			return second(c.CreateOrg(ctx, bob, "Late", store.Once[store.Org]{}))
+		},
+		"promoted": func(c *connected, bob, _ id.User, _ id.Org) error {
+			return second(c.ChangeRole(ctx, admin(c.ada), c.org, bob, org.Viewer))
+		},
+		"leaves": func(c *connected, bob, _ id.User, _ id.Org) error {
+			return c.LeaveOrg(ctx, store.Actor{User: bob, May: anyMember}, c.org)
+		},
+		"removed": func(c *connected, bob, _ id.User, _ id.Org) error {
+			return c.RemoveMember(ctx, admin(c.ada), c.org, bob)
+		},
+		"deletes the org":               func(c *connected, bob, _ id.User, own id.Org) error { return c.DeleteOrg(ctx, admin(bob), own) },
+		"its org is deleted":            func(c *connected, _, eve id.User, own id.Org) error { return c.DeleteOrg(ctx, admin(eve), own) },
+		"signs in with a new name":      bobsToken("sub-bob@example.com", "bob@example.com"),
+		"signs in with another address": bobsToken("sub-bob@example.com", "bob@example.net"),
+		"another identity proves it":    bobsToken("second", "bob@example.com"),
+		"another person proves it":      bobsToken("another", "bob@example.com"),
+		"stopped":                       func(c *connected, bob, _ id.User, _ id.Org) error { return second(c.StopUser(ctx, billing, bob)) },
+		"resumed":                       func(c *connected, bob, _ id.User, _ id.Org) error { return second(c.ResumeUser(ctx, billing, bob)) },
+		"signed out":                    func(c *connected, bob, _ id.User, _ id.Org) error { return c.SignOutUser(ctx, billing, bob) },
+		"erased by another request":     func(c *connected, bob, _ id.User, _ id.Org) error { return c.EraseUser(ctx, billing, bob) },
+		"adds a member to the org": func(c *connected, bob, _ id.User, _ id.Org) error {
+			return second(c.EnrolMember(ctx, admin(bob), c.org, store.Enrolled{Issuer: issuer, Subject: "fay"}, org.Member, store.Once[id.User]{}))
+		},
+	}
+}
+
+// NewOrgOf makes an org in the middle of another request.
+func (c *connected) NewOrgOf(u id.User) id.Org {
+	made, _ := c.CreateOrg(ctx, u, "Third", store.Once[store.Org]{})
+	return made.Made.ID
+}
+
+// TestWhatComesBesideAnErasureLeavesNothing: before each of its transactions, and the erasure before the transaction of each of these.
+func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
+	for name, meanwhile := range besideErasure() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for place := -2; place < 5; place++ {
+				c := connect(t)
+				bob, eve, own := c.person(t)
+				happened := false
+				do := func() { happened = true; _ = meanwhile(c, bob, eve, own) } // which may be refused
+				erase := func() error {
+					err := c.EraseUser(ctx, billing, bob)
+					if e := problem.From(err); err != nil && e.Code == problem.LastAdmin { // Bob made an org, or was made the admin of one
+						deleted := c.DeleteOrg(ctx, billing, id.Org(e.Orgs[0]))
+						if !problem.Is(deleted, problem.OrgNotFound) { // by the erasure that comes before its transaction
+							wants(t, deleted, "")
+						}
+						err = c.EraseUser(ctx, billing, bob)
+					}
+					return err
+				}
+				if place < 0 { // the erasure comes before a transaction of the other
+					for range -place - 1 {
+						c.letPass("TransactWriteItems")
+					}
+					c.Faults.Before("TransactWriteItems", func() { happened = true; wants(t, erase(), "") })
+					do()
+				} else {
+					for range place {
+						c.letPass("TransactWriteItems")
+					}
+					c.Faults.Before("TransactWriteItems", do)
+				}
+				wants(t, erase(), "")
+				if !happened && place < 2 {
+					t.Errorf("place %d: nothing came between", place)
+				}
+				c.Faults.Heal()
+				wants(t, erase(), "")
+				if wrong := c.forgotten(t, bob); wrong != nil {
+					t.Errorf("place %d: %v", place, wrong)
+				}
+				_, _, err := c.OrgsOf(ctx, eve, store.Page{})
+				wants(t, err, "")
+			}
+		})
+	}
+}

@@ -210,7 +210,7 @@ func (a *audited) end(t *testing.T) (added []entry) {
 	return added
 }
 
-// stops stops, resumes and signs out the admin, as a service and at last by themselves.
+// stops stops, resumes and signs out the admin, as a service and at last by themselves, and erases another person.
 func (a *audited) stops(t *testing.T) {
 	t.Helper()
 	path, me := "/v1/users/"+string(a.admin), string(a.admin)
@@ -223,6 +223,12 @@ func (a *audited) stops(t *testing.T) {
 		}
 	}
 	a.does(t, request{method: "POST", path: "/v1/me/signout"}, "user.signed_out", me, `{}`)
+	gil := string(a.NewUser(t, "gil@example.com"))
+	a.does(t, request{method: "POST", path: "/" + string(a.org) + "/members", body: `{"email":"gil@example.com"}`}, "member.added", gil, `{"role":{"from":null,"to":"member"}}`)
+	erase := request{as: service(), method: "DELETE", path: "/v1/users/" + gil}
+	a.does(t, erase, "user.erased", gil, `{"role":{"from":"member","to":null}}`)
+	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
+	a.send(t, erase) // it is so already
 }
 
 // TestEveryActionIsAuditedAsDocumented makes each action through its route. A

@@ -80,6 +80,7 @@ func good() map[string]row {
 		"POST /v1/orgs/{orgId}/apps/{appId}/events":                              {`{"events":[{"type":"invoice.paid","data":{}}]}`, 202, services},
 		"GET /v1/users":                                                          {"?email=target@example.com", 200, ofNoOrg},
 		"GET /v1/users/{userId}":                                                 {"", 200, ofNoOrg},
+		"DELETE /v1/users/{userId}":                                              {"", 204, ofNoOrg},
 		"POST /v1/users/{userId}/stop":                                           {"", 200, ofNoOrg},
 		"DELETE /v1/users/{userId}/stop":                                         {"", 204, ofNoOrg},
 		"POST /v1/users/{userId}/signout":                                        {"", 204, ofNoOrg},

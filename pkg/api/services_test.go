@@ -62,6 +62,7 @@ var needed = map[route.Right][]string{
 	route.OrgsLimit:     {}, // parts of bodies: TestTheOwnersLimitsNeedARightOfTheirOwn
 	route.AuditRead:     {"GET /v1/orgs/{orgId}/audit"},
 	route.UsersRead:     {"GET /v1/users", "GET /v1/users/{userId}"},
+	route.UsersEnd:      {"DELETE /v1/users/{userId}"},
 	route.UsersStop:     {"POST /v1/users/{userId}/stop", "DELETE /v1/users/{userId}/stop", "POST /v1/users/{userId}/signout"},
 	route.MembersRead:   {"GET /v1/orgs/{orgId}/members"},
 	route.MembersWrite:  {"POST /v1/orgs/{orgId}/members", "PATCH /v1/orgs/{orgId}/members/{userId}"},

@@ -21,6 +21,7 @@ func Users(s *store.Store, console []string, rights route.Rights, issuer string)
 	return newGroup("users", map[string]handler{
 		"findUser":    ofServices(handle(p.find)),
 		"getUser":     ofServices(handle(p.get)),
+		"eraseUser":   ofServices(handle(p.erase)),
 		"stopUser":    ofServices(handle(p.stop)),
 		"resumeUser":  ofServices(handle(p.resume)),
 		"signOutUser": ofServices(handle(p.signOut)),
@@ -98,6 +99,10 @@ func (p people) get(ctx context.Context, c *call, _ none) (userBody, error) {
 		return userBody{}, err
 	}
 	return p.bodyOf(ctx, found)
+}
+
+func (p people) erase(ctx context.Context, c *call, _ none) (none, error) {
+	return none{}, p.store.EraseUser(ctx, c.actor(), c.userID())
 }
 
 type stopBody struct {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -93,5 +94,32 @@ func TestASignOutIsTheCallersOrTheNamedPersons(t *testing.T) {
 		if err != nil || (known.NotBefore != 0) != signedOut {
 			t.Errorf("%s: %+v, %v", name, known, err)
 		}
+	}
+}
+
+// TestAPersonIsErasedUnlessAnOrgNeedsThem, the answer names these orgs, and who was erased is no one.
+func TestAPersonIsErasedUnlessAnOrgNeedsThem(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	path := func(u id.User) string { return "/v1/users/" + string(u) }
+	refused := w.want(t, request{as: service(), method: "DELETE", path: path(w.byRole[org.Admin])}, 409, problem.LastAdmin)
+	if !strings.Contains(refused.text, `"orgs":["`+string(w.org)+`"]`) {
+		t.Error(refused.text)
+	}
+	erase := request{as: service(), method: "DELETE", path: path(w.target), header: map[string]string{"Latchkey-Reason": "Asked for it"}}
+	w.want(t, erase, 204, "")
+	w.want(t, erase, 204, "")
+	for method, path := range map[string]string{"GET": path(w.target), "POST": path(w.target) + "/stop", "DELETE": path("usr_none")} {
+		w.want(t, request{as: service(), method: method, path: path}, 404, problem.UnknownUser)
+	}
+	subject := `"subject":"sub-target@example.com"`
+	w.want(t, w.request("POST", "/v1/orgs/{orgId}/members", service(), `{`+subject+`}`), 404, problem.UnknownUser)
+	w.want(t, request{as: service(), method: "POST", path: "/v1/orgs", body: `{"name":"Late","admin":{` + subject + `}}`}, 404, problem.UnknownUser)
+	w.want(t, w.request("POST", "/v1/orgs/{orgId}/members", service(), `{"email":"target@example.com"}`), 422, problem.UserNotFound)
+	if got := w.want(t, request{as: service(), method: "GET", path: "/v1/users?subject=sub-target@example.com"}, 200, ""); got.text != "{\"users\":[]}\n" {
+		t.Error(got.text)
+	}
+	admins := w.want(t, w.request("GET", "/v1/orgs/{orgId}/audit?limit=1", user(w.byRole[org.Admin]), ""), 200, "")
+	if !strings.Contains(admins.text, "user.erased") || strings.Contains(admins.text, "Asked") {
+		t.Error(admins.text)
 	}
 }

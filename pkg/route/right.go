@@ -35,6 +35,7 @@ const (
 	EventsWrite   Right = "events.write"
 	UsersRead     Right = "users.read"
 	UsersStop     Right = "users.stop"
+	UsersEnd      Right = "users.end"
 	LinksRead     Right = "links.read"
 	LinksEnd      Right = "links.end"
 

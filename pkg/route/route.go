@@ -104,6 +104,7 @@ var routes = [...]Route{
 
 	{Operation: "findUser", Method: "GET", Pattern: "/v1/users", Function: "users", Takes: principal.UserToken, Right: UsersRead, May: ServicesOnly, Query: []string{"email", "subject"}},
 	{Operation: "getUser", Method: "GET", Pattern: "/v1/users/{userId}", Function: "users", Takes: principal.UserToken, Right: UsersRead, May: ServicesOnly},
+	{Operation: "eraseUser", Method: "DELETE", Pattern: "/v1/users/{userId}", Function: "users", Takes: principal.UserToken, Right: UsersEnd, May: ServicesOnly},
 	{Operation: "stopUser", Method: "POST", Pattern: "/v1/users/{userId}/stop", Function: "users", Takes: principal.UserToken, Right: UsersStop, May: ServicesOnly},
 	{Operation: "resumeUser", Method: "DELETE", Pattern: "/v1/users/{userId}/stop", Function: "users", Takes: principal.UserToken, Right: UsersStop, May: ServicesOnly},
 	{Operation: "signOutUser", Method: "POST", Pattern: "/v1/users/{userId}/signout", Function: "users", Takes: principal.UserToken, Right: UsersStop, May: ServicesOnly},

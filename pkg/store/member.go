@@ -195,15 +195,20 @@ func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.Use
 			return err
 		}
 		t := s.begin()
-		condition, refusal := t.unchanged(a, o, target)
-		t.Delete(memberRow(o, user), condition, refusal)
-		t.Delete(userOrgRow(user, o), nil, nil)
-		t.countAdmins(a, o, -adminsIn(target.Role), -1)
-		t.audit(ctx, entry{
-			org: o, at: s.now(), action: action, actor: a.id(), target: string(user),
-			changes: Changes{"role": {From: target.Role}},
-		})
+		t.takeOut(ctx, a, o, target, action)
 		return t.Commit(ctx)
+	})
+}
+
+// takeOut adds the writes that end a membership to a transaction.
+func (t *txn) takeOut(ctx context.Context, a Actor, o id.Org, m Member, action string) {
+	condition, refusal := t.unchanged(a, o, m)
+	t.Delete(memberRow(o, m.UserID), condition, refusal)
+	t.Delete(userOrgRow(m.UserID, o), nil, nil)
+	t.countAdmins(a, o, -adminsIn(m.Role), -1)
+	t.audit(ctx, entry{
+		org: o, at: t.s.now(), action: action, actor: a.id(), target: string(m.UserID),
+		changes: Changes{"role": {From: m.Role}},
 	})
 }
 

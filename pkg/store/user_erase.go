@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -158,7 +159,16 @@ func (s *Store) leaveAll(ctx context.Context, a Actor, u id.User) error {
 
 // leaveErased removes a person from an org. What a deletion of the org has left of the membership goes too.
 func (s *Store) leaveErased(ctx context.Context, a Actor, o id.Org, u id.User) error {
-	err := s.removeMember(ctx, a, o, u, "user.erased")
+	a.WhileSuspended = true
+	err := s.db.Retry(ctx, func() error {
+		m, ok, err := lookup(ctx, s, memberRow(o, u), memberFrom)
+		if err != nil || !ok {
+			return cmp.Or(err, error(errMemberNotFound))
+		}
+		t := s.begin()
+		t.takeOut(ctx, a, o, m, "user.erased")
+		return t.Commit(ctx)
+	})
 	if problem.Is(err, problem.OrgNotFound) || problem.Is(err, problem.MemberNotFound) {
 		t := s.begin()
 		t.removeMembership(o, u)

@@ -83,3 +83,17 @@ func TestSignInIsToldWhenTheUserSignedIn(t *testing.T) {
 		}
 	}
 }
+
+// TestAnErasedPersonsTokenIsRefusedAtEachDoor: an open tab brings no one back. Who has signed in since is new.
+func TestAnErasedPersonsTokenIsRefusedAtEachDoor(t *testing.T) {
+	for signedInAt, want := range map[int64][2]problem.Code{1000: {problem.TokenEnded, problem.TokenEnded}, 1001: {problem.InsufficientRole, ""}} {
+		_, table := minted(t)
+		table.Known = &store.Identity{NotBefore: 1_000_500}
+		a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Email: "a@example.com", SignedInAt: signedInAt, IssuedAt: time.Unix(5000, 0)}})
+		_, atDoor := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Key.OrgID), false)
+		p, err := a.AuthorizeRoute(t.Context(), "GET", "/v1/orgs", []string{"Bearer " + jwt})
+		if got := [2]problem.Code{codeOf(atDoor), codeOf(err)}; got != want || (p.UserID != "") != (want[1] == "") {
+			t.Errorf("%d: %v, %v of %q; want %q", signedInAt, atDoor, err, p.UserID, want)
+		}
+	}
+}

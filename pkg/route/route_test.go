@@ -55,7 +55,8 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 // operations are all routes but the preflights, and but HEAD, which each public GET has too.
 const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /v1/orgs/{orgId}, updateOrg PATCH /v1/orgs/{orgId},
 	deleteOrg DELETE /v1/orgs/{orgId}, suspendOrg POST /v1/orgs/{orgId}/suspension, resumeOrg DELETE /v1/orgs/{orgId}/suspension, listAudit GET /v1/orgs/{orgId}/audit,
-	findUser GET /v1/users, getUser GET /v1/users/{userId}, stopUser POST /v1/users/{userId}/stop, resumeUser DELETE /v1/users/{userId}/stop,
+	findUser GET /v1/users, getUser GET /v1/users/{userId}, eraseUser DELETE /v1/users/{userId},
+	stopUser POST /v1/users/{userId}/stop, resumeUser DELETE /v1/users/{userId}/stop,
 	signOutUser POST /v1/users/{userId}/signout, signOutMe POST /v1/me/signout, listMembers GET /v1/orgs/{orgId}/members,
 	addMember POST /v1/orgs/{orgId}/members, updateMember PATCH /v1/orgs/{orgId}/members/{userId},
 	removeMember DELETE /v1/orgs/{orgId}/members/{userId}, leaveOrg POST /v1/orgs/{orgId}/leave, listKeys GET /v1/orgs/{orgId}/keys,

@@ -1,6 +1,8 @@
 package e2e_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -119,7 +121,7 @@ func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 
-// aStop is a person whose laptop was stolen.
+// aStop is a person whose laptop was stolen, and one who wants to be forgotten.
 func aStop(t *testing.T, s *stack.Stack, tg *target) {
 	const refused = `Bearer error="insufficient_user_authentication", max_age="0"`
 	billing, gil := serviceOf(t, s, tg), tg.person(t, "gil")
@@ -163,6 +165,36 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		gil.want(t, "GET", org, "", 200, "")
 	}
 	billing.want(t, "POST", "/v1/me/signout", "", 403, "insufficient_role")
+	if r := billing.want(t, "DELETE", path, "", 409, "last_admin"); fmt.Sprint("/v1/orgs/", r.body["orgs"]) != "/v1/orgs/["+strings.TrimPrefix(org, "/v1/orgs/")+"]" {
+		t.Errorf("the orgs that keep the person: %s", r.text)
+	}
+	halPath := fmt.Sprint("/v1/users/", billing.want(t, "GET", "/v1/users?email="+hal.email, "", 200, "").list("users")[0]["id"])
+	named := func() bool {
+		rows, err := s.Rows(t.Context(), "")
+		text, wrong := json.Marshal(rows)
+		if err = errors.Join(err, wrong); err != nil {
+			t.Fatal(err)
+		}
+		return strings.Contains(string(text), hal.email)
+	}
+	for _, address := range []bool{true, false} { // before the erasure, and afterwards
+		if named() != address {
+			t.Errorf("the person's address is in the table: %t, want %t", !address, address)
+		}
+		billing.want(t, "DELETE", halPath, "", 204, "")
+	}
+	hal.want(t, "GET", "/v1/orgs", "", 401, "token_ended")
+	billing.want(t, "GET", halPath, "", 404, "unknown_user")
+	billing.want(t, "POST", org+"/members", `{"subject":"`+hal.email+`"}`, 404, "unknown_user")
+	gil.want(t, "POST", org+"/members", `{"email":"`+hal.email+`"}`, 422, "user_not_found")
+	time.Sleep(1100 * time.Millisecond) // a sign-in in the second of the erasure was before it
+	token, err := tg.token(t.Context(), "", hal.email, "hal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hal.token = token
+	hal.want(t, "GET", "/v1/orgs", "", 200, "")
+	billing.want(t, "POST", "/v1/orgs", `{"name":"New","externalId":"cus_new","admin":{"subject":"`+hal.email+`"}}`, 201, "") // who was here before
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 

@@ -23,7 +23,7 @@ var NewUser = id.Source{}.NewUser()
 // Table is a table of one key and one identity. It is for one goroutine.
 type Table struct {
 	Key         store.APIKey
-	Known       *store.Identity // nil: no token was seen before
+	Known       *store.Identity // nil: no token was seen before; without a user: the person was erased
 	Org         id.Org          // the only org in which users have a role
 	InRole      org.Role        // the role of every known user in Org; "": none
 	IsSuspended bool            // of Org
@@ -75,7 +75,7 @@ func (t *Table) Identity(context.Context, string, string) (store.Identity, bool,
 	if t.Known == nil {
 		return store.Identity{}, false, t.Down
 	}
-	return *t.Known, true, t.Down
+	return *t.Known, t.Known.UserID != "", t.Down
 }
 
 // Role returns the role of any user.

@@ -152,7 +152,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (O
 	t.Update(orgRow(o), table.All(notDeleted(), found.asRead()), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
-	if creator := found.creator.Long(); creator != "" { // whose row exists: users are never deleted
+	if creator := found.creator.Long(); creator != "" { // whose row exists: it stays when the user is erased
 		hasMap, count := attrEnded.Present(), table.Entry(attrEnded, string(o)).Set(now)
 		if !mapped {
 			hasMap, count = nil, table.Add(attrOrgsCreated, -1)

@@ -266,9 +266,9 @@ type AccessPattern struct{ Item, PK, SK, Serves string }
 // AccessPatterns returns every item of the table. infra/docs/design.md prints them.
 func AccessPatterns() []AccessPattern {
 	return []AccessPattern{
-		{"Identity (issuer, subject → user, or stopped user; last sign-out)", "IDN#<sha-256>", "META", "who a token is: one strong read; GET /v1/users?subject="},
+		{"Identity (issuer, subject → user, or stopped user; last sign-out or erasure)", "IDN#<sha-256>", "META", "who a token is: one strong read; GET /v1/users?subject="},
 		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email; GET /v1/users?email="},
-		{"User (email, name, orgs created, identities, stop)", "USER#<userId>", "META", "profile of a member; GET /v1/users/{userId}"},
+		{"User (email, name, orgs created, identities, stop, erasure)", "USER#<userId>", "META", "profile of a member; GET /v1/users/{userId}"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
 		{"Org (name; allowance, plan, suspension; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"External id of an org → org", "EXT#<externalId>", "META", "GET /v1/orgs?externalId="},

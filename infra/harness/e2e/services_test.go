@@ -194,7 +194,10 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	hal.token = token
 	hal.want(t, "GET", "/v1/orgs", "", 200, "")
-	billing.want(t, "POST", "/v1/orgs", `{"name":"New","externalId":"cus_new","admin":{"subject":"`+hal.email+`"}}`, 201, "") // who was here before
+	tg.want(t, call{ // for someone who has signed in before
+		method: "POST", path: "/v1/orgs", body: `{"name":"New","externalId":"cus_new","admin":{"subject":"` + hal.email + `"}}`, bearer: billing.token,
+		header: http.Header{"Idempotency-Key": {strings.Repeat("e", 32)}},
+	}, 201, "")
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 

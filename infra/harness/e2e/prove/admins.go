@@ -98,12 +98,13 @@ func admins(h *history) {
 // changeRole makes one change, and records it.
 func (h *history) changeRole(client int, base, do string, by, of int, to byte) {
 	path := base + "/members/" + h.people[of].id
-	q, at := request{bearer: h.people[by].token, method: "GET", path: base + "/members"}, h.api
-	action := ""
+	q := request{bearer: h.people[by].token, method: "GET", path: base + "/members"}
+	ask, action := func() reply { return h.api.ask(h.ctx, q) }, ""
 	switch do {
 	case "enter":
-		org, d := strings.TrimPrefix(base, "/v1"), h.members[h.chance(len(h.members))]
-		at, q.path, of, to = d, org+"/invoices", by, none
+		d := h.members[h.chance(len(h.members))]
+		ask = func() reply { return d.enter(h.ctx, strings.TrimPrefix(base, "/v1/orgs/"), q.bearer) }
+		of, to = by, none
 	case "list":
 		of, to = by, none
 	case "set":
@@ -117,7 +118,7 @@ func (h *history) changeRole(client int, base, do string, by, of int, to byte) {
 	}
 	arg := strconv.Itoa(by) + strconv.Itoa(of) + string(to)
 	h.record(client, input{"org", do, arg}, func() string {
-		r := at.ask(h.ctx, q)
+		r := ask()
 		if action != "" { // a role that is so already is not written, and not audited
 			h.note(action, h.people[of].id, r)
 		}

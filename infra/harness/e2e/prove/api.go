@@ -23,6 +23,7 @@ type request struct {
 	bearer             string // the credential; "": none
 	once               string // the Idempotency-Key; "": none
 	header             http.Header
+	each               bool // each try of history.must has an effect of its own
 }
 
 // reply is an answer. Without an answer err is set, and the status is 0.

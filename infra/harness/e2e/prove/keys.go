@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -20,6 +21,16 @@ type door struct {
 	name    string
 	site    *site
 	request request
+}
+
+// ofMember is the request of a member of {org} to a door.
+var ofMember = request{method: "GET", path: "/orgs/{org}/invoices"}
+
+// enter asks a door about a member of an org.
+func (d door) enter(ctx context.Context, org, token string) reply {
+	q := d.request
+	q.path, q.bearer = strings.Replace(q.path, "{org}", org, 1), token
+	return d.site.ask(ctx, q)
 }
 
 // checks counts the checks of keys.

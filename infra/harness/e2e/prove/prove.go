@@ -26,6 +26,7 @@ func kinds() []kind {
 		{"rotated", "A rotated key lives for its grace, and its successor carries what it carried", false, rotated},
 		{"ended", "The keys of a deleted org are refused, from the answer on", true, ended},
 		{"suspended", "The keys of a suspended org are refused at every door, and good again when it is resumed, from the answers on", false, suspended},
+		{"stopped", "No token of a stopped person, and none of a sign-in before a sign-out, is good anywhere, from the answers on", false, stopped},
 		{"admins", "An org keeps an admin, and each change is by one who may make it at that moment", false, admins},
 		{"claimed", "A link is claimed once", false, claimed},
 		{"retried", "One Idempotency-Key has one effect and one answer", false, retried},

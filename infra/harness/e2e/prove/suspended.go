@@ -112,8 +112,13 @@ func (h *history) setSuspended(base, do string, ring *keyring) {
 	if do == "free" {
 		q.method, q.body, action = "DELETE", "", "org.resumed"
 	}
-	h.recordAll(0, onAll(ring.objects, do), func() string {
-		h.must(q, action, strings.TrimPrefix(base, "/v1/orgs/"))
+	h.changeAll(0, ring.objects, do, q, action, strings.TrimPrefix(base, "/v1/orgs/"))
+}
+
+// changeAll makes a request until it is answered for sure, and records it as a change of each of the objects.
+func (h *history) changeAll(client int, objects []string, do string, q request, action, target string) {
+	h.recordAll(client, onAll(objects, do), func() string {
+		h.must(q, action, target)
 		return "done"
 	})
 }
@@ -123,8 +128,8 @@ func (h *history) checkEverywhere(client int, org string, ring *keyring) {
 	for _, d := range h.doors {
 		h.checkRing(client, ring, d, true)
 	}
-	for _, site := range h.members {
-		h.record(client, input{"member", "check", ""}, func() string { return h.enter(site, org) })
+	for _, d := range h.members {
+		h.record(client, input{"member", "check", "at " + d.name}, func() string { return h.enter(d, org) })
 	}
 }
 
@@ -153,9 +158,8 @@ func (h *history) checkRing(client int, ring *keyring, d door, after bool) {
 }
 
 // enter is the output of a check of a member of an org at a door.
-func (h *history) enter(at *site, org string) string {
-	r := at.ask(h.ctx, request{method: "GET", path: "/orgs/" + org + "/invoices", bearer: h.people[0].token})
-	switch out := r.said(); out {
+func (h *history) enter(at door, org string) string {
+	switch out := at.enter(h.ctx, org, h.people[0].token).said(); out {
 	case "done":
 		return "good"
 	case "org_suspended":

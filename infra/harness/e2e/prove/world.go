@@ -31,7 +31,7 @@ type world struct {
 	tally   tally
 	api     *site
 	doors   []door
-	members []*site // doors that take users with a role
+	members []door // those that accept users with a role
 	db      *dynamodb.Client
 	billing string // a service's token
 	people  []person
@@ -149,13 +149,15 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 	if _, err := tools.Output(ctx, root, nil, "go", "build", "-buildvcs=false", "-o", program, "./infra/examples/consumer/server"); err != nil {
 		return err
 	}
-	gateway := newSite(w.Consumer, nil, &w.tally)
+	gateway, forward := newSite(w.Consumer, nil, &w.tally), newSite(w.FunctionURLs["ForwardAuthFunction"], nil, &w.tally)
 	doors := []door{
 		{"API", w.api, request{method: "POST", path: "/app/get", body: "{}"}},
 		{"API Gateway", gateway, request{method: "GET", path: "/invoices"}},
-		{"forward auth", newSite(w.FunctionURLs["ForwardAuthFunction"], nil, &w.tally), request{method: "GET", path: "/authorize?scope=" + scope}},
+		{"forward auth", forward, request{method: "GET", path: "/authorize?scope=" + scope}},
 	}
-	w.members = []*site{gateway} // the function URL is asked in another way
+	w.members = []door{
+		{"API Gateway", gateway, ofMember}, {"forward auth", forward, request{method: "GET", path: "/authorize-member?role=member&org={org}"}},
+	}
 	for n := range 2 {
 		port, err := tools.FreePort(0)
 		if err != nil {
@@ -174,7 +176,7 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 		if err := d.opens(ctx); err != nil {
 			return err
 		}
-		doors, w.members = append(doors, d), append(w.members, d.site)
+		doors, w.members = append(doors, d), append(w.members, door{d.name, d.site, ofMember})
 	}
 	w.doors = doors
 	return nil
@@ -200,6 +202,9 @@ func (h *history) must(q request, action, target string) reply {
 	for try := range 40 {
 		r := h.api.ask(h.ctx, q)
 		if r.unsure() && h.ctx.Err() == nil {
+			if q.each {
+				h.note(action, target, r)
+			}
 			time.Sleep(time.Duration(10*try) * time.Millisecond)
 			continue
 		}

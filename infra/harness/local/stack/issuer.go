@@ -90,23 +90,16 @@ const tokenTimeout = time.Minute
 // IssueToken gets a token from the issuer at issuerURL (Stack.Issuer). With sub "" the token's subject is the email, so
 // that the same email is the same person. A Service token needs no email.
 func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, name string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
-	defer cancel()
 	form := url.Values{
 		"grant_type": {"client_credentials"}, "client_id": {"local"}, "client_secret": {"local"}, "kind": {string(kind)},
 		"sub": {cmp.Or(sub, email, "service")}, "email": {email}, "name": {name},
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, issuerURL+"/token", strings.NewReader(form.Encode()))
-	if err != nil {
-		return "", err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return "", fmt.Errorf("no answer of the issuer: %w", err)
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return postGrant(ctx, issuerURL, form)
+}
+
+// postGrant gets a token for a grant.
+func postGrant(ctx context.Context, issuerURL string, grant url.Values) (string, error) {
+	body, _, err := postForm(ctx, issuerURL+"/token", grant)
 	if err != nil {
 		return "", err
 	}
@@ -114,9 +107,27 @@ func IssueToken(ctx context.Context, issuerURL string, kind Kind, sub, email, na
 		AccessToken string `json:"access_token"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.AccessToken == "" {
-		return "", fmt.Errorf("the issuer gave no token: status %d: %.4000s", res.StatusCode, body)
+		return "", fmt.Errorf("the issuer gave no token: %.4000s", body)
 	}
 	return answer.AccessToken, nil
+}
+
+// postForm sends a form to the issuer. It follows no redirect, and returns where one leads.
+func postForm(ctx context.Context, address string, form url.Values) (body []byte, leads string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tokenTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return nil, "", fmt.Errorf("no answer of the issuer: %w", err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return body, res.Header.Get("Location"), err
 }
 
 // Token returns a token of the stack's own issuer; see IssueToken.
@@ -125,4 +136,24 @@ func (s *Stack) Token(ctx context.Context, kind Kind, sub, email, name string) (
 		return "", fmt.Errorf("the stack takes tokens of %s: ask there", s.Issuer)
 	}
 	return IssueToken(ctx, s.Issuer, kind, sub, email, name)
+}
+
+// SignIn returns a User's token of a sign-in at a time, issued then or later: a refreshed token. Of the issuer's tokens only these
+// have an auth_time, because only the form of its page accepts a claim that is a number.
+func (s *Stack) SignIn(ctx context.Context, email, name string, at, issued time.Time) (string, error) {
+	grant := url.Values{
+		"client_id": {"local"}, "redirect_uri": {s.Issuer}, "response_type": {"code"}, "scope": {"openid"}, "grant_type": {"authorization_code"},
+		"kind": {string(User)}, "sub": {email}, "email": {email}, "name": {name},
+	}
+	claims := fmt.Sprintf(`{"auth_time":%d,"iat":%d}`, at.Unix(), issued.Unix())
+	body, leads, err := postForm(ctx, s.Issuer+"/authorize?"+grant.Encode(), url.Values{"username": {email}, "claims": {claims}})
+	if err != nil {
+		return "", err
+	}
+	back, err := url.Parse(leads)
+	if err != nil || !back.Query().Has("code") {
+		return "", fmt.Errorf("the issuer gave no code: %.4000s", body)
+	}
+	grant.Set("code", back.Query().Get("code"))
+	return postGrant(ctx, s.Issuer, grant)
 }

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// ofPerson is what a token meets: its person is stopped, or signed out after the token's sign-in.
+type ofPerson struct{ stopped, ended bool }
+
+// stoppedModel: from the answer on no token is good while its person is stopped, nor after a sign-out that was later than its sign-in.
+var stoppedModel = model{
+	first: ofPerson{},
+	reads: []string{"check"},
+	step: func(state any, in input, out string) (bool, any) {
+		s := state.(ofPerson)
+		switch in.do {
+		case "check":
+			return out == cmp.Or(map[ofPerson]string{{}: "done", {ended: true}: "token_ended"}[s], "user_stopped"), s
+		case "sign out":
+			return out == "done", ofPerson{s.stopped, true}
+		}
+		return out == "done", ofPerson{in.do == "stop", s.ended}
+	},
+}
+
+// The tokens of a history's person, as objects. known is used everywhere before the first change, so that each process remembers it.
+// renamed are many: each shows another name, is issued later than the last, and is used beside a change for the first time, when
+// its sign-in writes the row that the change writes. refreshed is of the sign-in of known, issued after the sign-out.
+var (
+	endedTokens = []string{"known", "renamed", "refreshed"}
+	allTokens   = append(slices.Clone(endedTokens), "new")
+)
+
+// signedIn is a history's person.
+type signedIn struct {
+	*history
+	org, id, email string
+	places         []door // /v1, and the doors for members
+	ring           *keyring
+	begun          time.Time    // the sign-in of known
+	names          atomic.Int64 // tokens that showed another name
+}
+
+// stopped stops a person, signs them out and resumes them, in several orders and at once, while all clients use the person's tokens.
+func stopped(h *history) {
+	const after, later = 4, 2 // checks by each client at each place after a change, and after a later sign-in
+	orders := [][][]string{
+		{{"stop"}, {"sign out"}, {"resume"}}, {{"sign out"}, {"stop"}, {"resume"}},
+		{{"stop", "sign out"}, {"resume"}}, {{"stop"}, {"sign out", "resume"}},
+	}
+	p := h.newPerson()
+	p.signIn("known", "Known", p.begun, p.begun)
+	p.checkEverywhere(1)
+	for _, changes := range orders[h.chance(len(orders))] {
+		var left atomic.Int64
+		left.Store(int64(len(changes)))
+		h.together(func(client int) {
+			if client < len(changes) {
+				p.change(client, changes[client])
+				left.Add(-1)
+			}
+			for left.Load() > 0 && h.ctx.Err() == nil {
+				p.use(client)
+			}
+		})
+		p.checkEverywhere(after)
+		if slices.Contains(changes, "sign out") {
+			now := nextSecond() // a sign-in in the second of a sign-out counts as before it: tokens have whole seconds
+			p.signIn("refreshed", "Refreshed", p.begun, now)
+			p.signIn("new", "New", now, now)
+			p.checkEverywhere(later)
+		}
+	}
+	h.check(stoppedModel)
+}
+
+// newPerson makes an org with one admin, who has not signed in.
+func (h *history) newPerson() *signedIn {
+	org := h.org("")
+	p := &signedIn{
+		history: h, org: org, email: org + "@example.com", begun: time.Now().Add(-10 * time.Hour),
+		ring:   &keyring{objects: allTokens, keys: map[string]string{}},
+		places: append([]door{{"API", h.api, request{method: "GET", path: "/v1/orgs"}}}, h.members...),
+	}
+	h.must(request{method: "POST", path: "/v1/orgs/" + org + "/members", bearer: h.billing, body: `{"subject":"` + p.email + `","role":"admin"}`}, "", "")
+	for _, user := range h.must(request{method: "GET", path: "/v1/users?subject=" + p.email, bearer: h.billing}, "", "").list("users") {
+		p.id = fmt.Sprint(user["id"])
+	}
+	return p
+}
+
+// signIn gets a token, as an object.
+func (p *signedIn) signIn(object, name string, at, issued time.Time) (token string) {
+	token, err := p.SignIn(p.ctx, p.email, name, at, issued)
+	if err != nil {
+		p.violate("no token: %v", err)
+		token = "none"
+	}
+	p.ring.add(object, token)
+	return token
+}
+
+// nextSecond waits until the clock shows another second, and returns it.
+func nextSecond() time.Time {
+	next := time.Now().Truncate(time.Second).Add(time.Second)
+	time.Sleep(time.Until(next))
+	return next
+}
+
+// use makes a check beside a change. The last clients sign in with another name for it.
+func (p *signedIn) use(client int) {
+	const namers = 4
+	if client < clients-namers {
+		p.check(client, p.places[p.chance(len(p.places))])
+		return
+	}
+	at := p.begun.Add(time.Duration(p.names.Add(1)) * time.Second)
+	p.checkToken(client, "renamed", p.signIn("renamed", at.Format(time.TimeOnly), at, at), p.places[0])
+}
+
+// change stops the person, signs them out or resumes them.
+func (p *signedIn) change(client int, do string) {
+	path, objects := "/v1/users/"+p.id, allTokens
+	q, action := request{method: "POST", path: path + "/stop", bearer: p.billing}, "user.stopped"
+	switch do {
+	case "resume":
+		q.method, action = "DELETE", "user.resumed"
+	case "sign out":
+		q.path, q.each, action, objects = path+"/signout", true, "user.signed_out", endedTokens
+	}
+	p.changeAll(client, objects, do, q, action, p.id)
+}
+
+// checkEverywhere has each client check n tokens at each place.
+func (p *signedIn) checkEverywhere(n int) {
+	p.together(func(client int) {
+		for range n {
+			for _, d := range p.places {
+				p.check(client, d)
+			}
+		}
+	})
+}
+
+func (p *signedIn) check(client int, at door) {
+	object, token := p.ring.any(p.history)
+	p.checkToken(client, object, token, at)
+}
+
+func (p *signedIn) checkToken(client int, object, token string, at door) {
+	p.record(client, input{object, "check", "at " + at.name}, func() string { return at.enter(p.ctx, p.org, token).said() })
+}

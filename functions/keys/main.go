@@ -23,7 +23,8 @@ func main() {
 		consoleOrigins := e.List("CONSOLE_ORIGINS")
 		rights := service.RightsFrom(e)
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
+		imports := e.Bool("IMPORTED_KEYS", false)
 		maxLife := time.Duration(e.Int("MAX_KEY_DAYS", 0, 0)) * 24 * time.Hour // 0: keys need not expire
-		return func() { lambda.StartHTTP(api.Keys(s, prefix, maxLife, consoleOrigins, rights, maxAuthAge)) }
+		return func() { lambda.StartHTTP(api.Keys(s, prefix, imports, maxLife, consoleOrigins, rights, maxAuthAge)) }
 	})
 }

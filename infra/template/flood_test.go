@@ -97,6 +97,7 @@ func newOpenServer(t *testing.T) *openServer {
 	table := storetest.New(t)
 	token, kid := claimable(t, table), rotated(t, table)
 	s := &openServer{mux: http.NewServeMux(), kid: kid, bodies: map[string]string{
+		"/key/revoke":                   `{"key":"` + token + `","source":"https://example.com/` + strings.Repeat("s", 480) + `"}`,
 		"/link/claim":                   `{"token":"` + token + `","claimKey":"` + strings.Repeat("k", 43) + `"}`,
 		"/webhook_verification_key/get": `{"kid":"` + kid + `"}`,
 	}}
@@ -111,6 +112,7 @@ func newOpenServer(t *testing.T) *openServer {
 	}
 	functions := map[string]http.Handler{
 		"console": api.Console(pages), "webhookkeys": api.WebhookKeys(table.Store, infra.OpenAPI, []string{"https://console.example"}), "links": api.Links(table.Store, nil, nil),
+		"keys": api.Keys(table.Store, "lk", true, 0, nil, nil, 0),
 	}
 	for _, r := range route.All() {
 		if r.Takes == principal.Public {

@@ -34,9 +34,11 @@ var public = []string{
 	"HEAD /openapi.yaml",
 	"HEAD /reference",
 	"HEAD /webhook_verification_key/{kid}",
+	"OPTIONS /key/revoke",
 	"OPTIONS /link/claim",
 	"OPTIONS /v1/{proxy+}",
 	"OPTIONS /webhook_verification_key/get",
+	"POST /key/revoke",
 	"POST /link/claim",
 	"POST /webhook_verification_key/get",
 }

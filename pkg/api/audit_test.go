@@ -30,12 +30,13 @@ type entry struct {
 	Target    subject         `json:"target"`
 	Changes   json.RawMessage `json:"changes"`
 	RequestID string          `json:"requestId"`
+	Source    string          `json:"source"`
 }
 
 type subject struct{ Type, ID, Name string }
 
 func (e entry) String() string {
-	return fmt.Sprintf("at %d %s by %v on %v: %s (%s)", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID)
+	return fmt.Sprintf("at %d %s by %v on %v: %s (%s) %s", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID, e.Source)
 }
 
 // audited is an org, and the entries that its log must have. Each request moves the clock on.
@@ -174,6 +175,15 @@ func (a *audited) keys(t *testing.T, app string) {
 	revoke.path += "?links=revoke"
 	a.does(t, revoke, "key.links_revoked", last, `{}`)
 	a.send(t, revoke) // its links are revoked already
+	found := a.send(t, request{method: "POST", path: base, body: `{}`})
+	k = found.str("id")
+	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
+	a.at = a.at.Add(time.Minute)
+	for range 2 { // at the second time the key is revoked already
+		a.server.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + found.str("key") + `","source":"https://example.com/a"}`}, 202, "")
+	}
+	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
+	a.want[len(a.want)-1].Actor, a.want[len(a.want)-1].Source = subject{Type: "holder"}, "https://example.com/a"
 }
 
 // numberOf returns a number of a row.

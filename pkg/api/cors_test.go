@@ -76,7 +76,7 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/link/claim", verificationKey} {
+	for _, path := range []string{"/link/claim", "/key/revoke", verificationKey} {
 		h := s.want(t, request{method: "OPTIONS", path: path, header: from("https://any.example")}, 204, "").header
 		if sharedWith(h) != everyPage || h.Get("Access-Control-Allow-Methods") != "POST" {
 			t.Errorf("%s: %v", path, h)

@@ -45,6 +45,7 @@ type options struct {
 	maxAge     time.Duration // the greatest age of a recent sign-in (call.actor); 0: any age
 	maxLife    time.Duration // the longest life of a new API key; 0: it need not expire
 	prefix     string        // of new API keys
+	imports    bool          // imported API keys are good
 	users      users
 	rights     route.Rights
 	byServices bool                             // only services make orgs

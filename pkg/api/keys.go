@@ -29,9 +29,9 @@ const (
 type keys struct{ store *store.Store }
 
 // Keys returns the handler of functions/keys. Every new key begins with prefix, and must expire within maxLife; 0: it need
-// not expire. console lists origins, as for Orgs. A caller who creates or rotates a key, or gives one more scopes or higher
+// not expire. imports says that imported keys are good. console lists origins, as for Orgs. A caller who creates or rotates a key, or gives one more scopes or higher
 // limits, must have signed in within maxAge; 0: at any time.
-func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
+func Keys(s *store.Store, prefix string, imports bool, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	k := keys{s}
 	return newGroup("keys", map[string]handler{
 		"listKeys":     handle(k.list),
@@ -43,12 +43,15 @@ func Keys(s *store.Store, prefix string, maxLife time.Duration, console []string
 		"rotateKey":    handleAs[rotateIn](k.rotate),
 		"getUsage":     handleAs[monthIn](k.usageOfOrg),
 		"getKeyUsage":  handleAs[daysIn](k.usage),
-	}, console, options{rights: rights, maxAge: maxAge, maxLife: maxLife, prefix: prefix})
+		"findKey":      ofServices(handle(k.find)),
+		"revokeByText": handleAs[holderIn](k.revokeByText),
+	}, console, options{rights: rights, maxAge: maxAge, maxLife: maxLife, prefix: prefix, imports: imports})
 }
 
 type keyBody struct {
 	ID         id.Key `json:"id"`
 	KeyPrefix  string `json:"keyPrefix"`
+	Locator    string `json:"locator,omitempty"` // the text before its second "_"; none: it was imported
 	Name       string `json:"name"`
 	CreatedAt  int64  `json:"createdAt"` // milliseconds, as all times below
 	RevokedAt  *int64 `json:"revokedAt"`
@@ -67,7 +70,7 @@ type keyBody struct {
 
 func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
-		ID: k.ID, KeyPrefix: k.Prefix, Name: k.Name, CreatedAt: k.CreatedAt,
+		ID: k.ID, KeyPrefix: k.Prefix, Locator: apikey.LocatorOf(k.Prefix, k.OrgID, k.ID), Name: k.Name, CreatedAt: k.CreatedAt,
 		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy.Long(),
 		RotatedTo: k.RotatedTo.Long(), Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
 	}

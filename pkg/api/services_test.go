@@ -67,7 +67,7 @@ var needed = map[route.Right][]string{
 	route.MembersRead:   {"GET /v1/orgs/{orgId}/members"},
 	route.MembersWrite:  {"POST /v1/orgs/{orgId}/members", "PATCH /v1/orgs/{orgId}/members/{userId}"},
 	route.MembersEnd:    {"DELETE /v1/orgs/{orgId}/members/{userId}"},
-	route.KeysRead:      {"GET /v1/orgs/{orgId}/keys"},
+	route.KeysRead:      {"GET /v1/orgs/{orgId}/keys", "POST /v1/keys/find"},
 	route.KeysWrite:     {"POST /v1/orgs/{orgId}/keys", "PATCH /v1/orgs/{orgId}/keys/{keyId}", "POST /v1/orgs/{orgId}/keys/{keyId}/rotate"},
 	route.KeysImport:    {"POST /v1/orgs/{orgId}/keys/import"},
 	route.KeysRevoke:    {"DELETE /v1/orgs/{orgId}/keys/{keyId}", "DELETE /v1/orgs/{orgId}/keys"},

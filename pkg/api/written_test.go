@@ -74,7 +74,7 @@ func written() map[string][]string {
 // unlike are the routes of a credential whose answer is no thing that another route shows.
 func unlike() []string {
 	return []string{
-		"addMember", "importKeys", "stopUser", "deleteWebhookEndpoint", "testWebhookEndpoint", "testAppWebhookEndpoint", "redeliverWebhooks", "redeliverAppWebhooks", "publishEvents",
+		"addMember", "importKeys", "findKey", "stopUser", "deleteWebhookEndpoint", "testWebhookEndpoint", "testAppWebhookEndpoint", "redeliverWebhooks", "redeliverAppWebhooks", "publishEvents",
 	}
 }
 

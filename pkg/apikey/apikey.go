@@ -74,6 +74,34 @@ func Parse(text string) (Parsed, error) {
 	return Parsed{Org: id.OrgFromBits(p.Owner), Key: id.KeyFromBits(p.Item), Hash: p.Hash}, nil
 }
 
+// ParseLocator reads the text of a key before its second "_", which is no secret. The only error is ErrMalformed.
+func ParseLocator(text string) (id.Org, id.Key, error) {
+	p, err := secret.ParseLocator(text)
+	if err != nil || !ValidPrefix(p.Prefix) {
+		return "", "", ErrMalformed
+	}
+	return id.OrgFromBits(p.Owner), id.KeyFromBits(p.Item), nil
+}
+
+// LocatorOf returns the text before its second "_" of a key whose text begins with shown (Minted.Prefix); "" for a key that was imported,
+// whose text has none.
+func LocatorOf(shown string, org id.Org, key id.Key) string {
+	prefix, _, _ := strings.Cut(shown, "_")
+	item, err := key.Bits()
+	owner, otherErr := org.Bits()
+	locator := secret.Locator(secret.Parsed{Prefix: prefix, Item: item, Owner: owner})
+	if err != nil || otherErr != nil || !strings.HasPrefix(locator, shown) {
+		return ""
+	}
+	return locator
+}
+
+// BeginsWith reports whether a text begins as keys do whose prefix begins with prefix: prefix, more letters or digits, and "_".
+func BeginsWith(text, prefix string) bool {
+	head, _, ok := strings.Cut(text, "_")
+	return ok && strings.HasPrefix(head, prefix) && secret.ValidPrefix(head)
+}
+
 // IsForeign reports whether a text has neither the form of a key nor that of a link's token. It may then be a key that was
 // imported.
 func IsForeign(text string) bool {

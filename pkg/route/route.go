@@ -118,6 +118,7 @@ var routes = [...]Route{
 	{Operation: "revokeKeysOf", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/keys", Function: "keys", Takes: principal.UserToken, Right: KeysRevoke, May: AdminsOnly, Suspended: Open, Query: []string{"createdBy"}},
 	{Operation: "rotateKey", Method: "POST", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/rotate", Function: "keys", Takes: principal.UserToken, Right: KeysWrite, May: AdminsOnly},
 	{Operation: "getKeyUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: MayRead, Query: []string{"from", "to"}},
+	{Operation: "findKey", Method: "POST", Pattern: "/v1/keys/find", Function: "keys", Takes: principal.UserToken, Right: KeysRead, May: ServicesOnly},
 	{Operation: "getUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: AdminsOnly, Query: []string{"month", "limit", "cursor"}},
 
 	{Operation: "listApps", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, Right: AppsRead, May: MayRead, Query: page},
@@ -176,6 +177,8 @@ var routes = [...]Route{
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/v1/{proxy+}", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "claimLink", Method: "POST", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
+	{Operation: "revokeByText", Method: "POST", Pattern: "/key/revoke", Function: "keys", Takes: principal.Public},
+	{Operation: "preflight", Method: "OPTIONS", Pattern: "/key/revoke", Function: "keys", Takes: principal.Public},
 }
 
 // All returns every route of the API.

@@ -12,9 +12,9 @@ import (
 	"latchkey/pkg/route"
 )
 
-// TestPreflightsArePublic: the two public functions that pages call answer their own, and webhookkeys those of /v1.
+// TestPreflightsArePublic: the public functions that pages call answer their own, and webhookkeys those of /v1.
 func TestPreflightsArePublic(t *testing.T) {
-	functions := map[string]string{"/link/claim": "links", "/webhook_verification_key/get": "webhookkeys", "/v1/{proxy+}": "webhookkeys"}
+	functions := map[string]string{"/link/claim": "links", "/key/revoke": "keys", "/webhook_verification_key/get": "webhookkeys", "/v1/{proxy+}": "webhookkeys"}
 	for _, r := range route.All() {
 		if r.Method != "OPTIONS" {
 			continue
@@ -84,7 +84,8 @@ const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /
 	getWebhookVerificationKey POST /webhook_verification_key/get, readWebhookVerificationKey GET /webhook_verification_key/{kid},
 	getJWKS GET /.well-known/jwks.json, getContract GET /openapi.yaml, getConsole GET /console,
 	getConsoleConfig GET /console/config.json, getConsoleFile GET /console/files/{file}, getVerifyPage GET /console/verify,
-	getReference GET /reference, getSummary GET /llms.txt, claimLink POST /link/claim`
+	getReference GET /reference, getSummary GET /llms.txt, claimLink POST /link/claim, revokeByText POST /key/revoke,
+	findKey POST /v1/keys/find`
 
 // TestEachOperationHasItsMethodAndPath compares the whole table with one that is written by hand.
 func TestEachOperationHasItsMethodAndPath(t *testing.T) {
@@ -180,7 +181,7 @@ func TestEachRouteTakesItsCredential(t *testing.T) {
 		}
 	}
 	public := strings.Fields(`/webhook_verification_key/get /webhook_verification_key/{kid} /.well-known/jwks.json /openapi.yaml /console /console/config.json
-		/console/files/{file} /console/verify /reference /llms.txt /link/claim`)
+		/console/files/{file} /console/verify /reference /llms.txt /link/claim /key/revoke`)
 	for _, r := range route.All() {
 		want, isOfKeys := ofKeys[r.Name()]
 		switch {

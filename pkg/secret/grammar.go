@@ -77,11 +77,11 @@ func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error)
 	if _, err := io.ReadFull(random, secretWord[:]); err != nil {
 		return Minted{}, err
 	}
-	locator := encode(pack(item, owner))
-	body := prefix + "_" + locator + "_" + encode(secretWord)
+	locator := Locator(Parsed{Prefix: prefix, Item: item, Owner: owner})
+	body := locator + "_" + encode(secretWord)
 	text := body + checksum(body)
 	return Minted{
-		Text: New(text), Prefix: prefix + "_" + locator[:shownLen],
+		Text: New(text), Prefix: locator[:len(prefix)+1+shownLen],
 		Hash: HashOf(text),
 	}, nil
 }
@@ -110,16 +110,30 @@ func Parse(text string) (Parsed, error) {
 	if checksum(body) != check {
 		return Parsed{}, ErrMalformed
 	}
+	if _, err := decode(secretAndCheck[:wordChars]); err != nil {
+		return Parsed{}, err
+	}
+	p, err := ParseLocator(prefix + "_" + locator)
+	p.Hash = HashOf(text)
+	return p, err
+}
+
+// ParseLocator reads a text before its second "_": Hash is zero. The only error is ErrMalformed.
+func ParseLocator(text string) (Parsed, error) {
+	prefix, locator, _ := strings.Cut(text, "_")
+	if !ValidPrefix(prefix) || len(locator) != wordChars {
+		return Parsed{}, ErrMalformed
+	}
 	word, err := decode(locator)
 	if err != nil {
 		return Parsed{}, err
 	}
-	if _, err := decode(secretAndCheck[:wordChars]); err != nil {
-		return Parsed{}, err
-	}
 	item, owner := unpack(word)
-	return Parsed{Prefix: prefix, Item: item, Owner: owner, Hash: HashOf(text)}, nil
+	return Parsed{Prefix: prefix, Item: item, Owner: owner}, nil
 }
+
+// Locator returns a text before its second "_", from what Parse returns of it.
+func Locator(p Parsed) string { return p.Prefix + "_" + encode(pack(p.Item, p.Owner)) }
 
 // pack makes the word of a locator: the 80 random bits of the item's ULID, then the ULID's 48 bits of time, then the
 // owner. The first characters of a locator are public. In this order they differ from text to text, and reveal no time.

@@ -23,11 +23,32 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 	return s.revokeRead(ctx, a, found)
 }
 
+// Holder is the actor of an audit entry who has the text of a key, and is otherwise unknown.
+const Holder = "holder"
+
+// RevokeByHolder revokes a key that was read, as RevokeKey does, for a caller who has the key's text. source is where the text was found,
+// for the audit log; "": the caller does not say. A key that surely has ended already does not change, and one without a row is none.
+func (s *Store) RevokeByHolder(ctx context.Context, found APIKey, source string) error {
+	if found.RevokedAt != 0 || found.ExpiresAt != 0 && found.ExpiresAt < s.now()-lateExpiry.Milliseconds() {
+		return nil
+	}
+	err := s.revokeBy(ctx, found, entry{actor: Holder, source: source}, func(*txn) {})
+	if errors.Is(err, errKeyNotFound) {
+		return nil
+	}
+	return err
+}
+
 // revokeRead revokes a key that was read. Another request may have revoked it since. Errors: those of RevokeKey.
 func (s *Store) revokeRead(ctx context.Context, a Actor, found APIKey) error {
-	err := s.revoke(ctx, a, found, true)
+	return s.revokeBy(ctx, found, entry{actor: a.id()}, func(t *txn) { t.Check(a.right(found.OrgID)) })
+}
+
+// revokeBy is revokeRead with the actor and the source of the audit entry, and the check of the caller. Error: key_not_found.
+func (s *Store) revokeBy(ctx context.Context, found APIKey, audited entry, check func(*txn)) error {
+	err := s.revoke(ctx, found, audited, check, true)
 	if errors.Is(err, errNoMap) { // not even a missing map of active keys may prevent a revocation
-		err = s.revoke(ctx, a, found, false)
+		err = s.revoke(ctx, found, audited, check, false)
 	}
 	if errors.Is(err, errRevokedAlready) {
 		return nil
@@ -55,13 +76,13 @@ var (
 )
 
 // revoke revokes a key, also in an org whose deletion has begun. With mapped, it removes the key from
-// the map of active keys too. Errors: errNoMap, errRevokedAlready, and those of RevokeKey.
-func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool) error {
+// the map of active keys too. Errors: errNoMap, errRevokedAlready, key_not_found, and those of check.
+func (s *Store) revoke(ctx context.Context, revoked APIKey, audited entry, check func(*txn), mapped bool) error {
 	now := s.now()
 	t := s.begin()
 	o, k := revoked.OrgID, revoked.ID
 	revoked.RevokedAt = now
-	t.Check(a.right(o))
+	check(t)
 	t.revokeKey(o, k, now, func(found table.Row) error {
 		if found == nil {
 			return errKeyNotFound
@@ -72,10 +93,8 @@ func (s *Store) revoke(ctx context.Context, a Actor, revoked APIKey, mapped bool
 		t.Update(activeKeysRow(o), attrLive.Present(), refuse(errNoMap), table.Entry(attrLive, string(k)).Remove())
 	}
 	t.purgeUse(o, k, now)
-	t.audit(ctx, entry{
-		org: o, at: now, action: "key.revoked", actor: a.id(), target: string(k),
-		changes: Changes{"revokedAt": {To: now}},
-	})
+	audited.org, audited.at, audited.action, audited.target, audited.changes = o, now, "key.revoked", string(k), Changes{"revokedAt": {To: now}}
+	t.audit(ctx, audited)
 	t.event(newEvent{org: o, app: revoked.AppID, kind: webhook.KeyRevoked, at: now, data: revoked.data()})
 	return t.Commit(ctx)
 }

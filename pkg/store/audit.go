@@ -36,13 +36,14 @@ type AuditEntry struct {
 	Changes   json.RawMessage `json:"changes"` // a Changes as JSON
 	RequestID string          `json:"requestId"`
 
+	Source   string `json:"source,omitempty"`   // a URL where a stranger says that a key was found; not to be opened unseen
 	Reason   string `json:"reason,omitempty"`   // that a service gave
 	Operator string `json:"operator,omitempty"` // of the owner's people, by a service: for services and the bus only
 }
 
 // Subject is an actor or a target of an audit entry, with its type, which the prefix of an id shows.
 type Subject struct {
-	Type string `json:"type"` // user, org, key, app, link or endpoint; of an actor: user, api_key or service
+	Type string `json:"type"` // user, org, key, app, link or endpoint; of an actor: user, api_key, service or holder
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"` // of a service, which has no id
 }
@@ -53,10 +54,13 @@ func subjectOf(id string) Subject {
 	return Subject{Type: names[prefix], ID: id}
 }
 
-// actorOf is subjectOf for an actor: a user, a service, or api_key, which is key as a target.
+// actorOf is subjectOf for an actor: a user, a service, a holder, or api_key, which is key as a target.
 func actorOf(id string) Subject {
 	if name, ok := principal.ServiceOf(id); ok {
 		return Subject{Type: string(principal.Service), Name: name}
+	}
+	if id == Holder {
+		return Subject{Type: Holder}
 	}
 	actor := subjectOf(id)
 	if actor.Type == "key" {
@@ -72,6 +76,7 @@ type entry struct {
 	action  string
 	actor   string // the id of a user or an API key, or that of Actor.id
 	target  string
+	source  string // see AuditEntry; "": none
 	changes Changes
 }
 
@@ -83,7 +88,7 @@ func (t *txn) audit(ctx context.Context, e entry) {
 	at, claim := time.UnixMilli(e.at), principal.ClaimOf(ctx)
 	t.Create(auditRow(e.org, t.s.ids().NewAudit(at)),
 		attrAt.Set(e.at), attrAction.Set(e.action), attrActor.Set(e.actor), attrTarget.Set(e.target),
-		attrOperator.SetOrRemove(claim.Operator), attrReason.SetOrRemove(claim.Reason),
+		attrSource.SetOrRemove(e.source), attrOperator.SetOrRemove(claim.Operator), attrReason.SetOrRemove(claim.Reason),
 		attrChanges.Set(changes), attrRequestID.Set(problem.RequestID(ctx)), attrPurgeAt.Set(at.Add(auditFor).Unix()),
 	)
 }
@@ -100,7 +105,7 @@ func entryFrom(r *table.Reading) AuditEntry {
 	return AuditEntry{
 		ID: id.Audit(r.SK("")), At: attrAt.From(r), Action: attrAction.From(r), Actor: actorOf(attrActor.From(r)),
 		Target: subjectOf(attrTarget.From(r)), Changes: attrChanges.From(r), RequestID: attrRequestID.From(r),
-		Operator: attrOperator.OrZero(r), Reason: attrReason.OrZero(r),
+		Source: attrSource.OrZero(r), Operator: attrOperator.OrZero(r), Reason: attrReason.OrZero(r),
 	}
 }
 

@@ -109,6 +109,7 @@ const (
 	attrChanges   = table.JSON[json.RawMessage]("changes") // Changes
 	attrRequestID = table.Text[string]("requestId")
 	attrOperator  = table.Text[string]("operator")
+	attrSource    = table.Text[string]("source")
 	attrReason    = table.Text[string]("reason")
 
 	// Of budgets, and of events and links, for which requests pay.

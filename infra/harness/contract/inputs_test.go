@@ -33,6 +33,7 @@ var inputs = map[string][]string{
 		"#Idempotency-Key", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?to",
 		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
 		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
+		"POST /key/revoke /key", "POST /key/revoke /source", "POST /v1/keys/find /key", "POST /v1/keys/find /locator", "POST /v1/keys/find /sha256",
 		"POST /link/claim /claimKey", "POST /link/claim /token", "POST /link/create /clientUserId", "POST /link/create /metadata/*",
 		"POST /link/get /linkId", "POST /link/list /cursor", "POST /link/revoke /linkId",
 		"POST /v1/orgs /admin/subject", "POST /v1/orgs /externalId", "POST /v1/orgs /plan",

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+const maxSource = 500 // characters of the URL where a key was found
+
+// holderIn is a body that has the whole text of an API key, by which whoever found it has it revoked.
+type holderIn struct {
+	Key    *string `json:"key"`
+	Source *string `json:"source"` // a URL
+}
+
+// held is a holderIn that was checked.
+type held struct{ text, source string }
+
+func (in holderIn) parse(*call) (h held, err error) {
+	if err := required("/key", in.Key); err != nil {
+		return h, err
+	}
+	h = held{*in.Key, orZero(in.Source)}
+	if h.source == "" {
+		return h, nil
+	}
+	at, err := url.Parse(h.source)
+	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || !isVisible(h.source, 1, maxSource) {
+		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters.")
+	}
+	return h, nil
+}
+
+// revokeByText revokes an API key for a caller who has its text: the text is the proof. The answer is the same whether there is such
+// a key, so that it tells a stranger nothing. A text that a finder has copied wrongly is validation_failed.
+func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error) {
+	found, isKnown, err := k.byText(ctx, c, h.text)
+	if err != nil {
+		return answer{}, err
+	}
+	switch _, malformed := apikey.Parse(h.text); {
+	case isKnown:
+		if err := k.store.RevokeByHolder(ctx, found, h.source); err != nil {
+			return answer{}, err
+		}
+	case malformed != nil && !c.mayBeImported(h.text):
+		return answer{}, problem.Invalid("/key", "format", "The value must be the whole text of an API key. Copy it again, without anything before or after it.")
+	}
+	return answer{status: http.StatusAccepted, body: okBody{true}}, nil
+}
+
+// mayBeImported reports whether a text that is not one of ours may be an API key that the owner gave out before, although no import has it.
+// A text that begins as one of ours was copied wrongly.
+func (c *call) mayBeImported(text string) bool {
+	return c.imports && apikey.IsForeign(text) && !apikey.BeginsWith(text, c.prefix)
+}
+
+// byText reads the API key that has a text. ok is false when no key has it.
+func (k keys) byText(ctx context.Context, c *call, text string) (found store.APIKey, ok bool, err error) {
+	parsed, err := apikey.Parse(text)
+	if err == nil {
+		return k.matching(ctx, parsed.Org, parsed.Key, parsed.Hash)
+	}
+	if !c.imports || !apikey.IsForeign(text) {
+		return found, false, nil
+	}
+	return k.byHash(ctx, apikey.HashOf(text))
+}
+
+// byHash reads the API key that was imported by a hash.
+func (k keys) byHash(ctx context.Context, hash apikey.Hash) (found store.APIKey, ok bool, err error) {
+	at, ok, err := k.store.Imported(ctx, hash)
+	if err != nil || !ok {
+		return found, false, err
+	}
+	return k.matching(ctx, at.Org, at.Key, hash)
+}
+
+// matching reads an API key whose text has a hash.
+func (k keys) matching(ctx context.Context, o id.Org, key id.Key, hash apikey.Hash) (found store.APIKey, ok bool, err error) {
+	found, ok, err = k.store.APIKey(ctx, o, key)
+	return found, ok && found.Matches(hash), err
+}
+
+// findIn is a body that names an API key by exactly one of the three.
+type findIn struct {
+	Key     *string `json:"key"`     // the whole text
+	Locator *string `json:"locator"` // the text before its second "_", which is no secret
+	SHA256  *string `json:"sha256"`  // of the text of an imported key
+}
+
+// foundBody is the API key that was found; nil: none.
+type foundBody struct {
+	Found *foundKey `json:"found"`
+}
+
+type foundKey struct {
+	OrgID  id.Org `json:"orgId"`
+	AppID  id.App `json:"appId"`
+	KeyID  id.Key `json:"keyId"`
+	Name   string `json:"name"`
+	Status string `json:"status"` // active, suspended, expired or revoked
+}
+
+var statuses = map[apikey.Verdict]string{apikey.Good: "active", apikey.Suspended: "suspended", apikey.Expired: "expired", apikey.Revoked: "revoked"}
+
+// find finds the API key of which a service has the text, the locator or the hash. Also a dead key is found.
+func (k keys) find(ctx context.Context, c *call, in findIn) (foundBody, error) {
+	found, ok, err := k.named(ctx, c, in)
+	if err != nil || !ok {
+		return foundBody{}, err
+	}
+	return foundBody{&foundKey{found.OrgID, found.AppID, found.ID, found.Name, statuses[found.Verdict(k.store.Now().UnixMilli())]}}, nil
+}
+
+func (k keys) named(ctx context.Context, c *call, in findIn) (found store.APIKey, ok bool, err error) {
+	switch {
+	case in.Key != nil && in.Locator == nil && in.SHA256 == nil:
+		return k.byText(ctx, c, *in.Key)
+	case in.Key == nil && in.Locator != nil && in.SHA256 == nil:
+		o, key, err := apikey.ParseLocator(*in.Locator)
+		if err != nil {
+			return found, false, problem.Invalid("/locator", "format", "The value must be the text of an API key before its second _, such as lk_ and 43 more characters.")
+		}
+		return k.store.APIKey(ctx, o, key)
+	case in.Key == nil && in.Locator == nil && in.SHA256 != nil:
+		hash, ok := parseHash(*in.SHA256)
+		if !ok {
+			return found, false, problem.Invalid("/sha256", "format", "The value must be a SHA-256 in hex or base64.")
+		}
+		return k.byHash(ctx, hash)
+	}
+	return found, false, problem.Invalid("/key", "required", "Send exactly one of key, locator and sha256.")
+}

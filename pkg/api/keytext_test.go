@@ -1,0 +1,193 @@
+package api_test
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store/storetest"
+)
+
+// found is an org with a key of each state, by its text, and a clock that stands still.
+type found struct {
+	*world
+	texts map[string]string
+	ids   map[string]string
+}
+
+func newFound(t *testing.T, imports bool) *found {
+	t.Helper()
+	f := &found{newWorld(t, newServerFor(t, settings{imports: imports}), ""), map[string]string{}, map[string]string{}}
+	now := time.Now()
+	f.Now = func() time.Time { return now }
+	for _, name := range []string{"active", "revoked", "rotated", "expired"} {
+		made := f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys", service(), `{"name":"`+name+`","expiresIn":3600}`), 201, "")
+		f.texts[name], f.ids[name] = made.str("key"), made.str("id")
+	}
+	f.want(t, f.request("DELETE", "/v1/orgs/{orgId}/keys/"+f.ids["revoked"], service(), ""), 204, "")
+	f.texts["in place of rotated"] = f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys/"+f.ids["rotated"]+"/rotate", service(), `{"graceSeconds":600}`), 201, "").str("key")
+	f.texts["imported"], f.texts["imported, with a prefix of ours"] = "sk_live_1", "lk_live_1"
+	for name, text := range map[string]string{"imported": "sk_live_1", "imported, with a prefix of ours": "lk_live_1"} {
+		hash := apikey.HashOf(text)
+		made := f.want(t, f.request("POST", importPath, service(), `{"keys":[{"sha256":"`+hex.EncodeToString(hash[:])+`","prefix":"sk_li","name":"`+name+`"}]}`), 200, "")
+		f.ids[name] = made.each("keys", "id")[0]
+	}
+	return f
+}
+
+// revoke sends a text to be revoked.
+func (f *found) revoke(t *testing.T, text string, status int, code problem.Code) reply {
+	t.Helper()
+	return f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + text + `"}`}, status, code)
+}
+
+// check returns the refusal of a text, "" for a good one.
+func (f *found) check(text string) problem.Code {
+	a := authn.New(f.Store, nil)
+	a.Now = f.Now
+	a.TakeImported(nil, 0)
+	if _, err := a.Key(context.Background(), []string{"Bearer " + text}); err != nil {
+		return problem.From(err).Code
+	}
+	return ""
+}
+
+func TestAKeyIsRevokedByItsText(t *testing.T) {
+	f := newFound(t, true)
+	f.connect(t)
+	for _, name := range []string{"active", "rotated", "in place of rotated", "imported", "imported, with a prefix of ours"} {
+		if got := f.check(f.texts[name]); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+		for range 2 { // the answer was lost
+			f.revoke(t, f.texts[name], 202, "")
+			if got := f.check(f.texts[name]); got != problem.KeyRevoked {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+	held := f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys", service(), `{}`), 201, "").str("key")
+	f.want(t, f.request("POST", "/v1/orgs/{orgId}/suspension", service(), `{}`), 200, "")
+	f.revoke(t, held, 202, "")
+	f.want(t, f.request("DELETE", "/v1/orgs/{orgId}/suspension", service(), ""), 204, "")
+	if got := f.check(held); got != problem.KeyRevoked {
+		t.Errorf("a key of a suspended org, when it is resumed: %s", got)
+	}
+	if got := f.want(t, f.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", service(), ""), 200, ""); !strings.Contains(got.text, `"enabled":true`) {
+		t.Errorf("the endpoint: %s", got.text)
+	}
+}
+
+// TestTheAnswerToATextTellsNothing, and nothing is written for a text that is no good key.
+func TestTheAnswerToATextTellsNothing(t *testing.T) {
+	f := newFound(t, true)
+	now := f.Now().Add(2 * time.Hour)
+	f.Now = func() time.Time { return now }
+	other, err := apikey.Mint("lk", f.org, id.Key(f.ids["active"]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown, err := apikey.Mint("lk", f.org, id.Source{}.NewKey(now), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, good := len(f.Rows(t)), f.revoke(t, f.texts["imported"], 202, "")
+	added := len(f.Rows(t)) - before
+	for name, text := range map[string]string{
+		"revoked": f.texts["revoked"], "expired": f.texts["expired"], "another secret": other.Key.Reveal(), "unknown": unknown.Key.Reveal(),
+		"no import has it": "sk_live_2", "another form": "AKIA0123456789", "revoked before": f.texts["imported"],
+	} {
+		if got := f.revoke(t, text, 202, ""); got.text != good.text || fmt.Sprint(got.header) != fmt.Sprint(good.header) {
+			t.Errorf("%s: %s %v, and for a good key %s %v", name, got.text, got.header, good.text, good.header)
+		}
+	}
+	if got := len(f.Rows(t)) - before; got != added || added == 0 {
+		t.Errorf("%d rows were added, %d of them for a good key", got, added)
+	}
+}
+
+func TestATextThatWasCopiedWronglyIsRefused(t *testing.T) {
+	token, err := link.Mint(id.NoApp, id.Source{}.NewLink(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for imports, more := range map[bool][]string{true: nil, false: {"sk_live_1", "AKIA0123456789"}} {
+		f := newFound(t, imports)
+		key := f.texts["active"]
+		for _, text := range append(more, key[:len(key)-1], key+"0", "lk_"+key[4:], "lktest"+key[2:len(key)-1], "lk_", token.Text.Reveal(), token.Text.Reveal()[:90]) {
+			f.revoke(t, text, 422, problem.ValidationFailed)
+		}
+		if got := f.check(key); got != "" {
+			t.Errorf("the key: %s", got)
+		}
+		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481)} {
+			f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + key + `","source":"` + source + `"}`}, 422, problem.ValidationFailed)
+		}
+		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)
+	}
+}
+
+// TestARevocationThatIsNotCertainIsA503: the table is away, before the write or after it.
+func TestARevocationThatIsNotCertainIsA503(t *testing.T) {
+	f := newFound(t, true)
+	for _, operation := range []string{"GetItem", "TransactWriteItems"} {
+		f.Faults.Plan(operation, storetest.LostBefore, -1)
+		f.revoke(t, f.texts["imported"], 503, problem.Unavailable)
+		f.revoke(t, f.texts["active"], 503, problem.Unavailable)
+		f.Faults.Heal()
+	}
+	f.revoke(t, f.texts["active"], 202, "")
+}
+
+// TestAServiceFindsAKeyByTextLocatorOrHash: also a dead key. A wrong secret finds nothing.
+func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
+	f := newFound(t, true)
+	locator := func(name string) string { return f.texts[name][:strings.LastIndex(f.texts[name], "_")] }
+	hash := apikey.HashOf(f.texts["imported"])
+	key := func(name, status string) string {
+		return fmt.Sprintf(`{"found":{"orgId":%q,"appId":%q,"keyId":%q,"name":%q,"status":%q}}`, f.org, id.DefaultApp(f.org), f.ids[name], name, status)
+	}
+	find := func(body, want string) {
+		t.Helper()
+		if got := f.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: body}, 200, ""); strings.TrimSpace(got.text) != want {
+			t.Errorf("%s: %s, want %s", body, got.text, want)
+		}
+	}
+	find(`{"key":"`+f.texts["active"]+`"}`, key("active", "active"))
+	find(`{"key":"`+f.texts["imported"]+`"}`, key("imported", "active"))
+	find(`{"sha256":"`+hex.EncodeToString(hash[:])+`"}`, key("imported", "active"))
+	for name, status := range map[string]string{"active": "active", "revoked": "revoked", "rotated": "active"} {
+		find(`{"locator":"`+locator(name)+`"}`, key(name, status))
+	}
+	listed := f.want(t, f.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "")
+	if n := strings.Count(listed.text, `"locator":`); n != 6 || !strings.Contains(listed.text, `"locator":"`+locator("active")+`"`) { // no imported key has one
+		t.Errorf("%d locators in %s", n, listed.text)
+	}
+	f.want(t, f.request("POST", "/v1/orgs/{orgId}/suspension", service(), `{}`), 200, "")
+	find(`{"locator":"`+locator("active")+`"}`, key("active", "suspended"))
+	other, err := apikey.Mint("lk", f.org, id.Key(f.ids["active"]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{
+		`{"key":"` + other.Key.Reveal() + `"}`, `{"key":"sk_live_2"}`, `{"key":"lkt_x"}`, `{"key":""}`, `{"sha256":"` + strings.Repeat("00", 32) + `"}`,
+		`{"locator":"lk_` + strings.Repeat("0", 43) + `"}`,
+	} {
+		find(body, `{"found":null}`)
+	}
+	for _, body := range []string{`{}`, `{"key":"a","locator":"b"}`, `{"locator":"lk_x"}`, `{"locator":"lkt_` + strings.Repeat("0", 43) + `"}`, `{"locator":"` + f.texts["active"] + `"}`, `{"sha256":"x"}`} {
+		f.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: body}, 422, problem.ValidationFailed)
+	}
+	without := newFound(t, false)
+	if got := without.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: `{"key":"sk_live_1"}`}, 200, ""); strings.TrimSpace(got.text) != `{"found":null}` {
+		t.Errorf("where imported keys are not good: %s", got.text)
+	}
+}

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-692a5b168bec.js"
+import "./elements-699ee0c18d90.js"

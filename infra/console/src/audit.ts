@@ -31,13 +31,14 @@ class AuditPage extends Page {
 
   #subject(s: Subject, withId = false) {
     if (s.type === 'service') return html`<span>${badge(text.audit.service, 'accent')} ${given(s.name ?? '')}</span>`
+    if (s.type === 'holder') return html`<span>${text.audit.holder}</span>`
     const name = this.#names.get(s.id ?? '')
     const kind = text.audit.types[s.type] ?? s.type
     return html`<span title=${s.id ?? ''}>${name ? given(name) : html`<code>${s.id}</code>`}</span>
       <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
   }
 
-  #actor = ({ actor }: AuditEntry) => actor.type === 'service' ? `${text.audit.service} ${actor.name}` : actor.id ?? ''
+  #actor = ({ actor }: AuditEntry) => actor.type === 'service' ? `${text.audit.service} ${actor.name}` : actor.id ?? text.audit.holder
 
   // filterBy chooses among what the entries that are loaded have. Names of ids may come later.
   #filterBy(name: 'action' | 'actor', label: string, of: (e: AuditEntry) => string) {
@@ -72,6 +73,7 @@ class AuditPage extends Page {
         { label: text.audit.who, cell: e => this.#subject(e.actor) },
         { label: text.audit.target, cell: e => this.#subject(e.target, true) },
         { label: text.audit.changes, cell: e => html`${this.#changes(e)}
+          ${e.source ? html`<div class="sub">${text.audit.source} <code>${visible(e.source)}</code></div>` : nothing}
           <div class="sub">${text.problem.requestId} <code>${visible(e.requestId)}</code></div>` },
       ], entries.filter(chosen)), empty(text.audit.none, text.audit.noneAbout))}`
   }

@@ -182,6 +182,7 @@ class KeysPage extends Page {
       ], { label: text.usage.now, at: Date.now() })}
       ${facts([
         [text.id, code(k.id)],
+        ...(k.locator ? [[text.keys.locator, html`${code(k.locator)} ${copyButton(k.locator, text.keys.copyLocator)}`]] as [string, unknown][] : []),
         [text.app, given(this.person.appName(this.org, k.appId))],
         [text.created, time(k.createdAt)],
         [text.keys.lastUsed, time(k.lastUsedAt, text.keys.neverUsed)],

@@ -121,6 +121,7 @@ export const text = {
     limitsHelp: 'How many requests are let through; at most three of the four. Empty is no limit.',
     ceilings: 'Ceilings', ceilingsHelp: 'Set by the owner of this service; both hold.',
     shownTitle: 'Your new API key', shownIntro: 'Copy it now and keep it safe. It is shown this once, and nobody can show it again.',
+    locator: 'Locator', copyLocator: 'Copy for support',
     copyKey: 'Copy key', shownDone: 'I have saved the key', try: 'Try it',
     details: 'API key', edit: 'Edit API key', revokedAt: 'Revoked', rotatedTo: 'Replaced by',
     rotate: 'Rotate', rotateTitle: 'Rotate API key',
@@ -200,7 +201,7 @@ export const text = {
 
   audit: {
     title: 'Audit log', about: 'Who did what in this org. Entries are kept for 400 days.', what: 'Action', who: 'By', target: 'Target',
-    changes: 'Changes', service: 'service', every: 'All', none: 'No entries', noneAbout: 'What members and keys do appears here.',
+    changes: 'Changes', service: 'service', holder: 'someone with its text', source: 'found at', every: 'All', none: 'No entries', noneAbout: 'What members and keys do appears here.',
     types: {
       user: 'user', api_key: 'API key', org: 'org', key: 'API key', app: 'app', link: 'link', endpoint: 'endpoint',
     } as Record<string, string>,

@@ -8,7 +8,7 @@ export interface Member { userId: string; email: string; name: string; role: Rol
 export interface App { id: string; name: string; isDefault: boolean; createdAt: Time }
 export interface Limit { requests: number; per: string }
 export interface Key {
-  id: string; keyPrefix: string; name: string; appId: string; createdBy?: string; scopes: string[]; metadata: Record<string, string>
+  id: string; keyPrefix: string; locator?: string; name: string; appId: string; createdBy?: string; scopes: string[]; metadata: Record<string, string>
   createdAt: Time; revokedAt: Time | null; expiresAt: Time | null; lastUsedAt: Time | null; limits: Limit[]; ceilings: Limit[]
   rotatedTo?: string
 }
@@ -32,6 +32,6 @@ export interface Delivery {
 }
 export interface Subject { type: string; id?: string; name?: string }
 export interface AuditEntry {
-  id: string; at: Time; action: string; actor: Subject; target: Subject; requestId: string
+  id: string; at: Time; action: string; actor: Subject; target: Subject; requestId: string; source?: string
   changes: Record<string, { from: unknown; to: unknown }>
 }

@@ -20,7 +20,7 @@ func strangersPages(t *testing.T, tg *target) {
 			t.Errorf("%s: %d %v %s", path, r.status, r.header, r.text)
 		}
 	}
-	for _, path := range []string{"/link/claim", "/webhook_verification_key/get"} {
+	for _, path := range []string{"/link/claim", "/key/revoke", "/webhook_verification_key/get"} {
 		r := tg.do(t, call{method: "OPTIONS", path: path, header: from})
 		if r.status != 204 || r.header.Get("Access-Control-Allow-Origin") != "*" || r.header.Get("Access-Control-Allow-Headers") != "Content-Type" {
 			t.Errorf("%s: %d %v", path, r.status, r.header)

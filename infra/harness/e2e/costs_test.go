@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"latchkey/infra/harness/lab/proxy"
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
 
 	"latchkey/infra/docs/cost"
 	"latchkey/infra/harness/local/stack"
@@ -146,6 +148,13 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	_, claimed := c.link(t, "u-1")
 	tg.want(t, device.claims(claimed), 200, "")
 	route("public: `POST /link/claim`, again", "LinksFunction", func() { tg.want(t, device.claims(claimed), 200, "") })
+	unknown, err := apikey.Mint("lk", id.Org(c.org), id.Source{}.NewKey(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route("public: `POST /key/revoke`, an unknown text", "KeysFunction", func() {
+		tg.want(t, call{method: "POST", path: "/key/revoke", body: `{"key":"` + unknown.Key.Reveal() + `"}`}, 202, "")
+	})
 	route("`GET /v1/orgs/{orgId}`", "OrgsFunction", func() { c.owner.want(t, "GET", "/v1/orgs/"+c.org, "", 200, "") })
 	route("`GET …/keys`", "KeysFunction", func() { c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/keys", "", 200, "") })
 	route("`POST …/keys`", "KeysFunction", func() { c.owner.key(t, c.org, `{}`) })

@@ -161,6 +161,16 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 		tg.do(t, call{method: "POST", path: "/app/get", bearer: key[:len(key)-1]}).text +
 		ada.do(t, "GET", "/v1/orgs/"+org+"/keys", "").text + ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text +
 		tg.do(t, call{method: "GET", path: "/v1/orgs", bearer: key}).text
+	for _, text := range []string{rotated, foreign, key[:len(key)-1]} {
+		answers += tg.do(t, call{method: "POST", path: "/key/revoke", body: `{"key":"` + text + `","source":"https://example.com/leaks"}`}).text
+	}
+	for _, text := range []string{rotated, foreign} {
+		answers += tg.want(t, call{method: "POST", path: "/app/get", bearer: text}, 401, "key_revoked").text
+	}
+	answers += ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text
+	if strings.Count(answers, `"source":"https://example.com/leaks"`) != 2 {
+		t.Errorf("the audit log lacks what was revoked by its text: %s", answers)
+	}
 	within(t, "the imported key's entry on the bus", func() bool { return bus.has(imported) })
 	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
 	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token}, places)

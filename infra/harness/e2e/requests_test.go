@@ -263,3 +263,25 @@ func linkClaim(t *testing.T, tg *target) {
 		t.Errorf("preflight: %d %v", pre.status, pre.header)
 	}
 }
+
+// foundKeys revokes a key by its text alone, which no other text does.
+func foundKeys(t *testing.T, tg *target) {
+	ada := tg.person(t, "ada")
+	org := ada.org(t)
+	key, other := ada.want(t, "POST", "/v1/orgs/"+org+"/keys", `{}`, 201, "").str("key"), ada.want(t, "POST", "/v1/orgs/"+org+"/keys", `{}`, 201, "").str("key")
+	revoke := func(text string, status int, code string) {
+		t.Helper()
+		r := tg.want(t, call{method: "POST", path: "/key/revoke", body: `{"key":"` + text + `","source":"https://example.com/leaks"}`}, status, code)
+		if got := r.header.Get("Access-Control-Allow-Origin"); got != "*" {
+			t.Errorf("Access-Control-Allow-Origin %q", got)
+		}
+	}
+	revoke(key[:len(key)-1], 422, "validation_failed")
+	tg.want(t, call{method: "POST", path: "/app/get", body: "{}", bearer: key}, 200, "")
+	for range 2 {
+		revoke(key, 202, "")
+		tg.want(t, call{method: "POST", path: "/app/get", body: "{}", bearer: key}, 401, "key_revoked")
+	}
+	tg.want(t, call{method: "POST", path: "/app/get", body: "{}", bearer: other}, 200, "")
+	tg.want(t, call{method: "POST", path: "/v1/keys/find", body: `{"key":"` + other + `"}`, bearer: ada.token}, 403, "insufficient_role")
+}

@@ -218,6 +218,9 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("its admin, at the first sign-in: %s", r.text)
 	}
 	key := billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")
+	if r := billing.want(t, "POST", "/v1/keys/find", `{"locator":"`+key[:strings.LastIndex(key, "_")]+`"}`, 200, ""); !strings.Contains(r.text, `"status":"active"`) {
+		t.Errorf("found by its locator: %s", r.text)
+	}
 	if keys := billing.want(t, "GET", org+"/keys", "", 200, "").list("keys"); len(keys) != 1 || keys[0]["createdBy"] != nil {
 		t.Errorf("its keys: %v", keys)
 	}

@@ -28,6 +28,7 @@ var cases = []struct {
 	{"PublicReadsAnswerHEADAndServeTheContract", publicReads},
 	{"APageOfAStrangerMayCallNothingUnderV1", strangersPages},
 	{"ALinkClaimChecksItsBody", linkClaim},
+	{"AKeyIsRevokedByItsText", foundKeys},
 	{"ListsPage", pages},
 	{"ALinkFromItsCreationToItsClaim", aLink},
 	{"ASpentKeyMayOnlyEnd", aSpentKey},

@@ -52,34 +52,18 @@ func variablesAreSet(r *rehearsal, printed string) {
 	}
 }
 
-func leakedKey(r *rehearsal) []string { return []string{r.owner.key} }
-
-func keyIsShown(r *rehearsal, printed string) { r.prints(printed, r.owner.org, r.owner.keyID) }
-
-// leakedIDs makes a key that registers an endpoint, and returns the org, the key's id and an admin's token.
-func leakedIDs(r *rehearsal) []string {
+// leakedText makes a key that registers an endpoint, and returns its text.
+func leakedText(r *rehearsal) []string {
 	thief := &server{tg: r.tg, owner: r.owner.owner, org: r.owner.org}
-	thief.keyID, thief.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	thief.keyID, thief.key = r.keyID, r.key
 	r.endpoint = thief.endpoint(r.t, r.tg.deaf()+"/thief")
-	r.key = thief.key
-	return []string{r.owner.org, thief.keyID, r.owner.owner.token}
+	return []string{r.key}
 }
 
+// keyIsGone wants the leaked key to be refused, also by the map of active keys, and the other key of the org to be good.
 func keyIsGone(r *rehearsal, printed string) {
-	r.prints(printed, "204")
-	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
-}
-
-// secondKey leaks another key, and sets its id in the shell.
-func secondKey(r *rehearsal) {
-	second := leakedIDs(r)
-	r.keyID = second[1]
-	if _, failed := r.shell.run(r.t, "KEYID="+second[1]); len(failed) > 0 {
-		r.t.Fatal(failed)
-	}
-}
-
-func secondKeyIsGone(r *rehearsal, _ string) {
+	r.prints(printed, "202")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	live, _ := getRow(r.t, r.s, rowKey{"KEYS#" + r.owner.org, "META"})["live"].(*types.AttributeValueMemberM)
@@ -87,6 +71,19 @@ func secondKeyIsGone(r *rehearsal, _ string) {
 		r.t.Errorf("the active keys: %v", live)
 	}
 }
+
+// leakedLocator returns the locator of the leaked key, and a service's token.
+func leakedLocator(r *rehearsal) []string {
+	token, err := r.s.Token(r.t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return []string{r.key[:strings.LastIndex(r.key, "_")], token}
+}
+
+func keyIsShown(r *rehearsal, printed string) { r.prints(printed, r.owner.org, r.keyID, `"revoked"`) }
+
+func shownIDs(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
 func tracesAreShown(r *rehearsal, printed string) { r.prints(printed, "key.revoked", r.endpoint) }
 

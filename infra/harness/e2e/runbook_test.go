@@ -55,7 +55,7 @@ var rehearsals = []struct {
 }{
 	{"", []trial{{after: variablesAreSet}}},
 	{"A leaked API key", []trial{
-		{fill: leakedKey, after: keyIsShown}, {fill: leakedIDs, after: keyIsGone}, {before: secondKey, after: secondKeyIsGone}, {after: tracesAreShown}, {after: endpointIsDisabled},
+		{fill: leakedText, after: keyIsGone}, {fill: leakedLocator, after: keyIsShown}, {fill: shownIDs, after: endpointIsDisabled}, {after: tracesAreShown},
 	}},
 	{"A member who left", []trial{{before: formerMember, after: keysAreListed}, {after: theirKeyIsGone}}},
 	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {

@@ -97,7 +97,7 @@ func newOpenServer(t *testing.T) *openServer {
 	table := storetest.New(t)
 	token, kid := claimable(t, table), rotated(t, table)
 	s := &openServer{mux: http.NewServeMux(), kid: kid, bodies: map[string]string{
-		"/key/revoke":                   `{"key":"` + token + `","source":"https://example.com/` + strings.Repeat("s", 480) + `"}`,
+		"/key/revoke":                   `{"key":"sk_unknown","source":"https://example.com/` + strings.Repeat("s", 480) + `"}`,
 		"/link/claim":                   `{"token":"` + token + `","claimKey":"` + strings.Repeat("k", 43) + `"}`,
 		"/webhook_verification_key/get": `{"kid":"` + kid + `"}`,
 	}}

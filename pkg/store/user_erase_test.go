@@ -14,6 +14,7 @@ import (
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 )
 
 // person is Bob, an admin of Ada's org, with a second identity and a second address, who has added Eve to an org of his own, given it
@@ -46,8 +47,8 @@ func holds(v types.AttributeValue) string {
 	return fmt.Sprint(v)
 }
 
-// forgotten returns what is wrong with the table after the erasure of Bob: an address, a name, an identity, a membership, or one of
-// two rows of a membership that has not the other.
+// forgotten returns what is wrong with the table after the erasure of Bob: an address, a name, an identity, a membership, one of
+// two rows of a membership that has not the other, or an address that someone else has lost.
 func (c *connected) forgotten(t *testing.T, bob id.User) (wrong []string) {
 	t.Helper()
 	all := map[string]dbRow{}
@@ -69,6 +70,9 @@ func (c *connected) forgotten(t *testing.T, bob id.User) (wrong []string) {
 		}
 		if strings.HasPrefix(pk, "IDN#") && (text(r, "userId") == string(bob) || r["stoppedUser"] != nil) {
 			wrong = append(wrong, at+" is Bob's")
+		}
+		if v, isBool := r["holds"].(*types.AttributeValueMemberBOOL); isBool && v.Value && text(all["EMAIL#"+text(r, "folded")+" META"], "userId") != text(r, "userId") {
+			wrong = append(wrong, at+" has lost its address")
 		}
 		if user, isMember := strings.CutPrefix(sk, "MEM#"); isMember {
 			members[pk]++
@@ -174,6 +178,28 @@ func TestWhoSignsInAfterTheirErasureIsNew(t *testing.T) {
 	}
 }
 
+// TestTwoFirstSignInsAfterAnErasureMakeOneUser: there is no address that only one of them can take. The user may be stopped in between.
+func TestTwoFirstSignInsAfterAnErasureMakeOneUser(t *testing.T) {
+	for want, stops := range map[problem.Code]bool{"": false, problem.UserStopped: true} {
+		c := connect(t)
+		wants(t, c.EraseUser(ctx, billing, c.NewUser(t, "bob@example.com")), "")
+		mark, _, err := c.Identity(ctx, issuer, "sub-bob@example.com")
+		wants(t, err, "")
+		seen := store.Seen{Issuer: issuer, Subject: "sub-bob@example.com", Name: "Bob", IssuedAt: 4_000_000_000, SignedInAt: c.Now().Unix() + 1}
+		var first id.User
+		c.Faults.Before("TransactWriteItems", func() {
+			if first, err = c.SignIn(ctx, mark, false, seen); stops {
+				wants(t, second(c.StopUser(ctx, billing, first)), "")
+			}
+		})
+		wants(t, second(c.SignIn(ctx, mark, false, seen)), want)
+		wants(t, err, "")
+		if got := c.known(t, "sub-bob@example.com"); got.UserID != first || got.Stopped != stops {
+			t.Errorf("%s, then %+v", first, got)
+		}
+	}
+}
+
 func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	c := connect(t)
 	bob, eve, own := c.person(t)
@@ -206,6 +232,71 @@ func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	wants(t, c.EraseUser(ctx, billing, bob), "")
 	if wrong := c.forgotten(t, bob); wrong != nil {
 		t.Error(wrong)
+	}
+}
+
+// TestAnErasureFindsEachAddress of its person, by what tokens have shown before.
+func TestAnErasureFindsEachAddress(t *testing.T) {
+	for name, tokens := range map[string][]shows{
+		"in the issuer's spelling": {{"bob", "Bob@Example.com", true, 1}},
+		"given up":                 {{"bob", "Bob@Example.com", true, 1}, {"bob", "bob@example.net", false, 2}},
+		"given up, then another":   {{"bob", "Bob@Example.com", true, 1}, {"bob", "bob@example.net", false, 2}, {"bob", "bob@example.org", true, 3}},
+		"of another identity":      {{"bob", "Bob@Example.com", true, 1}, {"second", "bob@example.net", true, 2}},
+		"given up by another":      {{"bob", "Bob@Example.com", true, 1}, {"second", "bob@example.net", true, 2}, {"second", "bob@example.org", false, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := connect(t)
+			bob := tokens[0].signsIn(t, c.Table)
+			c.adopt(t, bob, "second")
+			for _, token := range tokens[1:] {
+				token.signsIn(t, c.Table)
+			}
+			wants(t, c.EraseUser(ctx, billing, bob), "")
+			for _, r := range append(c.rowsOf(t, "EMAIL#bob"), c.rowsOf(t, "EMAIL#second")...) {
+				t.Errorf("%s stays", text(r, "PK"))
+			}
+		})
+	}
+}
+
+// TestAResumeBesideTheStartOfAnErasureIsRefused: the erasure of a stopped person is cut short between the reads of the resume and its
+// transaction.
+func TestAResumeBesideTheStartOfAnErasureIsRefused(t *testing.T) {
+	c := connect(t)
+	bob, _, _ := c.person(t)
+	stopped, err := c.StopUser(ctx, billing, bob)
+	wants(t, err, "")
+	c.pass(time.Hour)
+	c.Faults.Before("TransactWriteItems", func() {
+		c.letPass("TransactWriteItems")
+		c.Faults.Before("TransactWriteItems", func() { c.Faults.Plan("TransactWriteItems", storetest.Malformed, -1) })
+		err = c.EraseUser(ctx, billing, bob)
+		c.Faults.Heal()
+	})
+	wants(t, second(c.ResumeUser(ctx, billing, bob)), problem.Conflict)
+	if u, failed := c.User(ctx, bob); err == nil || failed != nil || u.StoppedAt != stopped.StoppedAt {
+		t.Errorf("in the middle: %+v, %v, %v", u, err, failed)
+	}
+	for _, subject := range []string{"sub-bob@example.com", "second"} {
+		wants(t, c.known(t, subject).Refusal(4_000_000_000), problem.UserStopped)
+	}
+	wants(t, c.EraseUser(ctx, billing, bob), "")
+	if wrong := c.forgotten(t, bob); wrong != nil {
+		t.Error(wrong)
+	}
+}
+
+func TestAnErasureTakesNoSignOutBack(t *testing.T) {
+	c := connect(t)
+	bob, _, _ := c.person(t)
+	wants(t, c.SignOutUser(ctx, billing, bob), "")
+	at := c.Now().UnixMilli()
+	c.pass(-time.Hour) // a process whose clock is behind
+	wants(t, c.EraseUser(ctx, billing, bob), "")
+	mark, _, err := c.Identity(ctx, issuer, "second")
+	if err != nil || mark.NotBefore != at {
+		t.Errorf("%+v, %v", mark, err)
 	}
 }
 
@@ -251,6 +342,7 @@ func besideErasure() map[string]func(*connected, id.User, id.User, id.Org) error
 		"signs in with another address": bobsToken("sub-bob@example.com", "bob@example.net"),
 		"another identity proves it":    bobsToken("second", "bob@example.com"),
 		"another person proves it":      bobsToken("another", "bob@example.com"),
+		"another person proves one":     bobsToken("another", "second@example.com"),
 		"stopped":                       func(c *connected, bob, _ id.User, _ id.Org) error { return second(c.StopUser(ctx, billing, bob)) },
 		"resumed":                       func(c *connected, bob, _ id.User, _ id.Org) error { return second(c.ResumeUser(ctx, billing, bob)) },
 		"signed out":                    func(c *connected, bob, _ id.User, _ id.Org) error { return c.SignOutUser(ctx, billing, bob) },

@@ -24,7 +24,8 @@ func (c *connected) known(t *testing.T, subject string) store.Identity {
 	return known
 }
 
-// adopt gives a user a second identity, as the runbook's "Changing the issuer" does.
+// adopt gives a user a second identity, as the runbook's "Changing the issuer" does, which has proved an address since. The user is shown
+// with the first one.
 func (c *connected) adopt(t *testing.T, u id.User, subject string) {
 	t.Helper()
 	signIn(t, c.Table, subject, subject+"@example.com", true, 1)
@@ -33,6 +34,9 @@ func (c *connected) adopt(t *testing.T, u id.User, subject string) {
 	row := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "userId") == string(made) })]
 	row["userId"] = &types.AttributeValueMemberS{Value: string(u)}
 	c.put(t, row)
+	address := c.rowsOf(t, "EMAIL#"+subject+"@example.com")[0]
+	address["userId"] = row["userId"]
+	c.put(t, address)
 	for _, user := range c.rowsOf(t, "USER#"+string(u)) {
 		if text(user, "SK") == "META" {
 			user["identities"].(*types.AttributeValueMemberM).Value[text(row, "PK")] = &types.AttributeValueMemberN{Value: "1"}

@@ -3,11 +3,13 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"latchkey/pkg/id"
@@ -232,6 +234,70 @@ func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	wants(t, c.EraseUser(ctx, billing, bob), "")
 	if wrong := c.forgotten(t, bob); wrong != nil {
 		t.Error(wrong)
+	}
+}
+
+// TestAnErasureLeavesOrgsInEachState: a suspended one, one whose deletion was cut short, and half a membership. An org that cannot be
+// left for now is an error.
+func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
+	c := connect(t)
+	bob, _, own := c.person(t)
+	fails := func(times int) func() {
+		return func() { c.Faults.Plan("TransactWriteItems", storetest.Malformed, times) }
+	}
+	wants(t, second(c.ChangeOrg(ctx, billing, own, store.OrgChange{Suspended: new(true)})), "")
+	closed := c.NewOrg(t, bob) // only Bob is an admin
+	c.letPass("TransactWriteItems")
+	c.Faults.Before("TransactWriteItems", fails(-1))
+	if err := c.DeleteOrg(ctx, billing, closed); err == nil {
+		t.Error("the deletion was not cut short")
+	}
+	c.Faults.Heal()
+	half := c.NewOrgOf(c.ada)
+	for _, r := range c.rowsOf(t, "USER#"+string(bob)) {
+		if text(r, "SK") == "ORG#"+string(c.org) {
+			r["SK"], r["role"] = &types.AttributeValueMemberS{Value: "ORG#" + string(half)}, &types.AttributeValueMemberS{Value: "member"}
+			c.put(t, r)
+		}
+	}
+	c.letPass("TransactWriteItems")
+	c.Faults.Before("TransactWriteItems", fails(1))
+	if err := c.EraseUser(ctx, billing, bob); err == nil || problem.Is(err, problem.LastAdmin) {
+		t.Error("an org that was not left is no error")
+	}
+	wants(t, c.EraseUser(ctx, billing, bob), "")
+	if wrong := c.forgotten(t, bob); wrong != nil {
+		t.Error(wrong)
+	}
+}
+
+// TestARefusedErasureReadsAllOrgs: the last 101 of 1,101 orgs have no other admin.
+func TestARefusedErasureReadsAllOrgs(t *testing.T) {
+	c := connect(t)
+	bob, _, _ := c.person(t)
+	meta := c.rowsOf(t, "ORG#"+string(c.org))[0]
+	var puts []types.WriteRequest
+	for n := range 1101 {
+		o := &types.AttributeValueMemberS{Value: fmt.Sprintf("ORG#org_%04d", n)}
+		org := maps.Clone(meta)
+		org["PK"], org["SK"], org["admins"] = o, &types.AttributeValueMemberS{Value: "META"}, number(2)
+		if n >= 1000 {
+			org["admins"] = number(1)
+		}
+		user := &types.AttributeValueMemberS{Value: "USER#" + string(bob)}
+		of := dbRow{"PK": user, "SK": o, "role": &types.AttributeValueMemberS{Value: "admin"}, "joinedAt": number(1)}
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: org}}, types.WriteRequest{PutRequest: &types.PutRequest{Item: of}})
+	}
+	for some := range slices.Chunk(puts, 25) { // DynamoDB takes 25 in a batch
+		_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: some}})
+		wants(t, err, "")
+	}
+	err := c.EraseUser(ctx, billing, bob)
+	if e := problem.From(err); e.Code != problem.LastAdmin || len(e.Orgs) != 100 || e.Orgs[0] != "org_1000" {
+		t.Errorf("%v, %d orgs", err, len(e.Orgs))
+	}
+	if u, err := c.User(ctx, bob); err != nil || u.StoppedAt != 0 {
+		t.Errorf("after the refusal: %+v, %v", u, err)
 	}
 }
 

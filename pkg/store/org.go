@@ -28,9 +28,10 @@ type Org struct {
 	State       OrgState // only admins and services see the allowance
 	SuspendedAt int64    // milliseconds; 0: the org is not suspended
 
-	creator id.ShortUser // zero: the row does not say
-	deleted bool         // its deletion has begun
-	admins  int
+	creator   id.ShortUser // zero: the row does not say
+	deleted   bool         // its deletion has begun
+	keysEnded bool         // and has reached its end for keys and members
+	admins    int
 
 	spreading   bool   // not all keys have the state yet
 	spreadAfter id.Key // see attrSpreadAfter
@@ -328,6 +329,6 @@ func orgFrom(r *table.Reading) Org {
 		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), ExternalID: attrExternalID.OrZero(r), CreatedAt: attrCreatedAt.From(r),
 		State: orgStateFrom(r), SuspendedAt: attrSuspendedAt.OrZero(r),
 		spreading: attrSpreadAfter.IsIn(r.Row), spreadAfter: attrSpreadAfter.OrZero(r),
-		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0, admins: attrAdmins.OrZero(r),
+		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0, keysEnded: attrKeysEndedAt.IsIn(r.Row), admins: attrAdmins.OrZero(r),
 	}
 }

@@ -1,11 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/secret"
 	"latchkey/pkg/table"
 )
 
@@ -68,7 +71,11 @@ func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Or
 	err = s.db.Retry(ctx, func() error {
 		var first enrolled
 		if n.Admin != nil {
-			if first, err = s.enrol(ctx, *n.Admin); err != nil {
+			first, err = s.enrol(ctx, *n.Admin)
+			if errors.Is(err, errUnknownUser) {
+				return s.unlessMade(ctx, once.Request, made.Answer, *n.Admin)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -82,6 +89,17 @@ func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Or
 		return t.Commit(ctx)
 	})
 	return made.committed(err)
+}
+
+// unlessMade returns unknown_user for a person who was erased, or the kept answer of the same request, which came before the erasure.
+func (s *Store) unlessMade(ctx context.Context, r Request, answer secret.String, e Enrolled) error {
+	if !r.keyed() {
+		return errUnknownUser
+	}
+	t := s.begin()
+	t.once(r, answer)
+	t.Check(identityRow(e.Issuer, e.Subject), attrIssuedAt.Present(), refuse(errUnknownUser))
+	return cmp.Or(t.Commit(ctx), table.ErrRaced) // the person has signed in meanwhile
 }
 
 // moveExternalID writes which org has an external id, and forgets the one that it had before; "" for none.

@@ -241,9 +241,9 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 		return false, nil
 	}
 	t.Put(row, was.asRead(), table.Raced, claim)
-	// The holder loses the address, unless it has this very identity: another request made it just now. Then the put of
-	// the identity fails, and a transaction may name a row only once.
-	if anotherHolds && was.identity != own.PK {
+	// The identity that proved it before loses the address, also one of the same user, unless it is this very identity: another request
+	// made it just now. Then the put of the identity fails, and a transaction may name a row only once.
+	if was.holder != "" && was.identity != own.PK {
 		t.Update(table.Key{PK: was.identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
 	}
 	if former := cmp.Or(was.holder, was.former); former != user {

@@ -74,7 +74,7 @@ func (s *Store) refuseLastAdmin(ctx context.Context, u id.User) error {
 			return err
 		}
 		for _, o := range orgs {
-			if o.Role == org.Admin && o.admins == 1 && !o.deleted {
+			if o.Role == org.Admin && (o.admins == 1 || o.deleted) && !o.keysEnded { // a deletion that was cut short needs an admin too
 				alone[o.ID] = true
 			}
 		}
@@ -157,18 +157,26 @@ func (s *Store) leaveAll(ctx context.Context, a Actor, u id.User) error {
 	return onlyAdminOf(alone)
 }
 
-// leaveErased removes a person from an org. What a deletion of the org has left of the membership goes too.
+// leaveErased removes a person from an org. What the end of a deletion of the org has left of the membership goes too. An admin of an
+// org whose deletion has begun may be the one who can end it: last_admin.
 func (s *Store) leaveErased(ctx context.Context, a Actor, o id.Org, u id.User) error {
 	a.WhileSuspended = true
-	err := s.db.Retry(ctx, func() error {
-		m, ok, err := lookup(ctx, s, memberRow(o, u), memberFrom)
-		if err != nil || !ok {
+	var m Member
+	err := s.db.Retry(ctx, func() (err error) {
+		ok := false
+		if m, ok, err = lookup(ctx, s, memberRow(o, u), memberFrom); err != nil || !ok {
 			return cmp.Or(err, error(errMemberNotFound))
 		}
 		t := s.begin()
 		t.takeOut(ctx, a, o, m, "user.erased")
 		return t.Commit(ctx)
 	})
+	if problem.Is(err, problem.OrgNotFound) && m.Role == org.Admin {
+		found, _, failed := lookup(ctx, s, orgRow(o), orgFrom)
+		if failed != nil || found.deleted && !found.keysEnded {
+			return cmp.Or(failed, error(errLastAdmin))
+		}
+	}
 	if problem.Is(err, problem.OrgNotFound) || problem.Is(err, problem.MemberNotFound) {
 		t := s.begin()
 		t.removeMembership(o, u)

@@ -237,8 +237,8 @@ func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	}
 }
 
-// TestAnErasureLeavesOrgsInEachState: a suspended one, one whose deletion was cut short, and half a membership. An org that cannot be
-// left for now is an error.
+// TestAnErasureLeavesOrgsInEachState: a suspended one, and half a membership. An org that cannot be left for now is an error. One whose
+// deletion was cut short, before the erasure or in the middle, needs its admin.
 func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 	c := connect(t)
 	bob, _, own := c.person(t)
@@ -246,13 +246,22 @@ func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 		return func() { c.Faults.Plan("TransactWriteItems", storetest.Malformed, times) }
 	}
 	wants(t, second(c.ChangeOrg(ctx, billing, own, store.OrgChange{Suspended: new(true)})), "")
-	closed := c.NewOrg(t, bob) // only Bob is an admin
+	closed, late := c.NewOrg(t, bob), c.NewOrg(t, bob)
+	wants(t, second(c.AddMember(ctx, admin(bob), late, "ada@example.com", org.Admin, store.Once[id.User]{})), "")
 	c.letPass("TransactWriteItems")
 	c.Faults.Before("TransactWriteItems", fails(-1))
 	if err := c.DeleteOrg(ctx, billing, closed); err == nil {
 		t.Error("the deletion was not cut short")
 	}
 	c.Faults.Heal()
+	needed := func(o id.Org) {
+		t.Helper()
+		if e := problem.From(c.EraseUser(ctx, billing, bob)); e.Code != problem.LastAdmin || !slices.Equal(e.Orgs, []string{string(o)}) {
+			t.Errorf("%+v", e)
+		}
+		wants(t, c.DeleteOrg(ctx, billing, o), "")
+	}
+	needed(closed)
 	half := c.NewOrgOf(c.ada)
 	for _, r := range c.rowsOf(t, "USER#"+string(bob)) {
 		if text(r, "SK") == "ORG#"+string(c.org) {
@@ -260,11 +269,15 @@ func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 			c.put(t, r)
 		}
 	}
-	c.letPass("TransactWriteItems")
+	row := c.rowsOf(t, "ORG#"+string(late))
+	meta := row[slices.IndexFunc(row, func(r dbRow) bool { return text(r, "SK") == "META" })]
+	meta["deletedAt"] = number(c.Now().UnixMilli())
+	c.Faults.Before("TransactWriteItems", func() { c.put(t, meta) })
 	c.Faults.Before("TransactWriteItems", fails(1))
 	if err := c.EraseUser(ctx, billing, bob); err == nil || problem.Is(err, problem.LastAdmin) {
 		t.Error("an org that was not left is no error")
 	}
+	needed(late)
 	wants(t, c.EraseUser(ctx, billing, bob), "")
 	if wrong := c.forgotten(t, bob); wrong != nil {
 		t.Error(wrong)
@@ -471,5 +484,37 @@ func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
 				wants(t, err, "")
 			}
 		})
+	}
+}
+
+// TestARetryOfACreationIsAnsweredAfterItsAdminWasErased, as any other retry.
+func TestARetryOfACreationIsAnsweredAfterItsAdminWasErased(t *testing.T) {
+	c := connect(t)
+	create := func(key string) (store.Created[store.Org], error) {
+		return c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Acme", Admin: &store.Enrolled{Issuer: issuer, Subject: "gil"}}, once[store.Org](c, key, "{}", `{"id":1}`))
+	}
+	made, err := create(idempotencyKey)
+	wants(t, err, "")
+	gil := c.known(t, "gil").UserID
+	wants(t, second(c.AddMember(ctx, billing, made.Made.ID, "ada@example.com", org.Admin, store.Once[id.User]{})), "")
+	wants(t, c.EraseUser(ctx, billing, gil), "")
+	again, err := create(idempotencyKey)
+	if wants(t, err, ""); !again.Replayed || again.Answer.Reveal() != `{"id":1}` {
+		t.Errorf("%+v", again)
+	}
+	wants(t, second(create(idempotencyKey[:32]+"x")), problem.UnknownUser)
+}
+
+// TestTwoIdentitiesOfOnePersonProveOneAddress, and each can then show another one.
+func TestTwoIdentitiesOfOnePersonProveOneAddress(t *testing.T) {
+	c := connect(t)
+	c.adopt(t, c.ada, "second")
+	signIn(t, c.Table, "second", "ada@example.com", true, 4_000_000_000)
+	signIn(t, c.Table, "second", "new@example.com", true, 4_000_000_001)
+	signIn(t, c.Table, "sub-ada@example.com", "other@example.com", true, 4_000_000_002)
+	for _, email := range []string{"new@example.com", "other@example.com"} {
+		if got := holder(t, c.Table, email); got != c.ada {
+			t.Errorf("%s is %s's", email, got)
+		}
 	}
 }

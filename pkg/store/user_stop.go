@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,8 +61,7 @@ func (s *Store) UserByEmail(ctx context.Context, folded string) (found User, ok 
 	if err != nil || holder.holder == "" {
 		return User{}, false, err
 	}
-	found, err = s.User(ctx, holder.holder)
-	return found, err == nil, err
+	return s.foundUser(ctx, holder.holder)
 }
 
 // UserBySubject reads, for a service, the person of an issuer's subject. ok is false for one that was never seen.
@@ -70,7 +70,15 @@ func (s *Store) UserBySubject(ctx context.Context, issuer, subject string) (foun
 	if err != nil || !ok {
 		return User{}, false, err
 	}
-	found, err = s.User(ctx, known.UserID)
+	return s.foundUser(ctx, known.UserID)
+}
+
+// foundUser is User for one who was found just now, and may be erased since: ok is false then.
+func (s *Store) foundUser(ctx context.Context, u id.User) (found User, ok bool, err error) {
+	found, err = s.User(ctx, u)
+	if errors.Is(err, errUnknownUser) {
+		return User{}, false, nil
+	}
 	return found, err == nil, err
 }
 

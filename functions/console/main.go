@@ -21,7 +21,7 @@ func main() {
 		settings := console.Settings{
 			Issuer: e.Required("ISSUER"), ClientID: e.Optional("CONSOLE_CLIENT_ID", ""), Scope: e.Optional("CONSOLE_SCOPE", ""),
 			Parameters: e.Optional("CONSOLE_PARAMETERS", ""), MaxKeyDays: e.Int("MAX_KEY_DAYS", 0, 0),
-			OrgsBy: e.Choice("ORGS_BY", "anyone", "services"),
+			OrgsBy: e.Choice("ORGS_BY", "anyone", "services"), KeyPrefix: e.Optional("KEY_PREFIX", "lk"),
 		}
 		files, _ := fs.Sub(dist, "dist") // fails only for a name that is no path
 		issuer := jwks.NewDiscovery(settings.Issuer, boot.NewIssuerClient(), jwks.Patient, time.Now)

@@ -150,6 +150,14 @@ func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 			}
 		}
 	}
+	family := "lk[a-z0-9]{0,14}"
+	yours := regexp.MustCompile(strings.Replace(found[0][1], "[a-z][a-z0-9]{0,15}", family, 1))
+	for prefix, want := range map[string]bool{"lk": true, "lktest": true, "lk34567890123456": true, "lkt": true, "acme": false} {
+		minted, err := secret.Mint(prefix, [16]byte{}, [16]byte{1}, nil)
+		if err != nil || yours.MatchString(minted.Text.Reveal()) != want || !strings.Contains(section, "`"+family+"`") {
+			t.Errorf("%s, %v: the family of the page must find it: %t", prefix, err, want)
+		}
+	}
 	// A key's beginning, a prefix in upper case, a part too long, a part too short, and other base64.
 	for _, other := range []string{
 		"lk_9mXpQ2Lk", "LK_" + strings.Repeat("a", 43) + "_" + strings.Repeat("a", 49), "lk_" + strings.Repeat("a", 43) + "_" + strings.Repeat("a", 50),

@@ -130,7 +130,7 @@ func claimable(t *testing.T, table *storetest.Table) string {
 	t.Helper()
 	ada := table.NewUser(t, "ada@acme.test")
 	o := table.NewOrg(t, ada)
-	made, err := table.CreateApp(t.Context(), store.Actor{User: ada, May: []org.Role{org.Admin}}, o, strings.Repeat("😀", 100), store.Once[store.App]{})
+	made, err := table.CreateApp(t.Context(), store.Actor{User: ada, May: []org.Role{org.Admin}}, o, store.NewApp{Name: strings.Repeat("😀", 100)}, store.Once[store.App]{})
 	if err != nil {
 		t.Fatal(err)
 	}

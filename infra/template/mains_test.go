@@ -17,10 +17,10 @@ import (
 
 // wiring says where each setting of a function goes: an argument of a call by its index, a field, or what is done if it is true.
 var wiring = map[string][]string{
-	"apps":             {aTable, `List("CONSOLE_ORIGINS") → api.Apps[1]`, `service.RightsFrom(e) → api.Apps[2]`},
+	"apps":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Apps[1]`, `List("CONSOLE_ORIGINS") → api.Apps[2]`, `service.RightsFrom(e) → api.Apps[3]`},
 	"authorizer":       {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0]`, `Optional("USERINFO_URL", "") → tokens.UserinfoURL`, `Optional("NAME_CLAIM", "") → tokens.NameClaim`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
 	"checkconsumers":   {`Required("API_GATEWAY") → consumers.Client.URL`, `Required("KEY_AUTHORIZER") → consumers.Daily.Shared`, `Required("MEMBER_AUTHORIZER") → consumers.Daily.Shared`},
-	"console":          {`Required("ISSUER") → console.Settings.Issuer`, `Optional("CONSOLE_CLIENT_ID", "") → console.Settings.ClientID`, `Optional("CONSOLE_SCOPE", "") → console.Settings.Scope`, `Optional("CONSOLE_PARAMETERS", "") → console.Settings.Parameters`, `Int("MAX_KEY_DAYS", 0, 0) → console.Settings.MaxKeyDays`, `Choice("ORGS_BY", "anyone", "services") → console.Settings.OrgsBy`},
+	"console":          {`Required("ISSUER") → console.Settings.Issuer`, `Optional("CONSOLE_CLIENT_ID", "") → console.Settings.ClientID`, `Optional("CONSOLE_SCOPE", "") → console.Settings.Scope`, `Optional("CONSOLE_PARAMETERS", "") → console.Settings.Parameters`, `Int("MAX_KEY_DAYS", 0, 0) → console.Settings.MaxKeyDays`, `Choice("ORGS_BY", "anyone", "services") → console.Settings.OrgsBy`, `Optional("KEY_PREFIX", "lk") → console.Settings.KeyPrefix`},
 	"users":            {aTable, `List("CONSOLE_ORIGINS") → api.Users[1]`, `service.RightsFrom(e) → api.Users[2]`, `Required("ISSUER") → api.Users[3]`},
 	"deleteorg":        {aTable, `List("CONSOLE_ORIGINS") → api.DeleteOrg[1]`, `service.RightsFrom(e) → api.DeleteOrg[2]`, `Seconds("MAX_AUTH_AGE") → api.DeleteOrg[3]`},
 	"deliver":          {`List("WEBHOOK_ALLOW_CIDRS") → outbound.NewSender[0]`, aTable, aQueue, `Required("STACK") → signing.New[1]`, `Required("WEBHOOK_ISSUER") → pipeline.Deliver.Issuer`},

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/route"
 	"latchkey/pkg/store"
 )
@@ -14,17 +16,18 @@ import (
 // apps serves the routes of an org's apps, and the description of an API key.
 type apps struct{ store *store.Store }
 
-// Apps returns the handler of functions/apps. console lists origins, as for Orgs.
-func Apps(s *store.Store, console []string, rights route.Rights) http.Handler {
+// Apps returns the handler of functions/apps. prefix begins the deployment's keys: what the keys of an app begin with is this and
+// more. console lists origins, as for Orgs.
+func Apps(s *store.Store, prefix string, console []string, rights route.Rights) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{
 		"listApps":  handle(a.list),
-		"createApp": handleAs[newNameIn](a.create),
-		"updateApp": handleAs[nameIn](a.rename),
+		"createApp": handleAs[newAppIn](a.create),
+		"updateApp": handleAs[appIn](a.update),
 		"getApp":    handle(a.get),
 
 		"publishEvents": handleAs[publishIn](a.publish),
-	}, console, options{rights: rights})
+	}, console, options{rights: rights, prefix: prefix})
 }
 
 type appBody struct {
@@ -32,9 +35,13 @@ type appBody struct {
 	Name      string `json:"name"`
 	IsDefault bool   `json:"isDefault"`
 	CreatedAt int64  `json:"createdAt"` // milliseconds
+
+	KeysBeginWith string `json:"keysBeginWith,omitempty"`
 }
 
-func appBodyOf(a store.App) appBody { return appBody{a.ID, a.Name, a.IsDefault, a.CreatedAt} }
+func appBodyOf(a store.App) appBody {
+	return appBody{a.ID, a.Name, a.IsDefault, a.CreatedAt, a.KeysBeginWith}
+}
 
 func (a apps) list(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {
 	return reading[store.App, appBody]{
@@ -44,17 +51,48 @@ func (a apps) list(ctx context.Context, c *call, _ none) (list[json.RawMessage],
 	}.answer(c)
 }
 
-func (a apps) create(ctx context.Context, c *call, name string) (answer, error) {
+// appIn is a change of an app.
+type appIn struct {
+	Name          *string         `json:"name"`
+	KeysBeginWith json.RawMessage `json:"keysBeginWith"` // a string, or null to clear it
+}
+
+func (in appIn) parse(c *call) (change store.AppChange, err error) {
+	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
+		return change, err
+	}
+	change.KeysBeginWith, err = clearable("/keysBeginWith", in.KeysBeginWith, func(begin string) (string, error) {
+		if !strings.HasPrefix(begin, c.prefix) || !apikey.ValidPrefix(begin) {
+			return "", problem.Invalid("/keysBeginWith", "format",
+				`The value must be "`+c.prefix+`" or begin with it, have at most 16 characters of a to z and 0 to 9, and not be lkt.`)
+		}
+		return begin, nil
+	})
+	return change, err
+}
+
+// newAppIn is a body that describes a new app.
+type newAppIn appIn
+
+func (in newAppIn) parse(c *call) (store.NewApp, error) {
+	if err := required("/name", in.Name); err != nil {
+		return store.NewApp{}, err
+	}
+	change, err := appIn(in).parse(c)
+	return store.NewApp{Name: orZero(change.Name), KeysBeginWith: orZero(change.KeysBeginWith)}, err
+}
+
+func (a apps) create(ctx context.Context, c *call, wanted store.NewApp) (answer, error) {
 	once, err := onceOf(c, appBodyOf)
 	if err != nil {
 		return answer{}, err
 	}
-	return created(a.store.CreateApp(ctx, c.actor(), c.org, name, once))
+	return created(a.store.CreateApp(ctx, c.actor(), c.org, wanted, once))
 }
 
-func (a apps) rename(ctx context.Context, c *call, name *string) (appBody, error) {
-	renamed, err := a.store.RenameApp(ctx, c.actor(), c.org, c.app, name)
-	return appBodyOf(renamed), err
+func (a apps) update(ctx context.Context, c *call, change store.AppChange) (appBody, error) {
+	changed, err := a.store.UpdateApp(ctx, c.actor(), c.org, c.app, change)
+	return appBodyOf(changed), err
 }
 
 // accessBody describes an API key, its app and its org.

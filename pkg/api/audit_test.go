@@ -141,6 +141,11 @@ func (a *audited) names(t *testing.T) (app string) {
 	rename := request{method: "PATCH", path: base + "/apps/" + app, body: `{"name":"2nd"}`}
 	a.does(t, rename, "app.updated", app, `{"name":{"from":"Second","to":"2nd"}}`)
 	a.send(t, rename) // the same name
+	rename.body = `{"keysBeginWith":"lktest"}`
+	a.does(t, rename, "app.updated", app, `{"keysBeginWith":{"from":null,"to":"lktest"}}`)
+	a.send(t, rename) // the same
+	rename.body = `{"keysBeginWith":null}`
+	a.does(t, rename, "app.updated", app, `{"keysBeginWith":{"from":"lktest","to":null}}`)
 	return app
 }
 

@@ -63,7 +63,7 @@ func pointers(v any, at string) []string {
 // and a value of the wrong type is found by its pointer.
 func FuzzABody(f *testing.F) {
 	routes := map[string]handler{
-		"newNameIn": parses[newNameIn](), "nameIn": parses[nameIn](), "enableIn": parses[enableIn](), "eventsIn": checks[eventsIn](), "eventIn": parses[eventIn](),
+		"newAppIn": parses[newAppIn](), "appIn": parses[appIn](), "enableIn": parses[enableIn](), "eventsIn": checks[eventsIn](), "eventIn": parses[eventIn](),
 		"newEndpointIn": parses[newEndpointIn](), "endpointChangeIn": parses[endpointChangeIn](), "claimIn": parses[claimIn](), "kidIn": parses[kidIn](), "pageIn": checks[pageIn](),
 		"keyIn": parses[keyIn](), "importIn": parses[importIn](), "keyChangeIn": parses[keyChangeIn](), "revokeIn": parses[revokeIn](), "rotateIn": parses[rotateIn](),
 		"newLinkIn": parses[newLinkIn](), "linkIn": parses[linkIn](), "memberIn": parses[memberIn](), "roleIn": parses[roleIn](), "newOrgIn": parses[newOrgIn](),

@@ -76,7 +76,7 @@ func handlersFor(s *store.Store, woken *wakes, console []string, of settings) ma
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects, of.orgsBy == "services"), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
 		"users": api.Users(s, console, of.rights, issuer),
-		"keys":  api.Keys(s, "lk", of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, console, of.rights),
+		"keys":  api.Keys(s, "lk", of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, "lk", console, of.rights),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
 		"console":  consoleOf(of),
 		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.rights, of.maxAuthAge),

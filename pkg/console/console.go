@@ -23,6 +23,7 @@ type Settings struct {
 	Parameters string // more parameters of the authorization request, as a query: audience=https://api.example.com
 	MaxKeyDays int    // days that a new API key may live; 0: it need not expire
 	OrgsBy     string // who makes orgs: anyone or services
+	KeyPrefix  string // which begins API keys
 }
 
 // Console serves the console of a deployment.
@@ -180,6 +181,7 @@ type Config struct {
 	RevocationEndpoint    *string           `json:"revocationEndpoint"` // null: the issuer has none
 	MaxKeyDays            int               `json:"maxKeyDays"`         // Settings.MaxKeyDays
 	OrgsBy                string            `json:"orgsBy"`             // Settings.OrgsBy
+	KeyPrefix             string            `json:"keyPrefix"`          // Settings.KeyPrefix
 }
 
 // Config returns what the page must know. The error means that the issuer's discovery document cannot be read now, or names
@@ -194,7 +196,7 @@ func (c *Console) Config(ctx context.Context) (Config, error) {
 	}
 	in := Config{
 		Issuer: c.settings.Issuer, ClientID: c.settings.ClientID, Scope: c.settings.Scope, Parameters: c.parameters,
-		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token, MaxKeyDays: c.settings.MaxKeyDays, OrgsBy: c.settings.OrgsBy,
+		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token, MaxKeyDays: c.settings.MaxKeyDays, OrgsBy: c.settings.OrgsBy, KeyPrefix: c.settings.KeyPrefix,
 	}
 	if doc.EndSession != "" {
 		in.EndSessionEndpoint = &doc.EndSession

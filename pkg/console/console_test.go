@@ -93,15 +93,15 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 
 // TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay compares the answer that the page reads.
 func TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay(t *testing.T) {
-	s := Settings{Issuer: "https://id.example", ClientID: "console", Scope: "openid email", Parameters: "audience=api&x=", MaxKeyDays: 30, OrgsBy: "services"}
+	s := Settings{Issuer: "https://id.example", ClientID: "console", Scope: "openid email", Parameters: "audience=api&x=", MaxKeyDays: 30, OrgsBy: "services", KeyPrefix: "acme"}
 	doc := jwks.Document{Authorization: "https://id.example/authorize", Token: "https://id.example/token"}
 	const most = `"issuer":"https://id.example","clientId":"console","scope":"openid email","parameters":{"audience":"api","x":""},` +
 		`"authorizationEndpoint":"https://id.example/authorize","tokenEndpoint":"https://id.example/token",`
 	whole := doc
 	whole.EndSession, whole.Revocation = "https://id.example/end", "https://id.example/revoke"
 	for want, doc := range map[string]jwks.Document{
-		`{` + most + `"endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":30,"orgsBy":"services"}`:                                            doc,
-		`{` + most + `"endSessionEndpoint":"https://id.example/end","revocationEndpoint":"https://id.example/revoke","maxKeyDays":30,"orgsBy":"services"}`: whole,
+		`{` + most + `"endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":30,"orgsBy":"services","keyPrefix":"acme"}`:                                            doc,
+		`{` + most + `"endSessionEndpoint":"https://id.example/end","revocationEndpoint":"https://id.example/revoke","maxKeyDays":30,"orgsBy":"services","keyPrefix":"acme"}`: whole,
 	} {
 		in, err := site(t, s, doc, nil).Config(t.Context())
 		got, _ := json.Marshal(in)

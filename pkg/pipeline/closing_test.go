@@ -83,7 +83,7 @@ type busy struct {
 func newBusy(t *testing.T) *busy {
 	t.Helper()
 	b := &busy{stack: newStack(t)}
-	app, err := b.CreateApp(ctx, b.admin(), b.org, "Second", store.Once[store.App]{})
+	app, err := b.CreateApp(ctx, b.admin(), b.org, store.NewApp{Name: "Second"}, store.Once[store.App]{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"latchkey/pkg/apikey"
@@ -119,7 +120,7 @@ type NewKey struct {
 	AppID     id.App // "": the org's default app
 	Name      string
 	ExpiresIn time.Duration // 0: the key never expires
-	Prefix    string        // of the key's text; see apikey.ValidPrefix
+	Prefix    string        // of the key's text, unless its app has another; see apikey.ValidPrefix
 	Carried
 }
 
@@ -133,13 +134,14 @@ type MintedKey struct {
 	Minted    apikey.Minted
 	Carried
 
-	org *Org // nil: not read yet
+	prefix string // of NewKey; "": the text was made elsewhere
+	org    *Org   // nil: not read yet
 }
 
-// mint makes the id, the times and the text of a key.
-func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
+// identify makes the id and the times of a key, which has no text yet.
+func (s *Store) identify(o id.Org, k NewKey) MintedKey {
 	now := s.Now()
-	m = MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli(), Carried: k.Carried}
+	m := MintedKey{ID: s.ids().NewKey(now), AppID: k.AppID, Name: k.Name, CreatedAt: now.UnixMilli(), Carried: k.Carried, prefix: k.Prefix}
 	m.Metadata = someMetadata(m.Metadata)
 	if m.AppID == "" {
 		m.AppID = id.DefaultApp(o)
@@ -147,38 +149,34 @@ func (s *Store) mint(o id.Org, k NewKey) (m MintedKey, err error) {
 	if k.ExpiresIn != 0 {
 		m.ExpiresAt = now.Add(k.ExpiresIn).UnixMilli()
 	}
-	m.Minted, err = apikey.Mint(k.Prefix, o, m.ID, s.Rand)
-	return m, err
+	return m
+}
+
+// mint makes the text of a key. own is the prefix that its app has, "" for none. A caller has read own, strongly, in the request
+// that makes the key: so no key begins with a prefix that was gone before its request began.
+func (k *MintedKey) mint(o id.Org, own string, random io.Reader) (err error) {
+	k.Minted, err = apikey.Mint(cmp.Or(own, k.prefix), o, k.ID, random)
+	return err
 }
 
 // CreateKey creates an API key.
 //
 // Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, org_suspended, app_not_found, limit_reached.
 func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey, once Once[MintedKey]) (Created[MintedKey], error) {
-	k, err := s.mint(o, wanted)
-	if err != nil {
-		return Created[MintedKey]{}, err
-	}
-	return s.addKey(ctx, a, o, k, once, "key.created", func(*txn) {})
+	return s.addKey(ctx, a, o, s.identify(o, wanted), once, "key.created", func(*txn) {})
 }
 
 // addKey writes a new key. It reads the org for a key without one, and again when the transaction finds that the org has another
 // state. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
 func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (made Created[MintedKey], err error) {
-	if made, err = once.render(k); err != nil {
-		return made, err
-	}
-	err = s.db.Retry(ctx, func() error {
+	err = s.db.Retry(ctx, func() (err error) {
 		if k.org == nil {
-			rows, err := s.readToChange(ctx, a, o)
-			if err = cmp.Or(err, a.OldSignIn); err != nil {
+			if err := s.readOrgAndMint(ctx, a, o, &k); err != nil {
 				return err
 			}
-			found, err := table.Decode(rows[orgRow(o)], orgFrom)
-			if err != nil {
-				return err
-			}
-			k.org = &found
+		}
+		if made, err = once.render(k); err != nil {
+			return err
 		}
 		if k.org.SuspendedAt != 0 {
 			return s.unlessKept(ctx, once.Request, errOrgSuspended)
@@ -197,7 +195,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
-		err := t.Commit(ctx)
+		err = t.Commit(ctx)
 		switch {
 		case errors.Is(err, table.ErrRaced):
 			k.org = nil
@@ -207,6 +205,24 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		return err
 	})
 	return made.committed(err)
+}
+
+// readOrgAndMint reads the org of a new key, and the key's app with it. It makes the text of the key, unless that was made elsewhere.
+func (s *Store) readOrgAndMint(ctx context.Context, a Actor, o id.Org, k *MintedKey) error {
+	rows, err := s.readToChange(ctx, a, o, appRow(o, k.AppID))
+	if err = cmp.Or(err, a.OldSignIn); err != nil {
+		return err
+	}
+	found, err := table.Decode(rows[orgRow(o)], orgFrom)
+	if err != nil {
+		return err
+	}
+	own, err := table.Decode(rows[appRow(o, k.AppID)], attrKeysBeginWith.OrZero)
+	if err == nil && k.prefix != "" {
+		err = k.mint(o, own, s.Rand)
+	}
+	k.org = &found
+	return err
 }
 
 // purgeAfter returns when the row of a key that ended at a time (milliseconds) may be deleted, in

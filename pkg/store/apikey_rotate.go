@@ -17,7 +17,7 @@ type Rotation struct {
 	Old       id.Key
 	Grace     time.Duration // the longest life of the old key from now on; a rotation never prolongs it
 	ExpiresIn time.Duration // the new key's life; 0 keeps the old key's lifetime
-	Prefix    string        // of the new key's text; see apikey.ValidPrefix
+	Prefix    string        // of the new key's text, unless its app has another; see apikey.ValidPrefix
 	KeyChange               // what the new key has in place of the old key's name, scopes and metadata
 }
 
@@ -30,10 +30,7 @@ var errPredecessorDied = fmt.Errorf("%w: the predecessor was revoked", table.Err
 //
 // Errors: org_not_found, insufficient_role, a.OldSignIn, idempotency_key_reused, org_suspended, key_not_found, key_not_active.
 func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, once Once[MintedKey]) (made Created[MintedKey], err error) {
-	fresh, err := s.mint(o, NewKey{Prefix: r.Prefix}) // the id and the text are the same at each try
-	if err != nil {
-		return made, err
-	}
+	fresh := s.identify(o, NewKey{Prefix: r.Prefix}) // the id is the same at each try
 	predecessorDied := false
 	err = s.db.Retry(ctx, func() error {
 		made, err = s.rotateKey(ctx, a, o, r, fresh, predecessorDied, once)
@@ -43,7 +40,7 @@ func (s *Store) RotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, on
 	return made.committed(err)
 }
 
-// rotateKey is one try of RotateKey. fresh is what mint has made.
+// rotateKey is one try of RotateKey. fresh is the new key without its text.
 func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fresh MintedKey, predecessorDied bool, once Once[MintedKey]) (made Created[MintedKey], err error) {
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(apiKeyRow(o, r.Old))...)
 	if err = cmp.Or(err, a.OldSignIn); err != nil {
@@ -71,6 +68,9 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	fresh.AppID, fresh.CreatedAt, fresh.ExpiresAt = old.AppID, now, old.SuccessorEnds(now, r.ExpiresIn)
 	fresh.Name, fresh.Carried = heir.Name, heir.Carried
 	fresh.org = &of
+	if err := s.readAndMint(ctx, o, &fresh); err != nil {
+		return made, err
+	}
 	if made, err = once.render(fresh); err != nil {
 		return made, err
 	}
@@ -90,6 +90,15 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	changes["rotatedTo"], changes["expiresAt"] = Change{To: fresh.ID}, Change{webhook.OrNull(old.ExpiresAt), graceEnds}
 	t.audit(ctx, entry{org: o, at: now, action: "key.rotated", actor: a.id(), target: string(old.ID), changes: changes})
 	return made, t.Commit(ctx)
+}
+
+// readAndMint reads what the keys of a key's app begin with, and makes the key's text.
+func (s *Store) readAndMint(ctx context.Context, o id.Org, k *MintedKey) error {
+	own, _, err := lookup(ctx, s, appRow(o, k.AppID), attrKeysBeginWith.OrZero)
+	if err != nil {
+		return err
+	}
+	return k.mint(o, own, s.Rand)
 }
 
 // replace adds the writes of a rotation to a transaction. When the old key has changed since it was

@@ -8,19 +8,33 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
 	"latchkey/pkg/table"
+	"latchkey/pkg/webhook"
 )
 
 // App owns API keys, links and webhook endpoints in an org.
 type App struct {
-	ID        id.App
-	Name      string
+	ID id.App
+	NewApp
 	IsDefault bool // created with the org; a key created without an app belongs to it
 	CreatedAt int64
 }
 
+// NewApp describes an app to create.
+type NewApp struct {
+	Name          string
+	KeysBeginWith string // the prefix of the app's new keys; "": the deployment's
+}
+
+// AppChange is a change of an app. A nil member changes nothing.
+type AppChange struct {
+	Name          *string
+	KeysBeginWith *string // "": the deployment's prefix again
+}
+
 func appFrom(r *table.Reading) App {
 	a, o := id.App(r.SK(skApp)), id.Org(r.PK(pkOrg))
-	return App{ID: a, Name: attrName.From(r), IsDefault: a == id.DefaultApp(o), CreatedAt: attrCreatedAt.From(r)}
+	about := NewApp{Name: attrName.From(r), KeysBeginWith: attrKeysBeginWith.OrZero(r)}
+	return App{ID: a, NewApp: about, IsDefault: a == id.DefaultApp(o), CreatedAt: attrCreatedAt.From(r)}
 }
 
 // maxWholeApps is how many apps are read at once: more than an org may have (Limits.Apps).
@@ -46,9 +60,9 @@ func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App
 
 // CreateApp creates an app. Errors: org_not_found, insufficient_role, idempotency_key_reused,
 // org_suspended, limit_reached.
-func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, once Once[App]) (Created[App], error) {
+func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, wanted NewApp, once Once[App]) (Created[App], error) {
 	now := s.Now()
-	app := App{ID: s.ids().NewApp(now), Name: name, CreatedAt: now.UnixMilli()}
+	app := App{ID: s.ids().NewApp(now), NewApp: wanted, CreatedAt: now.UnixMilli()}
 	made, err := once.render(app)
 	if err != nil {
 		return made, err
@@ -56,19 +70,20 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, name string, o
 	t := s.begin()
 	t.authorizeBesideOrg(a, o)
 	t.once(once.Request, made.Answer)
-	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt))
+	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt), attrKeysBeginWith.SetOrRemove(app.KeysBeginWith))
 	open, refusal := a.opens(refuse(errAppLimit))
 	t.Update(orgRow(o), table.All(open, attrApps.Under(s.Limits.Apps)), refusal, table.Add(attrApps, 1))
 	t.audit(ctx, entry{
 		org: o, at: app.CreatedAt, action: "app.created", actor: a.id(), target: string(app.ID),
-		changes: Changes{"name": {To: app.Name}},
+		changes: NewApp{}.changes(wanted),
 	})
 	return made.committed(t.Commit(ctx))
 }
 
-// RenameApp changes the name of an app. For nil, or the name that the app has already, it writes
-// nothing. Errors: org_not_found, insufficient_role, app_not_found.
-func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, name *string) (App, error) {
+// UpdateApp changes an app. Every key that is created or rotated by a request that begins after UpdateApp has returned
+// begins with the new prefix. When nothing differs, UpdateApp writes nothing. Errors: org_not_found, insufficient_role,
+// app_not_found.
+func (s *Store) UpdateApp(ctx context.Context, a Actor, o id.Org, app id.App, c AppChange) (App, error) {
 	var out App
 	err := s.db.Retry(ctx, func() error {
 		rows, err := s.readToChange(ctx, a, o, appRow(o, app))
@@ -76,27 +91,41 @@ func (s *Store) RenameApp(ctx context.Context, a Actor, o id.Org, app id.App, na
 			return err
 		}
 		out, err = decode(rows[appRow(o, app)], appFrom, errAppNotFound)
-		if err != nil || name == nil || out.Name == *name {
+		if err != nil {
 			return err
+		}
+		was := out.NewApp
+		if c.Name != nil {
+			out.Name = *c.Name
+		}
+		if c.KeysBeginWith != nil {
+			out.KeysBeginWith = *c.KeysBeginWith
+		}
+		changes := was.changes(out.NewApp)
+		if len(changes) == 0 {
+			return nil
 		}
 		t := s.begin()
 		t.authorizeBesideOrg(a, o)
 		t.checkOrg(a, o)
-		t.rename(appRow(o, app), out.Name, *name)
-		t.audit(ctx, entry{
-			org: o, at: s.now(), action: "app.updated", actor: a.id(), target: string(app),
-			changes: Changes{"name": {From: out.Name, To: *name}},
-		})
-		out.Name = *name
+		t.Update(appRow(o, app), table.All(attrName.Is(was.Name), attrKeysBeginWith.IsOrAbsent(was.KeysBeginWith)), table.Raced,
+			attrName.Set(out.Name), attrKeysBeginWith.SetOrRemove(out.KeysBeginWith))
+		t.audit(ctx, entry{org: o, at: s.now(), action: "app.updated", actor: a.id(), target: string(app), changes: changes})
 		return t.Commit(ctx)
 	})
 	return out, err
 }
 
-// rename changes the name of a row, if the row still has the name that was read, and is not that
-// of an org whose deletion has begun since.
-func (t *txn) rename(row table.Key, from, to string) {
-	t.Update(row, table.All(attrName.Is(from), attrDeletedAt.Absent()), table.Raced, attrName.Set(to))
+// changes returns what differs between two states of an app, of the values that an admin can change.
+func (a NewApp) changes(to NewApp) Changes {
+	changes := Changes{}
+	if a.Name != to.Name {
+		changes["name"] = Change{webhook.OrNull(a.Name), to.Name}
+	}
+	if a.KeysBeginWith != to.KeysBeginWith {
+		changes["keysBeginWith"] = Change{webhook.OrNull(a.KeysBeginWith), webhook.OrNull(to.KeysBeginWith)}
+	}
+	return changes
 }
 
 // RoleFor checks that the caller may act on an app of an org, and returns the caller's role: Admin for a service. Errors:

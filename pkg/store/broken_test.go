@@ -48,7 +48,9 @@ func (c *connected) entities(t *testing.T) []entity {
 	signing := lease(t, c.Table)
 	wants(t, c.ActivateSigningKey(ctx, signing, signingKeys(t, c.Table), jwk("a"), "arn:a"), "")
 	record := once[store.App](c, idempotencyKey, "{}", "{}")
-	create := func() error { return second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", record)) } // a replay from the second call on
+	create := func() error { // a replay from the second call on
+		return second(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "Second"}, record))
+	}
 	wants(t, create(), "")
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	wants(t, third(c.Lease(ctx, limit.Lease{Owner: limit.Owner{Org: c.org, Key: k.ID}, Row: limit.Day, Start: 1_799_971_200, Requests: 1})), "")
@@ -85,7 +87,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
 			return err
 		})},
-		{"app", "ORG#", "APP#", "name createdAt", "", whole(func(p store.Page) error {
+		{"app", "ORG#", "APP#", "name createdAt", "keysBeginWith", whole(func(p store.Page) error {
 			_, _, err := c.Apps(ctx, admin(c.ada), c.org, p)
 			return err
 		})},

@@ -197,7 +197,7 @@ func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 	c.Limits.Budget, c.Limits.OrgBudget = store.Budget{PerSecond: 10, Burst: 50}, store.Budget{PerSecond: 30, Burst: 150}
 	granted := 0
 	for range 20 { // the limit on apps ends the loop before that, because the org has its default app
-		app, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
+		app, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{})
 		if problem.Is(err, problem.LimitReached) {
 			break
 		}

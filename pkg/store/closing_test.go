@@ -84,7 +84,7 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	c.crowd(t, 6)
 	apps := []id.App{c.app}
 	for range 4 {
-		made, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{})
+		made, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{})
 		wants(t, err, "")
 		apps = append(apps, made.Made.ID)
 		// Two more keys: one in its grace, and its successor.

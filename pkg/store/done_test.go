@@ -139,7 +139,7 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	var app store.App
 	create := func(name string) error {
 		c.Rand = bytes.NewReader(make([]byte, 100)) // the same ids each time
-		return second(c.CreateApp(ctx, admin(c.ada), c.org, name, recording(&app)))
+		return second(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: name}, recording(&app)))
 	}
 	wants(t, create("First"), "")
 	if err := create("Second"); err == nil || problem.From(err).Code != problem.Internal {

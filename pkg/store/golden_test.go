@@ -88,8 +88,8 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	wants(t, c.RemoveMember(ctx, admin(c.ada), c.org, dan), "")
 	wants(t, c.LeaveOrg(ctx, store.Actor{User: carol, May: anyMember}, c.org), "")
 	wants(t, second(c.ChangeOrg(ctx, admin(c.ada), c.org, named("Acme & Sons"))), "")
-	name := "The app"
-	wants(t, second(c.RenameApp(ctx, admin(c.ada), c.org, c.app, &name)), "")
+	name, begin := "The app", "lktest"
+	wants(t, second(c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{Name: &name, KeysBeginWith: &begin})), "")
 	_, _, err := c.OrgsOf(ctx, user, store.Page{})
 	wants(t, err, "")
 	for _, p := range []store.Page{{}, {Limit: 2}, {Limit: 2, After: string(id.NoKey)}} {

@@ -32,7 +32,7 @@ func populate(t *testing.T) *populated {
 	s.bob = addMember(t, s.Table, s.org, s.ada, "bob@example.com", org.Viewer)
 	s.eve = addMember(t, s.Table, s.org, s.ada, "eve@example.com", org.Admin)
 	s.NewUser(t, "kim@example.com") // for the invite of changes
-	app, err := s.CreateApp(ctx, admin(s.ada), s.org, "Second", store.Once[store.App]{})
+	app, err := s.CreateApp(ctx, admin(s.ada), s.org, store.NewApp{Name: "Second"}, store.Once[store.App]{})
 	wants(t, err, "")
 	s.second = app.Made.ID
 	s.old = makeKey(t, s.Table, s.org, s.ada, 0)
@@ -60,7 +60,7 @@ func changes() []change {
 	bob, ada := func(s *populated) id.User { return s.bob }, func(s *populated) id.User { return s.ada }
 	renameApp := func(name string) func(s *populated) error {
 		return func(s *populated) error {
-			return second(s.RenameApp(ctx, admin(s.eve), s.org, s.second, &name))
+			return second(s.UpdateApp(ctx, admin(s.eve), s.org, s.second, store.AppChange{Name: &name}))
 		}
 	}
 	return []change{
@@ -77,7 +77,7 @@ func changes() []change {
 		{"an admin's removal", func(s *populated) error { return s.RemoveMember(ctx, admin(s.eve), s.org, s.ada) }, false},
 		{"a leaving", func(s *populated) error { return s.LeaveOrg(ctx, store.Actor{User: s.eve, May: anyMember}, s.org) }, false},
 		{"an app", func(s *populated) error {
-			return second(s.CreateApp(ctx, admin(s.eve), s.org, "x", store.Once[store.App]{}))
+			return second(s.CreateApp(ctx, admin(s.eve), s.org, store.NewApp{Name: "x"}, store.Once[store.App]{}))
 		}, false},
 		{"an app's name", renameApp("Other"), false},
 		{"an app's same name", renameApp("Second"), true},
@@ -194,7 +194,7 @@ func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
 	key := func(n int) string { return fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n) }
 	creates := map[string]func() error{
 		"an app": func() error {
-			return second(s.CreateApp(ctx, admin(s.ada), s.org, "x", once[store.App](s.connected, key(1), "{}", "{}")))
+			return second(s.CreateApp(ctx, admin(s.ada), s.org, store.NewApp{Name: "x"}, once[store.App](s.connected, key(1), "{}", "{}")))
 		},
 		"a key": func() error {
 			return second(s.CreateKey(ctx, admin(s.ada), s.org, wantedKey(0), once[store.MintedKey](s.connected, key(2), "{}", "{}")))

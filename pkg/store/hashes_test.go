@@ -46,13 +46,13 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 	const answer = "answer"
 	record := once[store.App](c, idempotencyKey, "{}", answer)
 	again := func() error {
-		made, err := c.CreateApp(ctx, admin(c.ada), c.org, "x", record)
+		made, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, record)
 		if err == nil && (!made.Replayed || made.Answer.Reveal() != answer) {
 			err = fmt.Errorf("answered %q", made.Answer.Reveal())
 		}
 		return err
 	}
-	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "x", record)), "")
+	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, record)), "")
 	for _, h := range []struct {
 		name    string
 		pk, sk  string       // of the row; pk is the beginning

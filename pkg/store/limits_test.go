@@ -54,7 +54,7 @@ func bounds() []bounded {
 		{
 			name: "apps", limit: func(l *store.Limits) *int { return &l.Apps },
 			add: func(c *connected, _ int) error {
-				return second(c.CreateApp(ctx, admin(c.ada), c.org, "x", store.Once[store.App]{}))
+				return second(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{}))
 			},
 			pk: orgPK, counter: "apps",
 			rows: func(c *connected) (string, string) { return orgPK(c), "APP#" },

@@ -48,7 +48,7 @@ func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 	if later := c.publish(t, publications("a")...); slices.Contains(first, later[0]) {
 		t.Errorf("a day later: %v", later)
 	}
-	other, err := c.CreateApp(ctx, billing, c.org, "Other", store.Once[store.App]{})
+	other, err := c.CreateApp(ctx, billing, c.org, store.NewApp{Name: "Other"}, store.Once[store.App]{})
 	wants(t, err, "")
 	wants(t, second(c.Publish(ctx, billing, c.org, other.Made.ID, publications("a"), store.Once[[]id.Event]{})), "")
 	if n := len(c.events(t, paid)); n != 6 {

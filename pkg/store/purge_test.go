@@ -240,7 +240,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 	c.publish(t, publications("", "a")...)
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), "")
 	c.pass(time.Hour + 1234*time.Millisecond)
-	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, "Second", once[store.App](c, idempotencyKey, "{}", "{}"))), "")
+	wants(t, second(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "Second"}, once[store.App](c, idempotencyKey, "{}", "{}"))), "")
 	return c.Now().UnixMilli()
 }
 

@@ -175,7 +175,7 @@ func (c *connected) doKeys(is idNamed, one noteOne, two noteTwo) {
 	limits := c.Limits
 	c.Limits.ActiveKeys, c.Limits.Apps, c.Limits.Endpoints, c.Limits.OrgsCreated = 4, 1, 2, 2
 	one("one key too many")(nil, second(c.CreateKey(ctx, admin(c.ada), c.org, wide(), store.Once[store.MintedKey]{})))
-	one("one app too many")(nil, second(c.CreateApp(ctx, admin(c.ada), c.org, "More", store.Once[store.App]{})))
+	one("one app too many")(nil, second(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "More"}, store.Once[store.App]{})))
 	one("one endpoint too many")(nil, second(c.CreateEndpoint(ctx, c.wanted(""), store.Once[store.Endpoint]{})))
 	one("one org too many")(nil, second(c.CreateOrg(ctx, c.ada, "More", store.Once[store.Org]{})))
 	now := c.Now()

@@ -66,6 +66,9 @@ const (
 	attrJoinedAt    = table.Int("joinedAt")
 	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator
 
+	// Of apps.
+	attrKeysBeginWith = table.Text[string]("keysBeginWith") // the prefix of the app's new keys; absent: the deployment's
+
 	// Of API keys, and of the map of active keys.
 	attrPrefix          = table.Text[string]("prefix")
 	attrScopes          = table.Text[string]("scopes") // of apikey.JoinScopes

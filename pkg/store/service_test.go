@@ -187,7 +187,9 @@ func TestAServiceIsGoneWithItsOrg(t *testing.T) {
 		"makes a key": func() error {
 			return second(s.CreateKey(ctx, billing, s.org, wantedKey(0), store.Once[store.MintedKey]{}))
 		},
-		"makes an app": func() error { return second(s.CreateApp(ctx, billing, s.org, "x", store.Once[store.App]{})) },
+		"makes an app": func() error {
+			return second(s.CreateApp(ctx, billing, s.org, store.NewApp{Name: "x"}, store.Once[store.App]{}))
+		},
 		"adds a member": func() error {
 			return second(s.EnrolMember(ctx, billing, s.org, ofSubject("x"), org.Admin, store.Once[id.User]{}))
 		},

@@ -75,7 +75,7 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 			"ChangeRole":   second(tb.ChangeRole(ctx, admin(eve), target, ada, org.Viewer)),
 			"RemoveMember": tb.RemoveMember(ctx, admin(eve), target, ada),
 			"AddMember":    second(tb.AddMember(ctx, admin(eve), target, "eve@example.com", org.Admin, store.Once[id.User]{})),
-			"CreateApp":    second(tb.CreateApp(ctx, admin(eve), target, "x", store.Once[store.App]{})),
+			"CreateApp":    second(tb.CreateApp(ctx, admin(eve), target, store.NewApp{Name: "x"}, store.Once[store.App]{})),
 			"CreateKey":    second(tb.CreateKey(ctx, admin(eve), target, wantedKey(0), store.Once[store.MintedKey]{})),
 		} {
 			if !problem.Is(err, problem.OrgNotFound) {
@@ -215,11 +215,11 @@ func TestAccessNeedsTheKeyTheAppAndTheOrg(t *testing.T) {
 // TestAnAppKeepsItsNameWithoutAnother: a rename without a name, or to the same name, only reads.
 func TestAnAppKeepsItsNameWithoutAnother(t *testing.T) {
 	c := connect(t)
-	was, err := c.RenameApp(ctx, admin(c.ada), c.org, c.app, nil)
+	was, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{})
 	wants(t, err, "")
 	c.forgetCalls()
 	for _, name := range []*string{nil, &was.Name} { // one BatchGetItem each
-		if is, err := c.RenameApp(ctx, admin(c.ada), c.org, c.app, name); is != was || err != nil {
+		if is, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{Name: name}); is != was || err != nil {
 			t.Errorf("%+v, %v, want %+v", is, err, was)
 		}
 	}

@@ -11,6 +11,7 @@ interface Config {
   authorizationEndpoint: string; tokenEndpoint: string; endSessionEndpoint: string | null; revocationEndpoint: string | null
   maxKeyDays: number
   orgsBy: 'anyone' | 'services'
+  keyPrefix: string
 }
 
 // What waits in sessionStorage while the person is at the issuer.
@@ -59,6 +60,7 @@ export class Session {
   }
 
   get maxKeyDays() { return this.#config.maxKeyDays }
+  get keyPrefix() { return this.#config.keyPrefix }
   get byServices() { return this.#config.orgsBy === 'services' }
 
   static async load(): Promise<Session> {

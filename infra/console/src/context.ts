@@ -8,6 +8,7 @@ export const console_ = {
   home: document.body as HTMLElement | ShadowRoot, // what dialogs stand in
   isEmbedded: false, // in a page of the owner, not in the console
   byServices: false, // only services of the owner make orgs
+  keyPrefix: '', // begins API keys; '' in a page of the owner, which makes no apps
   maxKeyDays: 0, // days that a new API key may live; 0: it need not expire
   readSettings: (): Promise<void> => Promise.resolve(), // reads maxKeyDays, unless it is known
   session: null as unknown as Session, // there is none in a page of the owner

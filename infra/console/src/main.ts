@@ -59,6 +59,7 @@ class Console extends LitElement {
     try {
       const session = await Session.load()
       console_.session = session
+      console_.keyPrefix = session.keyPrefix
       console_.maxKeyDays = session.maxKeyDays
       console_.byServices = session.byServices
       if (!await session.arrive()) {

@@ -9,6 +9,8 @@ import { text } from './texts'
 import type { App, Org, OrgOfUser } from './types'
 import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
 
+const longestPrefix = 16 // characters of what keys begin with
+
 export function createOrg(person: Person) {
   openForm(person, {
     title: text.orgs.create, submit: text.create, intro: text.orgs.createIntro, keep: 'orgs',
@@ -95,12 +97,19 @@ class OrgPage extends Page {
 
   #app(app?: App) {
     const path = `${this.path}/apps${app ? `/${app.id}` : ''}`
+    const prefix = console_.keyPrefix
+    const forTests = `${prefix}test`
     openForm(this.person, {
       keep: path, title: app ? text.apps.rename : text.apps.create, submit: app ? text.save : text.create,
       intro: app ? undefined : text.apps.createIntro,
-      fields: () => input({ label: text.name, name: 'name', value: app?.name, required: true, max: 100 }),
+      fields: () => html`
+        ${input({ label: text.name, name: 'name', value: app?.name, required: true, max: 100 })}
+        ${app ? nothing : input({
+          label: text.apps.keysBeginWith, name: 'keysBeginWith', help: text.apps.keysBeginWithHelp(prefix), max: longestPrefix,
+          pattern: `${prefix}[a-z0-9]*`, placeholder: forTests.length > longestPrefix ? undefined : forTests,
+        })}`,
       run: data => {
-        const body = { name: line(data, 'name') }
+        const body = { name: line(data, 'name'), keysBeginWith: line(data, 'keysBeginWith') || undefined }
         return app ? this.api.patch(path, body) : this.api.create(path, body, data)
       },
       done: () => {
@@ -129,7 +138,8 @@ class OrgPage extends Page {
             ${this.isAdmin ? html`
               <div class="actions"><button @click=${() => this.#app()}>${text.apps.create}</button></div>` : nothing}</div>
           ${this.#apps.view(apps => table<App>(text.apps.title, [
-            { label: text.name, kind: 'main', cell: a => html`${given(a.name)} ${a.isDefault ? badge(text.apps.default) : nothing}` },
+            { label: text.name, kind: 'main', cell: a => html`${given(a.name)} ${a.isDefault ? badge(text.apps.default) : nothing}
+              ${a.keysBeginWith ? html`<code>${a.keysBeginWith}_…</code>` : nothing}` },
             { label: text.id, cell: a => code(a.id) },
             { label: text.created, cell: a => time(a.createdAt) },
             { label: text.actions, kind: 'actions', cell: a => this.isAdmin

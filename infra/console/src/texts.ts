@@ -94,6 +94,7 @@ export const text = {
   apps: {
     title: 'Apps', about: 'An app owns API keys, links and webhook endpoints.', create: 'New app',
     createIntro: 'Make an app for each product or environment, such as staging.', rename: 'Rename app', default: 'default',
+    keysBeginWith: 'Its API keys begin with', keysBeginWithHelp: (prefix: string) => `${prefix}, or ${prefix} and more letters or digits.`,
   },
 
   members: {

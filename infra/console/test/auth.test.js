@@ -8,7 +8,7 @@ import { findEntered, keepEntered } from '../src/kept'
 const config = {
   issuer: 'https://issuer.example', clientId: 'console', scope: 'openid email', parameters: { audience: 'api', prompt: 'consent login' },
   authorizationEndpoint: 'https://issuer.example/authorize', tokenEndpoint: 'https://issuer.example/token',
-  endSessionEndpoint: 'https://issuer.example/logout', revocationEndpoint: 'https://issuer.example/revoke', maxKeyDays: 90, orgsBy: 'services',
+  endSessionEndpoint: 'https://issuer.example/logout', revocationEndpoint: 'https://issuer.example/revoke', maxKeyDays: 90, orgsBy: 'services', keyPrefix: 'acme',
 }
 const now = Date.now
 const pass = seconds => { const at = Date.now() + seconds * 1000; Date.now = () => at }
@@ -172,7 +172,7 @@ test('an answer of the issuer counts once, for the tab that asked, and with its 
 test('the person is who the ID token names, and stays it where a renewal names nobody', async () => {
   location.hash = '#/orgs/o/keys'
   const session = await arrive({}, 300, { email: 'ada@example.com', name: 'Ada' })
-  assert.deepEqual([session.person, session.email, session.subject, session.again, session.maxKeyDays, session.byServices], ['ada@example.com', 'ada@example.com', 'ada', true, 90, true])
+  assert.deepEqual([session.person, session.email, session.subject, session.again, session.maxKeyDays, session.byServices, session.keyPrefix], ['ada@example.com', 'ada@example.com', 'ada', true, 90, true, 'acme'])
   assert.equal(replaced.at(-1), '/stage/console#/orgs/o/keys')
   assert.ok(Date.now() - session.startedAt < 60_000)
   answer = tokens(2)

@@ -293,3 +293,17 @@ test('an org is made, renamed, left and deleted, and the list is read anew', asy
   }
   assert.deepEqual([asked('GET orgs').length, asked('GET orgs/o/apps').length], [4, 5])
 })
+
+test('a new app is offered keys for tests, where their beginning fits', async () => {
+  serve({ 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First', keysBeginWith: 'acmetest' }] }, 'GET orgs/o': {}, 'POST orgs/o/apps': [201, {}] })
+  for (const [prefix, offered] of [['acme', /placeholder="?acmetest/], ['abcdefghijklm', /placeholder=("")?\s/]]) {
+    console_.keyPrefix = prefix
+    const e = await show('lk-org')
+    assert.match(e.drawn, /acmetest_…/)
+    await click(e, 'New app')
+    await settle()
+    assert.match(opened().drawn, offered)
+    await submit(opened(), { name: 'Y', keysBeginWith: `${prefix}x` })
+    assert.deepEqual(asked('POST orgs/o/apps').at(-1).body, { name: 'Y', keysBeginWith: `${prefix}x` })
+  }
+})

@@ -24,7 +24,7 @@ async function begin(hash, orgs, o = {}, routes = {}) {
   pushed = []
   location.hash = hash
   const session = {
-    maxKeyDays: 30, person: 'ada@example.com', subject: 'ada', again: false, isInterrupted: false, startedAt: 0, outs: 0, signIns: 0,
+    keyPrefix: 'acme', maxKeyDays: 30, person: 'ada@example.com', subject: 'ada', again: false, isInterrupted: false, startedAt: 0, outs: 0, signIns: 0,
     arrive: async () => true, token: async () => 'token', onSignOut(done) { this.elsewhere = done }, signOut() { this.outs++; return true }, async signIn() { this.signIns++ }, ...o,
   }
   Session.load = async () => session

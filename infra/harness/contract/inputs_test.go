@@ -32,7 +32,7 @@ var inputs = map[string][]string{
 	"exact": {
 		"#Idempotency-Key", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?to",
 		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
-		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
+		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/apps/{appId} /keysBeginWith", "POST /v1/orgs/{orgId}/apps /keysBeginWith", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
 		"POST /key/revoke /key", "POST /key/revoke /source", "POST /v1/keys/find /key", "POST /v1/keys/find /locator", "POST /v1/keys/find /sha256",
 		"POST /link/claim /claimKey", "POST /link/claim /token", "POST /link/create /clientUserId", "POST /link/create /metadata/*",
 		"POST /link/get /linkId", "POST /link/list /cursor", "POST /link/revoke /linkId",

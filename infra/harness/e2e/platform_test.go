@@ -181,10 +181,20 @@ func apps(t *testing.T, tg *target) {
 	if l := ada.want(t, "GET", base+"/apps", "", 200, "").list("apps"); len(l) != 2 || l[0]["id"] != app {
 		t.Errorf("apps: %v", l)
 	}
-	key := ada.want(t, "POST", base+"/keys", `{"appId":"`+app+`"}`, 201, "").str("key")
-	r := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
-	if a, _ := r.body["app"].(map[string]any); a["id"] != app {
-		t.Errorf("app/get: %s", r.text)
+	made := ada.want(t, "POST", base+"/keys", `{"appId":"`+app+`"}`, 201, "")
+	key := made.str("key")
+	prefix, _, _ := strings.Cut(key, "_")
+	ada.want(t, "PATCH", base+"/apps/"+app, `{"keysBeginWith":"`+prefix+`test"}`, 200, "")
+	rotated := ada.want(t, "POST", base+"/keys/"+made.str("id")+"/rotate", `{"graceSeconds":60}`, 201, "").str("key")
+	if !strings.HasPrefix(rotated, prefix+"test_") {
+		t.Errorf("the new key of an app whose keys begin with %stest has another prefix", prefix)
 	}
+	for _, key := range []string{key, rotated} {
+		r := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
+		if a, _ := r.body["app"].(map[string]any); a["id"] != app {
+			t.Errorf("app/get: %s", r.text)
+		}
+	}
+	ada.want(t, "PATCH", base+"/apps/"+app, `{"keysBeginWith":"lkt"}`, 422, "validation_failed")
 	ada.want(t, "POST", base+"/keys", `{"appId":"app_x"}`, 404, "app_not_found")
 }

@@ -1,0 +1,93 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+// begins changes what the keys of the default app begin with. The error is nil or not expected.
+func (c *connected) begins(t *testing.T, with string) {
+	t.Helper()
+	app, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{KeysBeginWith: &with})
+	if err != nil || app.KeysBeginWith != with {
+		t.Errorf("%+v, %v, want keys that begin with %q", app, err, with)
+	}
+}
+
+// TestNoKeyBeginsWithWhatWasGone changes the prefix of an app 50 times beside 50 creations and 10 rotations. The prefixes have
+// numbers that rise: a request that begins after the answer of change n makes a key of n or a later one.
+func TestNoKeyBeginsWithWhatWasGone(t *testing.T) {
+	c := connect(t)
+	const changes, workers, each = 50, 5, 12 // 10 creations and 2 rotations
+	old := make([]store.MintedKey, workers)
+	for i := range old {
+		old[i] = makeKey(t, c.Table, c.org, c.ada, 0)
+	}
+	var answered, begun atomic.Int64
+	c.begins(t, "lk0")
+	errs := atOnce(workers+1, func(i int) error {
+		if i == workers {
+			for n := int64(1); n <= changes; n++ {
+				begun.Store(n)
+				c.begins(t, fmt.Sprintf("lk%d", n))
+				answered.Store(n)
+			}
+			return nil
+		}
+		for n := range each {
+			least := answered.Load()
+			var made store.Created[store.MintedKey]
+			var err error
+			if n%6 != 5 {
+				made, err = c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{})
+			} else {
+				made, err = c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: old[i].ID, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
+				old[i] = made.Made
+			}
+			most, got := begun.Load(), int64(-1)
+			if _, scanErr := fmt.Sscanf(made.Made.Minted.Key.Reveal(), "lk%d_", &got); err == nil && (scanErr != nil || got < least || got > most) {
+				return fmt.Errorf("a key begins with number %d, want %d to %d", got, least, most)
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, err := range errs {
+		wants(t, err, "")
+	}
+}
+
+// TestAPrefixOfAnAppOutlivesTheDeployments: the deployment's prefix is another one now, and the app's begins with the old one. A
+// request that was sent before the change and is sent again gets its key.
+func TestAPrefixOfAnAppOutlivesTheDeployments(t *testing.T) {
+	c := connect(t)
+	record := once[store.MintedKey](c, idempotencyKey, "{}", "{}")
+	record.Render = func(k store.MintedKey) ([]byte, error) { return []byte(k.Minted.Key.Reveal()), nil }
+	create := func() store.Created[store.MintedKey] {
+		made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk"}, record)
+		wants(t, err, "")
+		return made
+	}
+	first := create()
+	c.begins(t, "lktest")
+	if again := create(); !again.Replayed || again.Answer.Reveal() != first.Answer.Reveal() {
+		t.Error("the same request got another key")
+	}
+	rotated, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: first.Made.ID, Prefix: "acme"}, store.Once[store.MintedKey]{})
+	if wants(t, err, ""); !strings.HasPrefix(rotated.Made.Minted.Key.Reveal(), "lktest_") {
+		t.Errorf("the new key begins with %s", rotated.Made.Minted.Prefix)
+	}
+	c.begins(t, "")
+	made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "acme"}, store.Once[store.MintedKey]{})
+	if wants(t, err, ""); !strings.HasPrefix(made.Made.Minted.Key.Reveal(), "acme_") {
+		t.Errorf("a key of the app without a prefix begins with %s", made.Made.Minted.Prefix)
+	}
+	wants(t, second(c.UpdateApp(ctx, admin(c.ada), c.org, "app_x", store.AppChange{})), problem.AppNotFound)
+}

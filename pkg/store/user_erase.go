@@ -163,7 +163,7 @@ func (s *Store) leaveErased(ctx context.Context, a Actor, o id.Org, u id.User) e
 	a.WhileSuspended = true
 	var m Member
 	err := s.db.Retry(ctx, func() (err error) {
-		ok := false
+		var ok bool
 		if m, ok, err = lookup(ctx, s, memberRow(o, u), memberFrom); err != nil || !ok {
 			return cmp.Or(err, error(errMemberNotFound))
 		}

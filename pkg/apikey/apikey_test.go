@@ -78,6 +78,41 @@ func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
+// TestALocatorLeadsToItsKey, and is made of what a list shows of the key. The text of an imported key has none.
+func TestALocatorLeadsToItsKey(t *testing.T) {
+	m, org, key := mint(t)
+	text := m.Key.Reveal()
+	locator := text[:strings.LastIndex(text, "_")]
+	gotOrg, gotKey, err := apikey.ParseLocator(locator)
+	if err != nil || gotOrg != org || gotKey != key {
+		t.Errorf("%s %s, %v", gotOrg, gotKey, err)
+	}
+	for shown, want := range map[string]string{m.Prefix: locator, "lk_": locator, "sk_live_": "", "lk_00000000": "", "other_" + m.Prefix[3:]: "other_" + locator[3:]} {
+		if got := apikey.LocatorOf(shown, org, key); got != want {
+			t.Errorf("%q: %q, want %q", shown, got, want)
+		}
+	}
+	if noOrg, noKey := apikey.LocatorOf(m.Prefix, "org_", key), apikey.LocatorOf(m.Prefix, org, "key_"); noOrg != "" || noKey != "" {
+		t.Errorf("without ids: %q, %q", noOrg, noKey)
+	}
+	for _, bad := range []string{"", "lk", "lk_", text, locator + "0", locator[:len(locator)-1], "lk_" + strings.Repeat("Z", 43), "LK" + locator[2:], "lkt" + locator[2:], locator + "_"} {
+		if _, _, err := apikey.ParseLocator(bad); !errors.Is(err, apikey.ErrMalformed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestATextBeginsAsAFamilyOfKeys(t *testing.T) {
+	for text, want := range map[string]bool{
+		"lk_x": true, "lk_": true, "lktest_x": true, "lkt_x": true, "lk0123456789abcd_x": true,
+		"lk": false, "lk0123456789abcde_x": false, "lkTest_x": false, "xlk_x": false, "_lk": false, "": false, "l_k": false,
+	} {
+		if got := apikey.BeginsWith(text, "lk"); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 // TestALinksTokenIsNoKey: the token of a link has the grammar of a key, but the prefix lkt, which no key may have.
 func TestALinksTokenIsNoKey(t *testing.T) {
 	for prefix, want := range map[string]bool{"lk": true, "lkt2": true, secret.LinkPrefix: false} {

@@ -1,4 +1,4 @@
-// Command users serves people: it finds, stops and signs them out.
+// Command users serves people: it finds, stops, signs out and erases them.
 package main
 
 import (

@@ -28,9 +28,9 @@ const (
 // keys serves the routes of an org's API keys.
 type keys struct{ store *store.Store }
 
-// Keys returns the handler of functions/keys. Every new key begins with prefix, or as its app says, and must expire within maxLife; 0: it need
-// not expire. imports says that imported keys are good. console lists origins, as for Orgs. A caller who creates or rotates a key, or gives one more scopes or higher
-// limits, must have signed in within maxAge; 0: at any time.
+// Keys returns the handler of functions/keys. Every new key begins with prefix, or as its app says, and must expire within maxLife; 0:
+// it need not expire. imports says that imported keys are good. console lists origins, as for Orgs. A caller who creates or rotates a
+// key, or gives one more scopes or higher limits, must have signed in within maxAge; 0: at any time.
 func Keys(s *store.Store, prefix string, imports bool, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	k := keys{s}
 	return newGroup("keys", map[string]handler{

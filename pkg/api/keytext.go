@@ -13,7 +13,7 @@ import (
 
 const maxSource = 500 // characters of the URL where a key was found
 
-// holderIn is a body that has the whole text of an API key, by which whoever found it has it revoked.
+// holderIn is a body that has the whole text of an API key, by which its finder has it revoked.
 type holderIn struct {
 	Key    *string `json:"key"`
 	Source *string `json:"source"` // a URL

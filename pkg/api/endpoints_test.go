@@ -121,7 +121,7 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 	}
 	for _, good := range []string{
 		`"description":"` + strings.Repeat("é", 200) + `"`, `"description":null`, `"events":null`, `"events":["*","test"]`,
-		`"events":["link.claimed","link.expired","link.revoked","key.created","key.revoked","key.expiring",` +
+		`"events":["link.claimed","link.expired","link.revoked","key.created","key.revoked","key.expiring","key.leaked",` +
 			`"endpoint.created","endpoint.updated","endpoint.deleted","endpoint.disabled","test"]`,
 		`"events":["link.*","invoice.paid","invoice.*"]`, `"events":` + manyFilters(50),
 	} {

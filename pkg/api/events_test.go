@@ -44,7 +44,9 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	leaked, _, err := w.APIKey(t.Context(), w.org, id.Key(expiring.str("id")))
 	for _, err := range []error{
+		err, w.ReportLeak(t.Context(), leaked, "https://example.com/a", false),
 		w.ExpireLink(t.Context(), key.AppID, expired),
 		w.Deliveries().DisableEndpoint(t.Context(), endpoint, webhook.DisabledByGone),
 		w.WarnOfKey(t.Context(), w.org, id.Key(expiring.str("id"))),

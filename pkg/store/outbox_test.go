@@ -63,6 +63,11 @@ func causes() []cause {
 			return func() error { return c.WarnOfKey(ctx, c.org, k.ID) },
 				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
 		}},
+		{"report leak", webhook.KeyLeaked, true, func(t *testing.T, c *connected) (func() error, func() bool) {
+			k := makeKey(t, c.Table, c.org, c.ada, 0)
+			return func() error { return c.leak(t, k.ID, "", false) },
+				func() bool { used := c.rowsOf(t, "USED#"); return len(used) == 1 && text(used[0], "leakedAt") != "" }
+		}},
 		{"create endpoint", webhook.EndpointCreated, false, func(_ *testing.T, c *connected) (func() error, func() bool) {
 			var endpoint store.Endpoint
 			return func() error { return second(c.CreateEndpoint(ctx, c.wanted(""), recording(&endpoint))) },

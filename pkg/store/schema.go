@@ -76,6 +76,7 @@ const (
 	attrPredecessor     = table.Bits[id.ShortKey]("predecessor")
 	attrPredecessorEnds = table.Int("predecessorEnds")
 	attrLastUsed        = table.Int("lastUsedAt")
+	attrLeakedAt        = table.Int("leakedAt")             // of the row of the last use: when key.leaked was written last
 	attrLive            = table.Map[int64]("live")          // key id → expiry
 	attrClosed          = table.Int("closed")               // when the deletion of the org began
 	attrRevokedUpTo     = table.Text[id.Key]("revokedUpTo") // of a person in an org: RevokeKeysOf goes on after this key

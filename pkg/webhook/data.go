@@ -53,6 +53,13 @@ type DeviceData struct {
 	Platform *string `json:"platform"`
 }
 
+// LeakData is the data of key.leaked: the key at the event's time, which revokedAt shows as revoked or not.
+type LeakData struct {
+	KeyData
+	URL         *string       `json:"url"`         // of the place where it was found, as a stranger wrote it; null: not known
+	EndpointIDs []id.Endpoint `json:"endpointIds"` // that the key created, or whose URL or event types it set last; the newest 20
+}
+
 // EndpointData is the data of endpoint.created, endpoint.updated and endpoint.deleted. It leaves out the path and
 // the query of the URL, which may hold a secret.
 type EndpointData struct {

@@ -22,6 +22,7 @@ const (
 	KeyUpdated       Type = "key.updated"
 	KeyRevoked       Type = "key.revoked"
 	KeyExpiring      Type = "key.expiring"
+	KeyLeaked        Type = "key.leaked"
 	EndpointCreated  Type = "endpoint.created"
 	EndpointUpdated  Type = "endpoint.updated"
 	EndpointDeleted  Type = "endpoint.deleted"
@@ -32,7 +33,7 @@ const (
 // AllTypes returns every type of event that this service writes. An owner publishes events of other types.
 func AllTypes() []Type {
 	return []Type{
-		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyUpdated, KeyRevoked, KeyExpiring,
+		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyUpdated, KeyRevoked, KeyExpiring, KeyLeaked,
 		EndpointCreated, EndpointUpdated, EndpointDeleted, EndpointDisabled, Test,
 	}
 }

@@ -175,7 +175,7 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 
 func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	for _, s := range []string{
-		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.updated", "key.revoked", "key.expiring",
+		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.updated", "key.revoked", "key.expiring", "key.leaked",
 		"endpoint.created", "endpoint.updated", "endpoint.deleted", "endpoint.disabled", "test",
 		"link.*", "key.*", "endpoint.*", "invoice.paid", "invoice.*", "invoice.line.*", "a.b.c.d.*", strings.Repeat("a", 62) + ".*",
 	} {
@@ -188,7 +188,7 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 			t.Errorf("%q is taken", s)
 		}
 	}
-	if n := len(webhook.AllTypes()); n != 12 {
+	if n := len(webhook.AllTypes()); n != 13 {
 		t.Errorf("%d types: add the new ones to this test", n)
 	}
 }

@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+// leak reports a key, as who has read its row does.
+func (c *connected) leak(t *testing.T, k id.Key, source string, revoke bool) error {
+	t.Helper()
+	return c.ReportLeak(ctx, row(t, c.Table, c.org, k), source, revoke)
+}
+
+// TestAThousandReportsOfAKeyInADayAreOne entry and one event, at once and one after the other, and the next day there is another.
+func TestAThousandReportsOfAKeyInADayAreOne(t *testing.T) {
+	c := connect(t)
+	k, sibling := makeKey(t, c.Table, c.org, c.ada, 0), makeKey(t, c.Table, c.org, c.ada, 0)
+	count := func(want int) {
+		t.Helper()
+		if entries, events := len(c.audited(t, "key.leaked")), len(c.events(t, webhook.KeyLeaked)); entries != want || events != want {
+			t.Errorf("%d entries and %d events, want %d", entries, events, want)
+		}
+	}
+	for range 125 {
+		for _, err := range atOnce(8, func(n int) error { return c.leak(t, k.ID, fmt.Sprint("https://example.com/", n), false) }) {
+			wants(t, err, "")
+		}
+	}
+	count(1)
+	wants(t, c.leak(t, sibling.ID, "", false), "")
+	count(2)
+	c.pass(24*time.Hour - time.Millisecond)
+	wants(t, c.leak(t, k.ID, "", false), "")
+	count(2)
+	c.pass(time.Millisecond)
+	wants(t, c.leak(t, k.ID, "", false), "")
+	count(3)
+	wants(t, c.leak(t, k.ID, "", true), "") // what is written already does not spare the revocation
+	count(3)
+	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.KeyRevoked {
+		t.Errorf("the key: %s", got)
+	}
+	c.pass(48 * time.Hour)
+	wants(t, c.leak(t, k.ID, "", true), "") // a key that ended long ago
+	count(3)
+}
+
+// TestALeakNamesThePlaceAndWhatTheKeyMade: with and without a revocation, which comes first.
+func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
+	const source = "https://example.com/a"
+	for _, revoke := range []bool{false, true} {
+		c := connect(t)
+		k, last := makeKey(t, c.Table, c.org, c.ada, 0), id.Endpoint("")
+		c.endpoint(t)
+		c.Limits.Endpoints = 30
+		for range 21 {
+			wanted := c.wanted("")
+			wanted.By = store.ByKey(k.ID)
+			made, err := c.CreateEndpoint(ctx, wanted, store.Once[store.Endpoint]{})
+			wants(t, err, "")
+			last = made.Made.ID
+			c.pass(time.Second)
+		}
+		c.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1)
+		wants(t, c.leak(t, k.ID, source, revoke), problem.Unavailable)
+		c.Faults.Heal()
+		for range 2 {
+			wants(t, c.leak(t, k.ID, source, revoke), "")
+		}
+		data := c.events(t, webhook.KeyLeaked)
+		if len(data) != 1 || len(data[0]) != 8 || data[0]["url"] != source || (data[0]["revokedAt"] != nil) != revoke {
+			t.Fatalf("%v", data)
+		}
+		if ids, _ := data[0]["endpointIds"].([]any); len(ids) != 20 || ids[0] != string(last) {
+			t.Errorf("%v, want the newest 20, and first %s", ids, last)
+		}
+		entry := c.audited(t, "key.leaked")[0]
+		if entry.Actor.Type != store.Holder || entry.Source != source || string(entry.Changes) != "{}" || entry.Target.ID != string(k.ID) {
+			t.Errorf("%+v", entry)
+		}
+		if n := len(c.audited(t, "key.revoked")); (n == 1) != revoke {
+			t.Errorf("%d revocations", n)
+		}
+		for _, r := range c.Rows(t) {
+			if strings.Contains(fmt.Sprint(r), k.Minted.Key.Reveal()) {
+				t.Errorf("a row has the text: %v", r)
+			}
+		}
+	}
+}

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"text":              {},
 	"email":             {},
 	"metric":            {},
+	"leaks":             {},
 	"parallel":          {},
 	"org":               {"text"},
 	"limit":             {"id"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -47,7 +48,7 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, name string) ([]netip.Addr, error)
 }
 
-// Sender posts to addresses that its guard permits. It is safe for concurrent use: attempts
+// Sender sends to addresses that its guard permits. It is safe for concurrent use: attempts
 // share only settings.
 type Sender struct {
 	guard    *Guard
@@ -105,18 +106,43 @@ func (s *Sender) Post(ctx context.Context, rawURL string, header http.Header, bo
 	return r
 }
 
-func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, body []byte) Result {
+func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, body []byte) (r Result) {
+	r.Err = s.send(ctx, http.MethodPost, rawURL, header, body, func(res *http.Response) {
+		r.Status, r.Answer, r.RetryAfter = res.StatusCode, beginning(res.Body), longest(res.Header.Values("Retry-After"), time.Now())
+	})
+	return r
+}
+
+// errAnswer means that an answer of Get is no 200, is larger than it may be, or was cut.
+var errAnswer = errors.New("outbound: the answer is not whole")
+
+// Get reads the text at an address, of most bytes at most, in one attempt as Post makes it. The text of an error is public.
+func (s *Sender) Get(ctx context.Context, rawURL string, most int64) (text []byte, err error) {
+	failed := s.send(ctx, http.MethodGet, rawURL, http.Header{"User-Agent": {"Latchkey/1"}}, nil, func(res *http.Response) {
+		text, err = io.ReadAll(io.LimitReader(res.Body, most+1))
+		if err != nil || int64(len(text)) > most || res.StatusCode != http.StatusOK {
+			text, err = nil, errAnswer
+		}
+	})
+	if failed != "" {
+		err = &classError{failed, errAnswer}
+	}
+	return text, err
+}
+
+// send makes one attempt, and has read read its answer. It returns the class of a failure, "" for none.
+func (s *Sender) send(ctx context.Context, method, rawURL string, header http.Header, body []byte, read func(*http.Response)) (failed string) {
 	u, err := s.guard.parse(rawURL)
 	if err != nil {
-		return Result{Err: FailRefused}
+		return FailRefused
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.total)
 	defer cancel()
 
 	a := &attempt{sender: s, url: u}
-	req, err := http.NewRequestWithContext(a.trace(ctx), http.MethodPost, u.String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(a.trace(ctx), method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return Result{Err: FailProtocol}
+		return FailProtocol
 	}
 	if header != nil {
 		req.Header = header.Clone()
@@ -125,15 +151,12 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	// keep cookies.
 	res, err := s.transport(a).RoundTrip(req)
 	if err != nil {
-		return Result{Err: a.class(ctx, err)}
+		return a.class(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }() // this cuts the connection, even with data left on it
 	a.hurry(s.answer)
-	return Result{
-		Status:     res.StatusCode,
-		Answer:     beginning(res.Body),
-		RetryAfter: longest(res.Header.Values("Retry-After"), time.Now()),
-	}
+	read(res)
+	return ""
 }
 
 // transport makes the transport of one attempt, which costs some kilobytes. Two attempts share no

@@ -1,0 +1,131 @@
+// Package leaks verifies that a report of leaked secrets is from GitHub (its secret scanning partner program).
+package leaks
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"sync"
+	"time"
+)
+
+// GitHubKeys is where GitHub publishes the keys that sign its reports.
+const GitHubKeys = "https://api.github.com/meta/public_keys/secret_scanning"
+
+const (
+	keepFor       = 24 * time.Hour  // how long a list of keys is good
+	unknownEvery  = 5 * time.Minute // between two fetches for unknown identifiers, while a list is good
+	againEvery    = 10 * time.Second
+	maxList       = 64 << 10 // bytes of a list
+	maxIdentifier = 256      // characters of the identifier of a key
+)
+
+// Getter reads the text at a URL. *outbound.Sender implements it, and never lets a request reach a private address.
+type Getter interface {
+	Get(ctx context.Context, url string, most int64) ([]byte, error)
+}
+
+// Keys verifies reports by the keys of a server, which it fetches when it needs them. It is safe for concurrent use.
+type Keys struct {
+	Server Getter
+	URL    string
+	Now    func() time.Time
+
+	mu        sync.Mutex
+	known     map[string]*ecdsa.PublicKey // by identifier
+	fetchedAt time.Time                   // when known was fetched
+	triedAt   time.Time                   // when the last fetch began
+	failed    error                       // of the last fetch
+}
+
+// New returns verification by the keys at a URL.
+func New(server Getter, url string) *Keys { return &Keys{Server: server, URL: url, Now: time.Now} }
+
+// Verify reports whether signature, in base64, is of body by the key with an identifier. It returns an error when it does not know,
+// because the list of keys cannot be read.
+func (k *Keys) Verify(ctx context.Context, identifier, signature string, body []byte) (bool, error) {
+	sig, err := base64.StdEncoding.DecodeString(signature)
+	if err != nil || len(sig) == 0 || identifier == "" || len(identifier) > maxIdentifier {
+		return false, nil
+	}
+	key, err := k.key(ctx, identifier)
+	if err != nil || key == nil {
+		return false, err
+	}
+	sum := sha256.Sum256(body)
+	return ecdsa.VerifyASN1(key, sum[:], sig), nil
+}
+
+// key returns the key with an identifier; nil: the server has none. It fetches the list when it has none that is good, and for an
+// unknown identifier, but neither too often: anyone may send one.
+func (k *Keys) key(ctx context.Context, identifier string) (*ecdsa.PublicKey, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.Now()
+	isGood := k.known != nil && now.Sub(k.fetchedAt) < keepFor
+	if key := k.known[identifier]; isGood && key != nil {
+		return key, nil
+	}
+	wait := againEvery
+	if isGood {
+		wait = unknownEvery
+	}
+	if k.triedAt.IsZero() || now.Sub(k.triedAt) >= wait {
+		k.triedAt = now
+		if known, err := k.fetch(ctx); err != nil {
+			k.failed = err
+		} else {
+			k.known, k.fetchedAt, k.failed = known, now, nil
+		}
+	}
+	return k.known[identifier], k.failed
+}
+
+var errNoKeys = errors.New("leaks: the list has no key on P-256")
+
+// fetch reads the list of keys. It leaves out those that are not on P-256.
+func (k *Keys) fetch(ctx context.Context) (map[string]*ecdsa.PublicKey, error) {
+	text, err := k.Server.Get(ctx, k.URL, maxList)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		PublicKeys []struct {
+			Identifier string `json:"key_identifier"`
+			PEM        string `json:"key"`
+		} `json:"public_keys"`
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, errNoKeys
+	}
+	known := map[string]*ecdsa.PublicKey{}
+	for _, one := range list.PublicKeys {
+		if key := parse(one.PEM); key != nil && one.Identifier != "" {
+			known[one.Identifier] = key
+		}
+	}
+	if len(known) == 0 {
+		return nil, errNoKeys
+	}
+	return known, nil
+}
+
+// parse returns the key on P-256 of a PEM; nil: it is not one.
+func parse(text string) *ecdsa.PublicKey {
+	block, _ := pem.Decode([]byte(text))
+	if block == nil {
+		return nil
+	}
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	key, ok := parsed.(*ecdsa.PublicKey)
+	if err != nil || !ok || key.Curve != elliptic.P256() {
+		return nil
+	}
+	return key
+}

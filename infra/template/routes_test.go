@@ -38,6 +38,7 @@ var public = []string{
 	"OPTIONS /link/claim",
 	"OPTIONS /v1/{proxy+}",
 	"OPTIONS /webhook_verification_key/get",
+	"POST /key/leaks/github",
 	"POST /key/revoke",
 	"POST /link/claim",
 	"POST /webhook_verification_key/get",

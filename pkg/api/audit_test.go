@@ -99,7 +99,7 @@ func (a *audited) log(t *testing.T) []entry {
 
 func newAudited(t *testing.T) *audited {
 	t.Helper()
-	a := &audited{server: newServer(t), at: time.UnixMilli(1_800_000_000_000)}
+	a := &audited{server: newServerFor(t, settings{leaks: "tell"}), at: time.UnixMilli(1_800_000_000_000)}
 	a.Now = func() time.Time { return a.at }
 	a.admin = a.NewUser(t, "ada@example.com")
 	made := a.send(t, request{method: "POST", body: `{"name":"Acme"}`})
@@ -189,6 +189,12 @@ func (a *audited) keys(t *testing.T, app string) {
 	}
 	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.want[len(a.want)-1].Actor, a.want[len(a.want)-1].Source = subject{Type: "holder"}, "https://example.com/a"
+	a.at = a.at.Add(time.Minute)
+	for range 2 { // once a day
+		a.server.want(t, request{method: "POST", path: leaksPath, body: `[{"token":"` + found.str("key") + `","url":"https://example.com/b"}]`, header: map[string]string{"Github-Public-Key-Signature": "good"}}, 200, "")
+	}
+	a.expect("key.leaked", k, `{}`)
+	a.want[len(a.want)-1].Actor, a.want[len(a.want)-1].Source = subject{Type: "holder"}, "https://example.com/b"
 }
 
 // numberOf returns a number of a row.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,7 +70,8 @@ type settings struct {
 	maxKeyDays             int    // that the console is told
 	rights                 route.Rights
 	orgsBy                 string
-	imports                bool // imported keys are good
+	imports                bool   // imported keys are good
+	leaks                  string // what a report of a leaked key does; "": off
 }
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
@@ -79,6 +81,7 @@ func handlersFor(s *store.Store, woken *wakes, console []string, of settings) ma
 		"keys":  api.Keys(s, "lk", of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, "lk", console, of.rights),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
 		"console":  consoleOf(of),
+		"leaks":    api.Leaks(s, cmp.Or(of.leaks, "off"), signedByGitHub, of.imports),
 		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.rights, of.maxAuthAge),
 	}
 }
@@ -201,7 +204,9 @@ func (s *server) do(t *testing.T, r request) reply {
 	if w.Body.Len() > 0 && strings.HasSuffix(w.Header().Get("Content-Type"), "json") {
 		d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
 		d.UseNumber()
-		if err := d.Decode(&out.body); err != nil {
+		var array []any // only GitHub's report is answered with one
+		into := map[bool]any{false: &out.body, true: &array}[r.path == leaksPath && w.Code == http.StatusOK]
+		if err := d.Decode(into); err != nil {
 			t.Fatalf("%s %s: the answer is not JSON: %q", r.method, r.path, out.text)
 		}
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
@@ -30,9 +29,8 @@ func (in holderIn) parse(*call) (h held, err error) {
 	if h.source == "" {
 		return h, nil
 	}
-	at, err := url.Parse(h.source)
-	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || !isVisible(h.source, 1, maxSource) {
-		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters.")
+	if !isWeb(h.source) || len(h.source) > maxSource || hasText(h.source, h.text) {
+		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters, without the key.")
 	}
 	return h, nil
 }

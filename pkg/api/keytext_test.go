@@ -25,7 +25,12 @@ type found struct {
 
 func newFound(t *testing.T, imports bool) *found {
 	t.Helper()
-	f := &found{newWorld(t, newServerFor(t, settings{imports: imports}), ""), map[string]string{}, map[string]string{}}
+	return newFoundWith(t, settings{imports: imports})
+}
+
+func newFoundWith(t *testing.T, of settings) *found {
+	t.Helper()
+	f := &found{newWorld(t, newServerFor(t, of), ""), map[string]string{}, map[string]string{}}
 	now := time.Now()
 	f.Now = func() time.Time { return now }
 	for _, name := range []string{"active", "revoked", "rotated", "expired"} {
@@ -134,7 +139,7 @@ func TestATextThatWasCopiedWronglyIsRefused(t *testing.T) {
 		if got := f.check(key); got != "" {
 			t.Errorf("the key: %s", got)
 		}
-		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481)} {
+		for _, source := range []string{"example.com", "ftp://example.com", "javascript:alert(1)", "https://", "https://example.com/ä", "https://example.com/" + strings.Repeat("s", 481), "https://example.com/?" + key, "https://example.com/%" + fmt.Sprintf("%x", key[0]) + key[1:]} {
 			f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + key + `","source":"` + source + `"}`}, 422, problem.ValidationFailed)
 		}
 		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)

@@ -19,11 +19,10 @@ import (
 const GitHubKeys = "https://api.github.com/meta/public_keys/secret_scanning"
 
 const (
-	keepFor       = 24 * time.Hour  // how long a list of keys is good
-	unknownEvery  = 5 * time.Minute // between two fetches for unknown identifiers, while a list is good
-	againEvery    = 10 * time.Second
-	maxList       = 64 << 10 // bytes of a list
-	maxIdentifier = 256      // characters of the identifier of a key
+	keepFor      = 24 * time.Hour   // how long a list of keys is good
+	unknownEvery = 5 * time.Minute  // between two fetches for unknown identifiers, while a list is good
+	againEvery   = 10 * time.Second // between two fetches while no list is good
+	maxList      = 64 << 10         // bytes of a list
 )
 
 // Getter reads the text at a URL. *outbound.Sender implements it, and never lets a request reach a private address.
@@ -50,8 +49,8 @@ func New(server Getter, url string) *Keys { return &Keys{Server: server, URL: ur
 // Verify reports whether signature, in base64, is of body by the key with an identifier. It returns an error when it does not know,
 // because the list of keys cannot be read.
 func (k *Keys) Verify(ctx context.Context, identifier, signature string, body []byte) (bool, error) {
-	sig, err := base64.StdEncoding.DecodeString(signature)
-	if err != nil || len(sig) == 0 || identifier == "" || len(identifier) > maxIdentifier {
+	sig := decode(signature)
+	if len(sig) == 0 || identifier == "" {
 		return false, nil
 	}
 	key, err := k.key(ctx, identifier)
@@ -60,6 +59,14 @@ func (k *Keys) Verify(ctx context.Context, identifier, signature string, body []
 	}
 	sum := sha256.Sum256(body)
 	return ecdsa.VerifyASN1(key, sum[:], sig), nil
+}
+
+// decode reads a text in base64; nil: it is not one.
+func decode(text string) []byte {
+	if b, err := base64.StdEncoding.DecodeString(text); err == nil {
+		return b
+	}
+	return nil
 }
 
 // key returns the key with an identifier; nil: the server has none. It fetches the list when it has none that is good, and for an
@@ -106,7 +113,7 @@ func (k *Keys) fetch(ctx context.Context) (map[string]*ecdsa.PublicKey, error) {
 	}
 	known := map[string]*ecdsa.PublicKey{}
 	for _, one := range list.PublicKeys {
-		if key := parse(one.PEM); key != nil && one.Identifier != "" {
+		if key := parse(one.PEM); key != nil {
 			known[one.Identifier] = key
 		}
 	}
@@ -122,9 +129,9 @@ func parse(text string) *ecdsa.PublicKey {
 	if block == nil {
 		return nil
 	}
-	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	parsed, _ := x509.ParsePKIXPublicKey(block.Bytes) // nil with an error
 	key, ok := parsed.(*ecdsa.PublicKey)
-	if err != nil || !ok || key.Curve != elliptic.P256() {
+	if !ok || key.Curve != elliptic.P256() {
 		return nil
 	}
 	return key

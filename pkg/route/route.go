@@ -179,6 +179,7 @@ var routes = [...]Route{
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/link/claim", Function: "links", Takes: principal.Public},
 	{Operation: "revokeByText", Method: "POST", Pattern: "/key/revoke", Function: "keys", Takes: principal.Public},
 	{Operation: "preflight", Method: "OPTIONS", Pattern: "/key/revoke", Function: "keys", Takes: principal.Public},
+	{Operation: "reportLeaks", Method: "POST", Pattern: "/key/leaks/github", Function: "leaks", Takes: principal.Public, MaxBody: 256 << 10},
 }
 
 // All returns every route of the API.

@@ -234,7 +234,7 @@ func checkBodies(doc *openapi3.T) []string {
 		if op.Responses.Default() == nil || op.Responses.Default().Value != doc.Components.Responses["Error"].Value {
 			wrong = append(wrong, name+": no answer for errors that do not exist yet")
 		}
-		if op.RequestBody == nil {
+		if op.RequestBody == nil || op.OperationID == "reportLeaks" { // GitHub's report is an array, and may gain members
 			continue
 		}
 		schema := op.RequestBody.Value.Content.Get("application/json").Schema.Value

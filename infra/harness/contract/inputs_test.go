@@ -19,6 +19,7 @@ import (
 var inputs = map[string][]string{
 	"machine": {
 		"#Latchkey-Operator", "#Latchkey-Reason", "POST /v1/orgs/{orgId}/suspension /reason", "POST /v1/users/{userId}/stop /reason",
+		"POST /key/leaks/github /*/source", "POST /key/leaks/github /*/token", "POST /key/leaks/github /*/type", "POST /key/leaks/github /*/url",
 		"POST /link/claim /device/name", "POST /link/claim /device/platform",
 		"POST /v1/orgs /admin/name", "POST /v1/orgs/{orgId}/members /name", // services send the names that the issuer has
 		"POST /v1/orgs/{orgId}/keys/import /keys/*/name", // from the system that gave the keys out
@@ -30,7 +31,7 @@ var inputs = map[string][]string{
 		"POST /webhook_endpoint/update /description",
 	},
 	"exact": {
-		"#Idempotency-Key", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?to",
+		"#Github-Public-Key-Identifier", "#Github-Public-Key-Signature", "#Idempotency-Key", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?to",
 		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
 		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/apps/{appId} /keysBeginWith", "POST /v1/orgs/{orgId}/apps /keysBeginWith", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
 		"POST /key/revoke /key", "POST /key/revoke /source", "POST /v1/keys/find /key", "POST /v1/keys/find /locator", "POST /v1/keys/find /sha256",

@@ -88,8 +88,8 @@ func TestLocal(t *testing.T) {
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg, bus) })
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range s.Access().Spare() {
-			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
-				continue // TestFrontDoor wants these
+			if role := strings.Fields(spare)[0]; slices.Contains(doorRoles, role) || role == "LeaksRole" {
+				continue // TestFrontDoor wants these; only GitHub can sign a report
 			}
 			t.Errorf("spare in the template's roles: %s", spare)
 		}

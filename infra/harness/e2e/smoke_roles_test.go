@@ -29,7 +29,7 @@ type question struct {
 // compares them with the template.
 var functionRoles = []string{
 	"AuthorizerRole", "KeyAuthorizerRole", "MemberAuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
-	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole", "ConsoleRole", "UsersRole",
+	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole", "ConsoleRole", "UsersRole", "LeaksRole",
 }
 
 // roles returns the roles of the stack, which has a function URL or none, and alarms or none.
@@ -74,6 +74,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 				"AppsRole":          {"dynamodb:BatchGetItem"},
 				"UsersRole":         {"dynamodb:GetItem", "dynamodb:BatchGetItem"}, // the keys that a stopped person made
 				"KeysRole":          {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
+				"LeaksRole":         {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
 				"OrgsRole":          {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
 				"DeleteOrgRole":     {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"},
 			},

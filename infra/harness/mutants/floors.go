@@ -21,6 +21,7 @@ var floors = []floor{
 	{"pkg/verify", 95, 90, long},
 	{"pkg/cause", 95, 90, long},
 	{"pkg/fetch", 95, 90, long},
+	{"pkg/leaks", 95, 90, long},
 	{"pkg/callback", 95, 90, shortToo},
 	{"pkg/apikey", 95, 95, shortToo},
 	{"pkg/secret", 95, 95, shortToo},

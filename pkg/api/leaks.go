@@ -1,0 +1,117 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+const (
+	maxLeaks    = 100              // tokens of a report
+	leaksWithin = 20 * time.Second // GitHub waits for 30 s, and API Gateway for 29 s
+)
+
+// leaks serves GitHub's reports of API keys that were found in public.
+type leaks struct {
+	keys
+	does   string
+	verify func(ctx context.Context, identifier, signature string, body []byte) (bool, error)
+}
+
+// Leaks returns the handler of functions/leaks. does is "off", "tell" to report a key to its app and its org, or "revoke" to revoke it
+// first. verify reports whether GitHub has signed a body; its error means that it does not know. imports says that imported keys are good.
+func Leaks(s *store.Store, does string, verify func(ctx context.Context, identifier, signature string, body []byte) (bool, error), imports bool) http.Handler {
+	l := leaks{keys{s}, does, verify}
+	return newGroup("leaks", map[string]handler{"reportLeaks": l.report}, nil, options{imports: imports})
+}
+
+// leakIn is a text that was found, as GitHub reports it. It adds members as it likes, which say nothing here.
+type leakIn struct {
+	Token string `json:"token"`
+	Type  string `json:"type"`
+	URL   string `json:"url"` // may be empty
+}
+
+// leakBody says of a text, by its SHA-256 in hex, whether it is an API key of ours.
+type leakBody struct {
+	Hash  string `json:"token_hash"`
+	Type  string `json:"token_type"`
+	Label string `json:"label"`
+}
+
+// report reports, and may revoke, each API key that GitHub has found. When the time is over it answers unavailable. The same report again
+// goes on then, because a key whose report is written costs little.
+func (l leaks) report(ctx context.Context, c *call) (answer, error) {
+	if l.does == "off" {
+		return answer{}, problem.New(problem.RouteNotFound, "There is no such route.")
+	}
+	stop := l.store.Now().Add(leaksWithin)
+	found, err := l.read(ctx, c)
+	if err != nil {
+		return answer{}, err
+	}
+	labels := []leakBody{}
+	for _, leak := range found {
+		if l.store.Now().After(stop) {
+			return answer{}, problem.New(problem.Unavailable, "Not all tokens are worked off yet. Send the report again.")
+		}
+		hash, label := sha256.Sum256([]byte(leak.Token)), "false_positive"
+		k, ok, err := l.byText(ctx, c, leak.Token)
+		if ok {
+			label = "true_positive"
+			err = l.store.ReportLeak(ctx, k, placeOf(leak.URL, found), l.does == "revoke")
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		labels = append(labels, leakBody{hex.EncodeToString(hash[:]), leak.Type, label})
+	}
+	return ok(labels), nil
+}
+
+// read reads a report that GitHub has signed. No error has a part of it.
+func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
+	good, err := l.verify(ctx, c.Header.Get("Github-Public-Key-Identifier"), c.Header.Get("Github-Public-Key-Signature"), c.body)
+	switch {
+	case err != nil:
+		return nil, problem.Wrap(problem.Unavailable, "GitHub's keys cannot be read for now. Send the report again.", err)
+	case !good:
+		return nil, problem.New(problem.InvalidCredentials, "The signature is not one of the body by a key of GitHub.")
+	case json.Unmarshal(c.body, &found) != nil:
+		return nil, problem.New(problem.InvalidJSON, "The body must be a JSON array of tokens.")
+	case len(found) > maxLeaks:
+		return nil, problem.Invalid("/100", "range", "A report has 100 tokens at most.")
+	}
+	return found, nil
+}
+
+// placeOf returns the URL of a report as it is kept and shown, up to maxSource characters; "" for a text that is no http or https URL of
+// visible ASCII, and for one that has a token in it.
+func placeOf(address string, found []leakIn) string {
+	shows := func(leak leakIn) bool { return hasText(address, leak.Token) }
+	if !isWeb(address) || slices.ContainsFunc(found, shows) {
+		return ""
+	}
+	return address[:min(len(address), maxSource)]
+}
+
+// isWeb reports whether a text is an http or https URL of visible ASCII characters.
+func isWeb(address string) bool {
+	at, err := url.Parse(address)
+	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" && isVisible(address, 1, len(address))
+}
+
+// hasText reports whether a URL has a text in it, as it is or with escapes. It does for a URL whose escapes cannot be read.
+func hasText(address, text string) bool {
+	plain, err := url.PathUnescape(address)
+	return text != "" && (err != nil || strings.Contains(address, text) || strings.Contains(plain, text))
+}

@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
+	"latchkey/pkg/link"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store/storetest"
+)
+
+const (
+	leaksPath = "/key/leaks/github"
+	leakPlace = "https://github.com/a/b/blob/c/d.txt"
+)
+
+// signedByGitHub stands for the check of a signature, which has its own tests.
+func signedByGitHub(_ context.Context, identifier, signature string, _ []byte) (bool, error) {
+	if identifier == "away" {
+		return false, errors.New("the server of keys is away")
+	}
+	return signature == "good", nil
+}
+
+// report sends a report of texts, as GitHub does.
+func (f *found) report(t *testing.T, status int, code problem.Code, url string, texts ...string) reply {
+	t.Helper()
+	var all []string
+	for _, text := range texts {
+		all = append(all, fmt.Sprintf(`{"token":%q,"type":"a_key","url":%q,"source":"content","new":[1]}`, text, url))
+	}
+	return f.want(t, request{method: "POST", path: leaksPath, body: "[" + strings.Join(all, ",") + "]", header: map[string]string{
+		"Github-Public-Key-Identifier": "one", "Github-Public-Key-Signature": "good",
+	}}, status, code)
+}
+
+// leaked returns the sources of the audit entries key.leaked, by the ids of their keys.
+func (f *found) leaked(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	entries := f.want(t, f.request("GET", "/v1/orgs/{orgId}/audit?limit=100", service(), ""), 200, "").body["entries"].([]any)
+	for _, e := range entries {
+		if e := e.(map[string]any); e["action"] == "key.leaked" {
+			source, _ := e["source"].(string)
+			out[e["target"].(map[string]any)["id"].(string)] = source
+		}
+	}
+	return out
+}
+
+func labelOf(text, label string) string {
+	hash := apikey.HashOf(text)
+	return `{"token_hash":"` + hex.EncodeToString(hash[:]) + `","token_type":"a_key","label":"` + label + `"}`
+}
+
+// TestAReportOfGitHubTellsOrRevokes: by the setting, for native and imported keys, and again for the same report.
+func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
+	var logs bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
+	defer slog.SetDefault(was)
+	token, err := link.Mint(id.NoApp, id.Source{}.NewLink(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for does, refusal := range map[string]problem.Code{"tell": "", "revoke": problem.KeyRevoked} {
+		f := newFoundWith(t, settings{imports: true, leaks: does})
+		good := []string{f.texts["active"], f.texts["imported"]}
+		unknown := []string{token.Text.Reveal(), "sk_live_2", f.texts["active"][:91], ""}
+		want := "[" + labelOf(good[0], "true_positive") + "," + labelOf(good[1], "true_positive")
+		for _, text := range unknown {
+			want += "," + labelOf(text, "false_positive")
+		}
+		for range 2 {
+			if got := f.report(t, 200, "", leakPlace, append(good, unknown...)...); strings.TrimSpace(got.text) != want+"]" {
+				t.Errorf("%s: %s, want %s]", does, got.text, want)
+			}
+		}
+		for _, text := range good {
+			if got := f.check(text); got != refusal {
+				t.Errorf("%s: %q", does, got)
+			}
+		}
+		if got := f.leaked(t); len(got) != 2 || got[f.ids["active"]] != leakPlace || got[f.ids["imported"]] != leakPlace {
+			t.Errorf("%s: %v", does, got)
+		}
+		for place, text := range map[string]string{"logs": logs.String(), "rows": fmt.Sprint(f.Rows(t))} {
+			if strings.Contains(text, good[0]) {
+				t.Errorf("%s: the %s have the key", does, place)
+			}
+		}
+	}
+}
+
+// TestAPlaceIsShownWithoutTheKey: also one that is no URL, is too long, or has the key in it.
+func TestAPlaceIsShownWithoutTheKey(t *testing.T) {
+	f := newFoundWith(t, settings{leaks: "tell"})
+	key := f.texts["active"]
+	for url, want := range map[string]string{
+		"": "", "javascript:alert(1)": "", "https://": "", "https://example.com/ä": "", leakPlace + "?" + key: "",
+		"https://example.com/%" + fmt.Sprintf("%x", key[0]) + key[1:]: "", "https://example.com/" + strings.Repeat("a", 900): "https://example.com/" + strings.Repeat("a", 480),
+	} {
+		now := f.Now().Add(25 * time.Hour)
+		f.Now = func() time.Time { return now }
+		made := f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys", service(), `{}`), 201, "")
+		f.report(t, 200, "", url, made.str("key"), key)
+		if got, ok := f.leaked(t)[made.str("id")]; got != want || !ok {
+			t.Errorf("%s: %q, %v", url, got, ok)
+		}
+	}
+}
+
+// TestAReportThatIsNotGitHubsChangesNothing, and one that cannot be worked off can be sent again.
+func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
+	f := newFoundWith(t, settings{leaks: "revoke"})
+	key := f.texts["active"]
+	body := `[{"token":"` + key + `","type":"a","url":""}]`
+	send := func(identifier, signature, body string, status int, code problem.Code) {
+		t.Helper()
+		f.want(t, request{method: "POST", path: leaksPath, body: body, header: map[string]string{"Github-Public-Key-Identifier": identifier, "Github-Public-Key-Signature": signature}}, status, code)
+	}
+	send("one", "wrong", body, 401, problem.InvalidCredentials)
+	send("away", "good", body, 503, problem.Unavailable)
+	send("one", "wrong", "x", 401, problem.InvalidCredentials)
+	send("one", "good", "x", 400, problem.InvalidJSON)
+	send("one", "good", `{"token":"a"}`, 400, problem.InvalidJSON)
+	send("one", "good", `["`+key+`"]`, 400, problem.InvalidJSON)
+	send("one", "good", "["+strings.Repeat(body[1:len(body)-1]+",", 100)+body[1:], 422, problem.ValidationFailed)
+	send("one", "good", strings.Repeat(" ", 256<<10)+body, 413, problem.BodyTooLarge)
+	off := newFoundWith(t, settings{})
+	off.report(t, 404, problem.RouteNotFound, "", off.texts["active"])
+	for _, operation := range []string{"GetItem", "TransactWriteItems"} {
+		f.Faults.Plan(operation, storetest.LostBefore, -1)
+		send("one", "good", body, 503, problem.Unavailable)
+		f.Faults.Heal()
+	}
+	now, step := f.Now(), time.Duration(0)
+	f.Now = func() time.Time { now = now.Add(step); return now }
+	step = 11 * time.Second
+	send("one", "good", strings.Repeat(" ", 200<<10)+"["+strings.Repeat(`{"token":"a"},`, 99)+body[1:], 503, problem.Unavailable)
+	step = 0
+	if got := f.check(key); got != "" || len(f.leaked(t)) != 0 {
+		t.Errorf("%s, %v", got, f.leaked(t))
+	}
+	send("one", "good", "["+strings.Repeat(`{"token":"a"},`, 99)+body[1:], 200, "")
+	if got := f.check(key); got != problem.KeyRevoked {
+		t.Errorf("the key: %q", got)
+	}
+}

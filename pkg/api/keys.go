@@ -58,6 +58,7 @@ type keyBody struct {
 	ExpiresAt  *int64 `json:"expiresAt"`
 	AppID      id.App `json:"appId"`
 	LastUsedAt *int64 `json:"lastUsedAt"`
+	LeakedAt   int64  `json:"leakedAt,omitempty"` // the last report that its text was found in public
 
 	CreatedBy id.User `json:"createdBy,omitempty"` // none: a service
 	RotatedTo id.Key  `json:"rotatedTo,omitempty"` // the key that replaced this one
@@ -71,8 +72,8 @@ type keyBody struct {
 func keyBodyOf(k store.APIKey) keyBody {
 	return keyBody{
 		ID: k.ID, KeyPrefix: k.Prefix, Locator: apikey.LocatorOf(k.Prefix, k.OrgID, k.ID), Name: k.Name, CreatedAt: k.CreatedAt,
-		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), CreatedBy: k.CreatedBy.Long(),
-		RotatedTo: k.RotatedTo.Long(), Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
+		RevokedAt: orNull(k.RevokedAt), ExpiresAt: orNull(k.ExpiresAt), AppID: k.AppID, LastUsedAt: orNull(k.LastUsedAt), LeakedAt: k.LeakedAt,
+		CreatedBy: k.CreatedBy.Long(), RotatedTo: k.RotatedTo.Long(), Scopes: apikey.SplitScopes(k.Scopes), Metadata: orEmpty(k.Metadata), Limits: limitBodiesOf(k.Limits), Ceilings: limitBodiesOf(k.Ceilings),
 	}
 }
 

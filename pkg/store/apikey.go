@@ -34,6 +34,7 @@ type APIKey struct {
 	Prefix     string      // the public part of the key
 	Name       string
 	LastUsedAt int64        // milliseconds; filled in lists and by UpdateKey only; 0: never
+	LeakedAt   int64        // likewise: when ReportLeak wrote last that its text was found in public
 	CreatedBy  id.ShortUser // who created it, or rotated its predecessor; zero: a service
 	Carried
 	OrgState OrgState // of the org

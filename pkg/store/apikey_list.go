@@ -69,24 +69,32 @@ func (s *Store) keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []API
 	return keys, next, nil
 }
 
+// use is a row of a last use.
+type use struct{ lastUsedAt, leakedAt int64 } // milliseconds; 0: never
+
+func useFrom(r *table.Reading) use { return use{attrLastUsed.OrZero(r), attrLeakedAt.OrZero(r)} }
+
+// fill writes a last use into its key.
+func (u use) fill(k *APIKey) { k.LastUsedAt, k.LeakedAt = u.lastUsedAt, u.leakedAt }
+
 // lastUses are the last uses of a page of keys, as far as one query has read them.
 type lastUses struct {
-	at  map[table.Key]int64 // milliseconds, by the key of the row
-	end id.Key              // the query ended at this key; "": it has read all
+	of  map[table.Key]use // by the key of the row
+	end id.Key            // the query ended at this key; "": it has read all
 }
 
 // lastUses reads the last uses of the keys of a page, which have the same sort keys in a partition of
 // their own. So it needs no key's row, and runs beside the read of the keys.
 func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses lastUses, err error) {
-	type use struct {
+	type found struct {
 		row table.Key
-		at  int64
+		use use
 	}
 	page.PK = pkUsed + string(o)
-	found, end, err := list(ctx, s, page, func(r *table.Reading) use { return use{r.Row.Key(), attrLastUsed.OrZero(r)} })
-	uses = lastUses{make(map[table.Key]int64, len(found)), id.Key(end)}
-	for _, u := range found {
-		uses.at[u.row] = u.at
+	rows, end, err := list(ctx, s, page, func(r *table.Reading) found { return found{r.Row.Key(), useFrom(r)} })
+	uses = lastUses{make(map[table.Key]use, len(rows)), id.Key(end)}
+	for _, r := range rows {
+		uses.of[r.row] = r.use
 	}
 	return uses, err
 }
@@ -101,10 +109,10 @@ func (u lastUses) fill(ctx context.Context, s *Store, o id.Org, keys []APIKey) e
 			unread = append(unread, usedRow(o, k.ID))
 		}
 	}
-	rest, err := batch(ctx, s, unread, attrLastUsed.OrZero)
-	maps.Copy(u.at, rest)
+	rest, err := batch(ctx, s, unread, useFrom)
+	maps.Copy(u.of, rest)
 	for i, k := range keys {
-		keys[i].LastUsedAt = u.at[usedRow(o, k.ID)]
+		u.of[usedRow(o, k.ID)].fill(&keys[i])
 	}
 	return err
 }

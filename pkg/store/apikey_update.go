@@ -48,9 +48,11 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	if err != nil {
 		return APIKey{}, err
 	}
-	if was.LastUsedAt, err = table.Decode(rows[used], attrLastUsed.OrZero); err != nil {
+	last, err := table.Decode(rows[used], useFrom)
+	if err != nil {
 		return APIKey{}, err
 	}
+	last.fill(&was)
 	now := s.now()
 	if !was.LivesAt(now) { // a key in its grace lives
 		return APIKey{}, errKeyDead

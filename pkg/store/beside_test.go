@@ -151,6 +151,7 @@ func TestNoLastUseIsMissed(t *testing.T) {
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		used[k.ID] = c.Now().UnixMilli()
 		c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), used[k.ID])
+		wants(t, c.leak(t, k.ID, "", false), "")
 		c.pass(time.Second)
 		used[makeKey(t, c.Table, c.org, c.ada, 0).ID] = 0 // never used
 	}
@@ -160,7 +161,7 @@ func TestNoLastUseIsMissed(t *testing.T) {
 			keys, next, err := c.Keys(ctx, admin(c.ada), c.org, "", p)
 			wants(t, err, "")
 			for _, k := range keys {
-				if k.LastUsedAt != used[k.ID] {
+				if k.LastUsedAt != used[k.ID] || k.LeakedAt != used[k.ID] {
 					t.Errorf("pages of %d: the key was used at %d, want %d", limit, k.LastUsedAt, used[k.ID])
 				}
 			}

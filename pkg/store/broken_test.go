@@ -95,7 +95,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.APIKey(ctx, c.org, k.ID)
 			return err
 		}},
-		{"last use", "USED#", "KEY#", "", "lastUsedAt", whole(func(p store.Page) error {
+		{"last use", "USED#", "KEY#", "", "lastUsedAt leakedAt", whole(func(p store.Page) error {
 			_, _, err := c.Keys(ctx, admin(c.ada), c.org, "", p)
 			return err
 		})},

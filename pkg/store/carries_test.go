@@ -88,15 +88,16 @@ func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 	carries(t, "the rotated key", row(t, c.Table, c.org, k), "wide", "a b c", pro)
 }
 
-// TestAChangedKeyIsAsItIsListed: UpdateKey returns the key as a list shows it, also with its last use.
+// TestAChangedKeyIsAsItIsListed: UpdateKey returns the key as a list shows it, also with its last use and leak.
 func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
 	c.NoteUse(ctx, row(t, c.Table, c.org, k), c.Now().UnixMilli())
+	wants(t, c.leak(t, k, "", false), "")
 	changed, err := c.UpdateKey(ctx, admin(c.ada), c.org, k, store.KeyChange{Scopes: ptr("a")})
 	wants(t, err, "")
 	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
-	if err != nil || len(listed) != 1 || !reflect.DeepEqual(listed[0], changed) || changed.LastUsedAt == 0 {
+	if err != nil || len(listed) != 1 || !reflect.DeepEqual(listed[0], changed) || changed.LastUsedAt == 0 || changed.LeakedAt == 0 {
 		t.Errorf("%+v, listed %+v, %v", changed, listed, err)
 	}
 }

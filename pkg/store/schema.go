@@ -283,7 +283,7 @@ func AccessPatterns() []AccessPattern {
 		{"Active keys (map of key id → expiry; closed; the version of the org's state)", "KEYS#<orgId>", "META", "the limit on active keys; what a new key is given"},
 		{"How far the keys that a person made are revoked", "KEYS#<orgId>", "POS#<userId>", "DELETE …/keys?createdBy="},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
-		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt in GET …/keys"},
+		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt and leakedAt in GET …/keys"},
 		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},

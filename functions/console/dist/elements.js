@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-6451d5c5c300.js"
+import "./elements-9cc604e88ff1.js"

@@ -69,7 +69,8 @@ class AuditPage extends Page {
         ${this.#filterBy('action', text.audit.what, e => e.action)}${this.#filterBy('actor', text.audit.who, this.#actor)}
       </div>
       ${this.#entries.view(entries => table<AuditEntry>(text.audit.title, [
-        { label: text.audit.what, kind: 'main', cell: e => html`<code>${e.action}</code><div class="sub">${time(e.at)}</div>` },
+        { label: text.audit.what, kind: 'main', cell: e => html`<code>${e.action}</code>
+          ${e.action === 'key.leaked' ? badge(text.keys.leaked, 'bad') : nothing}<div class="sub">${time(e.at)}</div>` },
         { label: text.audit.who, cell: e => this.#subject(e.actor) },
         { label: text.audit.target, cell: e => this.#subject(e.target, true) },
         { label: text.audit.changes, cell: e => html`${this.#changes(e)}

@@ -41,6 +41,9 @@ function ofSuccessor(k: Key): Option[] {
 
 export const isGood = (k: Key) => !k.revokedAt && !(k.expiresAt && k.expiresAt <= Date.now())
 
+// isAlarm reports whether a key was found in public, and its org should know still.
+export const isAlarm = (k: Key) => Boolean(k.leakedAt) && (isGood(k) || k.leakedAt! > Date.now() - 30 * day * 1000)
+
 class KeysPage extends Page {
   #keys = new List<Key>(this, cursor => this.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
 
@@ -170,6 +173,7 @@ class KeysPage extends Page {
     const then = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
     openDialog(this.person, { title: text.keys.details, drawer: true }, d => html`
       <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
+      ${k.leakedAt ? html`<p class="note alarm">${text.keys.leakedAt} ${time(k.leakedAt)}</p>` : nothing}
       ${this.isAdmin && isGood(k) ? html`<div class="row">
         <button @click=${then(d, this.#edit)}>${text.edit}</button>
         ${this.#rotatable(k) ? html`<button @click=${then(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
@@ -206,7 +210,7 @@ class KeysPage extends Page {
   #badge(k: Key) {
     const status = this.#status(k)
     const soon = isGood(k) && k.expiresAt && k.expiresAt - Date.now() <= week
-    return html`${badge(status)}${soon ? html`<lk-left class="sub" .until=${k.expiresAt}></lk-left>` : nothing}`
+    return html`${badge(status)}${k.leakedAt ? html` ${badge(text.keys.leaked, 'bad')}` : nothing}${soon ? html`<lk-left class="sub" .until=${k.expiresAt}></lk-left>` : nothing}`
   }
 
   override render() {

@@ -210,7 +210,7 @@ class Console extends LitElement {
       <div class="body ${org ? '' : 'wide'}">
         ${org ? this.#menu(org, page?.name ?? '') : nothing}
         <main class="pages">
-          ${org?.suspendedAt ? html`<p class="note suspended">${text.orgs.suspended} ${time(org.suspendedAt)}. ${text.orgs.suspendedAbout}</p>` : nothing}
+          ${org?.suspendedAt ? html`<p class="note alarm">${text.orgs.suspended} ${time(org.suspendedAt)}. ${text.orgs.suspendedAbout}</p>` : nothing}
           ${this.#page()}
         </main>
       </div>

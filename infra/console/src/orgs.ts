@@ -4,9 +4,10 @@ import { console_, type Person } from './context'
 import { openForm } from './dialog'
 import { input, line } from './fields'
 import { reopen } from './kept'
+import { isAlarm, isGood } from './keys'
 import { List } from './list'
 import { text } from './texts'
-import type { App, Org, OrgOfUser } from './types'
+import type { App, Key, Org, OrgOfUser } from './types'
 import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
 
 const longestPrefix = 16 // characters of what keys begin with
@@ -45,6 +46,7 @@ customElements.define('lk-orgs', OrgsPage)
 
 class OrgPage extends Page {
   #org: Org | null = null
+  #leaked: Key[] = []
   #apps = new List<App>(this, cursor => this.api.list(`${this.path}/apps`, 'apps', { limit: 50, cursor }))
 
   override connectedCallback() {
@@ -55,6 +57,7 @@ class OrgPage extends Page {
         reopen(`${this.path}/apps`, () => this.#app())
         for (const a of this.#apps.items) reopen(`${this.path}/apps/${a.id}`, () => this.#app(a))
       })
+      void this.api.all<Key>(`${this.path}/keys`, 'keys').then(keys => { this.#leaked = keys.filter(isAlarm); this.requestUpdate() }, () => {})
     }
     void this.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
   }
@@ -123,6 +126,9 @@ class OrgPage extends Page {
     const o = this.org
     return html`
       ${head(given(o.name), text.orgs.oneAbout, this.isAdmin ? html`<button @click=${this.#rename}>${text.orgs.rename}</button>` : nothing)}
+      ${this.#leaked.length ? html`<div class="note alarm"><p>${text.keys.leakedTitle}</p><ul>${this.#leaked.map(k => html`
+        <li><a href="#/orgs/${o.id}/keys">${k.name ? given(k.name) : text.keys.unnamed}</a> <code>${k.keyPrefix}…</code> ${time(k.leakedAt)}
+          ${isGood(k) ? badge(text.keys.stillGood, 'bad') : badge(text.keys.isDead)}</li>`)}</ul></div>` : nothing}
       <section class="card padded">${facts([
         [text.orgs.role, html`${badge(o.role)} <span class="faint">${text.roles[o.role]}</span>`],
         [text.id, code(o.id)],

@@ -10,7 +10,7 @@ export interface Limit { requests: number; per: string }
 export interface Key {
   id: string; keyPrefix: string; locator?: string; name: string; appId: string; createdBy?: string; scopes: string[]; metadata: Record<string, string>
   createdAt: Time; revokedAt: Time | null; expiresAt: Time | null; lastUsedAt: Time | null; limits: Limit[]; ceilings: Limit[]
-  rotatedTo?: string
+  rotatedTo?: string; leakedAt?: Time
 }
 export interface CreatedKey { id: string; key: string; prefix: string; expiresAt: Time | null }
 export interface Usage { date: string; keyId?: string; requests: number; atMost: number | null }

@@ -135,6 +135,18 @@ test('an endpoint shows its state and is switched to the other', async () => {
   assert.deepEqual([asked(`DELETE ${app}/webhook_endpoints/on`).length, asked(`GET ${app}/webhook_endpoints`).length], [1, 5])
 })
 
+test('the audit log marks a key that was found in public, and shows the place as text', async () => {
+  const entry = (id, action, source) => ({ id, at: 1, action, actor: { type: 'holder' }, target: { type: 'key', id: 'k' }, requestId: 'r', changes: {}, source })
+  serve({
+    'GET orgs/o/audit': { entries: [entry('b', 'key.leaked', 'https://example.com/<b>'), entry('a', 'key.revoked', 'https://example.com/2')] },
+    'GET orgs/o/members': { members: [] }, 'GET orgs/o/keys': { keys: [] },
+  })
+  const e = await show('lk-audit')
+  assert.deepEqual(rows(e).map(r => r[0].replace(/ 1 Jan.*/, '')), ['key.leaked found in public', 'key.revoked'])
+  assert.match(rows(e)[0].join(' | '), /someone with its text \| k API key \| – found at https:\/\/example.com\/<b>/)
+  assert.doesNotMatch(e.drawn, /<a\b/)
+})
+
 test('the audit log filters by action and person together, and says the names of ids', async () => {
   const entry = (action, actor, changes = {}) => ({ id: action + actor.id, at: 1, action, actor, target: { type: 'key', id: 'k' }, requestId: 'r', changes })
   const [ada, bob, service] = [{ type: 'user', id: 'ada' }, { type: 'api_key', id: 'k' }, { type: 'service', name: 'sync' }]

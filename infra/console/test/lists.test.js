@@ -86,6 +86,32 @@ test('a key shows its state, and what may be done with it', async () => {
   assert.deepEqual(states(await show('lk-keys', { org: member })).map(s => s[1]), ['', '', '', '', '', ''])
 })
 
+test('a key that was found in public is red in its list, in its details and on the overview', async () => {
+  const now = Date.now()
+  const keys = [key('a'), key('b', { leakedAt: now - 40 * day }), key('c', { leakedAt: now - 40 * day, revokedAt: now }), key('d', { leakedAt: now - day, expiresAt: now - 1, name: '<b>' })]
+  const routes = { 'GET orgs/o/keys': ({ query }) => query.limit && !query.cursor ? { keys } : query.cursor ? { keys: keys.slice(2) } : { keys: keys.slice(0, 2), nextCursor: 'c' }, 'GET orgs/o/keys/b/usage': { days: [] }, 'GET orgs/o/keys/a/usage': { days: [] }, 'GET orgs/o': {}, 'GET orgs/o/apps': { apps: [] } }
+  serve(routes)
+  const e = await show('lk-keys')
+  assert.deepEqual(rows(e).map(r => r[4]), ['active', 'active found in public', 'revoked found in public', 'expired found in public'])
+  for (const [name, found] of [['name-a', false], ['name-b', true]]) {
+    await click(e, name)
+    await settle()
+    assert.equal(/class="note alarm">The text of this key was found in public: <time/.test(opened().drawn), found, name)
+    closeDialogs()
+  }
+  for (const [of, wanted] of [[org, true], [member, true], [{ ...org, role: 'viewer' }, false]]) {
+    serve(routes)
+    const page = await show('lk-org', { org: of })
+    assert.equal(page.drawn.includes('note alarm'), wanted, of.role)
+    if (!wanted) { assert.equal(asked('GET orgs/o/keys').length, 0); continue }
+    const alarm = text(page.drawn.split('note alarm')[1].split('</div>')[0])
+    assert.match(alarm, /name-b lk_b… .* still good .*<b> lk_d… .* no longer good/)
+    assert.doesNotMatch(alarm, /name-[ac]/)
+  }
+  serve({ ...routes, 'GET orgs/o/keys': { keys: [key('a'), key('c', { leakedAt: now - 31 * day, revokedAt: now })] } })
+  assert.equal((await show('lk-org')).drawn.includes('note alarm'), false)
+})
+
 test('forms of a key send what was entered', async () => {
   const one = key('k1', { name: 'old', scopes: ['a:b'], metadata: { plan: 'pro' }, limits: [{ requests: 5, per: 'hour' }], createdAt: 1000, expiresAt: Date.now() + day })
   one.createdAt = one.expiresAt - 45 * day

@@ -297,6 +297,7 @@ class Walk(Lost, Done, Sent):
         self.members(ada, bob, org)
         self.links(ada, key, app)
         self.webhooks(ada, app)
+        self.leaked(ada, "server")
         self.revoke(ada, key)
         self.service(ada)
         self.audit(ada)
@@ -582,6 +583,45 @@ class Walk(Lost, Done, Sent):
         expect(ada.row("test").first).to_be_visible()
         page.get_by_label("Type").select_option("")
         self.shot(page, "events")
+
+    def leaked(self, ada, name):
+        """Answers as after a report of GitHub, which this machine cannot get."""
+        self.step("A key that was found in public is red on the overview, and in its list")
+        page = ada.page
+
+        def found(route):
+            answer = route.fetch()
+            keys = answer.json()
+            for k in keys["keys"]:
+                if k["name"].startswith(name):
+                    k["leakedAt"] = round(time.time() * 1000)
+            route.fulfill(response=answer, json=keys)
+
+        def entries(route):
+            answer = route.fetch()
+            log = answer.json()
+            log["entries"][0].update(action="key.leaked", actor={"type": "holder"}, source=f"https://example.com/{OVERRIDE}")
+            route.fulfill(response=answer, json=log)
+
+        page.route(re.compile(r"/v1/orgs/[^/]+/keys(\?|$)"), found)
+        page.route(re.compile("/v1/orgs/[^/]+/audit"), entries)
+        page.get_by_role("link", name="Overview").click()
+        alarm = page.get_by_role("listitem").filter(has_text="still good")
+        expect(alarm).to_contain_text(name)
+        self.shot(page, "leaked")
+        alarm.get_by_role("link", name=name).click()
+        expect(ada.row(name)).to_contain_text("found in public")
+        ada.row(name).get_by_role("button", name=name).click()
+        expect(ada.dialog()).to_contain_text("The text of this key was found in public")
+        expect(ada.dialog()).to_contain_text("Metadata")
+        self.shot(page, "key-leaked")
+        page.keyboard.press("Escape")
+        ada.open("Audit log")
+        expect(ada.row("key.leaked")).to_contain_text(f"found at https://example.com/{SHOWN_OVERRIDE}")
+        expect(ada.row("key.leaked").get_by_role("link")).to_have_count(0)
+        page.unroute_all()
+        ada.open("API keys")
+        expect(ada.row(name)).not_to_contain_text("found in public")
 
     def revoke(self, ada, key):
         self.step("Ada rotates the key, revokes the old one, and it is refused")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,6 +166,39 @@ func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 	} {
 		if got := pattern.FindString(other); got != "" {
 			t.Errorf("%q is found in %q", got, other)
+		}
+	}
+}
+
+// TestThePatternForGitHubFindsTheFamilyOfKeys: the runbook's pattern, with the prefix of a deployment as the runbook says.
+func TestThePatternForGitHubFindsTheFamilyOfKeys(t *testing.T) {
+	_, section, _ := strings.Cut(document(t, "infra/docs/runbook.md"), "### Keys that GitHub finds")
+	written := regexp.MustCompile("- the pattern: `(.*)`, with").FindStringSubmatch(section)
+	if written == nil || strings.Count(written[1], "lk") != 1 || strings.Count(written[1], "14") != 1 {
+		t.Fatalf("the pattern is %q", written)
+	}
+	for keyPrefix, begins := range map[string][]string{
+		"lk":               {"lk", "lktest", "lk34567890123456", "lkt"}, // the last is of link tokens
+		"acme":             {"acme", "acmetest", "acme567890123456"},
+		"a":                {"a", "a234567890123456"},
+		"abcdefghijklmnop": {"abcdefghijklmnop"},
+	} {
+		pattern := regexp.MustCompile(strings.NewReplacer("lk", keyPrefix, "14", strconv.Itoa(16-len(keyPrefix))).Replace(written[1]))
+		for _, prefix := range begins {
+			minted, err := secret.Mint(prefix, [16]byte{1}, [16]byte{2}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := minted.Text.Reveal()
+			if got := pattern.FindString("KEY=" + key + "\n"); got != key {
+				t.Errorf("%s: found is %q of %q", keyPrefix, got, key)
+			}
+			rest := key[len(prefix):]
+			for _, other := range []string{key[:len(key)-1], key + "0", "other" + rest, prefix + strings.Repeat("0", 17-len(prefix)) + rest} {
+				if got := pattern.FindString(other); got != "" {
+					t.Errorf("%s: found is %q", keyPrefix, got)
+				}
+			}
 		}
 	}
 }

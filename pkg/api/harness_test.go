@@ -70,18 +70,22 @@ type settings struct {
 	maxKeyDays             int    // that the console is told
 	rights                 route.Rights
 	orgsBy                 string
-	imports                bool   // imported keys are good
-	leaks                  string // what a report of a leaked key does; "": off
+	imports                bool                                                                               // imported keys are good
+	leaks                  string                                                                             // what a report of a leaked key does; "": off
+	gitHub                 func(ctx context.Context, identifier, signature string, body []byte) (bool, error) // nil: signedByGitHub
 }
 
 func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
+	if of.gitHub == nil {
+		of.gitHub = signedByGitHub
+	}
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects, of.orgsBy == "services"), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
 		"users": api.Users(s, console, of.rights, issuer),
 		"keys":  api.Keys(s, "lk", of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, "lk", console, of.rights),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
 		"console":  consoleOf(of),
-		"leaks":    api.Leaks(s, cmp.Or(of.leaks, "off"), signedByGitHub, of.imports),
+		"leaks":    api.Leaks(s, cmp.Or(of.leaks, "off"), of.gitHub, of.imports),
 		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.rights, of.maxAuthAge),
 	}
 }

@@ -7,13 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
+	"latchkey/pkg/leaks"
 	"latchkey/pkg/link"
+	"latchkey/pkg/pipeline/outbound"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store/storetest"
 )
@@ -62,6 +70,16 @@ func labelOf(text, label string) string {
 	return `{"token_hash":"` + hex.EncodeToString(hash[:]) + `","token_type":"a_key","label":"` + label + `"}`
 }
 
+// table returns the texts and bytes of all rows.
+func (f *found) table(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, row := range f.Rows(t) {
+		spell(t, &all, &types.AttributeValueMemberM{Value: row})
+	}
+	return all.String()
+}
+
 // TestAReportOfGitHubTellsOrRevokes: by the setting, for native and imported keys, and again for the same report.
 func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
 	var logs bytes.Buffer
@@ -80,10 +98,16 @@ func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
 		for _, text := range unknown {
 			want += "," + labelOf(text, "false_positive")
 		}
-		for range 2 {
+		var before []map[string]types.AttributeValue
+		for n := range 2 {
 			if got := f.report(t, 200, "", leakPlace, append(good, unknown...)...); strings.TrimSpace(got.text) != want+"]" {
 				t.Errorf("%s: %s, want %s]", does, got.text, want)
 			}
+			now := f.Rows(t)
+			if n == 1 && !reflect.DeepEqual(now, before) {
+				t.Errorf("%s: the same report again has written", does)
+			}
+			before = now
 		}
 		for _, text := range good {
 			if got := f.check(text); got != refusal {
@@ -93,9 +117,15 @@ func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
 		if got := f.leaked(t); len(got) != 2 || got[f.ids["active"]] != leakPlace || got[f.ids["imported"]] != leakPlace {
 			t.Errorf("%s: %v", does, got)
 		}
-		for place, text := range map[string]string{"logs": logs.String(), "rows": fmt.Sprint(f.Rows(t))} {
-			if strings.Contains(text, good[0]) {
-				t.Errorf("%s: the %s have the key", does, place)
+		for _, k := range f.want(t, f.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "").body["keys"].([]any) {
+			k := k.(map[string]any)
+			if is := k["id"] == f.ids["active"] || k["id"] == f.ids["imported"]; is != (k["leakedAt"] != nil) {
+				t.Errorf("%s: listed as %v", does, k)
+			}
+		}
+		for place, text := range map[string]string{"logs": logs.String(), "rows": f.table(t)} {
+			if strings.Contains(text, good[0]) || strings.Contains(text, good[1]) || !strings.Contains(text, f.ids["active"]) && place == "rows" {
+				t.Errorf("%s: the %s have the key, or were not looked at", does, place)
 			}
 		}
 	}
@@ -115,6 +145,30 @@ func TestAPlaceIsShownWithoutTheKey(t *testing.T) {
 		f.report(t, 200, "", url, made.str("key"), key)
 		if got, ok := f.leaked(t)[made.str("id")]; got != want || !ok {
 			t.Errorf("%s: %q, %v", url, got, ok)
+		}
+	}
+}
+
+// TestWithoutGitHubsKeysNothingIsRevoked: their server is away, is slow, redirects to a private address, or has one itself.
+func TestWithoutGitHubsKeysNothingIsRevoked(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(w, r, "https://10.0.0.1/keys", http.StatusFound)
+		}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	away := httptest.NewServer(nil)
+	away.Close()
+	onLoopback := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")})
+	for url, guard := range map[string]*outbound.Guard{
+		away.URL: onLoopback, server.URL + "/slow": onLoopback, server.URL + "/moved": onLoopback, "https://10.0.0.1/keys": outbound.NewGuard(nil),
+	} {
+		sender := outbound.NewSender(guard, outbound.WithTimeouts(200*time.Millisecond, 100*time.Millisecond))
+		f := newFoundWith(t, settings{leaks: "revoke", gitHub: leaks.New(sender, url).Verify})
+		f.report(t, 503, problem.Unavailable, leakPlace, f.texts["active"])
+		if got := f.check(f.texts["active"]); got != "" || len(f.leaked(t)) != 0 {
+			t.Errorf("%s: %q, %v", url, got, f.leaked(t))
 		}
 	}
 }

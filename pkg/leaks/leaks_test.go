@@ -151,13 +151,14 @@ func TestKeysAreKeptADayAndUnknownOnesFetchedSeldom(t *testing.T) {
 // TestWithoutTheListNothingIsKnown: the server is away, is slow, answers something else, or redirects.
 func TestWithoutTheListNothingIsKnown(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+		"away":    func(_ http.ResponseWriter, _ *http.Request) bool { panic(http.ErrAbortHandler) },
 		"limited": func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return false },
 		"slow":    func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true },
-		"a private redirect": func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path == "/private" {
+		"a redirect": func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path == "/here" {
 				return false
 			}
-			http.Redirect(w, r, "/private", http.StatusFound)
+			http.Redirect(w, r, "/here", http.StatusFound)
 			return true
 		},
 		"no list": func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte(`[]`)); return true },
@@ -172,7 +173,7 @@ func TestWithoutTheListNothingIsKnown(t *testing.T) {
 	} {
 		s := newSigner(t)
 		right := s.sign(t, "one", body, false)
-		text := map[string]string{"slow": outbound.FailTimeout, "no list": "leaks: ", "no key": "leaks: "}[name]
+		text := map[string]string{"away": outbound.FailProtocol, "slow": outbound.FailTimeout, "no list": "leaks: ", "no key": "leaks: "}[name]
 		if text == "" {
 			text = "outbound: "
 		}

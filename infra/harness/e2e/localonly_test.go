@@ -164,16 +164,35 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	for _, text := range []string{rotated, foreign, key[:len(key)-1]} {
 		answers += tg.do(t, call{method: "POST", path: "/key/revoke", body: `{"key":"` + text + `","source":"https://example.com/leaks"}`}).text
 	}
-	for _, text := range []string{rotated, foreign} {
+	revoker, found := newGitHub(t, s, "revoke"), foreignKey()
+	leakedID, leaked := ada.key(t, org, `{}`)
+	serviceOf(t, s, tg).imports(t, org, "", found)
+	for _, texts := range [][]string{{leaked, found, leaked[:len(leaked)-1]}, {leaked}} {
+		answer, _ := revoker.report(t, texts...)
+		answers += answer
+	}
+	for _, text := range []string{leaked, foreign} {
+		answers += tg.do(t, call{method: "POST", path: "/v1/keys/find", body: `{"key":"` + text + `"}`, bearer: serviceOf(t, s, tg).token}).text
+	}
+	for _, text := range []string{rotated, foreign, leaked, found} {
 		answers += tg.want(t, call{method: "POST", path: "/app/get", bearer: text}, 401, "key_revoked").text
 	}
 	answers += ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text
-	if strings.Count(answers, `"source":"https://example.com/leaks"`) != 2 {
+	if strings.Count(answers, `"source":"https://example.com/leaks"`) != 2 || strings.Count(answers, `"source":"`+leakPlace+`"`) != 4 || strings.Count(answers, `"status":"revoked"`) != 2 {
 		t.Errorf("the audit log lacks what was revoked by its text: %s", answers)
 	}
 	within(t, "the imported key's entry on the bus", func() bool { return bus.has(imported) })
+	within(t, "two entries and an event of the leaked key on the bus", func() bool {
+		n := 0
+		for line := range strings.Lines(bus.text()) {
+			if strings.Contains(line, leakedID) && strings.Contains(line, leakPlace) {
+				n++
+			}
+		}
+		return n >= 3
+	})
 	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
-	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "Idempotency-Key": once, "access token": ada.token}, places)
+	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "leaked key": leaked, "leaked imported key": found, "Idempotency-Key": once, "access token": ada.token}, places)
 	// The search must find a planted secret, and the places must have the texts that are sure to be there.
 	planted := filepath.Join(s.LogDir, "planted.log")
 	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {

@@ -155,6 +155,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	route("public: `POST /key/revoke`, an unknown text", "KeysFunction", func() {
 		tg.want(t, call{method: "POST", path: "/key/revoke", body: `{"key":"` + unknown.Key.Reveal() + `"}`}, 202, "")
 	})
+	leakCosts(t, s, c, unknown.Key.Reveal(), route)
 	route("`GET /v1/orgs/{orgId}`", "OrgsFunction", func() { c.owner.want(t, "GET", "/v1/orgs/"+c.org, "", 200, "") })
 	route("`GET …/keys`", "KeysFunction", func() { c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/keys", "", 200, "") })
 	route("`POST …/keys`", "KeysFunction", func() { c.owner.key(t, c.org, `{}`) })
@@ -189,6 +190,20 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	said(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
 	said(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
 	said(t, "infra/docs/costs.md", `of which \$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
+}
+
+// leakCosts measures reports of one text each.
+func leakCosts(t *testing.T, s *stack.Stack, c *server, unknown string, route func(what, function string, do func()) cost.Use) {
+	tell, revoke := newGitHub(t, s, "tell"), newGitHub(t, s, "revoke")
+	report := func(what string, g *gitHub, text func() string) {
+		route("public: `POST /key/leaks/github`, "+what, "LeaksFunction", func() { g.report(t, text()) })
+	}
+	ofNew := func() string { _, key := c.owner.key(t, c.org, `{}`); return key }
+	report("an unknown text", tell, func() string { return unknown })
+	report("a key, `LeakReports=tell`", tell, ofNew)
+	report("a key, `LeakReports=revoke`", revoke, ofNew)
+	known := ofNew()
+	report("the same key again on that day", revoke, func() string { return known })
 }
 
 // said compares the figure in a sentence of a file, the pattern's first group, with the measured one.

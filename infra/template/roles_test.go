@@ -213,6 +213,11 @@ var single = map[string]string{
 	"KeyAuthorizerRole LastUse": "it may be lost",
 	"ForwardAuthRole LastUse":   "it may be lost",
 	"GuardPolicy LastUse":       "it may be lost",
+
+	"AuthorizerRole Notices":    "the next lease writes it again",
+	"KeyAuthorizerRole Notices": "the next lease writes it again",
+	"ForwardAuthRole Notices":   "the next lease writes it again",
+	"GuardPolicy Notices":       "the next lease writes it again",
 	"AuthorizerRole Limits":     "it is never sent again",
 	"KeyAuthorizerRole Limits":  "it is never sent again",
 	"ForwardAuthRole Limits":    "it is never sent again",

@@ -13,9 +13,8 @@ import (
 
 func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources) }
 
-// events is the filter of the stream's mapping: new events, and no changes of events, which fan-out
-// itself makes.
-const events = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"}]}}}}`
+// eventsAndNotices is the filter of the stream's mapping: new events and notices, and no changes of them, which fan-out itself makes.
+const eventsAndNotices = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"NOTE#"}]}}}}`
 
 // eventsAndEntries is the filter of the tap's mapping.
 const eventsAndEntries = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"AUD#"}]}}}}`
@@ -37,7 +36,7 @@ func sources(tpl *translated.Template) (wrong []string) {
 		}
 		switch s.Function {
 		case "FanoutFunction":
-			readsEvents := s.Table == "Table" && s.BatchSize == 25 && slices.Equal(s.Filters, []string{events})
+			readsEvents := s.Table == "Table" && s.BatchSize == 25 && slices.Equal(s.Filters, []string{eventsAndNotices})
 			keepsFailures := s.Bisect && s.Retries == 5 && strings.HasSuffix(s.OnFailure, "/FanoutDeadLetters")
 			if !readsEvents || !keepsFailures {
 				wrong = append(wrong, fmt.Sprintf("%+v", s))

@@ -1,12 +1,15 @@
 package api_test
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/webhook"
 )
@@ -55,6 +58,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.passMarks(t, at, key.KeyID)
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 200, "")
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}", ada, ""), 204, "")
 	at = at.Add(time.Minute) // the feed shows an event once it is 10 s old
@@ -67,6 +71,24 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	for _, e := range seen.each("events", "id") {
 		if one := post("/webhook_event/get", with("eventId", e)); !strings.Contains(seen.text, strings.TrimSpace(one.text)) {
 			t.Errorf("%s is another one in the feed", one.text)
+		}
+	}
+}
+
+// passMarks leases 8 and then 2 more of 10 requests of a day, of a key and of the org, as doors and the stream do.
+func (w *world) passMarks(t *testing.T, at time.Time, k id.Key) {
+	t.Helper()
+	day := at.Unix() - at.Unix()%86_400
+	for mark, requests := range []int64{limit.Near: 8, limit.Reached: 2} {
+		for _, of := range []id.Key{k, ""} {
+			l := limit.Lease{Owner: limit.Owner{Org: w.org, Key: of}, Row: limit.Day, Start: day}
+			l.Wants[limit.Day] = limit.Want{Start: day, Requests: requests, Limit: 10}
+			_, done, err := w.Lease(t.Context(), l)
+			n := limit.Notice{Owner: l.Owner, Used: of, Row: limit.Day, Start: day, Mark: limit.Mark(mark), Limit: 10}
+			row := at.UTC().Format(time.DateOnly) + "#" + cmp.Or(string(of), "ORG") + "#" + []string{"near", "reached"}[mark] + "#10"
+			if err := errors.Join(err, w.Announce(t.Context(), n), w.Tell(t.Context(), "NOTE#"+string(w.org), row)); err != nil || !done {
+				t.Fatal(done, err)
+			}
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package limit
 
-import "time"
+import (
+	"time"
+
+	"latchkey/pkg/id"
+)
 
 const (
 	horizon      = 60.0  // seconds for which a process leases at most
@@ -10,6 +14,7 @@ const (
 // balance is what a process has leased of one account. The methods that are called on nil do nothing: the account has no limit.
 type balance struct {
 	owner         Owner
+	used          id.Key // of the account
 	first, second string // the texts of the limits; both hold
 	rules         Rules
 	version       int   // one more with each change of the texts
@@ -61,7 +66,7 @@ func (b *balance) useLimits(first, second string, now time.Time, begins bool) er
 			return err
 		}
 		*b = balance{
-			owner: b.owner, first: first, second: second, rules: one.and(other), version: b.version + 1, allowance: b.allowance,
+			owner: b.owner, used: b.used, first: first, second: second, rules: one.and(other), version: b.version + 1, allowance: b.allowance,
 			unreported: b.unreported, late: b.late, busy: b.busy, waiting: b.waiting,
 		}
 	}

@@ -77,7 +77,10 @@ func TestWaitsAreBounded(t *testing.T) {
 }
 
 // raced refuses each lease, and says that there is as much left as before.
-type raced struct{ writes int }
+type raced struct {
+	limit.Table
+	writes int
+}
 
 func (r *raced) Lease(_ context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
 	r.writes++

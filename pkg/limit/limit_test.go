@@ -301,7 +301,7 @@ func TestWithoutTheTableNothingIsDecided(t *testing.T) {
 		w.fail = nil
 		w.want(w.take(0, 1, r), 1, "afterwards")
 		// A table that hangs: all that wait have their answer within the bound.
-		hangs := limit.New(hanging{})
+		hangs := limit.New(hanging{newRows()})
 		begun := time.Now()
 		failed := make(chan error)
 		for range 10 {
@@ -317,14 +317,14 @@ func TestWithoutTheTableNothingIsDecided(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // the caller has gone: the lease is made all the same
-		if _, err := limit.New(hanging{}).Take(ctx, r); err == nil {
+		if _, err := limit.New(hanging{newRows()}).Take(ctx, r); err == nil {
 			t.Error("let through")
 		}
 	})
 }
 
 // hanging is a table that does not answer.
-type hanging struct{}
+type hanging struct{ *rows }
 
 func (hanging) Lease(ctx context.Context, _ limit.Lease) (limit.Charges, bool, error) {
 	<-ctx.Done()

@@ -39,6 +39,9 @@ type Want struct {
 type Charged struct {
 	Start    int64 // of the window that the row is at; 0: none yet
 	Requests int64 // charged to this window
+
+	// Noted is for each mark the largest limit of the window for which Table.Announce has noted it. Only days and months have it.
+	Noted [marks]int64
 }
 
 // Charges is what a row says of its windows.
@@ -50,6 +53,9 @@ type Table interface {
 	// false when a condition did not hold. An error means that nothing is known; one that wraps ErrNotCharged, that nothing was
 	// charged or reported.
 	Lease(ctx context.Context, l Lease) (found Charges, done bool, err error)
+
+	// Announce writes a notice once, however often it is called, and then notes it on the row.
+	Announce(ctx context.Context, n Notice) error
 }
 
 var (
@@ -123,6 +129,7 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 		}
 		if leads {
 			l.lease(ctx, needed)
+			l.announce(ctx, needed.notice)
 		}
 		select {
 		case <-needed.done:
@@ -158,6 +165,8 @@ type leasing struct {
 	row  Per           // see Lease
 	done chan struct{} // closed at the end
 	err  error         // to be read then
+
+	notice *Notice // for the request that leads; nil: nothing is to be told
 }
 
 // try takes one request from what the process has. When it has too little, needed is the lease that another request is making,
@@ -198,7 +207,7 @@ func (l *Limiter) balance(of account, owner Owner) *balance {
 		if len(l.balances) >= maxBalances {
 			clear(l.balances)
 		}
-		b = &balance{owner: owner}
+		b = &balance{owner: owner, used: of.key}
 		l.balances[of] = b
 	}
 	return b
@@ -218,7 +227,7 @@ func (l *Limiter) lease(ctx context.Context, made *leasing) {
 	}()
 	l.reportLate(ctx, made.of)
 	for range leaseTries {
-		again, err := l.charge(ctx, made.of, made.row)
+		again, err := l.charge(ctx, made)
 		if !again {
 			made.err = err
 			return
@@ -227,16 +236,20 @@ func (l *Limiter) lease(ctx context.Context, made *leasing) {
 }
 
 // charge makes one try of a lease. again is true when the row was not as the process thought.
-func (l *Limiter) charge(ctx context.Context, b *balance, row Per) (again bool, err error) {
+func (l *Limiter) charge(ctx context.Context, made *leasing) (again bool, err error) {
+	b, row := made.of, made.row
 	l.mu.Lock()
 	next, size := b.nextLease(row, l.Now())
-	version := b.version
+	version, limit := b.version, b.rules[row]
 	l.mu.Unlock()
 	found, done, err := l.table.Lease(ctx, next)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !done && (err == nil || errors.Is(err, ErrNotCharged)) {
 		b.keepUsage(next.Start, next.Requests)
+	}
+	if err == nil {
+		made.notice = b.notice(next, limit, found)
 	}
 	if err != nil || b.version != version { // under other texts, each request that waits tries again
 		return false, err

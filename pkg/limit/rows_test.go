@@ -2,6 +2,7 @@ package limit_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -26,6 +27,8 @@ type rows struct {
 	fail      func(limit.Lease) error // before the write; nil: none fails
 	lose      func(limit.Lease) bool  // reports whether the answer of a write is lost; nil: none is
 	meanwhile func()
+	notices   []limit.Notice
+	unnoted   bool // Announce fails before it notes anything
 }
 
 func newRows() *rows {
@@ -79,6 +82,17 @@ func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, err
 		return limit.Charges{}, false, context.DeadlineExceeded
 	}
 	return *is, true, nil
+}
+
+func (r *rows) Announce(_ context.Context, n limit.Notice) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notices = append(r.notices, n)
+	if r.unnoted {
+		return errors.New("not noted")
+	}
+	r.charges[row{n.Owner, n.Row, n.Start}][n.Row].Noted[n.Mark] = n.Limit
+	return nil
 }
 
 // request is one of a key with these limits.

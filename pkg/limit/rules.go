@@ -60,6 +60,12 @@ func (p Per) window(at time.Time) (start, end int64) {
 	return first.Unix(), first.AddDate(0, 1, 0).Unix()
 }
 
+// End returns when the window that begins at a time ends, both in seconds since the epoch.
+func (p Per) End(start int64) int64 {
+	_, end := p.window(time.Unix(start, 0))
+	return end
+}
+
 // The bounds of the limits of one key (infra/docs/api.md, "Limits").
 const (
 	MaxLimits   = 3             // limits of one list

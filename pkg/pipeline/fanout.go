@@ -16,11 +16,14 @@ type FanOut struct {
 	Queue webhook.Queue
 }
 
-// Record fans out the event of a row that the stream brought.
+// Record fans out the event of a row that the stream brought, or writes the event of a notice.
 func (f FanOut) Record(ctx context.Context, pk, sk string) error {
+	if store.IsNotice(pk) {
+		return f.Store.Tell(ctx, pk, sk)
+	}
 	app, event, ok := store.EventOf(pk, sk)
 	if !ok {
-		return nil // the mapping's filter lets only events through
+		return nil // the mapping's filter lets nothing else through
 	}
 	return f.Event(ctx, app, event)
 }

@@ -90,9 +90,13 @@ func text(row map[string]types.AttributeValue, name string) string {
 }
 
 // events returns the data of the app's events of a type.
-func (c *connected) events(t *testing.T, kind webhook.Type) (data []map[string]any) {
+func (c *connected) events(t *testing.T, kind webhook.Type) []map[string]any {
+	return c.eventsOf(t, c.app, kind)
+}
+
+func (c *connected) eventsOf(t *testing.T, app id.App, kind webhook.Type) (data []map[string]any) {
 	t.Helper()
-	for _, r := range c.rowsOf(t, "EVTS#"+string(c.app)) {
+	for _, r := range c.rowsOf(t, "EVTS#"+string(app)) {
 		if text(r, "type") != string(kind) {
 			continue
 		}

@@ -93,6 +93,7 @@ func howLong() []kept {
 		{used, "KEY#<keyId>", "of a key that ends", has("expected"), "expected", 0},
 		{"USAGE#<orgId>", "<date>#<keyId>", "of a day", has("hour"), "expected", 400 * 24 * 3600},
 		{"USAGE#<orgId>", "<date>#<keyId>", "of a month", has("!hour"), "expected", 400 * 24 * 3600},
+		{"NOTE#<orgId>", "<date>#<keyId>#<mark>#<limit>", "", nil, "expected", 62 * 24 * 3600},
 
 		{vkeys, "KEY#<kid>", "next", is("state", "next"), "", never},
 		{vkeys, "KEY#<kid>", "active", is("state", "active"), "", never},
@@ -166,7 +167,7 @@ func expect(rows []dbRow, requested int64) {
 			r["expected"] = number(requested)
 		case strings.HasPrefix(text(r, "PK"), "USED#") && purgeAt != 0:
 			r["expected"] = number(purgeAt * 1000)
-		case strings.HasPrefix(text(r, "PK"), "USAGE#"):
+		case strings.HasPrefix(text(r, "PK"), "USAGE#"), strings.HasPrefix(text(r, "PK"), "NOTE#"):
 			date, _, _ := strings.Cut(text(r, "SK"), "#")
 			if len(date) == len("2006-01") {
 				date += "-01"

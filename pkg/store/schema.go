@@ -100,6 +100,11 @@ const (
 	attrHour         = table.Int("hour")
 	attrHourLeased   = table.Int("hourLeased")
 
+	// The largest limit of the row's day or month for which a mark was announced, see limit.Charged.
+	attrNearNoted    = table.Int("nearNoted")
+	attrReachedNoted = table.Int("reachedNoted")
+	attrToldAt       = table.Int("toldAt") // of a notice: when its event was written
+
 	// Of idempotency records.
 	attrRequest = table.Bytes("request") // SHA-256 of the request's body
 	attrSealed  = table.Bytes("sealed")  // nonce and AES-256-GCM ciphertext of the answer
@@ -202,6 +207,7 @@ const (
 	pkUsed      = "USED#"
 	pkImport    = "IMP#"
 	pkUsage     = "USAGE#"
+	pkNotice    = "NOTE#"
 	pkIdem      = "IDEM#"
 	pkAudit     = "AUD#"
 	pkVerify    = "VKEYS"
@@ -285,6 +291,7 @@ func AccessPatterns() []AccessPattern {
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt and leakedAt in GET …/keys"},
 		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},
+		{"Notice that a day or a month of a key, or of all keys of an org (ORG), has passed a mark of a limit", "NOTE#<orgId>", "<date>#<keyId>#<mark>#<limit>", "the stream: key.limit_…, org.allowance_…"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},

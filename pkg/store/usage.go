@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -23,15 +24,7 @@ const allKeys = "ORG"
 // Lease charges what a process wants to let through to a key's windows, in one write: see limit.Table. It makes one try, because
 // a second could charge twice. An error wraps limit.ErrNotCharged when nothing was charged.
 func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
-	layout := time.DateOnly
-	if l.Row == limit.Month {
-		layout = "2006-01"
-	}
 	start := time.Unix(l.Start, 0).UTC()
-	key := l.Key
-	if key == "" {
-		key = allKeys
-	}
 	var when []table.Condition
 	changes := []table.Change{
 		attrPurgeAt.SetIfAbsent(start.Add(usageFor).Unix()),
@@ -60,7 +53,7 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	if when != nil {
 		all = table.All(when...)
 	}
-	row, done, err := s.db.Take(ctx, usageRow(l.Org, start.Format(layout), key), all, changes...)
+	row, done, err := s.db.Take(ctx, usageRow(l.Org, start.Format(layoutOf(l.Row)), ofUse(l.Key)), all, changes...)
 	if err != nil {
 		if errors.Is(err, table.ErrRefused) {
 			err = errors.Join(limit.ErrNotCharged, err)
@@ -69,6 +62,9 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	}
 	r := table.Read(row)
 	found[l.Row] = limit.Charged{Start: l.Start, Requests: attrLeased.OrZero(&r)}
+	for mark, attr := range noted {
+		found[l.Row].Noted[mark] = attr.OrZero(&r)
+	}
 	for p, attrs := range running {
 		if l.Row == limit.Day {
 			found[p] = limit.Charged{Start: attrs.start.OrZero(&r), Requests: attrs.leased.OrZero(&r)}
@@ -76,6 +72,17 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	}
 	return found, done, r.Err()
 }
+
+// layoutOf returns how the row of a day or a month is named.
+func layoutOf(row limit.Per) string {
+	if row == limit.Month {
+		return "2006-01"
+	}
+	return time.DateOnly
+}
+
+// ofUse returns how a row names the key whose use it has; "": all keys of the org.
+func ofUse(k id.Key) id.Key { return cmp.Or(k, allKeys) }
 
 // markPartial marks the rows of the days from one time to another (milliseconds) on which a key had limits for a part of the day
 // only. What was leased on such a day is not an upper bound of the use of the key.

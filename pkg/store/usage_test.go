@@ -201,10 +201,10 @@ func TestALeaseThatIsRefusedIsKnownToBe(t *testing.T) {
 	}
 }
 
-// leases spends two requests of a key with a limit for each length of window.
+// leases spends two requests of a key with a limit for each length of window, and all of the month's.
 func (c *connected) leases(t *testing.T) {
 	t.Helper()
-	k := c.limitedKey(t, "3/m 4/h 1000/M")
+	k := c.limitedKey(t, "3/m 4/h 2/M")
 	if got := c.spend(t, 2, c.processes(1), k); got != 2 {
 		t.Fatalf("%d let through", got)
 	}

@@ -60,6 +60,31 @@ type LeakData struct {
 	EndpointIDs []id.Endpoint `json:"endpointIds"` // that the key created, or whose URL or event types it set last; the newest 20
 }
 
+// Limit is a limit of a key, or a part of an org's allowance.
+type Limit struct {
+	Requests int64  `json:"requests"`
+	Per      string `json:"per"` // "day" or "month"
+}
+
+// LimitData is what the data of events of limits and allowances have in common.
+type LimitData struct {
+	Limit  Limit `json:"limit"`
+	Leased int64 `json:"leased"` // in the window, when the event was written
+	EndsAt int64 `json:"endsAt"` // of the window
+}
+
+// KeyLimitData is the data of key.limit_near and key.limit_reached: the key that was used, and the limit.
+type KeyLimitData struct {
+	KeyData
+	LimitData
+}
+
+// AllowanceData is the data of org.allowance_near and org.allowance_reached.
+type AllowanceData struct {
+	OrgID id.Org `json:"orgId"`
+	LimitData
+}
+
 // EndpointData is the data of endpoint.created, endpoint.updated and endpoint.deleted. It leaves out the path and
 // the query of the URL, which may hold a secret.
 type EndpointData struct {

@@ -15,25 +15,30 @@ type Type string
 
 // The types of events that this service writes. A new one is also added to AllTypes, and its data to infra/openapi.yaml.
 const (
-	LinkClaimed      Type = "link.claimed"
-	LinkExpired      Type = "link.expired"
-	LinkRevoked      Type = "link.revoked"
-	KeyCreated       Type = "key.created"
-	KeyUpdated       Type = "key.updated"
-	KeyRevoked       Type = "key.revoked"
-	KeyExpiring      Type = "key.expiring"
-	KeyLeaked        Type = "key.leaked"
-	EndpointCreated  Type = "endpoint.created"
-	EndpointUpdated  Type = "endpoint.updated"
-	EndpointDeleted  Type = "endpoint.deleted"
-	EndpointDisabled Type = "endpoint.disabled"
-	Test             Type = "test"
+	LinkClaimed         Type = "link.claimed"
+	LinkExpired         Type = "link.expired"
+	LinkRevoked         Type = "link.revoked"
+	KeyCreated          Type = "key.created"
+	KeyUpdated          Type = "key.updated"
+	KeyRevoked          Type = "key.revoked"
+	KeyExpiring         Type = "key.expiring"
+	KeyLeaked           Type = "key.leaked"
+	KeyLimitNear        Type = "key.limit_near"
+	KeyLimitReached     Type = "key.limit_reached"
+	OrgAllowanceNear    Type = "org.allowance_near"
+	OrgAllowanceReached Type = "org.allowance_reached"
+	EndpointCreated     Type = "endpoint.created"
+	EndpointUpdated     Type = "endpoint.updated"
+	EndpointDeleted     Type = "endpoint.deleted"
+	EndpointDisabled    Type = "endpoint.disabled"
+	Test                Type = "test"
 )
 
 // AllTypes returns every type of event that this service writes. An owner publishes events of other types.
 func AllTypes() []Type {
 	return []Type{
 		LinkClaimed, LinkExpired, LinkRevoked, KeyCreated, KeyUpdated, KeyRevoked, KeyExpiring, KeyLeaked,
+		KeyLimitNear, KeyLimitReached, OrgAllowanceNear, OrgAllowanceReached,
 		EndpointCreated, EndpointUpdated, EndpointDeleted, EndpointDisabled, Test,
 	}
 }
@@ -82,10 +87,12 @@ func Wants(filters []string, t Type) bool {
 	})
 }
 
+var prompt = [...]string{"key.", "endpoint.", "org."}
+
 // Prompt reports whether the first attempt of an event of this type is made at once, even if the budget of its org
-// is spent: events of keys and endpoints can show an attack.
+// is spent: events of keys, endpoints and orgs can show an attack.
 func (t Type) Prompt() bool {
-	return strings.HasPrefix(string(t), "key.") || strings.HasPrefix(string(t), "endpoint.")
+	return slices.ContainsFunc(prompt[:], func(begin string) bool { return strings.HasPrefix(string(t), begin) })
 }
 
 // Event is an event of an app.

@@ -176,6 +176,7 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	for _, s := range []string{
 		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.updated", "key.revoked", "key.expiring", "key.leaked",
+		"key.limit_near", "key.limit_reached", "org.allowance_near", "org.allowance_reached", "org.*",
 		"endpoint.created", "endpoint.updated", "endpoint.deleted", "endpoint.disabled", "test",
 		"link.*", "key.*", "endpoint.*", "invoice.paid", "invoice.*", "invoice.line.*", "a.b.c.d.*", strings.Repeat("a", 62) + ".*",
 	} {
@@ -183,12 +184,12 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 			t.Errorf("%q is refused", s)
 		}
 	}
-	for _, s := range []string{"", "**", "*.*", ".*", "link.", "link", "test.paid.*.x", "a*", "in*.paid", "org.*", "latchkey.*", "link.claimed.*", "a.b.c.d.e.*", strings.Repeat("a", 63) + ".*", "LINK.CLAIMED", " link.claimed", "link.claimed ", "key.rotated"} {
+	for _, s := range []string{"", "**", "*.*", ".*", "link.", "link", "test.paid.*.x", "a*", "in*.paid", "member.*", "latchkey.*", "link.claimed.*", "a.b.c.d.e.*", strings.Repeat("a", 63) + ".*", "LINK.CLAIMED", " link.claimed", "link.claimed ", "key.rotated"} {
 		if webhook.ValidFilter(s) {
 			t.Errorf("%q is taken", s)
 		}
 	}
-	if n := len(webhook.AllTypes()); n != 13 {
+	if n := len(webhook.AllTypes()); n != 17 {
 		t.Errorf("%d types: add the new ones to this test", n)
 	}
 }

@@ -148,7 +148,7 @@ func shows(op *openapi3.Operation, code problem.Code) bool {
 }
 
 // eventRow is a row of the document's table of events: a type, when it happens, the schema of its data.
-var eventRow = regexp.MustCompile("(?m)^ +\\| `([a-z.]+)` \\| (.*) \\| `([A-Z]\\w*)` \\|$")
+var eventRow = regexp.MustCompile("(?m)^ +\\| `([a-z_.]+)` \\| (.*) \\| `([A-Z]\\w*)` \\|$")
 
 // setData writes x-data, which names the schema of the data of each type of event, from the table of events.
 func setData(text string) (string, error) {

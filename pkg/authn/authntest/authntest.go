@@ -69,6 +69,9 @@ func (t *Table) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	return found, true, nil
 }
 
+// Announce does nothing.
+func (*Table) Announce(context.Context, limit.Notice) error { return nil }
+
 // Identity returns the identity, whatever the subject.
 func (t *Table) Identity(context.Context, string, string) (store.Identity, bool, error) {
 	t.Reads++

@@ -1,0 +1,63 @@
+package limit
+
+import (
+	"context"
+	"time"
+
+	"latchkey/pkg/id"
+)
+
+// Mark is a part of a limit. When a window of a day or a month has passed it, the owner of the key is told.
+type Mark int
+
+// The marks, the lower one first.
+const (
+	Near    Mark = iota // at least 80 % are leased
+	Reached             // all
+	marks               // how many there are
+)
+
+// Passed returns the highest mark that this many leased requests have passed; ok is false when they have passed none.
+func Passed(leased, limit int64) (m Mark, ok bool) {
+	switch {
+	case leased >= limit:
+		return Reached, true
+	case leased*5 >= limit*4:
+		return Near, true
+	}
+	return 0, false
+}
+
+// Notice says that a window has passed a mark.
+type Notice struct {
+	Owner
+
+	Used  id.Key // the key whose request has leased, which may be a later one than that of Owner; "": the org's
+	Row   Per    // Day or Month
+	Start int64  // of the window, in seconds since the epoch
+	Mark  Mark
+	Limit int64 // of the window
+}
+
+const noticeWithin = 200 * time.Millisecond
+
+// notice returns what is to be told after a lease, by the row as it then was; nil: nothing, or it is noted on the row.
+func (b *balance) notice(l Lease, limit int64, found Charges) *Notice {
+	is := found[l.Row]
+	mark, ok := Passed(is.Requests, limit)
+	if limit == 0 || !ok || is.Noted[mark] >= limit {
+		return nil
+	}
+	return &Notice{Owner: b.owner, Used: b.used, Row: l.Row, Start: l.Start, Mark: mark, Limit: limit}
+}
+
+// announce writes what a lease has found, if there is something. It fails no request: what is not written now, the next lease from the
+// row finds again.
+func (l *Limiter) announce(ctx context.Context, n *Notice) {
+	if n == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noticeWithin)
+	defer cancel()
+	_ = l.table.Announce(ctx, *n)
+}

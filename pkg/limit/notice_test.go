@@ -1,0 +1,57 @@
+package limit_test
+
+import (
+	"fmt"
+	"testing"
+
+	"latchkey/pkg/limit"
+)
+
+// told returns the notices that were written, in their order, without those that were written again.
+func (w *world) told() (all []string) {
+	seen := map[limit.Notice]bool{}
+	for _, n := range w.notices {
+		as := n
+		as.Used = ""
+		if !seen[as] {
+			all = append(all, fmt.Sprintf("%s %s %d %d %s", n.Key, n.Row, n.Mark, n.Limit, n.Used))
+		}
+		seen[as] = true
+	}
+	return all
+}
+
+func TestAMarkIsPassedWith80PercentAndWithAll(t *testing.T) {
+	for _, c := range []struct {
+		leased, limit int64
+		mark          limit.Mark
+		ok            bool
+	}{
+		{0, 1, 0, false}, {1, 1, limit.Reached, true}, {3, 4, 0, false}, {4, 4, limit.Reached, true}, {4, 5, limit.Near, true},
+		{79, 100, 0, false}, {80, 100, limit.Near, true}, {99, 100, limit.Near, true}, {100, 100, limit.Reached, true}, {150, 100, limit.Reached, true},
+		{799_999_999, 1_000_000_000, 0, false}, {800_000_000, 1_000_000_000, limit.Near, true},
+	} {
+		if mark, ok := limit.Passed(c.leased, c.limit); mark != c.mark || ok != c.ok {
+			t.Errorf("%d of %d: %v %t", c.leased, c.limit, mark, ok)
+		}
+	}
+}
+
+// TestEachMarkIsToldOnce: of a day, a month and an allowance, and of no minute and no hour.
+func TestEachMarkIsToldOnce(t *testing.T) {
+	near, reached := "key_1 %s 0 10 key_1", "key_1 %s 1 10 key_1"
+	for text, want := range map[string]string{"10/m": "[]", "10/h": "[]", "10/d": fmt.Sprintf("["+near+" "+reached+"]", "day", "day"),
+		"10/M": fmt.Sprintf("["+near+" "+reached+"]", "month", "month"), "10/d 10/M": fmt.Sprintf("["+near+" "+near+" "+reached+" "+reached+"]", "day", "month", "day", "month")} {
+		w := on(t, "2026-11-24 12:00:00", 2)
+		r := request("key_1", text)
+		w.want(w.take(0, 3, r)+w.take(1, 3, r)+w.take(0, 9, r)+w.take(1, 9, r), 10, text)
+		if got := fmt.Sprint(w.told()); got != want || len(w.notices) != len(w.told()) {
+			t.Errorf("%s: %s, want %s; %d written", text, got, want, len(w.notices))
+		}
+	}
+	w := on(t, "2026-11-24 12:00:00", 1)
+	w.want(w.take(0, 9, limit.Request{Org: "org_1", Key: "key_2", LimitID: "key_1", Allowance: "5/d", AllowanceVersion: 1}), 5, "allowance")
+	if got := fmt.Sprint(w.told()); got != "[ day 0 5   day 1 5 ]" {
+		t.Errorf("%s", got)
+	}
+}

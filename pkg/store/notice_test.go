@@ -1,0 +1,233 @@
+package store_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+	"latchkey/pkg/store"
+	"latchkey/pkg/webhook"
+)
+
+// tell brings all notices to the fan-out function, as the stream does.
+func (c *connected) tell(t *testing.T) {
+	t.Helper()
+	for _, row := range c.rowsOf(t, "NOTE#") {
+		wants(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")), "")
+	}
+}
+
+// TestANoticeIsAnEventOfItsApp: the notice of a key goes to the key's app, and names the key that was used last. That of an org goes to
+// the default app.
+func TestANoticeIsAnEventOfItsApp(t *testing.T) {
+	c := connect(t)
+	wants(t, c.allow("1000/M"), "")
+	app, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{})
+	wants(t, err, "")
+	made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", AppID: app.Made.ID, Carried: store.Carried{Limits: "5/d"}}, store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	first := made.Made
+	used := c.successorOf(t, first.ID, store.KeyChange{})
+	all := c.processes(1)
+	if got := c.spend(t, 4, all, store.MintedKey{ID: used.ID}); got != 4 {
+		t.Fatalf("%d let through", got)
+	}
+	c.tell(t)
+	if got := c.events(t, webhook.KeyLimitReached); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	c.spend(t, 2, all, store.MintedKey{ID: used.ID})
+	for range 2 {
+		c.tell(t)
+	}
+	for kind, leased := range map[webhook.Type]int{webhook.KeyLimitNear: 4, webhook.KeyLimitReached: 5} {
+		got := c.eventsOf(t, app.Made.ID, kind)
+		want := fmt.Sprintf("map[appId:%s endsAt:1.8000576e+12 expiresAt:<nil> keyId:%s keyPrefix:%s leased:%d limit:map[per:day requests:5] name: revokedAt:<nil>]",
+			app.Made.ID, used.ID, used.Prefix, leased)
+		if len(got) != 1 || fmt.Sprint(got[0]) != want {
+			t.Errorf("%s: %v, want %s", kind, got, want)
+		}
+	}
+	wants(t, c.allow("7/M"), "")
+	other := makeKey(t, c.Table, c.org, c.ada, 0)
+	c.spend(t, 9, all, other)
+	c.tell(t)
+	want := fmt.Sprintf("[map[endsAt:1.80144e+12 leased:7 limit:map[per:month requests:7] orgId:%s]]", c.org)
+	if got := fmt.Sprint(c.events(t, webhook.OrgAllowanceReached)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// killed is a table whose processes end before, between or after the writes of a notice. announced has the notices whose rows are there.
+type killed struct {
+	unhurried
+	c         *connected
+	announced *sync.Map
+}
+
+func (k killed) Announce(ctx context.Context, n limit.Notice) error {
+	end := rand.IntN(3)
+	if end == 0 {
+		return errors.New("ended before the first write")
+	}
+	if err := k.c.Store.Announce(context.WithoutCancel(ctx), n); err != nil {
+		return err
+	}
+	k.announced.Store(marked{n.Key, n.Row, n.Mark}, true)
+	if end == 2 {
+		return nil
+	}
+	day := map[limit.Per]string{limit.Day: "2027-01-15#", limit.Month: "2027-01#"}[n.Row] // ended after the first write
+	_, err := k.c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &k.c.Name, UpdateExpression: aws.String("REMOVE nearNoted, reachedNoted"), Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "USAGE#" + string(n.Org)}, "SK": &types.AttributeValueMemberS{Value: day + string(n.Key)},
+		},
+	})
+	return err
+}
+
+// marked is a mark of a window of a key.
+type marked struct {
+	id.Key
+	limit.Per
+	limit.Mark
+}
+
+// TestEachMarkOfAWindowIsToldOnce: 50 windows are crossed by eight processes, which end at any place. In each window one more request
+// follows. The stream brings each notice twice at once, in any order, and half of them a day later.
+func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
+	c := connect(t)
+	table := killed{unhurried{c.Store}, c, &sync.Map{}}
+	var want []marked
+	for n := range 50 {
+		per := limit.Day + limit.Per(n%2)
+		k := c.limitedKey(t, []string{"20/d", "20/M"}[n%2])
+		c.spend(t, 4, c.processesOn(table, 8), k)
+		c.spend(t, 1, c.processes(1), k)
+		want = append(want, marked{k.ID, per, limit.Reached})
+		if _, ok := table.announced.Load(marked{k.ID, per, limit.Near}); ok {
+			want = append(want, marked{k.ID, per, limit.Near})
+		}
+	}
+	notices := c.rowsOf(t, "NOTE#")
+	rand.Shuffle(len(notices), func(i, j int) { notices[i], notices[j] = notices[j], notices[i] })
+	for n, row := range notices {
+		if n == len(notices)/2 {
+			c.pass(24 * time.Hour)
+		}
+		for _, err := range atOnce(2, func(int) error { return c.Tell(ctx, text(row, "PK"), text(row, "SK")) }) {
+			wants(t, err, "")
+		}
+	}
+	told := map[marked]int{}
+	for mark, kind := range []webhook.Type{limit.Near: webhook.KeyLimitNear, limit.Reached: webhook.KeyLimitReached} {
+		for _, data := range c.events(t, kind) {
+			of, _ := data["limit"].(map[string]any)
+			per, _ := limit.ParsePer(fmt.Sprint(of["per"]))
+			told[marked{id.Key(fmt.Sprint(data["keyId"])), per, limit.Mark(mark)}]++
+		}
+	}
+	for _, of := range want {
+		if told[of] != 1 {
+			t.Errorf("%v: told %d times", of, told[of])
+		}
+	}
+	if len(told) != len(want) || len(want) < 50+20 {
+		t.Errorf("%d marks are told, want %d", len(told), len(want))
+	}
+}
+
+// TestARaisedLimitBeginsItsMarksAnew: a window tells each mark of each larger limit, and one that has passed both tells the higher one.
+func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
+	c := connect(t)
+	k := c.limitedKey(t, "10/d")
+	all := c.processes(2)
+	for _, step := range []struct {
+		limits        string
+		requests      int
+		near, reached int // events until then
+	}{
+		{"10/d", 9, 1, 0}, {"10/d", 3, 1, 1}, {"20/d", 4, 1, 1}, {"20/d", 3, 2, 1}, {"20/d", 9, 2, 2}, {"10/d", 3, 2, 2}, {"20/d", 3, 2, 2}, {"21/d", 9, 2, 3},
+	} {
+		wants(t, c.update(k.ID, store.KeyChange{Limits: ptr(step.limits)}), "")
+		for n := range step.requests {
+			c.spend(t, 1, all[n%2:n%2+1], k)
+		}
+		c.tell(t)
+		near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached)
+		if len(near) != step.near || len(reached) != step.reached {
+			t.Errorf("%s, %d requests: %v and %v", step.limits, step.requests, near, reached)
+		}
+	}
+}
+
+// TestANoticeThatTheTableDoesNotConfirmIsNoEvent: a door may write any row of a notice.
+func TestANoticeThatTheTableDoesNotConfirmIsNoEvent(t *testing.T) {
+	c := connect(t)
+	k, other := c.limitedKey(t, "10/d"), c.limitedKey(t, "10/d")
+	c.spend(t, 9, c.processes(1), k)
+	stranger := c.NewOrg(t, c.ada)
+	const day = "2027-01-15#"
+	for _, r := range []map[string]string{
+		{"SK": day + string(k.ID) + "#reached#10"}, // 9 are leased
+		{"SK": day + string(k.ID) + "#near#12"},
+		{"SK": day + string(k.ID) + "#near#0"},
+		{"SK": day + string(k.ID) + "#near#+10"},
+		{"SK": day + string(k.ID) + "#nearly#10"},
+		{"SK": day + string(k.ID) + "#near#10#10"},
+		{"SK": "2027-01-1#" + string(k.ID) + "#near#10"},
+		{"SK": "2027-01#" + string(k.ID) + "#near#10"},
+		{"SK": day + "ORG#near#1"},
+		{"SK": day + string(k.ID) + "#near#9", "keyId": string(other.ID)},
+		{"SK": day + string(k.ID) + "#near#8", "keyId": "key_03md998g006ech9n62019qx9b2"},
+		{"SK": day + string(k.ID) + "#near#7", "PK": "NOTE#" + string(stranger)},
+		{"SK": day + string(k.ID) + "#near#6", "PK": "USAGE#" + string(c.org)},
+	} {
+		row := dbRow{}
+		for name, value := range map[string]string{
+			"SK": r["SK"], "PK": cmp.Or(r["PK"], "NOTE#"+string(c.org)), "keyId": cmp.Or(r["keyId"], string(k.ID)),
+		} {
+			row[name] = &types.AttributeValueMemberS{Value: value}
+		}
+		c.put(t, row)
+		wants(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")), "")
+		if near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached); len(near)+len(reached) != 0 {
+			t.Fatalf("%v: %v %v", row, near, reached)
+		}
+	}
+	wants(t, c.Tell(ctx, "NOTE#"+string(c.org), day+string(k.ID)+"#near#10"), "")
+	if n := len(c.events(t, webhook.KeyLimitNear)); n != 1 {
+		t.Errorf("%d events of the notice that is right", n)
+	}
+}
+
+// TestAnAnnouncementThatFailsRefusesNothing, nor does one that hangs.
+func TestAnAnnouncementThatFailsRefusesNothing(t *testing.T) {
+	c := connect(t)
+	k := c.limitedKey(t, "10/d")
+	passed := c.spend(t, 12, c.processesOn(silent{c.Store}, 1), k)
+	if passed != 10 || len(c.rowsOf(t, "NOTE#")) != 0 {
+		t.Errorf("%d let through, %v", passed, c.rowsOf(t, "NOTE#"))
+	}
+	c.spend(t, 1, c.processes(1), k) // what was left, the next lease announces
+	c.tell(t)
+	if near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached); len(near) != 0 || len(reached) != 1 {
+		t.Errorf("%v and %v", near, reached)
+	}
+}
+
+// silent is a table without a right to announce.
+type silent struct{ *store.Store }
+
+func (silent) Announce(context.Context, limit.Notice) error { return errors.New("denied") }

@@ -106,7 +106,7 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 	}
 	for member, values := range map[string][]string{
 		"events":      {`[]`, manyFilters(51)},
-		"events/0":    {`["link.lost"]`, `["Link.claimed"]`, `[null]`, `[""]`, `["link.*.*"]`, `["member.*"]`},
+		"events/0":    {`["link.lost"]`, `["Link.claimed"]`, `[null]`, `[""]`, `["link.*.*"]`, `["app.*"]`},
 		"events/1":    {`["test","test"]`, `["*","*"]`, `["link.*","link.*"]`},
 		"description": {`"` + strings.Repeat("x", 201) + `"`, `"a\nb"`, `"\u0000"`},
 	} {

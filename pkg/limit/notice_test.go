@@ -1,8 +1,12 @@
 package limit_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"latchkey/pkg/limit"
 )
@@ -54,4 +58,53 @@ func TestEachMarkIsToldOnce(t *testing.T) {
 	if got := fmt.Sprint(w.told()); got != "[ day 0 5   day 1 5 ]" {
 		t.Errorf("%s", got)
 	}
+}
+
+// TestAMarkIsToldOnlyWhenItsLeaseIsCharged: a lease that is refused, and one that fails, tell what the row has, and not what they ask for.
+func TestAMarkIsToldOnlyWhenItsLeaseIsCharged(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	r := request("key_1", "10/d")
+	w.want(w.take(0, 7, r), 7, "below the mark")
+	w.fail = func(limit.Lease) error { return errors.New("down") }
+	_, err := w.processes[0].Take(t.Context(), r)
+	if err == nil || len(w.notices) != 0 {
+		t.Errorf("%v, after %v", w.notices, err)
+	}
+	w.fail = nil
+	w.want(w.take(0, 1, r), 1, "the mark")
+	if got := fmt.Sprint(w.told()); got != "[key_1 day 0 10 key_1]" {
+		t.Errorf("%s", got)
+	}
+}
+
+// TestAnAnnouncementIsBounded: a request waits 200 ms for it, also when its caller has gone. The next process finds a mark again that was
+// not noted.
+func TestAnAnnouncementIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := &slowToTell{rows: newRows()}
+		l := limit.New(table)
+		l.Now = at("2026-11-24 12:00:00").UTC
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		began := time.Now()
+		_, _ = l.Take(gone, request("key_1", "1/d")) // it may see that the caller has gone, or that it may pass
+		if took := time.Since(began); took != 200*time.Millisecond || table.began != 1 {
+			t.Errorf("after %s, %d announcements", took, table.began)
+		}
+		if _, err := limit.New(table).Take(t.Context(), request("key_1", "1/d")); err != nil || table.began != 2 {
+			t.Errorf("%v, %d announcements", err, table.began)
+		}
+	})
+}
+
+// slowToTell is a table that never ends an announcement.
+type slowToTell struct {
+	*rows
+	began int
+}
+
+func (s *slowToTell) Announce(ctx context.Context, _ limit.Notice) error {
+	s.began++
+	<-ctx.Done()
+	return ctx.Err()
 }

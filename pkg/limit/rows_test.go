@@ -2,7 +2,6 @@ package limit_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -28,7 +27,6 @@ type rows struct {
 	lose      func(limit.Lease) bool  // reports whether the answer of a write is lost; nil: none is
 	meanwhile func()
 	notices   []limit.Notice
-	unnoted   bool // Announce fails before it notes anything
 }
 
 func newRows() *rows {
@@ -88,9 +86,6 @@ func (r *rows) Announce(_ context.Context, n limit.Notice) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.notices = append(r.notices, n)
-	if r.unnoted {
-		return errors.New("not noted")
-	}
 	r.charges[row{n.Owner, n.Row, n.Start}][n.Row].Noted[n.Mark] = n.Limit
 	return nil
 }

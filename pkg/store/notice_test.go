@@ -17,6 +17,7 @@ import (
 	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
 )
 
@@ -145,6 +146,26 @@ func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
 	}
 	if len(told) != len(want) || len(want) < 50+20 {
 		t.Errorf("%d marks are told, want %d", len(told), len(want))
+	}
+}
+
+// TestAProcessThatDiesLeavesItsNoticeToTheNextLease: it dies before each write that is not a lease, and then the next process comes.
+func TestAProcessThatDiesLeavesItsNoticeToTheNextLease(t *testing.T) {
+	for written := range 3 {
+		c := connect(t)
+		k := c.limitedKey(t, "1/d")
+		dying := func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) }
+		for range 1 + written { // the lease, and what the process still writes
+			c.letPass("UpdateItem")
+		}
+		c.Faults.Before("UpdateItem", dying)
+		c.spend(t, 1, c.processes(1), k)
+		c.Faults.Heal()
+		c.spend(t, 1, c.processes(1), k)
+		c.tell(t)
+		if got := c.events(t, webhook.KeyLimitReached); len(got) != 1 {
+			t.Errorf("after %d writes of the notice: %v", written, got)
+		}
 	}
 }
 

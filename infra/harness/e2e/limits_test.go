@@ -11,7 +11,7 @@ import (
 func aSpentKey(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
-	id, key := ada.key(t, org, `{"limits":[{"requests":2,"per":"month"},{"requests":9,"per":"minute"},{"requests":9,"per":"hour"}]}`)
+	id, key := ada.key(t, org, `{"limits":[{"requests":5,"per":"month"},{"requests":9,"per":"minute"},{"requests":9,"per":"hour"}]}`)
 	ask := func(path, body string) reply {
 		t.Helper()
 		return tg.do(t, call{method: "POST", path: path, body: body, bearer: key})
@@ -19,10 +19,13 @@ func aSpentKey(t *testing.T, tg *target) {
 	made := map[string]string{"/link/create": `{"clientUserId":"u"}`, "/webhook_endpoint/create": `{"url":"` + tg.deaf() + `"}`}
 	for path, body := range made {
 		r := ask(path, body)
-		if r.status != 201 || !strings.HasPrefix(r.header.Get("RateLimit-Policy"), `"minute";q=9;w=60, "hour";q=9;w=3600, "month";q=2;w=`) {
+		if r.status != 201 || !strings.HasPrefix(r.header.Get("RateLimit-Policy"), `"minute";q=9;w=60, "hour";q=9;w=3600, "month";q=5;w=`) {
 			t.Fatalf("within the limit: %d %s %v", r.status, r.text, r.header)
 		}
 		made[path] = r.str("id")
+	}
+	for range 3 {
+		tg.want(t, call{method: "POST", path: "/app/get", body: `{}`, bearer: key}, 200, "")
 	}
 	isFree := map[string]bool{"/link/revoke": true, "/webhook_endpoint/delete": true}
 	for _, path := range strings.Fields(`/app/get /link/create /link/get /link/list /link/revoke /webhook_endpoint/create /webhook_endpoint/get
@@ -46,6 +49,12 @@ func aSpentKey(t *testing.T, tg *target) {
 	} {
 		tg.want(t, call{method: "POST", path: end[0], body: end[1], bearer: key}, 200, "")
 	}
+	events := "/v1/orgs/" + org + "/apps/app_" + strings.TrimPrefix(org, "org_") + "/webhook_events?since=0"
+	within(t, "both marks of the month are told of", func() bool {
+		told := ada.want(t, "GET", events, "", 200, "").text
+		isOfMonth := strings.Count(told, `"limit":{"requests":5,"per":"month"},"leased":`) == 2
+		return isOfMonth && strings.Count(told, `"type":"key.limit_near"`) == 1 && strings.Count(told, `"type":"key.limit_reached"`) == 1
+	})
 	if days := ada.want(t, "GET", "/v1/orgs/"+org+"/keys/"+id+"/usage", "", 200, "").list("days"); len(days) == 0 {
 		t.Error("no day of use")
 	}

@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
@@ -38,6 +40,21 @@ func TestAKeyOverItsLimitsOnlyDisables(t *testing.T) {
 		d.want(t, r, 503, problem.Unavailable)
 		r.as = &within
 		d.want(t, r, 200, "")
+	}
+}
+
+// TestASpentAllowanceIsSaidAsAtTheDoors: the handler has the words of the authorizer.
+func TestASpentAllowanceIsSaidAsAtTheDoors(t *testing.T) {
+	d := newDesk(t)
+	over := *d.key
+	now := time.Now().UTC()
+	end := now.Truncate(time.Hour).Add(time.Hour)
+	over.Limit = principal.Limit{
+		Policy: `"org-hour";q=3;w=3600`, State: fmt.Sprintf(`"org-hour";r=0;t=%d`, end.Unix()-now.Unix()), Violated: "org-hour", RetryAfter: 7,
+	}
+	out := d.want(t, request{as: &over, method: "POST", path: "/webhook_endpoint/list", body: `{}`}, 429, problem.RateLimited)
+	if want := "The org has used its allowance of 3 an hour. The next one begins at " + end.Format(time.RFC3339) + "."; out.body["detail"] != want {
+		t.Errorf("%s, want %s", out.text, want)
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *call) withinLimits() error {
 	l := c.caller.Limit
 	switch {
 	case l.Violated != "":
-		return problem.OverLimits(strings.Fields(l.Violated), time.Duration(l.RetryAfter)*time.Second)
+		return problem.OverLimits(l.Refusal(time.Now()), strings.Fields(l.Violated), time.Duration(l.RetryAfter)*time.Second)
 	case c.caller.Deferred:
 		return problem.New(problem.Unavailable, "The limits of the API key are not known for now.")
 	}

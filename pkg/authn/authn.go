@@ -207,7 +207,7 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 		}
 		return l, nil
 	}
-	over := problem.OverLimits(violated, s.RetryAfter())
+	over := problem.OverLimits(l.Refusal(a.Now()), violated, s.RetryAfter())
 	over.KeyID = string(row.ID)
 	return l, over
 }

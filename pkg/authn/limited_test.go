@@ -70,6 +70,18 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	}
 }
 
+// TestASpentAllowanceIsSaid with the time at which the next one begins.
+func TestASpentAllowanceIsSaid(t *testing.T) {
+	key, table := authntest.Minted(t)
+	table.Key.OrgState.Allowance, table.Leases = "100/d", spent
+	a := authn.New(table, nil)
+	a.Now = func() time.Time { return time.Date(2026, 11, 24, 23, 59, 0, 0, time.UTC) }
+	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
+	if got := problem.From(err).Detail; got != "The org has used its allowance of 100 a day. The next one begins at 2026-11-25T00:00:00Z." {
+		t.Error(got)
+	}
+}
+
 // TestWhatIsRefusedSpendsNothing: a lease comes after everything else that can refuse a request.
 func TestWhatIsRefusedSpendsNothing(t *testing.T) {
 	key, table := authntest.Minted(t)

@@ -406,6 +406,12 @@ func TestASpentKeyIs429AndForNginx403(t *testing.T) {
 			t.Errorf("%s: %d %v", target, w.Code, w.Header())
 		}
 	}
+	table.Key.Limits, table.Key.OrgState.Allowance = "", "1/M"
+	for _, want := range []string{"", "The org has used its allowance of 1 a month. The next one begins at "} {
+		if w := ask(h, "GET", "/authorize", key); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
 	for _, query := range []string{"limited=", "limited=429", "limited=403&limited=403"} {
 		if w := ask(h, "GET", "/authorize?"+query, key); w.Code != 503 {
 			t.Errorf("%s: %d", query, w.Code)

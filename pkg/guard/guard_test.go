@@ -477,10 +477,19 @@ func TestAKeyOverItsLimitsIsAnswered429(t *testing.T) {
 	if refused, ok := guard.Refused(err); !ok || refused.Code != problem.RateLimited || refused.KeyID != string(table.Key.ID) {
 		t.Errorf("%v", err)
 	}
+	table.Key.Limits, table.Key.OrgState.Allowance = "", "1/M"
+	if w := get(key); w.Code != 200 {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+	year, month, _ := time.Now().UTC().Date()
+	want := "The org has used its allowance of 1 a month. The next one begins at " + time.Date(year, month+1, 1, 0, 0, 0, 0, time.UTC).Format(time.RFC3339) + "."
+	if w := get(key); w.Code != 429 || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
 	table.Leases = func(context.Context, limit.Lease) (limit.Charges, bool, error) {
 		return limit.Charges{}, false, errors.New("down")
 	}
-	table.Key.Limits = "2/d"
+	table.Key.Limits, table.Key.OrgState.Allowance = "2/d", ""
 	if w := get(key); w.Code != 503 {
 		t.Errorf("without a lease: %d", w.Code)
 	}

@@ -180,11 +180,11 @@ func TestADeferredPrincipalIsLetThrough(t *testing.T) {
 		effect string // "": no decision
 	}{
 		{"within", key, nil, allow},
-		{"over", overHere, problem.OverLimits([]string{"minute"}, time.Second), allow},
+		{"over", overHere, problem.OverLimits("", []string{"minute"}, time.Second), allow},
 		{"not known", unknown, fmt.Errorf("of the day: %w", limit.ErrAhead), allow},
 		{"another fault", principal.Principal{}, errors.New("down"), ""},
 		{"revoked", key, problem.New(problem.KeyRevoked, "Revoked."), deny},
-		{"over elsewhere", over, problem.OverLimits([]string{"minute"}, time.Second), allow},
+		{"over elsewhere", over, problem.OverLimits("", []string{"minute"}, time.Second), allow},
 		{"not known elsewhere", key, limit.ErrAhead, ""},
 	} {
 		decide := func(context.Context, string, string, []string) (principal.Principal, error) { return c.is, c.err }

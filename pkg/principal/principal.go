@@ -6,8 +6,10 @@ package principal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -39,6 +41,32 @@ func (l Limit) AddTo(fields map[string]string) {
 	if l.Violated != "" {
 		fields["limited"], fields["retryAfter"] = l.Violated, strconv.FormatInt(l.RetryAfter, 10)
 	}
+}
+
+// Refusal returns the sentence for a request that is over its limits. It names the allowance of the org if that is violated, and of
+// several windows the one that ends last: another key of the org would not help. now is the time of the check, or up to half a minute
+// later, because each window ends with a minute.
+func (l Limit) Refusal(now time.Time) string {
+	violated := strings.Fields(l.Violated)
+	if len(violated) > 0 {
+		last := violated[len(violated)-1] // those of the org come last, the longest at the end
+		per, ofOrg := strings.CutPrefix(last, "org-")
+		_, policy, _ := strings.Cut(l.Policy, `"`+last+`";`)
+		_, state, _ := strings.Cut(l.State, `"`+last+`";`)
+		var requests, left, reset int64
+		_, errPolicy := fmt.Sscanf(policy, "q=%d", &requests)
+		_, errState := fmt.Sscanf(state, "r=%d;t=%d", &left, &reset)
+		if ofOrg && errPolicy == nil && errState == nil {
+			if per == "hour" {
+				per = "n " + per
+			} else {
+				per = " " + per
+			}
+			ends := now.Add(time.Duration(reset) * time.Second).UTC().Round(time.Minute).Format(time.RFC3339)
+			return fmt.Sprintf("The org has used its allowance of %d a%s. The next one begins at %s.", requests, per, ends)
+		}
+	}
+	return "The API key has no requests left for now."
 }
 
 // Bearer returns the credential of an Authorization header's value: the scheme in any case, one

@@ -204,8 +204,8 @@ func Wrap(code Code, detail string, cause error) *Error {
 }
 
 // OverLimits returns the 429 of an API key that is over the limits with these names.
-func OverLimits(violated []string, retryAfter time.Duration) *Error {
-	return &Error{Code: RateLimited, Detail: "The API key has no requests left for now.", Violated: violated, RetryAfter: retryAfter}
+func OverLimits(detail string, violated []string, retryAfter time.Duration) *Error {
+	return &Error{Code: RateLimited, Detail: detail, Violated: violated, RetryAfter: retryAfter}
 }
 
 // Invalid returns the 422 for one bad value of the input.

@@ -159,8 +159,8 @@ func FuzzWrite(f *testing.F) {
 
 func TestAKeyOverItsLimitsIsToldWhichAndForHowLong(t *testing.T) {
 	violated := []string{"300-per-day"}
-	err := problem.OverLimits(violated, time.Minute)
-	if err.Code != problem.RateLimited || !slices.Equal(err.Violated, violated) || err.RetryAfter != time.Minute || err.Detail == "" {
+	err := problem.OverLimits("None left.", violated, time.Minute)
+	if err.Code != problem.RateLimited || !slices.Equal(err.Violated, violated) || err.RetryAfter != time.Minute || err.Detail != "None left." {
 		t.Errorf("%+v", err)
 	}
 }

@@ -230,7 +230,10 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	tg.want(t, good, 200, "")
 	billing.want(t, "PATCH", org, `{"allowance":[{"requests":1,"per":"month"}]}`, 200, "")
 	tg.want(t, good, 200, "")
-	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")}, 429, "rate_limited")
+	other := call{method: "POST", path: "/app/get", bearer: billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")}
+	if r := tg.want(t, other, 429, "rate_limited"); !strings.Contains(r.text, "The org has used its allowance of 1 a month. The next one begins at 20") {
+		t.Errorf("its other key: %s", r.text)
+	}
 	zoe.want(t, "PATCH", org, `{"allowance":[]}`, 403, "insufficient_role")
 	billing.want(t, "PATCH", org, `{"allowance":[]}`, 200, "")
 	audit := zoe.want(t, "GET", org+"/audit", "", 200, "")

@@ -23,7 +23,7 @@ func list(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGateway
 	case field("v") != "1" || field("kind") != "key":
 		return answer(http.StatusInternalServerError, map[string]any{"title": "The route has no KeyAuthorizer"})
 	case field("limited") != "": // an authorizer cannot answer 429
-		limited, err := answer(http.StatusTooManyRequests, map[string]any{"title": "The key has no requests left for now", "code": "rate_limited"})
+		limited, err := answer(http.StatusTooManyRequests, map[string]any{"title": "The key, or its org, has no requests left for now", "code": "rate_limited"})
 		limited.Headers["Retry-After"], limited.Headers["RateLimit"] = field("retryAfter"), field("rateLimit")
 		return limited, err
 	case !slices.Contains(scopes, "invoices:read"):

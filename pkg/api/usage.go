@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"fmt"
-	"mime"
 	"strconv"
 	"strings"
 	"time"
@@ -107,10 +106,8 @@ func (k keys) usageOfOrg(ctx context.Context, c *call, month string) (answer, er
 	return rendered(listOf("usage", rows, next, usageBodyOf), err)
 }
 
-// csv answers with all rows of a month. Its cells are dates, ids and numbers: none is a formula of a spreadsheet.
+// csv answers with all rows of a month.
 func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
-	var out strings.Builder
-	out.WriteString("date,keyId,requests,atMost\r\n")
 	found, next, err := k.store.OrgUsage(ctx, c.actor(), c.org, month, store.Page{})
 	if err != nil {
 		return answer{}, err
@@ -118,19 +115,17 @@ func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
 	if next != "" {
 		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("The month has more than %d rows. Read it as JSON, in pages.", len(found)))
 	}
-	for _, u := range found {
-		atMost := ""
-		if u.AtMost >= 0 {
-			atMost = strconv.FormatInt(u.AtMost, 10)
-		}
-		fmt.Fprintf(&out, "%s,%s,%d,%s\r\n", u.Date, u.Key, u.Requests, atMost)
+	rows := make([][]string, len(found))
+	for i, u := range found {
+		rows[i] = []string{u.Date, string(u.Key), strconv.FormatInt(u.Requests, 10), atMostOf(u.AtMost)}
 	}
-	return ok(document{"text/csv", []byte(out.String())}), nil
+	return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil
 }
 
-// acceptsCSV reports whether a client wants CSV (RFC 4180) before anything else.
-func acceptsCSV(accept []string) bool {
-	first, _, _ := strings.Cut(strings.Join(accept, ","), ",")
-	media, _, err := mime.ParseMediaType(first)
-	return err == nil && media == "text/csv"
+// atMostOf returns a cell of CSV, "" for a number that is not known.
+func atMostOf(n int64) string {
+	if n < 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
 }

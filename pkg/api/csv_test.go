@@ -1,0 +1,74 @@
+package api
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNoCellIsAFormula(t *testing.T) {
+	for cell, want := range map[string]string{
+		`=HYPERLINK("https://evil.example","Acme")`: `"'=HYPERLINK(""https://evil.example"",""Acme"")"`,
+		"+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\tx": "'\tx", "\rx": `"'x"`,
+		"": "", "Acme": "Acme", "a=b": "a=b", "'x": "'x", "a,b": `"a,b"`, `"=1"`: `"""=1"""`, " =1": `" =1"`, "7": "7",
+	} {
+		if got := csvOf([]string{"name", "n"}, [][]string{{cell, "1"}}); string(got.text) != "name,n\r\n"+want+",1\r\n" || got.mediaType != "text/csv" {
+			t.Errorf("%q: %q", cell, got.text)
+		}
+	}
+}
+
+// TestOnePlaceWritesCSV: every file of the product, of the console and of the examples in which CSV is named, but for tests.
+func TestOnePlaceWritesCSV(t *testing.T) {
+	named := regexp.MustCompile(`(?i)csv`)
+	places := map[string][]string{}
+	for _, root := range []string{"pkg", "functions", "infra/console", "infra/examples"} {
+		err := filepath.WalkDir(filepath.Join("../..", root), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && (d.Name() == "dist" || d.Name() == "node_modules" || d.Name() == "npm") {
+				return filepath.SkipDir
+			}
+			code := slices.Contains([]string{".go", ".ts", ".js", ".mjs", ".py", ".html"}, filepath.Ext(path))
+			if !code || strings.HasSuffix(path, "_test.go") {
+				return nil
+			}
+			text, err := os.ReadFile(path)
+			for _, line := range strings.Split(string(text), "\n") {
+				if line = strings.TrimSpace(line); named.MatchString(line) && !strings.HasPrefix(line, "//") {
+					name, _ := filepath.Rel("../..", path)
+					places[name] = append(places[name], line)
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	writers := []string{}
+	for name, lines := range places {
+		for _, line := range lines {
+			if strings.Contains(line, "csvOf(") && name != "pkg/api/csv.go" {
+				writers = append(writers, name+": "+line)
+			}
+			if name != "pkg/api/csv.go" && regexp.MustCompile(`"encoding/csv"|text/csv|(?i)\.csv"`).MatchString(line) {
+				t.Errorf("%s: CSV that csvOf does not write: %s", name, line)
+			}
+		}
+	}
+	slices.Sort(writers)
+	if want := []string{
+		`pkg/api/usage.go: return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil`,
+	}; !slices.Equal(writers, want) {
+		t.Errorf("the tables that are written as CSV:\n%s", strings.Join(writers, "\n"))
+	}
+	if len(places) != 2 {
+		t.Errorf("files in which CSV is named: %v", places)
+	}
+}

@@ -65,6 +65,7 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 	slices.Sort(writers)
 	if want := []string{
 		`pkg/api/usage.go: return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil`,
+		`pkg/api/usage.go: return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil`,
 	}; !slices.Equal(writers, want) {
 		t.Errorf("the tables that are written as CSV:\n%s", strings.Join(writers, "\n"))
 	}

@@ -41,6 +41,7 @@ func Keys(s *store.Store, prefix string, imports bool, maxLife time.Duration, co
 		"revokeKey":    handleAs[revokeIn](k.revoke),
 		"revokeKeysOf": handleAs[revokeOfIn](k.revokeOf),
 		"rotateKey":    handleAs[rotateIn](k.rotate),
+		"listUsage":    ofServices(handleAs[monthIn](k.usageOfAll)),
 		"getUsage":     handleAs[monthIn](k.usageOfOrg),
 		"getKeyUsage":  handleAs[daysIn](k.usage),
 		"findKey":      ofServices(handle(k.find)),

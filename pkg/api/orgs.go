@@ -69,9 +69,10 @@ type orgOfUserBody struct {
 	CreatedAt int64      `json:"createdAt"` // milliseconds
 	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
 
-	ExternalID  string `json:"externalId,omitempty"`  // only services see it here
-	Plan        string `json:"plan,omitempty"`        // the same
-	SuspendedAt int64  `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
+	ExternalID  string       `json:"externalId,omitempty"`  // only services see it here
+	Plan        string       `json:"plan,omitempty"`        // the same
+	State       store.Status `json:"state,omitempty"`       // the same
+	SuspendedAt int64        `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
 }
 
 type adderBody struct {
@@ -86,7 +87,7 @@ func orgBodyOf(o store.Org) orgBody {
 
 func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 	if c.caller.Kind == principal.Service {
-		return rendered(o.byExternalID(ctx, c))
+		return o.ofService(ctx, c)
 	}
 	if c.URL.Query().Has("externalId") {
 		return answer{}, errParameter(problem.Field{Pointer: "?externalId", Code: "unknown", Message: "Only a service finds orgs by externalId."})
@@ -104,22 +105,33 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 	}.answer(c))
 }
 
-// byExternalID lists the org that has the externalId of the query, if there is one. Its role is that of an admin, whose rights
-// a service has.
-func (o orgs) byExternalID(ctx context.Context, c *call) (list[orgOfUserBody], error) {
-	values := c.URL.Query()["externalId"]
+// ofService lists the org that has the externalId of the query, if there is one, or the orgs of all customers.
+func (o orgs) ofService(ctx context.Context, c *call) (answer, error) {
+	values, isOne := c.URL.Query()["externalId"]
+	if !isOne {
+		return rendered(reading[store.Org, orgOfUserBody]{
+			name: "orgs", valid: isID(id.ParseOrg), toEnd: true, rows: func(p store.Page) ([]store.Org, string, error) { return o.store.AllOrgs(ctx, p) },
+			shown: orgOfServiceBody,
+			id:    func(b orgOfUserBody) string { return string(b.ID) },
+		}.answer(c))
+	}
 	if len(values) != 1 || !isVisible(values[0], 1, maxExternalID) {
-		return list[orgOfUserBody]{}, problem.New(problem.MissingParameter,
-			"Send one externalId of an org. There is no list of all orgs: it would take a read of the whole table.")
+		return answer{}, problem.New(problem.MissingParameter, "Send one externalId of an org, or none for all orgs.")
 	}
 	found, ok, err := o.store.OrgByExternalID(ctx, c.actor(), values[0])
 	orgs := []store.Org{found}
 	if !ok {
 		orgs = nil
 	}
-	return listOf("orgs", orgs, "", func(f store.Org) orgOfUserBody {
-		return orgOfUserBody{ID: f.ID, Name: f.Name, Role: string(org.Admin), CreatedAt: f.CreatedAt, ExternalID: f.ExternalID, Plan: f.State.Plan, SuspendedAt: f.SuspendedAt}
-	}), err
+	return rendered(listOf("orgs", orgs, "", orgOfServiceBody), err)
+}
+
+// orgOfServiceBody shows an org to a service. The role is that of an admin, whose rights a service has.
+func orgOfServiceBody(o store.Org) orgOfUserBody {
+	return orgOfUserBody{
+		ID: o.ID, Name: o.Name, Role: string(org.Admin), CreatedAt: o.CreatedAt, ExternalID: o.ExternalID, Plan: o.State.Plan, State: o.Status(),
+		SuspendedAt: o.SuspendedAt,
+	}
 }
 
 // newOrgIn is a body that creates an org. Only a service sends more than a name.

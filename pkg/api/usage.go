@@ -20,11 +20,15 @@ type usageBody struct {
 }
 
 func usageBodyOf(u store.Usage) usageBody {
-	b := usageBody{Date: u.Date, KeyID: orNull(u.Key), Requests: u.Requests}
-	if u.AtMost >= 0 {
-		b.AtMost = &u.AtMost
+	return usageBody{Date: u.Date, KeyID: orNull(u.Key), Requests: u.Requests, AtMost: known(u.AtMost)}
+}
+
+// known returns a number that may be not known.
+func known(n int64) *int64 {
+	if n < 0 {
+		return nil
 	}
-	return b
+	return &n
 }
 
 // defaultDays is how many days are shown to who names none.
@@ -106,6 +110,44 @@ func (k keys) usageOfOrg(ctx context.Context, c *call, month string) (answer, er
 	return rendered(listOf("usage", rows, next, usageBodyOf), err)
 }
 
+type orgUsageBody struct {
+	OrgID      id.Org       `json:"orgId"`
+	Name       string       `json:"name"`
+	ExternalID string       `json:"externalId,omitempty"`
+	Plan       string       `json:"plan,omitempty"`
+	State      store.Status `json:"state"`
+	Requests   int64        `json:"requests"` // never more than were let through
+	AtMost     *int64       `json:"atMost"`   // never fewer; null: not known
+}
+
+// usageOfAll answers with the usage of each org: in pages, or as CSV, which has no cursor.
+func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, error) {
+	r := reading[store.OrgUsageTotal, orgUsageBody]{
+		name: "usage", valid: isID(id.ParseOrg), toEnd: true,
+		rows: func(p store.Page) ([]store.OrgUsageTotal, string, error) { return k.store.AllUsage(ctx, month, p) },
+		shown: func(u store.OrgUsageTotal) orgUsageBody {
+			return orgUsageBody{u.ID, u.Name, u.ExternalID, u.State.Plan, u.Status(), u.Requests, known(u.AtMost)}
+		},
+		id: func(b orgUsageBody) string { return string(b.OrgID) },
+	}
+	if !acceptsCSV(c.Header.Values("Accept")) {
+		return rendered(r.answer(c))
+	}
+	all, next, err := r.read(store.Page{})
+	if err != nil {
+		return answer{}, err
+	}
+	if next != "" {
+		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("There are more than %d orgs, too many for one table. Read them as JSON, in pages.", len(all)))
+	}
+	rows := make([][]string, len(all))
+	for i, s := range all {
+		u := s.item
+		rows[i] = []string{string(u.OrgID), u.Name, u.ExternalID, u.Plan, string(u.State), cell(&u.Requests), cell(u.AtMost)}
+	}
+	return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil
+}
+
 // csv answers with all rows of a month.
 func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
 	found, next, err := k.store.OrgUsage(ctx, c.actor(), c.org, month, store.Page{})
@@ -117,15 +159,15 @@ func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
 	}
 	rows := make([][]string, len(found))
 	for i, u := range found {
-		rows[i] = []string{u.Date, string(u.Key), strconv.FormatInt(u.Requests, 10), atMostOf(u.AtMost)}
+		rows[i] = []string{u.Date, string(u.Key), cell(&u.Requests), cell(known(u.AtMost))}
 	}
 	return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil
 }
 
-// atMostOf returns a cell of CSV, "" for a number that is not known.
-func atMostOf(n int64) string {
-	if n < 0 {
+// cell returns a cell of CSV, empty for a number that is not known.
+func cell(n *int64) string {
+	if n == nil {
 		return ""
 	}
-	return strconv.FormatInt(n, 10)
+	return strconv.FormatInt(*n, 10)
 }

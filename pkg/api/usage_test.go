@@ -116,6 +116,81 @@ func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	}
 }
 
+// TestTheUseOfAllOrgsIsJSONOrCSV: a name that a customer typed is no formula in it.
+func TestTheUseOfAllOrgsIsJSONOrCSV(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole[org.Admin]), `{"name":"=HYPERLINK(\"//evil\")"}`), 200, "")
+	w.used(t, "", "2026-11-01", 5, 8)
+	w.used(t, w.key, "2026-11-01", 4, 4)
+	w.used(t, "", "2026-11-30", 1, 1)
+	w.used(t, "", "2026-12-01", 9, 9)
+	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", service(), `{"externalId":"-cus_1","plan":"pro"}`), 200, "")
+	other := w.want(t, request{as: service(), method: "POST", path: "/v1/orgs", body: `{"name":"Other"}`}, 201, "").str("id")
+	w.want(t, request{as: service(), method: "POST", path: "/v1/orgs/" + other + "/suspension"}, 200, "")
+	read := func(query, accept string) reply {
+		return w.want(t, request{as: service(), method: "GET", path: "/v1/usage?month=2026-11" + query, header: map[string]string{"Accept": accept}}, 200, "")
+	}
+	want := map[string]string{
+		string(w.org): `{"orgId":"` + string(w.org) + `","name":"=HYPERLINK(\"//evil\")","externalId":"-cus_1","plan":"pro","state":"active","requests":6,"atMost":9}`,
+		other:         `{"orgId":"` + other + `","name":"Other","state":"suspended","requests":0,"atMost":null}`,
+	}
+	third := w.want(t, request{as: user(w.outside), method: "GET", path: "/v1/orgs"}, 200, "").each("orgs", "id")[0]
+	want[third] = `{"orgId":"` + third + `","name":"Acme","state":"active","requests":0,"atMost":null}`
+	var ids, items []string
+	for cursor := ""; ; {
+		page := read("&limit=1"+cursor, "application/json")
+		ids = append(ids, page.each("usage", "orgId")...)
+		items = append(items, want[ids[len(ids)-1]])
+		if cursor = "&cursor=" + page.str("nextCursor"); cursor == "&cursor=" {
+			break
+		}
+	}
+	if got := strings.TrimSpace(read("", "").text); len(ids) != 3 || got != `{"usage":[`+strings.Join(items, ",")+`]}` {
+		t.Errorf("%v %s", ids, got)
+	}
+	rows := map[string]string{
+		string(w.org): `,"'=HYPERLINK(""//evil"")",'-cus_1,pro,active,6,9`, other: ",Other,,,suspended,0,", third: ",Acme,,,active,0,",
+	}
+	table := "orgId,name,externalId,plan,state,requests,atMost\r\n"
+	for _, o := range ids {
+		table += o + rows[o] + "\r\n"
+	}
+	if csv := read("", "text/csv"); csv.text != table || csv.header.Get("Content-Type") != "text/csv; charset=utf-8" {
+		t.Errorf("%q", csv.text)
+	}
+	first := w.want(t, request{as: service(), method: "GET", path: "/v1/orgs?limit=1"}, 200, "")
+	rest := w.want(t, request{as: service(), method: "GET", path: "/v1/orgs?cursor=" + first.str("nextCursor")}, 200, "")
+	if got := append(first.each("orgs", "id"), rest.each("orgs", "id")...); !slices.Equal(got, ids) || rest.str("nextCursor") != "" {
+		t.Errorf("%s%s", first.text, rest.text)
+	}
+	if !strings.Contains(first.text+rest.text, `"externalId":"-cus_1","plan":"pro","state":"active"}`) || !strings.Contains(first.text+rest.text, `"state":"suspended","suspendedAt":`) {
+		t.Errorf("%s%s", first.text, rest.text)
+	}
+	for _, path := range []string{"/v1/usage?cursor=bWVtX3g", "/v1/orgs?cursor=bWVtX3g"} {
+		w.want(t, request{as: service(), method: "GET", path: path}, 400, problem.InvalidCursor)
+	}
+	for _, query := range []string{"month=2026-13", "limit=101"} {
+		w.want(t, request{as: service(), method: "GET", path: "/v1/usage?" + query}, 422, problem.ValidationFailed)
+	}
+}
+
+// TestAnEndedOrgIsBilled: the owner deletes first, and fetches then.
+func TestAnEndedOrgIsBilled(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.used(t, w.key, "2026-11-01", 5, 7)
+	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}", service(), ""), 204, "")
+	for _, path := range []string{"/v1/usage", usagePath} {
+		if got := w.want(t, w.request("GET", path+"?month=2026-11", service(), ""), 200, "").text; !strings.Contains(got, `"requests":5`) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+	if got := w.want(t, request{as: service(), method: "GET", path: "/v1/orgs"}, 200, "").text; !strings.Contains(got, `"state":"deleted"`) {
+		t.Error(got)
+	}
+	w.want(t, w.request("GET", usagePath+"?month=2026-11", user(w.byRole[org.Admin]), ""), 404, problem.OrgNotFound)
+	w.want(t, w.request("GET", "/v1/orgs/{orgId}", service(), ""), 404, problem.OrgNotFound)
+}
+
 // TestAMonthThatIsTooLongForCSVIsReadInPages.
 func TestAMonthThatIsTooLongForCSVIsReadInPages(t *testing.T) {
 	w := newWorld(t, newServer(t), "")

@@ -107,14 +107,19 @@ func newBusy(t *testing.T) *busy {
 	return b
 }
 
-// ended fails unless the org has ended: nothing of it is due, no delivery waits, no link can be claimed, and only
+// ended fails unless the org has ended: nothing of it is due but its use, 90 days later, no delivery waits, no link can be claimed, and only
 // rows that are kept for some time are left. Pending links stay until they expire, which writes no event.
 func (b *busy) ended(t *testing.T) {
 	t.Helper()
-	if rows := slices.DeleteFunc(b.waiting(t), func(row string) bool { return strings.HasPrefix(row, "LINKS#") }); len(rows) != 0 {
+	isOrg := func(row string) bool { return strings.HasPrefix(row, "ORG#") }
+	if rows := slices.DeleteFunc(b.waiting(t), func(row string) bool { return isOrg(row) || strings.HasPrefix(row, "LINKS#") }); len(rows) != 0 {
 		t.Errorf("due still: %v", rows)
 	}
 	b.later(t, time.Hour)
+	if rows := b.waiting(t); len(rows) != 1 || !isOrg(rows[0]) { // its use is kept
+		t.Errorf("due an hour later: %v", rows)
+	}
+	b.later(t, 90*24*time.Hour)
 	if rows := b.waiting(t); len(rows) != 0 || b.has(t, webhook.LinkExpired, string(b.pending)) {
 		t.Errorf("due still: %v, or an event was written", rows)
 	}

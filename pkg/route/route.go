@@ -120,6 +120,7 @@ var routes = [...]Route{
 	{Operation: "getKeyUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys/{keyId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: MayRead, Query: []string{"from", "to"}},
 	{Operation: "findKey", Method: "POST", Pattern: "/v1/keys/find", Function: "keys", Takes: principal.UserToken, Right: KeysRead, May: ServicesOnly},
 	{Operation: "getUsage", Method: "GET", Pattern: "/v1/orgs/{orgId}/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: AdminsOnly, Query: []string{"month", "limit", "cursor"}},
+	{Operation: "listUsage", Method: "GET", Pattern: "/v1/usage", Function: "keys", Takes: principal.UserToken, Right: UsageRead, May: ServicesOnly, Query: []string{"month", "limit", "cursor"}},
 
 	{Operation: "listApps", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, Right: AppsRead, May: MayRead, Query: page},
 	{Operation: "createApp", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps", Function: "apps", Takes: principal.UserToken, Right: AppsWrite, May: AdminsOnly},

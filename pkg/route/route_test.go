@@ -85,7 +85,7 @@ const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /
 	getJWKS GET /.well-known/jwks.json, getContract GET /openapi.yaml, getConsole GET /console,
 	getConsoleConfig GET /console/config.json, getConsoleFile GET /console/files/{file}, getVerifyPage GET /console/verify,
 	getReference GET /reference, getSummary GET /llms.txt, claimLink POST /link/claim, revokeByText POST /key/revoke,
-	findKey POST /v1/keys/find, reportLeaks POST /key/leaks/github`
+	findKey POST /v1/keys/find, reportLeaks POST /key/leaks/github, listUsage GET /v1/usage`
 
 // TestEachOperationHasItsMethodAndPath compares the whole table with one that is written by hand.
 func TestEachOperationHasItsMethodAndPath(t *testing.T) {

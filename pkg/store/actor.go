@@ -26,6 +26,8 @@ type Actor struct {
 	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it a use case still ends things and takes
 	// power away there, and refuses to make or widen anything: org_suspended.
 	WhileSuspended bool
+
+	endedAfter int64 // a service reads an org whose deletion has reached its end after this time too (milliseconds); 0: none
 }
 
 // id returns the text by which audit entries name the actor.
@@ -82,10 +84,13 @@ func (t *txn) acted(ctx context.Context, c Changer, o id.Org, action, target str
 func (a Actor) right(o id.Org) (row table.Key, allows table.Condition, refusal table.Refusal) {
 	if a.Service != "" {
 		return orgRow(o), table.All(table.Exists, attrKeysEndedAt.Absent()), func(found table.Row) error {
-			if found == nil || attrKeysEndedAt.IsIn(found) {
+			r := table.Read(found)
+			ended := attrKeysEndedAt.OrZero(&r)
+			isGone := ended != 0 && (a.endedAfter == 0 || ended <= a.endedAfter)
+			if found == nil || isGone {
 				return errOrgNotFound
 			}
-			return nil
+			return r.Err()
 		}
 	}
 	return memberRow(o, a.User), attrRole.In(a.May...), func(found table.Row) error {

@@ -142,10 +142,13 @@ func (c *connected) sweepOrg(t *testing.T) (cutShort bool) {
 	return cutShort
 }
 
-// dueOrg reports whether the sweep has something left to do for the org.
+// dueOrg reports whether the sweep has something left to do for the org, but for its use, which is kept for 90 days.
 func (c *connected) dueOrg(t *testing.T) bool {
 	t.Helper()
-	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), has("due"))
+	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), func(r dbRow) bool {
+		at, _ := strconv.ParseInt(text(r, "dueAt"), 10, 64)
+		return has("due")(r) && at < c.Now().Add(dayLong).UnixMilli()
+	})
 }
 
 // TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork: members who are gone say nothing of the keys.

@@ -296,7 +296,7 @@ func (c *connected) deliveryRow(endpoint id.Endpoint, event, status string) map[
 func hashOf(s string) secret.Hash { return sha256.Sum256([]byte(s)) }
 
 // numbers are the attributes that write writes as numbers. It writes all others as texts.
-var numbers = []string{"attempts", "createdAt"}
+var numbers = []string{"attempts", "createdAt", "served", "leased", "counted"}
 
 // write puts rows directly into the table, because the store takes long for many.
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {

@@ -169,5 +169,8 @@ func (c *connected) everyEnd(t *testing.T) {
 		c.pass(2 * time.Minute)
 		ended.sweepOrg(t)
 	}
+	c.pass(90 * dayLong)
+	ended.sweepOrg(t) // forgets its use
+	c.pass(-90 * dayLong)
 	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)), "")
 }

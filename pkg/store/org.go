@@ -93,6 +93,7 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
 	}
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
+	t.Create(directoryRow(o.ID))
 	t.Create(activeKeysRow(o.ID), attrLive.Set(nil), attrStateVersion.SetOrRemove(o.State.Version))
 	changes := Changes{"name": {To: o.Name}}
 	if o.ExternalID != "" {

@@ -117,8 +117,8 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 // errFreed is the refusal to free the external id of an org that has it no longer.
 var errFreed = errors.New("store: the org has this external id no longer")
 
-// endKeys writes that every key of an org is refused, removes the last member ("": a service deletes the org), and frees the
-// external id ("": none). The sweep begins with this mark only.
+// endKeys writes that every key of an org is refused, removes the last member ("": a service deletes the org), frees the
+// external id ("": none), and lets the directory forget the org when its usage is forgotten. The sweep begins with this mark only.
 func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User, externalID string) error {
 	t := s.begin()
 	if last != "" {
@@ -127,7 +127,9 @@ func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User, externalID 
 	if externalID != "" {
 		t.Delete(externalRow(externalID), attrOrgID.Is(o), refuse(errFreed))
 	}
-	t.Update(orgRow(o), attrDeletedAt.Present(), nil, attrKeysEndedAt.SetIfAbsent(s.now()))
+	now := s.Now()
+	t.Update(orgRow(o), attrDeletedAt.Present(), nil, attrKeysEndedAt.SetIfAbsent(now.UnixMilli()))
+	t.Update(directoryRow(o), nil, nil, attrPurgeAt.SetIfAbsent(now.Add(usageAfterEnd).Unix()))
 	return t.Commit(ctx)
 }
 

@@ -17,7 +17,7 @@ const inFlight = 2 * time.Minute
 // EndOrg deletes the rest of a deleted org, once its keys have ended. Each call deletes the endpoints
 // of one app that has some, and the sweep cancels the deliveries that wait for them. A request in flight
 // may still create an endpoint. So only a call that begins inFlight after the end of the keys, and finds
-// no endpoint, deletes the apps too, and then a page of the use of the keys each time. Then the org is no longer due.
+// no endpoint, deletes the apps too. Then the org is due again at usageAfterEnd, for its use: a page of it with each call.
 //
 // EndOrg writes no key and no link: a link of a deleted org cannot be claimed, and ends without an event
 // (ExpireLink).
@@ -34,6 +34,10 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 	if meta.Err() != nil || keysEnded == 0 {
 		return false, keysEnded == 0, meta.Err()
 	}
+	forgets := keysEnded + usageAfterEnd.Milliseconds()
+	if s.now() < forgets && attrDueAt.OrZero(&meta) == forgets {
+		return false, false, nil // the index is behind
+	}
 	apps, err := whole(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skApp, Limit: s.closingPage}, appFrom)
 	if err != nil {
 		return false, false, err
@@ -49,6 +53,9 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 	}
 	if err := s.forgetApps(ctx, o, deletedAt, apps); err != nil {
 		return false, false, err
+	}
+	if s.now() < forgets {
+		return false, false, s.keepUsage(ctx, o, deletedAt, forgets)
 	}
 	if more, err = s.forgetUsage(ctx, o); err != nil || more {
 		return more, false, err
@@ -95,10 +102,17 @@ func (s *Store) forgetUsage(ctx context.Context, o id.Org) (more bool, err error
 	return more, inParts(ctx, s, rows, actionsAtOnce, func(t *txn, row table.Row) { t.Delete(row.Key(), nil, nil) })
 }
 
-// forgetOrg lets the budget of an org expire, and ends the org's deletion. The org's row is kept as long as its audit log.
-func (s *Store) forgetOrg(ctx context.Context, o id.Org, deletedAt int64) error {
+// keepUsage lets the budget of an org expire, and makes the rest of the org due at a later time.
+func (s *Store) keepUsage(ctx context.Context, o id.Org, deletedAt, until int64) error {
 	t := s.begin()
 	t.Update(orgBudgetRow(o), nil, nil, endedBudget(deletedAt))
+	t.Update(orgRow(o), attrDue.Present(), table.Raced, dueAt(DueOrg, orgRow(o), until))
+	return ignoreRaced(t.Commit(ctx))
+}
+
+// forgetOrg ends the org's deletion. The org's row is kept as long as its audit log.
+func (s *Store) forgetOrg(ctx context.Context, o id.Org, deletedAt int64) error {
+	t := s.begin()
 	t.Update(orgRow(o), attrDue.Present(), table.Raced, attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(auditFor).Unix()), notDue())
 	return ignoreRaced(t.Commit(ctx))
 }

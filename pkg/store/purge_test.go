@@ -76,6 +76,8 @@ func howLong() []kept {
 		{"ORG#<orgId>", "META", "being deleted", has("deletedAt", "due"), "", never},
 		{"ORG#<orgId>", "META", "deleted", has("deletedAt", "!due"), "deletedAt", keptAudit},
 		{"EXT#<externalId>", "META", "", nil, "", never},
+		{"DIR#<0–15>", "<orgId>", "", is("expected", ""), "", never},
+		{"DIR#<0–15>", "<orgId>", "of a deleted org", has("expected"), "expected", keptKey},
 		{"IMP#<sha-256>", "META", "", nil, "", never},
 		{"ORG#<orgId>", "MEM#<userId>", "", nil, "", never},
 		{"ORG#<orgId>", "APP#<appId>", "", nil, "", never},
@@ -153,10 +155,15 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 
 // expect adds the attribute "expected" (milliseconds), from which howLong counts, to rows that have no such
 // time of their own. For an idempotency record, and a position, it is the time of the request. A last use is deleted together
-// with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none.
+// with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none. An org is in the directory until
+// its keys have ended for 90 days.
 func expect(rows []dbRow, requested int64) {
-	keyPurge := map[string]int64{} // seconds, by the sort key of a key, which is also that of its last use
+	keyPurge := map[string]int64{}             // seconds, by the sort key of a key, which is also that of its last use
+	ended := map[string]types.AttributeValue{} // when the keys of a deleted org ended, by the org
 	for _, r := range rows {
+		if at, ok := r["keysEndedAt"]; ok {
+			ended[strings.TrimPrefix(text(r, "PK"), "ORG#")] = at
+		}
 		if strings.HasPrefix(text(r, "PK"), "KEYS#") {
 			keyPurge[text(r, "SK")], _ = strconv.ParseInt(text(r, "purgeAt"), 10, 64) // 0: the key has none
 		}
@@ -165,6 +172,8 @@ func expect(rows []dbRow, requested int64) {
 		switch purgeAt := keyPurge[text(r, "SK")]; {
 		case strings.HasPrefix(text(r, "PK"), "IDEM#"), strings.HasPrefix(text(r, "SK"), "POS#"):
 			r["expected"] = number(requested)
+		case strings.HasPrefix(text(r, "PK"), "DIR#") && ended[text(r, "SK")] != nil:
+			r["expected"] = ended[text(r, "SK")]
 		case strings.HasPrefix(text(r, "PK"), "USED#") && purgeAt != 0:
 			r["expected"] = number(purgeAt * 1000)
 		case strings.HasPrefix(text(r, "PK"), "USAGE#"), strings.HasPrefix(text(r, "PK"), "NOTE#"):

@@ -203,6 +203,7 @@ const (
 	pkUser      = "USER#"
 	pkOrg       = "ORG#"
 	pkExternal  = "EXT#"
+	pkDirectory = "DIR#"
 	pkKeys      = "KEYS#"
 	pkUsed      = "USED#"
 	pkImport    = "IMP#"
@@ -243,11 +244,14 @@ func keyOf[P, S ~string](pk string, owner P, sk string, item S) table.Key {
 	return table.Key{PK: pk + string(owner), SK: sk + string(item)}
 }
 
-func emailRow(folded string) table.Key                     { return keyOf(pkEmail, folded, skMeta, "") }
-func userRow(u id.User) table.Key                          { return keyOf(pkUser, u, skMeta, "") }
-func userOrgRow(u id.User, o id.Org) table.Key             { return keyOf(pkUser, u, skOrg, o) }
-func orgRow(o id.Org) table.Key                            { return keyOf(pkOrg, o, skMeta, "") }
-func externalRow(x string) table.Key                       { return keyOf(pkExternal, x, skMeta, "") }
+func emailRow(folded string) table.Key         { return keyOf(pkEmail, folded, skMeta, "") }
+func userRow(u id.User) table.Key              { return keyOf(pkUser, u, skMeta, "") }
+func userOrgRow(u id.User, o id.Org) table.Key { return keyOf(pkUser, u, skOrg, o) }
+func orgRow(o id.Org) table.Key                { return keyOf(pkOrg, o, skMeta, "") }
+func externalRow(x string) table.Key           { return keyOf(pkExternal, x, skMeta, "") }
+func directoryRow(o id.Org) table.Key {
+	return table.Key{PK: directoryPartition(directoryShard(o)), SK: string(o)}
+}
 func memberRow(o id.Org, u id.User) table.Key              { return keyOf(pkOrg, o, skMember, u) }
 func appRow(o id.Org, a id.App) table.Key                  { return keyOf(pkOrg, o, skApp, a) }
 func apiKeyRow(o id.Org, k id.Key) table.Key               { return keyOf(pkKeys, o, skKey, k) }
@@ -283,6 +287,7 @@ func AccessPatterns() []AccessPattern {
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
 		{"Org (name; allowance, plan, suspension; counters of admins, members, apps; deletion)", "ORG#<orgId>", "META", "the org; last admin; limits"},
 		{"External id of an org → org", "EXT#<externalId>", "META", "GET /v1/orgs?externalId="},
+		{"Org in the list of all orgs (its key only), until 90 days after its deletion", "DIR#<0–15>", "<orgId>", "GET /v1/orgs, GET /v1/usage of a service"},
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
 		{"API key (hash or held hash, expiry, revocation, scopes, metadata, limits, the org's allowance and plan)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},

@@ -48,8 +48,10 @@ func (s *Store) KeyUsage(ctx context.Context, a Actor, o id.Org, k id.Key, from,
 const maxWholeUsage = 10_000
 
 // OrgUsage returns how much the keys of an org were used in a month of UTC (2026-11), a row for each day and key, by day. next is
-// the row behind which the next page begins, "" at the end. Errors: org_not_found, insufficient_role.
+// the row behind which the next page begins, "" at the end. A service reads that of a deleted org until usageAfterEnd too.
+// Errors: org_not_found, insufficient_role.
 func (s *Store) OrgUsage(ctx context.Context, a Actor, o id.Org, month string, p Page) (rows []Usage, next string, err error) {
+	a.endedAfter = s.Now().Add(-usageAfterEnd).UnixMilli()
 	return listAs(ctx, s, a, o, p.span(pkUsage+string(o), month+"-", maxWholeUsage), usageFrom)
 }
 

@@ -178,7 +178,7 @@ func TestTheUseEndsWithItsOrg(t *testing.T) {
 	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 6+len(more) {
 		t.Errorf("%d rows while requests are in flight", len(rows))
 	}
-	c.pass(2 * time.Minute)
+	c.pass(90 * dayLong)
 	c.sweepOrg(t)
 	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 1 || c.dueOrg(t) {
 		t.Errorf("%d rows are left", len(rows))

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/parallel"
+	"latchkey/pkg/table"
+)
+
+// The directory has a row for each org, which the transaction of the new org writes. Nothing moves it, so that a walk meets each org once,
+// whatever is changed meanwhile. The row has only its key, and the end of a deletion sets when it goes.
+const (
+	directoryShards = 16  // partitions, so that none grows hot
+	directoryPage   = 100 // how many orgs AllOrgs returns without a limit: one batch reads them
+
+	usageAtOnce = 8    // orgs whose usage is read at once
+	usagePage   = 1000 // rows of one of them that are in memory at once
+
+	// usageAfterEnd is how long the usage of a deleted org can be read, for the last invoice: from the end of its keys on.
+	usageAfterEnd = 90 * 24 * time.Hour
+)
+
+// directoryShard returns the number of an org's partition.
+func directoryShard(o id.Org) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(o)) // a hash never fails
+	return int(h.Sum32() % directoryShards)
+}
+
+func directoryPartition(n int) string { return pkDirectory + strconv.Itoa(n) }
+
+// Status is what an org is for the owner.
+type Status string
+
+// The statuses of orgs.
+const (
+	OrgActive    Status = "active"
+	OrgSuspended Status = "suspended"
+	OrgDeleted   Status = "deleted" // its deletion has begun
+)
+
+// Status returns the status of an org.
+func (o Org) Status() Status {
+	switch {
+	case o.deleted:
+		return OrgDeleted
+	case o.SuspendedAt != 0:
+		return OrgSuspended
+	}
+	return OrgActive
+}
+
+// AllOrgs lists the orgs of all customers, deleted ones until usageAfterEnd is over: one partition of the directory after the other,
+// directoryPage of them without a limit. next is the id behind which the next page begins, "" at the end.
+func (s *Store) AllOrgs(ctx context.Context, p Page) (orgs []Org, next string, err error) {
+	first, most := 0, cmp.Or(p.Limit, directoryPage)
+	if p.After != "" {
+		first = directoryShard(id.Org(p.After))
+	}
+	shown := table.Any(attrPurgeAt.Absent(), attrPurgeAt.Over(s.Now().Unix())) // DynamoDB deletes a row up to some days late
+	var rows []table.Key
+	for n := first; n < directoryShards && len(rows) <= most; n++ { // one row more shows that there is a next page
+		page := table.Span{PK: directoryPartition(n), Filter: shown, After: p.After, Limit: most + 1 - len(rows)}
+		found, _, err := list(ctx, s, page, func(r *table.Reading) table.Key { return orgRow(id.Org(r.SK(""))) })
+		if err != nil {
+			return nil, "", err
+		}
+		rows, p.After = append(rows, found...), ""
+	}
+	if len(rows) > most {
+		rows = rows[:most]
+		next = strings.TrimPrefix(rows[most-1].PK, pkOrg)
+	}
+	found, err := batch(ctx, s, rows, orgFrom)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, row := range rows {
+		if o, ok := found[row]; ok { // a row of the directory and the org's own are written together, but DynamoDB deletes them apart
+			orgs = append(orgs, o)
+		}
+	}
+	return orgs, next, nil
+}
+
+// OrgUsageTotal is how much all keys of an org were used in a month.
+type OrgUsageTotal struct {
+	Org
+
+	Requests int64 // that were let through, as far as reported: never more than there were
+	AtMost   int64 // never fewer than there were; -1: not known, because the org had no allowance for a part of the month
+}
+
+// AllUsage returns how much the keys of each org were used in a month of UTC (2026-11), by pages as AllOrgs.
+func (s *Store) AllUsage(ctx context.Context, month string, p Page) (totals []OrgUsageTotal, next string, err error) {
+	orgs, next, err := s.AllOrgs(ctx, p)
+	if err != nil {
+		return nil, "", err
+	}
+	totals = make([]OrgUsageTotal, len(orgs))
+	err = cmp.Or(parallel.Each(usageAtOnce, orgs, func(i int, o Org) (err error) {
+		totals[i], err = s.usageTotal(ctx, o, month)
+		return err
+	})...)
+	return totals, next, err
+}
+
+// usageTotal adds up at most maxWholeUsage rows of an org, so that no customer makes a walk too long: with more rows, the rest is
+// missing from Requests, and AtMost is not known.
+func (s *Store) usageTotal(ctx context.Context, o Org, month string) (OrgUsageTotal, error) {
+	var sum usageSum
+	page := Page{}.span(pkUsage+string(o.ID), month+"-", usagePage)
+	for range maxWholeUsage / usagePage {
+		rows, next, err := list(ctx, s, page, usageFrom)
+		if err != nil {
+			return OrgUsageTotal{}, err
+		}
+		for _, u := range rows {
+			sum.add(u)
+		}
+		if next == "" {
+			return sum.total(o), nil
+		}
+		page.After = page.Prefix + next
+	}
+	sum.isPartial = true
+	return sum.total(o), nil
+}
+
+// usageSum adds up the rows of a month, by day. A request under an allowance is counted on the row of the org, and on that of a key with
+// limits too: the larger of the two sums of a day is still never more than there were. The row of the org alone has all requests.
+// An allowance that begins or ends marks it, so a month with unmarked rows of the org only had one throughout.
+type usageSum struct {
+	date             string
+	ofOrg, ofKeys    int64 // on this day
+	requests, atMost int64
+	isOfOrg          bool // the org has a row
+	isPartial        bool
+}
+
+func (s *usageSum) add(u Usage) {
+	if u.Date != s.date {
+		s.requests += max(s.ofOrg, s.ofKeys)
+		s.date, s.ofOrg, s.ofKeys = u.Date, 0, 0
+	}
+	if u.Key != "" {
+		s.ofKeys += u.Requests
+		return
+	}
+	s.ofOrg, s.isOfOrg, s.isPartial = u.Requests, true, s.isPartial || u.AtMost < 0
+	s.atMost += u.AtMost
+}
+
+func (s *usageSum) total(o Org) OrgUsageTotal {
+	t := OrgUsageTotal{Org: o, Requests: s.requests + max(s.ofOrg, s.ofKeys), AtMost: s.atMost}
+	if s.isPartial || !s.isOfOrg {
+		t.AtMost = -1
+	}
+	return t
+}

@@ -1,0 +1,246 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/parallel"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+)
+
+// walk reads the usage of all orgs in a month, in pages of so many orgs, and returns the orgs in their order.
+func (c *connected) walk(t *testing.T, month string, page int) (all []store.OrgUsageTotal) {
+	t.Helper()
+	for p := (store.Page{Limit: page}); ; {
+		found, next, err := c.AllUsage(ctx, month, p)
+		wants(t, err, "")
+		if len(found) > page {
+			t.Fatalf("%d orgs in a page of %d", len(found), page)
+		}
+		all = append(all, found...)
+		if p.After = next; next == "" {
+			return all
+		}
+	}
+}
+
+// TestAWalkMeetsEachOrgOnce while orgs are made, renamed, suspended and deleted: each that was there from the first page to the last.
+// ORGS=3000 takes some minutes.
+func TestAWalkMeetsEachOrgOnce(t *testing.T) {
+	c := connect(t)
+	orgs := 320
+	if n, err := strconv.Atoi(os.Getenv("ORGS")); err == nil {
+		orgs = n
+	}
+	c.Limits.OrgsCreated = 2 * orgs
+	newOrg := func(n int) (id.Org, error) {
+		made, err := c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Customer", ExternalID: fmt.Sprint("cus_", n), Plan: "pro"}, store.Once[store.Org]{})
+		return made.Made.ID, err
+	}
+	there, rows := make([]id.Org, orgs), make([]map[string]string, orgs)
+	wants(t, errors.Join(parallel.Each(8, there, func(i int, _ id.Org) (err error) {
+		there[i], err = newOrg(i)
+		rows[i] = map[string]string{"PK": "USAGE#" + string(there[i]), "SK": "2027-01-15#ORG", "served": strconv.Itoa(i), "leased": strconv.Itoa(i + 1)}
+		return err
+	})...), "")
+	write(t, c.Table, rows)
+	var beside sync.WaitGroup
+	var errs []error
+	var met []store.OrgUsageTotal
+	beside.Go(func() {
+		errs = parallel.Each(8, there, func(i int, o id.Org) error {
+			return persistent(func() error {
+				switch i % 4 {
+				case 0:
+					return second(c.ChangeOrg(ctx, billing, o, named(fmt.Sprint("Name ", i))))
+				case 1:
+					return second(c.ChangeOrg(ctx, billing, o, store.OrgChange{Suspended: ptr(true)}))
+				case 2:
+					return c.DeleteOrg(ctx, billing, o)
+				}
+				return second(newOrg(orgs + i))
+			})
+		})
+	})
+	defer beside.Wait()
+	walks := 0
+	for done := false; !done; walks++ { // the last walk begins when nothing is changed any more
+		done = walks > 0 && func() bool { beside.Wait(); return true }()
+		met = c.walk(t, "2027-01", 7)
+		times := map[id.Org]int{}
+		for _, o := range met {
+			times[o.ID]++
+		}
+		for i, o := range there {
+			at := slices.IndexFunc(met, func(m store.OrgUsageTotal) bool { return m.ID == o })
+			if times[o] != 1 || met[at].Requests != int64(i) || met[at].AtMost != int64(i+1) || met[at].ExternalID != fmt.Sprint("cus_", i) || met[at].State.Plan != "pro" {
+				t.Fatalf("walk %d: %s is met %d times", walks, o, times[o])
+			}
+		}
+		for o, n := range times {
+			if n != 1 {
+				t.Errorf("walk %d: %s is met %d times", walks, o, n)
+			}
+		}
+	}
+	wants(t, errors.Join(errs...), "")
+	statuses := map[store.Status]int{}
+	for _, o := range met {
+		statuses[o.Status()]++
+	}
+	if want := (map[store.Status]int{"active": orgs/4*3 + 1, "suspended": orgs / 4, "deleted": orgs / 4}); !reflect.DeepEqual(statuses, want) {
+		t.Errorf("%v, want %v", statuses, want)
+	}
+	listed := 0
+	for _, r := range c.rowsOf(t, "DIR#") {
+		listed++
+		o := slices.IndexFunc(met, func(m store.OrgUsageTotal) bool { return string(m.ID) == text(r, "SK") })
+		if o < 0 || has("purgeAt")(r) != (met[o].Status() == store.OrgDeleted) || len(r) > 3 {
+			t.Errorf("half a row: %v", r)
+		}
+	}
+	if listed != len(met) || listed != orgs+orgs/4+1 {
+		t.Errorf("%d rows, %d orgs", listed, len(met))
+	}
+}
+
+// TestEachPageOfOrgsLeadsToTheNext: the last page has no cursor, also when it is full, and a cursor outlives its org.
+func TestEachPageOfOrgsLeadsToTheNext(t *testing.T) {
+	c := connect(t)
+	want := []id.Org{c.org}
+	for range 59 {
+		want = append(want, c.orgOfService(t, store.NewOrg{}))
+	}
+	slices.Sort(want)
+	for _, page := range []int{1, 7, 20, 59, 60, 61, 0} {
+		var got []id.Org
+		pages := 0
+		for p := (store.Page{Limit: page}); ; pages++ {
+			found, next, err := c.AllOrgs(ctx, p)
+			wants(t, err, "")
+			for _, o := range found {
+				got = append(got, o.ID)
+			}
+			if len(found) == 0 || next != "" && (len(found) != page || next != string(found[len(found)-1].ID)) {
+				t.Fatalf("by %d: %d orgs, then %q", page, len(found), next)
+			}
+			if p.After = next; next == "" {
+				break
+			}
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("by %d: %v", page, got)
+		}
+	}
+	first, next, err := c.AllOrgs(ctx, store.Page{Limit: 10})
+	wants(t, err, "")
+	wants(t, c.DeleteOrg(ctx, billing, first[9].ID), "")
+	c.pass(90 * dayLong)
+	if rest, end, err := c.AllOrgs(ctx, store.Page{After: next}); err != nil || end != "" || len(rest) != 50 {
+		t.Errorf("behind an org that is gone: %d orgs, %q, %v", len(rest), end, err)
+	}
+	if all, _, err := c.AllOrgs(ctx, store.Page{}); err != nil || len(all) != 59 {
+		t.Errorf("%d orgs, %v", len(all), err)
+	}
+}
+
+// TestTheUseOfAMonthIsAddedUp: never more than there was, and never fewer.
+func TestTheUseOfAMonthIsAddedUp(t *testing.T) {
+	const of, month = "2027-01-", "2027-01"
+	many := make([]string, 10_001)
+	for n := range many {
+		many[n] = fmt.Sprintf("%s01#key_%05d 1 1", of, n)
+	}
+	for name, c := range map[string]struct {
+		rows             []string // sort key, served, leased, and counted if it is there
+		requests, atMost int64
+	}{
+		"nothing":                        {nil, 0, -1},
+		"an allowance":                   {[]string{of + "01#ORG 5 7", of + "02#ORG 1 2"}, 6, 9},
+		"keys with limits":               {[]string{of + "01#key_a 5 7", of + "01#key_b 1 2", of + "31#key_b 4 4"}, 10, -1},
+		"both":                           {[]string{of + "01#ORG 5 9", of + "01#key_a 3 4", of + "01#key_b 4 6", of + "02#ORG 8 8", of + "02#key_a 1 1"}, 15, 17},
+		"an allowance since a day":       {[]string{of + "01#key_a 6 6", of + "10#ORG 2 3 0", of + "11#ORG 1 1"}, 9, -1},
+		"keys that are counted":          {[]string{of + "01#key_a 0 0 6", of + "02#key_a 0 0 1"}, 7, -1},
+		"under an allowance":             {[]string{of + "01#ORG 5 9", of + "01#key_a 0 0 6"}, 6, 9},
+		"other months, and its own row":  {[]string{"2026-12-31#ORG 9 9", month + "#ORG 99 99", of + "05#ORG 1 1", "2027-02-01#ORG 9 9"}, 1, 1},
+		"more than a page":               {many[:2_500], 2_500, -1},
+		"more than a walk reads":         {append([]string{of + "01#ORG 70 90"}, many...), 9_999, -1},
+		"as much as a walk reads of one": {append([]string{of + "01#ORG 70 90"}, many[:9_999]...), 9_999, 90},
+	} {
+		tb := connect(t)
+		var rows []map[string]string
+		for _, text := range c.rows {
+			f := strings.Fields(text)
+			r := map[string]string{"PK": "USAGE#" + string(tb.org), "SK": f[0], "served": f[1], "leased": f[2]}
+			if len(f) > 3 {
+				r["counted"] = f[3]
+			}
+			rows = append(rows, r)
+		}
+		write(t, tb.Table, rows)
+		if got := tb.walk(t, month, 100); len(got) != 1 || got[0].Requests != c.requests || got[0].AtMost != c.atMost {
+			t.Errorf("%s: %+v, want %d and %d", name, got, c.requests, c.atMost)
+		}
+	}
+}
+
+// TestTheLastInvoiceCanWait for 90 days after the deletion, which forgets all else of the org at once.
+func TestTheLastInvoiceCanWait(t *testing.T) {
+	c := connect(t)
+	o := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1", Plan: "pro"})
+	write(t, c.Table, []map[string]string{{"PK": "USAGE#" + string(o), "SK": "2027-01-15#ORG", "served": "5", "leased": "7"}})
+	c.pass(time.Hour + 345*time.Millisecond)
+	wants(t, c.DeleteOrg(ctx, billing, o), "")
+	gone := &connected{Table: c.Table, org: o}
+	c.pass(2 * time.Minute)
+	gone.sweepOrg(t)
+	if left := gone.apps(t); len(left) != 0 || !slices.ContainsFunc(c.rowsOf(t, "BUDGET#"+string(o)), has("purgeAt")) {
+		t.Errorf("two minutes later: %v", left)
+	}
+	readable := func() (inWalk bool, err error) {
+		for _, u := range c.walk(t, "2027-01", 10) {
+			inWalk = inWalk || u.ID == o && u.Requests == 5 && u.AtMost == 7 && u.ExternalID == "cus_1" && u.State.Plan == "pro" && u.Status() == store.OrgDeleted
+		}
+		rows, _, err := c.OrgUsage(ctx, billing, o, "2027-01", store.Page{})
+		if err == nil && len(rows) != 1 {
+			err = fmt.Errorf("%d rows", len(rows))
+		}
+		return inWalk, err
+	}
+	c.pass(90*dayLong - 2*time.Minute - time.Second)
+	due, err := c.DueBefore(ctx, store.DueOrg, c.Now(), 10)
+	if err != nil || len(due) != 0 {
+		t.Errorf("before 90 days are over the sweep has a turn: %v %v", due, err)
+	}
+	c.forgetCalls()
+	gone.sweepOrg(t) // the index may be behind
+	if calls := c.Faults.Calls(); !slices.Equal(calls, []string{"GetItem"}) {
+		t.Errorf("a turn that comes too early: %v", calls)
+	}
+	if inWalk, err := readable(); !inWalk || err != nil {
+		t.Errorf("before 90 days are over: %v %v", inWalk, err)
+	}
+	wants(t, second(c.Org(ctx, billing, o)), problem.OrgNotFound)
+	c.pass(time.Second)
+	if inWalk, err := readable(); inWalk || !problem.Is(err, problem.OrgNotFound) {
+		t.Errorf("after 90 days, before the sweep: %v %v", inWalk, err)
+	}
+	gone.sweepOrg(t)
+	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 0 || slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(o)), has("due")) {
+		t.Errorf("after 90 days: %v", rows)
+	}
+	found, ok, err := c.OrgByExternalID(ctx, billing, "cus_1")
+	if ok || err != nil {
+		t.Errorf("found by its external id: %+v %v", found, err)
+	}
+}

@@ -4,17 +4,23 @@ import (
 	"bytes"
 	"crypto/rand"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"latchkey/infra/harness/lab/backing"
 	"latchkey/infra/harness/lab/proxy"
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
@@ -173,6 +179,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	}))
 	held(t, "A million published events", c.publications(t, s, m))
 	c.ceilings(t, s, m, core.Reads)
+	m.invoices(t, serviceOf(t, s, tg))
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
 	months = append(months, switchedOn(t, s)...)
@@ -204,6 +211,60 @@ func leakCosts(t *testing.T, s *stack.Stack, c *server, unknown string, route fu
 	report("a key, `LeakReports=revoke`", revoke, ofNew)
 	known := ofNew()
 	report("the same key again on that day", revoke, func() string { return known })
+}
+
+// invoices compares what walks through all orgs read with the documented units. An org of an invoice has an allowance and two keys, which are
+// all used on each day.
+func (m *meter) invoices(t *testing.T, billing *person) {
+	t.Helper()
+	reads := func(path string) float64 {
+		return m.measure(t, map[string]float64{"KeysFunction": 0, "OrgsFunction": 0}, func() {
+			if r := billing.want(t, "GET", path, "", 200, ""); r.str("nextCursor") != "" {
+				t.Errorf("%s is not whole", path)
+			}
+		}).Reads
+	}
+	ofUsage := func() float64 { return reads("/v1/usage?month=2026-10") - reads("/v1/orgs") }
+	const used, orgs = 64, 1000
+	before, listed := ofUsage(), reads("/v1/orgs")
+	m.customers(t, used, 31)
+	usage := (ofUsage() - before) / used
+	m.customers(t, orgs-used, 0)
+	list := (reads("/v1/orgs") - listed) / orgs
+	said(t, "infra/docs/costs.md", "`GET /v1/orgs` of a service reads (\\d+\\.\\d\\d) units", list)
+	said(t, "infra/docs/costs.md", `(\d+\.\d\d) more for an org with an allowance`, usage)
+	said(t, "infra/docs/costs.md", `walks through 3,000 such orgs are \$(\d+\.\d\d)`, cost.Use{Reads: 3000 * (list + usage)}.Million()/1000)
+}
+
+// customers writes orgs, with two keys that were used on so many days.
+func (m *meter) customers(t *testing.T, orgs, days int) {
+	t.Helper()
+	var puts []types.WriteRequest
+	put := func(k rowKey, more map[string]types.AttributeValue) {
+		row := k.attributes()
+		maps.Copy(row, more)
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
+	}
+	number := func(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
+	for range orgs {
+		o, shard := string(id.Source{}.NewOrg()), fnv.New32a()
+		_, _ = shard.Write([]byte(o))
+		put(rowKey{fmt.Sprint("DIR#", shard.Sum32()%16), o}, nil)
+		put(rowKey{"ORG#" + o, "META"}, map[string]types.AttributeValue{"name": text("Customer"), "createdAt": millis(time.Now()), "allowance": text("100000/M"), "plan": text("pro")})
+		for _, k := range []string{"ORG", string(id.Source{}.NewKey(time.Now())), string(id.Source{}.NewKey(time.Now()))} {
+			for day := range days {
+				put(rowKey{"USAGE#" + o, fmt.Sprintf("2026-10-%02d#%s", day+1, k)}, map[string]types.AttributeValue{
+					"leased": number("1234"), "served": number("1200"), "purgeAt": number("1830000000"),
+				})
+			}
+		}
+	}
+	db := backing.NewDynamoDBClient(m.s.DataPlane.DynamoDB)
+	for batch := range slices.Chunk(puts, 25) {
+		if _, err := db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{m.s.TableName: batch}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // said compares the figure in a sentence of a file, the pattern's first group, with the measured one.

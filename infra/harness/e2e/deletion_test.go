@@ -104,9 +104,9 @@ func (c *server) ends(t *testing.T, s *stack.Stack, endpoint string) {
 	hook := rowKey{"HOOKS#" + c.appID, "HOOK#" + endpoint}
 	// While a delivery may be parked, the endpoint's row must stay.
 	setRow(t, s, hook, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
-	// The first run deletes the endpoints. The second, minutes after the end of the keys, deletes the apps.
-	for _, update := range []string{"SET dueAt = :past", "SET dueAt = :past, keysEndedAt = :past"} {
-		setRow(t, s, meta, update, map[string]types.AttributeValue{":past": past})
+	// The first run deletes the endpoints. The second, minutes after the end of the keys, deletes the apps, and the third, 90 days later, the use.
+	for _, ended := range []time.Duration{0, time.Hour, 91 * 24 * time.Hour} {
+		setRow(t, s, meta, "SET dueAt = :past, keysEndedAt = :ended", map[string]types.AttributeValue{":past": past, ":ended": millis(time.Now().Add(-ended))})
 		runScheduled(t, s, "SweepFunction")
 	}
 	// Once no delivery can be parked any more, the endpoint's row goes.

@@ -241,7 +241,25 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("the audit log: %s", audit.text)
 	}
 	billing.want(t, "POST", org+"/leave", `{}`, 403, "insufficient_role")
-	billing.want(t, "GET", "/v1/orgs", "", 400, "missing_parameter")
+	billing.want(t, "GET", "/v1/orgs?externalId=", "", 400, "missing_parameter")
+	listed := func(path, name, state string) {
+		t.Helper()
+		for cursor := ""; ; {
+			page := billing.want(t, "GET", path+"limit=100"+cursor, "", 200, "")
+			for _, row := range page.list(name) {
+				if (row["id"] == made.str("id") || row["orgId"] == made.str("id")) && row["externalId"] == "cus_2" && row["state"] == state {
+					return
+				}
+			}
+			if cursor = "&cursor=" + page.str("nextCursor"); cursor == "&cursor=" {
+				t.Errorf("not in %s: %s", path, page.text)
+				return
+			}
+		}
+	}
+	listed("/v1/orgs?", "orgs", "active")
+	listed("/v1/usage?", "usage", "active")
+	zoe.want(t, "GET", "/v1/usage", "", 403, "insufficient_role")
 	zoe.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 400, "unknown_parameter")
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.token}, 401, "api_key_required")
 	billing.want(t, "DELETE", org, "", 204, "")
@@ -250,4 +268,9 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("after its deletion: %v", left)
 	}
 	billing.want(t, "DELETE", org, "", 404, "org_not_found")
+	listed("/v1/orgs?", "orgs", "deleted") // the last invoice can wait
+	listed("/v1/usage?", "usage", "deleted")
+	if r := billing.want(t, "GET", org+"/usage", "", 200, ""); len(r.list("usage")) == 0 { // of all keys under the allowance, if not of each
+		t.Errorf("the use of a deleted org: %s", r.text)
+	}
 }

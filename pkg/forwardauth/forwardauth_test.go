@@ -150,7 +150,7 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 		if w.Header().Get("X-Latchkey-Kind") != "" {
 			t.Errorf("%s: a refusal with a principal", name)
 		}
-		if challenge := w.Header().Get("WWW-Authenticate"); (challenge != "") != (c.status == 401) {
+		if challenge := w.Header().Get("WWW-Authenticate"); (challenge != "") != (c.status == 401 || c.code == problem.InsufficientScope) {
 			t.Errorf("%s: a %d with the challenge %q", name, c.status, challenge)
 		}
 	}

@@ -23,11 +23,13 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
@@ -145,6 +147,16 @@ func hasSafeAddresses(t Tokens) bool {
 // LostReports returns how many calls of Config.Report and ReportRefusal were left out, panicked, or did not return in time.
 func (g *Guard) LostReports() uint64 { return g.reports.Failed() }
 
+// lacks returns the refusal of a key that has not all of these scopes. It names none when one of them could be no key's.
+func lacks(scopes []string) error {
+	if slices.ContainsFunc(scopes, func(s string) bool { return !apikey.ValidScope(s) }) {
+		return problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
+	}
+	return &problem.Error{
+		Code: problem.InsufficientScope, Scopes: scopes, Detail: "The API key does not have all scopes that this needs: " + strings.Join(scopes, ", ") + ".",
+	}
+}
+
 // On returns a Guard that uses an authorizer. It is for our own functions, which make their authorizer themselves.
 func On(a *authn.Authorizer) *Guard { return &Guard{checks: a, reports: &callback.Calls{}} }
 
@@ -167,7 +179,7 @@ func (g *Guard) key(ctx context.Context, authorization []string, spends bool, sc
 	row, err := g.checks.Key(ctx, authorization)
 	p := keyPrincipal(row) // also of a refused key whose secret has matched; else it has no KeyID
 	if err == nil && !p.HasScopes(scopes...) {
-		err = problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
+		err = lacks(scopes)
 	}
 	if refused, ok := Refused(err); ok {
 		refused.KeyID = p.KeyID

@@ -261,17 +261,18 @@ func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
 		status            int
 		answer, challenge string
 	}{
-		"a key":             {g.Handler(whoCalls), "x", key, 200, string(table.Key.ID), ""},
-		"no key":            {g.Handler(whoCalls), "x", "", 401, "missing_credentials", "Bearer"},
-		"a token for a key": {g.Handler(whoCalls), "x", token, 401, "api_key_required", invalid},
-		"a scope":           {g.Handler(whoCalls, guard.RequireScope("a")), "x", key, 200, string(table.Key.ID), ""},
-		"two scopes":        {g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireScope("b")), "x", key, 403, "insufficient_scope", ""},
-		"the other order":   {g.Handler(whoCalls, guard.RequireScope("b"), guard.RequireScope("a")), "x", key, 403, "insufficient_scope", ""},
-		"a role":            {g.Handler(whoCalls, guard.RequireRole("viewer")), o, token, 200, string(authntest.NewUser), ""},
-		"a stronger role":   {g.Handler(whoCalls, guard.RequireRole("admin")), o, token, 403, "insufficient_role", ""},
-		"another org":       {g.Handler(whoCalls, guard.RequireRole("viewer")), "x", token, 403, "insufficient_role", ""},
-		"OrgOf, not a path": {g.Handler(whoCalls, guard.RequireRole("viewer"), otherOrg), o, token, 403, "insufficient_role", ""},
-		"a key for a role":  {g.Handler(whoCalls, guard.RequireRole("viewer")), o, key, 401, "user_token_required", invalid},
+		"a key":              {g.Handler(whoCalls), "x", key, 200, string(table.Key.ID), ""},
+		"no key":             {g.Handler(whoCalls), "x", "", 401, "missing_credentials", "Bearer"},
+		"a token for a key":  {g.Handler(whoCalls), "x", token, 401, "api_key_required", invalid},
+		"a scope":            {g.Handler(whoCalls, guard.RequireScope("a")), "x", key, 200, string(table.Key.ID), ""},
+		"two scopes":         {g.Handler(whoCalls, guard.RequireScope("a"), guard.RequireScope("b")), "x", key, 403, "insufficient_scope", `Bearer error="insufficient_scope", scope="a b"`},
+		"the other order":    {g.Handler(whoCalls, guard.RequireScope("b"), guard.RequireScope("a")), "x", key, 403, "insufficient_scope", `Bearer error="insufficient_scope", scope="b a"`},
+		"a scope no key has": {g.Handler(whoCalls, guard.RequireScope(`a"`)), "x", key, 403, "insufficient_scope", ""},
+		"a role":             {g.Handler(whoCalls, guard.RequireRole("viewer")), o, token, 200, string(authntest.NewUser), ""},
+		"a stronger role":    {g.Handler(whoCalls, guard.RequireRole("admin")), o, token, 403, "insufficient_role", ""},
+		"another org":        {g.Handler(whoCalls, guard.RequireRole("viewer")), "x", token, 403, "insufficient_role", ""},
+		"OrgOf, not a path":  {g.Handler(whoCalls, guard.RequireRole("viewer"), otherOrg), o, token, 403, "insufficient_role", ""},
+		"a key for a role":   {g.Handler(whoCalls, guard.RequireRole("viewer")), o, key, 401, "user_token_required", invalid},
 	} {
 		if status, answer, challenge := ask(t, c.h, c.orgID, c.credential); status != c.status || answer != c.answer || challenge != c.challenge {
 			t.Errorf("%s: %d %s %s", name, status, answer, challenge)

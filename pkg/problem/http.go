@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"latchkey/pkg/plainjson"
@@ -52,9 +53,12 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
 }
 
-// Challenge returns the WWW-Authenticate of a refusal after which the user must sign in anew (RFC 9470), "" for any other error. After
-// a sign-out no earlier sign-in is good, also one within the issuer's own session: max_age is 0.
+// Challenge returns the WWW-Authenticate of a refusal that names the scopes that are needed (RFC 6750), or after which the user must sign in
+// anew (RFC 9470), "" for any other error. After a sign-out no earlier sign-in is good, also one within the issuer's own session: max_age is 0.
 func (e *Error) Challenge() string {
+	if e.Code == InsufficientScope && len(e.Scopes) > 0 {
+		return `Bearer error="insufficient_scope", scope="` + strings.Join(e.Scopes, " ") + `"`
+	}
 	if e.Code != InsufficientUserAuthentication && e.Code != TokenEnded {
 		return ""
 	}

@@ -158,8 +158,11 @@ func (f *frontDoor) proxies(t *testing.T) {
 				}
 				challenges := r.header.Values("WWW-Authenticate")
 				good := len(challenges) == 0
-				if status == 401 {
+				switch {
+				case status == 401:
 					good = len(challenges) == 1 && strings.HasPrefix(challenges[0], "Bearer")
+				case code == "insufficient_scope":
+					good = slices.Equal(challenges, []string{`Bearer error="insufficient_scope", scope="invoices:read"`})
 				}
 				if !good {
 					t.Errorf("%s: %d with WWW-Authenticate %q", what, status, challenges)

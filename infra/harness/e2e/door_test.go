@@ -257,8 +257,8 @@ func (f *frontDoor) changed(t *testing.T) {
 func (f *frontDoor) limited(t *testing.T) {
 	for _, d := range f.doors {
 		t.Run(d.name, func(t *testing.T) {
-			id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":3,"per":"day"},{"requests":100,"per":"hour"},{"requests":100,"per":"minute"}]}`)
-			for n := range 3 {
+			id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":5,"per":"day"},{"requests":100,"per":"hour"},{"requests":100,"per":"minute"}]}`)
+			for n := range 5 {
 				if r, err := d.ask(t, n, d.keyPath, key, nil); err != nil || r.status != 200 {
 					t.Fatalf("request %d: %d %s %v", n, r.status, r.text, err)
 				}
@@ -273,7 +273,7 @@ func (f *frontDoor) limited(t *testing.T) {
 				}
 			}
 			path := "/v1/orgs/" + f.org + "/keys/" + id
-			f.ada.want(t, "PATCH", path, `{"limits":[{"requests":4,"per":"day"}]}`, 200, "")
+			f.ada.want(t, "PATCH", path, `{"limits":[{"requests":6,"per":"day"}]}`, 200, "")
 			d.want(t, d.keyPath, key, 200, "")
 			d.want(t, d.keyPath, key, 429, "rate_limited")
 			f.ada.want(t, "PATCH", path, `{"limits":[]}`, 200, "")

@@ -39,10 +39,11 @@ var cases = []struct {
 }
 
 // suite runs every case on a target.
-func suite(t *testing.T, tg *target) {
+func suite(t *testing.T, tg *target) (ran int) {
 	t.Helper()
 	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) { c.run(t, tg) })
+		t.Run(c.name, func(t *testing.T) { ran++; c.run(t, tg) })
 	}
 	tg.everyDifferenceOccurred(t)
+	return ran
 }

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -23,7 +24,7 @@ import (
 	"latchkey/infra/tools/parameters"
 )
 
-const usage = "usage: ctl [flags] run | sam | token | stop-db | start-db | pause-db | resume-db | stop-kms | start-kms | schedule | clean-data"
+const usage = "make stack needs DO=stop-db, start-db, pause-db, resume-db, stop-kms, start-kms, clean-data, or schedule with FUNCTION="
 
 // settings are the flags; main describes each.
 type settings struct {
@@ -73,7 +74,10 @@ func do(ctx context.Context, verb string, o settings) error {
 
 // token prints a token of the local issuer.
 func token(ctx context.Context, o settings) error {
-	kind := stack.Kind(o.kind)
+	kind := cmp.Or(stack.Kind(o.kind), stack.User)
+	if kinds := []stack.Kind{stack.User, stack.Unverified, stack.Service, stack.IDToken, stack.Userinfo, stack.OtherAudience}; !slices.Contains(kinds, kind) {
+		return fmt.Errorf("no KIND= is %q: it is one of %q. A person's role is in an org, not in the token", kind, kinds)
+	}
 	if o.email == "" && kind != stack.Service {
 		return errors.New("whose token? Give EMAIL=, and NAME= if you like")
 	}

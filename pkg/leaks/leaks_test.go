@@ -146,6 +146,11 @@ func TestKeysAreKeptADayAndUnknownOnesFetchedSeldom(t *testing.T) {
 	s.verify(t, "a key that its server has no more", "one", first, body, true, "", 2)
 	s.now = s.now.Add(time.Second)
 	s.verify(t, "a day later", "one", first, body, false, "", 3)
+	s.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return false }
+	s.now = s.now.Add(23 * time.Hour)
+	s.verify(t, "unknown, and the server is away", "none", first, body, false, "outbound: ", 4)
+	s.now = s.now.Add(time.Hour)
+	s.verify(t, "a list of a day ago, which a try did not renew", "three", third, body, false, "outbound: ", 5)
 }
 
 // TestWithoutTheListNothingIsKnown: the server is away, is slow, answers something else, or redirects.

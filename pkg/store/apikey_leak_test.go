@@ -90,3 +90,27 @@ func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
 		}
 	}
 }
+
+// TestAReportOfAKeyThatHasExpired: for a day it is told, and its mark goes with the key's row. A minute after the end nothing is revoked.
+func TestAReportOfAKeyThatHasExpired(t *testing.T) {
+	for after, want := range map[time.Duration]struct{ told, revoked int }{
+		30 * time.Second: {1, 1}, 2 * time.Minute: {1, 0}, 23 * time.Hour: {1, 0}, 25 * time.Hour: {0, 0},
+	} {
+		c := connect(t)
+		k := makeKey(t, c.Table, c.org, c.ada, time.Hour)
+		c.pass(time.Hour + after)
+		wants(t, c.leak(t, k.ID, "", true), "")
+		if told, revoked := len(c.audited(t, "key.leaked")), len(c.audited(t, "key.revoked")); told != want.told || revoked != want.revoked {
+			t.Errorf("after %s: told %d times, and revoked %d times; want %+v", after, told, revoked, want)
+		}
+		for _, r := range c.Rows(t) {
+			if text(r, "leakedAt") != "" && text(r, "purgeAt") == "" {
+				t.Errorf("after %s: the mark is kept for ever: %v", after, r)
+			}
+		}
+	}
+	c := connect(t)
+	gone := row(t, c.Table, c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID)
+	gone.ID = id.Source{}.NewKey(time.Now())
+	wants(t, c.RevokeByHolder(ctx, gone, ""), "") // its row was deleted after it was read
+}

@@ -9,6 +9,7 @@ import (
 
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 )
 
 // begins changes what the keys of the default app begin with. The error is nil or not expected.
@@ -90,4 +91,19 @@ func TestAPrefixOfAnAppOutlivesTheDeployments(t *testing.T) {
 		t.Errorf("a key of the app without a prefix begins with %s", made.Made.Minted.Prefix)
 	}
 	wants(t, second(c.UpdateApp(ctx, admin(c.ada), c.org, "app_x", store.AppChange{})), problem.AppNotFound)
+}
+
+// TestAnAppsNameDoesNotRestoreItsPrefix: a request reads the app, another changes the prefix, and then the first writes a name.
+// No key is made when the app cannot be read.
+func TestAnAppsNameDoesNotRestoreItsPrefix(t *testing.T) {
+	c := connect(t)
+	c.Faults.Before("TransactWriteItems", func() { c.begins(t, "lktest") })
+	app, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{Name: ptr("Other")})
+	if wants(t, err, ""); app.Name != "Other" || app.KeysBeginWith != "lktest" {
+		t.Errorf("%+v", app)
+	}
+	old := makeKey(t, c.Table, c.org, c.ada, 0)
+	rotation := store.Rotation{Old: old.ID, Prefix: "lk"}
+	c.Faults.Plan("GetItem", storetest.LostBefore, -1)
+	wants(t, second(c.RotateKey(ctx, admin(c.ada), c.org, rotation, store.Once[store.MintedKey]{})), problem.Unavailable)
 }

@@ -72,6 +72,7 @@ type settings struct {
 	orgsBy                 string
 	imports                bool                                                                               // imported keys are good
 	leaks                  string                                                                             // what a report of a leaked key does; "": off
+	prefix                 string                                                                             // of keys; "": lk
 	gitHub                 func(ctx context.Context, identifier, signature string, body []byte) (bool, error) // nil: signedByGitHub
 }
 
@@ -82,7 +83,7 @@ func handlersFor(s *store.Store, woken *wakes, console []string, of settings) ma
 	return map[string]http.Handler{
 		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects, of.orgsBy == "services"), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
 		"users": api.Users(s, console, of.rights, issuer),
-		"keys":  api.Keys(s, "lk", of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, "lk", console, of.rights),
+		"keys":  api.Keys(s, cmp.Or(of.prefix, "lk"), of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, "lk", console, of.rights),
 		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
 		"console":  consoleOf(of),
 		"leaks":    api.Leaks(s, cmp.Or(of.leaks, "off"), of.gitHub, of.imports),

@@ -144,6 +144,8 @@ func TestATextThatWasCopiedWronglyIsRefused(t *testing.T) {
 		}
 		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)
 	}
+	// A link's token does not begin as keys do here.
+	newFoundWith(t, settings{imports: true, prefix: "acme"}).revoke(t, token.Text.Reveal(), 422, problem.ValidationFailed)
 }
 
 // TestARevocationThatIsNotCertainIsA503: the table is away, before the write or after it.
@@ -194,7 +196,7 @@ func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
 	} {
 		find(body, `{"found":null}`)
 	}
-	for _, body := range []string{`{}`, `{"key":"a","locator":"b"}`, `{"locator":"lk_x"}`, `{"locator":"lkt_` + strings.Repeat("0", 43) + `"}`, `{"locator":"` + f.texts["active"] + `"}`, `{"sha256":"x"}`} {
+	for _, body := range []string{`{}`, `{"key":"a","locator":"b"}`, `{"key":"a","sha256":"` + hex.EncodeToString(hash[:]) + `"}`, `{"locator":"` + locator("active") + `","sha256":"` + hex.EncodeToString(hash[:]) + `"}`, `{"locator":"lk_x"}`, `{"locator":"lkt_` + strings.Repeat("0", 43) + `"}`, `{"locator":"` + f.texts["active"] + `"}`, `{"sha256":"x"}`} {
 		f.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: body}, 422, problem.ValidationFailed)
 	}
 	without := newFound(t, false)

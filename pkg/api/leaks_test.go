@@ -175,6 +175,10 @@ func TestWithoutGitHubsKeysNothingIsRevoked(t *testing.T) {
 
 // TestAReportThatIsNotGitHubsChangesNothing, and one that cannot be worked off can be sent again.
 func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
+	var logs bytes.Buffer
+	was := slog.Default()
+	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
+	defer slog.SetDefault(was)
 	f := newFoundWith(t, settings{leaks: "revoke"})
 	key := f.texts["active"]
 	body := `[{"token":"` + key + `","type":"a","url":""}]`
@@ -197,6 +201,9 @@ func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
 		send("one", "good", body, 503, problem.Unavailable)
 		f.Faults.Heal()
 	}
+	if strings.Contains(logs.String(), key) || !strings.Contains(logs.String(), "DynamoDB: TransactWriteItems") {
+		t.Error("the logs of a failure have the key, or were not looked at")
+	}
 	now, step := f.Now(), time.Duration(0)
 	f.Now = func() time.Time { now = now.Add(step); return now }
 	step = 11 * time.Second
@@ -209,4 +216,11 @@ func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
 	if got := f.check(key); got != problem.KeyRevoked {
 		t.Errorf("the key: %q", got)
 	}
+	var slow *found
+	slow = newFoundWith(t, settings{leaks: "revoke", gitHub: func(context.Context, string, string, []byte) (bool, error) {
+		later := slow.Now().Add(21 * time.Second) // the time for GitHub's keys is a part of the whole
+		slow.Now = func() time.Time { return later }
+		return true, nil
+	}})
+	slow.report(t, 503, problem.Unavailable, "", slow.texts["active"])
 }

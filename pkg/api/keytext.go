@@ -56,7 +56,7 @@ func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error)
 // mayBeImported reports whether a text that is not one of ours may be an API key that the owner gave out before, although no import has it.
 // A text that begins as one of ours was copied wrongly.
 func (c *call) mayBeImported(text string) bool {
-	return c.imports && apikey.IsForeign(text) && !apikey.BeginsWith(text, c.prefix)
+	return c.imports && text != "" && apikey.IsForeign(text) && !apikey.BeginsWith(text, c.prefix)
 }
 
 // byText reads the API key that has a text. ok is false when no key has it.

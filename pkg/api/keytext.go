@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/id"
@@ -54,9 +55,10 @@ func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error)
 }
 
 // mayBeImported reports whether a text that is not one of ours may be an API key that the owner gave out before, although no import has it.
-// A text that begins as one of ours was copied wrongly.
+// A text that begins as one of ours, also after a quote, or that has a blank, was copied wrongly.
 func (c *call) mayBeImported(text string) bool {
-	return c.imports && text != "" && apikey.IsForeign(text) && !apikey.BeginsWith(text, c.prefix)
+	isOurs := apikey.BeginsWith(strings.TrimLeft(text, "\"'`<("), c.prefix)
+	return c.imports && isVisible(text, 1, len(text)) && apikey.IsForeign(text) && !isOurs
 }
 
 // byText reads the API key that has a text. ok is false when no key has it.

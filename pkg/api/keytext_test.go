@@ -133,7 +133,7 @@ func TestATextThatWasCopiedWronglyIsRefused(t *testing.T) {
 	for imports, more := range map[bool][]string{true: nil, false: {"sk_live_1", "AKIA0123456789"}} {
 		f := newFound(t, imports)
 		key := f.texts["active"]
-		for _, text := range append(more, "", key[:len(key)-1], key+"0", "lk_"+key[4:], "lktest"+key[2:len(key)-1], "lk_", token.Text.Reveal(), token.Text.Reveal()[:90]) {
+		for _, text := range append(more, "", key[:len(key)-1], key+"0", "lk_"+key[4:], "lktest"+key[2:len(key)-1], "lk_", " "+key, key+" ", "Bearer "+key, "'"+key+"'", "`"+key, token.Text.Reveal(), token.Text.Reveal()[:90]) {
 			f.revoke(t, text, 422, problem.ValidationFailed)
 		}
 		if got := f.check(key); got != "" {

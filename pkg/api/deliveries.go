@@ -32,13 +32,39 @@ func (w webhooks) events(ctx context.Context, c *call, in eventsIn) (list[webhoo
 	if err != nil {
 		return list[webhook.Event]{}, err
 	}
-	p, err := pageIn{in.Limit, in.Cursor}.page(isID(id.ParseEvent))
+	p, err := c.eventPage(pageIn{in.Limit, in.Cursor})
 	if err != nil {
 		return list[webhook.Event]{}, err
+	}
+	if c.newest {
+		found, next, err := w.store.NewestEvents(ctx, c.app, time.UnixMilli(since), id.Event(p.After), p.Limit)
+		return listOf("events", found, c.eventCursor(next), c.shownEvent), err
 	}
 	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since))) // the later one: ids of events sort by time
 	found, next, err := w.store.Events(ctx, c.app, after, p.Limit)
 	return listOf("events", found, string(next), c.shownEvent), err
+}
+
+// newestMark stands before the id in a cursor of a list that begins with the newest event: a cursor is good for one order only.
+const newestMark = "-"
+
+// eventPage reads a page of a list in the order of events. Errors: validation_failed, invalid_cursor.
+func (c *call) eventPage(in pageIn) (store.Page, error) {
+	valid := isID(id.ParseEvent)
+	p, err := in.page(func(text string) bool {
+		event, newest := strings.CutPrefix(text, newestMark)
+		return newest == c.newest && valid(event)
+	})
+	p.After = strings.TrimPrefix(p.After, newestMark)
+	return p, err
+}
+
+// eventCursor returns the text of the cursor that eventPage reads, "" at the end of the list.
+func (c *call) eventCursor(next id.Event) string {
+	if c.newest && next != "" {
+		return newestMark + string(next)
+	}
+	return string(next)
 }
 
 // eventIn is a body that names an event.
@@ -143,7 +169,7 @@ type selected struct {
 	span  store.DeliverySpan
 }
 
-func (in deliveriesIn) parse(*call) (s selected, err error) {
+func (in deliveriesIn) parse(c *call) (s selected, err error) {
 	if err := exactlyOne(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
 		return s, err
 	}
@@ -152,13 +178,16 @@ func (in deliveriesIn) parse(*call) (s selected, err error) {
 		if ofEndpointOnly {
 			return s, problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
 		}
+		if c.newest {
+			return s, problem.Invalid("/eventId", "conflict", "order=desc goes with endpointId.")
+		}
 		e := eventID(*in.EventID)
 		return selected{event: &e}, nil
 	}
-	if s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor); err != nil {
+	if s.span, err = c.spanOf(in.EndpointID, in.Since, in.Status, in.Cursor); err != nil {
 		return s, err
 	}
-	p, err := pageIn{Limit: in.Limit}.page(isID(id.ParseEvent)) // spanOf has read the cursor
+	p, err := c.eventPage(pageIn{Limit: in.Limit}) // spanOf has read the cursor
 	s.span.Limit = p.Limit
 	return s, err
 }
@@ -169,7 +198,7 @@ func (w webhooks) deliveries(ctx context.Context, c *call, s selected) (list[del
 		return listOf("deliveries", found, "", c.shownDelivery), err
 	}
 	found, next, err := w.store.Deliveries().List(ctx, c.app, s.span)
-	return listOf("deliveries", found, string(next), c.shownDelivery), err
+	return listOf("deliveries", found, c.eventCursor(next), c.shownDelivery), err
 }
 
 // exactlyOne refuses a body that has both an event and the other member that may replace the event, and a
@@ -186,7 +215,7 @@ func exactlyOne(event, other bool, message string) error {
 }
 
 // spanOf checks the members that select deliveries of an endpoint. Only the endpoint must have been sent.
-func spanOf(endpoint *string, since *int64, status, cursor *string) (span store.DeliverySpan, err error) {
+func (c *call) spanOf(endpoint *string, since *int64, status, cursor *string) (span store.DeliverySpan, err error) {
 	at, err := millis("/since", since)
 	if err != nil {
 		return span, err
@@ -200,8 +229,8 @@ func spanOf(endpoint *string, since *int64, status, cursor *string) (span store.
 			return span, problem.Invalid("/status", "enum", "The value must be pending, delivered, failed, held or cancelled.")
 		}
 	}
-	p, err := pageIn{Cursor: cursor}.page(isID(id.ParseEvent))
-	span.After = id.Event(p.After)
+	p, err := c.eventPage(pageIn{Cursor: cursor})
+	span.After, span.Newest = id.Event(p.After), c.newest
 	span.Endpoint = endpointID(*endpoint)
 	return span, err
 }
@@ -215,7 +244,7 @@ type redeliverIn struct {
 	Cursor     *string `json:"cursor"`
 }
 
-func (in redeliverIn) parse(*call) (s selected, err error) {
+func (in redeliverIn) parse(c *call) (s selected, err error) {
 	if err := required("/endpointId", in.EndpointID); err != nil {
 		return s, err
 	}
@@ -229,7 +258,7 @@ func (in redeliverIn) parse(*call) (s selected, err error) {
 		e := eventID(*in.EventID)
 		s.event = &e
 	}
-	s.span, err = spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
+	s.span, err = c.spanOf(in.EndpointID, in.Since, in.Status, in.Cursor)
 	if s.span.Status == "" { // not sent
 		s.span.Status = webhook.DeliveryFailed
 	}

@@ -35,6 +35,7 @@ type call struct {
 	org    id.Org              // that of the path, or of the API key; "" when there is neither
 	app    id.App              // the same for an app, id.NoApp when the path's does not parse
 	mends  bool                // the body may have broken text, which is read as U+FFFD
+	newest bool                // the query has order=desc: the newest first (fromQuery)
 	role   org.Role            // of a person, in the org of the app in the path (inApp); "" on any other route
 
 	options

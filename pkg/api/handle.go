@@ -109,8 +109,8 @@ func (c *call) pathMembers(names []string) (map[string]any, error) {
 	return members, nil
 }
 
-// fromQuery makes a route take the members of its body from the query. limit and since are numbers. A fault of a member is
-// shown as one of its parameter.
+// fromQuery makes a route take the members of its body from the query. limit and since are numbers. order is no member, because a
+// body has none. A fault of a member is shown as one of its parameter.
 func fromQuery(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) { return c.fromQuery(ctx, h) }
 }
@@ -120,6 +120,13 @@ func (c *call) fromQuery(ctx context.Context, h handler) (answer, error) {
 	for name, values := range c.URL.Query() {
 		if len(values) > 1 {
 			return answer{}, problem.Invalid("?"+name, "format", "Send the parameter once.")
+		}
+		if name == "order" {
+			c.newest = values[0] == "desc"
+			if !c.newest && values[0] != "asc" {
+				return answer{}, problem.Invalid("?order", "enum", "The value must be asc or desc.")
+			}
+			continue
 		}
 		members[name] = onlyASCII(values[0])
 		if number, err := strconv.ParseInt(values[0], 10, 64); err == nil && (name == "limit" || name == "since") {

@@ -94,6 +94,8 @@ func TestAQueryIsHeldToTheRulesOfABody(t *testing.T) {
 		"webhook_events?status=failed": "400 ?status", "webhook_deliveries": "422 ?eventId", deliveries + "&eventId={eventId}": "422 ?eventId",
 		deliveries + "&status=lost": "422 ?status", "webhook_deliveries?eventId={eventId}&since=0": "422 ?eventId", "webhook_deliveries?endpointId=%FF": "404 ",
 		"webhook_deliveries?eventId=%EF%BF%BD": "404 ", "webhook_events/%FF": "404 ", "links?limit=101": "422 ?limit", "links?limit=1e1": "422 ?limit",
+		"webhook_events?order=DESC": "422 ?order", "webhook_events?order=": "422 ?order", "webhook_events?order=desc&order=desc": "422 ?order", deliveries + "&order=newest": "422 ?order",
+		"webhook_deliveries?eventId={eventId}&order=desc": "422 ?eventId", "links?order=desc": "400 ?order", "webhook_events/{eventId}?order=desc": "400 ?order",
 	} {
 		r := w.do(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+query, user(w.byRole[org.Member]), ""))
 		pointers := r.each("errors", "pointer")
@@ -102,6 +104,65 @@ func TestAQueryIsHeldToTheRulesOfABody(t *testing.T) {
 		}
 	}
 	w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test", user(w.byRole[org.Admin]), `{"endpointId":"{endpointId}"}`), 400, problem.InvalidJSON)
+}
+
+// TestPeopleReadTheNewestFirst: page by page, to an end that only the feed does not have. A cursor is of one order.
+func TestPeopleReadTheNewestFirst(t *testing.T) {
+	w := newPeople(t)
+	all := w.get(t, org.Member, "webhook_events").each("events", "id")
+	const deliveries = "webhook_deliveries?limit=1&endpointId={endpointId}"
+	pages := func(path, list, member string) (ids, cursors []string) {
+		t.Helper()
+		for next := ""; len(ids) < 10; next = "&cursor=" + cursors[len(cursors)-1] {
+			r := w.get(t, org.Member, path+next)
+			ids = append(ids, r.each(list, member)...)
+			if r.body["nextCursor"] == nil {
+				return ids, cursors
+			}
+			cursors = append(cursors, r.str("nextCursor"))
+		}
+		t.Fatalf("%s has no end", path)
+		return nil, nil
+	}
+	newest, back := pages("webhook_events?limit=1&order=desc", "events", "id")
+	slices.Reverse(newest)
+	same(t, "events", newest, all)
+	if len(all) != 3 || len(back) != 2 {
+		t.Errorf("%d events, %d cursors", len(all), len(back))
+	}
+	sent, _ := pages(deliveries+"&order=desc", "deliveries", "eventId")
+	oldest, _ := pages(deliveries+"&order=asc", "deliveries", "eventId")
+	same(t, "deliveries", sent, []string{w.event})
+	same(t, "deliveries", oldest, []string{w.event})
+	forth := w.get(t, org.Member, "webhook_events?limit=1&order=asc").str("nextCursor")
+	admin := user(w.byRole[org.Admin])
+	for _, r := range []request{
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?cursor="+back[0], admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?order=asc&cursor="+back[0], admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?order=desc&cursor="+forth, admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+deliveries+"&cursor="+back[0], admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+deliveries+"&order=desc&cursor="+forth, admin, ""),
+		w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", admin, `{"endpointId":"{endpointId}","since":0,"cursor":"`+back[0]+`"}`),
+	} {
+		w.want(t, r, 400, problem.InvalidCursor)
+	}
+	end := w.get(t, org.Member, "webhook_events?order=desc&limit=100&since="+fmt.Sprint(w.Now().UnixMilli()))
+	if strings.TrimSpace(end.text) != `{"events":[]}` {
+		t.Errorf("since now: %s", end.text)
+	}
+	for _, r := range []request{ // the routes of API keys have no order
+		w.request("POST", "/webhook_event/list", w.caller("key"), `{"order":"desc"}`),
+		w.request("POST", "/webhook_delivery/list", w.caller("key"), `{"endpointId":"{endpointId}","order":"desc"}`),
+	} {
+		w.want(t, r, 400, problem.InvalidJSON)
+	}
+	for _, r := range []request{
+		w.request("POST", "/webhook_event/list?order=desc", w.caller("key"), ""),
+		w.request("POST", "/webhook_event/list?order=desc", w.caller("key"), `{"cursor":"`+back[0]+`"}`),
+	} {
+		w.want(t, r, 400, problem.UnknownParameter)
+	}
+	w.want(t, w.request("POST", "/webhook_event/list", w.caller("key"), `{"cursor":"`+back[0]+`"}`), 400, problem.InvalidCursor)
 }
 
 // TestPeopleReachOnlyTheAppOfThePath: nothing of another app of the same org.

@@ -140,7 +140,8 @@ type DeliverySpan struct {
 	Endpoint id.Endpoint
 	Since    time.Time              // only events from this time on; zero: all
 	Status   webhook.DeliveryStatus // "": any
-	After    id.Event               // only events behind this one; "": all
+	After    id.Event               // the last event of the previous page; "": from the beginning
+	Newest   bool                   // the newest first
 	Limit    int
 	OnePage  bool // search one page of deliveries, not deliveryPages
 }
@@ -149,7 +150,7 @@ type DeliverySpan struct {
 // status, so that a call ends soon when there are few of them.
 const deliveryPages = 10
 
-// List lists deliveries of an endpoint, oldest first. next is the event behind which the next page
+// List lists deliveries of an endpoint. next is the event behind which the next page
 // begins, "" at the end. With a status, a page may be short although more deliveries follow. Error:
 // endpoint_not_found.
 func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
@@ -167,12 +168,15 @@ func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found 
 // deliveries is List without the check that the endpoint exists. A page of rows has at least 100, because a status
 // may select few of them.
 func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []Delivery, next id.Event, err error) {
-	page := table.Span{PK: pkDelivery + string(d.Endpoint), After: string(d.After), Limit: max(d.Limit, 100)}
+	page := table.Span{PK: pkDelivery + string(d.Endpoint), After: string(d.After), Reverse: d.Newest, Limit: max(d.Limit, 100)}
 	if !d.Since.IsZero() {
 		page.From = string(id.FirstEvent(d.Since))
 	}
-	if page.After < page.From {
-		page.After = "" // From alone decides; DynamoDB refuses a start before it
+	switch { // DynamoDB refuses a start before From, and backwards a start at From too
+	case d.Newest && page.After != "" && page.After <= page.From:
+		return nil, "", nil
+	case page.After < page.From:
+		page.After = ""
 	}
 	pages := deliveryPages
 	if d.OnePage {

@@ -200,6 +200,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		// A cursor with another since: the later of the two counts.
 		"since before the cursor": {store.DeliverySpan{Limit: 7, Since: c.Now(), After: all[199]}, all[200:]},
 		"since after the cursor":  {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, all[200:]},
+		"since at the cursor":     {store.DeliverySpan{Limit: 7, Since: since, After: id.FirstEvent(since)}, all[200:]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := list(v.span); fmt.Sprint(got) != fmt.Sprint(v.want) {

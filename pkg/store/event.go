@@ -92,3 +92,19 @@ func (s *Store) Events(ctx context.Context, a id.App, after id.Event, limit int)
 	}
 	return events, events[len(events)-1].ID, nil
 }
+
+// NewestEvents lists an app's events since a time that are at least 10 s old, newest first. before is the last id of the previous
+// page, "" at the beginning. next is "" at the end.
+func (s *Store) NewestEvents(ctx context.Context, a id.App, since time.Time, before id.Event, limit int) (events []webhook.Event, next id.Event, err error) {
+	from, until := id.FirstEvent(since), id.FirstEvent(s.Now().Add(-shownAfter))
+	if before != "" {
+		until = min(before, until)
+	}
+	if until <= from { // DynamoDB refuses such a start
+		return nil, "", nil
+	}
+	// A query has one condition, so the start is the other bound.
+	page := table.Span{PK: pkEvents + string(a), From: string(from), After: string(until), Reverse: true, Limit: limit}
+	events, last, err := list(ctx, s, page, eventFrom)
+	return events, id.Event(last), err
+}

@@ -171,6 +171,13 @@ func people(t *testing.T, tg *target) {
 	if r := bob.want(t, "GET", base+"/webhook_events?since=0&limit=100", "", 200, ""); r.str("nextCursor") == "" {
 		t.Errorf("%s", r.text)
 	}
+	for _, order := range []string{"asc", "desc"} {
+		r := bob.want(t, "GET", base+"/webhook_events?limit=1&order="+order, "", 200, "")
+		if cursor, isThere := r.body["nextCursor"].(string); isThere {
+			bob.want(t, "GET", base+"/webhook_events?order="+order+"&cursor="+cursor, "", 200, "")
+		}
+		bob.want(t, "GET", base+"/webhook_deliveries?endpointId="+made.str("id")+"&order="+order, "", 200, "")
+	}
 	bob.want(t, "GET", base+"/webhook_deliveries?eventId="+test, "", 200, "")
 	bob.want(t, "GET", base+"/webhook_deliveries?endpointId="+made.str("id")+"&status=failed", "", 200, "")
 	for path, method := range map[string]string{

@@ -4,14 +4,14 @@ import { type Dialog, openDialog } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { Attempt, Delivery, Event } from './types'
-import { announce, badge, code, facts, given, json, number, type Page, problem, time, visible } from './ui'
+import { announce, badge, code, exactTime, facts, given, json, number, type Page, problem, visible, zone } from './ui'
 
 const answer = (a: Attempt) => a.error ?? (a.status === null ? text.none : `HTTP ${a.status}`)
 const isGood = (a: Attempt) => a.error === null && a.status !== null && a.status >= 200 && a.status < 300
 
 const attempt = (a: Attempt) => html`
   <li>
-    ${badge(answer(a), isGood(a) ? 'good' : 'bad')} ${time(a.at)}
+    ${badge(answer(a), isGood(a) ? 'good' : 'bad')} ${exactTime(a.at)}
     <span class="faint">${text.deliveries.took(number(a.durationMs))}</span>
     ${a.body ? html`<pre tabindex="0">${visible(a.body)}</pre>` : nothing}
   </li>`
@@ -25,8 +25,8 @@ export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => v
         ${again && d.status !== 'pending' ? html`<button @click=${() => again(d)}>${text.deliveries.again}</button>` : nothing}
       </div>
       <p class="small faint">
-        ${text.deliveries.attempts(d.attempts)}${d.nextAttemptAt ? html` · ${text.deliveries.next} ${time(d.nextAttemptAt)}` : nothing}
-        ${d.deliveredAt ? html` · ${text.deliveries.at} ${time(d.deliveredAt)}` : nothing}
+        ${text.deliveries.attempts(d.attempts)}${d.nextAttemptAt ? html` · ${text.deliveries.next} ${exactTime(d.nextAttemptAt)}` : nothing}
+        ${d.deliveredAt ? html` · ${text.deliveries.at} ${exactTime(d.deliveredAt)}` : nothing}
       </p>
       ${d.lastAttempt ? html`<ol class="attempts">${[d.lastAttempt, ...d.earlierAttempts].map(attempt)}</ol>`
         : html`<p class="small faint">${text.deliveries.noAttempt}</p>`}
@@ -67,7 +67,7 @@ export function openEvent(of: Page, id: string): Dialog {
   const dialog = openDialog(of.person, { title: text.events.one, drawer: true }, () => html`
     ${error ? problem(error) : nothing}
     ${event ? html`
-      ${facts([[text.events.type, code(event.type)], [text.id, code(event.id)], [text.events.at, time(event.createdAt)]])}
+      ${facts([[text.events.type, code(event.type)], [text.id, code(event.id)], [text.events.at(zone()), exactTime(event.createdAt)]])}
       <h3>${text.events.payload}</h3>
       ${event.data === null ? html`<p class="note">${text.events.hidden}</p>`
         : html`<pre class="payload" tabindex="0">${json(event.data)}</pre>`}

@@ -8,13 +8,12 @@ import { reopen } from './kept'
 import { List, skeleton } from './list'
 import { text } from './texts'
 import type { Delivery, Endpoint } from './types'
-import { announce, badge, code, empty, facts, given, head, number, Page, problem, table, time, visible } from './ui'
+import { announce, badge, code, empty, exactTime, facts, given, head, number, Page, problem, table, time, visible, zone } from './ui'
 
 const hour = 3_600_000
-const lately = 300_000
 const shown = 20
 const pagesOfBars = 5 // of 100 deliveries
-const spans = [24, 6, 2] as const // hours of bars: the first of which the pages hold all, for what is read begins with the oldest
+const spans = [24, 6, 2] as const // hours of bars: the first whose deliveries are all read
 
 class EndpointsPage extends Page {
   #endpoints = new List<Endpoint>(this, cursor =>
@@ -76,31 +75,31 @@ class EndpointsPage extends Page {
   #details(e: Endpoint) {
     let counted: Endpoint | null = null
     let bars: Delivery[] | null = null
-    let last: Delivery[] = []
-    let span = 0 // of spans
+    let span = 0 // hours
     let bounded = false
     let since = 0
     let error: unknown = null
     const page = (from: number, cursor?: string) => this.api.list<Delivery>(
-      `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, limit: 100, cursor })
+      `${this.appPath}/webhook_deliveries`, 'deliveries', { endpointId: e.id, since: from, order: 'desc', limit: 100, cursor })
     const readBars = async (): Promise<Delivery[]> => {
-      since = (Math.floor(Date.now() / hour) + 1 - spans[span]!) * hour
-      let at = await page(since)
+      const begin = (hours: number) => (Math.floor(Date.now() / hour) + 1 - hours) * hour
+      let at = await page(begin(spans[0]))
       const all = at.items
       for (let i = 1; i < pagesOfBars && at.nextCursor; i++) {
-        at = await page(since, at.nextCursor)
+        at = await page(begin(spans[0]), at.nextCursor)
         all.push(...at.items)
       }
-      bounded = at.nextCursor !== undefined
-      if (!bounded || span === spans.length - 1) return all
-      span++
-      return readBars()
+      const oldest = at.nextCursor ? all.at(-1)?.createdAt ?? Infinity : 0
+      const whole = spans.find(hours => begin(hours) > oldest)
+      bounded = whole === undefined
+      span = whole ?? spans[spans.length - 1]!
+      since = begin(span)
+      return all
     }
     const read = async () => {
       try {
         counted = await this.api.get<Endpoint>(this.#one(e))
         bars = await readBars()
-        last = (bounded ? (await page(Date.now() - lately)).items : bars).slice(-shown).reverse()
         error = null
       } catch (failure) {
         error = failure
@@ -124,7 +123,7 @@ class EndpointsPage extends Page {
         <button class="danger-text" @click=${then(this.#delete)}>${text.endpoints.delete}</button>
       </div>
       ${error ? problem(error) : nothing}
-      ${bars ? hours(bars, since, spans[span]!) : error ? nothing : skeleton()}
+      ${bars ? hours(bars, since, span) : error ? nothing : skeleton()}
       ${bounded ? html`<p class="small faint">${text.endpoints.bounded}</p>` : nothing}
       ${facts([
         [text.status, this.#state(counted ?? e)],
@@ -138,11 +137,11 @@ class EndpointsPage extends Page {
         [text.endpoints.createdBy, e.createdByKey ? code(e.createdByKey) : text.endpoints.admin],
         ...(e.urlSetByKey ? [[text.endpoints.setBy, code(e.urlSetByKey)]] as [string, unknown][] : []),
       ])}
-      <h3>${text.endpoints.last}</h3>
-      ${last.map(d => delivery(d, html`
+      <h3>${text.endpoints.last} <span class="faint">(${zone()})</span></h3>
+      ${bars?.slice(0, shown).map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button>
-        ${time(d.createdAt)}`, again))}
-      ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(spans[span]!)}</p>` : nothing}`)
+        ${exactTime(d.createdAt)}`, again))}
+      ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)
     void read()
   }
 

@@ -1,6 +1,5 @@
 // The events of an app.
 import { html, nothing } from 'lit'
-import type { PageOf } from './api'
 import { console_ } from './context'
 import { openEvent } from './deliveries'
 import { openDialog, openForm } from './dialog'
@@ -9,10 +8,9 @@ import { reopen } from './kept'
 import { List } from './list'
 import { text } from './texts'
 import type { Endpoint, Event } from './types'
-import { announce, code, empty, head, Page, problem, table, time, visible } from './ui'
+import { announce, code, empty, exactTime, head, Page, problem, table, visible, zone } from './ui'
 
 const pageSize = 100
-const pagesAtOnce = 10
 const hour = 3_600_000
 const spans = [[`${hour}`, text.events.hour], [`${24 * hour}`, text.events.day], [`${7 * 24 * hour}`, text.events.week],
   [`${30 * 24 * hour}`, text.events.month]] as const
@@ -24,19 +22,8 @@ class EventsPage extends Page {
   #span = `${24 * hour}`
   #since = 0
   #type = ''
-  #events = new List<Event>(this, async cursor => {
-    // The feed begins with the oldest, and people want the newest: so several pages are read at once. A feed always has a
-    // cursor, for what comes later: a page that is not full is the last for now.
-    const items: Event[] = []
-    for (let i = 0; i < pagesAtOnce; i++) {
-      const page: PageOf<Event> = await this.api.list<Event>(`${this.appPath}/webhook_events`, 'events',
-        cursor ? { cursor, limit: pageSize } : { since: this.#since, limit: pageSize })
-      items.push(...page.items)
-      cursor = page.nextCursor
-      if (page.items.length < pageSize) return { items }
-    }
-    return { items, nextCursor: cursor }
-  })
+  #events = new List<Event>(this, cursor => this.api.list<Event>(
+    `${this.appPath}/webhook_events`, 'events', { since: this.#since, order: 'desc', limit: pageSize, cursor }))
 
   override connectedCallback() {
     super.connectedCallback()
@@ -87,8 +74,8 @@ class EventsPage extends Page {
   override render() {
     const chosen = this.#type ? [this.#type] : [] // stays a choice in a span that has none of it
     const types = [...new Set([...this.#events.items.map(e => e.type), ...chosen])].sort()
-    const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type).reverse() // newest first
-    const none = empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
+    const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type)
+    const none = this.#events.hasMore ? html`<p class="note">${text.events.noneYet}</p>` : empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
       ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>` : nothing)
     return html`
       ${head(text.events.title, text.events.about, html`
@@ -104,9 +91,9 @@ class EventsPage extends Page {
       ${this.#events.view(events => shown(events).length === 0 ? none : table<Event>(text.events.title, [
         { label: text.events.type, kind: 'main', cell: e => html`
           <button class="link" @click=${() => openEvent(this, e.id)}><code>${visible(e.type)}</code></button>` },
-        { label: text.events.at, cell: e => time(e.createdAt) },
+        { label: text.events.at(zone()), cell: e => exactTime(e.createdAt) },
         { label: text.id, cell: e => code(e.id) },
-      ], shown(events)), none, text.events.newer)}`
+      ], shown(events)), none, text.events.older)}`
   }
 }
 customElements.define('lk-events', EventsPage)

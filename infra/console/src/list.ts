@@ -40,16 +40,16 @@ export class List<T> {
     this.host.requestUpdate()
   }
 
-  // view shows the items, or what stands in their place. With a label for a button above them, no page loads by itself: of a
-  // feed that is read from its old end, what follows is not below.
-  view(items: (items: T[]) => unknown, empty: unknown, newer = ''): unknown {
+  // view shows the items, or what stands in their place. With a label for the button below them, no page loads by itself.
+  view(items: (items: T[]) => unknown, empty: unknown, more = ''): unknown {
     const error = this.error ? problem(this.error, () => this.#next(this.#failed)) : nothing
     if (!this.ready) return this.error ? error : skeleton()
     return html`
-      ${this.hasMore && newer ? html`<button class="more" ?disabled=${this.busy} @click=${() => this.more()}>${newer}</button>` : nothing}
       ${this.items.length ? items(this.items) : empty}
       ${error}
-      ${this.hasMore && !newer && !this.error ? html`<lk-more .busy=${this.busy} @more=${() => this.more()}></lk-more>` : nothing}`
+      ${!this.hasMore || this.error ? nothing
+        : more ? html`<button class="more" ?disabled=${this.busy} @click=${() => this.more()}>${this.busy ? text.loading : more}</button>`
+        : html`<lk-more .busy=${this.busy} @more=${() => this.more()}></lk-more>`}`
   }
 }
 

@@ -182,16 +182,16 @@ export const text = {
     deleted: 'The endpoint is deleted.',
     held: 'Held deliveries', createdBy: 'Made by', setBy: 'URL or events set by', admin: 'an admin', last: 'Last deliveries',
     hours: (n: number) => `Deliveries of the last ${n} hours`, hour: 'Hour',
-    bounded: 'There were more than 500: the bars show the oldest of them.',
+    bounded: 'There were more than 500: the bars show the newest of them.',
     quiet: (n: number) => `No event of the last ${n} hours is for this endpoint.`,
   },
 
   events: {
     title: 'Events', one: 'Event', about: 'What happened in this app, kept for 30 days. An event is listed 10 seconds after it happened.',
-    type: 'Type', at: 'When', payload: 'Payload',
+    type: 'Type', at: (zone: string) => `When (${zone})`, payload: 'Payload',
     since: 'Since', every: 'Every type', hour: 'the last hour', day: 'the last 24 hours', week: 'the last 7 days',
     month: 'the last 30 days',
-    newer: 'Load newer events', hidden: 'Only admins see the payload of events about webhook endpoints.',
+    older: 'Older', noneYet: 'Of the events that are loaded, none is of this type.', hidden: 'Only admins see the payload of events about webhook endpoints.',
     none: 'No events in this time', noneAbout: 'Events appear when links are claimed, keys change, or an endpoint is tested.',
   },
 

@@ -31,17 +31,22 @@ export const given = (s: string) => html`<bdi>${visible(s)}</bdi>`
 export const json = (value: unknown) => visible(JSON.stringify(value, null, 2))
 
 const dateTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const dateSecond = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
 const numbers = new Intl.NumberFormat('en-GB')
 export const number = (n: number) => numbers.format(n)
 
 // none stands where there is nothing.
 export const none = html`<span class="faint">${text.none}</span>`
 
-export function time(t: Time | null | undefined, without: unknown = none): unknown {
+export function time(t: Time | null | undefined, without: unknown = none, format = dateTime): unknown {
   if (!t) return html`<span class="faint">${without}</span>`
   const iso = new Date(t).toISOString()
-  return html`<time datetime=${iso} title=${iso}>${dateTime.format(t)}</time>`
+  return html`<time datetime=${iso} title=${iso}>${format.format(t)}</time>`
 }
+
+// exactTime shows the second too. Where it is used, the zone is said once.
+export const exactTime = (t: Time) => time(t, none, dateSecond)
+export const zone = () => dateSecond.resolvedOptions().timeZone
 
 // left says how long it is until a time, in its two largest units.
 export function left(until: Time): string {

@@ -46,33 +46,50 @@ test('each list asks for its pages by the cursor, and appends them below', async
   }
 })
 
-test('the feed of events is shown newest first, and what is newer comes by the button above', async () => {
+test('events are shown newest first, and the older ones come by the button below', async () => {
   const now = Date.now()
-  const event = i => ({ id: `ev${i}`, type: i % 2 ? 'odd' : 'even', createdAt: now - 1e6 + i })
-  const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { events: Array.from({ length: Math.min(100, 1150 - from) }, (_, i) => event(from + i)), nextCursor: String(from + 100) } }
+  const event = i => ({ id: `ev${i}`, type: i % 2 ? 'odd' : 'even', createdAt: now - 1e6 - i * 1000 }) // ev0 is the newest
+  const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { events: Array.from({ length: Math.min(100, 250 - from) }, (_, i) => event(from + i)), nextCursor: from + 100 < 250 ? String(from + 100) : undefined } }
   serve({ [`GET ${app}/webhook_events`]: page })
   const e = await show('lk-events')
-  assert.equal(calls.length, 10)
-  assert.deepEqual([rows(e).length, rows(e)[0][2], rows(e).at(-1)[2]], [1000, 'ev999', 'ev0'])
-  assert.ok(Math.abs(Number(calls[0].query.since) - (Date.now() - day)) < 60_000)
-  assert.deepEqual(calls[1].query, { cursor: '100', limit: '100' })
-  await click(e, 'Load newer events')
+  assert.equal(calls.length, 1)
+  assert.deepEqual([rows(e).length, rows(e)[0][2], rows(e).at(-1)[2]], [100, 'ev0', 'ev99'])
+  const { since } = calls[0].query
+  assert.ok(Math.abs(Number(since) - (Date.now() - day)) < 60_000)
+  assert.deepEqual(calls[0].query, { since, order: 'desc', limit: '100' })
+  assert.equal(e.drawn.includes('lk-more'), false) // no page loads by itself
+  await click(e, 'Older')
   await settle()
-  assert.deepEqual([calls.length, rows(e).length, rows(e)[0][2], buttons(e).includes('Load newer events')], [12, 1150, 'ev1149', false])
+  assert.deepEqual([calls.length, calls[1].query, rows(e).length, rows(e).at(-1)[2], buttons(e).includes('Older')], [2, { since, order: 'desc', limit: '100', cursor: '100' }, 200, 'ev199', true])
+  await click(e, 'Older')
+  await settle()
+  assert.deepEqual([calls.length, rows(e).length, rows(e)[0][2], rows(e).at(-1)[2], buttons(e).includes('Older')], [3, 250, 'ev0', 'ev249', false])
   choose(e, 'type', 'odd')
   await settle()
-  assert.deepEqual([rows(e).length, rows(e)[0][2]], [575, 'ev1149'])
+  assert.deepEqual([rows(e).length, rows(e)[0][2]], [125, 'ev1'])
   for (const [span, hours] of [[`${hour}`, 1], [`${7 * day}`, 168], [`${30 * day}`, 720]]) {
     calls.length = 0
     choose(e, 'span', span)
     await settle()
     assert.ok(Math.abs(Number(calls[0].query.since) - (Date.now() - hours * hour)) < 60_000)
-    assert.equal(rows(e).length, 500) // the type stays chosen
+    assert.equal(rows(e).length, 50) // the type stays chosen
   }
+  serve({ [`GET ${app}/webhook_events`]: { events: [event(2)], nextCursor: '1' } })
+  await click(e, 'Refresh')
+  await settle()
+  assert.ok(text(e.drawn).includes('Of the events that are loaded, none is of this type.') && buttons(e).includes('Older'))
   serve({ [`GET ${app}/webhook_events`]: { events: [event(2)] } })
   await click(e, 'Refresh')
   await settle()
   assert.ok(text(e.drawn).includes('No events in this time') && field(e, 'type').value === 'odd')
+})
+
+test('an event shows its second, and the zone is said at the head of the table', async () => {
+  const at = new Date(2026, 10, 29, 16, 4, 5).getTime()
+  serve({ [`GET ${app}/webhook_events`]: { events: [{ id: 'ev', type: 'a.b', createdAt: at }] } })
+  const e = await show('lk-events')
+  assert.match(rows(e)[0][1], /^29 Nov 2026, 16:04:05$/)
+  assert.equal(text(e.drawn).split(`When (${Intl.DateTimeFormat().resolvedOptions().timeZone})`).length, 2)
 })
 
 test('a key shows its state, and what may be done with it', async () => {

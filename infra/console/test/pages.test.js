@@ -72,38 +72,39 @@ const listed = d => [...text(d.drawn.split('Last deliveries')[1]).matchAll(/type
 test('an endpoint shows its newest 20 deliveries, the newest first', async () => {
   const now = Date.now()
   for (const n of [3, 20, 21, 130]) {
-    const all = Array.from({ length: n }, (_, i) => delivery(i, now - hour + i * 1000))
+    const all = Array.from({ length: n }, (_, i) => delivery(i, now - i * 1000)) // 0 is the newest
     const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { deliveries: all.slice(from, from + 100), nextCursor: from + 100 < n ? String(from + 100) : undefined } }
     serve({ [`GET ${app}/webhook_endpoints`]: endpoints, [`GET ${app}/webhook_endpoints/e1`]: endpoints.endpoints[0], [`GET ${app}/webhook_deliveries`]: page })
     const e = await show('lk-endpoints')
     click(e, 'https://one.example')
     await settle()
-    const want = all.map((_, i) => i).reverse().slice(0, 20)
-    assert.deepEqual(listed(opened()), want)
+    assert.deepEqual(listed(opened()), all.map((_, i) => i).slice(0, 20))
+    assert.ok(asked(`GET ${app}/webhook_deliveries`).every(c => c.query.order === 'desc'))
     assert.equal(opened().drawn.includes('more than 500'), false)
     closeDialogs()
   }
 })
 
-test('where there is more than five pages, the bars have fewer hours, and the list the newest of the last minutes', async () => {
+test('where there is more than five pages, the bars have the hours that were read whole, and the list the newest', async () => {
   const now = Date.now()
-  for (const [hoursWithMore, bars, isBounded] of [[[24], 6, false], [[24, 6], 2, false], [[24, 6, 2], 2, true]]) {
-    const newest = Array.from({ length: 30 }, (_, i) => delivery(1000 + i, now - 1000 + i))
+  const begin = hours => (Math.floor(now / hour) + 1 - hours) * hour
+  for (const [oldest, bars, isBounded] of [[begin(24), 6, false], [begin(6) - 1, 6, false], [begin(6), 2, false], [begin(2) - 1, 2, false], [begin(2), 2, true], [now, 2, true]]) {
     const page = ({ query }) => {
-      const age = (now - query.since) / hour
-      if (age < 0.5) return { deliveries: newest }
-      const of = [2, 6, 24].find(h => age <= h)
-      return { deliveries: [delivery(of, now)], nextCursor: hoursWithMore.includes(of) ? `${Number(query.cursor ?? 0) + 1}` : undefined }
+      const n = Number(query.cursor ?? 0)
+      const deliveries = Array.from({ length: 100 }, (_, i) => delivery(100 * n + i, n === 4 && i === 99 ? oldest : now))
+      return { deliveries, nextCursor: `${n + 1}` }
     }
     serve({ [`GET ${app}/webhook_endpoints`]: endpoints, [`GET ${app}/webhook_endpoints/e1`]: endpoints.endpoints[0], [`GET ${app}/webhook_deliveries`]: page })
     const e = await show('lk-endpoints')
     click(e, 'https://one.example')
     await settle()
     const d = opened()
-    assert.ok(text(d.drawn).includes(`Deliveries of the last ${bars} hours`))
+    assert.ok(text(d.drawn).includes(`Deliveries of the last ${bars} hours`), `${(now - oldest) / hour}`)
     assert.equal(text(d.drawn).includes('more than 500'), isBounded)
-    assert.deepEqual(listed(d), isBounded ? newest.map((_, i) => 1029 - i).slice(0, 20) : [bars])
-    assert.equal(asked(`GET ${app}/webhook_deliveries`).length, hoursWithMore.length * 5 + 1)
+    assert.deepEqual(listed(d), Array.from({ length: 20 }, (_, i) => i))
+    const { since } = asked(`GET ${app}/webhook_deliveries`)[0].query
+    assert.deepEqual(asked(`GET ${app}/webhook_deliveries`).map(c => c.query), [undefined, '1', '2', '3', '4'].map(cursor =>
+      ({ endpointId: 'e1', since, order: 'desc', limit: '100', ...cursor && { cursor } })))
     closeDialogs()
   }
 })

@@ -495,14 +495,14 @@ class Walk(Lost, Done, Sent):
         self.shot(page, "endpoint")
         page.keyboard.press("Escape")
 
-        def busy(route):  # there are always more that are older than two hours
-            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(route.request.url).query)
-            is_late = int(asked["since"][0]) / 1000 > time.time() - 7210
-            route.continue_() if is_late else route.fulfill(json={"deliveries": [], "nextCursor": "more"})
+        def busy(route):  # there are always more
+            is_first = "cursor=" not in route.request.url
+            route.fulfill(json={"deliveries": route.fetch().json()["deliveries"] if is_first else [], "nextCursor": "more"})
 
         page.route("**/webhook_deliveries?*", busy)
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
         expect(ada.dialog()).to_contain_text("Deliveries of the last 2 hours")
+        expect(ada.dialog()).to_contain_text("the bars show the newest of them")
         expect(ada.dialog().get_by_role("article")).to_contain_text("HTTP 200")
         page.keyboard.press("Escape")
         page.unroute("**/webhook_deliveries?*")
@@ -582,7 +582,26 @@ class Walk(Lost, Done, Sent):
         expect(ada.row("key.created")).to_have_count(0)
         expect(ada.row("test").first).to_be_visible()
         page.get_by_label("Type").select_option("")
+        self.newest_first(page)
+        expect(page.get_by_role("columnheader", name=re.compile(r"^When \(.+\)$"))).to_have_count(1)
+
+        def one(route):  # at a time
+            route.continue_(url=route.request.url.replace("limit=100", "limit=1"))
+
+        page.route("**/webhook_events?*", one)
+        page.get_by_role("button", name="Refresh").click()
+        expect(page.locator("tbody tr")).to_have_count(1)
+        page.get_by_role("button", name="Older").click()
+        expect(page.locator("tbody tr")).to_have_count(2)
+        self.newest_first(page)
+        page.unroute("**/webhook_events?*")
+        page.get_by_role("button", name="Refresh").click()
+        expect(ada.row("key.created").first).to_be_visible()
         self.shot(page, "events")
+
+    def newest_first(self, page):
+        times = page.locator("tbody time").evaluate_all("times => times.map(t => t.dateTime)")
+        self.want("the order of the events", times, sorted(times, reverse=True))
 
     def leaked(self, ada, name):
         """Answers as after a report of GitHub, which this machine cannot get."""

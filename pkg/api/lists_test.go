@@ -316,6 +316,9 @@ func TestAWalkOfASlowDatabaseEndsInTime(t *testing.T) {
 	}
 	w.copies(t, "ORG#"+string(w.org), "META", len(made), nil, func(i int) (string, string) { return "ORG#" + made[i], "META" })
 	w.put(t, directory(made))
+	if all := w.want(t, request{as: service(), method: "GET", path: "/v1/orgs"}, 200, ""); len(all.list("orgs")) != 112 || all.str("nextCursor") != "" {
+		t.Errorf("%d orgs, %q", len(all.list("orgs")), all.str("nextCursor"))
+	}
 	w.Faults.Next = slowQueries{w.Faults.Next, 160 * time.Millisecond}
 	first := w.want(t, request{as: service(), method: "GET", path: "/v1/usage"}, 200, "")
 	if len(first.list("usage")) != 100 || first.str("nextCursor") == "" {

@@ -3,13 +3,16 @@ package pipeline_test
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/link"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
 )
 
@@ -86,6 +89,33 @@ func TestARecordThatIsNoEventIsIgnored(t *testing.T) {
 	}
 	if n := s.queue.count(); n != 0 {
 		t.Errorf("%d messages", n)
+	}
+}
+
+// TestANoticeThatLosesEachRaceIsBroughtAgain: unlike an event it is not due, so the sweep would not find it.
+func TestANoticeThatLosesEachRaceIsBroughtAgain(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	const month = 1_798_761_600 // 2027-01-01
+	of := limit.Owner{Org: s.org}
+	lease := limit.Lease{Owner: of, Row: limit.Month, Start: month}
+	lease.Wants[limit.Month] = limit.Want{Start: month, Requests: 5, Limit: 5}
+	_, _, err := s.Lease(ctx, lease)
+	if err = errors.Join(err, s.Announce(ctx, limit.Notice{Owner: of, Row: limit.Month, Start: month, Mark: limit.Reached, Limit: 5})); err != nil {
+		t.Fatal(err)
+	}
+	record := func() error { return s.fan.Record(ctx, "NOTE#"+string(s.org), "2027-01#ORG#reached#5") }
+	s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) // all tries
+	if err := record(); err == nil {
+		t.Error("a notice without an event is done")
+	}
+	if err := errors.Join(record(), record()); err != nil || s.Faults.Pending() {
+		t.Error(err)
+	}
+	s.pass(time.Minute)
+	events, _, err := s.Events(ctx, s.app, id.NoEvent, 10)
+	if err != nil || len(events) != 1 || events[0].Type != webhook.OrgAllowanceReached {
+		t.Errorf("%v %v", events, err)
 	}
 }
 

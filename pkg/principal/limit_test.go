@@ -7,7 +7,8 @@ import (
 	"latchkey/pkg/principal"
 )
 
-// TestASpentAllowanceIsTheOrgs: the sentence names the window that ends last, and is the same until the answer is written.
+// TestASpentAllowanceIsTheOrgs: the sentence names the window that ends last, and is the same until the answer is written, also by
+// a clock that is late.
 func TestASpentAllowanceIsTheOrgs(t *testing.T) {
 	l := principal.Limit{
 		Policy: `"minute";q=7;w=60, "month";q=9;w=2592000, "org-minute";q=5;w=60, "org-hour";q=20;w=3600, "org-day";q=100;w=86400`,
@@ -21,7 +22,7 @@ func TestASpentAllowanceIsTheOrgs(t *testing.T) {
 		"minute month org-hour org-day": "The org has used its allowance of 100 a day. The next one begins at 2026-11-25T00:00:00Z.",
 	} {
 		l.Violated = violated
-		for _, late := range []time.Duration{0, 999 * time.Millisecond, 29 * time.Second} {
+		for _, late := range []time.Duration{-2 * time.Second, 0, 999 * time.Millisecond, 29 * time.Second} {
 			now := time.Date(2026, 11, 24, 12, 59, 47, 0, time.FixedZone("", 3600)).Add(late)
 			if got := l.Refusal(now); got != want {
 				t.Errorf("%s, %s later: %s", violated, late, got)

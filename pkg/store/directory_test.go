@@ -16,6 +16,7 @@ import (
 	"latchkey/pkg/parallel"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
 )
 
 // walk reads the usage of all orgs in a month, in pages of so many orgs, and returns the orgs in their order.
@@ -199,8 +200,15 @@ func TestTheLastInvoiceCanWait(t *testing.T) {
 	c := connect(t)
 	o := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1", Plan: "pro"})
 	write(t, c.Table, []map[string]string{{"PK": "USAGE#" + string(o), "SK": "2027-01-15#ORG", "served": "5", "leased": "7"}})
+	wants(t, second(c.ChangeOrg(ctx, billing, o, store.OrgChange{Suspended: ptr(true)})), "")
+	c.letPass("TransactWriteItems") // the transaction that begins the deletion, which is then cut short
+	c.Faults.Before("TransactWriteItems", func() { c.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1) })
+	if c.DeleteOrg(ctx, billing, o) == nil {
+		t.Error("the deletion is not cut short")
+	}
+	c.Faults.Heal()
 	c.pass(time.Hour + 345*time.Millisecond)
-	wants(t, c.DeleteOrg(ctx, billing, o), "")
+	wants(t, c.DeleteOrg(ctx, billing, o), "") // from this end of its keys on the 90 days are counted
 	gone := &connected{Table: c.Table, org: o}
 	c.pass(2 * time.Minute)
 	gone.sweepOrg(t)

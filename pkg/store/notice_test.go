@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 	"latchkey/pkg/store/storetest"
 	"latchkey/pkg/webhook"
@@ -149,46 +151,58 @@ func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAProcessThatDiesLeavesItsNoticeToTheNextLease: it dies before each write that is not a lease, and then the next process comes.
+// TestAProcessThatDiesLeavesItsNoticeToTheNextLease: it dies before each write that is not a lease, and then the next process comes. So does
+// one of which a single write fails.
 func TestAProcessThatDiesLeavesItsNoticeToTheNextLease(t *testing.T) {
-	for written := range 3 {
-		c := connect(t)
-		k := c.limitedKey(t, "1/d")
-		dying := func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) }
-		for range 1 + written { // the lease, and what the process still writes
-			c.letPass("UpdateItem")
-		}
-		c.Faults.Before("UpdateItem", dying)
-		c.spend(t, 1, c.processes(1), k)
-		c.Faults.Heal()
-		c.spend(t, 1, c.processes(1), k)
-		c.tell(t)
-		if got := c.events(t, webhook.KeyLimitReached); len(got) != 1 {
-			t.Errorf("after %d writes of the notice: %v", written, got)
+	for fault, times := range map[storetest.Fault]int{storetest.LostBefore: -1, storetest.Malformed: 1} {
+		for written := range 3 {
+			c := connect(t)
+			k := c.limitedKey(t, "1/d")
+			for range 1 + written { // the lease, and what the process still writes
+				c.letPass("UpdateItem")
+			}
+			c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", fault, times) })
+			c.spend(t, 1, c.processes(1), k)
+			c.Faults.Heal()
+			c.spend(t, 1, c.processes(1), k)
+			c.tell(t)
+			if got := c.events(t, webhook.KeyLimitReached); len(got) != 1 {
+				t.Errorf("%s, after %d writes of the notice: %v", fault, written, got)
+			}
 		}
 	}
 }
 
 // TestARaisedLimitBeginsItsMarksAnew: a window tells each mark of each larger limit, and one that has passed both tells the higher one.
+// A lease after that costs no other write: one for the row of the day, and one for that of the month.
 func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
-	c := connect(t)
-	k := c.limitedKey(t, "10/d")
-	all := c.processes(2)
-	for _, step := range []struct {
-		limits        string
-		requests      int
-		near, reached int // events until then
-	}{
-		{"10/d", 9, 1, 0}, {"10/d", 3, 1, 1}, {"20/d", 4, 1, 1}, {"20/d", 3, 2, 1}, {"20/d", 9, 2, 2}, {"10/d", 3, 2, 2}, {"20/d", 3, 2, 2}, {"21/d", 9, 2, 3},
-	} {
-		wants(t, c.update(k.ID, store.KeyChange{Limits: ptr(step.limits)}), "")
-		for n := range step.requests {
-			c.spend(t, 1, all[n%2:n%2+1], k)
+	for per, leases := range map[string]int{"/d": 1, "/M": 2} {
+		c := connect(t)
+		k := c.limitedKey(t, "10"+per)
+		all := c.processes(2)
+		for _, step := range []struct {
+			limit         string
+			requests      int
+			near, reached int // events until then
+		}{
+			{"10", 9, 1, 0}, {"10", 3, 1, 1}, {"20", 4, 1, 1}, {"20", 3, 2, 1}, {"20", 9, 2, 2}, {"10", 3, 2, 2}, {"20", 3, 2, 2}, {"21", 9, 2, 3},
+		} {
+			wants(t, c.update(k.ID, store.KeyChange{Limits: ptr(step.limit + per)}), "")
+			for n := range step.requests {
+				c.spend(t, 1, all[n%2:n%2+1], k)
+			}
+			c.tell(t)
+			near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached)
+			if len(near) != step.near || len(reached) != step.reached {
+				t.Errorf("%s%s, %d requests: %v and %v", step.limit, per, step.requests, near, reached)
+			}
 		}
-		c.tell(t)
-		near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached)
-		if len(near) != step.near || len(reached) != step.reached {
-			t.Errorf("%s, %d requests: %v and %v", step.limits, step.requests, near, reached)
+		row, _, err := c.APIKey(ctx, c.org, k.ID)
+		wants(t, err, "")
+		c.forgetCalls()
+		wants(t, second(c.processes(1)[0].Spend(ctx, row)), problem.RateLimited)
+		if calls := c.Faults.Calls(); !slices.Equal(calls, slices.Repeat([]string{"UpdateItem"}, leases)) {
+			t.Errorf("%s: a lease when all is noted: %v", per, calls)
 		}
 	}
 }

@@ -44,8 +44,8 @@ func (l Limit) AddTo(fields map[string]string) {
 }
 
 // Refusal returns the sentence for a request that is over its limits. It names the allowance of the org if that is violated, and of
-// several windows the one that ends last: another key of the org would not help. now is the time of the check, or up to half a minute
-// later, because each window ends with a minute.
+// several windows the one that ends last: another key of the org would not help. now is the time of the check, by a clock that may be
+// half a minute early or late, because each window ends with a minute.
 func (l Limit) Refusal(now time.Time) string {
 	violated := strings.Fields(l.Violated)
 	if len(violated) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,6 +94,25 @@ func TestAnAnnouncementIsBounded(t *testing.T) {
 		}
 		if _, err := limit.New(table).Take(t.Context(), request("key_1", "1/d")); err != nil || table.began != 2 {
 			t.Errorf("%v, %d announcements", err, table.began)
+		}
+	})
+}
+
+// TestAnAnnouncementDelaysNoOtherRequest: one that has waited for the lease waits no longer.
+func TestAnAnnouncementDelaysNoOtherRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		table := &slowToTell{rows: newRows()}
+		table.meanwhile = func() { time.Sleep(10 * time.Millisecond) }
+		l := limit.New(table)
+		l.Now = at("2026-11-24 12:00:00").UTC
+		var first sync.WaitGroup
+		first.Go(func() { _, _ = l.Take(t.Context(), request("key_1", "1/d")) }) // it leases, and announces
+		defer first.Wait()
+		synctest.Wait()
+		began := time.Now()
+		r, err := l.Take(t.Context(), request("key_1", "1/d"))
+		if took := time.Since(began); err != nil || r.Violated() != nil || took != 10*time.Millisecond || table.began != 1 {
+			t.Errorf("%v %v after %s, %d announcements", r.Violated(), err, took, table.began)
 		}
 	})
 }

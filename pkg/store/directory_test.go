@@ -252,3 +252,21 @@ func TestTheLastInvoiceCanWait(t *testing.T) {
 		t.Errorf("found by its external id: %+v %v", found, err)
 	}
 }
+
+// TestAFaultIsNoUsage: an invoice must not be too small because one of the reads failed: of the 16 partitions, or of the use of an org.
+func TestAFaultIsNoUsage(t *testing.T) {
+	c := connect(t)
+	for query := range 17 {
+		for range query {
+			c.letPass("Query")
+		}
+		c.Faults.Before("Query", func() { c.Faults.Plan("Query", storetest.Malformed, 1) })
+		if all, next, err := c.AllUsage(ctx, "2027-01", store.Page{}); err == nil || c.Faults.Pending() {
+			t.Errorf("query %d failed: %v %q", query, all, next)
+		}
+	}
+	c.Faults.Plan("BatchGetItem", storetest.Malformed, 1)
+	if all, next, err := c.AllUsage(ctx, "2027-01", store.Page{}); err == nil {
+		t.Errorf("the orgs were not read: %v %q", all, next)
+	}
+}

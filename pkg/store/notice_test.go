@@ -84,7 +84,7 @@ func (k killed) Announce(ctx context.Context, n limit.Notice) error {
 	if end == 0 {
 		return errors.New("ended before the first write")
 	}
-	if err := k.c.Store.Announce(context.WithoutCancel(ctx), n); err != nil {
+	if err := k.c.Announce(context.WithoutCancel(ctx), n); err != nil {
 		return err
 	}
 	k.announced.Store(marked{n.Key, n.Row, n.Mark}, true)

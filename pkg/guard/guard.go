@@ -29,7 +29,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
@@ -147,11 +146,8 @@ func hasSafeAddresses(t Tokens) bool {
 // LostReports returns how many calls of Config.Report and ReportRefusal were left out, panicked, or did not return in time.
 func (g *Guard) LostReports() uint64 { return g.reports.Failed() }
 
-// lacks returns the refusal of a key that has not all of these scopes. It names none when one of them could be no key's.
+// lacks returns the refusal of a key that has not all of these scopes.
 func lacks(scopes []string) error {
-	if slices.ContainsFunc(scopes, func(s string) bool { return !apikey.ValidScope(s) }) {
-		return problem.New(problem.InsufficientScope, "The API key does not have the scopes that this needs.")
-	}
 	return &problem.Error{
 		Code: problem.InsufficientScope, Scopes: scopes, Detail: "The API key does not have all scopes that this needs: " + strings.Join(scopes, ", ") + ".",
 	}

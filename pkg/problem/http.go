@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -56,13 +57,18 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 // Challenge returns the WWW-Authenticate of a refusal that names the scopes that are needed (RFC 6750), or after which the user must sign in
 // anew (RFC 9470), "" for any other error. After a sign-out no earlier sign-in is good, also one within the issuer's own session: max_age is 0.
 func (e *Error) Challenge() string {
-	if e.Code == InsufficientScope && len(e.Scopes) > 0 {
+	if e.Code == InsufficientScope && len(e.Scopes) > 0 && !slices.ContainsFunc(e.Scopes, isNoToken) {
 		return `Bearer error="insufficient_scope", scope="` + strings.Join(e.Scopes, " ") + `"`
 	}
 	if e.Code != InsufficientUserAuthentication && e.Code != TokenEnded {
 		return ""
 	}
 	return `Bearer error="` + string(InsufficientUserAuthentication) + `", max_age="` + strconv.Itoa(int(e.MaxAge.Seconds())) + `"`
+}
+
+// isNoToken reports whether a text is not a scope-token (RFC 6750, section 3), which may be between the quotes of a challenge.
+func isNoToken(s string) bool {
+	return s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
 // The bounds of what an answer repeats of a request: a name can be as long as a body.

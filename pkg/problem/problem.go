@@ -192,7 +192,7 @@ type Error struct {
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
 	Orgs       []string      // with LastAdmin by an erasure: the ids of orgs, 100 at most
 	Violated   []string      // with RateLimited by the limits of an API key: their names
-	Scopes     []string      // with InsufficientScope: those that a key must have, see apikey.ValidScope
+	Scopes     []string      // with InsufficientScope: those that a key must have
 	MaxAge     time.Duration // with InsufficientUserAuthentication: how long ago a sign-in may be, in whole seconds
 }
 

@@ -191,3 +191,24 @@ func TestARefusalIsShortWhateverWasSent(t *testing.T) {
 		}
 	}
 }
+
+// TestAChallengeNamesScopesThatItCanQuote (RFC 6750, section 3): else it names none.
+func TestAChallengeNamesScopesThatItCanQuote(t *testing.T) {
+	for want, scopes := range map[string][]string{
+		`Bearer error="insufficient_scope", scope="invoices:read !~"`: {"invoices:read", "!~"}, `Bearer error="insufficient_scope", scope="a"`: {"a"},
+	} {
+		if got := (&problem.Error{Code: problem.InsufficientScope, Scopes: scopes}).Challenge(); got != want {
+			t.Errorf("%q: %s", scopes, got)
+		}
+	}
+	for _, scope := range []string{"", `"`, `\`, "a b", "\x7f", "ä"} {
+		if got := (&problem.Error{Code: problem.InsufficientScope, Scopes: []string{"a", scope}}).Challenge(); got != "" {
+			t.Errorf("%q: %s", scope, got)
+		}
+	}
+	for _, e := range []*problem.Error{{Code: problem.InsufficientScope}, {Code: problem.InsufficientRole, Scopes: []string{"a"}}} {
+		if got := e.Challenge(); got != "" {
+			t.Errorf("%v: %s", e, got)
+		}
+	}
+}

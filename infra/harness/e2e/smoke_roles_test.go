@@ -73,6 +73,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 				"SweepRole":         {"dynamodb:GetItem"},
 				"AppsRole":          {"dynamodb:BatchGetItem"},
 				"UsersRole":         {"dynamodb:GetItem", "dynamodb:BatchGetItem"}, // the keys that a stopped person made
+				"FanoutRole":        {"dynamodb:BatchGetItem"},                     // the app of a key whose limit is reached
 				"KeysRole":          {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},
 				"LeaksRole":         {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"},
 				"OrgsRole":          {"dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"},

@@ -3,7 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
+	"sort"
 	"time"
 
 	"latchkey/pkg/plainjson"
@@ -77,7 +77,7 @@ func (r reading[Found, Item]) answer(c *call) (list[json.RawMessage], error) {
 	}
 	all, next, err := r.read(p)
 	if r.order != nil && p.Limit == 0 && next == "" {
-		slices.SortFunc(all, func(a, b shownItem[Item]) int { return r.order(a.item, b.item) })
+		sort.Slice(all, func(i, j int) bool { return r.order(all[i].item, all[j].item) < 0 }) // slices.SortFunc would be linked once for each list
 	}
 	return listOf(r.name, all, next, func(s shownItem[Item]) json.RawMessage { return s.text }), err
 }

@@ -53,9 +53,8 @@ func (l Limit) Refusal(now time.Time) string {
 		per, ofOrg := strings.CutPrefix(last, "org-")
 		_, policy, _ := strings.Cut(l.Policy, `"`+last+`";`)
 		_, state, _ := strings.Cut(l.State, `"`+last+`";`)
-		var requests, left, reset int64
-		_, errPolicy := fmt.Sscanf(policy, "q=%d", &requests)
-		_, errState := fmt.Sscanf(state, "r=%d;t=%d", &left, &reset)
+		requests, errPolicy := parameter(policy, "q=")
+		reset, errState := parameter(state, "t=")
 		if ofOrg && errPolicy == nil && errState == nil {
 			if per == "hour" {
 				per = "n " + per
@@ -67,6 +66,13 @@ func (l Limit) Refusal(now time.Time) string {
 		}
 	}
 	return "The API key has no requests left for now."
+}
+
+// parameter returns the first number in a list of parameters that has a name.
+func parameter(list, name string) (int64, error) {
+	_, rest, _ := strings.Cut(list, name)
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	return strconv.ParseInt(rest[:digits], 10, 64)
 }
 
 // Bearer returns the credential of an Authorization header's value: the scheme in any case, one

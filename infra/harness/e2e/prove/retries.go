@@ -28,9 +28,13 @@ func retried(h *history) {
 			name += " of another"
 		}
 		q.body = `{"name":"` + name + `"}`
-		for try := range 40 {
-			if r.answered(name, h.api.ask(h.ctx, q)) && try > 1 {
+		for try := range tries {
+			sure := r.answered(name, h.api.ask(h.ctx, q))
+			if sure && try > 1 {
 				break
+			}
+			if !sure {
+				pause(try)
 			}
 		}
 	})

@@ -199,13 +199,13 @@ func (h *history) must(q request, action, target string) reply {
 	if q.once == "" && q.method == http.MethodPost {
 		q.once = h.text(40)
 	}
-	for try := range 40 {
+	for try := range tries {
 		r := h.api.ask(h.ctx, q)
 		if r.unsure() && h.ctx.Err() == nil {
 			if q.each {
 				h.note(action, target, r)
 			}
-			time.Sleep(time.Duration(10*try) * time.Millisecond)
+			pause(try)
 			continue
 		}
 		if !r.ok() {
@@ -220,9 +220,16 @@ func (h *history) must(q request, action, target string) reply {
 		}
 		return r
 	}
-	h.violate("%s %s was answered 503 forty times", q.method, q.path)
+	h.violate("%s %s was answered 503 %d times", q.method, q.path, tries)
 	return reply{}
 }
+
+// tries is how often a client asks for an answer that is sure. With the pauses that takes 7.8 s at least: while the issuer's keys
+// cannot be read, every token is answered 503 at once.
+const tries = 40
+
+// pause waits after a try that had no sure answer. The first two tries follow each other at once.
+func pause(try int) { time.Sleep(time.Duration(10*try) * time.Millisecond) }
 
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
 

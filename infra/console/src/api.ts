@@ -52,6 +52,7 @@ export class Api {
   end() { this.#hasEnded = true }
 
   get<T>(path: string, query?: Query): Promise<T> { return this.#call('GET', path, { query }) }
+  csv(path: string, query?: Query): Promise<string> { return this.#call('GET', path, { query, accept: 'text/csv' }) }
   patch<T>(path: string, body: unknown): Promise<T> { return this.#call('PATCH', path, { body }) }
   delete(path: string, query?: Query): Promise<void> { return this.#call('DELETE', path, { query }) }
   post<T>(path: string, body?: unknown): Promise<T> { return this.#call('POST', path, { body }) }
@@ -77,13 +78,14 @@ export class Api {
     return items
   }
 
-  async #call<T>(method: string, path: string, o: { query?: Query; body?: unknown; once?: string }, second = false): Promise<T> {
+  async #call<T>(method: string, path: string, o: { query?: Query; body?: unknown; once?: string; accept?: string }, second = false): Promise<T> {
     const query = new URLSearchParams()
     for (const [name, value] of Object.entries(o.query ?? {})) if (value !== undefined) query.set(name, String(value))
     const headers: Record<string, string> = { Authorization: `Bearer ${await this.session.token()}` }
     if (this.#hasEnded) throw new Error(text.problem.ended)
     if (o.body !== undefined) headers['Content-Type'] = 'application/json'
     if (o.once) headers['Idempotency-Key'] = o.once
+    if (o.accept) headers.Accept = o.accept
     const url = new URL(`v1/${path}${query.size ? `?${query}` : ''}`, console_.base)
     const body = o.body === undefined ? undefined : JSON.stringify(o.body)
     const sent = send(url, { method, headers, body, cache: 'no-store', credentials: 'omit', redirect: 'error' })
@@ -109,11 +111,13 @@ export class Api {
   }
 }
 
+const isText = (request: RequestInit) => (request.headers as Record<string, string> | undefined)?.Accept === 'text/csv'
+
 // send returns the body of the answer, or a Problem. It never throws.
 export async function send(url: URL, request: RequestInit): Promise<unknown> {
   try {
     const answer = await fetch(url, request)
-    if (answer.ok) return answer.status === 204 ? undefined : await answer.json()
+    if (answer.ok) return answer.status === 204 ? undefined : await (isText(request) ? answer.text() : answer.json())
     const body = await answer.json().catch(() => null) as Partial<Body> | null
     return new Problem({
       title: text.problem.title, detail: text.problem.status(answer.status), code: 'unknown', requestId: '', ...body,

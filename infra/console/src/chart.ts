@@ -69,6 +69,12 @@ export function timeline(title: string, moments: Moment[], now: Moment): unknown
     </figure>`
 }
 
+// hatched draws lines over a part, so that its colour is not all that tells it from others.
+function hatched(at: number, top: number, size: number): unknown {
+  return Array.from({ length: Math.ceil(size / 4) }, (_, i) => svg`
+    <line class="hatch" x1=${at + 0.12} x2=${at + 0.88} y1=${Math.min(top + size, top + i * 4 + 4)} y2=${top + i * 4}/>`)
+}
+
 function drawn(b: Bar, at: number, scale: number): unknown {
   let top = height
   const told = [...b.parts.map(p => `${p.name} ${number(p.value)}`), ...(b.shade == null ? [] : [`≤ ${number(b.shade)}`])].join(', ')
@@ -78,6 +84,6 @@ function drawn(b: Bar, at: number, scale: number): unknown {
     ${b.parts.filter(p => p.value > 0).map(p => {
       const size = p.value * scale
       top -= size
-      return svg`<rect class=${p.tone} x=${at + 0.12} y=${top} width="0.76" height=${size}/>`
+      return svg`<rect class=${p.tone} x=${at + 0.12} y=${top} width="0.76" height=${size}/>${p.tone === 'retried' ? hatched(at, top, size) : nothing}`
     })}</g>`
 }

@@ -1,10 +1,11 @@
 // Deliveries with their attempts, and the drawer of an event.
 import { html, nothing } from 'lit'
-import { type Dialog, openDialog } from './dialog'
-import { skeleton } from './list'
+import { type Dialog, openDialog, shownId } from './dialog'
+import { select } from './fields'
+import { List, skeleton } from './list'
 import { text } from './texts'
-import type { Attempt, Delivery, Event } from './types'
-import { announce, badge, code, exactTime, facts, given, json, number, type Page, problem, visible, zone } from './ui'
+import type { Attempt, Delivery, Endpoint, Event } from './types'
+import { announce, badge, code, exactTime, facts, given, head, json, number, once, Page, problem, visible, zone } from './ui'
 
 const answer = (a: Attempt) => a.error ?? (a.status === null ? text.none : `HTTP ${a.status}`)
 const isGood = (a: Attempt) => a.error === null && a.status !== null && a.status >= 200 && a.status < 300
@@ -16,22 +17,70 @@ const attempt = (a: Attempt) => html`
     ${a.body ? html`<pre tabindex="0">${visible(a.body)}</pre>` : nothing}
   </li>`
 
-// delivery shows one delivery; again sends it once more, for those who may.
-export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => void) | null): unknown {
+// isRetried reports whether a delivery waits because its last attempt failed.
+export const isRetried = (d: Delivery) => d.status === 'pending' && d.lastAttempt !== null && !isGood(d.lastAttempt)
+
+// delivery shows one delivery, folded; again sends it once more, for those who may. No attempt begins while its endpoint is paused.
+export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => Promise<unknown>) | null, pausedUntil: number | null = null): unknown {
+  const next = d.nextAttemptAt && Math.max(d.nextAttemptAt, pausedUntil ?? 0)
   return html`
     <article class="delivery">
       <div class="delivery-head">
-        <div>${badge(d.status)} ${about}</div>
-        ${again && d.status !== 'pending' ? html`<button @click=${() => again(d)}>${text.deliveries.again}</button>` : nothing}
+        <div>${badge(d.status, isRetried(d) ? 'bad retried' : undefined)} ${about}</div>
+        ${again && d.status !== 'pending' ? html`<button @click=${once(() => again(d))}>${text.deliveries.again}</button>` : nothing}
       </div>
-      <p class="small faint">
-        ${text.deliveries.attempts(d.attempts)}${d.nextAttemptAt ? html` · ${text.deliveries.next} ${exactTime(d.nextAttemptAt)}` : nothing}
-        ${d.deliveredAt ? html` · ${text.deliveries.at} ${exactTime(d.deliveredAt)}` : nothing}
-      </p>
-      ${d.lastAttempt ? html`<ol class="attempts">${[d.lastAttempt, ...d.earlierAttempts].map(attempt)}</ol>`
-        : html`<p class="small faint">${text.deliveries.noAttempt}</p>`}
+      <details>
+        <summary class="small faint">
+          ${text.deliveries.attempts(d.attempts)}${d.lastAttempt ? `: ${answer(d.lastAttempt)}` : nothing}
+          ${next ? html` · ${text.deliveries.next} ${exactTime(next)}${next > d.nextAttemptAt! ? ` (${text.deliveries.paused})` : nothing}` : nothing}
+          ${d.deliveredAt ? html` · ${text.deliveries.at} ${exactTime(d.deliveredAt)}` : nothing}
+        </summary>
+        ${d.lastAttempt ? html`<ol class="attempts">${[d.lastAttempt, ...d.earlierAttempts].map(attempt)}</ol>`
+          : html`<p class="small faint">${text.deliveries.noAttempt}</p>`}
+      </details>
     </article>`
 }
+
+// endpointsOf reads the endpoints of the page's app, which only admins may.
+export const endpointsOf = (of: Page): Promise<Endpoint[]> =>
+  of.isAdmin ? of.api.all<Endpoint>(`${of.appPath}/webhook_endpoints`, 'endpoints').catch(() => []) : Promise.resolve([])
+
+// pauseOf returns until when a delivery's endpoint is paused, if it is.
+export const pauseOf = (d: Delivery, endpoints: Endpoint[]) => endpoints.find(e => e.id === d.endpointId)?.pausedUntil ?? null
+
+// DeliveriesPage has all deliveries of an endpoint, newest first.
+class DeliveriesPage extends Page {
+  #endpointId = shownId()
+  #status = ''
+  #endpoint: Endpoint | undefined
+  #deliveries = new List<Delivery>(this, cursor => this.api.list(`${this.appPath}/webhook_deliveries`, 'deliveries', {
+    endpointId: this.#endpointId, status: this.#status || undefined, order: 'desc', limit: 50, cursor,
+  }))
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#deliveries.load()
+    void endpointsOf(this).then(all => { this.#endpoint = all.find(e => e.id === this.#endpointId); this.requestUpdate() })
+  }
+
+  override render() {
+    const again = (d: Delivery) => redeliver(this, d).then(() => this.#deliveries.load(), announceProblem)
+    return html`
+      ${head(text.deliveries.title, html`<code>${visible(this.#endpoint?.url ?? this.#endpointId)}</code> <span class="faint">(${zone()})</span>`,
+        html`<button @click=${() => this.#deliveries.load()}>${text.refresh}</button>`)}
+      <div class="filters">${select({
+        label: text.status, name: 'status', options: [['', text.deliveries.every], ...statuses.map(s => [s, s] as const)],
+        change: v => { this.#status = v; void this.#deliveries.load() },
+      })}</div>
+      ${this.#deliveries.view(all => all.map(d => delivery(d, html`
+        <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button> ${exactTime(d.createdAt)}`,
+        again, this.#endpoint?.pausedUntil)), html`<p class="note">${text.deliveries.noneLike}</p>`, text.events.older)}`
+  }
+}
+customElements.define('lk-deliveries', DeliveriesPage)
+
+const statuses = ['delivered', 'failed', 'pending', 'held']
+const announceProblem = (e: unknown) => announce(String(e instanceof Error ? e.message : e))
 
 // redeliver sends one delivery again.
 export async function redeliver(of: Page, d: Delivery) {
@@ -43,6 +92,7 @@ export async function redeliver(of: Page, d: Delivery) {
 export function openEvent(of: Page, id: string): Dialog {
   let event: Event | null = null
   let deliveries: Delivery[] | null = null
+  let endpoints: Endpoint[] = []
   let more = false
   let error: unknown = null
   let turns = 0
@@ -51,6 +101,7 @@ export function openEvent(of: Page, id: string): Dialog {
       const eventId = encodeURIComponent(id)
       event ??= await of.api.get<Event>(`${of.appPath}/webhook_events/${eventId}`)
       const page = await of.api.list<Delivery>(`${of.appPath}/webhook_deliveries`, 'deliveries', { eventId: id })
+      if (page.items.some(d => d.nextAttemptAt)) endpoints = await endpointsOf(of)
       deliveries = page.items
       more = page.nextCursor !== undefined
       error = null
@@ -61,10 +112,8 @@ export function openEvent(of: Page, id: string): Dialog {
     const waits = deliveries?.length === 0 || deliveries?.some(d => d.status === 'pending' && d.lastAttempt === null)
     if (!error && waits && dialog.isConnected && turns++ < 8) setTimeout(read, 1500)
   }
-  const again = (d: Delivery) => {
-    redeliver(of, d).then(() => { turns = 0; return read() }, e => { error = e; dialog.requestUpdate() })
-  }
-  const dialog = openDialog(of.person, { title: text.events.one, drawer: true }, () => html`
+  const again = (d: Delivery) => redeliver(of, d).then(() => { turns = 0; return read() }, e => { error = e; dialog.requestUpdate() })
+  const dialog = openDialog(of.person, { title: text.events.one, drawer: true, at: `${of.org.id}/events/${of.appId}/${id}` }, () => html`
     ${error ? problem(error) : nothing}
     ${event ? html`
       ${facts([[text.events.type, code(event.type)], [text.id, code(event.id)], [text.events.at(zone()), exactTime(event.createdAt)]])}
@@ -73,7 +122,7 @@ export function openEvent(of: Page, id: string): Dialog {
         : html`<pre class="payload" tabindex="0">${json(event.data)}</pre>`}
       <h3>${text.deliveries.title}</h3>` : nothing}
     ${deliveries ? html`
-      ${deliveries.map(d => delivery(d, given(d.endpointOrigin ?? d.endpointId), of.isAdmin ? again : null))}
+      ${deliveries.map(d => delivery(d, given(d.endpointOrigin ?? d.endpointId), of.isAdmin ? again : null, pauseOf(d, endpoints)))}
       ${deliveries.length ? nothing : html`<p class="note">${text.deliveries.none}</p>`}
       ${more ? html`<p class="small faint">${text.deliveries.bounded}</p>` : nothing}
       <button @click=${() => { turns = 0; void read() }}>${text.refresh}</button>` : error ? nothing : skeleton()}`)

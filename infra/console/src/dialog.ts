@@ -10,6 +10,7 @@ import { announce, icon, isRefusal, problem } from './ui'
 interface Options {
   title: string
   drawer?: boolean
+  at?: string // names what it shows, in the URL of the page below #/orgs/
   secret?: boolean // it shows what is never shown again: only its own buttons close it
 }
 
@@ -23,6 +24,7 @@ export class Dialog extends LitElement {
   isUnsure = false // what it sent may have been done, for no answer said that it was not
   #opener = focused()
   #said = ''
+  #under = '' // the hash of the URL before it opened
   // What is outside a modal dialog is inert, so the dialog repeats what is announced meanwhile.
   #hear = (e: Event) => { this.#said = (e as CustomEvent<string>).detail; this.requestUpdate() }
   #beforeUnload = (e: Event) => { if (!isLeaving) e.preventDefault() }
@@ -35,6 +37,10 @@ export class Dialog extends LitElement {
   override connectedCallback() {
     super.connectedCallback()
     window.addEventListener('lk-announce', this.#hear)
+    if (!this.options.at || console_.isEmbedded) return
+    const [hash, orgs, org, page, app] = location.hash.split('/')
+    this.#under = location.hash === `#/orgs/${this.options.at}` ? [hash, orgs, org, page, ...(app ? [app] : [])].join('/') : location.hash
+    history.replaceState(null, '', `#/orgs/${this.options.at}`)
   }
 
   override disconnectedCallback() {
@@ -84,6 +90,7 @@ export class Dialog extends LitElement {
     if (!this.content) return
     this.content = null
     this.remove()
+    if (this.#under && location.hash === `#/orgs/${this.options.at}`) history.replaceState(null, '', this.#under)
     for (const go of waiting.splice(0)) go()
     if (this.#opener?.isConnected) (this.#opener as HTMLElement).focus()
     else if (!document.querySelector('lk-dialog')) document.querySelector('h1')?.focus()
@@ -114,6 +121,9 @@ function focused(): Element | null {
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
   return at
 }
+
+// shownId is the id of what a drawer is to show, by the URL of the page.
+export const shownId = () => console_.isEmbedded ? '' : location.hash.split('/')[5] ?? ''
 
 const dialogs = () => [...console_.home.querySelectorAll<Dialog>('lk-dialog')]
 

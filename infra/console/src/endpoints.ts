@@ -1,14 +1,15 @@
 // The webhook endpoints of an app, for admins.
 import { html, nothing } from 'lit'
 import { chart } from './chart'
-import { delivery, openEvent, redeliver } from './deliveries'
-import { type Dialog, openDialog, openForm } from './dialog'
+import { delivery, isRetried, openEvent, redeliver } from './deliveries'
+import { console_ } from './context'
+import { type Dialog, openDialog, openForm, shownId } from './dialog'
 import { input, line, words } from './fields'
 import { reopen } from './kept'
 import { List, skeleton } from './list'
 import { text } from './texts'
 import type { Delivery, Endpoint } from './types'
-import { announce, badge, code, empty, exactTime, facts, given, head, number, Page, problem, table, time, visible, zone } from './ui'
+import { announce, badge, code, empty, exactTime, facts, given, head, number, once, Page, problem, table, time, visible, zone } from './ui'
 
 const hour = 3_600_000
 const shown = 20
@@ -21,7 +22,10 @@ class EndpointsPage extends Page {
 
   override connectedCallback() {
     super.connectedCallback()
-    void this.#endpoints.load().then(() => reopen(`${this.appPath}/webhook_endpoints`, () => this.#create()))
+    void this.#endpoints.load().then(() => {
+      reopen(`${this.appPath}/webhook_endpoints`, () => this.#create())
+      for (const e of this.#endpoints.items) if (e.id === shownId()) this.#details(e)
+    })
   }
 
   #one(e: Endpoint) { return `${this.appPath}/webhook_endpoints/${encodeURIComponent(e.id)}` }
@@ -106,16 +110,15 @@ class EndpointsPage extends Page {
       }
       dialog.requestUpdate()
     }
-    const again = (d: Delivery) => {
-      redeliver(this, d).then(async () => {
+    const again = (d: Delivery) => redeliver(this, d)
+      .then(async () => {
         for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // until it has arrived, as a rule
           await read()
           await new Promise(done => setTimeout(done, 1500))
         }
       }, failure => { error = failure; dialog.requestUpdate() })
-    }
     const then = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
-    const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true }, () => html`
+    const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true, at: `${this.org.id}/endpoints/${this.appId}/${e.id}` }, () => html`
       <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
       <div class="row">
         <button @click=${then(this.#test)}>${text.endpoints.test}</button>
@@ -140,7 +143,9 @@ class EndpointsPage extends Page {
       <h3>${text.endpoints.last} <span class="faint">(${zone()})</span></h3>
       ${bars?.slice(0, shown).map(d => delivery(d, html`
         <button class="link" @click=${() => openEvent(this, d.eventId)}><code>${visible(d.eventType)}</code></button>
-        ${exactTime(d.createdAt)}`, again))}
+        ${exactTime(d.createdAt)}`, again, counted?.pausedUntil))}
+      ${bars?.length && !console_.isEmbedded ? html`
+        <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>` : nothing}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)
     void read()
   }
@@ -167,7 +172,7 @@ class EndpointsPage extends Page {
         { label: text.status, cell: e => this.#state(e) },
         { label: text.created, cell: e => time(e.createdAt) },
         { label: text.actions, kind: 'actions', cell: e => html`
-          <button ?disabled=${!e.enabled} @click=${() => this.#test(e)}>${text.endpoints.testShort}</button>
+          <button ?disabled=${!e.enabled} @click=${once(() => this.#test(e))}>${text.endpoints.testShort}</button>
           <button @click=${() => this.#switch(e)}>${e.enabled ? text.endpoints.disableShort : text.endpoints.enableShort}</button>` },
       ], endpoints), empty(text.endpoints.none, text.endpoints.noneAbout, create))}`
   }
@@ -180,13 +185,14 @@ function hours(deliveries: Delivery[], since: number, length: number): unknown {
     const from = since + i * hour
     const of = deliveries.filter(d => d.createdAt >= from && d.createdAt < from + hour)
     const count = (...statuses: string[]) => of.filter(d => statuses.includes(d.status)).length
-    const [delivered, failed] = [count('delivered'), count('failed')]
+    const [delivered, failed, retried] = [count('delivered'), count('failed'), of.filter(isRetried).length]
     return {
       label: new Date(from).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }),
       parts: [
         { name: text.deliveries.delivered, tone: 'good', value: delivered },
         { name: text.deliveries.failed, tone: 'bad', value: failed },
-        { name: text.deliveries.waiting, tone: 'wait', value: of.length - delivered - failed },
+        { name: text.deliveries.retried, tone: 'retried', value: retried },
+        { name: text.deliveries.waiting, tone: 'wait', value: of.length - delivered - failed - retried },
       ],
     }
   })

@@ -1,16 +1,17 @@
 // The events of an app.
 import { html, nothing } from 'lit'
 import { console_ } from './context'
-import { openEvent } from './deliveries'
-import { openDialog, openForm } from './dialog'
+import { endpointsOf, isRetried, openEvent } from './deliveries'
+import { openDialog, openForm, shownId } from './dialog'
 import { line, select } from './fields'
 import { reopen } from './kept'
 import { List } from './list'
 import { text } from './texts'
-import type { Endpoint, Event } from './types'
-import { announce, code, empty, exactTime, head, Page, problem, table, visible, zone } from './ui'
+import type { Delivery, Endpoint, Event } from './types'
+import { announce, badge, code, empty, exactTime, head, none, Page, problem, table, visible, zone } from './ui'
 
 const pageSize = 100
+const mostStates = 2000 // events whose deliveries are read
 const hour = 3_600_000
 const spans = [[`${hour}`, text.events.hour], [`${24 * hour}`, text.events.day], [`${7 * 24 * hour}`, text.events.week],
   [`${30 * 24 * hour}`, text.events.month]] as const
@@ -23,17 +24,51 @@ class EventsPage extends Page {
   #since = 0
   #type = ''
   #events = new List<Event>(this, cursor => this.api.list<Event>(
-    `${this.appPath}/webhook_events`, 'events', { since: this.#since, order: 'desc', limit: pageSize, cursor }))
+    `${this.appPath}/webhook_events`, 'events', { since: this.#since, order: 'desc', limit: pageSize, cursor }).then(page => {
+      void this.#readStates(page.items)
+      return page
+    }))
+  #states = new Map<string, Delivery[]>() // by the event's id
 
   override connectedCallback() {
     super.connectedCallback()
     this.#read()
+    if (shownId()) openEvent(this, shownId())
     reopen(`${this.appPath}/webhook_deliveries/redeliver`, () => void this.#redeliverAll())
   }
 
   #read() {
     this.#since = Date.now() - Number(this.#span)
     void this.#events.load()
+  }
+
+  // #readStates reads what became of a page of events, at each endpoint of the app, for those who may see the endpoints.
+  async #readStates(events: Event[]) {
+    const oldest = events.at(-1)
+    if (!oldest) return
+    for (const { id: endpointId } of await endpointsOf(this)) {
+      let cursor: string | undefined
+      do {
+        const page = await this.api.list<Delivery>(`${this.appPath}/webhook_deliveries`, 'deliveries',
+          { endpointId, since: oldest.createdAt, order: 'desc', limit: pageSize, cursor }).catch(() => ({ items: [], nextCursor: undefined }))
+        for (const d of page.items) {
+          this.#states.set(d.eventId, [...(this.#states.get(d.eventId) ?? []).filter(o => o.endpointId !== endpointId), d])
+        }
+        cursor = page.nextCursor
+      } while (cursor && this.isConnected && this.#states.size < mostStates)
+    }
+    this.requestUpdate()
+  }
+
+  #state(e: Event): unknown {
+    const of = this.#states.get(e.id) ?? []
+    const told = (label: string, tone: string, those: Delivery[]) => those.length ? html`${badge(`${those.length} ${label}`, tone)} ` : nothing
+    const waits = (d: Delivery) => d.status !== 'delivered' && d.status !== 'failed'
+    return of.length === 0 ? none : html`
+      ${told(text.deliveries.delivered, 'good', of.filter(d => d.status === 'delivered'))}
+      ${told(text.deliveries.failed, 'bad', of.filter(d => d.status === 'failed'))}
+      ${told(text.deliveries.retried, 'bad retried', of.filter(isRetried))}
+      ${told(text.deliveries.waiting, 'wait', of.filter(d => waits(d) && !isRetried(d)))}`
   }
 
   async #redeliverAll() {
@@ -75,7 +110,7 @@ class EventsPage extends Page {
     const chosen = this.#type ? [this.#type] : [] // stays a choice in a span that has none of it
     const types = [...new Set([...this.#events.items.map(e => e.type), ...chosen])].sort()
     const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type)
-    const none = this.#events.hasMore ? html`<p class="note">${text.events.noneYet}</p>` : empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
+    const nothingHere = this.#events.hasMore ? html`<p class="note">${text.events.noneYet}</p>` : empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded
       ? html`<a class="button" href="#/orgs/${this.org.id}/endpoints/${this.appId}">${text.endpoints.title}</a>` : nothing)
     return html`
       ${head(text.events.title, text.events.about, html`
@@ -88,12 +123,13 @@ class EventsPage extends Page {
           options: [['', text.events.every], ...types.map(t => [t, t] as const)],
           change: v => { this.#type = v; this.requestUpdate() } })}
       </div>
-      ${this.#events.view(events => shown(events).length === 0 ? none : table<Event>(text.events.title, [
+      ${this.#events.view(events => shown(events).length === 0 ? nothingHere : table<Event>(text.events.title, [
         { label: text.events.type, kind: 'main', cell: e => html`
           <button class="link" @click=${() => openEvent(this, e.id)}><code>${visible(e.type)}</code></button>` },
         { label: text.events.at(zone()), cell: e => exactTime(e.createdAt) },
+        ...(this.isAdmin ? [{ label: text.deliveries.title, cell: (e: Event) => this.#state(e) }] : []),
         { label: text.id, cell: e => code(e.id) },
-      ], shown(events)), none, text.events.older)}`
+      ], shown(events)), nothingHere, text.events.older)}`
   }
 }
 customElements.define('lk-events', EventsPage)

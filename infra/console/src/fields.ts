@@ -17,9 +17,9 @@ const wrap = (f: Field, control: unknown) => html`
 const describedBy = (f: Field) => f.help ? `h-${f.name}` : nothing
 
 export const input = (f: Field & {
-  type?: string; value?: string; required?: boolean; max?: number; pattern?: string; placeholder?: string
+  type?: string; value?: string; required?: boolean; max?: number; pattern?: string; placeholder?: string; change?: (value: string) => void
 }) => wrap(f, html`
-  <input id="f-${f.name}" name=${f.name} type=${f.type ?? 'text'} .defaultValue=${f.value ?? ''} ?required=${f.required}
+  <input id="f-${f.name}" @input=${(e: Event) => f.change?.((e.target as HTMLInputElement).value)} name=${f.name} type=${f.type ?? 'text'} .defaultValue=${f.value ?? ''} ?required=${f.required}
     maxlength=${f.max ?? nothing} pattern=${f.pattern ?? nothing} placeholder=${f.placeholder ?? nothing}
     autocomplete="off" spellcheck="false" aria-describedby=${describedBy(f)}>`)
 

@@ -3,14 +3,14 @@ import { html, nothing } from 'lit'
 import { curl } from './api'
 import { console_ } from './context'
 import { timeline } from './chart'
-import { type Dialog, openDialog, openForm } from './dialog'
+import { type Dialog, openDialog, openForm, shownId } from './dialog'
 import { check, input, limitFields, limitsOf, line, Pairs, select, words } from './fields'
 import { reopen } from './kept'
-import { dayLimit, usageChart } from './usage'
+import { dayLimit, isoDay, usageChart } from './usage'
 import { List } from './list'
 import { text } from './texts'
-import type { CreatedKey, Key } from './types'
-import { announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, Page, problem, table, time } from './ui'
+import type { CreatedKey, Key, Member, Usage } from './types'
+import { ago, announce, badge, code, commandLine, copyButton, empty, facts, given, head, json, limitsText, none, number, Page, problem, table, time } from './ui'
 
 type Status = 'active' | 'replaced' | 'expired' | 'revoked'
 const week = 7 * 86_400_000 // the longest grace
@@ -44,14 +44,27 @@ export const isGood = (k: Key) => !k.revokedAt && !(k.expiresAt && k.expiresAt <
 // isAlarm reports whether a key was found in public, and its org should know still.
 export const isAlarm = (k: Key) => Boolean(k.leakedAt) && (isGood(k) || k.leakedAt! > Date.now() - 30 * day * 1000)
 
+const unusedFor = 90 * day * 1000
+
+// isUnused reports whether a good key let nothing in for 90 days.
+const isUnused = (k: Key) => isGood(k) && (k.lastUsedAt ?? k.createdAt) < Date.now() - unusedFor
+
 class KeysPage extends Page {
-  #keys = new List<Key>(this, cursor => this.api.list(`${this.path}/keys`, 'keys', { limit: 50, cursor }))
+  #keys = new List<Key>(this, async () => ({ items: await this.api.all(`${this.path}/keys`, 'keys') })) // an org has few
+  #members = new Map<string, Member>()
+  #words: string[] = [] // of the search
+  #unused = false
 
   override connectedCallback() {
     super.connectedCallback()
+    void this.api.all<Member>(`${this.path}/members`, 'members').then(all => {
+      this.#members = new Map(all.map(m => [m.userId, m]))
+      this.requestUpdate()
+    }, () => {}) // their ids are shown
     void this.#keys.load().then(() => {
       reopen(`${this.path}/keys`, () => this.#create())
       for (const k of this.#keys.items) {
+        if (k.id === shownId()) this.#details(k)
         reopen(this.#one(k), () => this.#edit(k))
         reopen(`${this.#one(k)}/rotate`, () => this.#rotate(k))
       }
@@ -64,6 +77,17 @@ class KeysPage extends Page {
     if (k.revokedAt) return 'revoked'
     if (k.expiresAt && k.expiresAt <= Date.now()) return 'expired'
     return k.rotatedTo ? 'replaced' : 'active'
+  }
+
+  // #maker names who made a key.
+  #maker(k: Key) {
+    const by = k.createdBy && this.#members.get(k.createdBy)
+    return by ? given(by.email || by.name) : k.createdBy ? code(k.createdBy) : text.keys.byService
+  }
+
+  #isShown(k: Key): boolean {
+    const all = [k.name, k.id, k.keyPrefix, this.person.appName(this.org, k.appId), ...k.scopes].join(' ').toLowerCase()
+    return this.#words.every(w => all.includes(w)) && (!this.#unused || isUnused(k))
   }
 
   // A key rotates once.
@@ -134,10 +158,13 @@ class KeysPage extends Page {
   })
 
   #revoke(k: Key) {
-    openForm(this.person, {
+    const today = isoDay(Date.now())
+    let counted: unknown = nothing
+    const dialog = openForm(this.person, {
       title: text.keys.revokeTitle, submit: text.keys.revoke, danger: true,
       intro: html`<p>${this.#label(k)}</p><p>${text.keys.revokeIntro}</p>`,
       fields: () => html`
+        <p class="note">${text.keys.lastUsed}: ${ago(k.lastUsedAt, text.keys.neverUsed)}${counted}</p>
         ${check('endpoints', text.keys.alsoEndpoints, text.keys.alsoEndpointsHelp)}
         ${check('links', text.keys.alsoLinks, text.keys.alsoLinksHelp)}`,
       run: async data => {
@@ -150,6 +177,10 @@ class KeysPage extends Page {
       },
       done: revoked => { announce(revoked); return this.#keys.load() },
     })
+    this.api.get<{ days: Usage[] }>(`${this.#one(k)}/usage`, { from: today, to: today }).then(({ days: [u] }) => {
+      if (u) counted = `; ${text.keys.today(number(u.requests))}`
+      dialog.requestUpdate()
+    }, () => {})
   }
 
   #edit(k: Key) {
@@ -171,7 +202,7 @@ class KeysPage extends Page {
   #details(k: Key) {
     const usage = usageChart(this, k, dayLimit(k))
     const then = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
-    openDialog(this.person, { title: text.keys.details, drawer: true }, d => html`
+    openDialog(this.person, { title: text.keys.details, drawer: true, at: `${this.org.id}/keys//${k.id}` }, d => html`
       <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
       ${k.leakedAt ? html`<p class="note alarm">${text.keys.leakedAt} ${time(k.leakedAt)}</p>` : nothing}
       ${this.isAdmin && isGood(k) ? html`<div class="row">
@@ -188,8 +219,8 @@ class KeysPage extends Page {
         [text.id, code(k.id)],
         ...(k.locator ? [[text.keys.locator, html`${code(k.locator)} ${copyButton(k.locator, text.keys.copyLocator)}`]] as [string, unknown][] : []),
         [text.app, given(this.person.appName(this.org, k.appId))],
-        [text.created, time(k.createdAt)],
-        [text.keys.lastUsed, time(k.lastUsedAt, text.keys.neverUsed)],
+        [text.created, html`${time(k.createdAt)} ${text.keys.by} ${this.#maker(k)}`],
+        [text.keys.lastUsed, ago(k.lastUsedAt, text.keys.neverUsed)],
         [text.keys.expires, time(k.expiresAt, text.keys.never)],
         ...(k.revokedAt ? [[text.keys.revokedAt, time(k.revokedAt)]] as [string, unknown][] : []),
         ...(k.rotatedTo ? [[text.keys.rotatedTo, code(k.rotatedTo)]] as [string, unknown][] : []),
@@ -215,20 +246,31 @@ class KeysPage extends Page {
 
   override render() {
     const create = this.isAdmin ? html`<button class="primary" @click=${this.#create}>${text.keys.create}</button>` : nothing
+    const filters = html`<div class="filters">
+      ${input({ label: text.keys.search, name: 'search', type: 'search', change: v => {
+        this.#words = v.toLowerCase().split(/\s+/)
+        this.requestUpdate()
+      } })}
+      ${select({ label: text.keys.use, name: 'use', options: [['', text.keys.anyUse], ['90', text.keys.unused]], change: v => {
+        this.#unused = v !== ''
+        this.requestUpdate()
+      } })}</div>`
+    const shown = this.#keys.items.filter(k => this.#isShown(k))
     return html`
       ${head(text.keys.title, text.keys.about, this.#keys.items.length ? create : nothing)}
-      ${this.#keys.view(keys => table<Key>(text.keys.title, [
+      ${this.#keys.view(() => html`${filters}${shown.length ? nothing : html`<p class="note">${text.keys.noneShown}</p>`}${table<Key>(text.keys.title, [
         { label: text.keys.key, kind: 'main', cell: k => html`
           <button class="link" @click=${() => this.#details(k)}>${k.name ? given(k.name) : text.keys.unnamed}</button>
-          <div class="sub"><code>${k.keyPrefix}…</code> · ${given(this.person.appName(this.org, k.appId))}</div>` },
+          <div class="sub"><code>${k.keyPrefix}…</code> · ${given(this.person.appName(this.org, k.appId))}</div>
+          <div class="sub">${text.created} ${time(k.createdAt)} ${text.keys.by} ${this.#maker(k)}</div>` },
         { label: text.keys.scopes, cell: k => this.#scopes(k) },
-        { label: text.keys.lastUsed, cell: k => time(k.lastUsedAt, text.keys.neverUsed) },
+        { label: text.keys.lastUsed, cell: k => ago(k.lastUsedAt, text.keys.neverUsed) },
         { label: text.keys.expires, cell: k => time(k.expiresAt, text.keys.never) },
         { label: text.status, cell: k => this.#badge(k) },
         { label: text.actions, kind: 'actions', cell: k => this.isAdmin && isGood(k) ? html`
           ${this.#rotatable(k) ? html`<button @click=${() => this.#rotate(k)}>${text.keys.rotate}</button>` : nothing}
           <button class="danger-text" @click=${() => this.#revoke(k)}>${text.keys.revoke}</button>` : nothing },
-      ], keys), empty(text.keys.none, this.isAdmin ? text.keys.noneAbout : text.keys.noneMember, create,
+      ], shown)}`, empty(text.keys.none, this.isAdmin ? text.keys.noneAbout : text.keys.noneMember, create,
         this.isAdmin ? curl('app/get') : ''))}`
   }
 }

@@ -10,7 +10,7 @@ import { createOrg } from './orgs'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { OrgOfUser, Role } from './types'
-import { appChoice, chosenApp, empty, icon, problem, time, visible } from './ui'
+import { appChoice, chosenApp, head, icon, problem, time, visible } from './ui'
 import './audit'
 import './endpoints'
 import './events'
@@ -18,7 +18,7 @@ import './keys'
 import './links'
 import './members'
 
-interface Entry { name: string; roles: Role[]; ofApp?: boolean; view: (of: Person, org: OrgOfUser, app: string) => unknown }
+interface Entry { name: string; roles: Role[]; ofApp?: boolean; of?: string; view: (of: Person, org: OrgOfUser, app: string) => unknown }
 
 const pages: Entry[] = [
   { name: 'org', roles: ['admin', 'member', 'viewer'], view: (of, org) => html`<lk-org .person=${of} .org=${org}></lk-org>` },
@@ -28,6 +28,8 @@ const pages: Entry[] = [
     <lk-links .person=${of} .org=${org} .appId=${app}></lk-links>` },
   { name: 'endpoints', roles: ['admin'], ofApp: true, view: (of, org, app) => html`
     <lk-endpoints .person=${of} .org=${org} .appId=${app}></lk-endpoints>` },
+  { name: 'deliveries', roles: ['admin'], ofApp: true, of: 'endpoints', view: (of, org, app) => html`
+    <lk-deliveries .person=${of} .org=${org} .appId=${app}></lk-deliveries>` },
   { name: 'events', roles: ['admin', 'member'], ofApp: true, view: (of, org, app) => html`
     <lk-events .person=${of} .org=${org} .appId=${app}></lk-events>` },
   { name: 'audit', roles: ['admin'], view: (of, org) => html`<lk-audit .person=${of} .org=${org}></lk-audit>` },
@@ -91,7 +93,7 @@ class Console extends LitElement {
   }
 
   #route() {
-    const [, first, orgId, name = 'org', appId] = location.hash.slice(1).split('/') // ids need no escapes
+    const [, first, orgId, name = 'org', appId] = this.#at.slice(1).split('/') // ids need no escapes
     const org = first === 'orgs' ? this.#person.orgs.find(o => o.id === orgId) : undefined
     const page = pages.find(p => p.name === name && org && p.roles.includes(org.role))
     return { asked: Boolean(orgId), org, page, name, appId }
@@ -138,24 +140,24 @@ class Console extends LitElement {
   }
 
   #page(): unknown {
-    const { asked, org, page, name, appId } = this.#route()
-    if (!org) return asked ? empty(text.nav.noOrg!, text.nav.noOrgAbout!, html`<a class="button" href="#/">${text.orgs.title}</a>`)
+    const { asked, org, page, appId } = this.#route()
+    if (!org) return asked ? head(text.nav.noOrg!, text.nav.noOrgAbout!, html`<a class="button" href="#/">${text.orgs.title}</a>`)
       : html`<lk-orgs .person=${this.#person} .orgs=${this.#person.orgs}></lk-orgs>`
-    if (!page) return empty(text.nav.noPage!, text.nav.noPageAbout!)
+    if (!page) return head(text.nav.noPage!, text.nav.noPageAbout!)
     if (org.role === 'viewer') return page.view(this.#person, org, '')
     const apps = this.#person.apps.get(org.id)
     if (!apps) return this.#appsError ? problem(this.#appsError, () => this.#readApps(org)) : skeleton()
     const app = chosenApp(apps, appId)
-    if (!page.ofApp) return keyed(`${org.id}/${name}`, page.view(this.#person, org, ''))
+    if (!page.ofApp) return keyed(this.#at, page.view(this.#person, org, ''))
     return html`
-      ${appChoice(apps, app, id => { location.hash = `#/orgs/${org.id}/${name}/${id}` })}
-      ${keyed(`${org.id}/${name}/${app?.id}`, page.view(this.#person, org, app?.id ?? ''))}`
+      ${appChoice(apps, app, id => { location.hash = `#/orgs/${org.id}/${page.of ?? page.name}/${id}` })}
+      ${keyed(`${this.#at}/${app?.id}`, page.view(this.#person, org, app?.id ?? ''))}`
   }
 
   #menu(org: OrgOfUser, name: string) {
     return html`
       <nav class="menu" aria-label=${text.nav.menu!}>
-        ${pages.filter(p => p.roles.includes(org.role)).map(p => html`
+        ${pages.filter(p => p.roles.includes(org.role) && !p.of).map(p => html`
           <a href="#/orgs/${org.id}${p.name === 'org' ? '' : `/${p.name}`}" aria-current=${p.name === name ? 'page' : nothing}>
             ${icon(p.name)}${text.nav[p.name]}</a>`)}
         <a class="aside" href="console/verify">${icon('verify')}${text.verify.title}</a>
@@ -188,7 +190,7 @@ class Console extends LitElement {
           <div class="brand">${logo()}${text.product}</div>
           ${this.#error instanceof SignInError ? html`
               <h1 tabindex="-1">${text.signIn.title}</h1><div class="problem" role="alert"><p>${visible(this.#error.message)}</p></div>`
-            : this.#error ? problem(this.#error) : html`<h1 tabindex="-1">${text.signIn.out}</h1><p>${text.signIn.outAbout}</p>`}
+            : this.#error ? html`<h1 tabindex="-1">${text.product}</h1>${problem(this.#error)}` : html`<h1 tabindex="-1">${text.signIn.out}</h1><p>${text.signIn.outAbout}</p>`}
           ${console_.session ? html`<button class="primary" @click=${signIn}>${text.signIn.button}</button>`
             : html`<button @click=${() => location.reload()}>${text.again}</button>`}
         </div>
@@ -208,7 +210,7 @@ class Console extends LitElement {
           <button class="plain" @click=${this.#signOut}>${text.signIn.signOut}</button></div>
       </header>
       <div class="body ${org ? '' : 'wide'}">
-        ${org ? this.#menu(org, page?.name ?? '') : nothing}
+        ${org ? this.#menu(org, page?.of ?? page?.name ?? '') : nothing}
         <main class="pages">
           ${org?.suspendedAt ? html`<p class="note alarm">${text.orgs.suspended} ${time(org.suspendedAt)}. ${text.orgs.suspendedAbout}</p>` : nothing}
           ${this.#page()}

@@ -7,7 +7,8 @@ import { reopen } from './kept'
 import { isAlarm, isGood } from './keys'
 import { List } from './list'
 import { text } from './texts'
-import type { App, Key, Org, OrgOfUser } from './types'
+import type { App, Key, Org, OrgOfUser, Usage } from './types'
+import { monthOf } from './usage'
 import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
 
 const longestPrefix = 16 // characters of what keys begin with
@@ -47,6 +48,7 @@ customElements.define('lk-orgs', OrgsPage)
 class OrgPage extends Page {
   #org: Org | null = null
   #leaked: Key[] = []
+  #usage: Usage[] = []
   #apps = new List<App>(this, cursor => this.api.list(`${this.path}/apps`, 'apps', { limit: 50, cursor }))
 
   override connectedCallback() {
@@ -59,6 +61,7 @@ class OrgPage extends Page {
       })
       void this.api.all<Key>(`${this.path}/keys`, 'keys').then(keys => { this.#leaked = keys.filter(isAlarm); this.requestUpdate() }, () => {})
     }
+    if (this.isAdmin) void this.api.all<Usage>(`${this.path}/usage`, 'usage').then(u => { this.#usage = u; this.requestUpdate() }, () => {})
     void this.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
   }
 
@@ -138,6 +141,7 @@ class OrgPage extends Page {
         ...(this.#org?.allowance?.length ? [[text.orgs.allowance, limitsText(this.#org.allowance)]] as [string, unknown][] : []),
         ...(this.#org?.plan ? [[text.orgs.plan, this.#org.plan]] as [string, unknown][] : []),
       ])}</section>
+      ${this.isAdmin ? monthOf(this, this.#org?.allowance ?? [], this.#usage) : nothing}
       ${o.role === 'viewer' ? html`<p class="note">${text.orgs.viewer}</p>` : html`
         <section>
           <div class="head lesser"><div><h2>${text.apps.title}</h2><p>${text.apps.about}</p></div>

@@ -4,6 +4,7 @@ const plural = (n: number, one: string) => `${n} ${one}${n === 1 ? '' : 's'}`
 
 export const text = {
   product: 'Latchkey',
+  ago: (hours: number) => hours < 1 ? 'in the last hour' : hours < 48 ? `${plural(hours, 'hour')} ago` : `${plural(Math.floor(hours / 24), 'day')} ago`,
   loading: 'Loading…',
   working: 'Working…',
   more: 'Load more',
@@ -19,6 +20,7 @@ export const text = {
   rename: 'Rename',
   remove: 'Remove',
   copy: 'Copy',
+  csv: 'Download CSV',
   copied: 'Copied.',
   notCopied: 'The browser did not let the page copy. Select the text and copy it.',
   none: '–',
@@ -63,7 +65,7 @@ export const text = {
 
   nav: {
     menu: 'Org', skip: 'Skip to the content', org: 'Overview', members: 'Members', keys: 'API keys', links: 'Links',
-    endpoints: 'Webhook endpoints', events: 'Events', audit: 'Audit log', reference: 'API reference',
+    endpoints: 'Webhook endpoints', deliveries: 'Deliveries', events: 'Events', audit: 'Audit log', reference: 'API reference',
     noOrg: 'No such org', noOrgAbout: 'There is no such org, or you are not a member of it.',
     noPage: 'Nothing to see here', noPageAbout: 'There is no such page, or your role in this org does not open it.',
   } as Record<string, string>,
@@ -114,6 +116,8 @@ export const text = {
     noneMember: 'An admin of this org can create one.',
     nameHelp: 'For you, to tell keys apart.', expires: 'Expires', ends: 'Rotated: ends', never: 'Never',
     lastUsed: 'Last used', neverUsed: 'Never',
+    by: 'by', byService: 'a service of the owner', search: 'Search', use: 'Use', anyUse: 'All keys', unused: 'Not used for 90 days',
+    noneShown: 'No key is like this.', today: (n: string) => `${n} requests today (UTC)`,
     days: (n: number) => `After ${plural(n, 'day')}`, hours: (n: number) => `After ${plural(n, 'hour')}`,
     scopes: 'Scopes', scopesHelp: 'What the key may do at the endpoints behind it, separated by spaces.',
     metadata: 'Metadata', metadataName: 'Name', metadataValue: 'Value', metadataAdd: 'Add a value',
@@ -152,6 +156,12 @@ export const text = {
     together: 'An allowance of the org is counted for all its keys together; its admins see how much is used.',
     ofOrg: (allowance: string, today: string, month: string) =>
       `All keys of the org share an allowance of ${allowance}. Counted for the org as a whole: ${today} requests today, ${month} this month (UTC).`,
+    asWhole: 'This key has no limits of its own: it is counted for the org as a whole.',
+    month: 'Use in this month', byDay: 'Requests by day (UTC)',
+    today: (used: string, most: string) => `${used} of ${most} today, new at 00:00 UTC`,
+    ofMonth: (used: string, most: string) => `${used} of ${most} this month, new on the first of the next at 00:00 UTC`,
+    refused: 'Refused requests', why: 'How many at least, and why',
+    refusedAbout: 'With the right text of this key, or of one that it replaced. What is not written yet is missing.',
     from: (least: string, most: string) => `${least} to ${most}`, atLeast: (n: string) => `at least ${n}`,
   },
 
@@ -200,6 +210,7 @@ export const text = {
     allIntro: 'Every failed delivery to one endpoint since a time is sent once more.',
     attempts: (n: number) => plural(n, 'attempt'), next: 'next', at: 'delivered', took: (ms: string) => `${ms} ms`,
     noAttempt: 'No attempt yet.', none: 'No endpoint gets this event.', bounded: 'Only the first deliveries are shown.',
+    paused: 'the endpoint is paused', every: 'Every state', noneLike: 'No delivery is like this.', all: 'All deliveries', retried: 'Failed, to be tried again',
     queued: (n: number) => n === 0 ? 'Nothing to send again.' : `${n === 1 ? 'One delivery' : `${n} deliveries`} will be sent again.`,
   },
 

@@ -13,7 +13,7 @@ export interface Key {
   rotatedTo?: string; leakedAt?: Time
 }
 export interface CreatedKey { id: string; key: string; prefix: string; expiresAt: Time | null }
-export interface Usage { date: string; keyId?: string; requests: number; atMost: number | null }
+export interface Usage { date: string; keyId?: string; requests: number; atMost: number | null; refused?: Record<string, number> }
 export interface Link {
   id: string; status: string; clientUserId: string; metadata: Record<string, string> | null
   device: { name: string | null; platform: string | null } | null

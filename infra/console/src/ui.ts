@@ -13,6 +13,12 @@ export abstract class Page extends LitElement {
   appId = ''
 
   override createRenderRoot() { return this }
+
+  // A page that has come gets the focus, also where it came late.
+  override firstUpdated() {
+    if (!console_.isEmbedded && !document.querySelector('lk-dialog')) this.querySelector('h1')?.focus({ preventScroll: true })
+  }
+
   get api() { return this.person.api }
   get isAdmin() { return this.org.role === 'admin' }
   get path() { return `orgs/${encodeURIComponent(this.org.id)}` }
@@ -42,6 +48,13 @@ export function time(t: Time | null | undefined, without: unknown = none, format
   if (!t) return html`<span class="faint">${without}</span>`
   const iso = new Date(t).toISOString()
   return html`<time datetime=${iso} title=${iso}>${format.format(t)}</time>`
+}
+
+// ago says how long ago a time is, in its largest unit. The last use of a key is noted once an hour, so nothing smaller is known.
+export function ago(t: Time | null | undefined, without: string): unknown {
+  if (!t) return html`<span class="faint">${without}</span>`
+  const hours = Math.floor((Date.now() - t) / 3_600_000)
+  return html`<time datetime=${new Date(t).toISOString()} title=${new Date(t).toISOString()}>${text.ago(hours)}</time>`
 }
 
 // exactTime shows the second too. Where it is used, the zone is said once.
@@ -86,6 +99,18 @@ export const badge = (label: string, tone = tones[label] ?? 'quiet') => html`<sp
 export const code = (s: string) => html`<code>${visible(s)}</code>`
 
 export const limitsText = (limits: Limit[]) => limits.map(l => text.keys.limit(number(l.requests), l.per)).join(', ')
+
+// once returns what a button does at a click, and at no further click until that has ended.
+export const once = (act: () => Promise<unknown>) => async (e: Event) => {
+  const button = e.currentTarget as HTMLButtonElement
+  if (button.dataset.busy) return
+  button.dataset.busy = '1'
+  try {
+    await act()
+  } finally {
+    delete button.dataset.busy
+  }
+}
 
 // isRefusal reports whether an answer of the API says that nothing was done.
 export const isRefusal = (e: unknown) => e instanceof Problem && e.body.status >= 400 && e.body.status < 500
@@ -163,6 +188,15 @@ export function copyButton(what: string, label: string = text.copy, kind = ''): 
     setTimeout(() => button.classList.remove('done'), 1500)
   }
   return html`<button type="button" class=${kind} @click=${copy}>${icon('copy')}${label}</button>`
+}
+
+// download hands a text to the person as a file.
+export function download(name: string, what: string) {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([what], { type: 'text/csv' }))
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
 }
 
 // announce tells of a result, to the eye and to a screen reader.

@@ -1,14 +1,15 @@
-// The use of an API key in the last 30 days.
+// The use of an API key in the last 30 days, and of an org in this month.
 import { html, nothing } from 'lit'
-import { chart } from './chart'
+import { type Bar, chart } from './chart'
 import type { Dialog } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
-import type { Key, Org, Usage } from './types'
-import { limitsText, number, type Page, problem } from './ui'
+import type { Key, Limit, Org, Usage } from './types'
+import { download, limitsText, number, once, type Page, problem, table } from './ui'
 
 const days = 30
-const isoDay = (t: number) => new Date(t).toISOString().slice(0, 10)
+const day = 86_400_000
+export const isoDay = (t: number) => new Date(t).toISOString().slice(0, 10)
 
 // dayLimit is the smallest limit or ceiling of the key for a day.
 export function dayLimit(k: Key): number | null {
@@ -48,18 +49,45 @@ export function usageChart(page: Page, k: Key, limit: number | null): (d: Dialog
     if (error) return problem(error)
     if (!read) return skeleton()
     const note = together ? html`<p class="note">${together}</p>` : nothing
-    if (read.length === 0) return html`<p class="note">${text.usage.none}</p>${note}`
-    const byDay = new Map(read.map(u => [u.date, u]))
-    const bars = Array.from({ length: days }, (_, i) => {
-      const date = isoDay(Date.now() - (days - 1 - i) * 86_400_000)
-      const u = byDay.get(date)
-      return {
-        label: date, shade: u ? u.atMost : 0, parts: [{ name: text.usage.requests, tone: 'accent', value: u?.requests ?? 0 }],
-      }
-    })
-    return html`${chart({
-      title: text.usage.title, bars, unit: text.usage.day, shadeName: text.usage.atMost,
-      line: limit === null ? undefined : { value: limit, name: text.usage.limit(number(limit)) },
-    })}${note}`
+    const refused = read.filter(u => u.refused)
+    const isCounted = read.some(u => u.atMost !== null || u.requests > 0)
+    return html`
+      ${isCounted ? chart({
+        title: text.usage.title, bars: barsOf(read, days), unit: text.usage.day, shadeName: text.usage.atMost,
+        line: limit === null ? undefined : { value: limit, name: text.usage.limit(number(limit)) },
+      }) : html`<p class="note">${together ? text.usage.asWhole : text.usage.none}</p>`}
+      ${note}
+      ${refused.length ? html`<h3>${text.usage.refused}</h3>${table<Usage>(text.usage.refused, [
+        { label: text.usage.day, cell: u => u.date },
+        { label: text.usage.why, cell: u => Object.entries(u.refused!).map(([code, n]) => html`<div>${number(n)} <code>${code}</code></div>`) },
+      ], refused.reverse())}<p class="help">${text.usage.refusedAbout}</p>` : nothing}`
   }
+}
+
+// barsOf returns a bar for each of the last days, with the use of all rows of the day.
+function barsOf(rows: Usage[], length: number): Bar[] {
+  return Array.from({ length }, (_, i) => {
+    const label = isoDay(Date.now() - (length - 1 - i) * day)
+    const of = rows.filter(u => u.date === label)
+    const shade = of.some(u => u.atMost === null) ? null : of.reduce((sum, u) => sum + u.atMost!, 0)
+    return { label, shade, parts: [{ name: text.usage.requests, tone: 'accent', value: of.reduce((sum, u) => sum + u.requests, 0) }] }
+  })
+}
+
+// monthOf shows the use of an org's allowance, or of the keys that are counted, since the month began.
+export function monthOf(page: Page, allowance: Limit[], rows: Usage[]): unknown {
+  if (!allowance.length && !rows.length) return nothing
+  const today = isoDay(Date.now())
+  const whole = allowance.length ? rows.filter(u => !u.keyId) : rows
+  const month = today.slice(0, 7)
+  const csv = once(() => page.api.csv(`${page.path}/usage`, { month }).then(what => download(`usage-${month}.csv`, what)))
+  return html`
+    <section class="card padded">
+      <div class="head lesser"><div><h2>${text.usage.month}</h2>
+        ${allowance.filter(l => l.per === 'day').map(l => html`
+          <p>${text.usage.today(span(whole.filter(u => u.date === today)), number(l.requests))}</p>`)}
+        ${allowance.filter(l => l.per === 'month').map(l => html`<p>${text.usage.ofMonth(span(whole), number(l.requests))}</p>`)}
+        </div><div class="actions"><button @click=${csv}>${text.csv}</button></div></div>
+      ${chart({ title: text.usage.byDay, bars: barsOf(whole, Number(today.slice(8))), unit: text.usage.day, shadeName: text.usage.atMost })}
+    </section>`
 }

@@ -91,16 +91,16 @@ test('an event shows its deliveries with the last attempt first, and reads them 
 test('the drawer of an endpoint draws deliveries in the hour of their event', async () => {
   const base = Math.floor(now() / hour) * hour
   Date.now = () => base + 1000
-  const at = (t, status) => delivery({ createdAt: t, status })
+  const at = (t, status, o) => delivery({ createdAt: t, status, lastAttempt: null, ...o })
   const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
   serve({
     [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`GET ${app}/webhook_endpoints/e1`]: { ...endpoint, heldCount: 4, pausedUntil: base + 2000 },
-    [`GET ${app}/webhook_deliveries`]: { deliveries: [at(base - 23 * hour, 'failed'), at(base - hour, 'delivered'), at(base - 1, 'pending'), at(base, 'delivered'), at(base, 'cancelled'), at(base + 500, 'failed'), at(base + 600, 'failed')] },
+    [`GET ${app}/webhook_deliveries`]: { deliveries: [at(base - 23 * hour, 'failed'), at(base - hour, 'delivered'), at(base - 1, 'pending'), at(base - 2, 'pending', { lastAttempt: { at: 1, status: 500, durationMs: 1, error: null, body: null } }), at(base, 'delivered'), at(base, 'cancelled'), at(base + 500, 'failed'), at(base + 600, 'failed')] },
   })
   click(await show('lk-endpoints'), 'https://one.example')
   await settle()
   const table = rows(opened()).map(r => r.slice(1).join(' '))
-  assert.deepEqual([table.length, table[0], table[1], table[2], table[23]], [24, '1 2 1', '1 0 1', '0 0 0', '0 1 0'])
+  assert.deepEqual([table.length, table[0], table[1], table[2], table[23]], [24, '1 2 0 1', '1 0 1 1', '0 0 0 0', '0 1 0 0'])
   assert.equal(Number(asked(`GET ${app}/webhook_deliveries`)[0].query.since), base - 23 * hour)
   assert.match(text(opened().drawn), /Paused until.*Held deliveries 4/)
 })

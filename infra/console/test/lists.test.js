@@ -27,7 +27,7 @@ const key = (id, o = {}) => ({
 test('each list asks for its pages by the cursor, and appends them below', async () => {
   const endpoint = id => ({ id, url: `https://${id}.example`, events: ['*'], enabled: true })
   const of = {
-    'lk-keys': ['orgs/o/keys', 'keys', key], 'lk-endpoints': [`${app}/webhook_endpoints`, 'endpoints', endpoint],
+    'lk-endpoints': [`${app}/webhook_endpoints`, 'endpoints', endpoint],
     'lk-links': [`${app}/links`, 'links', id => ({ id, status: 'claimed', clientUserId: `user-${id}`, createdAt: 1, expiresAt: 2, claimedAt: 3 })],
     'lk-members': ['orgs/o/members', 'members', id => ({ userId: id, email: `${id}@example.com`, name: id, role: 'member', joinedAt: 1 })],
     'lk-org': ['orgs/o/apps', 'apps', id => ({ id, name: `name ${id}`, createdAt: 1 })],
@@ -51,7 +51,7 @@ test('events are shown newest first, and the older ones come by the button below
   const event = i => ({ id: `ev${i}`, type: i % 2 ? 'odd' : 'even', createdAt: now - 1e6 - i * 1000 }) // ev0 is the newest
   const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { events: Array.from({ length: Math.min(100, 250 - from) }, (_, i) => event(from + i)), nextCursor: from + 100 < 250 ? String(from + 100) : undefined } }
   serve({ [`GET ${app}/webhook_events`]: page })
-  const e = await show('lk-events')
+  const e = await show('lk-events', { org: member }) // who sees no endpoints, so no deliveries
   assert.equal(calls.length, 1)
   assert.deepEqual([rows(e).length, rows(e)[0][2], rows(e).at(-1)[2]], [100, 'ev0', 'ev99'])
   const { since } = calls[0].query
@@ -90,6 +90,89 @@ test('an event shows its second, and the zone is said at the head of the table',
   const e = await show('lk-events')
   assert.match(rows(e)[0][1], /^29 Nov 2026, 16:04:05$/)
   assert.equal(text(e.drawn).split(`When (${Intl.DateTimeFormat().resolvedOptions().timeZone})`).length, 2)
+})
+
+test('keys are read whole, found by words, and by long disuse', async () => {
+  const now = Date.now()
+  const all = [
+    key('k1', { name: 'Billing', createdBy: 'u1', lastUsedAt: now - 1000, scopes: ['invoices:read'] }), key('k2', { lastUsedAt: now - 3 * day - 1, createdBy: 'u9' }),
+    key('k3', { createdAt: now - 91 * day }), key('k4', { createdAt: now - 200 * day, lastUsedAt: now - 89 * day }), key('k5', { createdAt: now - 200 * day, revokedAt: now - day }),
+  ]
+  const pages = ({ query }) => query.cursor ? { keys: all.slice(2) } : { keys: all.slice(0, 2), nextCursor: 'c' }
+  serve({ 'GET orgs/o/keys': pages, 'GET orgs/o/members': { members: [{ userId: 'u1', email: 'ada@example.com' }] } })
+  const e = await show('lk-keys')
+  const found = () => rows(e).map(r => r[0].match(/k\d/)[0]).join(' ')
+  assert.equal(found(), 'k1 k2 k3 k4 k5')
+  assert.match(rows(e)[0][0], /by ada@example.com$/)
+  assert.match(rows(e)[1][0], /by u9$/)
+  assert.match(rows(e)[2][0], /by a service of the owner$/)
+  assert.deepEqual(rows(e).map(r => r[2]), ['in the last hour', '3 days ago', 'Never', '89 days ago', 'Never'])
+  const search = async words => { e.held[e.drawn.match(/@input="(\d+)"/)[1]]({ target: { value: words } }); await settle() }
+  for (const [words, want] of [['BILLING', 'k1'], ['invoices lk_k', 'k1'], ['first k2', 'k2'], ['k9', ''], ['', 'k1 k2 k3 k4 k5']]) {
+    await search(words)
+    assert.equal(found(), want, words)
+  }
+  choose(e, 'use', '90')
+  await settle()
+  assert.equal(found(), 'k3') // a dead key is no question
+})
+
+test('who revokes a key sees its last use, and the requests of today', async () => {
+  const used = key('k1', { name: 'Billing', lastUsedAt: Date.now() - 5 * hour - 1 })
+  const today = new Date().toISOString().slice(0, 10)
+  serve({ 'GET orgs/o/keys': { keys: [used] }, 'GET orgs/o/keys/k1/usage': { days: [{ date: today, requests: 1200, atMost: 1200 }] } })
+  click(await show('lk-keys'), 'Revoke')
+  await settle()
+  assert.match(text(opened().drawn), /Last used: 5 hours ago ; 1,200 requests today \(UTC\)/)
+  assert.deepEqual(asked('GET orgs/o/keys/k1/usage').map(c => c.query), [{ from: today, to: today }])
+})
+
+test('an event shows what became of it at each endpoint', async () => {
+  const now = Date.now()
+  const d = (eventId, status, lastAttempt = null) => ({ eventId, endpointId: 'x', status, lastAttempt, createdAt: now })
+  const failed = { status: 500, error: null }
+  const of = { w1: [d('a', 'delivered'), d('b', 'pending', failed), d('c', 'pending')], w2: [d('a', 'failed'), d('b', 'held', failed)] }
+  serve({
+    [`GET ${app}/webhook_events`]: { events: ['a', 'b', 'c', 'z'].map((id, i) => ({ id, type: 't', createdAt: now - i })) },
+    [`GET ${app}/webhook_endpoints`]: { endpoints: [{ id: 'w1' }, { id: 'w2' }] },
+    [`GET ${app}/webhook_deliveries`]: ({ query }) => ({ deliveries: of[query.endpointId].map(o => ({ ...o, endpointId: query.endpointId })) }),
+  })
+  const e = await show('lk-events')
+  assert.deepEqual(rows(e).map(r => r[2]), ['1 Delivered 1 Failed', '1 Failed, to be tried again 1 Waiting', '1 Waiting', '–'])
+  assert.deepEqual(asked(`GET ${app}/webhook_deliveries`).map(c => c.query), ['w1', 'w2'].map(endpointId => ({ endpointId, since: String(now - 3), order: 'desc', limit: '100' })))
+})
+
+test('an org sees how much of its allowance is used, and takes the days as CSV', async () => {
+  const today = new Date().toISOString().slice(0, 10)
+  const usage = [{ date: today, keyId: 'k', requests: 7, atMost: 9 }, { date: today, requests: 99, atMost: 99 }]
+  serve({
+    'GET orgs/o': { ...org, allowance: [{ requests: 100, per: 'day' }, { requests: 5000, per: 'month' }] }, 'GET orgs/o/apps': { apps: [] }, 'GET orgs/o/keys': { keys: [] },
+    'GET orgs/o/usage': { usage },
+  })
+  const e = await show('lk-org')
+  assert.match(text(e.drawn), /99 of 100 today, new at 00:00 UTC 99 of 5,000 this month/)
+  assert.deepEqual(rows(e)[0], [today, '99', '99'])
+  const seen = await show('lk-org', { org: member })
+  assert.equal(text(seen.drawn).includes('today'), false) // the API says it to admins alone
+})
+
+test('a key shows its refused requests by day and code', async () => {
+  const days = [{ date: '2026-11-01', requests: 0, atMost: null, refused: { key_revoked: 3, rate_limited: 1200 } }]
+  serve({ 'GET orgs/o/keys': { keys: [key('k1')] }, 'GET orgs/o/keys/k1/usage': { days }, 'GET orgs/o': org })
+  click(await show('lk-keys'), 'name-k1')
+  await settle()
+  assert.deepEqual(rows(opened()), [['2026-11-01', '3 key_revoked 1,200 rate_limited']])
+  assert.match(text(opened().drawn), /Nothing was counted for this key alone/)
+})
+
+test('a button does one thing at a time', async () => {
+  const answer = held()
+  serve({ [`GET ${app}/webhook_endpoints`]: { endpoints: [{ id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }] }, [`POST ${app}/webhook_endpoints/e1/test`]: answer })
+  const e = await show('lk-endpoints')
+  click(e, 'Test'); click(e, 'Test')
+  answer.go({ eventId: 'ev1' })
+  await settle()
+  assert.equal(asked(`POST ${app}/webhook_endpoints/e1/test`).length, 1)
 })
 
 test('a key shows its state, and what may be done with it', async () => {

@@ -101,7 +101,8 @@ export function click(e, label, n = 0) {
   const all = [...e.drawn.matchAll(/<button([^>]*)>([^]*?)<\/button>/g)].filter(b => text(b[2]) === label || attribute(b[1], 'aria-label') === label)
   if (!all[n]) throw new Error(`no button ${label} in ${text(e.drawn)}`)
   if (attribute(all[n][1], '?disabled') === 'true') throw new Error(`${label} is disabled`)
-  return e.held[attribute(all[n][1], '@click')].call(e, event())
+  e.pressed ??= {} // a button stays the same one while its page draws anew
+  return e.held[attribute(all[n][1], '@click')].call(e, event({ currentTarget: e.pressed[`${label} ${n}`] ??= { dataset: {}, classList: { add() {}, remove() {} } } }))
 }
 export const buttons = e => [...e.drawn.matchAll(/<button[^>]*>([^]*?)<\/button>/g)].map(b => text(b[1]))
 export function choose(e, name, value) {

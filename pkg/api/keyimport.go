@@ -94,10 +94,7 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 // the member was not sent.
 func (c *call) expiry(at *int64) (int64, error) {
 	if at == nil {
-		if c.maxLife != 0 {
-			return 0, required("/expiresAt", at)
-		}
-		return 0, nil
+		return 0, c.mustExpire("/expiresAt")
 	}
 	left := (*at - time.Now().UnixMilli() + 999) / 1000 // seconds, begun ones too
 	if _, err := c.lifetime(&left); err != nil {

@@ -111,6 +111,11 @@ func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {
 	for _, refused := range []request{create(""), create(`"expiresIn":86401`), rotate(""), rotate(`,"expiresIn":86401`), imports(""), imports(`,"expiresAt":` + at(86_460))} {
 		w.want(t, refused, 422, problem.ValidationFailed)
 	}
+	for _, silent := range []request{create(""), rotate(""), imports("")} {
+		if out := w.want(t, silent, 422, problem.ValidationFailed); !strings.Contains(out.text, "in this deployment each API key expires, after 86400 seconds at most.") {
+			t.Errorf("%s", out.text)
+		}
+	}
 	w.want(t, rotate(`,"expiresIn":86400`), 201, "")
 	w.want(t, imports(`,"expiresAt":`+at(86_390)), 200, "")
 }

@@ -104,20 +104,25 @@ func newKeyBodyOf(k store.MintedKey) newKeyBody {
 
 // lifetime checks the member expiresIn, which has seconds. It returns 0 for nil: the member was not sent.
 func (c *call) lifetime(seconds *int64) (time.Duration, error) {
+	if seconds == nil {
+		return 0, c.mustExpire("/expiresIn")
+	}
 	most := int64(maxExpiresIn)
 	if c.maxLife != 0 {
-		if err := required("/expiresIn", seconds); err != nil {
-			return 0, err
-		}
 		most = min(most, int64(c.maxLife/time.Second))
-	}
-	if seconds == nil {
-		return 0, nil
 	}
 	if *seconds < 1 || *seconds > most {
 		return 0, problem.Invalid("/expiresIn", "range", fmt.Sprintf("The value must be from 1 to %d seconds.", most))
 	}
 	return time.Duration(*seconds) * time.Second, nil
+}
+
+// mustExpire refuses a key that would never expire, where the deployment bounds their lives.
+func (c *call) mustExpire(pointer string) error {
+	if c.maxLife == 0 {
+		return nil
+	}
+	return problem.Invalid(pointer, "required", fmt.Sprintf("The value is required: in this deployment each API key expires, after %d seconds at most.", int64(c.maxLife/time.Second)))
 }
 
 // keyIn is a body that describes a new key.

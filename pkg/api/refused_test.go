@@ -225,3 +225,16 @@ func TestARefusalDoesNotRepeatWhatWasSent(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusalSaysWhetherARoleWouldHelp: no role may what only services may.
+func TestARefusalSaysWhetherARoleWouldHelp(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	for _, c := range []struct{ role, path, body, says string }{
+		{"admin", publishPath, `{"events":[{"type":"invoice.paid","data":{}}]}`, "Only a service of the owner may do this."},
+		{"viewer", keysOfOrg, `{}`, "Your role in this org does not allow this."},
+	} {
+		if out := w.want(t, w.request("POST", c.path, w.caller(c.role), c.body), 403, problem.InsufficientRole); !strings.Contains(out.text, c.says) {
+			t.Errorf("%s %s: %s", c.role, c.path, out.text)
+		}
+	}
+}

@@ -96,10 +96,18 @@ func (a Actor) right(o id.Org) (row table.Key, allows table.Condition, refusal t
 	return memberRow(o, a.User), attrRole.In(a.May...), func(found table.Row) error {
 		role, err := decode(found, attrRole.From, errOrgNotFound)
 		if err == nil && !slices.Contains(a.May, role) {
-			err = problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
+			err = problem.New(problem.InsufficientRole, a.refused())
 		}
 		return err
 	}
+}
+
+// refused says why a user's role is refused: no user may what only services of the owner may.
+func (a Actor) refused() string {
+	if len(a.May) == 0 {
+		return "Only a service of the owner may do this."
+	}
+	return "Your role in this org does not allow this."
 }
 
 // authorizeBesideOrg adds the check of right to a transaction with a condition of its own on the org's row, that the org is not

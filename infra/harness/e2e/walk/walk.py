@@ -60,7 +60,7 @@ FAILED = """
 # The pages of an org that each role has, by their paths, and what can be done there.
 BUTTONS = {
     "admin": {
-        "": {"Rename org", "New app", "Rename", "Leave org", "Delete org"}, "/members": {"Add member", "Role", "Remove"},
+        "": {"Rename org", "New app", "Rename", "Download CSV", "Leave org", "Delete org"}, "/members": {"Add member", "Role", "Remove"},
         "/keys": {"New API key", "Rotate", "Revoke"}, "/links": {"Revoke"}, "/endpoints": {"New endpoint", "Test", "Enable"},
         "/events": {"Refresh", "Send failed again"}, "/audit": set(),
     },
@@ -379,6 +379,15 @@ class Walk(Lost, Done, Sent):
         for _ in range(11):
             self.call("app/get", key)
         self.shot(page, "keys")
+        expect(ada.row("server")).to_contain_text(f"by {ada.email}")
+        page.get_by_label("Search").fill("no such")
+        expect(page.get_by_text("No key is like this.")).to_be_visible()
+        page.get_by_label("Search").fill("INVOICES:write")
+        expect(ada.row("server")).to_be_visible()
+        page.get_by_label("Use").select_option("Not used for 90 days")
+        expect(ada.row("server")).to_have_count(0)
+        page.get_by_label("Use").select_option("")
+        page.get_by_label("Search").fill("")
         ada.row("server").get_by_role("button", name="server").click()
         expect(ada.dialog()).to_contain_text(SHOWN_OVERRIDE)
         expect(ada.dialog().get_by_role("button", name="Edit")).to_be_visible()
@@ -494,6 +503,22 @@ class Walk(Lost, Done, Sent):
         expect(ada.dialog()).to_contain_text("Deliveries of the last 24 hours")
         self.shot(page, "endpoint")
         page.keyboard.press("Escape")
+        self.want("the URL without the drawer", endpoint in page.url, False)
+
+        self.step("A drawer has its URL, and an endpoint a page of all deliveries")
+        page.evaluate("at => { location.hash += '/' + at }", endpoint)
+        expect(ada.dialog().get_by_role("article")).to_contain_text("HTTP 200")
+        ada.dialog().get_by_role("link", name="All deliveries").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Deliveries")
+        article = page.get_by_role("article")
+        expect(article.get_by_role("listitem")).to_have_count(0)  # folded
+        article.get_by_text("1 attempt").click()
+        expect(article.get_by_role("listitem")).to_contain_text("HTTP 200")
+        self.shot(page, "deliveries")
+        page.get_by_label("Status").select_option("failed")
+        expect(page.get_by_text("No delivery is like this.")).to_be_visible()
+        ada.open("Webhook endpoints")
+        page.get_by_label("App", exact=True).select_option(label=app)
 
         def busy(route):  # there are always more
             is_first = "cursor=" not in route.request.url
@@ -514,7 +539,12 @@ class Walk(Lost, Done, Sent):
         expect(ada.dialog()).to_contain_text("pending")
         self.shot(page, "event-failing")
         page.reload()
-        self.back(ada, "Webhook endpoints")
+        page.get_by_label("Email").fill(ada.email)
+        page.get_by_role("button", name="Sign in").click()
+        expect(ada.dialog()).to_contain_text("HTTP 500")  # it is where it was, in its drawer
+        page.keyboard.press("Escape")
+        ada.open("Webhook endpoints")
+        page.get_by_label("App", exact=True).select_option(label=app)
         expect(ada.row("/hooks")).to_contain_text("failing")
         Receiver.status = 410
         for _ in range(20):  # the second attempt comes 5 s after the first
@@ -536,6 +566,8 @@ class Walk(Lost, Done, Sent):
             delivery.get_by_role("button", name="Send again").click()
         body = asked.value.post_data_json
         self.want("what sends one delivery again", (sorted(body), body["endpointId"], body["eventId"][:4]), (["endpointId", "eventId"], endpoint, "evt_"))
+        expect(delivery).to_contain_text("HTTP 200", timeout=20_000)
+        delivery.locator("summary").click()
         expect(delivery.get_by_role("listitem")).to_contain_text(["HTTP 200", "HTTP 410", "HTTP 500"], timeout=20_000)
         self.shot(page, "endpoint-mended")
         page.keyboard.press("Escape")
@@ -576,7 +608,7 @@ class Walk(Lost, Done, Sent):
                 break
             page.wait_for_timeout(1000)
             page.get_by_role("button", name="Refresh").click()
-        expect(ada.row("test").first).to_be_visible()
+        expect(ada.row("test").first).to_contain_text("1 Delivered")
         expect(ada.row("key.created").first).to_be_visible()
         page.get_by_label("Type").select_option("test")
         expect(ada.row("key.created")).to_have_count(0)
@@ -657,6 +689,7 @@ class Walk(Lost, Done, Sent):
         self.shot(page, "keys-rotated")
         old.get_by_role("button", name="Revoke").click()
         self.shot(page, "revoke")
+        expect(ada.dialog()).to_contain_text(re.compile(r"in the last hour\s*; \d+ requests today"))
         ada.dialog().get_by_label("Also disable its endpoints").check()
         ada.submit("Revoke")
         expect(page.get_by_text("Links that it made can still be claimed")).to_be_visible()
@@ -689,6 +722,16 @@ class Walk(Lost, Done, Sent):
         org = self.org(ada)
         status, _ = self.call(f"v1/orgs/{org}", self.token("service"), {"allowance": [{"requests": 5000, "per": "day"}]}, "PATCH")
         self.want("PATCH /v1/orgs/{orgId}", status, 200)
+
+        self.step("Ada sees how much of it is used, and takes the days as a file")
+        page = ada.page
+        page.get_by_role("link", name="Overview").click()
+        expect(page.get_by_text(re.compile(r"^\d+ of 5,000 today, new at 00:00 UTC$"))).to_be_visible()
+        self.shot(page, "plan")
+        with page.expect_download() as got:
+            page.get_by_role("button", name="Download CSV").click()
+        with open(got.value.path()) as text:
+            self.want("the head of the file", text.readline().strip(), "date,keyId,requests,atMost")
 
     def org(self, ada):
         return re.search("org_[0-9a-z]+", ada.page.url)[0]

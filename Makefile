@@ -53,7 +53,9 @@ help: ## this list; with TARGET=run the options of a target
 #? CONSUMER=your/template.yaml runs your API beside it
 #? CONSUMER_PARAMETERS='Name=value …' of that template
 run: ## the whole product on this machine, at http://127.0.0.1:3000
-	@mkdir -p .local/bin && $(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/tools/parts/install
+	@mkdir -p .local/bin && { [ -e .local/bin/install ] || go -C $(HARNESS) list -deps ./local/ctl >/dev/null 2>.local/modules.log || \
+		{ echo 'The first run here downloads Go modules, and could not (.local/modules.log says why). Connect this machine, or set GOPROXY, and run it again.' >&2; exit 1; }; }
+	@$(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/tools/parts/install
 	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(TAP),-tap) $(if $(CONCURRENCY),-concurrency '$(CONCURRENCY)') run
 
 #? EMAIL= NAME= of the person

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,8 +59,8 @@ func runs(t *testing.T, python bool, folder, textHandler string) {
 	if answer, err := s.Invoke(context.Background(), "Text", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
 		t.Errorf("%s, %v", answer, err)
 	}
-	for _, name := range []string{"Misspelt", "Missing"} {
-		if _, err := s.Invoke(context.Background(), name, []byte(`{}`)); !errors.Is(err, lambda.ErrCrash) {
+	for name, says := range map[string]string{"Misspelt": "handle", "Missing": "none"} {
+		if _, err := s.Invoke(context.Background(), name, []byte(`{}`)); !errors.Is(err, lambda.ErrCrash) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

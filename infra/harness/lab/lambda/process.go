@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -138,11 +140,21 @@ func (c *process) awaitFirst() error {
 	case <-c.asked:
 		return nil
 	case <-c.gone:
-		return fmt.Errorf("%w while it started", ErrCrash)
+		return fmt.Errorf("%w while it started: %s", ErrCrash, c.lastLine())
 	case <-limit.C:
 		c.kill()
 		return fmt.Errorf("%w: it did not start in time", ErrCrash)
 	}
+}
+
+// lastLine returns the last line of the function's log.
+func (c *process) lastLine() string {
+	text, err := os.ReadFile(c.pool.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	text = bytes.TrimSpace(text)
+	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
 
 func (c *process) setCurrent(e *event) {

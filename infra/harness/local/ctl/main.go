@@ -21,6 +21,7 @@ import (
 	"latchkey/infra/harness/local/sam"
 	"latchkey/infra/harness/local/stack"
 	"latchkey/infra/tools"
+	"latchkey/pkg/fetch"
 	"latchkey/infra/tools/parameters"
 )
 
@@ -165,6 +166,9 @@ func run(ctx context.Context, o settings) error {
 	if s.OwnIssuer() {
 		fmt.Printf("The console is at %s/console\n", s.URL)
 	}
+	if err := reach(ctx, s, given["JwksUrl"]); err != nil {
+		fmt.Printf("The issuer %s cannot be reached: until it can, every token is answered 503 (%v)\n", s.Issuer, err)
+	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
 	tokenHint := "tokens are those of " + s.Issuer
 	if s.OwnIssuer() {
@@ -177,6 +181,24 @@ func run(ctx context.Context, o settings) error {
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
+}
+
+// reach reads the keys of an issuer that is not the stack's own, or else its discovery document, which names them.
+func reach(ctx context.Context, s *stack.Stack, keys string) error {
+	if s.OwnIssuer() || s.Issuer == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cmp.Or(keys, s.Issuer+"/.well-known/openid-configuration"), nil)
+	if err != nil {
+		return err
+	}
+	a, err := fetch.Do(http.DefaultClient, req, 1<<20)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("it answered %d", a.Status)
+	}
+	return err
 }
 
 // runSAM runs the functions under `sam local start-api` until the context ends.

@@ -88,6 +88,19 @@ func TestEveryOperationHasItsErrorCodes(t *testing.T) {
 	}
 }
 
+// TestTheMenuSaysWhatOperationsDo, and the page what its requests read.
+func TestTheMenuSaysWhatOperationsDo(t *testing.T) {
+	_, page, _ := document(t)
+	for _, want := range []string{`<a href="#createKey">Make an API key, and show it once</a>`, `<code>API</code> is the address of this API`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %s", want)
+		}
+	}
+	if n := strings.Count(page, "As Name"); n != 0 {
+		t.Errorf("As Name stands there %d times", n)
+	}
+}
+
 func TestGoExamplesAreFormatted(t *testing.T) {
 	_, page, _ := document(t)
 	programs := aGoProgram.FindAllStringSubmatch(page, -1)

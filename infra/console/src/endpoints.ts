@@ -1,10 +1,11 @@
 // The webhook endpoints of an app, for admins.
 import { html, nothing } from 'lit'
+import { type Catalogue, Choices, isSent, readCatalogue } from './catalogue'
 import { chart } from './chart'
 import { delivery, isRetried, openEvent, redeliver } from './deliveries'
 import { console_ } from './context'
 import { type Dialog, openDialog, openForm, shownId } from './dialog'
-import { input, line, words } from './fields'
+import { input, line, select } from './fields'
 import { reopen } from './kept'
 import { List, skeleton } from './list'
 import { text } from './texts'
@@ -30,17 +31,20 @@ class EndpointsPage extends Page {
 
   #one(e: Endpoint) { return `${this.appPath}/webhook_endpoints/${encodeURIComponent(e.id)}` }
 
-  #create() {
+  async #create() {
+    const known = await readCatalogue()
+    const events = new Choices('events', known ? [{ name: '*', description: text.catalogue.every }, ...known.events.map(e => ({ ...e, name: e.type }))] : [],
+      ['*'], word => !known || isSent(word, known))
     openForm(this.person, {
       title: text.endpoints.create, submit: text.create, intro: text.endpoints.createIntro,
       keep: `${this.appPath}/webhook_endpoints`,
-      fields: () => html`
+      fields: d => html`
         ${input({ label: text.endpoints.url, name: 'url', type: 'url', required: true, max: 2048,
           placeholder: 'https://example.com/hooks' })}
-        ${input({ label: text.endpoints.events, name: 'events', value: '*', required: true, help: text.endpoints.eventsHelp })}
+        ${events.view(d, { label: text.endpoints.events, help: text.endpoints.eventsHelp }, text.catalogue.unsent)}
         ${input({ label: text.endpoints.description, name: 'description', max: 200 })}`,
       run: data => this.api.create(`${this.appPath}/webhook_endpoints`, {
-        url: line(data, 'url'), events: words(data, 'events'), description: line(data, 'description') || null,
+        url: line(data, 'url'), events: events.of(data), description: line(data, 'description') || null,
       }, data),
       done: () => { announce(text.endpoints.created); return this.#endpoints.load() },
     })
@@ -54,6 +58,17 @@ class EndpointsPage extends Page {
     } catch (error) {
       openDialog(this.person, { title: text.endpoints.test }, () => problem(error))
     }
+  }
+
+  // #example sends the example that the catalogue has of a type.
+  #example(e: Endpoint, known: Catalogue['events']) {
+    openForm(this.person, {
+      title: text.catalogue.example, submit: text.catalogue.example, intro: text.catalogue.exampleIntro,
+      fields: () => select({ label: text.catalogue.type, name: 'type', options: known.map(k => [k.type, k.type] as const) }),
+      run: data => this.api.create<{ eventId: string }>(`${this.#one(e)}/test`,
+        { type: line(data, 'type'), data: known.find(k => k.type === line(data, 'type'))?.example }, data),
+      done: ({ eventId }) => { openEvent(this, eventId); announce(text.endpoints.tested) },
+    })
   }
 
   #switch(e: Endpoint) {
@@ -78,6 +93,7 @@ class EndpointsPage extends Page {
 
   #details(e: Endpoint) {
     let counted: Endpoint | null = null
+    let examples: Catalogue['events'] = []
     let bars: Delivery[] | null = null
     let span = 0 // hours
     let bounded = false
@@ -122,6 +138,7 @@ class EndpointsPage extends Page {
       <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
       <div class="row">
         <button @click=${then(this.#test)}>${text.endpoints.test}</button>
+        ${examples.length ? html`<button @click=${then(() => this.#example(e, examples))}>${text.catalogue.example}</button>` : nothing}
         <button @click=${then(this.#switch)}>${e.enabled ? text.endpoints.disable : text.endpoints.enable}</button>
         <button class="danger-text" @click=${then(this.#delete)}>${text.endpoints.delete}</button>
       </div>
@@ -148,6 +165,7 @@ class EndpointsPage extends Page {
         <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>` : nothing}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)
     void read()
+    void readCatalogue().then(known => { examples = (known?.events ?? []).filter(k => k.example); dialog.requestUpdate() })
   }
 
   #state(e: Endpoint) {

@@ -1,10 +1,11 @@
 // The API keys of an org.
 import { html, nothing } from 'lit'
 import { curl } from './api'
+import { type Catalogue, Choices, readCatalogue } from './catalogue'
 import { console_ } from './context'
 import { timeline } from './chart'
 import { type Dialog, openDialog, openForm, shownId } from './dialog'
-import { check, input, limitFields, limitsOf, line, Pairs, select, words } from './fields'
+import { check, input, limitFields, limitsOf, line, Pairs, select } from './fields'
 import { reopen } from './kept'
 import { dayLimit, isoDay, usageChart } from './usage'
 import { List } from './list'
@@ -43,6 +44,10 @@ export const isGood = (k: Key) => !k.revokedAt && !(k.expiresAt && k.expiresAt <
 
 // isAlarm reports whether a key was found in public, and its org should know still.
 export const isAlarm = (k: Key) => Boolean(k.leakedAt) && (isGood(k) || k.leakedAt! > Date.now() - 30 * day * 1000)
+
+const scopesField = { label: text.keys.scopes, help: text.keys.scopesHelp, placeholder: 'invoices:read' }
+const scopesIn = (known: Catalogue | null, chosen: string[]) =>
+  new Choices('scopes', known?.scopes ?? [], chosen, word => !known || known.scopes.some(s => s.name === word))
 
 const unusedFor = 90 * day * 1000
 
@@ -94,17 +99,18 @@ class KeysPage extends Page {
   #rotatable(k: Key) { return this.#status(k) === 'active' }
 
   // #bounded opens a form that offers lifetimes, once it is known which the deployment allows.
-  async #bounded(title: string, open: () => void) {
+  async #bounded(title: string, open: (known: Catalogue | null) => void) {
+    let known: Catalogue | null
     try {
-      await console_.readSettings()
+      [known] = await Promise.all([readCatalogue(), console_.readSettings()])
     } catch (error) {
       return void openDialog(this.person, { title }, () => problem(error))
     }
-    open()
+    open(known)
   }
 
-  #create = () => this.#bounded(text.keys.create, () => {
-    const pairs = new Pairs({})
+  #create = () => this.#bounded(text.keys.create, known => {
+    const [pairs, scopes] = [new Pairs({}), scopesIn(known, [])]
     openForm(this.person, {
       title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs,
       fields: d => html`
@@ -114,19 +120,14 @@ class KeysPage extends Page {
           ${select({ label: text.keys.expires, name: 'expiresIn', value: longest(),
             options: longest() ? lifetimes() : [['', text.keys.never], ...lifetimes()] })}
         </div>
-        ${this.#scopesField([])}${pairs.view(d)}${limitFields([])}`,
+        ${scopes.view(d, scopesField, text.catalogue.strange)}${pairs.view(d)}${limitFields([])}`,
       run: data => this.api.create<CreatedKey>(`${this.path}/keys`, {
         name: line(data, 'name') || null, appId: line(data, 'appId') || null, expiresIn: Number(data.get('expiresIn')) || null,
-        scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
+        scopes: scopes.of(data), metadata: pairs.value(), limits: limitsOf(data),
       }, data),
       done: created => this.#shown(created),
     })
   })
-
-  #scopesField(scopes: string[]) {
-    return input({ label: text.keys.scopes, name: 'scopes', value: scopes.join(' '), help: text.keys.scopesHelp,
-      placeholder: 'invoices:read' })
-  }
 
   // The key's text is in this closure alone, and leaves with the dialog.
   #shown(created: CreatedKey): Promise<void> {
@@ -183,21 +184,21 @@ class KeysPage extends Page {
     }, () => {})
   }
 
-  #edit(k: Key) {
-    const pairs = new Pairs(k.metadata)
+  #edit = (k: Key) => this.#bounded(text.keys.edit, known => {
+    const [pairs, scopes] = [new Pairs(k.metadata), scopesIn(known, k.scopes)]
     openForm(this.person, {
       title: text.keys.edit, submit: text.save, keep: this.#one(k), pairs,
       fields: d => html`
         ${input({ label: text.name, name: 'name', value: k.name, max: 100, required: k.name !== '' })}
-        ${this.#scopesField(k.scopes)}${pairs.view(d)}${limitFields(k.limits)}
+        ${scopes.view(d, scopesField, text.catalogue.strange)}${pairs.view(d)}${limitFields(k.limits)}
         ${k.ceilings.length ? html`
           <p class="note">${text.keys.ceilings}: ${limitsText(k.ceilings)}. ${text.keys.ceilingsHelp}</p>` : nothing}`,
       run: data => this.api.patch(this.#one(k), {
-        name: line(data, 'name') || null, scopes: words(data, 'scopes'), metadata: pairs.value(), limits: limitsOf(data),
+        name: line(data, 'name') || null, scopes: scopes.of(data), metadata: pairs.value(), limits: limitsOf(data),
       }),
       done: () => { announce(text.saved); return this.#keys.load() },
     })
-  }
+  })
 
   #details(k: Key) {
     const usage = usageChart(this, k, dayLimit(k))

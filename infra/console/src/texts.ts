@@ -167,6 +167,12 @@ export const text = {
 
   chart: { table: 'Show as a table', above: 'above the chart' },
 
+  catalogue: {
+    other: 'Others', strange: 'Not in the catalogue', unsent: 'Nothing sends this type', every: 'Every type of event',
+    type: 'Type', example: 'Send example', exampleShort: 'Example',
+    exampleIntro: 'The endpoint gets an event of this type with "test": true beside it, so that your receiver can leave it out.',
+  },
+
   links: {
     title: 'Links', about: 'Invitations that your server made, each for one device of a user.', user: 'User', device: 'Device',
     expires: 'Expires', ended: 'Claimed or revoked', none: 'No links yet', noneAbout: 'Your server makes one with an API key of this app:',

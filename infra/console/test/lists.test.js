@@ -165,6 +165,44 @@ test('a key shows its refused requests by day and code', async () => {
   assert.match(text(opened().drawn), /Nothing was counted for this key alone/)
 })
 
+test('forms offer what the catalogue has, and say what it has not', async () => {
+  const known = { scopes: [{ name: 'invoices:read', description: 'Read <b>' }, { name: 'invoices:write', description: 'Write' }],
+    events: [{ type: 'invoice.paid', description: 'Paid', example: { invoice: 'in_1' } }, { type: 'invoice.sent', description: 'Sent' }] }
+  const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
+  serve({
+    'GET catalogue.json': known, 'GET orgs/o/keys': { keys: [key('k1', { scopes: ['invoices:read', 'old'] })] }, 'PATCH orgs/o/keys/k1': {},
+    [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`POST ${app}/webhook_endpoints`]: {}, [`GET ${app}/webhook_endpoints/e1`]: endpoint,
+    [`GET ${app}/webhook_deliveries`]: { deliveries: [] }, [`POST ${app}/webhook_endpoints/e1/test`]: { eventId: 'ev1' },
+  })
+  click(await show('lk-keys'), 'name-k1')
+  await settle()
+  click(opened(), 'Edit')
+  await settle()
+  const d = opened()
+  assert.deepEqual([field(d, 'scopes:invoices:read').checked, field(d, 'scopes:invoices:write').checked, field(d, 'scopes').value], [true, false, 'old'])
+  assert.match(text(d.drawn), /Read <b>.*Not in the catalogue: old/)
+  await submit(d, { 'scopes:invoices:read': '', 'scopes:invoices:write': 'on', scopes: 'old new' })
+  assert.deepEqual(asked('PATCH orgs/o/keys/k1')[0].body.scopes, ['invoices:write', 'old', 'new'])
+
+  const e = await show('lk-endpoints')
+  click(e, 'New endpoint')
+  await settle()
+  const form = opened()
+  assert.deepEqual(['events:*', 'events:invoice.paid'].map(n => field(form, n).checked), [true, false])
+  const says = async words => { form.held[form.drawn.match(/id="f-events" @input="(\d+)"/)[1]]({ target: { value: words } }); await settle(); return text(form.drawn).match(/Nothing sends this type: (\S+( \S+\.\S+)*)/)?.[1] }
+  assert.deepEqual([await says('invoce.paid, key.revoked link.* invoice.* test *'), await says('key.revokd x.* invoice.sent'), await says('')], ['invoce.paid', 'key.revokd, x.*', undefined])
+  await submit(form, { url: 'https://n.example', 'events:*': '', 'events:invoice.paid': 'on', events: 'link.*' })
+  assert.deepEqual(asked(`POST ${app}/webhook_endpoints`)[0].body.events, ['invoice.paid', 'link.*'])
+
+  click(e, 'https://one.example')
+  await settle()
+  click(opened(), 'Send example')
+  await settle()
+  assert.deepEqual(field(opened(), 'type').options.map(o => o.value), ['invoice.paid']) // the other has no example
+  await submit(opened(), { type: 'invoice.paid' })
+  assert.deepEqual(asked(`POST ${app}/webhook_endpoints/e1/test`)[0].body, { type: 'invoice.paid', data: { invoice: 'in_1' } })
+})
+
 test('a button does one thing at a time', async () => {
   const answer = held()
   serve({ [`GET ${app}/webhook_endpoints`]: { endpoints: [{ id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }] }, [`POST ${app}/webhook_endpoints/e1/test`]: answer })

@@ -70,7 +70,7 @@ function controls(d) {
     return Object.setPrototypeOf({
       name, options, type: kind === 'select' ? 'select-one' : kind === 'textarea' ? kind : attribute(tag, 'type') ?? 'text',
       get value() { return d.entered[name] ?? first }, set value(v) { d.entered[name] = v },
-      get checked() { return Boolean(d.entered[name]) }, set checked(v) { d.entered[name] = v ? 'on' : undefined },
+      get checked() { return name in d.entered ? Boolean(d.entered[name]) : attribute(tag, '?checked') === 'true' }, set checked(v) { d.entered[name] = v ? 'on' : undefined },
     }, kind === 'select' ? HTMLSelectElement.prototype : Object.prototype)
   })
 }

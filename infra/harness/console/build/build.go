@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 
 	"latchkey/infra/harness/console/reference"
+	"latchkey/pkg/webhook"
 )
 
 // distFolder holds what build makes. It is checked in, so that the function's build needs nothing of all this.
@@ -87,7 +89,7 @@ func bundle(entry, modules string) ([]byte, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{entry}, NodePaths: []string{modules}, Bundle: true, Outdir: "dist", Platform: api.PlatformBrowser,
 		Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsEndOfFile,
-		TsconfigRaw: tsconfig, Loader: loaders(entry),
+		TsconfigRaw: tsconfig, Loader: loaders(entry), Define: defined(),
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
 	})
 	if len(result.Errors) > 0 {
@@ -97,6 +99,12 @@ func bundle(entry, modules string) ([]byte, error) {
 		return nil, fmt.Errorf("%s became %d files", entry, len(result.OutputFiles))
 	}
 	return result.OutputFiles[0].Contents, nil
+}
+
+// defined has what the sources take from the product's own tables.
+func defined() map[string]string {
+	types, _ := json.Marshal(webhook.AllTypes()) // texts are always JSON
+	return map[string]string{"EVENT_TYPES": string(types)}
 }
 
 // loaders says what becomes of an import of another file: its text, which a script then holds.

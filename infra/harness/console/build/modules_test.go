@@ -31,7 +31,7 @@ func TestModulesInNode(t *testing.T) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: tests, NodePaths: []string{modules}, Bundle: true, Outdir: built, OutExtension: map[string]string{".js": ".mjs"}, Write: true,
 		Platform: api.PlatformBrowser, External: []string{"node:*"}, Format: api.FormatESModule, Target: api.ES2022, TsconfigRaw: tsconfig,
-		Alias: map[string]string{"lit": drawing, "lit/directives/keyed.js": drawing}, Loader: loaders(".js"),
+		Alias: map[string]string{"lit": drawing, "lit/directives/keyed.js": drawing}, Loader: loaders(".js"), Define: defined(),
 	})
 	if len(result.Errors) > 0 {
 		t.Fatal(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}))

@@ -156,7 +156,7 @@ class Lost:
             lives = (body or {"expiresIn": 45 * 86400})["expiresIn"]
             self.want(f"the lifetime of {name}'s successor", answer.value.request.post_data_json["expiresIn"], lives)
             ida.submit("I have saved the key")
-        listed = re.compile(r"/keys\?")
+        listed = re.compile(r"/keys$")
 
         def older(route):  # keys from before the bound: one without an end, and one that lives longer than keys may now
             keys = route.fetch().json()

@@ -503,6 +503,7 @@ class Walk(Lost, Done, Sent):
         expect(ada.dialog()).to_contain_text("Deliveries of the last 24 hours")
         self.shot(page, "endpoint")
         page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
         self.want("the URL without the drawer", endpoint in page.url, False)
 
         self.step("A drawer has its URL, and an endpoint a page of all deliveries")

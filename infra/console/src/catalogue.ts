@@ -1,0 +1,55 @@
+// The owner's catalogue of scopes and types of events, which forms offer. Without one, they ask for words alone.
+import { html, nothing } from 'lit'
+import { Problem, send } from './api'
+import { console_ } from './context'
+import type { Dialog } from './dialog'
+import { input, words } from './fields'
+import { text } from './texts'
+import { given, visible } from './ui'
+
+export interface Choice { name: string; description: string }
+export interface Catalogue { scopes: Choice[]; events: { type: string; description: string; example?: unknown }[] }
+
+// readCatalogue reads the catalogue. null: there is none, or it cannot be read now.
+export async function readCatalogue(): Promise<Catalogue | null> {
+  const answer = await send(new URL('catalogue.json', console_.base), { credentials: 'omit', redirect: 'error' })
+  return answer instanceof Problem ? null : answer as Catalogue
+}
+
+// isSent reports whether something sends events that a word of an endpoint's form names.
+export function isSent(word: string, catalogue: Catalogue): boolean {
+  const types = [...EVENT_TYPES, ...catalogue.events.map(e => e.type)]
+  return word === '*' || (word.endsWith('.*') ? types.some(t => t.startsWith(word.slice(0, -1))) : types.includes(word))
+}
+
+interface Field { label: string; help: string; placeholder?: string; value?: string }
+
+// Choices are boxes for what the catalogue has, and words for what it has not, while they are edited.
+export class Choices {
+  #typed: string[]
+
+  // isKnown tells the words that stand in the form without a warning.
+  constructor(private name: string, private offered: Choice[], private chosen: string[], private isKnown: (word: string) => boolean) {
+    this.#typed = chosen.filter(w => !offered.some(o => o.name === w))
+  }
+
+  of(data: FormData): string[] {
+    return [...this.offered.map(o => o.name).filter(n => data.has(`${this.name}:${n}`)), ...words(data, this.name)]
+  }
+
+  view(d: Dialog, f: Field, warning: string): unknown {
+    const strange = this.#typed.filter(w => !this.isKnown(w))
+    return html`
+      ${this.offered.length ? html`<fieldset class="choices"><legend>${f.label}</legend>${this.offered.map(o => html`
+        <div class="check"><input type="checkbox" id="f-${this.name}:${o.name}" name="${this.name}:${o.name}" ?checked=${this.chosen.includes(o.name)}>
+          <div><label for="f-${this.name}:${o.name}"><code>${visible(o.name)}</code></label><p class="help">${given(o.description)}</p></div>
+        </div>`)}</fieldset>` : nothing}
+      ${input({
+        ...f, label: this.offered.length ? text.catalogue.other : f.label, name: this.name, value: this.#typed.join(' '), change: value => {
+          this.#typed = value.split(/[\s,]+/).filter(Boolean)
+          d.requestUpdate()
+        },
+      })}
+      ${strange.length ? html`<p class="note">${warning}: ${visible(strange.join(', '))}</p>` : nothing}`
+  }
+}

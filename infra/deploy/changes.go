@@ -103,7 +103,7 @@ func (p *program) decide(ctx context.Context, set string) error {
 // another deployment in the meantime, and has no other change set.
 func (p *program) remove(set string) error {
 	err := p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
-	if now, errNow := p.describe(); errNow == nil && now != nil && now.StackStatus == cloud.Reviewed {
+	if now, errNow := p.describe(); errNow == nil && now != nil && now.StackStatus == cloud.InReview {
 		if others, errOthers := p.aws.ChangeSets(p.Stack); errOthers == nil && len(others) == 0 {
 			return join(err, p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil))
 		}

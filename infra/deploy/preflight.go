@@ -75,7 +75,7 @@ func (p *program) lookAtStack() error {
 	if p.deployed, err = p.describe(); err != nil {
 		return err
 	}
-	if p.deployed != nil && p.deployed.StackStatus == cloud.Reviewed {
+	if p.deployed != nil && p.deployed.StackStatus == cloud.InReview {
 		p.deployed = nil
 	}
 	if p.deployed == nil && p.Parameters["Issuer"] == "" {

@@ -27,7 +27,7 @@ func isOurs(s cloud.Stack) bool {
 // its change sets must be Latchkey's.
 func (p *program) checkOurs(s *cloud.Stack) error {
 	all, err := []cloud.Stack{*s}, error(nil)
-	if s.StackStatus == cloud.Reviewed {
+	if s.StackStatus == cloud.InReview {
 		all, err = p.aws.ChangeSets(p.Stack)
 	}
 	if err == nil && slices.ContainsFunc(all, func(one cloud.Stack) bool { return !isOurs(one) }) {
@@ -37,7 +37,7 @@ func (p *program) checkOurs(s *cloud.Stack) error {
 }
 
 // checkDeployable returns an error when CloudFormation would refuse a deployment of a stack in a status. A stack that was never
-// deployed (cloud.Reviewed, REVIEW_IN_PROGRESS) does not come here: lookAtStack treats it as no stack.
+// deployed (cloud.InReview, REVIEW_IN_PROGRESS) does not come here: lookAtStack treats it as no stack.
 func checkDeployable(name, status string) error {
 	switch {
 	case strings.HasSuffix(status, "_IN_PROGRESS"):
@@ -51,7 +51,7 @@ func checkDeployable(name, status string) error {
 }
 
 // describe reads the stack. It returns nil when there is none. It also returns a stack that has change sets only and was never
-// deployed (cloud.Reviewed). A deployment ignores such a stack (lookAtStack), as the SAM CLI does; undeploy deletes it.
+// deployed (cloud.InReview). A deployment ignores such a stack (lookAtStack), as the SAM CLI does; undeploy deletes it.
 func (p *program) describe() (*cloud.Stack, error) {
 	found, err := p.aws.Stacks(p.Stack)
 	switch {

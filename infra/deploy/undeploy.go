@@ -27,7 +27,7 @@ func (p *program) undeploy(ctx context.Context, deployed *cloud.Stack) error {
 		p.Stack, p.aws.Region, p.account), "nothing was deleted"); err != nil {
 		return err
 	}
-	if deployed.StackStatus == cloud.Reviewed {
+	if deployed.StackStatus == cloud.InReview {
 		return p.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": p.Stack}, nil)
 	}
 	if deployed.EnableTerminationProtection {

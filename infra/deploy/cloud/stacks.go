@@ -6,8 +6,8 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// Reviewed is the status of a stack that only has change sets which were never executed.
-const Reviewed = "REVIEW_IN_PROGRESS"
+// InReview is the status of a stack that only has change sets which were never executed.
+const InReview = "REVIEW_IN_PROGRESS"
 
 // Stack is a stack as CloudFormation describes it, or one of its change sets.
 type Stack struct {

@@ -150,13 +150,13 @@ func (g Settings) CheckTrial() error {
 	return nil
 }
 
-// OwnTags is what the names of our own tags begin with (webhook.StackTag).
-const OwnTags = "latchkey:"
+// OurTagPrefix begins the names of our own tags (webhook.StackTag).
+const OurTagPrefix = "latchkey:"
 
 func checkTag(name, value string) error {
 	switch {
-	case strings.HasPrefix(strings.ToLower(name), OwnTags):
-		return fmt.Errorf("a tag %s… is Latchkey's own, by which the roles know the stack's keys", OwnTags)
+	case strings.HasPrefix(strings.ToLower(name), OurTagPrefix):
+		return fmt.Errorf("a tag %s… is Latchkey's own, by which the roles know the stack's keys", OurTagPrefix)
 	case strings.HasPrefix(strings.ToLower(name), "aws:"):
 		return errors.New("a tag aws:… is AWS's own")
 	case !characters.MatchString(name) || len(name) > 128:

@@ -188,7 +188,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		tg.want(t, call{method: "POST", path: "/app/get", bearer: c.key[:len(c.key)-1]}, 401, "invalid_credentials")
 	})
 	refused.Requests = 1
-	held(t, "A day of", floodDays(t, s, refused.Million()))
+	held(t, "A day of", costsOfAFlood(t, s, refused.Million()))
 	held(t, "A million of", rows)
 	held(t, "A month of", months)
 	said(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
@@ -379,10 +379,10 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 	}
 }
 
-// floodDays returns the dollars of a day in which as many requests come as an account takes, and all are refused.
+// costsOfAFlood returns the dollars of a day in which as many requests come as an account takes, and all are refused.
 // refused is the price of a million refusals. The last two rows are the price of data sent to the internet: of the largest public
 // answer, read as often as its throttle allows, and of 4 MB a second.
-func floodDays(t *testing.T, s *stack.Stack, refused float64) []priced {
+func costsOfAFlood(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
 	const second, limit = 10_000, 20_000.0                                     // the account's quota; of an address in a minute (TestTheFirewallCountsEachAddressAndEachCredential)
 	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // millions a day

@@ -39,7 +39,7 @@ var named = regexp.MustCompile("^" + prefix + "[a-z2-7]{6}$")
 // ours reports whether a trial has made the stack. A stack has the tag once a change set was executed; before that, its change
 // set has it.
 func (t *trial) ours(s cloud.Stack) (bool, error) {
-	if !named.MatchString(s.StackName) || s.StackStatus != cloud.Reviewed {
+	if !named.MatchString(s.StackName) || s.StackStatus != cloud.InReview {
 		return named.MatchString(s.StackName) && hasTag(s), nil
 	}
 	sets, err := t.aws.ChangeSets(s.StackName)
@@ -72,7 +72,7 @@ func (t *trial) removeStacks(ctx context.Context) error {
 			return fmt.Errorf("%d stacks named %s… are not removed", len(all), prefix)
 		}
 		for _, s := range all {
-			if s.StackStatus != cloud.Reviewed && strings.HasSuffix(s.StackStatus, "_IN_PROGRESS") || isLatchkeys && len(s.Values()) == 0 {
+			if s.StackStatus != cloud.InReview && strings.HasSuffix(s.StackStatus, "_IN_PROGRESS") || isLatchkeys && len(s.Values()) == 0 {
 				continue
 			}
 			tried[s.StackName]++
@@ -86,7 +86,7 @@ func (t *trial) removeStacks(ctx context.Context) error {
 // removeStack removes Latchkey's stack by make undeploy's program, and the companion, which has no parameters.
 func (t *trial) removeStack(ctx context.Context, s cloud.Stack) error {
 	t.say("Removing %s (%s)", s.StackName, s.StackStatus)
-	if len(s.Values()) == 0 && s.StackStatus != cloud.Reviewed {
+	if len(s.Values()) == 0 && s.StackStatus != cloud.InReview {
 		return t.aws.Call("cloudformation", "delete_stack", cloud.Params{"StackName": s.StackName}, nil)
 	}
 	return t.program(ctx, t.out, []string{"STACK=" + s.StackName, "YES=1"}, t.built("deploy"), "undeploy")

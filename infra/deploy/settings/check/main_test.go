@@ -84,7 +84,7 @@ func TestTheCheckCompilesInSeconds(t *testing.T) {
 // TestOurOwnTagsAreKnown: the settings do not import package webhook, which takes long to compile.
 func TestOurOwnTagsAreKnown(t *testing.T) {
 	t.Parallel()
-	if !strings.HasPrefix(webhook.StackTag, settings.OwnTags) {
-		t.Errorf("the tag %s does not begin with %s", webhook.StackTag, settings.OwnTags)
+	if !strings.HasPrefix(webhook.StackTag, settings.OurTagPrefix) {
+		t.Errorf("the tag %s does not begin with %s", webhook.StackTag, settings.OurTagPrefix)
 	}
 }

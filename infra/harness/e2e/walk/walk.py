@@ -285,6 +285,7 @@ class Walk(Lost, Done, Sent):
         ada.dialog().get_by_label("Name").fill(org)
         ada.submit("Create")
         expect(page.get_by_role("heading", level=1)).to_have_text(org)
+        expect(page.get_by_role("heading", level=1)).to_be_focused()
         app = f"Staging {MARKUP}"
         ada.tab_to("New app")  # with the keyboard alone
         page.keyboard.press("Enter")

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-af8bc7d1401f.js"
+import "./elements-5f99f015161b.js"

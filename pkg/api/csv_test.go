@@ -64,12 +64,13 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 	}
 	slices.Sort(writers)
 	if want := []string{
+		`pkg/api/audit.go: return ok(csvOf([]string{"id", "at", "action", "actor", "target", "changes", "source", "reason", "operator", "requestId"}, rows)), nil`,
 		`pkg/api/usage.go: return ok(csvOf([]string{"date", "keyId", "requests", "atMost"}, rows)), nil`,
 		`pkg/api/usage.go: return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil`,
 	}; !slices.Equal(writers, want) {
 		t.Errorf("the tables that are written as CSV:\n%s", strings.Join(writers, "\n"))
 	}
-	if len(places) != 2 {
+	if len(places) != 3 {
 		t.Errorf("files in which CSV is named: %v", places)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -109,7 +110,7 @@ func (c *call) pathMembers(names []string) (map[string]any, error) {
 	return members, nil
 }
 
-// fromQuery makes a route take the members of its body from the query. limit and since are numbers. order is no member, because a
+// fromQuery makes a route take the members of its body from the query. limit, since, from and to are numbers. order is no member, because a
 // body has none. A fault of a member is shown as one of its parameter.
 func fromQuery(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) { return c.fromQuery(ctx, h) }
@@ -129,7 +130,7 @@ func (c *call) fromQuery(ctx context.Context, h handler) (answer, error) {
 			continue
 		}
 		members[name] = onlyASCII(values[0])
-		if number, err := strconv.ParseInt(values[0], 10, 64); err == nil && (name == "limit" || name == "since") {
+		if number, err := strconv.ParseInt(values[0], 10, 64); err == nil && slices.Contains([]string{"limit", "since", "from", "to"}, name) {
 			members[name] = number
 		}
 	}

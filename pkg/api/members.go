@@ -39,10 +39,11 @@ type memberBody struct {
 	Name     string   `json:"name"`
 	Role     org.Role `json:"role"`
 	JoinedAt int64    `json:"joinedAt"` // milliseconds
+	AddedBy  string   `json:"addedBy,omitempty"`
 }
 
 func memberBodyOf(m store.Member) memberBody {
-	return memberBody{m.UserID, m.Email, m.Name, m.Role, m.JoinedAt}
+	return memberBody{m.UserID, m.Email, m.Name, m.Role, m.JoinedAt, m.AddedBy}
 }
 
 func (m members) list(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {

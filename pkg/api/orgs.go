@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"latchkey/pkg/id"
@@ -47,7 +46,7 @@ func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, 
 		"updateOrg":  handleAs[orgIn](o.change),
 		"suspendOrg": handle(o.suspend),
 		"resumeOrg":  handle(o.resume),
-		"listAudit":  handle(o.audit),
+		"listAudit":  fromQuery(handleAs[auditIn](o.audit)),
 	}, console, options{rights: rights, users: users{issuer, services}, byServices: byServices})
 }
 
@@ -320,23 +319,6 @@ func (o orgs) resume(ctx context.Context, c *call, _ none) (none, error) {
 func (o orgs) change(ctx context.Context, c *call, change store.OrgChange) (orgBody, error) {
 	changed, err := o.store.ChangeOrg(ctx, c.actor(), c.org, change)
 	return orgBodyOf(changed), err
-}
-
-func (o orgs) audit(ctx context.Context, c *call, _ none) (list[store.AuditEntry], error) {
-	p, err := c.page(isID(id.ParseAudit)) // not pageOrAll: the length of the log has no limit
-	if err != nil {
-		return list[store.AuditEntry]{}, err
-	}
-	found, next, err := o.store.AuditLog(ctx, c.actor(), c.org, p)
-	return listOf("entries", found, next, func(e store.AuditEntry) store.AuditEntry {
-		if c.caller.Kind != principal.Service {
-			e.Operator = "" // the owner's people are shown to the owner only
-			if strings.HasPrefix(e.Action, "user.") {
-				e.Reason = "" // which may be about another of the person's orgs
-			}
-		}
-		return e
-	}), err
 }
 
 // deletion serves the deletion of an org. It is a function of its own, because it takes

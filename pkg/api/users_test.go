@@ -62,7 +62,7 @@ func TestAStopNamesTheOrgsThatNeedSomeone(t *testing.T) {
 	if strings.TrimSpace(out.text) != want {
 		t.Errorf("%s, want %s", out.text, want)
 	}
-	entries, _, err := w.AuditLog(t.Context(), store.Actor{Service: "billing"}, w.org, store.Page{Limit: 1})
+	entries, _, err := w.AuditLog(t.Context(), store.Actor{Service: "billing"}, w.org, store.AuditFilter{}, store.Page{Limit: 1})
 	if err != nil || entries[0].Action != "user.stopped" || entries[0].Reason != "A stolen laptop" {
 		t.Errorf("%+v, %v", entries, err)
 	}

@@ -137,11 +137,16 @@ func (s Source) NewEndpoint(now time.Time) Endpoint { return Endpoint(hookPrefix
 func (s Source) NewEvent(now time.Time) Event { return Event(eventPrefix + s.timed(now)) }
 
 // FirstEvent returns the least id that an event of this time or later can have.
-func FirstEvent(at time.Time) Event {
+func FirstEvent(at time.Time) Event { return Event(eventPrefix + first(at)) }
+
+// FirstAudit is FirstEvent for audit entries.
+func FirstAudit(at time.Time) Audit { return Audit(auditPrefix + first(at)) }
+
+func first(at time.Time) string {
 	if at.UnixMilli() >= 1<<48 {
-		return Event(eventPrefix + "7" + strings.Repeat("z", length-1)) // no id is greater: a ULID has no such time
+		return "7" + strings.Repeat("z", length-1) // no id is greater: a ULID has no such time
 	}
-	return Event(eventPrefix + text(timeBits(at)))
+	return text(timeBits(at))
 }
 
 // DefaultApp returns the id of an org's default app. It has the org's own bits, so that no

@@ -94,7 +94,7 @@ var routes = [...]Route{
 	{Operation: "deleteOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}", Function: "deleteorg", Takes: principal.UserToken, Right: OrgsEnd, May: AdminsOnly, Suspended: Open},
 	{Operation: "suspendOrg", Method: "POST", Pattern: "/v1/orgs/{orgId}/suspension", Function: "orgs", Takes: principal.UserToken, Right: OrgsSuspend, May: ServicesOnly, Suspended: Open},
 	{Operation: "resumeOrg", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/suspension", Function: "orgs", Takes: principal.UserToken, Right: OrgsResume, May: ServicesOnly, Suspended: Open},
-	{Operation: "listAudit", Method: "GET", Pattern: "/v1/orgs/{orgId}/audit", Function: "orgs", Takes: principal.UserToken, Right: AuditRead, May: AdminsOnly, Query: page},
+	{Operation: "listAudit", Method: "GET", Pattern: "/v1/orgs/{orgId}/audit", Function: "orgs", Takes: principal.UserToken, Right: AuditRead, May: AdminsOnly, Query: []string{"actor", "action", "target", "from", "to", "limit", "cursor"}},
 
 	{Operation: "listMembers", Method: "GET", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, Right: MembersRead, May: MayRead, Query: page},
 	{Operation: "addMember", Method: "POST", Pattern: "/v1/orgs/{orgId}/members", Function: "members", Takes: principal.UserToken, Right: MembersWrite, May: AdminsOnly},

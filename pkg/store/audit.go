@@ -48,6 +48,18 @@ type Subject struct {
 	Name string `json:"name,omitempty"` // of a service, which has no id
 }
 
+// Text returns a subject as one text: its id, service:NAME or Holder.
+func (s Subject) Text() string {
+	switch s.Type {
+	case Holder:
+		return Holder
+	case string(principal.Service):
+		return principal.Principal{Kind: principal.Service, Name: s.Name}.ID()
+	default:
+		return s.ID
+	}
+}
+
 func subjectOf(id string) Subject {
 	prefix, _, _ := strings.Cut(id, "_")
 	names := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "lnk": "link", "whe": "endpoint"}
@@ -93,12 +105,46 @@ func (t *txn) audit(ctx context.Context, e entry) {
 	)
 }
 
-// AuditLog returns an org's audit entries, newest first. next is the id behind which the next page
-// begins, "" at the end. Errors: org_not_found, insufficient_role.
-func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, p Page) (entries []AuditEntry, next string, err error) {
-	page := p.span(pkAudit+string(o), "", 0) // 0: no one lists the whole log, so p has a limit
-	page.Reverse = true
-	return listAs(ctx, s, a, o, page, entryFrom)
+// AuditFilter selects entries of an audit log. A zero value selects all.
+type AuditFilter struct {
+	Actor          string // as in the row of an entry
+	Action, Target string
+	From, To       time.Time // to the millisecond; From is included, To is not
+}
+
+func (f AuditFilter) matches(e AuditEntry) bool {
+	return (f.Actor == "" || e.Actor == actorOf(f.Actor)) && (f.Action == "" || e.Action == f.Action) && (f.Target == "" || e.Target.ID == f.Target)
+}
+
+// wholeAudit is how many entries one call looks at without a page.
+const wholeAudit = 1000
+
+// AuditLog returns an org's audit entries that f selects, newest first. next is the id behind which the next page
+// begins, "" at the end: a page may be short although more entries follow. Errors: org_not_found, insufficient_role.
+func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, f AuditFilter, p Page) (entries []AuditEntry, next string, err error) {
+	page, pages := p.span(pkAudit+string(o), "", wholeAudit), 1
+	limit := page.Limit
+	if p.Limit > 0 && f.Actor+f.Action+f.Target != "" {
+		page.Limit, pages = max(limit, 100), searchPages
+	}
+	page.Reverse, page.From = true, string(id.FirstAudit(f.From))
+	if until := string(id.FirstAudit(f.To)); !f.To.IsZero() && (page.After == "" || until < page.After) {
+		page.After = until // a query has one condition, so the start is the other bound
+	}
+	if f.From.IsZero() {
+		page.From = ""
+	}
+	err = s.beside(ctx, a, o, func(ctx context.Context) (err error) {
+		if page.After != "" && page.After <= page.From { // DynamoDB refuses such a start
+			return nil
+		}
+		entries, next, err = search(ctx, s, page, pages, limit, entryFrom, f.matches)
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return entries, next, nil
 }
 
 func entryFrom(r *table.Reading) AuditEntry {

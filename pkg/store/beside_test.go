@@ -44,7 +44,7 @@ func (c *connected) lists(p store.Page) []orgList {
 			return err
 		}},
 		{"audit", []string{role, query}, nil, func(a store.Actor) error {
-			_, _, err := c.AuditLog(ctx, a, c.org, audit)
+			_, _, err := c.AuditLog(ctx, a, c.org, store.AuditFilter{}, audit)
 			return err
 		}},
 	}

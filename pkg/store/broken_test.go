@@ -119,7 +119,7 @@ func (c *connected) entities(t *testing.T) []entity {
 		}},
 		{"idempotency record", "IDEM#", "META", "request sealed salt", "", create},
 		{"audit entry", "AUD#", "aud_", "at action actor target changes requestId", "", func() error {
-			_, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
+			_, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{}, store.Page{Limit: 100})
 			return err
 		}},
 		{"budget", "BUDGET#", "META", "", "spent", func() error { return c.Deliveries().Spend(ctx, c.org, c.app, 1) }},

@@ -143,12 +143,8 @@ type DeliverySpan struct {
 	After    id.Event               // the last event of the previous page; "": from the beginning
 	Newest   bool                   // the newest first
 	Limit    int
-	OnePage  bool // search one page of deliveries, not deliveryPages
+	OnePage  bool // search one page of deliveries, not searchPages
 }
-
-// deliveryPages bounds how many pages of a partition one call searches for deliveries of a
-// status, so that a call ends soon when there are few of them.
-const deliveryPages = 10
 
 // List lists deliveries of an endpoint. next is the event behind which the next page
 // begins, "" at the end. With a status, a page may be short although more deliveries follow. Error:
@@ -178,38 +174,12 @@ func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []De
 	case page.After < page.From:
 		page.After = ""
 	}
-	pages := deliveryPages
+	pages := searchPages
 	if d.OnePage {
 		pages = 1
 	}
-	for range pages {
-		all, more, err := list(ctx, ds.s, page, deliveryFrom)
-		if err != nil {
-			return nil, "", err
-		}
-		var looked int
-		found, looked = d.choose(found, all)
-		if looked == len(all) && more == "" {
-			return found, "", nil
-		}
-		page.After = string(all[looked-1].Event)
-		if len(found) == d.Limit {
-			break
-		}
-	}
-	return found, id.Event(page.After), nil
-}
-
-// choose adds the deliveries of a page that have the status to found, up to the limit. looked is how many
-// deliveries of the page it has looked at.
-func (d DeliverySpan) choose(found, page []Delivery) (_ []Delivery, looked int) {
-	for looked < len(page) && len(found) < d.Limit {
-		if d.Status == "" || page[looked].Status == d.Status {
-			found = append(found, page[looked])
-		}
-		looked++
-	}
-	return found, looked
+	found, last, err := search(ctx, ds.s, page, pages, d.Limit, deliveryFrom, func(one Delivery) bool { return d.Status == "" || one.Status == d.Status })
+	return found, id.Event(last), err
 }
 
 // HeldCount counts the deliveries that are held for an endpoint. So that its cost is bounded, it looks only at the newest

@@ -73,7 +73,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	}
 	// Each use case has written its counters and its audit entry once.
 	c.counters(t, "in the end")
-	entries, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
+	entries, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{}, store.Page{Limit: 100})
 	wants(t, err, "")
 	var actions []string
 	for _, e := range entries {

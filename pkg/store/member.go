@@ -21,11 +21,12 @@ type Member struct {
 	Email    string
 	Name     string
 	Role     org.Role
-	JoinedAt int64 // milliseconds
+	JoinedAt int64  // milliseconds
+	AddedBy  string // the id of a user, or service:NAME; "": the org's creator, or not known
 }
 
 func memberFrom(r *table.Reading) Member {
-	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r)}
+	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r), AddedBy: attrAddedBy.OrZero(r)}
 }
 
 // Role reads which role a user has in an org, with one strong read. ok is false for a user who is not a
@@ -122,7 +123,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 // join adds the writes of a new membership to a transaction.
 func (t *txn) join(ctx context.Context, a Actor, o id.Org, user id.User, r org.Role) {
 	now := t.s.now()
-	t.putMembership(o, user, a.User, r, now, refuse(errMemberExists))
+	t.putMembership(o, user, a, r, now, refuse(errMemberExists))
 	open, refusal := a.opens(refuse(errMemberLimit))
 	t.Update(orgRow(o), table.All(open, attrMembers.Under(t.s.Limits.Members)), refusal,
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))

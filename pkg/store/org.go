@@ -90,7 +90,7 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 	t.Create(orgRow(o.ID),
 		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), o.State.set(), more)
 	if admin != "" {
-		t.putMembership(o.ID, admin, "", org.Admin, o.CreatedAt, nil)
+		t.putMembership(o.ID, admin, Actor{Service: by.Service}, org.Admin, o.CreatedAt, nil)
 	}
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
 	t.Create(directoryRow(o.ID))
@@ -141,12 +141,12 @@ func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) boo
 	return drops, unchanged
 }
 
-// putMembership writes both rows of a membership: the org's and the user's. by is the user who
-// added the member, "" for the org's creator. exists is the refusal for a user who is a member already.
-func (t *txn) putMembership(o id.Org, u, by id.User, r org.Role, at int64, exists table.Refusal) {
-	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at), attrAddedBy.SetOrRemove(by))
-	t.Put(memberRow(o, u), table.Absent, exists, membership)
-	t.Put(userOrgRow(u, o), nil, nil, membership)
+// putMembership writes both rows of a membership: the org's and the user's. by is who added the member, the zero value for the
+// org's creator; the user's row names no service. exists is the refusal for a user who is a member already.
+func (t *txn) putMembership(o id.Org, u id.User, by Actor, r org.Role, at int64, exists table.Refusal) {
+	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at))
+	t.Put(memberRow(o, u), table.Absent, exists, membership, attrAddedBy.SetOrRemove(by.id()))
+	t.Put(userOrgRow(u, o), nil, nil, membership, attrAddedBy.SetOrRemove(string(by.User)))
 }
 
 // OrgsOf lists the orgs of a user by id, orgsPage of them without a limit. next is the id behind which the next page begins,
@@ -191,7 +191,7 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 func orgOfUserFrom(r *table.Reading) OrgOfUser {
 	o := OrgOfUser{Org: Org{ID: id.Org(r.SK(skOrg))}, Role: attrRole.From(r)}
 	if by := attrAddedBy.OrZero(r); by != "" {
-		o.AddedBy = &Adder{UserID: by}
+		o.AddedBy = &Adder{UserID: id.User(by)}
 	}
 	return o
 }

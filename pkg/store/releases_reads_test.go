@@ -90,7 +90,7 @@ func (c *connected) readPeople(is idNamed, one noteOne, two noteTwo) {
 	})
 	two("members")(members, next, err)
 	two("apps")(c.Apps(ctx, admin(c.ada), c.org, store.Page{}))
-	two("audit log")(c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100}))
+	two("audit log")(c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{}, store.Page{Limit: 100}))
 }
 
 func (c *connected) readKeys(is idNamed, one noteOne, two noteTwo) {

@@ -64,7 +64,7 @@ const (
 	attrSpreadAfter = table.Text[id.Key]("spreadAfter") // while the state is copied to the keys: the last key that has it, "" for none yet
 	attrRole        = table.Text[org.Role]("role")
 	attrJoinedAt    = table.Int("joinedAt")
-	attrAddedBy     = table.Text[id.User]("addedBy") // absent: the org's creator
+	attrAddedBy     = table.Text[string]("addedBy") // see Actor.id; absent: the org's creator
 
 	// Of apps.
 	attrKeysBeginWith = table.Text[string]("keysBeginWith") // the prefix of the app's new keys; absent: the deployment's

@@ -175,6 +175,36 @@ func list[T any](ctx context.Context, s *Store, page table.Span, from func(*tabl
 	return found, next, nil
 }
 
+// searchPages bounds how many pages of a partition one call looks at, so that it ends soon when few rows match.
+const searchPages = 10
+
+// search reads rows that match, limit at most, and looks at this many pages at most. next is as for list.
+func search[T any](ctx context.Context, s *Store, page table.Span, pages, limit int, from func(*table.Reading) T, matches func(T) bool) (found []T, next string, err error) {
+	for range pages {
+		rows, more, err := s.db.Query(ctx, page)
+		if err != nil {
+			return nil, "", err
+		}
+		for i, row := range rows {
+			item, err := table.Decode(row, from)
+			if err != nil {
+				return nil, "", err
+			}
+			if matches(item) {
+				found = append(found, item)
+			}
+			page.After = row.Key().SK
+			if len(found) == limit && (more || i < len(rows)-1) {
+				return found, page.After, nil
+			}
+		}
+		if !more {
+			return found, "", nil
+		}
+	}
+	return found, page.After, nil
+}
+
 // whole reads a span to its end, page.Limit rows with each query.
 func whole[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T) (all []T, err error) {
 	for {

@@ -157,7 +157,7 @@ func TestARenameIsAudited(t *testing.T) {
 	o := tb.NewOrg(t, ada)
 	wants(t, second(tb.ChangeOrg(ctx, admin(ada), o, named("Acme 2"))), "")
 	wants(t, second(tb.ChangeOrg(ctx, admin(ada), o, named("Acme 2"))), "") // the same name: no entry
-	entries, _, err := tb.AuditLog(ctx, admin(ada), o, store.Page{Limit: 50})
+	entries, _, err := tb.AuditLog(ctx, admin(ada), o, store.AuditFilter{}, store.Page{Limit: 50})
 	// The log has two entries, newest first: the rename, and the creation of the org.
 	if err != nil || len(entries) != 2 || entries[0].Action != "org.updated" || string(entries[0].Changes) != `{"name":{"from":"Acme","to":"Acme 2"}}` {
 		t.Fatalf("AuditLog = %+v, %v", entries, err)

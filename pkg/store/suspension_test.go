@@ -98,7 +98,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 // audited returns the audit entries of an action.
 func (c *connected) audited(t *testing.T, action string) (found []store.AuditEntry) {
 	t.Helper()
-	all, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.Page{Limit: 100})
+	all, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{}, store.Page{Limit: 100})
 	wants(t, err, "")
 	return slices.DeleteFunc(all, func(e store.AuditEntry) bool { return e.Action != action })
 }

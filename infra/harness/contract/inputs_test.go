@@ -31,7 +31,7 @@ var inputs = map[string][]string{
 		"POST /webhook_endpoint/update /description",
 	},
 	"exact": {
-		"#Github-Public-Key-Identifier", "#Github-Public-Key-Signature", "#Idempotency-Key", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?to",
+		"#Github-Public-Key-Identifier", "#Github-Public-Key-Signature", "#Idempotency-Key", "?action", "?actor", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?target", "?to",
 		"appId", "endpointId", "eventId", "file", "keyId", "kid", "linkId", "orgId", "userId",
 		"PATCH /v1/orgs/{orgId} /externalId", "PATCH /v1/orgs/{orgId} /plan", "PATCH /v1/orgs/{orgId}/apps/{appId} /keysBeginWith", "POST /v1/orgs/{orgId}/apps /keysBeginWith", "PATCH /v1/orgs/{orgId}/keys/{keyId} /metadata/*", "PATCH /v1/orgs/{orgId}/keys/{keyId} /scopes/*",
 		"POST /key/revoke /key", "POST /key/revoke /source", "POST /v1/keys/find /key", "POST /v1/keys/find /locator", "POST /v1/keys/find /sha256",

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -288,6 +289,23 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 		if got, want := slices.Sorted(maps.Keys(seen)), documented(t, name); !slices.Equal(got, want) {
 			t.Errorf("%s: seen %v, documented %v", name, got, want)
 		}
+	}
+}
+
+// TestTheConsoleOffersEveryAction of the contract, in the filter of its audit log.
+func TestTheConsoleOffersEveryAction(t *testing.T) {
+	texts, err := os.ReadFile("../../infra/console/src/texts.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, offered, _ := strings.Cut(string(texts), "actions: {")
+	offered, _, _ = strings.Cut(offered, "\n    }")
+	var got []string
+	for _, m := range regexp.MustCompile(`'([a-z_]+\.[a-z_]+)': '`).FindAllStringSubmatch(offered, -1) {
+		got = append(got, m[1])
+	}
+	if want := documented(t, "AuditEntry.action"); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("the console offers %v, documented %v", got, want)
 	}
 }
 

@@ -1,20 +1,41 @@
 // Who did what in an org, for admins.
 import { html, nothing } from 'lit'
-import { select } from './fields'
+import { input, select } from './fields'
 import { List } from './list'
 import { text } from './texts'
 import type { AuditEntry, Key, Member, Subject } from './types'
-import { badge, empty, given, head, none, Page, table, time, visible } from './ui'
+import { badge, empty, given, head, limitsText, none, Page, table, time, visible } from './ui'
+
+// midnight is the beginning of a day of the person's zone, or of one of the days after it.
+function midnight(day: string, after = 0): number | undefined {
+  const at = new Date(`${day}T00:00`)
+  at.setDate(at.getDate() + after)
+  return day ? at.getTime() : undefined
+}
 
 class AuditPage extends Page {
-  #entries = new List<AuditEntry>(this, cursor => this.api.list(`${this.path}/audit`, 'entries', { limit: 50, cursor }))
-  #names = new Map<string, string>() // of members and keys, by id
-  #filter = { action: '', actor: '' }
+  #entries = new List<AuditEntry>(this, cursor => this.#read(cursor))
+  #names = new Map<string, string>() // of members, keys and apps, by id
+  #actors = new Map<string, string>() // labels, by what the API takes
+  #filter = { action: '', actor: '', target: '', from: '', to: '' }
 
   override connectedCallback() {
     super.connectedCallback()
     void this.#entries.load()
     void this.#readNames()
+  }
+
+  async #read(cursor?: string) {
+    const { action, actor, target, from, to } = this.#filter
+    const page = await this.api.list<AuditEntry>(`${this.path}/audit`, 'entries', {
+      action: action || undefined, actor: actor || undefined, target: target.trim() || undefined, from: midnight(from), to: midnight(to, 1), limit: 50, cursor,
+    })
+    for (const { actor: { id, type, name } } of page.items) {
+      if (id && !this.#actors.has(id)) this.#actors.set(id, id)
+      if (name) this.#actors.set(`service:${name}`, `${text.audit.service} ${name}`)
+      if (type === 'holder') this.#actors.set(type, text.audit.holder)
+    }
+    return page
   }
 
   async #readNames() {
@@ -24,6 +45,7 @@ class AuditPage extends Page {
     ])
     if (members.status === 'fulfilled') for (const m of members.value) this.#names.set(m.userId, m.email || m.name)
     if (keys.status === 'fulfilled') for (const k of keys.value) this.#names.set(k.id, k.name || `${k.keyPrefix}…`)
+    for (const [id, name] of this.#names) this.#actors.set(id, name)
     for (const a of this.person.apps.get(this.org.id) ?? []) this.#names.set(a.id, a.name)
     this.#names.set(this.org.id, this.org.name)
     this.requestUpdate()
@@ -38,45 +60,45 @@ class AuditPage extends Page {
       <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
   }
 
-  #actor = ({ actor }: AuditEntry) => actor.type === 'service' ? `${text.audit.service} ${actor.name}` : actor.id ?? text.audit.holder
-
-  // filterBy chooses among what the entries that are loaded have. Names of ids may come later.
-  #filterBy(name: 'action' | 'actor', label: string, of: (e: AuditEntry) => string) {
-    const values = [...new Set(this.#entries.items.map(of))].map(v => [v, visible(this.#names.get(v) ?? v)] as const)
-    return select({ label, name, value: this.#filter[name],
-      options: [['', text.audit.every], ...values.sort((a, b) => a[1].localeCompare(b[1]))],
-      change: v => { this.#filter[name] = v; this.requestUpdate() } })
+  #by(name: keyof typeof this.#filter, label: string, type: string | [string, string][]) {
+    const change = (v: string) => { this.#filter[name] = v; void this.#entries.load() }
+    if (typeof type === 'string') return input({ label, name, type, change })
+    return select({ label, name, value: this.#filter[name], options: [['', text.audit.every], ...type.map(([v, shown]) => [v, visible(shown)] as const)], change })
   }
 
   #changes(e: AuditEntry) {
-    const changes = Object.entries(e.changes)
+    const isNothing = (v: unknown) => v === null || v === ''
+    const changes = Object.entries(e.changes).filter(([, c]) => !isNothing(c.from) || !isNothing(c.to))
     if (changes.length === 0) return none
     const value = (name: string, v: unknown) => {
-      if (v === null) return none
+      if (isNothing(v)) return none
       if (name.endsWith('At') && typeof v === 'number') return time(v)
-      return html`<code>${visible(typeof v === 'string' ? v : JSON.stringify(v))}</code>`
+      if (Array.isArray(v)) return v.length === 0 ? none : given(typeof v[0] === 'string' ? v.join(', ') : limitsText(v))
+      return given(typeof v === 'string' ? this.#names.get(v) ?? v : JSON.stringify(v))
     }
     return html`<ul class="changes">${changes.map(([name, c]) => html`
-      <li><span class="faint">${name}</span> ${value(name, c.from)} → ${value(name, c.to)}</li>`)}</ul>`
+      <li><span class="faint">${text.audit.names[name] ?? name}</span>
+        ${isNothing(c.from) ? nothing : html`${value(name, c.from)} →`} ${value(name, c.to)}</li>`)}</ul>`
   }
 
   override render() {
-    const { action, actor } = this.#filter
-    const chosen = (e: AuditEntry) => (!action || e.action === action) && (!actor || this.#actor(e) === actor)
+    const isAll = Object.values(this.#filter).every(v => !v)
+    const left = this.#entries.hasMore ? html`<p class="note">${text.audit.noneYet}</p>` : isAll ? empty(text.audit.none, text.audit.noneAbout) : empty(text.audit.noneSuch, '')
     return html`
       ${head(text.audit.title, text.audit.about)}
       <div class="filters">
-        ${this.#filterBy('action', text.audit.what, e => e.action)}${this.#filterBy('actor', text.audit.who, this.#actor)}
+        ${this.#by('action', text.audit.what, Object.entries(text.audit.actions))}${this.#by('actor', text.audit.who, [...this.#actors])}
+        ${this.#by('target', text.audit.targetId, 'text')}${this.#by('from', text.audit.from, 'date')}${this.#by('to', text.audit.to, 'date')}
       </div>
       ${this.#entries.view(entries => table<AuditEntry>(text.audit.title, [
-        { label: text.audit.what, kind: 'main', cell: e => html`<code>${e.action}</code>
-          ${e.action === 'key.leaked' ? badge(text.keys.leaked, 'bad') : nothing}<div class="sub">${time(e.at)}</div>` },
+        { label: text.audit.what, kind: 'main', cell: e => html`${text.audit.actions[e.action] ?? e.action}
+          ${e.action === 'key.leaked' ? badge(text.keys.leaked, 'bad') : nothing}<div class="sub"><code>${e.action}</code> ${time(e.at)}</div>` },
         { label: text.audit.who, cell: e => this.#subject(e.actor) },
         { label: text.audit.target, cell: e => this.#subject(e.target, true) },
         { label: text.audit.changes, cell: e => html`${this.#changes(e)}
           ${e.source ? html`<div class="sub">${text.audit.source} <code>${visible(e.source)}</code></div>` : nothing}
           <div class="sub">${text.problem.requestId} <code>${visible(e.requestId)}</code></div>` },
-      ], entries.filter(chosen)), empty(text.audit.none, text.audit.noneAbout))}`
+      ], entries), left, text.events.older)}`
   }
 }
 customElements.define('lk-audit', AuditPage)

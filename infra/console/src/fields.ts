@@ -21,7 +21,8 @@ export const input = (f: Field & {
 }) => wrap(f, html`
   <input id="f-${f.name}" @input=${(e: Event) => f.change?.((e.target as HTMLInputElement).value)} name=${f.name} type=${f.type ?? 'text'} .defaultValue=${f.value ?? ''} ?required=${f.required}
     maxlength=${f.max ?? nothing} pattern=${f.pattern ?? nothing} placeholder=${f.placeholder ?? nothing}
-    autocomplete="off" spellcheck="false" aria-describedby=${describedBy(f)}>`)
+    autocomplete="off" spellcheck="false" aria-describedby=${describedBy(f)}
+    @change=${(e: Event) => f.change?.((e.target as HTMLInputElement).value)}>`)
 
 export const select = (f: Field & {
   options: readonly (readonly [string, string])[]; value?: string; change?: (value: string) => void

@@ -7,7 +7,7 @@ import { reopen } from './kept'
 import { isGood } from './keys'
 import { List } from './list'
 import { text } from './texts'
-import type { AuditEntry, Key, Member, Role } from './types'
+import type { Key, Member, Role } from './types'
 import { announce, badge, given, head, none, Page, table, time } from './ui'
 
 const roles: Role[] = ['admin', 'member', 'viewer']
@@ -15,7 +15,6 @@ const roleOptions = roles.map(r => [r, `${r}: ${text.roles[r]}`] as const)
 
 class MembersPage extends Page {
   #members = new List<Member>(this, cursor => this.api.list(`${this.path}/members`, 'members', { limit: 50, cursor }))
-  #adders = new Map<string, string>() // who added a member, by both ids
 
   override connectedCallback() {
     super.connectedCallback()
@@ -23,28 +22,14 @@ class MembersPage extends Page {
       reopen(`${this.path}/members`, () => this.#add())
       for (const m of this.#members.items) reopen(this.#one(m), () => this.#changeRole(m))
     })
-    if (this.isAdmin) void this.#readAdders()
   }
 
   #one(m: Member) { return `${this.path}/members/${m.userId}` }
 
-  // The list of members does not say who added them; the newest entries of the audit log do.
-  async #readAdders() {
-    const { items } = await this.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { limit: 100 })
-      .catch(() => ({ items: [] as AuditEntry[] }))
-    for (const e of items) {
-      if (e.action === 'member.added' && e.target.id && !this.#adders.has(e.target.id)) {
-        this.#adders.set(e.target.id, e.actor.id ?? e.actor.name ?? '')
-      }
-    }
-    this.requestUpdate()
-  }
-
-  #adder(m: Member): unknown {
-    const id = this.#adders.get(m.userId)
-    if (!id) return none
-    const adder = this.#members.items.find(o => o.userId === id)
-    return given(adder ? adder.email || adder.name : id)
+  #adder({ addedBy }: Member): unknown {
+    if (!addedBy) return none
+    const adder = this.#members.items.find(o => o.userId === addedBy)
+    return given(adder ? adder.email || adder.name : addedBy.replace(':', ' '))
   }
 
   #add() {
@@ -57,7 +42,7 @@ class MembersPage extends Page {
       run: data => this.api.create(`${this.path}/members`, { email: line(data, 'email'), role: line(data, 'role') }, data),
       done: () => {
         announce(text.members.added)
-        return Promise.all([this.#members.load(), this.#readAdders()])
+        return this.#members.load()
       },
     })
   }

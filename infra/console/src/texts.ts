@@ -223,6 +223,21 @@ export const text = {
   audit: {
     title: 'Audit log', about: 'Who did what in this org. Entries are kept for 400 days.', what: 'Action', who: 'By', target: 'Target',
     changes: 'Changes', service: 'service', holder: 'someone with its text', source: 'found at', every: 'All', none: 'No entries', noneAbout: 'What members and keys do appears here.',
+    noneSuch: 'No such entries', noneYet: 'None of the newest entries is such. Older ones may be.', targetId: 'Target id', from: 'From', to: 'Until',
+    actions: { // all that infra/openapi.yaml has
+      'org.created': 'Org made', 'org.updated': 'Org changed', 'org.suspended': 'Org suspended', 'org.resumed': 'Org resumed', 'org.deleted': 'Org deleted',
+      'user.stopped': 'Person stopped', 'user.resumed': 'Person no longer stopped', 'user.signed_out': 'Person signed out', 'user.erased': 'Person erased',
+      'member.added': 'Member added', 'member.role_changed': 'Role changed', 'member.removed': 'Member removed', 'member.left': 'Member left',
+      'key.created': 'API key made', 'key.imported': 'API key imported', 'key.updated': 'API key changed', 'key.rotated': 'API key rotated',
+      'key.revoked': 'API key revoked', 'key.leaked': 'API key leaked', 'key.links_revoked': 'Links of an API key revoked',
+      'app.created': 'App made', 'app.updated': 'App changed',
+      'endpoint.created': 'Endpoint made', 'endpoint.updated': 'Endpoint changed', 'endpoint.deleted': 'Endpoint deleted',
+      'endpoint.tested': 'Endpoint tested', 'endpoint.redelivered': 'Deliveries sent again', 'link.revoked': 'Link revoked',
+    } as Record<string, string>,
+    names: {
+      expiresAt: 'expires', revokedAt: 'revoked', suspendedAt: 'suspended', rotatedTo: 'replaced by', appId: 'app', externalId: 'external id',
+      keysBeginWith: 'keys begin with', disabledReason: 'disabled because',
+    } as Record<string, string>,
     types: {
       user: 'user', api_key: 'API key', org: 'org', key: 'API key', app: 'app', link: 'link', endpoint: 'endpoint',
     } as Record<string, string>,

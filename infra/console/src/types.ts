@@ -4,7 +4,7 @@ export type Role = 'admin' | 'member' | 'viewer'
 export type Time = number // milliseconds since the epoch
 export interface Org { id: string; name: string; createdAt: Time; externalId?: string; allowance?: Limit[]; plan?: string; suspendedAt?: Time }
 export interface OrgOfUser extends Org { role: Role; addedBy: { userId: string; name: string; email: string } | null }
-export interface Member { userId: string; email: string; name: string; role: Role; joinedAt: Time }
+export interface Member { userId: string; email: string; name: string; role: Role; joinedAt: Time; addedBy?: string }
 export interface App { id: string; name: string; isDefault: boolean; createdAt: Time; keysBeginWith?: string }
 export interface Limit { requests: number; per: string }
 export interface Key {

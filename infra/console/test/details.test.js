@@ -142,34 +142,52 @@ test('the audit log marks a key that was found in public, and shows the place as
     'GET orgs/o/members': { members: [] }, 'GET orgs/o/keys': { keys: [] },
   })
   const e = await show('lk-audit')
-  assert.deepEqual(rows(e).map(r => r[0].replace(/ 1 Jan.*/, '')), ['key.leaked found in public', 'key.revoked'])
+  assert.deepEqual(rows(e).map(r => r[0].replace(/ 1 Jan.*/, '')), ['API key leaked found in public key.leaked', 'API key revoked key.revoked'])
   assert.match(rows(e)[0].join(' | '), /someone with its text \| k API key \| – found at https:\/\/example.com\/<b>/)
   assert.doesNotMatch(e.drawn, /<a\b/)
 })
 
-test('the audit log filters by action and person together, and says the names of ids', async () => {
+test('the audit log asks the API by each filter, offers every action, and says the names of ids', async () => {
   const entry = (action, actor, changes = {}) => ({ id: action + actor.id, at: 1, action, actor, target: { type: 'key', id: 'k' }, requestId: 'r', changes })
   const [ada, bob, service] = [{ type: 'user', id: 'ada' }, { type: 'api_key', id: 'k' }, { type: 'service', name: 'sync' }]
   serve({
-    'GET orgs/o/audit': { entries: [entry('made', ada, { expiresAt: { from: null, to: 86400000 }, format: { from: 5, to: 'x' } }), entry('made', bob), entry('ended', ada), entry('ended', service)] },
+    'GET orgs/o/audit': ({ query }) => query.cursor ? { entries: [entry('key.revoked', ada)] } : query.target ? { entries: [], nextCursor: 'c2' } : query.action === 'key.leaked' ? { entries: [] } : { entries: [
+      entry('key.created', ada, { expiresAt: { from: null, to: null }, name: { from: null, to: '' }, appId: { from: null, to: 'app' } }),
+      entry('key.rotated', bob, { expiresAt: { from: null, to: 86400000 }, rotatedTo: { from: null, to: 'k' }, format: { from: 5, to: 'x' } }),
+      entry('did.new', service, { plan: { from: 'pro', to: null }, limits: { from: null, to: [{ requests: 5, per: 'day' }] }, scopes: { from: ['a', 'b'], to: [] } }),
+      entry('key.created', { type: 'holder' }, { expiresAt: { from: null, to: null } }),
+    ], nextCursor: 'c1' },
     'GET orgs/o/members': { members: [{ userId: 'ada', email: 'ada@example.com', name: 'Ada' }] }, 'GET orgs/o/keys': inTurn({ keys: [], nextCursor: 'c' }, { keys: [{ id: 'k', name: '', keyPrefix: 'lk_k' }] }),
   })
   const e = await show('lk-audit')
-  assert.match(rows(e)[0].join(' | '), /made .*\| ada@example.com user \| lk_k… API key k \| expiresAt – → 2 Jan 1970.* format 5 → x/)
-  const left = () => rows(e).map(r => `${r[0].split(' ')[0]} ${r[1].split(' ')[0]}`)
-  assert.deepEqual(field(e, 'actor').options.map(o => o.value), ['', 'ada', 'k', 'service sync'])
-  choose(e, 'actor', 'ada')
+  assert.deepEqual(rows(e).map(r => [r[0].replace(/ 1 Jan.*/, ''), r[1], r[3].replace(/ Request id.*/, '')]), [
+    ['API key made key.created', 'ada@example.com user', 'app First'],
+    ['API key rotated key.rotated', 'lk_k… API key', 'expires 2 Jan 1970, 00:00 replaced by lk_k… format 5 → x'],
+    ['did.new did.new', 'service sync', 'plan pro → – limits 5 per day scopes a, b → –'],
+    ['API key made key.created', 'someone with its text', '–'],
+  ])
+  assert.deepEqual(field(e, 'actor').options.map(o => o.value), ['', 'ada', 'k', 'service:sync', 'holder'])
+  assert.equal(field(e, 'action').options.length, 29)
+  await click(e, 'Older')
   await settle()
-  assert.deepEqual(left(), ['made ada@example.com', 'ended ada@example.com'])
-  choose(e, 'action', 'ended')
+  assert.deepEqual([rows(e).length, asked('GET orgs/o/audit').at(-1).query, buttons(e).includes('Older')], [5, { limit: '50', cursor: 'c1' }, false])
+  const pick = async (name, value) => {
+    if (field(e, name).options.length) choose(e, name, value)
+    else e.held[e.drawn.match(new RegExp(`name="?${name}"?[^>]*@change="([^"]*)"`))[1]].call(e, { target: { value } })
+    await settle()
+    return asked('GET orgs/o/audit').at(-1).query
+  }
+  assert.deepEqual(await pick('actor', 'service:sync'), { actor: 'service:sync', limit: '50' })
+  assert.deepEqual(await pick('from', '1970-01-02'), { actor: 'service:sync', from: '86400000', limit: '50' })
+  assert.deepEqual(await pick('to', '1970-01-02'), { actor: 'service:sync', from: '86400000', to: '172800000', limit: '50' })
+  assert.deepEqual(await pick('from', ''), { actor: 'service:sync', to: '172800000', limit: '50' })
+  assert.deepEqual(await pick('action', 'key.leaked'), { action: 'key.leaked', actor: 'service:sync', to: '172800000', limit: '50' })
+  assert.match(text(e.drawn), /No such entries/)
+  assert.deepEqual(await pick('target', ' k '), { action: 'key.leaked', actor: 'service:sync', target: 'k', to: '172800000', limit: '50' })
+  assert.match(text(e.drawn), /None of the newest entries is such. Older ones may be./)
+  await click(e, 'Older')
   await settle()
-  assert.deepEqual(left(), ['ended ada@example.com'])
-  choose(e, 'actor', '')
-  await settle()
-  assert.deepEqual(left(), ['ended ada@example.com', 'ended service'])
-  choose(e, 'actor', 'service sync')
-  await settle()
-  assert.deepEqual(left(), ['ended service'])
+  assert.deepEqual([asked('GET orgs/o/audit').at(-1).query, rows(e).length], [{ action: 'key.leaked', actor: 'service:sync', target: 'k', to: '172800000', limit: '50', cursor: 'c2' }, 1])
 })
 
 test('links show what they are, and only a pending one is revoked', async () => {

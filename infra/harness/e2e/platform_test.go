@@ -38,6 +38,11 @@ func anOrg(t *testing.T, tg *target) {
 	if len(entries) != 2 || entries[0]["action"] != "org.updated" || entries[1]["action"] != "org.created" || !isText(entries[0]["requestId"]) {
 		t.Errorf("audit: %v", entries)
 	}
+	found := ada.want(t, "GET", "/v1/orgs/"+id+"/audit?action=org.created&target="+id+"&to=140737488355328", "", 200, "").list("entries")
+	if len(found) != 1 || found[0]["id"] != entries[1]["id"] {
+		t.Errorf("audit of one action: %v", found)
+	}
+	ada.want(t, "GET", "/v1/orgs/"+id+"/audit?actor=ada", "", 422, "validation_failed")
 }
 
 func anInvite(t *testing.T, tg *target) {
@@ -94,6 +99,9 @@ func roles(t *testing.T, tg *target) {
 	bob.want(t, "DELETE", base+"/members/"+adaID, "", 404, "member_not_found")
 	carol := tg.person(t, "carol")
 	bob.invite(t, org, carol, "viewer")
+	if members := bob.want(t, "GET", base+"/members", "", 200, "").list("members"); members[0]["addedBy"] != bobID {
+		t.Errorf("members: %v", members)
+	}
 	mine := carol.want(t, "GET", "/v1/orgs", "", 200, "").list("orgs")
 	if len(mine) != 1 {
 		t.Fatalf("her orgs: %v", mine)

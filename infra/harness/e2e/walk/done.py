@@ -206,7 +206,9 @@ class Done:
         self.at(ida, "/audit")
         actor = page.get_by_label("By", exact=True)
         expect(actor.get_by_role("option")).not_to_have_count(1)
-        actor.select_option(index=1)
+        with page.expect_response(re.compile(r"/audit\?.*actor=")):
+            actor.select_option(index=1)
+        page.wait_for_timeout(300)
         rows = page.get_by_role("main").get_by_role("row")
         count = rows.count()
         for route in late:

@@ -741,14 +741,34 @@ class Walk(Lost, Done, Sent):
     def audit(self, ada):
         self.step("The audit log tells of it")
         ada.open("Audit log")
+        expect(ada.row("org.updated").first).to_be_visible()
+        older = ada.page.get_by_role("button", name="Older")
+        while older.count():
+            with ada.page.expect_response(re.compile("/audit")):
+                older.click()
+            ada.page.wait_for_timeout(200)
         for action in ("key.rotated", "key.revoked", "member.role_changed", "endpoint.updated", "org.created"):
             expect(ada.row(action).first).to_contain_text(re.compile("ada-"))
         expect(ada.row("org.updated").first).to_contain_text("service billing")
         expect(ada.row("org.updated").first.locator(".badge")).to_have_text("service")
         self.shot(ada.page, "audit")
+        rows = ada.page.get_by_role("main").get_by_role("row")
         ada.page.get_by_label("By").select_option(label="service billing")
-        expect(ada.page.get_by_role("main").get_by_role("row")).to_have_count(2)
+        expect(rows).to_have_count(2)
         ada.page.get_by_label("By").select_option("")
+        self.want("the actions", ada.page.get_by_label("Action", exact=True).get_by_role("option").count(), 29)
+        ada.page.get_by_label("Action", exact=True).select_option("Org made")
+        expect(rows).to_have_count(2)
+        ada.page.get_by_label("Until").fill("2020-01-01")
+        ada.page.get_by_label("Until").press("Tab")
+        expect(ada.page.get_by_text("No such entries")).to_be_visible()
+        ada.page.get_by_label("Until").fill("")
+        ada.page.get_by_label("Until").press("Tab")
+        ada.page.get_by_label("Target id").fill(self.org(ada))
+        ada.page.get_by_label("Target id").press("Tab")
+        expect(ada.row("org.created")).to_contain_text("name")
+        ada.page.get_by_label("Action", exact=True).select_option("API key leaked")
+        expect(ada.page.get_by_text("No such entries")).to_be_visible()
 
     def roles(self, ada, bob, app):
         """Opens each page by its URL: as an admin, a member, a viewer and a stranger."""
@@ -776,7 +796,7 @@ class Walk(Lost, Done, Sent):
                     if path in ("/links", "/endpoints", "/events"):
                         main.get_by_label("App", exact=True).select_option(label=app)
                         expect(main.get_by_role("row").nth(1)).to_be_visible()
-                    buttons = set(main.locator("button:not(.link)").all_inner_texts()) - {"Load more"}  # a link is the name of an item
+                    buttons = set(main.locator("button:not(.link)").all_inner_texts()) - {"Load more", "Older"}  # a link is the name of an item
                     self.want(f"the buttons of {path} as {role}", buttons, BUTTONS[role][path])
                 else:
                     expect(main).to_contain_text("There is no such org" if role == "a stranger" else "There is no such page")
@@ -980,8 +1000,8 @@ class Walk(Lost, Done, Sent):
         self.step("An expired token is renewed once, without a reload")
         refused, renewed = [], []
 
-        def expire_once(route):  # of two requests at once
-            if len(refused) == 2:
+        def expire_once(route):  # of three requests at once
+            if len(refused) == 3:
                 return route.continue_()
             refused.append(True)
             route.fulfill(status=401, json={**answer, "code": "token_expired"})
@@ -991,19 +1011,18 @@ class Walk(Lost, Done, Sent):
             time.sleep(0.3)
             route.continue_()
 
-        both = re.compile("/v1/orgs/[^/]+/(members|audit)")
+        both = re.compile("/v1/orgs/[^/]+/(members|audit|keys)")
         page.route(both, expire_once)
         page.route("**/token", slowly)
         page.evaluate("window.stayed = true")
-        ada.open("Members")
+        ada.open("Audit log")
         expect(ada.row(ada.email).first).to_be_visible()
         got = page.evaluate("window.stayed"), len(refused), len(renewed)
-        self.want("the page stayed, with two refused requests and one renewal", got, (True, 2, 1))
+        self.want("the page stayed, with three refused requests and one renewal", got, (True, 3, 1))
         page.unroute(both)
         page.unroute("**/token")
 
         self.step("A sign-in too long ago leads to the issuer, with max_age")
-        ada.open("Audit log")
         page.route(path, lambda route: route.fulfill(
             status=401, json={**answer, "code": "insufficient_user_authentication", "maxAge": 300}))
         page.get_by_role("link", name="Members", exact=True).click()

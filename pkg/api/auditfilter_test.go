@@ -74,6 +74,13 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 			}
 		}
 	}
+	newest := w.want(t, w.request("GET", auditPath+"?limit=1", ada, ""), 200, "").str("nextCursor")
+	oldest := w.want(t, w.request("GET", auditPath+"?to=1000000001001&limit=1", ada, ""), 200, "").str("nextCursor")
+	for query, want := range map[string]int{"to=1000000002000&cursor=" + newest: 2, "from=1000000002000&cursor=" + oldest: 0, "cursor=" + oldest: 1} {
+		if got := w.want(t, w.request("GET", auditPath+"?"+query, ada, ""), 200, ""); len(got.list("entries")) != want {
+			t.Errorf("%s: %s, want %d entries", query, got.text, want)
+		}
+	}
 	for _, query := range []string{
 		"actor=ada", "actor=", "actor=service:", "actor=service:A", "actor=" + string(w.org), "actor=holder&actor=holder", "action=key", "action=", "action=key.", "action=Key.made",
 		"action=key.re.voked", "action=" + strings.Repeat("a", 60) + ".aaaa", "target=aud_01kb5x8w3v0f7k1w2q3r4s5t6v", "target=", "from=-1", "from=x", "from=", "from=1.5",

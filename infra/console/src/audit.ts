@@ -7,17 +7,18 @@ import type { AuditEntry, Key, Member, Subject } from './types'
 import { badge, empty, given, head, limitsText, none, Page, table, time, visible } from './ui'
 
 // midnight is the beginning of a day of the person's zone, or of one of the days after it.
-function midnight(day: string, after = 0): number | undefined {
+function midnight(day: string | undefined, after = 0): number | undefined {
+  if (!day) return undefined
   const at = new Date(`${day}T00:00`)
   at.setDate(at.getDate() + after)
-  return day ? at.getTime() : undefined
+  return at.getTime()
 }
 
 class AuditPage extends Page {
   #entries = new List<AuditEntry>(this, cursor => this.#read(cursor))
   #names = new Map<string, string>() // of members, keys and apps, by id
   #actors = new Map<string, string>() // labels, by what the API takes
-  #filter = { action: '', actor: '', target: '', from: '', to: '' }
+  #filter: Record<string, string> = {}
 
   override connectedCallback() {
     super.connectedCallback()
@@ -28,7 +29,7 @@ class AuditPage extends Page {
   async #read(cursor?: string) {
     const { action, actor, target, from, to } = this.#filter
     const page = await this.api.list<AuditEntry>(`${this.path}/audit`, 'entries', {
-      action: action || undefined, actor: actor || undefined, target: target.trim() || undefined, from: midnight(from), to: midnight(to, 1), limit: 50, cursor,
+      action, actor, target, from: midnight(from), to: midnight(to, 1), limit: 50, cursor,
     })
     for (const { actor: { id, type, name } } of page.items) {
       if (id && !this.#actors.has(id)) this.#actors.set(id, id)
@@ -60,8 +61,12 @@ class AuditPage extends Page {
       <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
   }
 
-  #by(name: keyof typeof this.#filter, label: string, type: string | [string, string][]) {
-    const change = (v: string) => { this.#filter[name] = v; void this.#entries.load() }
+  #by(name: string, label: string, type: string | [string, string][]) {
+    const change = (v: string) => {
+      if (v.trim()) this.#filter[name] = v.trim()
+      else delete this.#filter[name]
+      void this.#entries.load()
+    }
     if (typeof type === 'string') return input({ label, name, type, change })
     return select({ label, name, value: this.#filter[name], options: [['', text.audit.every], ...type.map(([v, shown]) => [v, visible(shown)] as const)], change })
   }
@@ -82,8 +87,7 @@ class AuditPage extends Page {
   }
 
   override render() {
-    const isAll = Object.values(this.#filter).every(v => !v)
-    const left = this.#entries.hasMore ? html`<p class="note">${text.audit.noneYet}</p>` : isAll ? empty(text.audit.none, text.audit.noneAbout) : empty(text.audit.noneSuch, '')
+    const left = this.#entries.hasMore ? html`<p class="note">${text.audit.noneYet}</p>` : Object.keys(this.#filter).length === 0 ? empty(text.audit.none, text.audit.noneAbout) : empty(text.audit.noneSuch, '')
     return html`
       ${head(text.audit.title, text.audit.about)}
       <div class="filters">

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-35939ad88d9c.js"
+import "./elements-f60343d01210.js"

@@ -1,10 +1,11 @@
 // Who did what in an org, for admins.
 import { html, nothing } from 'lit'
+import type { Query } from './api'
 import { input, select } from './fields'
 import { List } from './list'
 import { text } from './texts'
 import type { AuditEntry, Key, Member, Subject } from './types'
-import { badge, empty, given, head, limitsText, none, Page, table, time, visible } from './ui'
+import { announceProblem, badge, download, empty, given, head, limitsText, none, once, Page, table, time, visible } from './ui'
 
 // midnight is the beginning of a day of the person's zone, or of one of the days after it.
 function midnight(day: string | undefined, after = 0): number | undefined {
@@ -26,11 +27,15 @@ class AuditPage extends Page {
     void this.#readNames()
   }
 
-  async #read(cursor?: string) {
+  get #query(): Query {
     const { action, actor, target, from, to } = this.#filter
-    const page = await this.api.list<AuditEntry>(`${this.path}/audit`, 'entries', {
-      action, actor, target, from: midnight(from), to: midnight(to, 1), limit: 50, cursor,
-    })
+    return { action, actor, target, from: midnight(from), to: midnight(to, 1) }
+  }
+
+  #csv = once(() => this.api.csv(`${this.path}/audit`, this.#query).then(what => download('audit.csv', what), announceProblem))
+
+  async #read(cursor?: string) {
+    const page = await this.api.list<AuditEntry>(`${this.path}/audit`, 'entries', { ...this.#query, limit: 50, cursor })
     for (const { actor: { id, type, name } } of page.items) {
       if (id && !this.#actors.has(id)) this.#actors.set(id, id)
       if (name) this.#actors.set(`service:${name}`, `${text.audit.service} ${name}`)
@@ -89,7 +94,7 @@ class AuditPage extends Page {
   override render() {
     const left = this.#entries.hasMore ? html`<p class="note">${text.audit.noneYet}</p>` : Object.keys(this.#filter).length === 0 ? empty(text.audit.none, text.audit.noneAbout) : empty(text.audit.noneSuch, '')
     return html`
-      ${head(text.audit.title, text.audit.about)}
+      ${head(text.audit.title, text.audit.about, html`<button @click=${this.#csv}>${text.csv}</button>`)}
       <div class="filters">
         ${this.#by('action', text.audit.what, Object.entries(text.audit.actions))}${this.#by('actor', text.audit.who, [...this.#actors])}
         ${this.#by('target', text.audit.targetId, 'text')}${this.#by('from', text.audit.from, 'date')}${this.#by('to', text.audit.to, 'date')}

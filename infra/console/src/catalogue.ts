@@ -45,7 +45,7 @@ export class Choices {
           <div><label for="f-${this.name}:${o.name}"><code>${visible(o.name)}</code></label><p class="help">${given(o.description)}</p></div>
         </div>`)}</fieldset>` : nothing}
       ${input({
-        ...f, label: this.offered.length ? text.catalogue.other : f.label, name: this.name, value: this.#typed.join(' '), change: value => {
+        ...f, label: this.offered.length ? text.catalogue.other : f.label, name: this.name, value: this.#typed.join(' '), typed: value => {
           this.#typed = value.split(/[\s,]+/).filter(Boolean)
           d.requestUpdate()
         },

@@ -5,7 +5,7 @@ import { select } from './fields'
 import { List, skeleton } from './list'
 import { text } from './texts'
 import type { Attempt, Delivery, Endpoint, Event } from './types'
-import { announce, badge, code, exactTime, facts, given, head, json, number, once, Page, problem, visible, zone } from './ui'
+import { announce, announceProblem, badge, code, exactTime, facts, given, head, json, number, once, Page, problem, visible, zone } from './ui'
 
 const answer = (a: Attempt) => a.error ?? (a.status === null ? text.none : `HTTP ${a.status}`)
 const isGood = (a: Attempt) => a.error === null && a.status !== null && a.status >= 200 && a.status < 300
@@ -80,7 +80,6 @@ class DeliveriesPage extends Page {
 customElements.define('lk-deliveries', DeliveriesPage)
 
 const statuses = ['delivered', 'failed', 'pending', 'held']
-const announceProblem = (e: unknown) => announce(String(e instanceof Error ? e.message : e))
 
 // redeliver sends one delivery again.
 export async function redeliver(of: Page, d: Delivery) {

@@ -17,9 +17,10 @@ const wrap = (f: Field, control: unknown) => html`
 const describedBy = (f: Field) => f.help ? `h-${f.name}` : nothing
 
 export const input = (f: Field & {
-  type?: string; value?: string; required?: boolean; max?: number; pattern?: string; placeholder?: string; change?: (value: string) => void
+  type?: string; value?: string; required?: boolean; max?: number; pattern?: string; placeholder?: string
+  typed?: (value: string) => void; change?: (value: string) => void // at each letter; once it is entered
 }) => wrap(f, html`
-  <input id="f-${f.name}" @input=${(e: Event) => f.change?.((e.target as HTMLInputElement).value)} name=${f.name} type=${f.type ?? 'text'} .defaultValue=${f.value ?? ''} ?required=${f.required}
+  <input id="f-${f.name}" @input=${(e: Event) => f.typed?.((e.target as HTMLInputElement).value)} name=${f.name} type=${f.type ?? 'text'} .defaultValue=${f.value ?? ''} ?required=${f.required}
     maxlength=${f.max ?? nothing} pattern=${f.pattern ?? nothing} placeholder=${f.placeholder ?? nothing}
     autocomplete="off" spellcheck="false" aria-describedby=${describedBy(f)}
     @change=${(e: Event) => f.change?.((e.target as HTMLInputElement).value)}>`)

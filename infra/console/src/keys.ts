@@ -248,7 +248,7 @@ class KeysPage extends Page {
   override render() {
     const create = this.isAdmin ? html`<button class="primary" @click=${this.#create}>${text.keys.create}</button>` : nothing
     const filters = html`<div class="filters">
-      ${input({ label: text.keys.search, name: 'search', type: 'search', change: v => {
+      ${input({ label: text.keys.search, name: 'search', type: 'search', typed: v => {
         this.#words = v.toLowerCase().split(/\s+/)
         this.requestUpdate()
       } })}

@@ -204,6 +204,9 @@ export function announce(message: string) {
   window.dispatchEvent(new CustomEvent('lk-announce', { detail: message }))
 }
 
+// announceProblem tells that something which has no place of its own on the page was not done.
+export const announceProblem = (e: unknown) => announce(e instanceof Error ? e.message : String(e))
+
 export const facts = (rows: [string, unknown][]) => html`
   <dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 

@@ -5,7 +5,7 @@ import type { Dialog } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { Key, Limit, Org, Usage } from './types'
-import { download, limitsText, number, once, type Page, problem, table } from './ui'
+import { announceProblem, download, limitsText, number, once, type Page, problem, table } from './ui'
 
 const days = 30
 const day = 86_400_000
@@ -80,7 +80,7 @@ export function monthOf(page: Page, allowance: Limit[], rows: Usage[]): unknown 
   const today = isoDay(Date.now())
   const whole = allowance.length ? rows.filter(u => !u.keyId) : rows
   const month = today.slice(0, 7)
-  const csv = once(() => page.api.csv(`${page.path}/usage`, { month }).then(what => download(`usage-${month}.csv`, what)))
+  const csv = once(() => page.api.csv(`${page.path}/usage`, { month }).then(what => download(`usage-${month}.csv`, what), announceProblem))
   return html`
     <section class="card padded">
       <div class="head lesser"><div><h2>${text.usage.month}</h2>

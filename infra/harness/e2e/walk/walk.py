@@ -62,7 +62,7 @@ BUTTONS = {
     "admin": {
         "": {"Rename org", "New app", "Rename", "Download CSV", "Leave org", "Delete org"}, "/members": {"Add member", "Role", "Remove"},
         "/keys": {"New API key", "Rotate", "Revoke"}, "/links": {"Revoke"}, "/endpoints": {"New endpoint", "Test", "Enable"},
-        "/events": {"Refresh", "Send failed again"}, "/audit": set(),
+        "/events": {"Refresh", "Send failed again"}, "/audit": {"Download CSV"},
     },
     "member": {"": {"Leave org"}, "/members": set(), "/keys": set(), "/links": set(), "/events": {"Refresh"}},
     "viewer": {"": {"Leave org"}},
@@ -762,6 +762,10 @@ class Walk(Lost, Done, Sent):
         ada.page.get_by_label("Until").fill("2020-01-01")
         ada.page.get_by_label("Until").press("Tab")
         expect(ada.page.get_by_text("No such entries")).to_be_visible()
+        with ada.page.expect_download() as got:
+            ada.page.get_by_role("button", name="Download CSV").click()
+        with open(got.value.path()) as text:
+            self.want("the lines of what nobody did", len(text.readlines()), 1)
         ada.page.get_by_label("Until").fill("")
         ada.page.get_by_label("Until").press("Tab")
         ada.page.get_by_label("Target id").fill(self.org(ada))

@@ -17,6 +17,8 @@ type usageBody struct {
 	KeyID    *id.Key `json:"keyId,omitempty"` // the first key of the rotations; none: the use of all keys, by the org's allowance
 	Requests int64   `json:"requests"`        // never more than were let through
 	AtMost   *int64  `json:"atMost"`          // never fewer; null: not known
+
+	Refused map[problem.Code]int64 `json:"refused,omitempty"` // of a key only; never more than were refused
 }
 
 func usageBodyOf(u store.Usage) usageBody {
@@ -70,7 +72,9 @@ func (k keys) usage(ctx context.Context, c *call, d days) (list[usageBody], erro
 	found, err := k.store.KeyUsage(ctx, c.actor(), c.org, c.keyID(), d.from, d.to)
 	return listOf("days", found, "", func(u store.Usage) usageBody {
 		u.Key = "" // it is in the path, or the first of the rotations of the one in the path
-		return usageBodyOf(u)
+		body := usageBodyOf(u)
+		body.Refused = u.Refused()
+		return body
 	}), err
 }
 

@@ -106,6 +106,9 @@ func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []str
 			p.Limit, err = a.Spend(ctx, row)
 			p.Deferred = r.MayEnd && (problem.Is(err, problem.RateLimited) || limit.LogCode(err) != "")
 		}
+		if !p.Deferred {
+			a.NoteRefusal(ctx, row, err)
+		}
 		return p, err
 	default: // a public route has no authorizer, so its presence here is a mistake of ours
 		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
@@ -210,6 +213,20 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 	over := problem.OverLimits(l.Refusal(a.Now()), violated, s.RetryAfter())
 	over.KeyID = string(row.ID)
 	return l, over
+}
+
+// NoteRefusal counts a refusal of a key that Key has returned, for the page of the key (limit.Limiter.Refuse). Other errors, nil too,
+// count nothing.
+func (a *Authorizer) NoteRefusal(ctx context.Context, row store.APIKey, err error) {
+	refused, ok := problem.Refusal(err)
+	if !ok || row.ID == "" {
+		return
+	}
+	if why, ok := store.Refusal(refused.Code); ok {
+		a.limits.Refuse(ctx, limit.Refused{
+			Org: row.OrgID, Key: row.ID, LimitID: row.LimitID(), Limited: row.Limited(), Rotated: row.RotatedTo != id.ShortKey{},
+		}, why)
+	}
 }
 
 // count counts a request that was let through, of a key without limits of its own.

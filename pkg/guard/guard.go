@@ -164,16 +164,19 @@ func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...strin
 	return g.key(ctx, authorization, true, scopes...)
 }
 
-// Describe is Key for a question about a key that is no request of it: it spends nothing of the key's limits.
+// Describe is Key for a question about a key that is no request of it: it spends nothing of the key's limits, and counts no refusal.
 func (g *Guard) Describe(ctx context.Context, authorization []string) (Principal, error) {
 	return g.key(ctx, authorization, false)
 }
 
-func (g *Guard) key(ctx context.Context, authorization []string, spends bool, scopes ...string) (Principal, error) {
+func (g *Guard) key(ctx context.Context, authorization []string, spends bool, scopes ...string) (p Principal, err error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
 	row, err := g.checks.Key(ctx, authorization)
-	p := keyPrincipal(row) // also of a refused key whose secret has matched; else it has no KeyID
+	if spends {
+		defer func() { g.checks.NoteRefusal(ctx, row, err) }()
+	}
+	p = keyPrincipal(row) // also of a refused key whose secret has matched; else it has no KeyID
 	if err == nil && !p.HasScopes(scopes...) {
 		err = lacks(scopes)
 	}

@@ -56,6 +56,10 @@ type Table interface {
 
 	// Announce writes a notice once, however often it is called, and then notes it on the row.
 	Announce(ctx context.Context, n Notice) error
+
+	// NoteRefusals adds refusals of a key to the row of a day, which begins at a time in seconds since the epoch. An error that wraps
+	// ErrNotCharged means that nothing was added.
+	NoteRefusals(ctx context.Context, k Refused, day int64, n Refusals) error
 }
 
 var (
@@ -92,6 +96,7 @@ type Limiter struct {
 	mu       sync.Mutex
 	balances map[account]*balance
 	tallies  map[Owner]*tally
+	refused  map[account]*refused
 }
 
 // account is the key of a balance in memory. It has the key's own id, not that of Owner: the two keys of a grace may have different limits,
@@ -103,7 +108,7 @@ type account struct {
 
 // New returns a limiter that has leased nothing.
 func New(t Table) *Limiter {
-	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}}
+	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}, refused: map[account]*refused{}}
 }
 
 // Request is one request of a good key, and what the row of the key says. The texts are those of Rules.Text.

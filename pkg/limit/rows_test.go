@@ -27,10 +27,12 @@ type rows struct {
 	lose      func(limit.Lease) bool  // reports whether the answer of a write is lost; nil: none is
 	meanwhile func()
 	notices   []limit.Notice
+	refused   map[row]limit.Refusals
+	refuse    func(context.Context) error // before NoteRefusals writes; nil: it does not fail
 }
 
 func newRows() *rows {
-	return &rows{charges: map[row]*limit.Charges{}, requests: map[row]int64{}, counted: map[row]int64{}}
+	return &rows{charges: map[row]*limit.Charges{}, requests: map[row]int64{}, counted: map[row]int64{}, refused: map[row]limit.Refusals{}}
 }
 
 func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, error) {
@@ -80,6 +82,25 @@ func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, err
 		return limit.Charges{}, false, context.DeadlineExceeded
 	}
 	return *is, true, nil
+}
+
+// NoteRefusals adds to refused.
+func (r *rows) NoteRefusals(ctx context.Context, k limit.Refused, day int64, n limit.Refusals) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.writes++
+	if r.refuse != nil {
+		if err := r.refuse(ctx); err != nil {
+			return err
+		}
+	}
+	at := row{limit.Owner{Org: k.Org, Key: k.LimitID}, limit.Day, day}
+	sum := r.refused[at]
+	for why, times := range n {
+		sum[why] += times
+	}
+	r.refused[at] = sum
+	return nil
 }
 
 func (r *rows) Announce(_ context.Context, n limit.Notice) error {

@@ -100,6 +100,13 @@ const (
 	attrHour         = table.Int("hour")
 	attrHourLeased   = table.Int("hourLeased")
 
+	// Requests that were refused on the row's day, of the key of the row or of one of its successors. See limit.Refusal.
+	attrRefusedRevoked   = table.Int("refusedRevoked")
+	attrRefusedExpired   = table.Int("refusedExpired")
+	attrRefusedSuspended = table.Int("refusedSuspended")
+	attrRefusedLimited   = table.Int("refusedLimited")
+	attrRefusedScope     = table.Int("refusedScope")
+
 	// The largest limit of the row's day or month for which a mark was announced, see limit.Charged.
 	attrNearNoted    = table.Int("nearNoted")
 	attrReachedNoted = table.Int("reachedNoted")

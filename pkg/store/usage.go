@@ -8,6 +8,7 @@ import (
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 )
 
@@ -55,10 +56,7 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	}
 	row, done, err := s.db.Take(ctx, usageRow(l.Org, start.Format(layoutOf(l.Row)), ofUse(l.Key)), all, changes...)
 	if err != nil {
-		if errors.Is(err, table.ErrRefused) {
-			err = errors.Join(limit.ErrNotCharged, err)
-		}
-		return found, false, err
+		return found, false, notCharged(err)
 	}
 	r := table.Read(row)
 	found[l.Row] = limit.Charged{Start: l.Start, Requests: attrLeased.OrZero(&r)}
@@ -71,6 +69,52 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 		}
 	}
 	return found, done, r.Err()
+}
+
+// notCharged returns the error of a write with what it says of the row.
+func notCharged(err error) error {
+	if errors.Is(err, table.ErrRefused) {
+		return errors.Join(limit.ErrNotCharged, err)
+	}
+	return err
+}
+
+// refused are the attributes that count refusals, with the code that the callers got.
+var refused = [...]struct {
+	count table.Int
+	code  problem.Code
+}{
+	limit.Revoked:   {attrRefusedRevoked, problem.KeyRevoked},
+	limit.Expired:   {attrRefusedExpired, problem.KeyExpired},
+	limit.Suspended: {attrRefusedSuspended, problem.KeySuspended},
+	limit.Limited:   {attrRefusedLimited, problem.RateLimited},
+	limit.Scope:     {attrRefusedScope, problem.InsufficientScope},
+}
+
+// Refusal returns why requests with a code are refused. ok is false for a code that is not counted.
+func Refusal(code problem.Code) (why limit.Refusal, ok bool) {
+	for why, r := range refused {
+		if r.code == code {
+			return limit.Refusal(why), true
+		}
+	}
+	return 0, false
+}
+
+// NoteRefusals adds refusals to the row of a day, in one try: see limit.Table. The day of a key without limits has no upper bound
+// (markPartial), and that of a key with limits has one, 0 if nothing was leased. What a key that was replaced says of its successor's
+// limits is not known, so its refusals say neither.
+func (s *Store) NoteRefusals(ctx context.Context, k limit.Refused, day int64, n limit.Refusals) error {
+	start, bound := time.Unix(day, 0).UTC(), attrCounted
+	if k.Limited {
+		bound = attrLeased
+	}
+	changes := []table.Change{attrPurgeAt.SetIfAbsent(start.Add(usageFor).Unix()), table.If(!k.Rotated, table.Add(bound, 0))}
+	for why, times := range n {
+		changes = append(changes, table.If(times != 0, table.Add(refused[why].count, times)))
+	}
+	_, _, err := s.db.Take(ctx, usageRow(k.Org, start.Format(time.DateOnly), k.LimitID), nil, changes...)
+	return notCharged(err)
 }
 
 // layoutOf returns how the row of a day or a month is named.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 )
 
@@ -15,6 +17,22 @@ type Usage struct {
 	Key      id.Key // the first key of the rotations; "": all keys of the org together, on a day with an allowance
 	Requests int64  // that were let through, as far as reported: never more than there were
 	AtMost   int64  // never fewer than there were; -1: not known, because there was no limit for a part of the day
+
+	refused   limit.Refusals
+	isRefused bool // nothing else is known of the day
+}
+
+// Refused returns how many requests were refused, by the code, nil for none: never more than there were.
+func (u Usage) Refused() (n map[problem.Code]int64) {
+	for why, times := range u.refused {
+		if times != 0 && n == nil {
+			n = map[problem.Code]int64{}
+		}
+		if times != 0 {
+			n[refused[why].code] = times
+		}
+	}
+	return n
 }
 
 // MaxUsageDays is how many days KeyUsage returns at most: as many as are kept.
@@ -49,10 +67,16 @@ const maxWholeUsage = 10_000
 
 // OrgUsage returns how much the keys of an org were used in a month of UTC (2026-11), a row for each day and key, by day. next is
 // the row behind which the next page begins, "" at the end. A service reads that of a deleted org until usageAfterEnd too.
-// Errors: org_not_found, insufficient_role.
+// A day of which only refusals are known is left out, because the rows are for invoices. Errors: org_not_found, insufficient_role.
 func (s *Store) OrgUsage(ctx context.Context, a Actor, o id.Org, month string, p Page) (rows []Usage, next string, err error) {
 	a.endedAfter = s.Now().Add(-usageAfterEnd).UnixMilli()
-	return listAs(ctx, s, a, o, p.span(pkUsage+string(o), month+"-", maxWholeUsage), usageFrom)
+	all, next, err := listAs(ctx, s, a, o, p.span(pkUsage+string(o), month+"-", maxWholeUsage), usageFrom)
+	for _, u := range all {
+		if !u.isRefused {
+			rows = append(rows, u)
+		}
+	}
+	return rows, next, err
 }
 
 func usageFrom(r *table.Reading) Usage {
@@ -61,7 +85,11 @@ func usageFrom(r *table.Reading) Usage {
 	if key != allKeys {
 		u.Key = id.Key(key)
 	}
-	if attrCounted.IsIn(r.Row) {
+	for why := range u.refused {
+		u.refused[why] = refused[why].count.OrZero(r)
+	}
+	u.isRefused = u.Requests == 0 && u.AtMost == 0 && u.refused != limit.Refusals{}
+	if attrCounted.IsIn(r.Row) || !attrLeased.IsIn(r.Row) { // without both: refusals of a key that was replaced (NoteRefusals)
 		u.AtMost = -1
 	}
 	return u

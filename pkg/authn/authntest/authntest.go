@@ -35,10 +35,11 @@ type Table struct {
 	Looked  int // calls of Imported
 	OrgRead int // calls of Suspended
 
-	Reads  int         // the other calls that read
-	Noted  int         // calls of NoteUse
-	Leased int         // calls of Lease
-	Signed *store.Seen // what the last SignIn recorded; nil: there was none
+	Reads   int         // the other calls that read
+	Noted   int         // calls of NoteUse
+	Leased  int         // calls of Lease
+	Refused int         // calls of NoteRefusals
+	Signed  *store.Seen // what the last SignIn recorded; nil: there was none
 }
 
 // APIKey returns the key. ok is false for any other id.
@@ -71,6 +72,12 @@ func (t *Table) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 
 // Announce does nothing.
 func (*Table) Announce(context.Context, limit.Notice) error { return nil }
+
+// NoteRefusals counts its calls.
+func (t *Table) NoteRefusals(context.Context, limit.Refused, int64, limit.Refusals) error {
+	t.Refused++
+	return nil
+}
 
 // Identity returns the identity, whatever the subject.
 func (t *Table) Identity(context.Context, string, string) (store.Identity, bool, error) {

@@ -1,0 +1,120 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+)
+
+// refused is a key whose use is counted under key_1.
+func refused(k id.Key) limit.Refused { return limit.Refused{Org: "org_1", Key: k, LimitID: "key_1"} }
+
+// refusals returns what the row of key_1 has on a day.
+func (w *world) refusals(day string) limit.Refusals {
+	return w.rows.refused[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at(day + " 00:00:00").Unix()}]
+}
+
+// TestRefusalsOfAMinuteAreFewWrites: 10,000 of one key, which four processes refuse.
+func TestRefusalsOfAMinuteAreFewWrites(t *testing.T) {
+	for why, atMost := range map[limit.Refusal]int{limit.Limited: 8, limit.Revoked: 4} {
+		w := on(t, "2026-11-24 12:00:00", 4)
+		for i := range 10_000 {
+			w.processes[i%4].Refuse(t.Context(), refused("key_1"), why)
+			w.at = w.at.Add(time.Minute / 9_990) // the last ones of each process are a minute after its first
+		}
+		if got := w.refusals("2026-11-24")[why]; w.writes != atMost || got < 4 || got > 10_000 {
+			t.Errorf("%d: %d writes of %d refusals, want %d", why, w.writes, got, atMost)
+		}
+	}
+}
+
+// TestRefusalsAreWrittenAtOnceAndThenNowAndThen: the numbers of the row after each refusal.
+func TestRefusalsAreWrittenAtOnceAndThenNowAndThen(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	for i, step := range []struct {
+		after time.Duration
+		key   id.Key
+		why   limit.Refusal
+		want  limit.Refusals
+	}{
+		{0, "key_1", limit.Scope, limit.Refusals{limit.Scope: 1}},
+		{time.Minute - 1, "key_1", limit.Limited, limit.Refusals{limit.Scope: 1}},
+		{0, "key_2", limit.Suspended, limit.Refusals{limit.Scope: 1, limit.Suspended: 1}}, // a successor, on the same row
+		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
+		{time.Hour - 1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
+		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3}},
+		{0, "key_3", limit.Expired, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3, limit.Expired: 1}},
+		{time.Hour, "key_3", limit.Expired, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3, limit.Expired: 2}},
+	} {
+		w.at = w.at.Add(step.after)
+		w.processes[0].Refuse(t.Context(), refused(step.key), step.why)
+		if got := w.refusals("2026-11-24"); got != step.want {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
+}
+
+// TestARefusalIsOfItsDay: what was not written before midnight is written to the row of its day, by the next write.
+func TestARefusalIsOfItsDay(t *testing.T) {
+	w := on(t, "2026-11-24 23:59:30", 1)
+	for _, after := range []time.Duration{0, 10 * time.Second, 30 * time.Second, 20 * time.Second} {
+		w.at = w.at.Add(after)
+		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
+	}
+	w.want(int(w.refusals("2026-11-24")[limit.Scope]), 2, "before midnight")
+	w.want(int(w.refusals("2026-11-25")[limit.Scope]), 2, "after midnight")
+	w.want(w.writes, 3, "writes")
+}
+
+// TestRefusalsOfAtMost1000KeysAreCounted: with more, a write of each would follow from each request.
+func TestRefusalsOfAtMost1000KeysAreCounted(t *testing.T) {
+	w := on(t, "2026-11-24 12:00:00", 1)
+	for round := range 3 {
+		for k := range 1200 {
+			w.processes[0].Refuse(t.Context(), refused(id.Key(fmt.Sprint(k))), limit.Revoked)
+		}
+		if round == 0 {
+			w.at = w.at.Add(time.Minute)
+		}
+	}
+	w.want(w.writes, 1000, "writes")
+	w.at = w.at.Add(time.Hour)
+	w.processes[0].Refuse(t.Context(), refused("1100"), limit.Revoked)
+	w.want(w.writes, 1001, "when the writes of the others are an hour ago")
+}
+
+// TestRefusalsThatWereNotWrittenAreKept if it is sure that they were not, and else never counted twice.
+func TestRefusalsThatWereNotWrittenAreKept(t *testing.T) {
+	for err, want := range map[error]int{limit.ErrNotCharged: 3, errors.New("lost"): 1} {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		w.refuse = func(context.Context) error { return err }
+		for range 2 {
+			w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
+			w.at = w.at.Add(time.Minute)
+		}
+		w.refuse = nil
+		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
+		w.want(int(w.refusals("2026-11-24")[limit.Scope]), want, err.Error())
+	}
+}
+
+// TestARefusalWaits200msAtMost, also when its caller has gone.
+func TestARefusalWaits200msAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := on(t, "2026-11-24 12:00:00", 1)
+		w.refuse = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		began := time.Now()
+		w.processes[0].Refuse(gone, refused("key_1"), limit.Scope)
+		if took := time.Since(began); took != 200*time.Millisecond || w.writes != 1 {
+			t.Errorf("%s, %d writes", took, w.writes)
+		}
+	})
+}

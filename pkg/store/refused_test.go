@@ -1,0 +1,167 @@
+package store_test
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+)
+
+// refuse has a process refuse a text, and returns how many calls did not read.
+func (c *connected) refuse(t *testing.T, process *authn.Authorizer, text string, want problem.Code) (writes int) {
+	t.Helper()
+	c.forgetCalls()
+	_, err := process.Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + text})
+	wants(t, err, want)
+	for _, call := range c.Faults.Calls() {
+		if call != "GetItem" {
+			writes++
+		}
+	}
+	return writes
+}
+
+// refusedOf returns the day's refusals of a key, and what the day says of its use.
+func (c *connected) refusedOf(t *testing.T, k id.Key) (map[problem.Code]int64, int64, int64) {
+	t.Helper()
+	found := c.keyUsage(t, k, 0)
+	if len(found) != 1 {
+		t.Fatalf("%+v", found)
+	}
+	return found[0].Refused(), found[0].Requests, found[0].AtMost
+}
+
+// TestTheDayOfAKeySaysWhyItWasRefused. A key without limits may have been used all the same, so its day has no upper bound.
+func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
+	c := connect(t)
+	expiring := func(limits string) store.MintedKey {
+		made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", ExpiresIn: time.Second, Carried: store.Carried{Limits: limits}}, store.Once[store.MintedKey]{})
+		wants(t, err, "")
+		return made.Made
+	}
+	unlimited, limited, spent := expiring(""), expiring("9/d"), c.limitedKey(t, "1/d")
+	c.pass(time.Second)
+	process := c.processes(1)[0]
+	c.checks(t, process, spent, 1)
+	for _, k := range []struct {
+		store.MintedKey
+		code             problem.Code
+		requests, atMost int64
+	}{
+		{unlimited, problem.KeyExpired, 0, -1}, {limited, problem.KeyExpired, 0, 0}, {spent, problem.RateLimited, 0, 1},
+	} {
+		if writes := c.refuse(t, process, k.Minted.Key.Reveal(), k.code); writes != 1 {
+			t.Errorf("%s: %d writes", k.code, writes)
+		}
+		n, requests, atMost := c.refusedOf(t, k.ID)
+		if !maps.Equal(n, map[problem.Code]int64{k.code: 1}) || requests != k.requests || atMost != k.atMost {
+			t.Errorf("%s: %v, %d of at most %d", k.code, n, requests, atMost)
+		}
+	}
+	for _, row := range c.rowsOf(t, "USAGE#") {
+		if row["purgeAt"] == nil {
+			t.Errorf("a row is kept for ever: %v", row)
+		}
+	}
+}
+
+// TestAnOldTextIsCountedAtItsSuccessor, whose limits the old key does not know.
+func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
+	c := connect(t)
+	none, some := "", "9/d"
+	for _, k := range []struct {
+		old      store.MintedKey
+		limits   string // of the successor
+		requests int    // of the successor
+		atMost   int64
+	}{
+		{makeKey(t, c.Table, c.org, c.ada, 0), none, 0, -1}, {makeKey(t, c.Table, c.org, c.ada, 0), some, 1, 1},
+		{c.limitedKey(t, "9/d"), none, 0, -1}, {c.limitedKey(t, "9/d"), some, 1, 1},
+	} {
+		fresh := c.successorOf(t, k.old.ID, store.KeyChange{})
+		wants(t, c.update(fresh.ID, store.KeyChange{Limits: &k.limits}), "")
+		c.pass(48 * time.Hour) // the grace, and the days of both
+		process := c.processes(1)[0]
+		c.spend(t, k.requests, []*authn.Authorizer{process}, store.MintedKey{ID: fresh.ID})
+		c.refuse(t, process, k.old.Minted.Key.Reveal(), problem.KeyExpired)
+		n, _, atMost := c.refusedOf(t, fresh.ID)
+		if n[problem.KeyExpired] != 1 || atMost != k.atMost {
+			t.Errorf("%+v: %v, at most %d", k, n, atMost)
+		}
+	}
+}
+
+// TestRefusalsAreInNoSum and no row of an invoice.
+func TestRefusalsAreInNoSum(t *testing.T) {
+	c := connect(t)
+	wants(t, c.allow("9/d"), "")
+	c.pass(24 * time.Hour)
+	k, dead := c.limitedKey(t, "9/d"), makeKey(t, c.Table, c.org, c.ada, 0)
+	all := c.processes(1)
+	c.spend(t, 1, all, k)
+	read := func() (rows []store.Usage, sum store.OrgUsageTotal) {
+		rows, next, err := c.OrgUsage(ctx, billing, c.org, "2027-01", store.Page{})
+		wants(t, err, "")
+		sums, _, err := c.AllUsage(ctx, "2027-01", store.Page{})
+		wants(t, err, "")
+		if next != "" || len(sums) != 1 {
+			t.Fatalf("%q, %+v", next, sums)
+		}
+		return rows, sums[0]
+	}
+	rows, sum := read()
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, dead.ID), "")
+	c.refuse(t, all[0], dead.Minted.Key.Reveal(), problem.KeyRevoked)
+	after, sumAfter := read()
+	if len(rows) == 0 || len(after) != len(rows) || sumAfter.Requests != sum.Requests || sumAfter.AtMost != sum.AtMost {
+		t.Errorf("%+v %+v, then %+v %+v", rows, sum, after, sumAfter)
+	}
+	if n, _, _ := c.refusedOf(t, dead.ID); n[problem.KeyRevoked] != 1 {
+		t.Error(n)
+	}
+}
+
+// TestAStrangersTextWritesNothing, and a check that lets a key through nothing more than before (TestALeaseIsOneWrite).
+func TestAStrangersTextWritesNothing(t *testing.T) {
+	c := connect(t)
+	k, other := makeKey(t, c.Table, c.org, c.ada, 0), connect(t)
+	process := c.processes(1)[0]
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+	right := k.Minted.Key.Reveal()
+	wrongSecret, err := apikey.Mint("lk", c.org, k.ID, nil)
+	wants(t, err, "")
+	for _, text := range []string{
+		"x", right + "x", makeKey(t, other.Table, other.org, other.ada, 0).Minted.Key.Reveal(), wrongSecret.Key.Reveal(),
+	} {
+		if writes := c.refuse(t, process, text, problem.InvalidCredentials); writes != 0 {
+			t.Errorf("%s: %d writes", text, writes)
+		}
+	}
+	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 0 {
+		t.Error(rows)
+	}
+}
+
+// TestAFaultOfTheCountChangesNoAnswer.
+func TestAFaultOfTheCountChangesNoAnswer(t *testing.T) {
+	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
+		c := connect(t)
+		k := makeKey(t, c.Table, c.org, c.ada, 0)
+		wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+		c.Faults.Plan("UpdateItem", fault, -1)
+		c.refuse(t, c.processes(1)[0], k.Minted.Key.Reveal(), problem.KeyRevoked)
+		c.Faults.Heal()
+	}
+	if refusal, ok := store.Refusal(problem.InsufficientScope); !ok || refusal != limit.Scope {
+		t.Error(refusal, ok)
+	}
+}

@@ -80,6 +80,28 @@ func TestWithoutDaysTheLast30AreShown(t *testing.T) {
 	}
 }
 
+// TestTheRefusalsOfAKeyAreShownByTheDay, and are no rows of an invoice.
+func TestTheRefusalsOfAKeyAreShownByTheDay(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.used(t, w.key, "2026-11-01", 5, 7)
+	for _, day := range []int64{1_793_491_200, 1_793_577_600} { // 2026-11-01, 2026-11-02
+		n := limit.Refusals{limit.Revoked: 3, limit.Expired: 4, limit.Suspended: 5, limit.Limited: 1, limit.Scope: 2}
+		if err := w.NoteRefusals(t.Context(), limit.Refused{Org: w.org, Key: w.key, LimitID: w.key, Limited: true}, day, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const refused = `"refused":{"insufficient_scope":2,"key_expired":4,"key_revoked":3,"key_suspended":5,"rate_limited":1}`
+	const want = `{"days":[{"date":"2026-11-01","requests":5,"atMost":7,` + refused + `},{"date":"2026-11-02","requests":0,"atMost":0,` + refused + `}]}`
+	days := w.want(t, w.request("GET", keyUsagePath+"?from=2026-11-01&to=2026-11-03", user(w.byRole[org.Member]), ""), 200, "").text
+	if strings.TrimSpace(days) != want {
+		t.Error(days)
+	}
+	month := w.want(t, w.request("GET", usagePath+"?month=2026-11", service(), ""), 200, "").text
+	if strings.TrimSpace(month) != `{"usage":[{"date":"2026-11-01","keyId":"`+string(w.key)+`","requests":5,"atMost":7}]}` {
+		t.Error(month)
+	}
+}
+
 func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])

@@ -70,6 +70,29 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	}
 }
 
+// TestARefusalIsCountedWhereItIsDecided: not by the authorizer where the function of the route may still let the request through.
+func TestARefusalIsCountedWhereItIsDecided(t *testing.T) {
+	key, table := authntest.Minted(t)
+	table.Key.Limits, table.Leases = "1/d", spent
+	for name, c := range map[string]struct {
+		route     route.Route
+		revokedAt int64
+		want      limit.Refusals
+	}{
+		"limited":                        {route.Route{Takes: principal.APIKey}, 0, limit.Refusals{limit.Limited: 1}},
+		"a route that may end something": {route.Route{Takes: principal.APIKey, MayEnd: true}, 0, limit.Refusals{}},
+		"the same, revoked":              {route.Route{Takes: principal.APIKey, MayEnd: true}, 1, limit.Refusals{limit.Revoked: 1}},
+		"a route that ends something":    {route.Route{Takes: principal.APIKey, Ends: true}, 0, limit.Refusals{}},
+		"a route of users":               {route.Route{Takes: principal.UserToken}, 1, limit.Refusals{}},
+	} {
+		table.Key.RevokedAt, table.Refused = c.revokedAt, limit.Refusals{}
+		_, _ = authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), c.route, []string{"Bearer " + key})
+		if table.Refused != c.want {
+			t.Errorf("%s: %v, want %v", name, table.Refused, c.want)
+		}
+	}
+}
+
 // TestASpentAllowanceIsSaid with the time at which the next one begins.
 func TestASpentAllowanceIsSaid(t *testing.T) {
 	key, table := authntest.Minted(t)

@@ -23,6 +23,7 @@ import (
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -352,6 +353,19 @@ func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
 	table.Down = problem.New(problem.Unavailable, "x")
 	if status, body := introspect(t, h, key, form, formType); status != 503 || body["active"] != nil || body["error"] != "temporarily_unavailable" {
 		t.Errorf("database down: %d %v", status, body)
+	}
+}
+
+// TestIntrospectionCountsNoRefusal, of the token nor of the caller.
+func TestIntrospectionCountsNoRefusal(t *testing.T) {
+	key, table, h := door(t)
+	table.Key.RevokedAt = 1
+	introspect(t, h, key, url.Values{"token": {key}}, formType)
+	if table.Refused != (limit.Refusals{}) {
+		t.Error(table.Refused)
+	}
+	if ask(h, "GET", "/authorize", key); table.Refused != (limit.Refusals{limit.Revoked: 1}) {
+		t.Error(table.Refused)
 	}
 }
 

@@ -200,6 +200,46 @@ func TestARefusalNamesTheKeyWhoseSecretMatched(t *testing.T) {
 	}
 }
 
+// TestRefusalsOfAMatchedSecretAreCounted once for each request, and none for a question about a key, or for a stranger.
+func TestRefusalsOfAMatchedSecretAreCounted(t *testing.T) {
+	key, table := authntest.Minted(t)
+	good := table.Key
+	for name, c := range map[string]struct {
+		credential string
+		change     func(*store.APIKey)
+		want       limit.Refusals
+	}{
+		"revoked":        {key, func(k *store.APIKey) { k.RevokedAt = 1 }, limit.Refusals{limit.Revoked: 1}},
+		"expired":        {key, func(k *store.APIKey) { k.ExpiresAt = 1 }, limit.Refusals{limit.Expired: 1}},
+		"suspended":      {key, func(k *store.APIKey) { k.Held = true }, limit.Refusals{limit.Suspended: 1}},
+		"limited":        {key, func(k *store.APIKey) { k.Limits, k.Scopes = "1/d", "a" }, limit.Refusals{limit.Limited: 1}},
+		"an allowance":   {key, func(k *store.APIKey) { k.OrgState.Allowance, k.Scopes = "1/d", "a" }, limit.Refusals{limit.Limited: 1}},
+		"scope":          {key, func(*store.APIKey) {}, limit.Refusals{limit.Scope: 1}},
+		"good":           {key, func(k *store.APIKey) { k.Scopes = "a" }, limit.Refusals{}},
+		"another secret": {key, func(k *store.APIKey) { k.Hash[0]++; k.RevokedAt = 1 }, limit.Refusals{}},
+		"not a key":      {"x", func(k *store.APIKey) { k.RevokedAt = 1 }, limit.Refusals{}},
+	} {
+		table.Key, table.Refused = good, limit.Refusals{}
+		c.change(&table.Key)
+		table.Leases = nil
+		if table.Key.Limits+table.Key.OrgState.Allowance != "" {
+			table.Leases = func(_ context.Context, l limit.Lease) (found limit.Charges, _ bool, _ error) {
+				found[limit.Day] = limit.Charged{Start: l.Start, Requests: 1}
+				return found, false, nil
+			}
+		}
+		g := guard.On(authn.New(table, nil))
+		headers := []string{"Bearer " + c.credential}
+		_, _ = g.Describe(context.Background(), headers)
+		if table.Refused != (limit.Refusals{}) {
+			t.Errorf("%s: a question counts %v", name, table.Refused)
+		}
+		if _, err := g.Key(context.Background(), headers, "a"); (err == nil) != (name == "good") || table.Refused != c.want {
+			t.Errorf("%s: %v, %v, want %v", name, err, table.Refused, c.want)
+		}
+	}
+}
+
 // ask sends GET /orgs/{orgId} through a handler on a mux; credential "": without Authorization. answer is the whole
 // body of a 200, and the code of the problem in every other body. challenge is the header WWW-Authenticate.
 func ask(t *testing.T, h http.Handler, orgID, credential string) (status int, answer, challenge string) {

@@ -35,11 +35,11 @@ type Table struct {
 	Looked  int // calls of Imported
 	OrgRead int // calls of Suspended
 
-	Reads   int         // the other calls that read
-	Noted   int         // calls of NoteUse
-	Leased  int         // calls of Lease
-	Refused int         // calls of NoteRefusals
-	Signed  *store.Seen // what the last SignIn recorded; nil: there was none
+	Reads   int            // the other calls that read
+	Noted   int            // calls of NoteUse
+	Leased  int            // calls of Lease
+	Refused limit.Refusals // what NoteRefusals has added
+	Signed  *store.Seen    // what the last SignIn recorded; nil: there was none
 }
 
 // APIKey returns the key. ok is false for any other id.
@@ -73,9 +73,11 @@ func (t *Table) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 // Announce does nothing.
 func (*Table) Announce(context.Context, limit.Notice) error { return nil }
 
-// NoteRefusals counts its calls.
-func (t *Table) NoteRefusals(context.Context, limit.Refused, int64, limit.Refusals) error {
-	t.Refused++
+// NoteRefusals adds to Refused.
+func (t *Table) NoteRefusals(_ context.Context, _ limit.Refused, _ int64, n limit.Refusals) error {
+	for why, times := range n {
+		t.Refused[why] += times
+	}
 	return nil
 }
 

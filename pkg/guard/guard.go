@@ -6,8 +6,8 @@
 //
 // A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them
 // at the same time. Nothing that decides is kept between two checks: a key that was revoked is refused by the next check.
-// Written are the time of a key's last use, once an hour, and for a key with limits, how many requests of it this process
-// may let through.
+// Written are the time of a key's last use, once an hour, for a key with limits, how many requests of it this process
+// may let through, and how many requests of a key were refused, at most once a minute.
 //
 // While an org is suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except on
 // a route with AllowSuspended. The access tokens of a stopped person are refused with 401 user_stopped, and those of sign-ins before

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/limit"
 	"latchkey/pkg/link"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
@@ -147,7 +148,8 @@ func (c *connected) everyChange(t *testing.T) {
 	wants(t, c.update(c.wideKey(t), store.KeyChange{Scopes: ptr(""), Metadata: map[string]string{}}), "")
 	c.successorOf(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
 	wants(t, c.allow("100000/d"), "")
-	c.limitedKey(t, "")
+	k := c.limitedKey(t, "").ID
+	wants(t, c.NoteRefusals(ctx, limit.Refused{Org: c.org, Key: k, LimitID: k}, 1_800_000_000, limit.Refusals{limit.Scope: 1}), "")
 	l := c.link(t, time.Hour)
 	device, claim := "Phone <1>", l.claim("k")
 	claim.Device = &link.Device{Name: &device}

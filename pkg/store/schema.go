@@ -302,7 +302,7 @@ func AccessPatterns() []AccessPattern {
 		{"How far the keys that a person made are revoked", "KEYS#<orgId>", "POS#<userId>", "DELETE …/keys?createdBy="},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt and leakedAt in GET …/keys"},
-		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},
+		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour; refusals)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},
 		{"Notice that a day or a month of a key, or of all keys of an org (ORG), has passed a mark of a limit", "NOTE#<orgId>", "<date>#<keyId>#<mark>#<limit>", "the stream: key.limit_…, org.allowance_…"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/http"
@@ -28,6 +29,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
 	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)
 	t.Run("ASpentKeyIsLimitedAtEachDoor", f.limited)
+	t.Run("AKeysDaySaysWhyItWasRefused", f.refusals)
 	t.Run("NothingThatAClientSendsChangesThePrincipal", f.forged)
 	t.Run("ACheckIsOneStrongRead", f.reads)
 	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
@@ -299,6 +301,34 @@ func (f *frontDoor) limited(t *testing.T) {
 			}
 		}
 	})
+}
+
+// refusals has each door refuse a key for each reason. The first refusal of a key is on its page at once.
+func (f *frontDoor) refusals(t *testing.T) {
+	for _, d := range f.doors {
+		org := f.ada.org(t)
+		for code, refuse := range map[string]func(path, key string){
+			"key_revoked":        func(path, _ string) { f.ada.want(t, "DELETE", path, "", 204, "") },
+			"key_expired":        func(path, _ string) { f.ada.want(t, "POST", path+"/rotate", `{"graceSeconds":0}`, 201, "") },
+			"rate_limited":       func(_, key string) { d.want(t, d.keyPath, key, 200, "") },
+			"key_suspended":      func(string, string) { f.billing.want(t, "POST", "/v1/orgs/"+org+"/suspension", "", 200, "") },
+			"insufficient_scope": func(path, _ string) { f.ada.want(t, "PATCH", path, `{"scopes":[]}`, 200, "") },
+		} {
+			if code == "insufficient_scope" && d.name == "API Gateway" {
+				continue // its API checks the scopes itself
+			}
+			id, key := f.ada.key(t, org, `{"scopes":["invoices:read"],"limits":[{"requests":1,"per":"day"}]}`)
+			path := "/v1/orgs/" + org + "/keys/" + id
+			refuse(path, key)
+			d.want(t, d.keyPath, key, cmp.Or(map[string]int{"rate_limited": 429, "insufficient_scope": 403}[code], 401), code)
+			if days := f.ada.want(t, "GET", path+"/usage", "", 200, ""); !strings.Contains(days.text, `"refused":{"`+code+`":1}}]`) {
+				t.Errorf("%s, %s: %s", d.name, code, days.text)
+			}
+			if code == "key_suspended" {
+				f.billing.want(t, "DELETE", "/v1/orgs/"+org+"/suspension", "", 204, "")
+			}
+		}
+	}
 }
 
 // withoutLease has the write of a lease fail while reads are answered: the row of the key's day has a text in place of a number.

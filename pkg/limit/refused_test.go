@@ -17,7 +17,7 @@ func refused(k id.Key) limit.Refused { return limit.Refused{Org: "org_1", Key: k
 
 // refusals returns what the row of key_1 has on a day.
 func (w *world) refusals(day string) limit.Refusals {
-	return w.rows.refused[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at(day + " 00:00:00").Unix()}]
+	return w.refused[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at(day + " 00:00:00").Unix()}]
 }
 
 // TestRefusalsOfAMinuteAreFewWrites: 10,000 of one key, which four processes refuse.

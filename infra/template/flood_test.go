@@ -96,6 +96,9 @@ func newOpenServer(t *testing.T) *openServer {
 	}
 	table := storetest.New(t)
 	token, kid := claimable(t, table), rotated(t, table)
+	if err := table.PutCatalogue(t.Context(), `{"scopes":[],"events":[{"type":"a.b","description":"c","schema":{"d":"`+strings.Repeat("e", 64<<10-65)+`"}}]}`); err != nil {
+		t.Fatal(err)
+	}
 	s := &openServer{mux: http.NewServeMux(), kid: kid, bodies: map[string]string{
 		"/key/revoke":                   `{"key":"sk_unknown","source":"https://example.com/` + strings.Repeat("s", 480) + `"}`,
 		"/key/leaks/github":             `[{"token":"` + token + `","type":"a","url":"","source":"content"}]`,

@@ -80,7 +80,7 @@ const responseForm = `%s:
 // most, without compression. A browser loads three files for a page of the console, so that 20 people can open one at
 // once, and 6 a second after that.
 var larger = map[string][2]int{
-	"/openapi.yaml": {5, 10}, "/reference": {5, 10}, "/llms.txt": {20, 40}, "/console/files/{file}": {20, 60},
+	"/openapi.yaml": {5, 10}, "/catalogue.json": {50, 50}, "/reference": {5, 10}, "/llms.txt": {20, 40}, "/console/files/{file}": {20, 60},
 }
 
 // throttles prints the limits of each public route, whose callers are not known.

@@ -222,6 +222,7 @@ var single = map[string]string{
 	"KeyAuthorizerRole Limits":  "it is never sent again",
 	"ForwardAuthRole Limits":    "it is never sent again",
 	"GuardPolicy Limits":        "it is never sent again",
+	"AppsRole PutCatalogue":     "the last catalogue counts",
 	"DeliverRole Attempts":      "a lease is known again by the random id that was written",
 	"LinksRole CreateLinks":     "a link is known again by its whole row",
 	"LinksRole SpendBudget":     "done twice, it charges twice",

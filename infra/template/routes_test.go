@@ -17,6 +17,7 @@ import (
 // "Routes"), and the preflights of browsers.
 var public = []string{
 	"GET /.well-known/jwks.json",
+	"GET /catalogue.json",
 	"GET /console",
 	"GET /console/config.json",
 	"GET /console/files/{file}",
@@ -26,6 +27,7 @@ var public = []string{
 	"GET /reference",
 	"GET /webhook_verification_key/{kid}",
 	"HEAD /.well-known/jwks.json",
+	"HEAD /catalogue.json",
 	"HEAD /console",
 	"HEAD /console/config.json",
 	"HEAD /console/files/{file}",

@@ -27,6 +27,7 @@ func Apps(s *store.Store, prefix string, console []string, rights route.Rights) 
 		"getApp":    handle(a.get),
 
 		"publishEvents": handleAs[publishIn](a.publish),
+		"putCatalogue":  ofServices(handleAs[catalogueIn](a.putCatalogue)),
 	}, console, options{rights: rights, prefix: prefix})
 }
 

@@ -20,22 +20,30 @@ type contractFile struct {
 }
 
 func newContractFile(text []byte) contractFile {
-	return contractFile{text, sync.OnceValue(func() string {
-		hash := sha256.Sum256(text)
-		return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits tell any two versions apart
-	})}
+	return contractFile{text, sync.OnceValue(func() string { return etagOf(text) })}
 }
 
 // get returns the contract, or 304 to a client that has it. HEAD is answered as GET: the
 // gateway leaves the body out.
 func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
-	a := ok(document{"application/yaml", f.text}) // RFC 9512
-	if matches(c.Header.Values("If-None-Match"), f.etag()) {
+	return tagged(c, document{"application/yaml", f.text}, f.etag(), cacheContract), nil // RFC 9512
+}
+
+// etagOf returns the strong tag of a text.
+func etagOf(text []byte) string {
+	hash := sha256.Sum256(text)
+	return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits tell any two versions apart
+}
+
+// tagged returns the answer with a body, or 304 to a client that has the tag, with the headers by which it may be kept.
+func tagged(c *call, body any, etag string, seconds int) answer {
+	a := ok(body)
+	if matches(c.Header.Values("If-None-Match"), etag) {
 		a = answer{status: http.StatusNotModified}
 	}
-	a = cached(a, cacheContract)
-	a.header["ETag"] = "W/" + f.etag() // weak: the gateway may compress what it is the tag of
-	return a, nil
+	a = cached(a, seconds)
+	a.header["ETag"] = "W/" + etag // weak: the gateway may compress what it is the tag of
+	return a
 }
 
 // matches reports whether an If-None-Match header names the tag, by weak comparison (RFC

@@ -41,7 +41,7 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"listWebhookEndpoints":  handle(w.list),
 		"updateWebhookEndpoint": handleAs[endpointChangeIn](w.update),
 		"deleteWebhookEndpoint": handleAs[endpointIn](w.delete),
-		"testWebhookEndpoint":   handleAs[endpointIn](w.test),
+		"testWebhookEndpoint":   handleAs[testIn](w.test),
 		"listWebhookEvents":     handle(w.events),
 		"getWebhookEvent":       handleAs[eventIn](w.event),
 		"listWebhookDeliveries": handleAs[deliveriesIn](w.deliveries),
@@ -52,7 +52,7 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
 		"enableAppWebhookEndpoint": handleAs[enableIn](inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
-		"testAppWebhookEndpoint":   named(handleAs[endpointIn](inApp(s, w.test))),
+		"testAppWebhookEndpoint":   handleAs[appTestIn](inApp(s, w.test)),
 		"listAppWebhookEvents":     fromQuery(handle(inApp(s, w.events))),
 		"getAppWebhookEvent":       fromPath("eventId")(handleAs[eventIn](inApp(s, w.event))),
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
@@ -275,13 +275,48 @@ type testBody struct {
 	EventID id.Event `json:"eventId"`
 }
 
-func (w webhooks) test(ctx context.Context, c *call, endpoint id.Endpoint) (answer, error) {
+// wantedTest is a test of an endpoint. Without a type, example is empty.
+type wantedTest struct {
+	endpoint id.Endpoint
+	example  store.Publication
+}
+
+// testIn is a body that names an endpoint, and may have an example of an owner's event.
+type testIn struct {
+	EndpointID *string         `json:"endpointId"`
+	Type       *string         `json:"type"`
+	Data       json.RawMessage `json:"data"`
+}
+
+func (in testIn) parse(*call) (w wantedTest, err error) {
+	if err := required("/endpointId", in.EndpointID); err != nil {
+		return w, err
+	}
+	w.endpoint = endpointID(*in.EndpointID)
+	if in.Type != nil || isSent(in.Data) {
+		w.example, err = publicationIn{Type: in.Type, Data: in.Data}.parse()
+	}
+	return w, err
+}
+
+// appTestIn is the body of a test whose path names the endpoint.
+type appTestIn struct {
+	Type *string         `json:"type"`
+	Data json.RawMessage `json:"data"`
+}
+
+func (in appTestIn) parse(c *call) (wantedTest, error) {
+	endpoint := c.PathValue("endpointId")
+	return testIn{&endpoint, in.Type, in.Data}.parse(c)
+}
+
+func (w webhooks) test(ctx context.Context, c *call, wanted wantedTest) (answer, error) {
 	once, err := onceOf(c, func(e id.Event) testBody { return testBody{e} })
 	if err != nil {
 		return answer{}, err
 	}
 	once.Charge = func(ctx context.Context) (int, error) { return 1, w.spend(ctx, c, 1) }
-	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, endpoint, "This is a test of your webhook endpoint.", c.changer(), once))
+	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, wanted.endpoint, wanted.example, c.changer(), once))
 	out.status = http.StatusOK
 	return out, err
 }

@@ -79,6 +79,7 @@ func good() map[string]row {
 		"DELETE /v1/orgs/{orgId}/apps/{appId}/links/{linkId}":                    {"", 204, "admin"},
 		"POST /v1/orgs/{orgId}/apps/{appId}/events":                              {`{"events":[{"type":"invoice.paid","data":{}}]}`, 202, services},
 		"POST /v1/keys/find":                                                     {`{"key":"lk_x"}`, 200, ofNoOrg},
+		"PUT /v1/catalogue":                                                      {`{"scopes":[],"events":[]}`, 204, ofNoOrg},
 		"GET /v1/usage":                                                          {"", 200, ofNoOrg},
 		"GET /v1/users":                                                          {"?email=target@example.com", 200, ofNoOrg},
 		"GET /v1/users/{userId}":                                                 {"", 200, ofNoOrg},

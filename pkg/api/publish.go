@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -51,8 +50,11 @@ func (in publishIn) parse(*call) ([]store.Publication, error) {
 }
 
 func (in publicationIn) parse() (p store.Publication, err error) {
-	if err := cmp.Or(required("/type", in.Type), requiredData(in.Data)); err != nil {
+	if err := required("/type", in.Type); err != nil {
 		return p, err
+	}
+	if !isSent(in.Data) {
+		return p, problem.Invalid("/data", "required", "The value is required.")
 	}
 	if in.ID != nil {
 		if !isVisible(*in.ID, 1, maxPublishedID) {
@@ -60,26 +62,41 @@ func (in publicationIn) parse() (p store.Publication, err error) {
 		}
 		p.ID = *in.ID
 	}
-	if p.Type = webhook.Type(*in.Type); !p.Type.Publishable() {
-		return p, problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
-			"of at most 64 characters, and must not begin as the service's own types do.")
-	}
-	p.Data, err = plainjson.Marshal(json.RawMessage(strictjson.Unescaped(in.Data)))
-	if err == nil && len(p.Data) > maxPublishedData {
-		err = problem.Invalid("/data", "length", "The value must have at most 8 KB as compact JSON.")
+	if p.Type, err = parseType(*in.Type); err == nil {
+		p.Data, err = parseData("/data", in.Data)
 	}
 	return p, err
 }
 
-// requiredData checks that the data of an event is there, and an object.
-func requiredData(data json.RawMessage) error {
-	switch {
-	case data == nil, string(data) == "null":
-		return problem.Invalid("/data", "required", "The value is required.")
-	case data[0] != '{': // encoding/json leaves no space before a value
-		return problem.Invalid("/data", "type", "The value must be an object.")
+// parseType returns a type of the owner's own events.
+func parseType(s string) (t webhook.Type, err error) {
+	if t = webhook.Type(s); !t.Publishable() {
+		err = problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
+			"of at most 64 characters, and must not begin as the service's own types do.")
+	}
+	return t, err
+}
+
+// isSent reports whether a member is in the body, and not null.
+func isSent(value json.RawMessage) bool { return value != nil && string(value) != "null" }
+
+func isObject(pointer string, value json.RawMessage) error {
+	if value[0] != '{' { // encoding/json leaves no space before a value
+		return problem.Invalid(pointer, "type", "The value must be an object.")
 	}
 	return nil
+}
+
+// parseData returns the data of an event as compact JSON.
+func parseData(pointer string, value json.RawMessage) (out json.RawMessage, err error) {
+	if err := isObject(pointer, value); err != nil {
+		return nil, err
+	}
+	out, err = plainjson.Marshal(json.RawMessage(strictjson.Unescaped(value)))
+	if err == nil && len(out) > maxPublishedData {
+		err = problem.Invalid(pointer, "length", "The value must have at most 8 KB as compact JSON.")
+	}
+	return out, err
 }
 
 // publishedBody has the id of each event, in the order of the request.

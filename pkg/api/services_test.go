@@ -80,6 +80,8 @@ var needed = map[route.Right][]string{
 	route.EventsWrite:   {"POST " + anApp + "/events"},
 	route.LinksRead:     {"GET " + anApp + "/links"},
 	route.LinksEnd:      {"DELETE " + anApp + "/links/{linkId}"},
+
+	route.CatalogueWrite: {"PUT /v1/catalogue"},
 }
 
 const anApp = "/v1/orgs/{orgId}/apps/{appId}"

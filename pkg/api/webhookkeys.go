@@ -49,6 +49,7 @@ func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler
 		"readWebhookVerificationKey": handle(k.getByPath),
 		"getJWKS":                    handle(k.list),
 		"getContract":                handle(file.get),
+		"getCatalogue":               handle((&catalogueFile{store: s}).get),
 	}, console, options{})
 }
 

@@ -70,7 +70,7 @@ func TestATestEventGoesOnlyToItsEndpoint(t *testing.T) {
 	s.pump(t)
 	r.wants("the endpoint", 1)
 	other.wants("another", 0)
-	if got := r.all()[0]; got.event != string(e) || got.kind != "test" || string(got.data) != `{"message":"hello"}` {
+	if got := r.all()[0]; got.event != string(e) || got.kind != "test" || string(got.data) != `{"message":"This is a test of your webhook endpoint."}` {
 		t.Errorf("%+v", got)
 	}
 	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 || w.Last == nil || *w.Last.Status != http.StatusNoContent || w.Last.ID != r.all()[0].jti {

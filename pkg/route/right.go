@@ -39,6 +39,8 @@ const (
 	LinksRead     Right = "links.read"
 	LinksEnd      Right = "links.end"
 
+	CatalogueWrite Right = "catalogue.write"
+
 	People Right = "people" // no service may call the route, and no service can have this right
 )
 

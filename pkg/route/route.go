@@ -138,6 +138,7 @@ var routes = [...]Route{
 	{Operation: "listAppLinks", Method: "GET", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links", Function: "links", Takes: principal.UserToken, Right: LinksRead, May: MayRead, Query: page},
 	{Operation: "revokeAppLink", Method: "DELETE", Pattern: "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}", Function: "links", Takes: principal.UserToken, Right: LinksEnd, May: AdminsOnly, Suspended: Open},
 	{Operation: "publishEvents", Method: "POST", Pattern: "/v1/orgs/{orgId}/apps/{appId}/events", Function: "apps", Takes: principal.UserToken, Right: EventsWrite, May: ServicesOnly, MaxBody: 1280 << 10},
+	{Operation: "putCatalogue", Method: "PUT", Pattern: "/v1/catalogue", Function: "apps", Takes: principal.UserToken, Right: CatalogueWrite, May: ServicesOnly, MaxBody: 64 << 10},
 	{Operation: "getApp", Method: "POST", Pattern: "/app/get", Function: "apps", Takes: principal.APIKey},
 
 	{Operation: "createLink", Method: "POST", Pattern: "/link/create", Function: "links", Takes: principal.APIKey},
@@ -163,6 +164,8 @@ var routes = [...]Route{
 	{Operation: "getJWKS", Method: "HEAD", Pattern: "/.well-known/jwks.json", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "getContract", Method: "GET", Pattern: "/openapi.yaml", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "getContract", Method: "HEAD", Pattern: "/openapi.yaml", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getCatalogue", Method: "GET", Pattern: "/catalogue.json", Function: "webhookkeys", Takes: principal.Public},
+	{Operation: "getCatalogue", Method: "HEAD", Pattern: "/catalogue.json", Function: "webhookkeys", Takes: principal.Public},
 	{Operation: "getConsole", Method: "GET", Pattern: "/console", Function: "console", Takes: principal.Public},
 	{Operation: "getConsole", Method: "HEAD", Pattern: "/console", Function: "console", Takes: principal.Public},
 	{Operation: "getConsoleConfig", Method: "GET", Pattern: "/console/config.json", Function: "console", Takes: principal.Public},

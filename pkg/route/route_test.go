@@ -85,7 +85,7 @@ const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /
 	getJWKS GET /.well-known/jwks.json, getContract GET /openapi.yaml, getConsole GET /console,
 	getConsoleConfig GET /console/config.json, getConsoleFile GET /console/files/{file}, getVerifyPage GET /console/verify,
 	getReference GET /reference, getSummary GET /llms.txt, claimLink POST /link/claim, revokeByText POST /key/revoke,
-	findKey POST /v1/keys/find, reportLeaks POST /key/leaks/github, listUsage GET /v1/usage`
+	findKey POST /v1/keys/find, putCatalogue PUT /v1/catalogue, getCatalogue GET /catalogue.json, reportLeaks POST /key/leaks/github, listUsage GET /v1/usage`
 
 // TestEachOperationHasItsMethodAndPath compares the whole table with one that is written by hand.
 func TestEachOperationHasItsMethodAndPath(t *testing.T) {
@@ -126,9 +126,9 @@ func TestABodyIsAsLargeAsTheDocumentsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bounds := map[string]int{"importKeys": 256 << 10, "reportLeaks": 256 << 10, "publishEvents": 1280 << 10}
-	said := fmt.Sprintf("of at most %d KB, of %d KB for imported keys and reports of leaks, and of %d KB for published events.",
-		route.DefaultMaxBody>>10, bounds["importKeys"]>>10, bounds["publishEvents"]>>10)
+	bounds := map[string]int{"putCatalogue": 64 << 10, "importKeys": 256 << 10, "reportLeaks": 256 << 10, "publishEvents": 1280 << 10}
+	said := fmt.Sprintf("of at most %d KB, of %d KB for a catalogue, of %d KB for imported keys and reports of leaks, and of %d KB for published events.",
+		route.DefaultMaxBody>>10, bounds["putCatalogue"]>>10, bounds["importKeys"]>>10, bounds["publishEvents"]>>10)
 	if !strings.Contains(string(text), said) || route.DefaultMaxBody != 16*1024 {
 		t.Errorf("the document does not say: %s", said)
 	}
@@ -180,7 +180,7 @@ func TestEachRouteTakesItsCredential(t *testing.T) {
 			ofKeys[strings.TrimSpace(name)] = a
 		}
 	}
-	public := strings.Fields(`/webhook_verification_key/get /webhook_verification_key/{kid} /.well-known/jwks.json /openapi.yaml /console /console/config.json
+	public := strings.Fields(`/webhook_verification_key/get /webhook_verification_key/{kid} /.well-known/jwks.json /openapi.yaml /catalogue.json /console /console/config.json
 		/console/files/{file} /console/verify /reference /llms.txt /link/claim /key/revoke /key/leaks/github`)
 	for _, r := range route.All() {
 		want, isOfKeys := ofKeys[r.Name()]

@@ -141,7 +141,7 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 		t.Errorf("another app: %v, %v", found, err)
 	}
 	wants(t, second(c.Event(ctx, id.NoApp, want[0])), problem.EventNotFound)
-	if e, err := c.Event(ctx, c.app, want[0]); err != nil || e.Type != webhook.Test || string(e.Data) != `{"message":"hello"}` {
+	if e, err := c.Event(ctx, c.app, want[0]); err != nil || e.Type != webhook.Test || string(e.Data) != `{"message":"This is a test of your webhook endpoint."}` {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

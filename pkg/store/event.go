@@ -34,6 +34,7 @@ type newEvent struct {
 	at           int64       // milliseconds
 	data         any         // marshals to the event's data
 	only, except id.Endpoint // the only endpoint that gets the event, the only one that does not; "": none
+	isTest       bool        // it shows an example of its type
 	paid         int         // deliveries for which the request that causes the event was charged
 }
 
@@ -47,13 +48,13 @@ func (t *txn) event(n newEvent) id.Event {
 	row := eventRow(n.app, e)
 	t.Create(row, dueAt(DueEvent, row, at.Add(fanOutWithin).UnixMilli()), attrOrgID.Set(n.org), attrPaid.SetOrRemove(n.paid),
 		attrType.Set(n.kind), attrData.Set(data), attrCreatedAt.Set(n.at), attrPurgeAt.Set(at.Add(eventsFor).Unix()),
-		attrOnly.SetOrRemove(n.only), attrExcept.SetOrRemove(n.except),
+		attrOnly.SetOrRemove(n.only), attrExcept.SetOrRemove(n.except), table.If(n.isTest, attrIsTest.Set(true)),
 	)
 	return e
 }
 
 func eventFrom(r *table.Reading) webhook.Event {
-	return webhook.Event{ID: id.Event(r.SK("")), Type: attrType.From(r), CreatedAt: attrCreatedAt.From(r), Data: attrData.From(r)}
+	return webhook.Event{ID: id.Event(r.SK("")), Type: attrType.From(r), Test: attrIsTest.OrZero(r), CreatedAt: attrCreatedAt.From(r), Data: attrData.From(r)}
 }
 
 // EventOf returns the ids of an event by the key of its row, which the stream brings. ok is false for

@@ -178,6 +178,9 @@ const (
 	attrParksUntil     = table.Int("parksUntil")             // the latest time at which a delivery may still be parked
 	attrReleaseFrom    = table.Text[id.Event]("releaseFrom") // held deliveries behind this event wait to be released or cancelled
 
+	// Of the catalogue.
+	attrCatalogue = table.Text[string]("catalogue") // JSON
+
 	// Of events.
 	attrType      = table.Text[webhook.Type]("type")
 	attrData      = table.JSON[json.RawMessage]("data")
@@ -185,6 +188,7 @@ const (
 	attrExcept    = table.Text[id.Endpoint]("except")      // the only endpoint that does not get the event
 	attrFannedAt  = table.Int("fannedAt")                  // when its deliveries were written
 	attrEndpoints = table.JSON[[]id.Endpoint]("endpoints") // the endpoints that have a delivery
+	attrIsTest    = table.Bool("isTest")                   // it has a real type, and did not happen
 	attrEventID   = table.Text[id.Event]("eventId")        // of a published id
 
 	// Of deliveries.
@@ -219,6 +223,7 @@ const (
 	pkIdem      = "IDEM#"
 	pkAudit     = "AUD#"
 	pkVerify    = "VKEYS"
+	pkCatalogue = "CATALOGUE"
 	pkLinks     = "LINKS#"
 	pkEndpoints = "HOOKS#"
 	pkBudget    = "BUDGET#"
@@ -270,6 +275,7 @@ func importRow(h apikey.Hash) table.Key                    { return keyOf(pkImpo
 func auditRow(o id.Org, a id.Audit) table.Key              { return keyOf(pkAudit, o, "", a) }
 func signingKeyRow(kid string) table.Key                   { return keyOf(pkVerify, "", skKey, kid) }
 func signingStateRow() table.Key                           { return keyOf(pkVerify, "", skState, "") }
+func catalogueRow() table.Key                              { return keyOf(pkCatalogue, "", skMeta, "") }
 func linkRow(a id.App, l id.Link) table.Key                { return keyOf(pkLinks, a, skLink, l) }
 func endpointRow(a id.App, endpoint id.Endpoint) table.Key {
 	return keyOf(pkEndpoints, a, skEndpoint, endpoint)
@@ -306,6 +312,7 @@ func AccessPatterns() []AccessPattern {
 		{"Notice that a day or a month of a key, or of all keys of an org (ORG), has passed a mark of a limit", "NOTE#<orgId>", "<date>#<keyId>#<mark>#<limit>", "the stream: key.limit_…, org.allowance_…"},
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
+		{"Catalogue (the owner's scopes and event types)", "CATALOGUE", "META", "GET /catalogue.json"},
 		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
 		{"Webhook endpoint (URL, events, breaker, who set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
 		{"What an app's API keys may start; how many endpoints it has", "BUDGET#<appId>", "META", "the budget; the limit on endpoints"},

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -66,6 +67,21 @@ func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
 	asProof := func(e *Expression) { e.proof, e.err = e.row, e.onlySets() }
 	_, err := t.Mark(ctx, k, Absent, func(Row) error { return errTaken }, Changes(changes...), asProof)
 	return err
+}
+
+// Put writes a row over the one that was there. It may be sent again: the last write counts. Each change must be a Set.
+func (t *Table) Put(ctx context.Context, k Key, changes ...Change) error {
+	e := render(nil, changes...)
+	if err := e.onlySets(); err != nil {
+		return err
+	}
+	row := k.attributes()
+	maps.Copy(row, e.row)
+	_, err := t.db.PutItem(ctx, &dynamodb.PutItemInput{TableName: t.name, Item: row})
+	if err != nil {
+		return t.fault(err)
+	}
+	return nil
 }
 
 var errTaken = errors.New("table: the key of a new row is taken")

@@ -99,6 +99,7 @@ func (t Type) Prompt() bool {
 type Event struct {
 	ID        id.Event        `json:"id"`
 	Type      Type            `json:"type"`
-	CreatedAt int64           `json:"createdAt"` // milliseconds
-	Data      json.RawMessage `json:"data"`      // by type: infra/openapi.yaml; of an owner's type: any object
+	Test      bool            `json:"test,omitempty"` // the type and the data are an example's
+	CreatedAt int64           `json:"createdAt"`      // milliseconds
+	Data      json.RawMessage `json:"data"`           // by type: infra/openapi.yaml; of an owner's type: any object
 }

@@ -28,7 +28,7 @@ var inputs = map[string][]string{
 		"PATCH /v1/orgs/{orgId} /name", "PATCH /v1/orgs/{orgId}/apps/{appId} /name", "PATCH /v1/orgs/{orgId}/keys/{keyId} /name",
 		"POST /v1/orgs /name", "POST /v1/orgs/{orgId}/apps /name", "POST /v1/orgs/{orgId}/keys /name",
 		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints /description", "POST /webhook_endpoint/create /description",
-		"POST /webhook_endpoint/update /description",
+		"POST /webhook_endpoint/update /description", "PUT /v1/catalogue /events/*/description", "PUT /v1/catalogue /scopes/*/description",
 	},
 	"exact": {
 		"#Github-Public-Key-Identifier", "#Github-Public-Key-Signature", "#Idempotency-Key", "?action", "?actor", "?createdBy", "?cursor", "?email", "?endpointId", "?eventId", "?externalId", "?from", "?month", "?subject", "?target", "?to",
@@ -54,6 +54,8 @@ var inputs = map[string][]string{
 		"POST /webhook_endpoint/create /events/*", "POST /webhook_endpoint/create /url", "POST /webhook_endpoint/delete /endpointId",
 		"POST /webhook_endpoint/get /endpointId", "POST /webhook_endpoint/list /cursor", "POST /webhook_endpoint/test /endpointId",
 		"POST /webhook_endpoint/update /endpointId", "POST /webhook_endpoint/update /events/*", "POST /webhook_endpoint/update /url",
+		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test /type", "POST /webhook_endpoint/test /type",
+		"PUT /v1/catalogue /events/*/type", "PUT /v1/catalogue /scopes/*/name",
 		"POST /webhook_event/get /eventId", "POST /webhook_event/list /cursor", "POST /webhook_verification_key/get /kid",
 	},
 }

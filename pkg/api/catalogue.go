@@ -1,0 +1,153 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/plainjson"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/store"
+	"latchkey/pkg/text"
+)
+
+const (
+	maxCatalogued  = 200 // scopes of the catalogue, and event types
+	maxExplanation = 500 // characters of a description in the catalogue
+	cacheCatalogue = 60  // seconds for which a client may keep the catalogue
+)
+
+// catalogueIn is the owner's list of scopes and event types.
+type catalogueIn struct {
+	Scopes []scopeIn     `json:"scopes"`
+	Events []eventTypeIn `json:"events"`
+}
+
+type scopeIn struct {
+	Name        *string `json:"name"`
+	Description *string `json:"description"`
+}
+
+type eventTypeIn struct {
+	Type        *string         `json:"type"`
+	Description *string         `json:"description"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Example     json.RawMessage `json:"example,omitempty"`
+}
+
+// parse returns the catalogue as compact JSON. It evaluates no schema: make catalogue does, before it sends one.
+func (in catalogueIn) parse(*call) (string, error) {
+	err := cmp.Or(
+		checkEach("/scopes", "/name", in.Scopes, func(s *scopeIn) (string, error) {
+			if err := checkExplained("/name", s.Name, s.Description); err != nil || apikey.ValidScope(*s.Name) {
+				return orZero(s.Name), err
+			}
+			return "", problem.Invalid("/name", "format", "The value must be a scope, as an API key has.")
+		}),
+		checkEach("/events", "/type", in.Events, func(e *eventTypeIn) (string, error) {
+			if err := checkExplained("/type", e.Type, e.Description); err != nil {
+				return "", err
+			}
+			_, err := parseType(*e.Type)
+			return *e.Type, cmp.Or(err, optional("/schema", &e.Schema, isObject), optional("/example", &e.Example, isData))
+		}),
+	)
+	if err != nil {
+		return "", err
+	}
+	out, err := plainjson.Marshal(in)
+	return string(out), err
+}
+
+// checkEach checks the items of a list. check returns an item's name, which is its member at the pointer name, and no other item's.
+func checkEach[T any](pointer, name string, items []T, check func(*T) (string, error)) error {
+	switch {
+	case items == nil:
+		return problem.Invalid(pointer, "required", "The value is required.")
+	case len(items) > maxCatalogued:
+		return problem.Invalid(pointer, "length", "The value must have at most 200 items.")
+	}
+	seen := map[string]bool{}
+	for i := range items {
+		own, err := check(&items[i])
+		if err == nil && seen[own] {
+			err = problem.Invalid(name, "conflict", "Another item of the list has this value.")
+		}
+		if err != nil {
+			return below(pointer+"/"+strconv.Itoa(i), err)
+		}
+		seen[own] = true
+	}
+	return nil
+}
+
+// checkExplained checks that an item has a name and a description that people can read.
+func checkExplained(pointer string, name, description *string) error {
+	if err := cmp.Or(required(pointer, name), required("/description", description)); err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(*description) > maxExplanation || !text.Plain(*description) || !text.Visible(*description) {
+		return problem.Invalid("/description", textFault(*description), "The value must have 1 to 500 characters, none of them hidden and one of them visible.")
+	}
+	return nil
+}
+
+// optional checks a member that may be left out. null is removed, because it means the same.
+func optional(pointer string, value *json.RawMessage, check func(string, json.RawMessage) error) error {
+	if !isSent(*value) {
+		*value = nil
+		return nil
+	}
+	return check(pointer, *value)
+}
+
+func isData(pointer string, value json.RawMessage) error {
+	_, err := parseData(pointer, value)
+	return err
+}
+
+// putCatalogue writes the catalogue. No org has it in an audit log, so a line of the function's log names the service.
+func (a apps) putCatalogue(ctx context.Context, c *call, catalogue string) (none, error) {
+	err := a.store.PutCatalogue(ctx, catalogue)
+	if err == nil {
+		claim := principal.ClaimOf(ctx)
+		slog.InfoContext(ctx, "the catalogue was put", "service", c.caller.Name, "operator", claim.Operator, "reason", claim.Reason, "requestId", problem.RequestID(ctx))
+	}
+	return none{}, err
+}
+
+// catalogueFile serves the catalogue from memory, and reads it once in keptFor at most, whatever the read returned.
+type catalogueFile struct {
+	store *store.Store
+
+	mu   sync.Mutex // held during reads of the table
+	text []byte
+	err  error
+	next time.Time // of the next read
+}
+
+func (f *catalogueFile) get(ctx context.Context, c *call, _ none) (answer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if now := f.store.Now(); !now.Before(f.next) {
+		text, err := f.store.Catalogue(ctx)
+		if store.Unreadable(err) || err == nil && !json.Valid([]byte(text)) {
+			err = problem.Wrap(problem.Unavailable, "The catalogue cannot be read.", cmp.Or(err, errors.New("api: the catalogue is not JSON")))
+		}
+		f.text, f.err, f.next = []byte(text), err, now.Add(keptFor)
+	}
+	if f.err != nil {
+		return answer{}, f.err
+	}
+	a := tagged(c, json.RawMessage(f.text), etagOf(f.text), cacheCatalogue)
+	a.header["X-Content-Type-Options"] = "nosniff"
+	return a, nil
+}

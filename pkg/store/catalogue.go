@@ -1,0 +1,20 @@
+package store
+
+import (
+	"context"
+
+	"latchkey/pkg/problem"
+	"latchkey/pkg/table"
+)
+
+var errNoCatalogue = problem.New(problem.RouteNotFound, "The owner has put no catalogue.")
+
+// Catalogue returns the owner's catalogue as it was put. It decides nothing: only pages show it. Error: route_not_found.
+func (s *Store) Catalogue(ctx context.Context) (text string, err error) {
+	return find(ctx, s, catalogueRow(), func(r *table.Reading) string { return attrCatalogue.From(r) }, errNoCatalogue)
+}
+
+// PutCatalogue writes the owner's catalogue over the one that was there.
+func (s *Store) PutCatalogue(ctx context.Context, text string) error {
+	return s.db.Put(ctx, catalogueRow(), attrCatalogue.Set(text))
+}

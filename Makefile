@@ -36,7 +36,7 @@ BUILD_CTL = mkdir -p $(BIN) && $(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
+.PHONY: help run token receiver catalogue stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
 #? TARGET=run
 help: ## this list; with TARGET=run the options of a target
@@ -68,6 +68,12 @@ token: ## an access token of the local issuer
 receiver: ## a webhook receiver, which prints what it verified
 	@mkdir -p .local/bin && go build -o .local/bin/receiver ./infra/examples/receivers/cli
 	@exec .local/bin/receiver # not "go run", which passes no SIGTERM on
+
+#? FILE= as infra/examples/catalogue.json
+#? BASE_URL= TOKEN_CMD= of the deployment, for a service with the right catalogue.write
+catalogue: export KIND = service
+catalogue: ## checks your scopes and event types, and puts them
+	@FILE='$(abspath $(FILE))' $(IN_HARNESS) run ./catalogue
 
 #? DO=stop-db, start-db, pause-db, resume-db
 #? DO=stop-kms, start-kms (without keys)

@@ -88,7 +88,7 @@ func TestTheConsoleKnowsWhereTokensEndAndHowLongKeysLive(t *testing.T) {
 func TestThePublicPagesCallThisAPIAtMost(t *testing.T) {
 	s := newServerFor(t, settings{consoleClient: "console"})
 	for path, want := range map[string]struct{ text, mediaType, connect string }{
-		"/console/verify": {"<title>v", "text/html", "'self'"}, "/reference": {"<title>r", "text/html", "'none'"}, "/llms.txt": {"# L", "text/plain", "'none'"},
+		"/console/verify": {"<title>v", "text/html", "'self'"}, "/reference": {"<title>r", "text/html", "'self'"}, "/llms.txt": {"# L", "text/plain", "'none'"},
 	} {
 		page := s.want(t, request{method: "GET", path: path}, 200, "")
 		policy := page.header.Get("Content-Security-Policy")

@@ -132,8 +132,8 @@ func (c *Console) Page(ctx context.Context) File {
 // Verify returns the page that verifies a webhook, which calls this API alone.
 func (c *Console) Verify() File { return c.page(verify, "'self'") }
 
-// Reference returns the reference of the API.
-func (c *Console) Reference() File { return c.page(reference, "'none'") }
+// Reference returns the reference of the API, which fetches the catalogue.
+func (c *Console) Reference() File { return c.page(reference, "'self'") }
 
 // Summary returns what a language model needs to know of the API (llmstxt.org), which leads to the reference.
 func (c *Console) Summary() File { return c.page(llms, "'none'") }

@@ -66,6 +66,7 @@ type Config struct {
 type Event struct {
 	ID        string // evt_…: the same in every delivery of the event
 	Type      string // such as link.claimed
+	Test      bool   // it did not happen: a test of the endpoint sent an example of its type
 	CreatedAt time.Time
 	Data      json.RawMessage // an object; its members depend on Type
 	Attempt   string          // the id of the attempt, which differs when the event comes again
@@ -195,5 +196,5 @@ func eventOf(claims object) (Event, error) {
 	if !okID || !okType || !okCreated || !okData {
 		return Event{}, refused(Incomplete)
 	}
-	return Event{ID: id, Type: kind, CreatedAt: time.UnixMilli(createdAt), Data: o["data"], Attempt: attempt}, nil
+	return Event{ID: id, Type: kind, Test: string(o["test"]) == "true", CreatedAt: time.UnixMilli(createdAt), Data: o["data"], Attempt: attempt}, nil
 }

@@ -73,6 +73,7 @@ func TestLocal(t *testing.T) {
 	t.Run("AServiceStopsAPerson", func(t *testing.T) { aStop(t, s, tg) })
 	t.Run("AServiceSuspendsAnOrg", func(t *testing.T) { aSuspension(t, s, tg) })
 	t.Run("AServiceWithRightsMayNothingElse", func(t *testing.T) { aServiceWithRights(t, s, tg) })
+	t.Run("AServicePutsTheCatalogue", func(t *testing.T) { aCatalogue(t, s, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
 	t.Run("FourCopiesRefuseTheKeysOfADeletedOrg", func(t *testing.T) { copiesRefuseAnOrg(t, s, tg) })

@@ -274,3 +274,18 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 		t.Errorf("the use of a deleted org: %s", r.text)
 	}
 }
+
+// aCatalogue is put by a service alone, and shown to everyone within two minutes.
+func aCatalogue(t *testing.T, s *stack.Stack, tg *target) {
+	const body = `{"scopes":[{"name":"invoices:read","description":"Read <i>invoices</i>"}],"events":[{"type":"invoice.paid","description":"Paid","example":{"amount":4900}}]}`
+	tg.person(t, "ivo").want(t, "PUT", "/v1/catalogue", body, 403, "insufficient_role")
+	serviceOf(t, s, tg).want(t, "PUT", "/v1/catalogue", body, 204, "")
+	var shown reply
+	for until := time.Now().Add(2 * time.Minute); strings.TrimSpace(shown.text) != body; time.Sleep(time.Second) {
+		if time.Now().After(until) {
+			t.Fatalf("after two minutes: %d %s", shown.status, shown.text)
+		}
+		shown = tg.do(t, call{method: "GET", path: "/catalogue.json"})
+	}
+	tg.want(t, call{method: "GET", path: "/catalogue.json", header: http.Header{"If-None-Match": {shown.header.Get("ETag")}}}, 304, "")
+}

@@ -16,6 +16,7 @@ const KEY_LIFETIME = 5 * 60 * 1000 // milliseconds for which this program rememb
 
 // Put your work here. The same event can come again; it has the same id then.
 async function work(event) {
+  if (event.test) return // an example, which did not happen
   console.log(event.id, event.type)
 }
 

@@ -49,7 +49,7 @@ func build(sources string) (map[string][]byte, error) {
 	if named["icon.svg"], err = os.ReadFile(filepath.Join(sources, "icon.svg")); err != nil {
 		return nil, err
 	}
-	for _, entry := range []string{"src/main.ts", "src/verify.ts", "src/elements.ts", "page.css"} {
+	for _, entry := range []string{"src/main.ts", "src/verify.ts", "src/elements.ts", "src/reference.ts", "page.css"} {
 		name := strings.Replace(filepath.Base(entry), ".ts", ".js", 1)
 		if named[name], err = bundle(filepath.Join(sources, entry), modules); err != nil {
 			return nil, err

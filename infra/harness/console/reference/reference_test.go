@@ -54,7 +54,8 @@ func TestLinksResolveAndIDsAreUnique(t *testing.T) {
 
 func TestPageIsInertAndItsHeadingsAreInOrder(t *testing.T) {
 	_, page, _ := document(t)
-	if found := activePart.FindString(page); found != "" {
+	const own = `<script type="module" src="console/files/reference.js"></script>`
+	if found := activePart.FindString(strings.Replace(page, own, "", 1)); found != "" {
 		t.Errorf("the page has %s", found)
 	}
 	level := "0"

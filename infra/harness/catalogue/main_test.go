@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOnlySchemasThatMatchTheirExamplesAreGood(t *testing.T) {
+	for event, want := range map[string]string{
+		`{"type":"a.b"}`: "", `{"type":"a.b","example":{}}`: "", `{"type":"a.b","schema":{"type":"object","required":["c"]}}`: "",
+		`{"type":"a.b","schema":{"required":["c"]},"example":{"c":1}}`: "", `{"type":"a.b","schema":{"required":["c"]},"example":{"d":1}}`: "missing property 'c'",
+		`{"type":"a.b","schema":{"type":"thing"}}`: "a.b: ", `{"type":"a.b","schema":{"pattern":"("}}`: "a.b: ",
+		`{"type":"a.b","schema":{"$ref":"#/$defs/x","$defs":{"x":{"required":["c"]}}},"example":{}}`:         "missing property 'c'",
+		`{"type":"a.b","schema":{"properties":{"c":{"$ref":"https://elsewhere.example/c.json"}}}}`:           "is outside of the document",
+		`{"type":"a.b","schema":{"$ref":"file:///etc/passwd"}}`:                                              "is outside of the document",
+		`{"type":"a.b","schema":{"allOf":[{"$dynamicRef":"https://json-schema.org/draft/2020-12/schema"}]}}`: "is outside of the document",
+		`{"type":"a.b","schema":{"$schema":"https://elsewhere.example/schema"}}`:                             "a.b: ",
+		`{"type":"a.b","schema":{"$ref":"#/$defs/none"}}`:                                                    "a.b: ",
+	} {
+		err := check([]byte(`{"scopes":[],"events":[` + event + `]}`))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", event, err, want)
+		}
+	}
+}
+
+func TestACatalogueIsPutWithTheTokenOfTheCommand(t *testing.T) {
+	var got string
+	status := http.StatusNoContent
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = fmt.Sprint(r.Method, r.URL.Path, r.Header["Authorization"], r.Header["Content-Type"], string(body))
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, "no")
+	}))
+	defer api.Close()
+	file := filepath.Join(t.TempDir(), "catalogue.json")
+	if err := os.WriteFile(file, []byte(`{"events":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), file, api.URL+"/", "echo abc"); err != nil || got != `PUT/v1/catalogue[Bearer abc] [application/json]{"events":[]}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	status = http.StatusUnprocessableEntity
+	if err := run(t.Context(), file, api.URL, "echo abc"); err == nil || err.Error() != "422 Unprocessable Entity: no" {
+		t.Error(err)
+	}
+	got = ""
+	if err := run(t.Context(), file, api.URL, "exit 1"); err == nil || got != "" {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestTheExampleIsGood(t *testing.T) {
+	text, err := os.ReadFile("../../examples/catalogue.json")
+	if err == nil {
+		err = check(text)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -56,8 +56,7 @@ func (in catalogueIn) parse(*call) (string, error) {
 			if err := checkExplained("/type", e.Type, e.Description); err != nil {
 				return "", err
 			}
-			_, err := parseType(*e.Type)
-			return *e.Type, cmp.Or(err, optional("/schema", &e.Schema, isObject), optional("/example", &e.Example, isData))
+			return *e.Type, cmp.Or(checkType(*e.Type), optional("/schema", &e.Schema, isObject), optional("/example", &e.Example, isData))
 		}),
 	)
 	if err != nil {

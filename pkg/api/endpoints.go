@@ -52,7 +52,7 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
 		"enableAppWebhookEndpoint": handleAs[enableIn](inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
-		"testAppWebhookEndpoint":   handleAs[appTestIn](inApp(s, w.test)),
+		"testAppWebhookEndpoint":   handleAs[testIn](inApp(s, w.test)),
 		"listAppWebhookEvents":     fromQuery(handle(inApp(s, w.events))),
 		"getAppWebhookEvent":       fromPath("eventId")(handleAs[eventIn](inApp(s, w.event))),
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
@@ -275,48 +275,35 @@ type testBody struct {
 	EventID id.Event `json:"eventId"`
 }
 
-// wantedTest is a test of an endpoint. Without a type, example is empty.
-type wantedTest struct {
-	endpoint id.Endpoint
-	example  store.Publication
-}
-
-// testIn is a body that names an endpoint, and may have an example of an owner's event.
+// testIn is a body that names an endpoint, unless the path does, and may have an example of an owner's event.
 type testIn struct {
 	EndpointID *string         `json:"endpointId"`
 	Type       *string         `json:"type"`
 	Data       json.RawMessage `json:"data"`
 }
 
-func (in testIn) parse(*call) (w wantedTest, err error) {
-	if err := required("/endpointId", in.EndpointID); err != nil {
-		return w, err
+// parse returns a valid body, with the endpoint of the path, and with the data as they are sent: a pointer, because each instance of
+// handleAs has the whole text of a struct in its name, and so in the binary.
+func (in testIn) parse(c *call) (out *testIn, err error) {
+	if path := c.PathValue("endpointId"); path != "" {
+		if in.EndpointID != nil {
+			return nil, problem.New(problem.InvalidJSON, "The path names the endpoint.")
+		}
+		in.EndpointID = &path
 	}
-	w.endpoint = endpointID(*in.EndpointID)
-	if in.Type != nil || isSent(in.Data) {
-		w.example, err = publicationIn{Type: in.Type, Data: in.Data}.parse()
+	if err = required("/endpointId", in.EndpointID); err == nil && (in.Type != nil || isSent(in.Data)) {
+		in.Data, err = parseExample(in.Type, in.Data)
 	}
-	return w, err
+	return &in, err
 }
 
-// appTestIn is the body of a test whose path names the endpoint.
-type appTestIn struct {
-	Type *string         `json:"type"`
-	Data json.RawMessage `json:"data"`
-}
-
-func (in appTestIn) parse(c *call) (wantedTest, error) {
-	endpoint := c.PathValue("endpointId")
-	return testIn{&endpoint, in.Type, in.Data}.parse(c)
-}
-
-func (w webhooks) test(ctx context.Context, c *call, wanted wantedTest) (answer, error) {
+func (w webhooks) test(ctx context.Context, c *call, in *testIn) (answer, error) {
 	once, err := onceOf(c, func(e id.Event) testBody { return testBody{e} })
 	if err != nil {
 		return answer{}, err
 	}
 	once.Charge = func(ctx context.Context) (int, error) { return 1, w.spend(ctx, c, 1) }
-	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, wanted.endpoint, wanted.example, c.changer(), once))
+	out, err := created(w.store.Deliveries().Test(ctx, c.org, c.app, endpointID(*in.EndpointID), webhook.Type(orZero(in.Type)), in.Data, c.changer(), once))
 	out.status = http.StatusOK
 	return out, err
 }

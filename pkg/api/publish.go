@@ -50,31 +50,38 @@ func (in publishIn) parse(*call) ([]store.Publication, error) {
 }
 
 func (in publicationIn) parse() (p store.Publication, err error) {
-	if err := required("/type", in.Type); err != nil {
-		return p, err
-	}
-	if !isSent(in.Data) {
-		return p, problem.Invalid("/data", "required", "The value is required.")
-	}
 	if in.ID != nil {
 		if !isVisible(*in.ID, 1, maxPublishedID) {
 			return p, problem.Invalid("/id", "format", "The value must have 1 to 64 visible ASCII characters.")
 		}
 		p.ID = *in.ID
 	}
-	if p.Type, err = parseType(*in.Type); err == nil {
-		p.Data, err = parseData("/data", in.Data)
-	}
+	p.Data, err = parseExample(in.Type, in.Data)
+	p.Type = webhook.Type(orZero(in.Type))
 	return p, err
 }
 
-// parseType returns a type of the owner's own events.
-func parseType(s string) (t webhook.Type, err error) {
-	if t = webhook.Type(s); !t.Publishable() {
-		err = problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
+// parseExample returns the data of an event of the owner's, as compact JSON, and checks its type.
+func parseExample(kind *string, data json.RawMessage) (json.RawMessage, error) {
+	if err := required("/type", kind); err != nil {
+		return nil, err
+	}
+	if !isSent(data) {
+		return nil, problem.Invalid("/data", "required", "The value is required.")
+	}
+	if err := checkType(*kind); err != nil {
+		return nil, err
+	}
+	return parseData("/data", data)
+}
+
+// checkType checks a type of the owner's own events.
+func checkType(s string) error {
+	if !webhook.Type(s).Publishable() {
+		return problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
 			"of at most 64 characters, and must not begin as the service's own types do.")
 	}
-	return t, err
+	return nil
 }
 
 // isSent reports whether a member is in the body, and not null.

@@ -177,7 +177,7 @@ func (r *receiver) wants(when string, n int) {
 // event writes a test event for the receiver.
 func (r *receiver) event() id.Event {
 	r.t.Helper()
-	e, err := r.stack.Deliveries().Test(ctx, r.OrgID, r.AppID, r.ID, store.Publication{}, store.Changer{}, store.Once[id.Event]{})
+	e, err := r.stack.Deliveries().Test(ctx, r.OrgID, r.AppID, r.ID, "", nil, store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		r.t.Fatal(err)
 	}

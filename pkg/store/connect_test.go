@@ -179,7 +179,7 @@ func (c *connected) enable(t *testing.T, endpoint id.Endpoint, enabled bool) sto
 // test writes a test event for one endpoint, and returns the event's id.
 func (c *connected) test(t *testing.T, endpoint id.Endpoint) id.Event {
 	t.Helper()
-	e, err := c.Deliveries().Test(ctx, c.org, c.app, endpoint, store.Publication{}, store.Changer{}, store.Once[id.Event]{})
+	e, err := c.Deliveries().Test(ctx, c.org, c.app, endpoint, "", nil, store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 			return err
 		}},
 		{"a test event", func() error {
-			return second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, store.Publication{}, store.Changer{}, store.Once[id.Event]{}))
+			return second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, "", nil, store.Changer{}, store.Once[id.Event]{}))
 		}},
 		{"a first claim, which is no replay", func() error {
 			claimed, err := c.ClaimLink(ctx, toClaim.claim("k"))

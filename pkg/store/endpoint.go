@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -172,16 +173,16 @@ func (t *txn) deleteEndpoint(endpoint Endpoint, now int64, when table.Condition,
 
 const testMessage = "This is a test of your webhook endpoint."
 
-// Test writes a test event for one endpoint only, and returns the event's id. once.Charge charges for one delivery. Errors:
+// Test writes a test event for one endpoint only, or an example of a kind of the owner's events, and returns the event's id. once.Charge charges for one delivery. Errors:
 // endpoint_not_found, idempotency_key_reused, of an actor org_not_found, insufficient_role and org_suspended, and those of once.Charge.
-func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.Endpoint, example Publication, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
+func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.Endpoint, kind webhook.Type, example json.RawMessage, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
 	if _, err := ds.s.chargeOnce(ctx, once.Request, once.Charge); err != nil {
 		return made.committed(err)
 	}
 	t := ds.s.begin()
 	n := newEvent{org: o, app: a, paid: 1, kind: webhook.Test, at: ds.s.now(), only: endpoint, data: webhook.TestData{Message: testMessage}}
-	if example.Type != "" {
-		n.kind, n.data, n.isTest = example.Type, example.Data, true
+	if kind != "" {
+		n.kind, n.data, n.isTest = kind, example, true
 	}
 	e := t.event(n)
 	if made, err = once.render(e); err != nil {

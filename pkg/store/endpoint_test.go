@@ -133,7 +133,7 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 		"get":                     second(c.Endpoint(ctx, c.app, endpoint.ID)),
 		"update":                  second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})),
 		"delete":                  c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)),
-		"test":                    second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, store.Publication{}, store.Changer{}, store.Once[id.Event]{})),
+		"test":                    second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, "", nil, store.Changer{}, store.Once[id.Event]{})),
 		"redeliver":               second(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: id.NoEvent}, store.Changer{}, false)),
 		"get one, by another app": second(c.Endpoint(ctx, id.NoApp, c.endpoint(t).ID)),
 	} {

@@ -54,7 +54,7 @@ func (t *txn) event(n newEvent) id.Event {
 }
 
 func eventFrom(r *table.Reading) webhook.Event {
-	return webhook.Event{ID: id.Event(r.SK("")), Type: attrType.From(r), Test: attrIsTest.OrZero(r), CreatedAt: attrCreatedAt.From(r), Data: attrData.From(r)}
+	return webhook.Event{EventFields: webhook.EventFields{ID: id.Event(r.SK("")), Type: attrType.From(r), Test: attrIsTest.OrZero(r), CreatedAt: attrCreatedAt.From(r), Data: attrData.From(r)}}
 }
 
 // EventOf returns the ids of an event by the key of its row, which the stream brings. ok is false for

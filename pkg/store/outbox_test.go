@@ -176,7 +176,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, id.NoKey), problem.KeyNotFound)
 	wants(t, c.update(id.NoKey, store.KeyChange{Scopes: ptr("a")}), problem.KeyNotFound)
 	wants(t, c.WarnOfKey(ctx, c.org, id.NoKey), "")
-	wants(t, second(c.Deliveries().Test(ctx, c.org, c.app, id.NoEndpoint, store.Publication{}, store.Changer{}, store.Once[id.Event]{})), problem.EndpointNotFound)
+	wants(t, second(c.Deliveries().Test(ctx, c.org, c.app, id.NoEndpoint, "", nil, store.Changer{}, store.Once[id.Event]{})), problem.EndpointNotFound)
 	c.Limits.ActiveKeys = 0
 	wants(t, second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {

@@ -444,7 +444,7 @@ func TestARetryMeetsItsAnswerBeforeTheSuspension(t *testing.T) {
 	}
 	target := c.endpoint(t).ID
 	test := func() (bool, error) {
-		made, err := c.Deliveries().Test(ctx, c.org, c.app, target, store.Publication{}, endpoint.By, once[id.Event](c, idempotencyKey[1:]+"a", "{}", `{"id":2}`))
+		made, err := c.Deliveries().Test(ctx, c.org, c.app, target, "", nil, endpoint.By, once[id.Event](c, idempotencyKey[1:]+"a", "{}", `{"id":2}`))
 		return made.Replayed, err
 	}
 	for _, do := range []func() (bool, error){create, test} {

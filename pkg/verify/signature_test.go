@@ -165,3 +165,15 @@ func TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays(t *testing.T) {
 		}
 	}
 }
+
+// TestAnExampleIsMarked: no other value than true makes an event a test.
+func TestAnExampleIsMarked(t *testing.T) {
+	w, kid, sign := signer(t)
+	payload := payloadOf(t, good(t, w.vectors))
+	for value, want := range map[string]bool{`"test":true,`: true, `"test":false,`: false, `"test":"true",`: false, ``: false} {
+		e, err := w.Verify(t.Context(), []byte(sign(`{"alg":"ES256","kid":"`+kid+`","typ":"webhook+jwt"}`, strings.Replace(payload, `"event":{`, `"event":{`+value, 1))))
+		if err != nil || e.Test != want {
+			t.Errorf("%s: %v, %v", value, e.Test, err)
+		}
+	}
+}

@@ -95,8 +95,12 @@ func (t Type) Prompt() bool {
 	return slices.ContainsFunc(prompt[:], func(begin string) bool { return strings.HasPrefix(string(t), begin) })
 }
 
-// Event is an event of an app.
-type Event struct {
+// Event is an event of an app. Its fields are in a struct of their own, because the text of a struct is in the name of each instance of a
+// generic function that has the struct, and so in the binaries.
+type Event struct{ EventFields }
+
+// EventFields are the fields of an Event.
+type EventFields struct {
 	ID        id.Event        `json:"id"`
 	Type      Type            `json:"type"`
 	Test      bool            `json:"test,omitempty"` // the type and the data are an example's

@@ -22,7 +22,7 @@ func TestATokenHasTheHeaderAndClaimsOfTheDesignAndNoOthers(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_999) // iat is rounded down
 	a := webhook.Attempt{
 		ID: "ATTEMPT", Issuer: "https://api.example.com", Endpoint: "whe_1", At: at,
-		Event: webhook.Event{ID: "evt_1", Type: webhook.LinkClaimed, CreatedAt: 1_799_999_999_123, Data: json.RawMessage(`{"id":"lnk_1","n":[1,null]}`)},
+		Event: webhook.Event{EventFields: webhook.EventFields{ID: "evt_1", Type: webhook.LinkClaimed, CreatedAt: 1_799_999_999_123, Data: json.RawMessage(`{"id":"lnk_1","n":[1,null]}`)}},
 	}
 	draft, err := a.Draft("kid-1")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestATokenHasTheHeaderAndClaimsOfTheDesignAndNoOthers(t *testing.T) {
 }
 
 func TestDataThatIsNoJSONMakesNoToken(t *testing.T) {
-	if _, err := (webhook.Attempt{Event: webhook.Event{Data: json.RawMessage(`{`)}}).Draft("kid"); err == nil {
+	if _, err := (webhook.Attempt{Event: webhook.Event{EventFields: webhook.EventFields{Data: json.RawMessage(`{`)}}}).Draft("kid"); err == nil {
 		t.Error("it made one")
 	}
 }
@@ -215,7 +215,7 @@ func TestAnOwnersTypeIsWordsJoinedByDots(t *testing.T) {
 // that no receiver can use its webhook at another.
 func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
 	digestFor := func(endpoint id.Endpoint) [32]byte {
-		d, err := webhook.Attempt{ID: "A", Endpoint: endpoint, Event: webhook.Event{Data: json.RawMessage(`{}`)}}.Draft("kid")
+		d, err := webhook.Attempt{ID: "A", Endpoint: endpoint, Event: webhook.Event{EventFields: webhook.EventFields{Data: json.RawMessage(`{}`)}}}.Draft("kid")
 		if err != nil {
 			t.Fatal(err)
 		}

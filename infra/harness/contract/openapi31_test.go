@@ -78,7 +78,7 @@ func claims(t *testing.T, kind webhook.Type, data any) (value map[string]any) {
 	}
 	now := time.Now()
 	attempt := webhook.Attempt{Issuer: "https://api.example.com", Endpoint: "whe_1", ID: "j", At: now,
-		Event: webhook.Event{ID: "evt_1", Type: kind, CreatedAt: now.UnixMilli(), Data: text}}
+		Event: webhook.Event{EventFields: webhook.EventFields{ID: "evt_1", Type: kind, CreatedAt: now.UnixMilli(), Data: text}}}
 	draft, err := attempt.Draft("kid")
 	if err != nil {
 		t.Fatal(err)

@@ -260,7 +260,7 @@ func (w *world) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, store.Publication{}, store.Changer{}, store.Once[id.Event]{})
+	event, err := table.Deliveries().Test(ctx, w.org, app, endpoint.Made.ID, "", nil, store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
 		return err
 	}

@@ -127,7 +127,6 @@ func (c *connected) everyChange(t *testing.T) {
 	key := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	wanted := c.wanted(key)
 	wanted.URL, wanted.Description, wanted.Events = "https://one.example/hook?a=<1>", "One & only", []string{"key.created", "link.claimed"}
-	wants(t, c.PutCatalogue(ctx, `{"scopes":[],"events":[]}`), "")
 	wants(t, second(c.Catalogue(ctx)), "")
 	const header = "6f2d9b0c-1111-4222-8333-444455556667" // everything has used idempotencyKey
 	made, err := c.CreateEndpoint(ctx, wanted, once[store.Endpoint](c, header, "{}", "{}"))

@@ -79,6 +79,7 @@ func howLong() []kept {
 		{"DIR#<0–15>", "<orgId>", "", is("expected", ""), "", never},
 		{"DIR#<0–15>", "<orgId>", "of a deleted org", has("expected"), "expected", keptKey},
 		{"IMP#<sha-256>", "META", "", nil, "", never},
+		{"CATALOGUE", "META", "", nil, "", never},
 		{"ORG#<orgId>", "MEM#<userId>", "", nil, "", never},
 		{"ORG#<orgId>", "APP#<appId>", "", nil, "", never},
 
@@ -241,6 +242,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 	t.Helper()
 	addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
 	wants(t, c.EraseUser(ctx, billing, c.NewUser(t, "erased@example.com")), "")
+	wants(t, c.PutCatalogue(ctx, `{"scopes":[],"events":[]}`), "")
 	c.everyKey(t)
 	c.everySigningKey(t)
 	c.everyLink(t)

@@ -26,6 +26,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	t.Helper()
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
 	c.NewUser(t, "eve@example.com")
+	wants(t, c.PutCatalogue(ctx, `{"scopes":[],"events":[]}`), "")
 	zoe := store.Seen{
 		Issuer: "https://issuer.test", Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe", IssuedAt: 1, AskedAt: 2,
 	}

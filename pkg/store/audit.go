@@ -138,7 +138,13 @@ func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, f AuditFilter, 
 		if page.After != "" && page.After <= page.From { // DynamoDB refuses such a start
 			return nil
 		}
-		entries, next, err = search(ctx, s, page, pages, limit, entryFrom, f.matches)
+		next, err = s.search(ctx, page, pages, limit, func(r *table.Reading) bool {
+			e := entryFrom(r)
+			if f.matches(e) {
+				entries = append(entries, e)
+			}
+			return f.matches(e)
+		})
 		return err
 	})
 	if err != nil {

@@ -178,7 +178,14 @@ func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []De
 	if d.OnePage {
 		pages = 1
 	}
-	found, last, err := search(ctx, ds.s, page, pages, d.Limit, deliveryFrom, func(one Delivery) bool { return d.Status == "" || one.Status == d.Status })
+	last, err := ds.s.search(ctx, page, pages, d.Limit, func(r *table.Reading) bool {
+		one := deliveryFrom(r)
+		matches := d.Status == "" || one.Status == d.Status
+		if matches {
+			found = append(found, one)
+		}
+		return matches
+	})
 	return found, id.Event(last), err
 }
 

@@ -178,31 +178,33 @@ func list[T any](ctx context.Context, s *Store, page table.Span, from func(*tabl
 // searchPages bounds how many pages of a partition one call looks at, so that it ends soon when few rows match.
 const searchPages = 10
 
-// search reads rows that match, limit at most, and looks at this many pages at most. next is as for list.
-func search[T any](ctx context.Context, s *Store, page table.Span, pages, limit int, from func(*table.Reading) T, matches func(T) bool) (found []T, next string, err error) {
+// search reads rows until take took limit of them, and looks at this many pages at most. next is as for list. take appends what it
+// reads of a row to what its caller returns, unless there is an error. (A function for each kind of row would be large.)
+func (s *Store) search(ctx context.Context, page table.Span, pages, limit int, take func(*table.Reading) (took bool)) (next string, err error) {
+	taken := 0
 	for range pages {
 		rows, more, err := s.db.Query(ctx, page)
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
 		for i, row := range rows {
-			item, err := table.Decode(row, from)
-			if err != nil {
-				return nil, "", err
+			r := table.Read(row)
+			if take(&r) {
+				taken++
 			}
-			if matches(item) {
-				found = append(found, item)
+			if r.Err() != nil {
+				return "", r.Err()
 			}
 			page.After = row.Key().SK
-			if len(found) == limit && (more || i < len(rows)-1) {
-				return found, page.After, nil
+			if taken == limit && (more || i < len(rows)-1) {
+				return page.After, nil
 			}
 		}
 		if !more {
-			return found, "", nil
+			return "", nil
 		}
 	}
-	return found, page.After, nil
+	return page.After, nil
 }
 
 // whole reads a span to its end, page.Limit rows with each query.

@@ -224,7 +224,7 @@ class Lost:
         self.short_token(ida)
         self.new_key(ida, "kept")
         form = ida.dialog()
-        form.get_by_label("Scopes").fill("a:b c:d")
+        form.get_by_label("Others").fill("a:b c:d")
         form.get_by_label("Expires").select_option("After 7 days")
         for name, value in (("plan", "pro"), ("line", "two\nlines")):
             form.get_by_role("button", name="Add a value").click()
@@ -250,7 +250,7 @@ class Lost:
             ("an app", "", "New app", {"Name": "Second"}, "Create"),
             ("an app's name", "", "Rename", {"Name": "First"}, "Save"),
             ("an org's name", "", "Rename org", {"Name": "Ours"}, "Save"),
-            ("a key's name", "/keys", "kept", {"Name": "still kept", "Scopes": "only:this", "per hour": ""}, "Save"),
+            ("a key's name", "/keys", "kept", {"Name": "still kept", "Others": "only:this", "per hour": ""}, "Save"),
         ):
             self.at(ida, path)
             self.short_token(ida)

@@ -71,7 +71,7 @@ class Sent:
         scopes, limits = [f"read:{n}", "write:all"], [{"requests": 7, "per": "minute"}, {"requests": 900, "per": "month"}]
         key = {"name": f"key {n}", "scopes": scopes, "metadata": {"plan": n, "seats": "5"}, "limits": limits}
         yield Form("a key", "/keys", "New API key", {
-            "Name": key["name"], "App": "Second app", "Expires": f"After {days} days", "Scopes": " ".join(scopes), "pairs": key["metadata"],
+            "Name": key["name"], "App": "Second app", "Expires": f"After {days} days", "Others": " ".join(scopes), "pairs": key["metadata"],
             "per minute": "7", "per month": "900",
         }, "New API key", "POST", f"{org}/keys", {**key, "appId": app, "expiresIn": days * DAY}, True,
             made=("/keys", "keys", {**key, "appId": app, "lives": days * DAY}, 1))
@@ -116,7 +116,7 @@ class Sent:
         url = f"http://127.0.0.1:{self.receiver.server_port}/{n}"
         body = {"url": url, "events": ["key.*", "link.claimed"], "description": f"ours {n}"}
         listed = (f"/apps/{kim.app}/webhook_endpoints", "endpoints")
-        yield Form("an endpoint", "/endpoints", "New endpoint", {"URL": url, "Events": "key.* link.claimed", "Description": body["description"]},
+        yield Form("an endpoint", "/endpoints", "New endpoint", {"URL": url, "*": False, "Others": "key.* link.claimed", "Description": body["description"]},
                    "Create", "POST", f"{of}/webhook_endpoints", body, True, made=(*listed, {**body, "enabled": True}, 1))
         e = next(e["id"] for e in self.call(f"v1/orgs/{kim.org}{listed[0]}", kim.token, method="GET")[1]["endpoints"] if e["url"] == url)
         for word, enabled in (("Disable", False), ("Enable", True)):
@@ -176,6 +176,8 @@ class Sent:
                 form.get_by_role("button", name="Add a value").click()
                 form.get_by_label("Name", exact=True).last.fill(name)
                 form.get_by_label("Value", exact=True).last.fill(text)
+        elif value is False:
+            form.get_by_label(label, exact=True).uncheck()
         elif value is True:
             form.get_by_label(label).check()
         elif label in CHOICES:

@@ -268,6 +268,13 @@ class Walk(Lost, Done, Sent):
         run = uuid.uuid4().hex[:8]
         ada, bob = Person(self, f"ada-{run}@example.com"), Person(self, f"bob-{run}@example.com")
 
+        self.step("The owner puts a catalogue, with hostile texts")
+        described = f"{MARKUP} is text"
+        status, _ = self.call("v1/catalogue", self.token("service"), {
+            "scopes": [{"name": "invoices:read", "description": described}],
+            "events": [{"type": "invoice.paid", "description": described, "example": {"invoice": MARKUP}}]}, "PUT")
+        self.want("PUT /v1/catalogue", status, 204)
+
         self.step("Bob signs in, and is in no org")
         bob.sign_in()
         expect(bob.page.get_by_text("You are in no org yet")).to_be_visible()
@@ -350,7 +357,10 @@ class Walk(Lost, Done, Sent):
         form = ada.dialog()
         form.get_by_label("Name", exact=True).fill(f"server {MARKUP}")
         form.get_by_label("App").select_option(label=app)
-        form.get_by_label("Scopes").fill("invoices:read invoices:write")
+        form.get_by_label("invoices:read").check()
+        expect(form).to_contain_text(MARKUP)
+        form.get_by_label("Others").fill("invoices:write")
+        expect(form).to_contain_text("Not in the catalogue: invoices:write")
         form.get_by_role("button", name="Add a value").click()
         form.get_by_label("Name", exact=True).last.fill("plan")
         form.get_by_label("Value", exact=True).fill(f"{OVERRIDE} {MARKUP}")
@@ -484,7 +494,10 @@ class Walk(Lost, Done, Sent):
         page.get_by_role("button", name="New endpoint").click()
         form = ada.dialog()
         form.get_by_label("URL").fill(f"http://127.0.0.1:{self.receiver.server_port}/hooks")
-        form.get_by_label("Events").fill("test")
+        form.get_by_label("*", exact=True).uncheck()
+        form.get_by_label("Others").fill("invoce.paid test")
+        expect(form).to_contain_text("Nothing sends this type: invoce.paid")
+        form.get_by_label("Others").fill("test invoice.*")
         form.get_by_label("Description").fill(OVERRIDE)
         ada.submit("Create")
         expect(form.get_by_role("alert")).to_contain_text("/description")
@@ -507,12 +520,23 @@ class Walk(Lost, Done, Sent):
         expect(page.get_by_role("dialog")).to_have_count(0)
         self.want("the URL without the drawer", endpoint in page.url, False)
 
+        self.step("The example of a type is sent, and says that it is one")
+        ada.row("/hooks").get_by_role("button", name="/hooks").click()
+        ada.dialog().get_by_role("button", name="Send example").click()
+        ada.submit("Send example")
+        expect(ada.dialog()).to_contain_text("delivered", timeout=20_000)
+        expect(ada.dialog()).to_contain_text(MARKUP)
+        sent = Receiver.last.rsplit("\r\n", 1)[1].split(".")[1]
+        event = json.loads(base64.urlsafe_b64decode(sent + "=" * (-len(sent) % 4)))["event"]
+        self.want("the example", (event["type"], event["test"], event["data"]), ("invoice.paid", True, {"invoice": MARKUP}))
+        page.keyboard.press("Escape")
+
         self.step("A drawer has its URL, and an endpoint a page of all deliveries")
         page.evaluate("at => { location.hash += '/' + at }", endpoint)
-        expect(ada.dialog().get_by_role("article")).to_contain_text("HTTP 200")
+        expect(ada.dialog().get_by_role("article").first).to_contain_text("HTTP 200")
         ada.dialog().get_by_role("link", name="All deliveries").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Deliveries")
-        article = page.get_by_role("article")
+        article = page.get_by_role("article").first
         expect(article.get_by_role("listitem")).to_have_count(0)  # folded
         article.get_by_text("1 attempt").click()
         expect(article.get_by_role("listitem")).to_contain_text("HTTP 200")
@@ -530,7 +554,7 @@ class Walk(Lost, Done, Sent):
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
         expect(ada.dialog()).to_contain_text("Deliveries of the last 2 hours")
         expect(ada.dialog()).to_contain_text("the bars show the newest of them")
-        expect(ada.dialog().get_by_role("article")).to_contain_text("HTTP 200")
+        expect(ada.dialog().get_by_role("article").first).to_contain_text("HTTP 200")
         page.keyboard.press("Escape")
         page.unroute("**/webhook_deliveries?*")
 

@@ -8,14 +8,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"latchkey/infra/tools"
+	"latchkey/pkg/fetch"
 )
 
 func main() {
@@ -36,32 +37,20 @@ func run(ctx context.Context, file, base, tokenCommand string) error {
 	if err := check(text); err != nil {
 		return err
 	}
-	command := exec.CommandContext(ctx, "sh", "-c", tokenCommand)
-	command.Stderr = os.Stderr
-	token, err := command.Output()
+	token, err := tools.Output(ctx, "", nil, "sh", "-c", tokenCommand)
 	if err != nil {
 		return fmt.Errorf("TOKEN_CMD: %w", err)
 	}
-	return put(ctx, strings.TrimSuffix(base, "/")+"/v1/catalogue", strings.TrimSpace(string(token)), text)
-}
-
-func put(ctx context.Context, url, token string, text []byte) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPut, url, bytes.NewReader(text))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, strings.TrimSuffix(base, "/")+"/v1/catalogue", bytes.NewReader(text))
 	if err != nil {
 		return err
 	}
-	r.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
-	client := http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(r)
-	if err != nil {
-		return err
+	r.Header = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(token)}, "Content-Type": {"application/json"}}
+	answer, err := fetch.Do(&http.Client{Timeout: 30 * time.Second}, r, 1<<16)
+	if err == nil && answer.Status != http.StatusNoContent {
+		err = fmt.Errorf("%d: %s", answer.Status, answer.Body)
 	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusNoContent {
-		said, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<16))
-		return fmt.Errorf("%s: %s", answer.Status, said)
-	}
-	return nil
+	return err
 }
 
 // check checks that each schema is valid and refers to nothing outside of itself, and that each example matches its schema. The API checks
@@ -70,43 +59,34 @@ func check(text []byte) error {
 	var in struct {
 		Events []struct {
 			Type            string
-			Schema, Example json.RawMessage
+			Schema, Example any
 		}
 	}
-	if err := json.Unmarshal(text, &in); err != nil {
+	numbers := json.NewDecoder(bytes.NewReader(text))
+	numbers.UseNumber() // as package jsonschema wants them
+	if err := numbers.Decode(&in); err != nil {
 		return err
 	}
 	for _, e := range in.Events {
-		if err := checkExample(e.Schema, e.Example); err != nil {
+		if e.Schema == nil {
+			continue
+		}
+		const name = "urn:latchkey:schema"
+		c := jsonschema.NewCompiler()
+		c.UseLoader(jsonschema.SchemeURLLoader{}) // it loads nothing
+		var compiled *jsonschema.Schema
+		err := cmp.Or(inside(e.Schema), c.AddResource(name, e.Schema))
+		if err == nil {
+			compiled, err = c.Compile(name)
+		}
+		if err == nil && e.Example != nil {
+			err = compiled.Validate(e.Example)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", e.Type, err)
 		}
 	}
 	return nil
-}
-
-func checkExample(schema, example json.RawMessage) error {
-	if schema == nil {
-		return nil
-	}
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return err
-	}
-	const name = "urn:latchkey:schema"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // it loads nothing
-	if err := cmp.Or(inside(document), c.AddResource(name, document)); err != nil {
-		return err
-	}
-	compiled, err := c.Compile(name)
-	if err != nil || example == nil {
-		return err
-	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(example))
-	if err != nil {
-		return err
-	}
-	return compiled.Validate(value)
 }
 
 // inside returns an error for a reference to another document: who reads the catalogue could not follow it, or would have to load it.

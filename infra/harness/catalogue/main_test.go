@@ -48,7 +48,7 @@ func TestACatalogueIsPutWithTheTokenOfTheCommand(t *testing.T) {
 		t.Errorf("%s, %v", got, err)
 	}
 	status = http.StatusUnprocessableEntity
-	if err := run(t.Context(), file, api.URL, "echo abc"); err == nil || err.Error() != "422 Unprocessable Entity: no" {
+	if err := run(t.Context(), file, api.URL, "echo abc"); err == nil || err.Error() != "422: no" {
 		t.Error(err)
 	}
 	got = ""

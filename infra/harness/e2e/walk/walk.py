@@ -231,7 +231,7 @@ class Walk(Lost, Done, Sent):
         for _ in range(5):
             try:
                 with urllib.request.urlopen(request) as answer:
-                    return answer.status, json.load(answer)
+                    return answer.status, json.loads(answer.read() or b"{}")
             except urllib.error.HTTPError as e:
                 status, answer = e.code, json.loads(e.read() or b"{}")
                 if status != 503:  # a fault that passes, which says nothing of the key

@@ -66,7 +66,7 @@ func anInvite(t *testing.T, tg *target) {
 		t.Fatalf("members: %v", list)
 	}
 	for _, m := range list {
-		if m["email"] == bob.email && (m["role"] != "member" || !isText(m["name"]) || len(m) != 5) {
+		if m["email"] == bob.email && (m["role"] != "member" || !isText(m["name"]) || !isText(m["addedBy"]) || len(m) != 6) {
 			t.Errorf("bob: %v", m)
 		}
 	}

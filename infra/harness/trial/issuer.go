@@ -1,12 +1,8 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
@@ -14,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"latchkey/infra/harness/lab/backing"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -28,22 +26,17 @@ const (
 
 // makeKey makes the issuer's key in a folder, and returns its JWK set.
 func makeKey(dir string) (jwks string, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, jwk, err := backing.NewKey()
 	if err != nil {
 		return "", err
 	}
-	der, errDER := x509.MarshalPKCS8PrivateKey(key)
-	point, errPoint := key.PublicKey.Bytes() // the byte 4, then x and y of 32 bytes each
-	if err := errors.Join(errDER, errPoint); err != nil {
+	jwk["kid"] = keyID
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(dir, keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
 		return "", err
-	}
-	b64 := base64.RawURLEncoding
-	jwk := map[string]string{
-		"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": keyID,
-		"x": b64.EncodeToString(point[1:33]), "y": b64.EncodeToString(point[33:]),
 	}
 	text, err := json.Marshal(map[string]any{"keys": []any{jwk}})
 	return string(text), err

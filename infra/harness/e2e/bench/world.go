@@ -3,10 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,25 +202,19 @@ func (w *world) store(client aws.HTTPClient) *store.Store {
 
 // sign makes the issuer's key set, and an access token that the issuer signed.
 func (w *world) sign() error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, jwk, err := backing.NewKey()
 	if err != nil {
 		return err
 	}
-	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
-	if err != nil {
+	if w.jwks, err = json.Marshal(map[string]any{"keys": []any{jwk}}); err != nil {
 		return err
 	}
-	public, err := webhook.ParsePublicKey(der)
-	if err != nil {
-		return err
-	}
-	w.jwks = fmt.Appendf(nil, `{"keys":[{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}]}`, public.Kid, public.X, public.Y)
 	now := time.Now()
 	t := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{
 		"iss": w.services.URL, "sub": "alice", "aud": "bench", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(),
 		"email": "alice@example.com", "email_verified": true, "name": "Alice", "client_id": "app", "scope": "openid profile",
 	})
-	t.Header["typ"], t.Header["kid"] = "at+jwt", public.Kid
+	t.Header["typ"], t.Header["kid"] = "at+jwt", jwk["kid"]
 	w.token, err = t.SignedString(key)
 	return err
 }

@@ -526,7 +526,7 @@ class Walk(Lost, Done, Sent):
         ada.submit("Send example")
         expect(ada.dialog()).to_contain_text("delivered", timeout=20_000)
         expect(ada.dialog()).to_contain_text(MARKUP)
-        sent = Receiver.last.rsplit("\r\n", 1)[1].split(".")[1]
+        sent = Receiver.last.splitlines()[-1].split(".")[1]
         event = json.loads(base64.urlsafe_b64decode(sent + "=" * (-len(sent) % 4)))["event"]
         self.want("the example", (event["type"], event["test"], event["data"]), ("invoice.paid", True, {"invoice": MARKUP}))
         page.keyboard.press("Escape")

@@ -82,22 +82,29 @@ func issuerKey(path string) (string, error) {
 }
 
 func newJWK() (string, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, jwk, err := NewKey()
 	if err != nil {
 		return "", err
 	}
 	d, errD := key.Bytes()
-	point, errPoint := key.PublicKey.Bytes() // the byte 4 (uncompressed), x, y
-	if err := errors.Join(errD, errPoint); err != nil {
-		return "", err
+	jwk["d"] = base64.RawURLEncoding.EncodeToString(d)
+	b, err := json.Marshal(jwk)
+	return string(b), errors.Join(errD, err)
+}
+
+// NewKey makes a key of an issuer, with its public half as a JWK (RFC 7517) whose kid no other key has.
+func NewKey() (key *ecdsa.PrivateKey, jwk map[string]string, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, err
+	}
+	point, err := key.PublicKey.Bytes() // the byte 4 (uncompressed), x, y
+	if err != nil {
+		return nil, nil, err
 	}
 	b64 := base64.RawURLEncoding.EncodeToString
-	kid := "local-" + b64(point[1:7]) // from the key, so that another key has another kid
-	b, err := json.Marshal(map[string]string{
-		"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": kid,
-		"x": b64(point[1:33]), "y": b64(point[33:]), "d": b64(d),
-	})
-	return string(b), err
+	return key, map[string]string{
+		"kty": "EC", "crv": "P-256", "use": "sig", "alg": "ES256", "kid": "local-" + b64(point[1:7]), "x": b64(point[1:33]), "y": b64(point[33:]),
+	}, nil
 }
 
 // issuerConfig returns the issuer's configuration. Each kind of token is a mapping, which a parameter of the request selects.

@@ -29,12 +29,11 @@ func retried(h *history) {
 		}
 		q.body = `{"name":"` + name + `"}`
 		for try := range tries {
-			sure := r.answered(name, h.api.ask(h.ctx, q))
-			if sure && try > 1 {
-				break
-			}
-			if !sure {
+			switch sure := r.answered(name, h.api.ask(h.ctx, q)); {
+			case !sure:
 				pause(try)
+			case try > 1:
+				return
 			}
 		}
 	})

@@ -21,8 +21,8 @@ import (
 	"latchkey/infra/harness/local/sam"
 	"latchkey/infra/harness/local/stack"
 	"latchkey/infra/tools"
-	"latchkey/pkg/fetch"
 	"latchkey/infra/tools/parameters"
+	"latchkey/pkg/fetch"
 )
 
 const usage = "make stack needs DO=stop-db, start-db, pause-db, resume-db, stop-kms, start-kms, clean-data, or schedule with FUNCTION="

@@ -1,4 +1,4 @@
-// The owner's catalogue on the page of the reference. Its texts become nothing but text.
+// The search of the reference, and the owner's catalogue on it, whose texts become nothing but text.
 interface Catalogue {
   scopes: { name: string; description: string }[]
   events: { type: string; description: string; schema?: object; example?: object }[]
@@ -32,4 +32,25 @@ async function show(): Promise<void> {
   for (const hidden of document.querySelectorAll<HTMLElement>('#catalogue, [href="#catalogue"]')) hidden.hidden = !scopes.length && !events.length
 }
 
+// search keeps of the page, and of its menu, the operations and schemas that have all words.
+function search(): void {
+  const nav = document.querySelector('nav')!
+  const parts = [...document.querySelectorAll<HTMLElement>('article[id]')].map(part => ({
+    part, link: nav.querySelector<HTMLElement>(`[href="#${part.id}"]`), has: part.textContent!.toLowerCase(),
+  }))
+  const words = document.createElement('input')
+  words.type = 'search'
+  words.placeholder = 'Search'
+  words.setAttribute('aria-label', 'Search')
+  words.addEventListener('input', () => {
+    const wanted = words.value.toLowerCase().split(/\s+/)
+    for (const { part, link, has } of parts) {
+      part.hidden = !wanted.every(w => has.includes(w))
+      if (link) link.hidden = part.hidden
+    }
+  })
+  nav.prepend(words)
+}
+
+search()
 show().catch(() => {}) // the reference is whole without it

@@ -914,6 +914,13 @@ class Walk(Lost, Done, Sent):
         page = ada.tab()
         page.goto(self.api + "/reference")
         self.shot(page, "reference", ("nav", "#createLink", "#schema-Link"))
+        expect(page.locator("#catalogue")).to_contain_text(MARKUP)
+        page.get_by_label("Search").fill("/link/create CLIENTUSERID")
+        expect(page.locator("#createLink")).to_be_visible()
+        expect(page.locator("#createKey")).to_be_hidden()
+        expect(page.locator("nav [href='#createKey']")).to_be_hidden()
+        page.get_by_label("Search").fill("")
+        expect(page.locator("#createKey")).to_be_visible()
         with urllib.request.urlopen(self.api + "/llms.txt") as answer:
             links = re.findall(r"\]\(([^)]+)\)", answer.read().decode())
         links += page.evaluate("[...document.querySelectorAll('a[href], link[href]')].map(a => a.getAttribute('href'))")

@@ -424,9 +424,9 @@ class Lost:
             window.set = set
         }""", [self.api, {"org": ida.org, "token": ida.token}, {"org": joe.org, "token": joe.token}])
         keys, webhooks = page.locator("latchkey-keys"), page.locator("latchkey-webhooks")
-        expect(keys.get_by_role("row").filter(has_text="last").last).to_be_visible()
+        expect(keys.get_by_role("button", name="last", exact=True).last).to_be_visible()
         expect(webhooks.get_by_role("heading", name="Webhook endpoints", exact=True)).to_be_visible()
-        keys.get_by_role("row").filter(has_text="last").last.get_by_role("button", name="last").click()
+        keys.get_by_role("button", name="last", exact=True).last.click()
         expect(page.get_by_role("dialog")).to_contain_text("Metadata")
         page.keyboard.press("Escape")
         webhooks.get_by_role("button", name="Refresh").click()

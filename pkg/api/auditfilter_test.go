@@ -45,6 +45,7 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 	for query, want := range map[string]string{
 		"actor=" + aUser: "[4000 0000]", "actor=" + aKey: "[3000]", "actor=service:billing": "[1000]", "actor=service:bill": "[5000]", "actor=holder": "[2000]",
 		"action=key.revoked": "[5000 4000 2000]", "action=key.nothing": "[]", "target=" + aKey: "[2000 0000]", "target=" + string(w.org): "[]",
+		"target=app_01kb5x8w3v0f7k1w2q3r4s5t6v": "[]", "target=lnk_01kb5x8w3v0f7k1w2q3r4s5t6v": "[]", "target=whe_01kb5x8w3v0f7k1w2q3r4s5t6v": "[]",
 		"action=key.revoked&target=" + otherKey + "&actor=" + aUser: "[4000]",
 		"from=0": "[5000 4000 3000 2000 1000 0000]", "from=1000000001000&to=1000000003000": "[2000 1000]", "from=1000000001001&to=1000000003001": "[3000 2000]", "from=1000000002000&to=1000000002000": "[]", "from=1000000003000&to=1000000001000": "[]",
 		"to=0": "[]", "from=1000000005001": "[]", "from=140737488355328": "[]", "to=140737488355328&target=" + aKey: "[2000 0000]", "from=1000000004000&action=key.revoked": "[5000 4000]",
@@ -94,6 +95,9 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 	w.want(t, w.request("GET", auditPath+"?cursor=dXNyX3g", ada, ""), 400, problem.InvalidCursor)
 	w.want(t, w.request("GET", auditPath+"?to=0", user(w.byRole[org.Member]), ""), 403, problem.InsufficientRole)
 	w.want(t, w.request("GET", auditPath+"?to=0", user(w.outside), ""), 404, problem.OrgNotFound)
+	if last := w.want(t, w.request("GET", auditPath+"?from=1000000001000&to=1000000003000&limit=2", ada, ""), 200, ""); len(last.list("entries")) != 2 || last.str("nextCursor") != "" {
+		t.Errorf("a full page that is the last: %s", last.text)
+	}
 }
 
 // TestACallLooksAt1000EntriesForAFilter: then it answers with what it found, and a cursor.
@@ -169,7 +173,8 @@ func TestAMemberNamesWhoAddedThem(t *testing.T) {
 	ada, bob := s.NewUser(t, "ada@example.com"), s.NewUser(t, "bob@example.com")
 	path := "/v1/orgs/" + s.want(t, request{as: user(ada), method: "POST", path: "/v1/orgs", body: `{"name":"Acme"}`}, 201, "").str("id") + "/members"
 	s.want(t, request{as: user(ada), method: "POST", path: path, body: `{"email":"bob@example.com"}`}, 201, "")
-	s.want(t, request{as: service(), method: "POST", path: path, body: `{"subject":"cy","role":"viewer"}`}, 201, "")
+	cy := s.NewUser(t, "cy@example.com")
+	s.want(t, request{as: service(), method: "POST", path: path, body: `{"subject":"sub-cy@example.com","role":"viewer"}`}, 201, "")
 	got := map[string]any{}
 	for _, m := range s.want(t, request{as: user(ada), method: "GET", path: path}, 200, "").list("members") {
 		got[m["role"].(string)] = m["addedBy"]
@@ -188,5 +193,8 @@ func TestAMemberNamesWhoAddedThem(t *testing.T) {
 	}
 	if orgs := s.want(t, request{as: user(bob), method: "GET", path: "/v1/orgs"}, 200, ""); !strings.Contains(orgs.text, `"addedBy":{"userId":"`+string(ada)+`"`) {
 		t.Error(orgs.text)
+	}
+	if orgs := s.want(t, request{as: user(cy), method: "GET", path: "/v1/orgs"}, 200, ""); strings.Contains(orgs.text, "billing") || !strings.Contains(orgs.text, `"addedBy":null`) {
+		t.Error(orgs.text) // a person is not told the name of a service
 	}
 }

@@ -50,7 +50,8 @@ func TestRefusalsAreWrittenAtOnceAndThenNowAndThen(t *testing.T) {
 		{time.Hour - 1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
 		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3}},
 		{0, "key_3", limit.Expired, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3, limit.Expired: 1}},
-		{time.Hour, "key_3", limit.Expired, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3, limit.Expired: 2}},
+		{time.Hour - 1, "key_3", limit.Expired, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3, limit.Expired: 1}},
+		{1, "key_3", limit.Expired, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3, limit.Expired: 3}},
 	} {
 		w.at = w.at.Add(step.after)
 		w.processes[0].Refuse(t.Context(), refused(step.key), step.why)
@@ -102,6 +103,20 @@ func TestRefusalsThatWereNotWrittenAreKept(t *testing.T) {
 		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
 		w.want(int(w.refusals("2026-11-24")[limit.Scope]), want, err.Error())
 	}
+}
+
+// TestRefusalsOfTwoDaysAreKept when neither day was written.
+func TestRefusalsOfTwoDaysAreKept(t *testing.T) {
+	w := on(t, "2026-11-24 23:59:30", 1)
+	for _, after := range []time.Duration{0, 10 * time.Second, 30 * time.Second, 20 * time.Second, time.Minute} {
+		w.at, w.refuse = w.at.Add(after), nil
+		if after == 20*time.Second {
+			w.refuse = func(context.Context) error { return limit.ErrNotCharged }
+		}
+		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
+	}
+	w.want(int(w.refusals("2026-11-24")[limit.Scope]), 2, "before midnight")
+	w.want(int(w.refusals("2026-11-25")[limit.Scope]), 3, "after midnight")
 }
 
 // TestARefusalWaits200msAtMost, also when its caller has gone.

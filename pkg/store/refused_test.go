@@ -100,12 +100,25 @@ func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
 	}
 }
 
+// TestASuccessorIsRefusedOnTheRowOfItsFirstKey, where its use is too.
+func TestASuccessorIsRefusedOnTheRowOfItsFirstKey(t *testing.T) {
+	c := connect(t)
+	first := makeKey(t, c.Table, c.org, c.ada, 0)
+	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: first.ID, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
+	wants(t, err, "")
+	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, fresh.Made.ID), "")
+	c.refuse(t, c.processes(1)[0], fresh.Made.Minted.Key.Reveal(), problem.KeyRevoked)
+	if n, _, _ := c.refusedOf(t, first.ID); n[problem.KeyRevoked] != 1 {
+		t.Error(n)
+	}
+}
+
 // TestRefusalsAreInNoSum and no row of an invoice.
 func TestRefusalsAreInNoSum(t *testing.T) {
 	c := connect(t)
 	wants(t, c.allow("9/d"), "")
 	c.pass(24 * time.Hour)
-	k, dead := c.limitedKey(t, "9/d"), makeKey(t, c.Table, c.org, c.ada, 0)
+	k, dead := c.limitedKey(t, "1/d"), makeKey(t, c.Table, c.org, c.ada, 0)
 	all := c.processes(1)
 	c.spend(t, 1, all, k)
 	read := func() (rows []store.Usage, sum store.OrgUsageTotal) {
@@ -121,6 +134,7 @@ func TestRefusalsAreInNoSum(t *testing.T) {
 	rows, sum := read()
 	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, dead.ID), "")
 	c.refuse(t, all[0], dead.Minted.Key.Reveal(), problem.KeyRevoked)
+	c.refuse(t, all[0], k.Minted.Key.Reveal(), problem.RateLimited) // which leaves the row of its use in
 	after, sumAfter := read()
 	if len(rows) == 0 || len(after) != len(rows) || sumAfter.Requests != sum.Requests || sumAfter.AtMost != sum.AtMost {
 		t.Errorf("%+v %+v, then %+v %+v", rows, sum, after, sumAfter)

@@ -94,26 +94,26 @@ test('an event shows its second, and the zone is said at the head of the table',
 test('keys are read whole, found by words, and by long disuse', async () => {
   const now = Date.now()
   const all = [
-    key('k1', { name: 'Billing', createdBy: 'u1', lastUsedAt: now - 1000, scopes: ['invoices:read'] }), key('k2', { lastUsedAt: now - 3 * day - 1, createdBy: 'u9' }),
-    key('k3', { createdAt: now - 91 * day }), key('k4', { createdAt: now - 200 * day, lastUsedAt: now - 89 * day }), key('k5', { createdAt: now - 200 * day, revokedAt: now - day }),
+    key('k1', { name: 'Billing', createdBy: 'u1', lastUsedAt: now - 59 * 60_000, scopes: ['invoices:read'] }), key('k2', { lastUsedAt: now - 3 * day - 1, createdBy: 'u9' }),
+    key('k3', { createdAt: now - 91 * day }), key('k4', { createdAt: now - 200 * day, lastUsedAt: now - 89 * day }), key('k5', { createdAt: now - 200 * day, revokedAt: now - day }), key('k6'),
   ]
   const pages = ({ query }) => query.cursor ? { keys: all.slice(2) } : { keys: all.slice(0, 2), nextCursor: 'c' }
   serve({ 'GET orgs/o/keys': pages, 'GET orgs/o/members': { members: [{ userId: 'u1', email: 'ada@example.com' }] } })
   const e = await show('lk-keys')
   const found = () => rows(e).map(r => r[0].match(/k\d/)[0]).join(' ')
-  assert.equal(found(), 'k1 k2 k3 k4 k5')
+  assert.equal(found(), 'k1 k2 k3 k4 k5 k6')
   assert.match(rows(e)[0][0], /by ada@example.com$/)
   assert.match(rows(e)[1][0], /by u9$/)
   assert.match(rows(e)[2][0], /by a service of the owner$/)
-  assert.deepEqual(rows(e).map(r => r[2]), ['in the last hour', '3 days ago', 'Never', '89 days ago', 'Never'])
+  assert.deepEqual(rows(e).map(r => r[2]), ['in the last hour', '3 days ago', 'Never', '89 days ago', 'Never', 'Never'])
   const search = async words => { e.held[e.drawn.match(/@input="(\d+)"/)[1]]({ target: { value: words } }); await settle() }
-  for (const [words, want] of [['BILLING', 'k1'], ['invoices lk_k', 'k1'], ['first k2', 'k2'], ['k9', ''], ['', 'k1 k2 k3 k4 k5']]) {
+  for (const [words, want] of [['BILLING', 'k1'], ['invoices lk_k', 'k1'], ['first k2', 'k2'], ['k9', ''], ['', 'k1 k2 k3 k4 k5 k6']]) {
     await search(words)
     assert.equal(found(), want, words)
   }
   choose(e, 'use', '90')
   await settle()
-  assert.equal(found(), 'k3') // a dead key is no question
+  assert.equal(found(), 'k3') // neither a dead key nor a new one is a question
 })
 
 test('who revokes a key sees its last use, and the requests of today', async () => {
@@ -189,7 +189,7 @@ test('forms offer what the catalogue has, and say what it has not', async () => 
   const form = opened()
   assert.deepEqual(['events:*', 'events:invoice.paid'].map(n => field(form, n).checked), [true, false])
   const says = async words => { form.held[form.drawn.match(/id="f-events" @input="(\d+)"/)[1]]({ target: { value: words } }); await settle(); return text(form.drawn).match(/Nothing sends this type: (\S+( \S+\.\S+)*)/)?.[1] }
-  assert.deepEqual([await says('invoce.paid, key.revoked link.* invoice.* test *'), await says('key.revokd x.* invoice.sent'), await says('')], ['invoce.paid', 'key.revokd, x.*', undefined])
+  assert.deepEqual([await says('invoce.paid, key.revoked link.* invoice.* test *'), await says('key.revokd x.* invoic.* invoice.sent'), await says('')], ['invoce.paid', 'key.revokd, x.*, invoic.*', undefined])
   await submit(form, { url: 'https://n.example', 'events:*': '', 'events:invoice.paid': 'on', events: 'link.*' })
   assert.deepEqual(asked(`POST ${app}/webhook_endpoints`)[0].body.events, ['invoice.paid', 'link.*'])
 
@@ -333,7 +333,8 @@ test('the use of a key is drawn by UTC days, the last on the right, and its sums
   const usage = [{ date: days(0), requests: 3, atMost: 5 }, { date: days(1), requests: 2, atMost: 2 }, { date: days(0), requests: 100, atMost: 100, keyId: 'k1' }]
   for (const [of, extra, note] of [
     [org, [], 'Counted for the org as a whole: 3 to 5 requests today, 5 to 7 this month'],
-    [org, [{ date: days(2), requests: 1, atMost: null }], '3 to 5 requests today, at least 6 this month'], [member, [], 'its admins see how much is used'],
+    [org, [{ date: days(2), requests: 1, atMost: null }], '3 to 5 requests today, at least 6 this month'],
+    [org, [{ date: days(2), requests: 0, atMost: 0 }], '3 to 5 requests today, 5 to 7 this month'], [member, [], 'its admins see how much is used'],
   ]) {
     serve({
       'GET orgs/o/keys': { keys: [key('k1')] }, 'GET orgs/o': { allowance: [{ requests: 1000, per: 'month' }] },

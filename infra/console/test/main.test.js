@@ -116,6 +116,24 @@ test('a page of an app is of the chosen app, or of the first', async () => {
   assert.equal(asked('GET orgs/admin/apps').length, 1)
 })
 
+test('a drawer is in the URL of its page, and leaves it as it was', async () => {
+  for (const [name, page, drawer] of [['lk-keys', '#/orgs/o/keys', '#/orgs/o/keys//k1'], ['lk-endpoints', '#/orgs/o/endpoints/app', '#/orgs/o/endpoints/app/e1']]) {
+    serve({
+      'GET orgs/o/keys': { keys: [{ id: 'k1', appId: 'app', keyPrefix: 'lk', name: 'K', scopes: [], metadata: {}, limits: [], ceilings: [], createdAt: 1 }] }, 'GET orgs/o/members': { members: [] },
+      'GET orgs/o/apps/app/webhook_endpoints': { endpoints: [{ id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }] },
+    })
+    location.hash = drawer
+    const e = await show(name)
+    for (const open of [() => {}, () => click(e, name === 'lk-keys' ? 'K' : 'https://one.example')]) {
+      open()
+      await settle()
+      assert.equal(location.hash, drawer)
+      opened().close()
+      assert.deepEqual([location.hash, opened()], [page, undefined])
+    }
+  }
+})
+
 test('apps that cannot be read are read again by the button', async () => {
   await begin('#/orgs/admin/keys', [admin, member], {}, { 'GET orgs/admin/apps': inTurn(refused(500), apps('admin')['GET orgs/admin/apps']) })
   assert.deepEqual([shown(), text(frame.drawn).includes('it is refused')], ['', true])

@@ -288,7 +288,7 @@ class Lost:
             self.emptied(ida, what)
         kept = [line for line in told if line.startswith("latchkey-form")]
         self.want("the forms that were kept", len(kept), 9)
-        self.want("secrets that were kept", [line for line in told if "s3cr3t" in line or once in line or "lk_" in line or "ey" + "J" in line], [])
+        self.want("secrets that were kept", [line for line in told if "s3cr3t" in line or once in line or re.search("\\b(lk_|ey" + "J)", line)], [])
 
         self.step("A key that is shown stays, although the token ends")
         self.at(ida, "/keys")

@@ -151,5 +151,8 @@ func TestTheFirstEventOfATimeIsNoLaterThanAnyOther(t *testing.T) {
 		if got := id.FirstEvent(at); got != want {
 			t.Errorf("%s: %s, want %s", at, got, want)
 		}
+		if got := id.FirstAudit(at); got[4:] != id.Audit(want)[4:] || got[:4] != "aud_" {
+			t.Errorf("%s: %s", at, got)
+		}
 	}
 }

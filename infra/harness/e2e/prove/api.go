@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"latchkey/infra/harness/contract"
+	"latchkey/pkg/fetch"
 )
 
 // request is a request to the API, or to a door.
@@ -118,17 +118,12 @@ func (s *site) try(ctx context.Context, q request) (r reply) {
 	if q.once != "" {
 		req.Header.Set("Idempotency-Key", q.once)
 	}
-	var res *http.Response
-	if res, r.err = s.client.Do(req); r.err != nil {
+	var a fetch.Answer
+	if a, r.err = fetch.Do(s.client, req, 32<<20); r.err != nil {
 		return r
 	}
-	defer func() { _ = res.Body.Close() }()
-	var text []byte
-	if text, r.err = io.ReadAll(res.Body); r.err != nil {
-		return r
-	}
-	r.status, r.header, r.text = res.StatusCode, res.Header, string(text)
-	if json.Unmarshal(text, &r.body) != nil {
+	r.status, r.header, r.text = a.Status, a.Header, string(a.Body)
+	if json.Unmarshal(a.Body, &r.body) != nil {
 		r.body = nil // not a JSON object
 	}
 	r.code = cmp.Or(r.str("code"), r.header.Get("X-Latchkey-Code")) // the header is of a door

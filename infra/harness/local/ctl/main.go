@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -100,14 +99,12 @@ func control(ctx context.Context, port int, path string) error {
 	if err != nil {
 		return err
 	}
-	res, err := http.DefaultClient.Do(req)
+	a, err := fetch.Do(http.DefaultClient, req, 1<<20)
 	if err != nil {
 		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, port)
 	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusNoContent {
-		body, _ := io.ReadAll(res.Body)
-		return fmt.Errorf("%s: %s", res.Status, body)
+	if a.Status != http.StatusNoContent {
+		return fmt.Errorf("%d: %s", a.Status, a.Body)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"latchkey/infra/harness/lab/backing"
+	"latchkey/pkg/fetch"
 )
 
 // Audience is the aud of the local issuer's tokens.
@@ -121,13 +121,11 @@ func postForm(ctx context.Context, address string, form url.Values) (body []byte
 		return nil, "", err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := http.DefaultTransport.RoundTrip(req)
+	a, err := fetch.Do(http.DefaultClient, req, 1<<20)
 	if err != nil {
 		return nil, "", fmt.Errorf("no answer of the issuer: %w", err)
 	}
-	defer func() { _ = res.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	return body, res.Header.Get("Location"), err
+	return a.Body, a.Header.Get("Location"), nil
 }
 
 // Token returns a token of the stack's own issuer; see IssueToken.

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"latchkey/infra/harness/lab/backing"
 	"latchkey/infra/template/translated"
 	"latchkey/infra/tools"
+	"latchkey/pkg/fetch"
 )
 
 // StackName is the name of the local stack, and the path of its issuer's URL.
@@ -160,18 +160,13 @@ func (s *Stack) probe(ctx context.Context) error {
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	res, err := http.DefaultClient.Do(req)
+	a, err := fetch.Do(http.DefaultClient, req, 1<<20)
 	if err != nil {
 		return fmt.Errorf("the first request: %w", err)
 	}
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
-	if err != nil {
-		return err
-	}
-	refusesOwnToken := res.StatusCode == http.StatusUnauthorized && s.ownIssuer
-	if res.StatusCode >= http.StatusInternalServerError || refusesOwnToken {
-		return errors.New("the first request was answered " + res.Status + ": " + string(body) + " (logs: " + s.LogDir + ")")
+	refusesOwnToken := a.Status == http.StatusUnauthorized && s.ownIssuer
+	if a.Status >= http.StatusInternalServerError || refusesOwnToken {
+		return fmt.Errorf("the first request was answered %d: %s (logs: %s)", a.Status, a.Body, s.LogDir)
 	}
 	return nil
 }

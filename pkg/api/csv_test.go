@@ -2,6 +2,7 @@ package api
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -57,7 +58,8 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 			if strings.Contains(line, "csvOf(") && name != "pkg/api/csv.go" {
 				writers = append(writers, name+": "+line)
 			}
-			if name != "pkg/api/csv.go" && regexp.MustCompile(`"encoding/csv"|text/csv|(?i)\.csv"`).MatchString(line) {
+			asks := name == "infra/console/src/api.ts" || name == "infra/console/src/ui.ts" // and saves the answer
+			if name != "pkg/api/csv.go" && !asks && regexp.MustCompile(`"encoding/csv"|text/csv|(?i)\.csv"`).MatchString(line) {
 				t.Errorf("%s: CSV that csvOf does not write: %s", name, line)
 			}
 		}
@@ -70,7 +72,10 @@ func TestOnePlaceWritesCSV(t *testing.T) {
 	}; !slices.Equal(writers, want) {
 		t.Errorf("the tables that are written as CSV:\n%s", strings.Join(writers, "\n"))
 	}
-	if len(places) != 3 {
+	if want := []string{
+		"infra/console/src/api.ts", "infra/console/src/audit.ts", "infra/console/src/texts.ts", "infra/console/src/ui.ts", "infra/console/src/usage.ts",
+		"infra/console/test/lists.test.js", "pkg/api/audit.go", "pkg/api/csv.go", "pkg/api/usage.go",
+	}; !slices.Equal(slices.Sorted(maps.Keys(places)), want) {
 		t.Errorf("files in which CSV is named: %v", places)
 	}
 }

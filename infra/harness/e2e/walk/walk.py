@@ -720,8 +720,7 @@ class Walk(Lost, Done, Sent):
         expect(page.get_by_text("Links that it made can still be claimed")).to_be_visible()
         expect(ada.row("revoked")).to_have_count(1)
         self.want("POST /app/get with the revoked key", self.call("app/get", key)[0], 401)
-        ada.details("server")
-        page.wait_for_timeout(500)
+        expect(ada.details("server")).to_contain_text("1 key_revoked")
         self.shot(page, "key")
 
         self.step("A key without limits; a rotation that ends the old key at once")

@@ -10,9 +10,10 @@ import { given, visible } from './ui'
 export interface Choice { name: string; description: string }
 export interface Catalogue { scopes: Choice[]; events: { type: string; description: string; example?: unknown }[] }
 
-// readCatalogue reads the catalogue. null: there is none, or it cannot be read now.
+// readCatalogue reads the catalogue, which a page does when it is shown, so that its forms open at once. null: there is none, or it
+// cannot be read in time.
 export async function readCatalogue(): Promise<Catalogue | null> {
-  const answer = await send(new URL('catalogue.json', console_.base), { credentials: 'omit', redirect: 'error' })
+  const answer = await send(new URL('catalogue.json', console_.base), { credentials: 'omit', redirect: 'error', signal: AbortSignal.timeout(3000) })
   return answer instanceof Problem ? null : answer as Catalogue
 }
 

@@ -18,11 +18,13 @@ const pagesOfBars = 5 // of 100 deliveries
 const spans = [24, 6, 2] as const // hours of bars: the first whose deliveries are all read
 
 class EndpointsPage extends Page {
+  #catalogue: Promise<Catalogue | null> = Promise.resolve(null)
   #endpoints = new List<Endpoint>(this, cursor =>
     this.api.list(`${this.appPath}/webhook_endpoints`, 'endpoints', { limit: 50, cursor }))
 
   override connectedCallback() {
     super.connectedCallback()
+    this.#catalogue = readCatalogue()
     void this.#endpoints.load().then(() => {
       reopen(`${this.appPath}/webhook_endpoints`, () => this.#create())
       for (const e of this.#endpoints.items) if (e.id === shownId()) this.#details(e)
@@ -32,7 +34,7 @@ class EndpointsPage extends Page {
   #one(e: Endpoint) { return `${this.appPath}/webhook_endpoints/${encodeURIComponent(e.id)}` }
 
   async #create() {
-    const known = await readCatalogue()
+    const known = await this.#catalogue
     const events = new Choices('events', known ? [{ name: '*', description: text.catalogue.every }, ...known.events.map(e => ({ ...e, name: e.type }))] : [],
       ['*'], word => !known || isSent(word, known))
     openForm(this.person, {
@@ -165,7 +167,7 @@ class EndpointsPage extends Page {
         <p><a href="#/orgs/${this.org.id}/deliveries/${this.appId}/${e.id}">${text.deliveries.all}</a></p>` : nothing}
       ${bars?.length === 0 ? html`<p class="note">${text.endpoints.quiet(span)}</p>` : nothing}`)
     void read()
-    void readCatalogue().then(known => { examples = (known?.events ?? []).filter(k => k.example); dialog.requestUpdate() })
+    void this.#catalogue.then(known => { examples = (known?.events ?? []).filter(k => k.example); dialog.requestUpdate() })
   }
 
   #state(e: Endpoint) {

@@ -57,11 +57,13 @@ const isUnused = (k: Key) => isGood(k) && (k.lastUsedAt ?? k.createdAt) < Date.n
 class KeysPage extends Page {
   #keys = new List<Key>(this, async () => ({ items: await this.api.all(`${this.path}/keys`, 'keys') })) // an org has few
   #members = new Map<string, Member>()
+  #catalogue: Promise<Catalogue | null> = Promise.resolve(null)
   #words: string[] = [] // of the search
   #unused = false
 
   override connectedCallback() {
     super.connectedCallback()
+    this.#catalogue = readCatalogue()
     void this.api.all<Member>(`${this.path}/members`, 'members').then(all => {
       this.#members = new Map(all.map(m => [m.userId, m]))
       this.requestUpdate()
@@ -102,7 +104,7 @@ class KeysPage extends Page {
   async #bounded(title: string, open: (known: Catalogue | null) => void) {
     let known: Catalogue | null
     try {
-      [known] = await Promise.all([readCatalogue(), console_.readSettings()])
+      [known] = await Promise.all([this.#catalogue, console_.readSettings()])
     } catch (error) {
       return void openDialog(this.person, { title }, () => problem(error))
     }

@@ -182,6 +182,7 @@ test('forms offer what the catalogue has, and say what it has not', async () => 
   assert.match(text(d.drawn), /Read <b>.*Not in the catalogue: old/)
   await submit(d, { 'scopes:invoices:read': '', 'scopes:invoices:write': 'on', scopes: 'old new' })
   assert.deepEqual(asked('PATCH orgs/o/keys/k1')[0].body.scopes, ['invoices:write', 'old', 'new'])
+  assert.equal(asked('GET catalogue.json').length, 1) // when the page was shown: its forms wait for nothing
 
   const e = await show('lk-endpoints')
   click(e, 'New endpoint')

@@ -98,6 +98,7 @@ class Lost:
         self.at(ida, "/members")
         self.at(ida, "/keys")
         page.get_by_role("button", name="New API key").first.click()
+        expect(page.get_by_role("dialog")).to_be_visible()
         page.keyboard.press("Escape")  # nothing is entered: nothing is lost
         expect(page.get_by_role("dialog")).to_have_count(0)
         self.new_key(ida, "held")

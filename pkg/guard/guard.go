@@ -73,7 +73,7 @@ type Config struct {
 	Fallback func(ctx context.Context, text string) error
 	// CountRequests counts the requests of keys without limits too, as the parameter of the same name does.
 	CountRequests bool
-	// Report is called with the error when Handler answers 503; nil: no report.
+	// Report is called with the error when Handler answers 503; nil: log/slog writes the error and the route's pattern.
 	//
 	// Report and ReportRefusal run in goroutines of their own, at most 16 at once. The answer waits 400 ms for them at most. A report that
 	// takes longer, panics, or finds 16 others that run is logged by log/slog and counted (LostReports); the caller gets its answer.
@@ -128,6 +128,9 @@ func New(c Config) *Guard {
 	}
 	if c.CountRequests {
 		checks.CountRequests()
+	}
+	if c.Report == nil {
+		c.Report = logCause
 	}
 	g := On(checks)
 	g.report, g.reportRefusal, g.reports = c.Report, c.ReportRefusal, callback.New(reportsAtOnce)

@@ -138,6 +138,11 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	problem.Write(ctx, w, refused)
 }
 
+// logCause is the Report of a Config that has none. It writes no path and no query, which can have a secret.
+func logCause(r *http.Request, err error) {
+	slog.ErrorContext(r.Context(), "guard: a credential was not checked", "route", r.Pattern, "error", err)
+}
+
 // logFault logs the fault of a report, which no one else gets to know: the caller's answer is not affected.
 func logFault(ctx context.Context, err error) {
 	if err != nil {

@@ -200,6 +200,27 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	}
 }
 
+// TestAFaultIsLoggedWithoutAReport looks for the error and the pattern of the route, and for nothing of the request.
+func TestAFaultIsLoggedWithoutAReport(t *testing.T) {
+	g := guard.New(guard.Config{Table: "t", AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1")}})
+	var log strings.Builder
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	routes := http.NewServeMux()
+	routes.Handle("GET /orgs/{orgId}/invoices", g.Handler(whoCalls, guard.RequireRole("viewer")))
+	for credential, want := range map[string]int{"": 401, "Bearer " + authntest.JWT: 503} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/orgs/secret/invoices?key=secret", nil)
+		r.Header.Set("Authorization", credential)
+		routes.ServeHTTP(w, r)
+		said := log.String()
+		if isLogged := strings.Contains(said, `msg="guard: a credential was not checked" route="GET /orgs/{orgId}/invoices" error=`); w.Code != want || isLogged != (want == 503) || strings.Contains(said, "secret") || strings.Contains(said, authntest.JWT) {
+			t.Errorf("%d, want %d, logged %q", w.Code, want, said)
+		}
+		log.Reset()
+	}
+}
+
 // TestNoAnswerWaitsForAnOwnersCode beyond three seconds, however its functions fail. 16 reports and 256 calls of OrgOf run at once, and
 // no more.
 func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {

@@ -41,6 +41,16 @@ func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 			t.Errorf("%s does not show %s as it is", in.document, file)
 		}
 	}
+	example, err := os.ReadFile("../../../pkg/guard/example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(example), "func ExampleFromContext() {\n")
+	body, _, _ = strings.Cut(body, "\thttp.Handle(")
+	document, err := os.ReadFile("../../docs/protect.md")
+	if shown := "<!-- pkg/guard/example_test.go -->\n```go" + strings.ReplaceAll("\n"+strings.TrimSpace(body), "\n\t", "\n") + "\n```\n"; err != nil || !bytes.Contains(document, []byte(shown)) {
+		t.Errorf("protect.md does not show %s, %v", shown, err)
+	}
 }
 
 // TestLockFileNamesNoHost wants no address of a package, so that npm installs from the registry that the user has set, and

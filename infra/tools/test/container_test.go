@@ -161,6 +161,15 @@ func TestTheContainerRunsTheProduct(t *testing.T) {
 	if listed(t)["openjdk-"+needs[2]+"-jdk-headless"] == "" {
 		t.Errorf("Java %s is not in the list", needs[2])
 	}
+	node := regexp.MustCompile(`\nFROM node:(\d+)-bookworm-slim AS node\n`).FindStringSubmatch(repositoryFile(t, ".devcontainer/Dockerfile"))
+	if len(node) < 2 || node[1] < "20" { // as the message of a machine without Node says
+		t.Errorf("Node.js %q", node)
+	}
+	for _, program := range []string{"COPY --from=node /usr/local/bin/node ", "COPY --from=node /usr/local/lib/node_modules ", "/npm/bin/npm-cli.js /usr/local/bin/npm\n"} {
+		if !strings.Contains(repositoryFile(t, ".devcontainer/Dockerfile"), program) {
+			t.Errorf("the container does not get %q", program)
+		}
+	}
 	var settings struct {
 		Build        struct{ Dockerfile string }
 		RemoteUser   string

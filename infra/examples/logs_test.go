@@ -156,7 +156,7 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 
 // TestReceiversWriteNoKeyAndNoQuery does the same with the receivers of webhooks.
 func TestReceiversWriteNoKeyAndNoQuery(t *testing.T) {
-	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python, receivers.FastAPI} {
 		for what, answer := range answers {
 			t.Run(string(l)+" "+what, func(t *testing.T) {
 				called := httptest.NewServer(answer)

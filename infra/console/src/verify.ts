@@ -1,7 +1,10 @@
 // The page that verifies a pasted webhook, without a sign-in.
 import { html, LitElement, nothing } from 'lit'
 import node from '../../examples/receivers/node/receiver.mjs?text'
+import nodeVerify from '../../examples/receivers/node/verify.mjs?text'
+import fastapi from '../../examples/receivers/python/receiver_fastapi.py?text'
 import python from '../../examples/receivers/python/receiver.py?text'
+import pythonVerify from '../../examples/receivers/python/verify.py?text'
 import { console_ } from './context'
 import { input, line } from './fields'
 import { text } from './texts'
@@ -79,7 +82,10 @@ class VerifyPage extends LitElement {
         <section>
           <h2>${t.code}</h2>
           <p class="small">${t.codeAbout}</p>
-          ${([['Go', go], ['Node', node], ['Python', python]] as const).map(([name, code]) => html`
+          ${([
+            ['Go', go], ['Node: verify.mjs', nodeVerify], ['Node: receiver.mjs', node], ['Python: verify.py', pythonVerify],
+            ['Python: receiver.py', python], ['FastAPI: receiver_fastapi.py', fastapi],
+          ] as const).map(([name, code]) => html`
             <details class="code"><summary>${name}</summary>${copyButton(code)}<pre tabindex="0">${code}</pre></details>`)}
         </section>
       </main>`

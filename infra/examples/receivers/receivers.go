@@ -1,5 +1,5 @@
-// Package receivers has the receivers that infra/docs/webhooks.md shows, one in Node and one in Python, and runs them for
-// tests. Each receiver is one file. A list beside it pins the packages that it imports.
+// Package receivers has the receivers that infra/docs/webhooks.md shows, in Node, in Python and in FastAPI, and runs them for
+// tests. Each imports the module that verifies. A list beside it pins the packages that these import.
 package receivers
 
 import (
@@ -19,16 +19,17 @@ import (
 	"latchkey/infra/tools"
 )
 
-//go:embed node/receiver.mjs node/package.json node/package-lock.json python/receiver.py python/requirements.txt
+//go:embed node/*.mjs node/*.json python/*.py python/requirements.txt
 var files embed.FS
 
-// Language is the language of a receiver.
+// Language is the language of a receiver, or its framework.
 type Language string
 
 // The languages.
 const (
-	Node   Language = "node"
-	Python Language = "python"
+	Node    Language = "node"
+	Python  Language = "python"
+	FastAPI Language = "fastapi" // in Python
 )
 
 // Config is passed to a receiver in its environment.
@@ -76,29 +77,31 @@ func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	return r, nil
 }
 
-// command writes the receiver into dir and returns the command that starts it.
+// command writes the receivers into dir and returns the command that starts one.
 func command(ctx context.Context, l Language, dir string) (*exec.Cmd, error) {
-	if l == Python {
-		interpreter, err := tools.VirtualEnv(ctx, "receiver-python", text("python/requirements.txt"), nil)
+	if err := os.CopyFS(dir, files); err != nil {
+		return nil, err
+	}
+	if l == Node {
+		modules, err := tools.NodeModules(ctx, "receiver-node", text("node/package.json"), text("node/package-lock.json"), nil)
 		if err != nil {
 			return nil, err
 		}
-		path := filepath.Join(dir, "receiver.py")
-		return exec.CommandContext(ctx, interpreter, path), os.WriteFile(path, []byte(text("python/receiver.py")), 0o644)
+		return exec.CommandContext(ctx, "node", filepath.Join(dir, "node/receiver.mjs")),
+			os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules"))
 	}
-	modules, err := tools.NodeModules(ctx, "receiver-node", text("node/package.json"), text("node/package-lock.json"), nil)
-	if err != nil {
-		return nil, err
+	interpreter, err := tools.VirtualEnv(ctx, "receiver-python", text("python/requirements.txt"), nil)
+	cmd := exec.CommandContext(ctx, interpreter, "receiver.py")
+	if l == FastAPI {
+		cmd = exec.CommandContext(ctx, interpreter, "-m", "uvicorn", "receiver_fastapi:app", "--no-access-log")
 	}
-	path := filepath.Join(dir, "receiver.mjs")
-	return exec.CommandContext(ctx, "node", path), errors.Join(
-		os.WriteFile(path, []byte(text("node/receiver.mjs")), 0o644),
-		os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")))
+	cmd.Dir = filepath.Join(dir, "python")
+	return cmd, err
 }
 
 // run starts cmd and returns when the receiver listens, or ends it when it does not.
 func (r *Receiver) run(ctx context.Context, cmd *exec.Cmd, port int, c Config) error {
-	cmd.Env = append(os.Environ(), "BASE_URL="+c.BaseURL, "ENDPOINT_ID="+c.EndpointID, fmt.Sprintf("PORT=%d", port))
+	cmd.Env = append(os.Environ(), "BASE_URL="+c.BaseURL, "ENDPOINT_ID="+c.EndpointID, fmt.Sprintf("PORT=%d", port), fmt.Sprintf("UVICORN_PORT=%d", port))
 	if c.Issuer != "" {
 		cmd.Env = append(cmd.Env, "ISSUER="+c.Issuer)
 	}

@@ -24,7 +24,8 @@ import (
 // TestTheDocumentShowsTheExamplesThatAreTested compares the documents with the files that the tests run.
 func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 	for file, in := range map[string]struct{ document, language string }{
-		"receivers/node/receiver.mjs": {"webhooks.md", "js"}, "receivers/python/receiver.py": {"webhooks.md", "python"},
+		"receivers/node/verify.mjs": {"webhooks.md", "js"}, "receivers/node/receiver.mjs": {"webhooks.md", "js"},
+		"receivers/python/verify.py": {"webhooks.md", "python"}, "receivers/python/receiver.py": {"webhooks.md", "python"}, "receivers/python/receiver_fastapi.py": {"webhooks.md", "python"},
 		"publishers/go/main.go": {"webhooks.md", "go"}, "publishers/publish.mjs": {"webhooks.md", "js"}, "publishers/publish.py": {"webhooks.md", "python"},
 		"embed/embed.js": {"console.md", "js"},
 	} {
@@ -106,7 +107,7 @@ func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Re
 // startOnVectors starts the receiver of each language, and calls try with it. try may call two functions: answer sets the
 // handler of the receiver's key lookups; mint makes vectors for the present time, and sets their handler.
 func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler))) {
-	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python, receivers.FastAPI} {
 		t.Run(string(l), func(t *testing.T) {
 			var handler atomic.Value // has the function of a handler, because all its values must have one type
 			answer := func(h http.Handler) { handler.Store(h.ServeHTTP) }
@@ -125,7 +126,7 @@ func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *re
 	}
 }
 
-// TestReceiversTakeTheGoodAndRefuseTheHostile sends every vector to both receivers.
+// TestReceiversTakeTheGoodAndRefuseTheHostile sends every vector to each receiver.
 func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 	var out written
 	startOnVectors(t, &out, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {

@@ -178,7 +178,7 @@ func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
 			}
 		}
 	})
-	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
+	for _, l := range []receivers.Language{receivers.Node, receivers.Python, receivers.FastAPI} {
 		t.Run(string(l), func(t *testing.T) {
 			r := start(t, l, receivers.Config{BaseURL: api.URL, Issuer: v.Issuer, EndpointID: v.EndpointID})
 			for _, c := range v.Cases {

@@ -1,0 +1,83 @@
+"""Verifies Latchkey's webhooks. It needs pip install 'PyJWT[crypto]'."""
+import base64
+import json
+import threading
+import time
+from functools import lru_cache
+from urllib.error import HTTPError
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+import jwt
+
+MAX_LENGTH = 256 * 1024  # bytes of a webhook
+MAX_AGE = 5 * 60  # seconds from the signature to the arrival
+LEEWAY = 60  # seconds by which the clocks of sender and receiver may differ
+one_look_up = threading.Lock()  # one at a time, so that made-up kids cause no flood of requests
+
+
+class Unavailable(Exception):
+    """No one can say now whether the webhook is genuine."""
+
+
+def check(condition):
+    if not condition:
+        raise ValueError("the webhook is refused")
+
+
+def decode(text):
+    """Reads base64url, and takes no second spelling of the same bytes."""
+    raw = base64.urlsafe_b64decode(text + "==")
+    check(base64.urlsafe_b64encode(raw).rstrip(b"=").decode() == text)
+    return raw
+
+
+def no_name_twice(pairs):
+    check(len(dict(pairs)) == len(pairs))
+    return dict(pairs)
+
+
+def parse(raw):
+    """Reads JSON in which no object has two members of one name."""
+    return json.loads(raw.decode(), object_pairs_hook=no_name_twice)
+
+
+class NoRedirect(HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        """Makes a redirect an error: only base_url says what a key is."""
+
+
+@lru_cache(maxsize=100)
+def look_up(base_url, kid, minute):
+    """Returns the public key as it is in that minute, or None when the kid proves nothing."""
+    url, body = base_url + "/webhook_verification_key/get", json.dumps({"kid": kid}).encode()
+    try:
+        request = Request(url, body, {"Content-Type": "application/json"})
+        with build_opener(NoRedirect).open(request, timeout=5) as answer:
+            return json.load(answer)
+    except Exception as error:
+        if isinstance(error, HTTPError) and error.code in (404, 410):
+            return None
+        raise Unavailable from error
+
+
+def verify(token, *, base_url, endpoint_id, issuer=None):
+    """Returns the event of a genuine webhook. Any error but Unavailable: it is not genuine.
+
+    base_url is the URL of the API, issuer the iss of the webhooks if that is another URL."""
+    check(len(token) <= MAX_LENGTH)
+    first, second, signature = token.split(".")
+    header, claims = parse(decode(first)), parse(decode(second))
+    iat, exp, event, now = claims["iat"], claims["exp"], claims["event"], time.time()
+    check(len(decode(signature)) == 64 and len(decode(header["kid"])) == 32)
+    check(header["alg"] == "ES256" and header["typ"] == "webhook+jwt" and "crit" not in header)
+    check(claims["aud"] in (endpoint_id, [endpoint_id]))
+    check(type(iat) is int and type(exp) is int)
+    check(now < exp and now - MAX_AGE - LEEWAY < iat < now + LEEWAY)
+    for name, kind in (("id", str), ("type", str), ("createdAt", int), ("data", dict)):
+        check(type(event[name]) is kind and (event[name] or kind is dict))
+    with one_look_up:
+        key = look_up(base_url, header["kid"], now // 60)
+    check(key and (key["expiredAt"] is None or iat * 1000 < key["expiredAt"]))
+    public, issuer = jwt.PyJWK(key, "ES256"), issuer or base_url
+    jwt.decode(token, public, ["ES256"], audience=endpoint_id, issuer=issuer, leeway=LEEWAY)
+    return event

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,7 +24,8 @@ func newScripted(t *testing.T) *scripted {
 	s := &scripted{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.n.Add(1)
-		_, _ = io.Copy(io.Discard, r.Body)
+		body, _ := io.ReadAll(r.Body) // a client that goes on to send gets the answer too
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		(*s.answer.Load())(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -51,19 +53,21 @@ func plain(status int, pairs ...string) http.HandlerFunc {
 // hangUp closes the connection without an answer.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
+// undecided are answers of something else than the check, or of a check that has failed.
+var undecided = map[string]http.HandlerFunc{
+	"a throttle": plain(429), "a wrong host": plain(403, "Content-Type", "application/json"), "a crash": plain(502), "a redirect": plain(302, "Location", "/authorize"),
+	"a permanent redirect": plain(308, "Location", "https://other.example/"), "no such path": plain(404), "an error": plain(500), "busy": plain(503), "late": plain(504),
+	"no credential": plain(401), "a page": plain(200, "Content-Type", "text/html"), "another version": plain(200, "X-Latchkey-V", "2"),
+	"a longer version": plain(200, "X-Latchkey-V", "11"), "an empty version": plain(200, "X-Latchkey-V", ""), "no content": plain(204), "accepted": plain(202),
+	"not modified": plain(304), "another header": plain(200, "X-Latchkey-Kind", "key"), "a code without a refusal": plain(404, "X-Latchkey-Code", "not_found"),
+	"no answer": hangUp,
+}
+
 // answersOfACheck gives the proxies answers in the place of the function URL. What is not the check's decides nothing: the client gets a
 // 503, and the program gets nothing.
 func (f *frontDoor) answersOfACheck(t *testing.T) {
 	door, program := newScripted(t), newScripted(t)
 	program.answers(plain(200))
-	undecided := map[string]http.HandlerFunc{
-		"a throttle": plain(429), "a wrong host": plain(403, "Content-Type", "application/json"), "a crash": plain(502), "a redirect": plain(302, "Location", "/authorize"),
-		"a permanent redirect": plain(308, "Location", "https://other.example/"), "no such path": plain(404), "an error": plain(500), "busy": plain(503), "late": plain(504),
-		"no credential": plain(401), "a page": plain(200, "Content-Type", "text/html"), "another version": plain(200, "X-Latchkey-V", "2"),
-		"a longer version": plain(200, "X-Latchkey-V", "11"), "an empty version": plain(200, "X-Latchkey-V", ""), "no content": plain(204), "accepted": plain(202),
-		"not modified": plain(304), "another header": plain(200, "X-Latchkey-Kind", "key"), "a code without a refusal": plain(404, "X-Latchkey-Code", "not_found"),
-		"no answer": hangUp,
-	}
 	for _, name := range []string{"Caddy", "nginx"} {
 		t.Run(name, func(t *testing.T) {
 			proxy := startProxy(t, name, door.URL, program.URL)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,22 +56,23 @@ func consumerFile(t *testing.T, name string) string {
 	return repositoryFile(t, filepath.Join("infra/examples/consumer", name))
 }
 
-// nodeClients copies the program to a folder that links to the modules, because Node looks for modules beside it.
 func nodeClients(ctx context.Context, t *testing.T) *exec.Cmd {
 	t.Helper()
-	dir, err := tools.NodeModules(ctx, "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })
+	return exec.CommandContext(ctx, "node", filepath.Join(consumerNode(t), "introspect.mjs"))
+}
+
+// consumerNode copies the programs in Node to a folder that links to their modules, because Node looks for modules beside a program.
+func consumerNode(t *testing.T) string {
+	t.Helper()
+	dir, err := tools.NodeModules(t.Context(), "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := t.TempDir()
-	program := filepath.Join(at, "introspect.mjs")
-	if err := os.WriteFile(program, []byte(consumerFile(t, "node/introspect.mjs")), 0o600); err != nil {
+	if err := errors.Join(os.CopyFS(at, os.DirFS(filepath.Join(rootOf(t), "infra/examples/consumer/node"))), os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(at, "node_modules"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(at, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	return exec.CommandContext(ctx, "node", program)
+	return at
 }
 
 // consumerPython returns the interpreter that has the Python packages of the examples.

@@ -1,0 +1,21 @@
+# A view of Django without a proxy. authorize.py is beside it, and LATCHKEY in the environment.
+from functools import wraps
+from authorize import authorize
+from django.http import HttpResponse, JsonResponse
+
+def key(*scopes, **settings):
+    def decorate(view):
+        @wraps(view)
+        def checked(request, *args, **kwargs):
+            request.caller, refusal = authorize(request.headers.get("Authorization"), *scopes, **settings)
+            if refusal:
+                body, status, headers = refusal
+                return HttpResponse(body, status=status, headers=headers)
+            return view(request, *args, **kwargs)
+        return checked
+    return decorate
+
+@key("invoices:read")
+def invoices(request):
+    caller = request.caller
+    return JsonResponse({"orgId": caller["org-id"], "name": caller["key-name"], "scopes": caller["scopes"].split()})

@@ -1,0 +1,35 @@
+"""Asks Latchkey about the API key of each request: pip install httpx
+
+LATCHKEY is the output ForwardAuthUrl, SECRET the parameter ForwardAuthSecret, if it is set."""
+import logging
+import os
+from urllib.parse import unquote
+
+import httpx
+
+latchkey = httpx.Client(
+    base_url=os.environ["LATCHKEY"], timeout=3, headers={"X-Latchkey-Secret": os.environ.get("SECRET", "")})
+PASSED = ("content-type", "x-latchkey-code", "retry-after", "ratelimit", "ratelimit-policy", "www-authenticate")
+
+
+def authorize(authorization, *scopes, fallback=None):
+    """Returns the caller and None, or None and the refusal: its body, status and headers.
+
+    authorization is the request's header, or None. fallback imports a key of an earlier system."""
+    sent = {"Authorization": authorization.encode("latin-1")} if authorization else {}
+    try:
+        answer = latchkey.get("/authorize", params={"scope": scopes}, headers=sent)
+        if fallback and answer.headers.get("x-latchkey-code") == "invalid_credentials":
+            fallback(authorization.partition(" ")[2].strip())
+            answer = latchkey.get("/authorize", params={"scope": scopes}, headers=sent)
+        status, said = answer.status_code, dict(answer.headers)
+    except Exception as error:  # not its text, which can have the key
+        logging.error("a key was not checked: %s", type(error).__name__)
+        status, said = 503, {}
+    if status == 200 and said.get("x-latchkey-v") == "1":
+        return {name[11:]: unquote(value) for name, value in said.items() if name.startswith("x-latchkey-")}, None
+    if status in (401, 403, 429) and "x-latchkey-code" in said:
+        if "x-amzn-remapped-www-authenticate" in said:  # so a function URL on AWS sends it
+            said["www-authenticate"] = said["x-amzn-remapped-www-authenticate"]
+        return None, (answer.content, status, {name: said[name] for name in PASSED if name in said})
+    return None, (b'{"code":"unavailable"}', 503, {"content-type": "application/json", "retry-after": "1"})

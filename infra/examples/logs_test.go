@@ -3,6 +3,7 @@ package examples_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -101,15 +102,36 @@ func built(t *testing.T) string {
 	return dir
 }
 
+// consumers returns the interpreter that has the packages of the consumers in Python, and a folder with those in Node and their modules.
+func consumers(t *testing.T) (python, node string) {
+	t.Helper()
+	text := func(name string) string {
+		b, err := os.ReadFile("consumer/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	python, errPython := tools.VirtualEnv(t.Context(), "consumer-python", text("python/requirements.txt"), nil)
+	modules, errNode := tools.NodeModules(t.Context(), "consumer-node", text("node/package.json"), text("node/package-lock.json"), nil)
+	node = t.TempDir()
+	if err := errors.Join(errPython, errNode, os.CopyFS(node, os.DirFS("consumer/node")), os.Symlink(modules+"/node_modules", node+"/node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	return python, node
+}
+
 // TestExamplesWriteNoKeyAndNoQuery runs each example that writes something. Their requests, their calls and their environment have canaries.
 func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 	bin := built(t)
+	python, node := consumers(t)
 	for what, answer := range answers {
 		called := httptest.NewUnstartedServer(answer)
 		called.Config.ErrorLog = nil
 		called.Start()
 		t.Cleanup(called.Close)
 		base := called.URL
+		framework := []string{"LATCHKEY=" + base, "SECRET=" + canary, "PROXY_SECRET=" + canary, "PYTHONDONTWRITEBYTECODE=1"}
 		host := func() string {
 			port, err := tools.FreePort(0)
 			if err != nil {
@@ -126,7 +148,10 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 				"TABLE=t", "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + canary, "AWS_SECRET_ACCESS_KEY=" + canary, "AWS_ENDPOINT_URL=" + base, "ISSUER=" + base,
 				"AUDIENCE=a", "JWKS_URL=" + base + "/?key=" + canary, "IMPORTED_KEYS=true", "EARLIER_SYSTEM=" + base + "/?key=" + canary, "LATCHKEY_API=" + base, "SERVICE_TOKEN=" + canary,
 			}},
-			"behind":    {[]string{bin + "/behind"}, host(), []string{"PROXY_SECRET=" + canary}},
+			"behind":                 {[]string{bin + "/behind"}, host(), []string{"PROXY_SECRET=" + canary}},
+			"FastAPI behind a proxy": {[]string{python, "-m", "uvicorn", "behind_fastapi:app", "--app-dir", "consumer/python", "--no-access-log"}, host(), framework},
+			"FastAPI that asks":      {[]string{python, "-m", "uvicorn", "ask_fastapi:app", "--app-dir", "consumer/python", "--no-access-log"}, host(), framework},
+			"Express behind a proxy": {[]string{"node", node + "/behind_express.mjs"}, host(), framework}, "Express that asks": {[]string{"node", node + "/ask_express.mjs"}, host(), framework},
 			"embed":     {[]string{"node", "embed/serve.mjs"}, host(), []string{"API=" + base, "ORG=org_1", "TOKEN=" + canary}},
 			"cli":       {[]string{bin + "/cli"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary}},
 			"publisher": {[]string{bin + "/go"}, "", nil}, "publisher in Node": {[]string{"node", "publishers/publish.mjs"}, "", nil},
@@ -137,7 +162,7 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 				var out output
 				cmd := exec.CommandContext(t.Context(), p.command[0], p.command[1:]...)
 				_, port, _ := strings.Cut(p.listens, ":")
-				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LISTEN=" + p.listens, "PORT=" + port, "API=" + base, "ORG=org_1", "APP=app_1", "TOKEN=" + canary}, p.env...)
+				cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LISTEN=" + p.listens, "PORT=" + port, "UVICORN_PORT=" + port, "API=" + base, "ORG=org_1", "APP=app_1", "TOKEN=" + canary}, p.env...)
 				cmd.Stdout, cmd.Stderr = &out, &out
 				if err := cmd.Start(); err != nil {
 					t.Fatal(err)

@@ -2,9 +2,11 @@
 from functools import wraps
 from authorize import authorize
 from django.http import HttpResponse, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 
 def key(*scopes, **settings):
     def decorate(view):
+        @csrf_exempt  # the browser adds no API key by itself
         @wraps(view)
         def checked(request, *args, **kwargs):
             request.caller, refusal = authorize(request.headers.get("Authorization"), *scopes, **settings)

@@ -1,4 +1,4 @@
-# An API in FastAPI behind the proxy: PROXY_SECRET=… uvicorn behind_fastapi:app --port 8080
+# An API in FastAPI behind the proxy: PROXY_SECRET=… uvicorn behind_fastapi:app --port 8080 --no-access-log
 import hmac, os
 from urllib.parse import unquote
 from fastapi import Depends, FastAPI, HTTPException, Request

@@ -1,0 +1,133 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tokenEndpoint answers as the token endpoint of an issuer does, with tokens that are good for a time in seconds.
+func tokenEndpoint(token string, seconds int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		want := url.Values{"grant_type": {"client_credentials"}, "client_id": {"billing"}, "client_secret": {"s+c r&t"}, "audience": {"https://api.latchkey.test"}}
+		if err := r.ParseForm(); err != nil || r.Method != "POST" || r.PostForm.Encode() != want.Encode() {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_, _ = fmt.Fprintf(w, `{"access_token":%q,"token_type":"Bearer","expires_in":%d}`, token, seconds)
+	}
+}
+
+// fallsBackByHTTP has the examples import keys of an earlier system, with a service's token of an issuer.
+func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
+	issuer := newScripted(t)
+	issuer.answers(tokenEndpoint(f.billing.token, 3600))
+	env := append(clientOf(issuer), "LATCHKEY="+f.FunctionURLs["ForwardAuthFunction"], "API="+f.URL, "EARLIER_SYSTEM="+f.earlier.url)
+	for name, program := range frameworks(t, "ask", "", env, f.fallbackLines(t)...) {
+		t.Run(name, func(t *testing.T) {
+			issuer.answers(tokenEndpoint(f.billing.token, 3600))
+			earlier := func(change func()) {
+				f.earlier.mu.Lock()
+				defer f.earlier.mu.Unlock()
+				change()
+			}
+			ask := func(text string) string {
+				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", bearer: text})
+				if err != nil {
+					return err.Error()
+				}
+				return strings.TrimSpace(fmt.Sprint(r.status, " ", r.code()))
+			}
+			first, second, unknown := foreignKey(), foreignKey(), foreignKey()
+			earlier(func() { f.earlier.keys[first], f.earlier.keys[second] = f.org, f.org })
+			if got := []string{ask(first), ask(unknown)}; !slices.Equal(got, []string{"200", "401 invalid_credentials"}) {
+				t.Fatalf("%q", got)
+			}
+			if got := flood(32, func(int) string { return ask(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
+				t.Errorf("moved: %v, with %d requests for a token", got, issuer.n.Load())
+			}
+			earlier(func() { f.earlier.down = true })
+			if got := []string{ask(unknown), ask(second)}; !slices.Equal(got, []string{"503 unavailable", "200"}) {
+				t.Errorf("the earlier system is away: %q", got)
+			}
+			earlier(func() { f.earlier.down = false })
+			before := 0
+			earlier(func() { before = f.earlier.asked[second] })
+			for _, k := range f.billing.want(t, "GET", "/v1/orgs/"+f.org+"/keys", "", 200, "").list("keys") {
+				if id, _ := k["id"].(string); k["name"] == "moved" && k["revokedAt"] == nil {
+					f.billing.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
+				}
+			}
+			if got := ask(second); got != "401 key_revoked" || f.earlier.asked[second] != before || before == 0 {
+				t.Errorf("revoked: %s, and the earlier system was asked %d times, then %d", got, before, f.earlier.asked[second])
+			}
+		})
+	}
+	f.tokens(t, issuer)
+}
+
+// clientOf returns the variables of a client of an issuer.
+func clientOf(issuer *scripted) []string {
+	return []string{"TOKEN_URL=" + issuer.URL + "/token", "CLIENT_ID=billing", "CLIENT_SECRET=s+c r&t", "AUDIENCE=https://api.latchkey.test"}
+}
+
+// fallbackLines returns what infra/docs/moving.md adds to the program that asks: an import, and the fallback of a route.
+func (f *frontDoor) fallbackLines(t *testing.T) [][2]string {
+	t.Helper()
+	document := repositoryFile(t, "infra/docs/moving.md")
+	var out [][2]string
+	for old, line := range map[string]string{
+		"from authorize import authorize\n": "from fallback import import_if_good\n", `key("invoices:read")`: `key("invoices:read", fallback=import_if_good)`,
+		"import express from 'express'\n": "import { importIfGood } from './fallback.mjs'\n", "key(['invoices:read'])": "key(['invoices:read'], importIfGood)",
+	} {
+		if !strings.Contains(document, line) {
+			t.Errorf("infra/docs/moving.md does not say %q", line)
+		}
+		if strings.HasSuffix(old, "\n") {
+			line = old + line
+		}
+		out = append(out, [2]string{old, line})
+	}
+	return out
+}
+
+// tokens has the examples keep a token until a minute before its end, and fail when the issuer gives none.
+func (f *frontDoor) tokens(t *testing.T, issuer *scripted) {
+	elsewhere := newScripted(t)
+	elsewhere.answers(tokenEndpoint("elsewhere", 3600))
+	node := consumerNode(t)
+	for name, cmd := range map[string]func() *exec.Cmd{
+		"Python": func() *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), consumerPython(t), "-c", "from service_token import service_token as s; print(s(), s())")
+			cmd.Dir = consumerPrograms(t)
+			return cmd
+		},
+		"Node": func() *exec.Cmd {
+			cmd := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e", "import { serviceToken as s } from './service_token.mjs'; console.log(await s(), await s())")
+			cmd.Dir = node
+			return cmd
+		},
+	} {
+		for what, c := range map[string]struct {
+			answer   http.HandlerFunc
+			requests int64
+			out      string // "": it fails
+		}{
+			"an hour": {tokenEndpoint("t", 3600), 1, "t t\n"}, "70 seconds": {tokenEndpoint("t", 70), 1, "t t\n"}, "a minute": {tokenEndpoint("t", 60), 2, "t t\n"},
+			"an error": {plain(401), 1, ""}, "a redirect": {plain(307, "Location", elsewhere.URL), 1, ""}, "no JSON": {plain(200), 1, ""},
+		} {
+			issuer.answers(c.answer)
+			run := cmd()
+			run.Env = append(clientOf(issuer), "PATH="+os.Getenv("PATH"))
+			out, err := run.Output()
+			if (err == nil) != (c.out != "") || string(out) != c.out || issuer.n.Load() != c.requests || elsewhere.n.Load() != 0 {
+				t.Errorf("%s, %s: %q %v with %d requests, %d elsewhere", name, what, out, err, issuer.n.Load(), elsewhere.n.Load())
+			}
+		}
+	}
+}

@@ -127,7 +127,7 @@ func (f *frontDoor) asking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	real := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+	toURL := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
 	programs := frameworks(t, "ask", "", []string{"LATCHKEY=" + check.URL + "/", "SECRET=" + doorSecret})
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func (f *frontDoor) asking(t *testing.T) {
 				if r.Header.Get("X-Latchkey-Secret") != doorSecret {
 					t.Errorf("the check gets the secret %q", r.Header.Get("X-Latchkey-Secret"))
 				}
-				real.ServeHTTP(w, r)
+				toURL.ServeHTTP(w, r)
 			})
 			id, key := f.key(t)
 			_, narrow := f.ada.key(t, f.org, `{"scopes":["x"]}`)

@@ -50,7 +50,7 @@ var mayImport = map[string][]string{
 	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"guard/shared":      {"guard", "org", "principal"},
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
-	"console":           {"authn/jwks"},
+	"console":           {"authn/jwks", "text"},
 	"api":               {"apikey", "console", "email", "id", "limit", "link", "org", "parallel", "plainjson", "principal", "problem", "route", "secret", "store", "strictjson", "text", "webhook"},
 	"pipeline/outbound": {},
 	"pipeline/queue":    {"webhook"},

@@ -83,7 +83,7 @@ var doors = map[string]func(ctx context.Context, client *http.Client) error{
 		return err
 	},
 	"console.Config": func(ctx context.Context, client *http.Client) error {
-		files := fstest.MapFS{"index.html": {}, "verify.html": {}, "reference.html": {}, "llms.txt": {}, "elements.js": {}}
+		files := fstest.MapFS{"index.html": {}, "verify.html": {}, "reference.html": {}, "llms.txt": {}, "elements.js": {}, "accent.css": {}}
 		c, err := console.New(files, console.Settings{}, jwks.NewDiscovery("https://id.example", client, jwks.Patient, time.Now).Get)
 		if err == nil {
 			_, err = c.Config(ctx)

@@ -22,6 +22,10 @@ func main() {
 			Issuer: e.Required("ISSUER"), ClientID: e.Optional("CONSOLE_CLIENT_ID", ""), Scope: e.Optional("CONSOLE_SCOPE", ""),
 			Parameters: e.Optional("CONSOLE_PARAMETERS", ""), MaxKeyDays: e.Int("MAX_KEY_DAYS", 0, 0),
 			OrgsBy: e.Choice("ORGS_BY", "anyone", "services"), KeyPrefix: e.Optional("KEY_PREFIX", "lk"),
+			ProductName: e.Optional("PRODUCT_NAME", "Latchkey"), SupportURL: e.Optional("SUPPORT_URL", ""), Accent: e.Optional("ACCENT", ""),
+		}
+		for _, f := range settings.Faults() {
+			e.Reject(f.Parameter, f.Err.Error())
 		}
 		files, _ := fs.Sub(dist, "dist") // fails only for a name that is no path
 		issuer := jwks.NewDiscovery(settings.Issuer, boot.NewIssuerClient(), jwks.Patient, time.Now)

@@ -55,6 +55,9 @@ func (p *program) checkReaders() error {
 	refused("ServiceRights", err)
 	_, err = console.ParseParameters(all["ConsoleParameters"])
 	refused("ConsoleParameters", err)
+	for _, f := range (console.Settings{ProductName: all["ProductName"], SupportURL: all["SupportUrl"], Accent: all["Accent"]}).Faults() {
+		refused(f.Parameter, f.Err)
+	}
 	for _, name := range []string{"WebhookAllowCidrs", "WebhookAllowPrivateCidrs"} {
 		_, err = outbound.ParseCIDRs(strings.Split(all[name], ","))
 		refused(name, err)

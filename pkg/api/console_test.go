@@ -19,7 +19,7 @@ import (
 
 // consoleOf returns the console of a deployment, whose pages are these files.
 func consoleOf(of settings) http.Handler {
-	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "verify.html": {Data: []byte("<title>v")}, "reference.html": {Data: []byte("<title>r")}, "llms.txt": {Data: []byte("# L")}, "elements.js": {Data: []byte("2")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
+	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "verify.html": {Data: []byte("<title>v")}, "reference.html": {Data: []byte("<title>r")}, "llms.txt": {Data: []byte("# L")}, "elements.js": {Data: []byte("2")}, "accent.css": {Data: []byte("b{}")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
 	s := pages.Settings{Issuer: issuer, ClientID: of.consoleClient, Scope: "openid email", Parameters: "audience=https%3A%2F%2Fapi.test", MaxKeyDays: of.maxKeyDays, OrgsBy: cmp.Or(of.orgsBy, "anyone"), KeyPrefix: "lk"}
 	c, err := pages.New(files, s, func(context.Context) (jwks.Document, error) {
 		if of.issuerDown {
@@ -62,7 +62,7 @@ func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
 		s.want(t, request{method: "GET", path: "/console/files/" + name}, 404, problem.RouteNotFound)
 	}
 	const want = `{"issuer":"https://issuer.test","clientId":"console","scope":"openid email","parameters":{"audience":"https://api.test"},` +
-		`"authorizationEndpoint":"https://login.test/authorize","tokenEndpoint":"https://tokens.test:8443/token","endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":0,"orgsBy":"anyone","keyPrefix":"lk"}`
+		`"authorizationEndpoint":"https://login.test/authorize","tokenEndpoint":"https://tokens.test:8443/token","endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":0,"orgsBy":"anyone","keyPrefix":"lk","supportUrl":null,"accent":null}`
 	if r := s.want(t, request{method: "GET", path: "/console/config.json"}, 200, ""); strings.TrimSpace(r.text) != want {
 		t.Errorf("%s", r.text)
 	}
@@ -77,7 +77,7 @@ func TestTheConsoleKnowsWhereTokensEndAndHowLongKeysLive(t *testing.T) {
 		if policy := s.want(t, request{method: "GET", path: "/console"}, 200, "").header.Get("Content-Security-Policy"); !strings.Contains(policy, "connect-src "+connect+";") {
 			t.Errorf("%s: %s", revocation, policy)
 		}
-		want := `"endSessionEndpoint":null,"revocationEndpoint":"` + revocation + `","maxKeyDays":45,"orgsBy":"services","keyPrefix":"lk"}`
+		want := `"endSessionEndpoint":null,"revocationEndpoint":"` + revocation + `","maxKeyDays":45,"orgsBy":"services","keyPrefix":"lk","supportUrl":null,"accent":null}`
 		if r := s.want(t, request{method: "GET", path: "/console/config.json"}, 200, ""); !strings.HasSuffix(strings.TrimSpace(r.text), want) {
 			t.Errorf("%s", r.text)
 		}

@@ -3,16 +3,21 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"latchkey/pkg/authn/jwks"
+	"latchkey/pkg/text"
 )
 
 // Settings are how the pages sign people in, and what the deployment allows.
@@ -24,6 +29,37 @@ type Settings struct {
 	MaxKeyDays int    // days that a new API key may live; 0: it need not expire
 	OrgsBy     string // who makes orgs: anyone or services
 	KeyPrefix  string // which begins API keys
+
+	ProductName string // the owner's name for the product, in titles and beside the logo
+	SupportURL  string // where a person of a suspended org asks: https: or mailto:; "": nowhere
+	Accent      string // the colour of buttons and links, as #rrggbb; "": that of page.css
+}
+
+// A Fault is a setting with a value that the pages cannot use.
+type Fault struct {
+	Parameter string // of the template
+	Err       error
+}
+
+var accents = regexp.MustCompile(`^(#[0-9a-fA-F]{6})?$`)
+
+// maxName is the longest ProductName, in characters: it is beside the logo.
+const maxName = 40
+
+// Faults returns the settings of the owner's face that the pages cannot use.
+func (s Settings) Faults() (faults []Fault) {
+	if s.ProductName == "" || utf8.RuneCountInString(s.ProductName) > maxName || !text.Plain(s.ProductName) {
+		faults = append(faults, Fault{"ProductName", fmt.Errorf("want 1 to %d characters that can be seen, on one line", maxName)})
+	}
+	at, err := url.Parse(s.SupportURL)
+	isWeb := err == nil && at.Scheme == "https" && at.Host != "" && at.User == nil
+	if s.SupportURL != "" && !isWeb && (err != nil || at.Scheme != "mailto" || !strings.Contains(at.Opaque, "@")) {
+		faults = append(faults, Fault{"SupportUrl", errors.New("want https://HOST or mailto:ADDRESS")})
+	}
+	if !accents.MatchString(s.Accent) {
+		faults = append(faults, Fault{"Accent", errors.New("want a colour as #3d52d5")})
+	}
+	return faults
 }
 
 // Console serves the console of a deployment.
@@ -53,9 +89,10 @@ const (
 	reference = "reference.html"
 	llms      = "llms.txt"
 	elements  = "elements.js"
+	accent    = "accent.css"
 )
 
-var unhashed = []string{index, verify, reference, llms, elements}
+var unhashed = []string{index, verify, reference, llms, elements, accent}
 
 // New reads the files, and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
 // cannot be used.
@@ -70,7 +107,7 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 		return nil, err
 	}
 	for _, entry := range entries {
-		text, err := fs.ReadFile(files, entry.Name())
+		b, err := fs.ReadFile(files, entry.Name())
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +115,7 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 		if at < 0 {
 			return nil, fmt.Errorf("console: no media type for %s", entry.Name())
 		}
-		c.files[entry.Name()] = File{mediaTypes[at][1], text, map[string]string{
+		c.files[entry.Name()] = File{mediaTypes[at][1], b, map[string]string{
 			"Cache-Control": caching(entry.Name()), "X-Content-Type-Options": "nosniff", "Cross-Origin-Resource-Policy": "cross-origin", "Vary": "Accept-Encoding",
 		}}
 	}
@@ -87,7 +124,26 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 			return nil, errors.New("console: there is no " + name)
 		}
 	}
+	c.dress()
 	return c, nil
+}
+
+// dress gives the pages the owner's name, and colour.
+func (c *Console) dress() {
+	for _, name := range []string{index, verify, reference, llms} {
+		product := c.settings.ProductName
+		if name != llms {
+			product = html.EscapeString(product)
+		}
+		f := c.files[name]
+		f.Text = bytes.ReplaceAll(f.Text, []byte("%product%"), []byte(product))
+		c.files[name] = f
+	}
+	f := c.files[accent]
+	if c.settings.Accent != "" {
+		f.Text = []byte(":root { --accent-of-product: " + c.settings.Accent + " }\n")
+	}
+	c.files[accent] = f
 }
 
 // ParseParameters reads Settings.Parameters: a query that has each name once.
@@ -112,7 +168,7 @@ func (c *Console) IsOn() bool { return c.settings.ClientID != "" }
 // File returns a file that a page loads, by its name. Pages of other origins may load it too: elements.js is for them.
 func (c *Console) File(name string) (f File, ok bool) {
 	f, ok = c.files[name]
-	return f, ok && (name == elements || !slices.Contains(unhashed, name))
+	return f, ok && (name == elements || name == accent || !slices.Contains(unhashed, name))
 }
 
 // Page returns the page of the console. While the issuer's discovery document cannot be read, the page may call no issuer: it shows
@@ -182,6 +238,8 @@ type Config struct {
 	MaxKeyDays            int               `json:"maxKeyDays"`         // Settings.MaxKeyDays
 	OrgsBy                string            `json:"orgsBy"`             // Settings.OrgsBy
 	KeyPrefix             string            `json:"keyPrefix"`          // Settings.KeyPrefix
+	SupportURL            *string           `json:"supportUrl"`         // Settings.SupportURL; null: there is none
+	Accent                *string           `json:"accent"`             // Settings.Accent; null: there is none
 }
 
 // Config returns what the page must know. The error means that the issuer's discovery document cannot be read now, or names
@@ -198,13 +256,17 @@ func (c *Console) Config(ctx context.Context) (Config, error) {
 		Issuer: c.settings.Issuer, ClientID: c.settings.ClientID, Scope: c.settings.Scope, Parameters: c.parameters,
 		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token, MaxKeyDays: c.settings.MaxKeyDays, OrgsBy: c.settings.OrgsBy, KeyPrefix: c.settings.KeyPrefix,
 	}
-	if doc.EndSession != "" {
-		in.EndSessionEndpoint = &doc.EndSession
-	}
-	if doc.Revocation != "" {
-		in.RevocationEndpoint = &doc.Revocation
-	}
+	in.EndSessionEndpoint, in.RevocationEndpoint = given(doc.EndSession), given(doc.Revocation)
+	in.SupportURL, in.Accent = given(c.settings.SupportURL), given(c.settings.Accent)
 	return in, nil
+}
+
+// given returns a text for JSON: null for "".
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }
 
 // origin returns the scheme, host and port of a URL that was checked.

@@ -42,7 +42,7 @@ func TestWhatCannotBeServedEndsTheStart(t *testing.T) {
 func site(t *testing.T, s Settings, doc jwks.Document, fault error) *Console {
 	t.Helper()
 	files := fstest.MapFS{"main-1.js": {Data: []byte("script")}}
-	for _, name := range []string{"index.html", "verify.html", "reference.html", "llms.txt", "elements.js"} {
+	for _, name := range []string{"index.html", "verify.html", "reference.html", "llms.txt", "elements.js", "accent.css"} {
 		files[name] = &fstest.MapFile{Data: []byte("text of " + name)}
 	}
 	c, err := New(files, s, func(context.Context) (jwks.Document, error) { return doc, fault })
@@ -93,15 +93,16 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 
 // TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay compares the answer that the page reads.
 func TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay(t *testing.T) {
-	s := Settings{Issuer: "https://id.example", ClientID: "console", Scope: "openid email", Parameters: "audience=api&x=", MaxKeyDays: 30, OrgsBy: "services", KeyPrefix: "acme"}
+	s := Settings{Issuer: "https://id.example", ClientID: "console", Scope: "openid email", Parameters: "audience=api&x=", MaxKeyDays: 30, OrgsBy: "services", KeyPrefix: "acme", SupportURL: "mailto:help@example.com"}
 	doc := jwks.Document{Authorization: "https://id.example/authorize", Token: "https://id.example/token"}
 	const most = `"issuer":"https://id.example","clientId":"console","scope":"openid email","parameters":{"audience":"api","x":""},` +
 		`"authorizationEndpoint":"https://id.example/authorize","tokenEndpoint":"https://id.example/token",`
+	const face = `"supportUrl":"mailto:help@example.com","accent":null`
 	whole := doc
 	whole.EndSession, whole.Revocation = "https://id.example/end", "https://id.example/revoke"
 	for want, doc := range map[string]jwks.Document{
-		`{` + most + `"endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":30,"orgsBy":"services","keyPrefix":"acme"}`:                                            doc,
-		`{` + most + `"endSessionEndpoint":"https://id.example/end","revocationEndpoint":"https://id.example/revoke","maxKeyDays":30,"orgsBy":"services","keyPrefix":"acme"}`: whole,
+		`{` + most + `"endSessionEndpoint":null,"revocationEndpoint":null,"maxKeyDays":30,"orgsBy":"services","keyPrefix":"acme",` + face + `}`:                                            doc,
+		`{` + most + `"endSessionEndpoint":"https://id.example/end","revocationEndpoint":"https://id.example/revoke","maxKeyDays":30,"orgsBy":"services","keyPrefix":"acme",` + face + `}`: whole,
 	} {
 		in, err := site(t, s, doc, nil).Config(t.Context())
 		got, _ := json.Marshal(in)
@@ -123,12 +124,60 @@ func TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay(t *testing.T) {
 func TestOnlyTheFilesOfPagesAreServedByName(t *testing.T) {
 	c := site(t, Settings{}, jwks.Document{}, nil)
 	for name, caching := range map[string]string{
-		"main-1.js": "public, max-age=31536000, immutable", "elements.js": "no-cache",
+		"main-1.js": "public, max-age=31536000, immutable", "elements.js": "no-cache", "accent.css": "no-cache",
 		"index.html": "", "verify.html": "", "reference.html": "", "llms.txt": "", "main-2.js": "", "": "", "../main-1.js": "",
 	} {
 		f, ok := c.File(name)
 		if ok != (caching != "") || ok && f.Header["Cache-Control"] != caching {
 			t.Errorf("%q: %v, %q", name, ok, f.Header)
+		}
+	}
+}
+
+// TestThePagesHaveTheNameAndTheColourOfTheOwner has the name as text: in a page it opens no element.
+func TestThePagesHaveTheNameAndTheColourOfTheOwner(t *testing.T) {
+	files := fstest.MapFS{"main-1.js": {Data: []byte("%product%")}}
+	for _, name := range unhashed {
+		files[name] = &fstest.MapFile{Data: []byte(`<meta content="%product%">%product%`)}
+	}
+	s := Settings{ProductName: `<b>"Röd" & 'Co'</b>`, Accent: "#0b7A5c"}
+	c, err := New(files, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const escaped = `&lt;b&gt;&#34;Röd&#34; &amp; &#39;Co&#39;&lt;/b&gt;`
+	page := `<meta content="` + escaped + `">` + escaped
+	for name, want := range map[string]string{index: page, verify: page, reference: page, llms: `<meta content="` + s.ProductName + `">` + s.ProductName,
+		accent: ":root { --accent-of-product: #0b7A5c }\n", "main-1.js": "%product%"} {
+		if got := string(c.files[name].Text); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+	in, err := site(t, s, jwks.Document{Authorization: "https://id.example/a", Token: "https://id.example/t"}, nil).Config(t.Context())
+	if err != nil || in.Accent == nil || *in.Accent != s.Accent || in.SupportURL != nil {
+		t.Errorf("%+v, %v", in, err)
+	}
+}
+
+func TestAFaceThatCannotBeShownIsRefused(t *testing.T) {
+	const name, longest = "Acme", "Ä123456789012345678901234567890123456789"
+	for _, c := range []struct {
+		product, support, accent string
+		want                     string
+	}{
+		{name, "", "", ""}, {longest, "https://example.com:8443/help?a=1", "#000000", ""}, {`<img src=x onerror=alert(1)>`, "mailto:a@b.example?subject=x", "#FFFfff", ""},
+		{"", "", "", "ProductName"}, {longest + "x", "", "", "ProductName"}, {"a\u202eb", "", "", "ProductName"}, {"a\nb", "", "", "ProductName"}, {"a\u200bb", "", "", "ProductName"},
+		{name, "http://example.com", "", "SupportUrl"}, {name, "https://", "", "SupportUrl"}, {name, "javascript:alert(1)", "", "SupportUrl"},
+		{name, "mailto:nobody", "", "SupportUrl"}, {name, "mailto://a@b.example", "", "SupportUrl"}, {name, "https://a:b@example.com", "", "SupportUrl"}, {name, "//example.com", "", "SupportUrl"},
+		{name, "https://exa mple.com", "", "SupportUrl"},
+		{name, "", "#12345", "Accent"}, {name, "", "red", "Accent"}, {name, "", "#12345g", "Accent"}, {name, "", "#123456;", "Accent"}, {name, "", "#1234567", "Accent"},
+	} {
+		got := ""
+		for _, f := range (Settings{ProductName: c.product, SupportURL: c.support, Accent: c.accent}).Faults() {
+			got += f.Parameter
+		}
+		if got != c.want {
+			t.Errorf("%q %q %q: refused %q, want %q", c.product, c.support, c.accent, got, c.want)
 		}
 	}
 }

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-fc9fc21a4c3f.js"
+import "./elements-8a96c5d82830.js"

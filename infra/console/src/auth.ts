@@ -12,6 +12,7 @@ interface Config {
   maxKeyDays: number
   orgsBy: 'anyone' | 'services'
   keyPrefix: string
+  supportUrl: string | null
 }
 
 // What waits in sessionStorage while the person is at the issuer.
@@ -61,6 +62,7 @@ export class Session {
 
   get maxKeyDays() { return this.#config.maxKeyDays }
   get keyPrefix() { return this.#config.keyPrefix }
+  get supportUrl() { return this.#config.supportUrl }
   get byServices() { return this.#config.orgsBy === 'services' }
 
   static async load(): Promise<Session> {

@@ -36,6 +36,7 @@ export class Dialog extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback()
+    open.add(this)
     window.addEventListener('lk-announce', this.#hear)
     if (!this.options.at || console_.isEmbedded) return
     const [hash, orgs, org, page, app] = location.hash.split('/')
@@ -45,6 +46,7 @@ export class Dialog extends LitElement {
 
   override disconnectedCallback() {
     super.disconnectedCallback()
+    open.delete(this)
     window.removeEventListener('lk-announce', this.#hear)
     window.removeEventListener('beforeunload', this.#beforeUnload)
   }
@@ -125,7 +127,8 @@ function focused(): Element | null {
 // shownId is the id of what a drawer is to show, by the URL of the page.
 export const shownId = () => console_.isEmbedded ? '' : location.hash.split('/')[5] ?? ''
 
-const dialogs = () => [...console_.home.querySelectorAll<Dialog>('lk-dialog')]
+const open = new Set<Dialog>()
+const dialogs = () => [...open]
 
 // closeAll closes the dialogs of a person, or all.
 export function closeAll(of?: Person) {
@@ -147,8 +150,8 @@ let waiting: (() => void)[] = []
 export async function leave(): Promise<{ form: Entered | null; isOpen: boolean }> {
   while (dialogs().some(d => d.options.secret)) await new Promise<void>(go => waiting.push(go))
   isLeaving = true
-  const open = dialogs().find(d => d.querySelector('form'))
-  return { form: open?.keep ? entered(open.keep, open.querySelector('form')!, open.isUnsure) : null, isOpen: Boolean(open) }
+  const asking = dialogs().find(d => d.querySelector('form'))
+  return { form: asking?.keep ? entered(asking.keep, asking.querySelector('form')!, asking.isUnsure) : null, isOpen: Boolean(asking) }
 }
 
 export function openDialog(person: Person, options: Options, content: (d: Dialog) => unknown): Dialog {
@@ -156,7 +159,7 @@ export function openDialog(person: Person, options: Options, content: (d: Dialog
   d.options = options
   d.content = content
   d.person = person
-  if (!person.api.hasEnded) console_.home.appendChild(d)
+  if (!person.api.hasEnded) person.home.appendChild(d)
   return d
 }
 

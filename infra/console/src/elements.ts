@@ -1,4 +1,5 @@
-// <latchkey-keys> and <latchkey-webhooks>: pages of the console for a page of the owner, who gives the access token.
+// <latchkey-keys>, <latchkey-webhooks>, <latchkey-members> and <latchkey-usage>: pages of the console for a page of the owner, who
+// gives the access token.
 import { adoptStyles, css, html, LitElement, nothing, type PropertyValues, unsafeCSS } from 'lit'
 import { keyed } from 'lit/directives/keyed.js'
 import sheet from '../page.css?text'
@@ -8,10 +9,12 @@ import { closeAll } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { OrgOfUser } from './types'
-import { appChoice, chosenApp, empty, problem } from './ui'
+import { appChoice, chosenApp, empty, problem, suspended } from './ui'
 import './endpoints'
 import './events'
 import './keys'
+import './members'
+import './usage'
 
 // Need says which token is asked for: any; a fresh one, because the API refused the last; or one of a sign-in that is at most
 // maxAge seconds ago.
@@ -29,6 +32,7 @@ class Given implements SignedIn {
   readonly again = false
   #next: string | Promise<string> | undefined
   #subject: string | undefined // of the first token
+  email = '' // of the last token, if it has one
 
   constructor(public give: TokenFunction, private other: () => void) {}
 
@@ -38,6 +42,7 @@ class Given implements SignedIn {
     if (give !== this.give) return this.#ask(need) // the page gave another function meanwhile
     const subject = subjectOf(token)
     this.#subject ??= subject
+    this.email = claimsOf(token).email ?? ''
     if (subject === this.#subject) return token
     this.other()
     throw new Error(text.problem.ended)
@@ -65,26 +70,34 @@ class Given implements SignedIn {
   async signIn(maxAge?: number) { this.#next = await this.#ask({ fresh: true, maxAge }) }
 }
 
-// subjectOf names the person of an access token; '' if that is not a JWT.
-function subjectOf(token: string): string {
+// claimsOf returns the claims of an access token, none if that is not a JWT.
+function claimsOf(token: string): { iss?: unknown; sub?: unknown; email?: string } {
   try {
-    const bytes = atob(token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
-    const { iss, sub } = JSON.parse(bytes) as { iss: unknown; sub: unknown }
-    return JSON.stringify([iss, sub])
+    return JSON.parse(atob(token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))) as object
   } catch {
-    return ''
+    return {}
   }
 }
 
-// settings are what the deployment bounds, once they are read. Only the forms for keys need them.
+// subjectOf names the person of an access token; '' if that is not a JWT.
+function subjectOf(token: string): string {
+  const { iss, sub } = claimsOf(token)
+  return sub === undefined ? '' : JSON.stringify([iss, sub])
+}
+
+// settings are what the deployment bounds and how it looks, once they are read.
 let settings: Promise<unknown> | undefined
+let accent: string | null = null
 console_.readSettings = async () => {
   const answer = await (settings ??= send(new URL('console/config.json', console_.base), { credentials: 'omit' }))
   if (answer instanceof Problem) {
     settings = undefined
     throw answer
   }
-  console_.maxKeyDays = (answer as { maxKeyDays: number }).maxKeyDays
+  const given = answer as { maxKeyDays: number; supportUrl: string | null; accent: string | null }
+  console_.maxKeyDays = given.maxKeyDays
+  console_.supportUrl = given.supportUrl
+  accent = given.accent
 }
 
 abstract class Embedded extends LitElement {
@@ -93,11 +106,19 @@ abstract class Embedded extends LitElement {
   org = '' // the id of an org of the person
   app = '' // the id of an app of the org; '': the default one, or a choice
   token: TokenFunction | undefined
+  #dialogs: HTMLElement | undefined // below what the element draws: dialogs take its styles
   #given: Given | undefined
   #person: Person | undefined // whom the element acts for: no other element does with their token
   #of: OrgOfUser | undefined
   #ready = false
   #error: unknown = null
+
+  override createRenderRoot() {
+    const root = super.createRenderRoot()
+    this.#dialogs = root.appendChild(document.createElement('div'))
+    this.renderOptions.renderBefore = this.#dialogs
+    return root
+  }
 
   abstract pages(of: Person, org: OrgOfUser, appId: string): unknown
 
@@ -127,19 +148,26 @@ abstract class Embedded extends LitElement {
   async #begin() {
     this.#end()
     const given = this.#given = new Given(this.token!, () => { if (given === this.#given) void this.#begin() })
-    const person = this.#person = new Person(new Api(given), () => this.requestUpdate())
+    const person = this.#person = new Person(new Api(given), () => this.requestUpdate(), this.#dialogs)
     this.requestUpdate()
     try {
-      console_.readSettings().catch(() => {}) // a form reads them again
+      console_.readSettings().then(() => this.#dress(), () => {}) // a form reads them again
       await person.reload()
       const org = person.orgs.find(o => o.id === this.org)
       if (org && org.role !== 'viewer') await person.reloadApps(org)
       if (person !== this.#person) return
+      person.email = given.email
       this.#of = org
       this.#ready = true
     } catch (e) {
       if (person === this.#person) this.#error = e
     }
+    this.requestUpdate()
+  }
+
+  // #dress gives the element the colour of the deployment, which --latchkey-accent overrides.
+  #dress() {
+    if (accent) this.style.setProperty('--accent-of-product', accent)
     this.requestUpdate()
   }
 
@@ -154,6 +182,7 @@ abstract class Embedded extends LitElement {
     const app = chosenApp(apps, this.app)
     return html`
       <div class="pages">
+        ${suspended(org)}
         ${this.ofApp && !this.getAttribute('app') ? appChoice(apps, app, id => { this.app = id }) : nothing}
         ${keyed(`${org.id}/${app?.id}`, this.pages(person, org, app?.id ?? ''))}
       </div>`
@@ -177,7 +206,19 @@ class Webhooks extends Embedded {
 }
 customElements.define('latchkey-webhooks', Webhooks)
 
-// outside is where dialogs stand, and what is announced: in the page, with the styles of the elements.
+class Members extends Embedded {
+  pages(of: Person, org: OrgOfUser) { return html`<lk-members .person=${of} .org=${org}></lk-members>` }
+}
+customElements.define('latchkey-members', Members)
+
+class Use extends Embedded {
+  pages(of: Person, org: OrgOfUser) {
+    return org.role === 'admin' ? html`<lk-usage .person=${of} .org=${org}></lk-usage>` : empty(text.nav.noPage!, text.nav.noPageAbout!)
+  }
+}
+customElements.define('latchkey-usage', Use)
+
+// outside is where announcements stand: in the page, with the styles of the elements.
 function outside(): ShadowRoot {
   const host = document.createElement('div')
   const root = host.attachShadow({ mode: 'open' })

@@ -10,7 +10,7 @@ import { createOrg } from './orgs'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { OrgOfUser, Role } from './types'
-import { appChoice, chosenApp, head, icon, problem, time, visible } from './ui'
+import { appChoice, chosenApp, head, icon, problem, suspended, visible } from './ui'
 import './audit'
 import './endpoints'
 import './events'
@@ -34,6 +34,9 @@ const pages: Entry[] = [
     <lk-events .person=${of} .org=${org} .appId=${app}></lk-events>` },
   { name: 'audit', roles: ['admin'], view: (of, org) => html`<lk-audit .person=${of} .org=${org}></lk-audit>` },
 ]
+
+// product is the owner's name for the product, as the page came with it.
+const product = visible(document.querySelector<HTMLMetaElement>('meta[name=application-name]')?.content ?? '')
 
 class Console extends LitElement {
   #state: 'start' | 'out' | 'in' = 'start'
@@ -64,12 +67,14 @@ class Console extends LitElement {
       console_.keyPrefix = session.keyPrefix
       console_.maxKeyDays = session.maxKeyDays
       console_.byServices = session.byServices
+      console_.supportUrl = session.supportUrl
       if (!await session.arrive()) {
         if (!Session.isSignedOut()) return await session.signIn()
         this.#state = 'out'
         return this.requestUpdate()
       }
       this.#person = new Person(new Api(session), () => this.requestUpdate())
+      this.#person.email = session.email
       session.onSignOut(() => this.#out())
       await this.#person.reload()
       this.#state = 'in'
@@ -111,7 +116,7 @@ class Console extends LitElement {
     this.requestUpdate()
     closeAll()
     const { org, page } = this.#route()
-    document.title = page && org ? `${text.nav[page.name]} · ${org.name} · ${text.product}` : text.product
+    document.title = page && org ? `${text.nav[page.name]} · ${org.name} · ${product}` : product
     if (org) this.#readApps(org)
     void this.updateComplete.then(() => {
       scrollTo(0, 0)
@@ -135,7 +140,7 @@ class Console extends LitElement {
   #out() {
     closeAll()
     this.#state = 'out'
-    document.title = text.product
+    document.title = product
     this.requestUpdate()
   }
 
@@ -187,13 +192,14 @@ class Console extends LitElement {
     return html`
       <main class="start">
         <div class="card padded">
-          <div class="brand">${logo()}${text.product}</div>
+          <div class="brand">${logo()}${product}</div>
           ${this.#error instanceof SignInError ? html`
               <h1 tabindex="-1">${text.signIn.title}</h1><div class="problem" role="alert"><p>${visible(this.#error.message)}</p></div>`
-            : this.#error ? html`<h1 tabindex="-1">${text.product}</h1>${problem(this.#error)}` : html`<h1 tabindex="-1">${text.signIn.out}</h1><p>${text.signIn.outAbout}</p>`}
+            : this.#error ? html`<h1 tabindex="-1">${product}</h1>${problem(this.#error)}` : html`<h1 tabindex="-1">${text.signIn.out}</h1><p>${text.signIn.outAbout}</p>`}
           ${console_.session ? html`<button class="primary" @click=${signIn}>${text.signIn.button}</button>`
             : html`<button @click=${() => location.reload()}>${text.again}</button>`}
         </div>
+        <footer class="powered">${text.powered}</footer>
       </main>`
   }
 
@@ -204,7 +210,7 @@ class Console extends LitElement {
     return html`
       <header class="top">
         <a class="skip" href=${location.hash} @click=${this.#skip}>${text.nav.skip}</a>
-        <a class="brand" href="#/" aria-label=${text.product}>${logo()}<span>${text.product}</span></a>
+        <a class="brand" href="#/" aria-label=${product}>${logo()}<span>${product}</span></a>
         ${this.#orgChoice(org)}
         <div class="person"><span title=${console_.session.person}>${visible(console_.session.person)}</span>
           <button class="plain" @click=${this.#signOut}>${text.signIn.signOut}</button></div>
@@ -212,10 +218,11 @@ class Console extends LitElement {
       <div class="body ${org ? '' : 'wide'}">
         ${org ? this.#menu(org, page?.of ?? page?.name ?? '') : nothing}
         <main class="pages">
-          ${org?.suspendedAt ? html`<p class="note alarm">${text.orgs.suspended} ${time(org.suspendedAt)}. ${text.orgs.suspendedAbout}</p>` : nothing}
+          ${org ? suspended(org) : nothing}
           ${this.#page()}
         </main>
       </div>
+      <footer class="powered">${text.powered}</footer>
       <div class="said" role="status" aria-live="polite">${this.#said ? html`<p>${this.#said}</p>` : nothing}</div>`
   }
 

@@ -1,6 +1,5 @@
 // The members of an org.
 import { html, nothing } from 'lit'
-import { console_ } from './context'
 import { openForm } from './dialog'
 import { check, input, line, select } from './fields'
 import { reopen } from './kept'
@@ -93,7 +92,7 @@ class MembersPage extends Page {
   }
 
   override render() {
-    const me = (m: Member) => m.email !== '' && m.email.toLowerCase() === console_.session.email.toLowerCase()
+    const me = (m: Member) => m.email !== '' && m.email.toLowerCase() === this.person.email.toLowerCase()
     const add = this.isAdmin ? html`<button class="primary" @click=${this.#add}>${text.members.add}</button>` : nothing
     return html`
       ${head(text.members.title, text.members.about, add)}

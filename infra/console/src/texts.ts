@@ -3,7 +3,7 @@
 const plural = (n: number, one: string) => `${n} ${one}${n === 1 ? '' : 's'}`
 
 export const text = {
-  product: 'Latchkey',
+  powered: 'Runs on Latchkey',
   ago: (hours: number) => hours < 1 ? 'in the last hour' : hours < 48 ? `${plural(hours, 'hour')} ago` : `${plural(Math.floor(hours / 24), 'day')} ago`,
   loading: 'Loading…',
   working: 'Working…',
@@ -85,6 +85,7 @@ export const text = {
     role: 'Role', addedBy: 'Added by', externalId: 'External id', allowance: 'Allowance of all keys', plan: 'Plan',
     suspended: 'This org is suspended since',
     suspendedAbout: 'Its API keys are refused. What it has can be read and ended, and nothing can be made or widened.',
+    askSupport: 'Ask for help',
     viewer: 'You are a viewer of this org. An admin can give you another role.',
     rename: 'Rename org',
     leave: 'Leave org', leaveIntro: 'You lose access at once. An org keeps at least one admin.', left: 'You left the org.',
@@ -162,6 +163,8 @@ export const text = {
     ofMonth: (used: string, most: string) => `${used} of ${most} this month, new on the first of the next at 00:00 UTC`,
     refused: 'Refused requests', why: 'How many at least, and why',
     refusedAbout: 'With the right text of this key, or of one that it replaced. What is not written yet is missing.',
+    org: 'Use', orgAbout: 'The requests of the API keys of this org.', byKey: 'Requests by API key in this month (UTC)',
+    nothing: 'Nothing is counted', nothingAbout: 'There were no requests in this month, or neither the org nor a key of it has a limit.',
     from: (least: string, most: string) => `${least} to ${most}`, atLeast: (n: string) => `at least ${n}`,
   },
 

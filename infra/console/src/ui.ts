@@ -57,6 +57,11 @@ export function ago(t: Time | null | undefined, without: string): unknown {
   return html`<time datetime=${new Date(t).toISOString()} title=${new Date(t).toISOString()}>${text.ago(hours)}</time>`
 }
 
+// suspended says that an org is suspended, if it is, and whom to ask.
+export const suspended = (o: OrgOfUser) => !o.suspendedAt ? nothing : html`
+  <p class="note alarm">${text.orgs.suspended} ${time(o.suspendedAt)}. ${text.orgs.suspendedAbout}
+    ${console_.supportUrl ? html`<a href=${console_.supportUrl} target="_blank" rel="noopener">${text.orgs.askSupport}</a>` : nothing}</p>`
+
 // exactTime shows the second too. Where it is used, the zone is said once.
 export const exactTime = (t: Time) => time(t, none, dateSecond)
 export const zone = () => dateSecond.resolvedOptions().timeZone

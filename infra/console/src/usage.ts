@@ -5,7 +5,7 @@ import type { Dialog } from './dialog'
 import { skeleton } from './list'
 import { text } from './texts'
 import type { Key, Limit, Org, Usage } from './types'
-import { announceProblem, download, limitsText, number, once, type Page, problem, table } from './ui'
+import { announceProblem, download, empty, given, head, limitsText, number, once, Page, problem, table } from './ui'
 
 const days = 30
 const day = 86_400_000
@@ -91,3 +91,45 @@ export function monthOf(page: Page, allowance: Limit[], rows: Usage[]): unknown 
       ${chart({ title: text.usage.byDay, bars: barsOf(whole, Number(today.slice(8))), unit: text.usage.day, shadeName: text.usage.atMost })}
     </section>`
 }
+
+// UsagePage shows admins the use of an org in this month, and of each of its API keys.
+class UsagePage extends Page {
+  #read: { allowance: Limit[]; rows: Usage[]; keys: Key[] } | null = null
+  #error: unknown = null
+
+  override connectedCallback() {
+    super.connectedCallback()
+    void this.#load()
+  }
+
+  async #load() {
+    this.#error = null
+    try {
+      const [org, rows, keys] = await Promise.all([
+        this.api.get<Org>(this.path), this.api.all<Usage>(`${this.path}/usage`, 'usage'), this.api.all<Key>(`${this.path}/keys`, 'keys')])
+      this.#read = { allowance: org.allowance ?? [], rows, keys }
+    } catch (e) {
+      this.#error = e
+    }
+    this.requestUpdate()
+  }
+
+  override render() {
+    if (this.#error) return problem(this.#error, () => void this.#load())
+    if (!this.#read) return skeleton()
+    const { allowance, rows, keys } = this.#read
+    const ids = [...new Set(rows.flatMap(u => u.keyId ?? []))]
+    const month = monthOf(this, allowance, rows)
+    return html`
+      ${head(text.usage.org, text.usage.orgAbout)}
+      ${month === nothing ? empty(text.usage.nothing, text.usage.nothingAbout) : month}
+      ${ids.length ? html`<section>${table<string>(text.usage.byKey, [
+        { label: text.keys.key, kind: 'main', cell: id => {
+          const key = keys.find(k => k.id === id)
+          return key ? html`${key.name ? given(key.name) : text.keys.unnamed}<div class="sub"><code>${key.keyPrefix}…</code></div>` : html`<code>${id}</code>`
+        } },
+        { label: text.usage.requests, kind: 'number', cell: id => span(rows.filter(u => u.keyId === id)) },
+      ], ids)}</section>` : nothing}`
+  }
+}
+customElements.define('lk-usage', UsagePage)

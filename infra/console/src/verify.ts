@@ -88,6 +88,7 @@ class VerifyPage extends LitElement {
           ] as const).map(([name, code]) => html`
             <details class="code"><summary>${name}</summary>${copyButton(code)}<pre tabindex="0">${code}</pre></details>`)}
         </section>
+        <footer class="powered">${text.powered}</footer>
       </main>`
   }
 

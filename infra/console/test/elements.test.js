@@ -27,7 +27,7 @@ function given(o) {
 const keys = () => [...element.drawn.matchAll(/<keyed key="([^"]*)">/g)].map(m => m[1])
 
 test('what the deployment bounds is read once, and again after a failure', async () => {
-  serve({ 'GET config.json': inTurn(refused(500), { maxKeyDays: 45 }) })
+  serve({ 'GET config.json': inTurn(refused(500), { maxKeyDays: 45, supportUrl: 'mailto:help@example.com', accent: '#0b7a5c' }) })
   await assert.rejects(console_.readSettings())
   await Promise.all([console_.readSettings(), console_.readSettings()])
   assert.deepEqual([console_.maxKeyDays, asked('GET config.json').length], [45, 2])
@@ -198,4 +198,30 @@ test('without an org or a token an element shows nothing of before', async () =>
     await settle()
     assert.deepEqual([keys(), person.api.hasEnded, d.isConnected, calls.length, element.drawn.includes('problem')], [[], true, false, 0, false])
   }
+})
+
+test('an element shows the members, with the person of the token, and another the use', async () => {
+  const claims = { iss: 'i', sub: 'ada', email: 'ada@example.com' }
+  const ada = () => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
+  for (const [name, page] of [['latchkey-members', 'lk-members'], ['latchkey-usage', 'lk-usage']]) {
+    for (const [role, isShown] of [['admin', true], ['member', name === 'latchkey-members'], ['viewer', false]]) {
+      serve({ ...routes(), 'GET orgs': orgs(role) })
+      element = new (made.get(name))()
+      element.connectedCallback()
+      given({ org: 'a', token: ada })
+      await settle()
+      assert.deepEqual([element.drawn.includes(`<${page} `), element.held.find(h => h.api)?.email], [isShown, isShown ? 'ada@example.com' : undefined], `${name} ${role}`)
+    }
+  }
+})
+
+test('an element says that the org is suspended and whom to ask, and has the colour of the deployment', async () => {
+  serve({ ...routes(), 'GET orgs': { orgs: [{ id: 'a', name: 'A', role: 'admin', suspendedAt: Date.UTC(2026, 0, 2) }] } })
+  element = new (made.get('latchkey-keys'))()
+  element.connectedCallback()
+  given({ org: 'a', token: () => token('ada') })
+  await settle()
+  assert.match(text(element.drawn), /suspended since 2 Jan 2026/)
+  assert.match(element.drawn, /<a href="mailto:help@example.com"/)
+  assert.deepEqual([...element.style], [['--accent-of-product', '#0b7a5c']])
 })

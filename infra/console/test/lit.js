@@ -15,6 +15,7 @@ export class LitElement extends HTMLElement {
   updateComplete = Promise.resolve()
   #drawing = false
   shadowRoot = null
+  style = Object.assign(new Map(), { setProperty(name, value) { this.set(name, value) } })
   requestUpdate() {
     if (this.#drawing) return
     this.#drawing = true

@@ -179,7 +179,7 @@ test('a sign-out here and in another tab closes all that is open', async () => {
     openDialog(frame.held.find(h => h.api), { title: 't', secret: true }, () => 'secret')
     ends(session)
     await settle()
-    assert.deepEqual([opened(), shown(), document.title], [undefined, '', 'Latchkey'])
+    assert.deepEqual([opened(), shown(), document.title], [undefined, '', 'A product'])
   }
   const away = await begin('#/orgs/admin/keys', [admin], { signOut() { return false } }) // the page is on its way to the issuer
   click(frame, 'Sign out')

@@ -1,4 +1,4 @@
-// Puts an org's API keys and webhooks into a page of your own.
+// Puts an org's API keys, webhooks, members and use into a page of your own.
 const { api, org } = await (await fetch('session')).json()
 
 // token returns an access token of the person who is signed in here. It is called before each request, so keep the token. With
@@ -12,7 +12,7 @@ async function token({ fresh, maxAge }) {
 }
 
 await import(`${api}/console/files/elements.js`)
-for (const element of document.querySelectorAll('latchkey-keys, latchkey-webhooks')) {
+for (const element of document.querySelectorAll('latchkey-keys, latchkey-webhooks, latchkey-members, latchkey-usage')) {
   element.org = org
   element.token = token
 }

@@ -1,4 +1,4 @@
-// Serves a page that embeds an org's API keys and webhooks.
+// Serves a page that embeds an org's API keys, webhooks, members and use.
 //
 //   API=https://api.example.com ORG=org_… TOKEN=eyJ… node serve.mjs
 //

@@ -21,7 +21,7 @@ import (
 const distFolder = "functions/console/dist"
 
 // build returns the files of dist, by name. A name has the hash of what it names, so that a browser may keep it for ever;
-// the pages, elements.js and llms.txt have not.
+// the pages, elements.js, accent.css and llms.txt have not.
 func build(sources string) (map[string][]byte, error) {
 	temp, err := os.MkdirTemp("", "console")
 	if err != nil {
@@ -40,7 +40,7 @@ func build(sources string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, page := range []string{"index.html", "verify.html", "elements.js"} {
+	for _, page := range []string{"index.html", "verify.html", "elements.js", "accent.css"} {
 		if files[page], err = os.ReadFile(filepath.Join(sources, page)); err != nil {
 			return nil, err
 		}

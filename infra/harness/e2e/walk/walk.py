@@ -41,6 +41,36 @@ window.violations = [];
 document.addEventListener('securitypolicyviolation', e => window.violations.push(e.violatedDirective + ' ' + e.blockedURI));
 """
 
+# The parameters ProductName and SupportUrl, and an accent as light as the parameter is dark.
+PRODUCT, SUPPORT, LIGHT = "Ärger & <img src=x onerror=alert(1)>", "mailto:help@example.com", "#fff3b0"
+
+# The lowest contrast of text that is on an accent, and of text that has its colour, for 512 accents.
+CONTRAST = """
+() => {
+  const probe = document.body.appendChild(document.createElement('div'))
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true })
+  const luminance = name => {
+    probe.style.color = `var(--${name})`
+    canvas.fillStyle = getComputedStyle(probe).color
+    canvas.fillRect(0, 0, 1, 1)
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255).map(v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+    return .2126 * r + .7152 * g + .0722 * b
+  }
+  let lowest = 21
+  for (let i = 0; i < 512; i++) {
+    const hex = [i >> 6, i >> 3 & 7, i & 7].map(v => Math.round(v * 255 / 7).toString(16).padStart(2, '0')).join('')
+    probe.style.setProperty('--latchkey-accent', `#${hex}`)
+    for (const [text, below] of [['on-fill', 'fill'], ...['page', 'card', 'raised', 'accent-soft'].map(b => ['accent', b])]) {
+      const [a, b] = [luminance(text), luminance(below)].sort((x, y) => x - y)
+      lowest = Math.min(lowest, (b + .05) / (a + .05))
+    }
+  }
+  return probe.remove(), lowest
+}
+"""
+
+# The look of a button.
+COLOURS = "b => (({ backgroundColor, fontFamily, borderRadius }) => [backgroundColor, fontFamily, borderRadius])(getComputedStyle(b))"
 
 # Whether all dialogs are within the window, and all tables within the page.
 FITS = """
@@ -253,6 +283,8 @@ class Walk(Lost, Done, Sent):
                 self.failed(f"{name}: a text turns the direction of others")
             for scheme in ("light", "dark") if (self.shots or self.axe) and width in (360, 1180) else ():
                 page.emulate_media(color_scheme=scheme)
+                page.evaluate("([name, accent]) => document.documentElement.style.setProperty(name, accent)",
+                              ["--accent-of-product", LIGHT if width == 360 else ""])
                 page.wait_for_timeout(60)
                 if self.axe:
                     page.evaluate(self.axe + ";undefined")
@@ -313,6 +345,7 @@ class Walk(Lost, Done, Sent):
         self.verify()
         self.reference(ada)
         self.embedded(ada, bob)
+        self.face(ada)
         self.tabs(ada)
         self.sent(Person(self, f"kim-{run}@example.com"))
         self.lost(*(Person(self, f"{name}-{run}@example.com") for name in ("ida", "joe")))
@@ -404,7 +437,9 @@ class Walk(Lost, Done, Sent):
         expect(ada.dialog().get_by_role("button", name="Edit")).to_be_visible()
         ada.dialog().get_by_role("button", name="Edit").click()
         ada.dialog().get_by_label("per day").fill("40")
-        ada.submit("Save")
+        with page.expect_response(re.compile(r"/keys(\?.*)?$")) as read:  # the list, which the details are taken from
+            ada.submit("Save")
+        read.value.finished()
         expect(page.get_by_text("Saved.")).to_be_visible()
         details = ada.details("server")
         expect(details).to_contain_text("600 per minute, 40 per day")
@@ -975,12 +1010,22 @@ class Walk(Lost, Done, Sent):
         keys, webhooks = page.locator("latchkey-keys"), page.locator("latchkey-webhooks")
         expect(keys.get_by_role("row").filter(has_text="revoked").first).to_be_visible()
         expect(webhooks.get_by_role("heading", name="Events", exact=True)).to_be_visible()
+        expect(page.locator("latchkey-members").get_by_role("row", name=f"{person.email} you")).to_be_visible()
+        expect(page.locator("latchkey-usage").get_by_role("heading", name="Use", exact=True)).to_have_count(1 if is_admin else 0)
         expect(keys.get_by_role("button", name="New API key")).to_have_count(1 if is_admin else 0)
         expect(webhooks.get_by_role("heading", name="Webhook endpoints", exact=True)).to_have_count(1 if is_admin else 0)
         if is_admin:
-            keys.get_by_role("button", name="New API key").click()
+            button = keys.locator("lk-keys").get_by_role("button", name="New API key")
+            self.want("the accent of the deployment", button.evaluate(COLOURS)[0], "rgb(43, 10, 61)")
+            page.evaluate("""style => Object.entries(style).forEach(([name, value]) =>
+                document.querySelector('latchkey-keys').style.setProperty(`--latchkey-${name}`, value))""",
+                          {"accent": "#ffe066", "font": "18px/1.4 serif", "radius": "2px"})
+            button.click()
             page.get_by_role("dialog").get_by_label("Name", exact=True).fill("embedded")
-            page.get_by_role("dialog").get_by_role("button", name="New API key").click()
+            send = page.get_by_role("dialog").get_by_role("button", name="New API key")
+            for which, of in (("element", button), ("dialog", send)):
+                self.want(f"the owner's style in the {which}", of.evaluate(COLOURS), ["rgb(255, 224, 102)", "serif", "2px"])
+            send.click()
             key = page.locator("#new-key").inner_text()
             self.want("POST /app/get with the key", self.call("app/get", key)[0], 200)
             page.get_by_role("button", name="I have saved the key").click()
@@ -996,6 +1041,32 @@ class Walk(Lost, Done, Sent):
         expect(keys.get_by_role("alert")).to_contain_text("a sign-in of the last 300 seconds")
         self.want("violations in the owner's page", page.evaluate("window.violations"), [])
         page.close()
+
+    def face(self, ada):
+        self.step("The pages have the name, the colours and the address of the owner; each accent can be read")
+        page = ada.tab()
+        for path, title in (("verify", f"Verify a webhook · {PRODUCT}"), ("../reference", f"{PRODUCT} API reference")):
+            page.goto(f"{self.url}/{path}")
+            self.want(f"the title of {path}", page.title(), title)
+            self.want(f"Latchkey on {path}", page.locator(".powered").inner_text(), "Runs on Latchkey")
+        self.want("the heading of the reference", page.get_by_role("heading", level=1).inner_text(), f"{PRODUCT} API")
+        page.close()
+        page = ada.page
+        self.want("the title", page.title().split(" · ")[-1], PRODUCT)
+        self.want("the brand", page.locator(".top .brand").inner_text(), PRODUCT)
+        self.want("Latchkey in the console", page.inner_text("body").count("Latchkey"), 1)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            lowest = page.evaluate(f"({CONTRAST})()")
+            self.want(f"{scheme}: a contrast of {lowest}", lowest >= 4.5, True)
+        page.emulate_media(color_scheme="light")
+        service = self.token("service")
+        self.call(f"v1/orgs/{self.org(ada)}/suspension", service)
+        other = ada.tab()
+        ada.sign_in(other)
+        expect(other.get_by_text("This org is suspended").get_by_role("link")).to_have_attribute("href", SUPPORT)
+        other.close()
+        self.call(f"v1/orgs/{self.org(ada)}/suspension", service, method="DELETE")
 
     def tabs(self, ada):
         self.step("Ada signs out in another tab")

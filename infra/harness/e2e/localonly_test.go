@@ -2,9 +2,13 @@ package e2e_test
 
 import (
 	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -276,4 +280,69 @@ func logs(t *testing.T, s *stack.Stack) []byte {
 		out = append(out, text...)
 	}
 	return out
+}
+
+// ownPrograms get tokens of the local issuer as ordinary OAuth clients do, without the parameters of make token.
+func ownPrograms(t *testing.T, s *stack.Stack, tg *target) {
+	send := func(method, address, basic string, form url.Values) (answer http.Header, body []byte) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if basic != "" {
+			req.SetBasicAuth(basic, "secret")
+		}
+		res, err := tg.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if body, err = io.ReadAll(res.Body); err != nil {
+			t.Fatal(err)
+		}
+		return res.Header, body
+	}
+	token := func(basic string, form url.Values) (bearer *person, refresh string) {
+		t.Helper()
+		_, body := send("POST", s.Issuer+"/token", basic, form)
+		var given struct {
+			Access  string `json:"access_token"`
+			Refresh string `json:"refresh_token"`
+		}
+		if err := json.Unmarshal(body, &given); err != nil || given.Access == "" {
+			t.Fatalf("no token: %s, %v", body, err)
+		}
+		return &person{tg: tg, token: given.Access}, given.Refresh
+	}
+	billing, _ := token("billing", url.Values{"grant_type": {"client_credentials"}})
+	support, _ := token("", url.Values{"grant_type": {"client_credentials"}, "client_id": {"support"}, "client_secret": {"secret"}})
+	org := "/v1/orgs/" + billing.want(t, "POST", "/v1/orgs", `{"name":"Customer"}`, 201, "").str("id")
+	support.want(t, "GET", org, "", 200, "")
+	support.want(t, "DELETE", org, "", 403, "insufficient_role")
+	billing.want(t, "DELETE", org, "", 204, "")
+	stranger, _ := token("stranger", url.Values{"grant_type": {"client_credentials"}})
+	stranger.want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
+
+	email, verifier := "ruth-"+tg.run+"@example.com", rand.Text()+rand.Text()
+	challenge := sha256.Sum256([]byte(verifier))
+	grant := url.Values{"client_id": {"billing"}, "redirect_uri": {"http://localhost:4321/back"}} // the id of a service's client too
+	answer, page := send("POST", s.Issuer+"/authorize?"+grant.Encode()+"&"+url.Values{
+		"response_type": {"code"}, "scope": {"openid email"}, "state": {"s"}, "nonce": {"n"}, "code_challenge_method": {"S256"},
+		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])},
+	}.Encode(), "", url.Values{"username": {email}})
+	back, err := url.Parse(answer.Get("Location"))
+	if err != nil || back.Host != "localhost:4321" || back.Query().Get("state") != "s" {
+		t.Fatalf("the sign-in leads to %v: %s", back, page)
+	}
+	grant["grant_type"], grant["code"], grant["code_verifier"] = []string{"authorization_code"}, []string{back.Query().Get("code")}, []string{verifier}
+	ruth, refresh := token("", grant)
+	ruth.want(t, "GET", "/v1/orgs", "", 200, "")
+	renewed, _ := token("", url.Values{"grant_type": {"refresh_token"}, "client_id": {"billing"}, "refresh_token": {refresh}})
+	org = "/v1/orgs/" + renewed.want(t, "POST", "/v1/orgs", `{"name":"Own"}`, 201, "").str("id")
+	if members := ruth.want(t, "GET", org+"/members", "", 200, "").list("members"); len(members) != 1 || members[0]["email"] != email {
+		t.Errorf("the members of Ruth's org: %v", members)
+	}
+	ruth.want(t, "DELETE", org, "", 204, "")
 }

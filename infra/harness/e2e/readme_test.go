@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"latchkey/infra/harness/local/stack"
 )
 
 // step is a block of commands of a walk through, with the answer shown under it, and the output that another terminal
@@ -104,8 +106,9 @@ func longWalk(t *testing.T, tg *target, port string) {
 }
 
 // fromYourServer runs the commands of infra/docs/services.md for the local stack.
-func fromYourServer(t *testing.T, tg *target, port string) {
+func fromYourServer(t *testing.T, s *stack.Stack, tg *target, port string) {
 	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
+	local = strings.ReplaceAll(local, stack.IssuerURL(3004), s.Issuer)
 	pasted(t, tg, port, stepsOf(t, local, 5, 1))
 }
 

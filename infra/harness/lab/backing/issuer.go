@@ -20,7 +20,7 @@ import (
 // TokenKind is a kind of token that an issuer makes.
 type TokenKind struct {
 	Param  string         // the request's parameter whose value selects this kind; "": kind
-	Name   string         // this value
+	Name   string         // this value, or a regular expression of it
 	Type   string         // the header typ of the token
 	Claims map[string]any // in a text, the issuer (a Java server) replaces ${name} by the request's parameter of that name
 }

@@ -21,6 +21,9 @@ const Audience = "https://api.latchkey.test"
 // ConsoleClient is the console's client at the local issuer.
 const ConsoleClient = "latchkey-console"
 
+// serviceClients has the subject of each service, by the id of its client.
+var serviceClients = map[string]string{"billing": "service", "support": "support"}
+
 // IssuerURL returns the iss of the tokens of the stack's own issuer, which listens on the port.
 func IssuerURL(port int) string { return backing.IssuerURL(port, StackName) }
 
@@ -49,7 +52,8 @@ const (
 	hiddenName  = "userinfo_name"
 )
 
-// kinds returns the types and claims of the local issuer's tokens. ${name} is a parameter of the request for a token.
+// kinds returns the types and claims of the local issuer's tokens. ${name} is a parameter of the request for a token. A request
+// with the parameter kind gets that kind. Others are of ordinary OAuth clients: a sign-in by any client, or a service's client.
 func kinds() []backing.TokenKind {
 	tokenKind := func(kind Kind, typ string, claims map[string]any) backing.TokenKind {
 		all := map[string]any{"sub": "${sub}", "aud": []string{Audience}, "client_id": "${client_id}"}
@@ -63,25 +67,31 @@ func kinds() []backing.TokenKind {
 	idToken["token_use"], idToken["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng" // any at_hash: only ID tokens have this claim
 	other := person(true)
 	other["aud"] = []string{"https://another.test"}
-	console := person(true)
-	for claim := range console { // the issuer has no parameter of a person who signs in but the name in the form
+	signedIn := person(true)
+	for claim := range signedIn { // the issuer has no parameter of a person who signs in but the name in the form
 		if claim != "email_verified" {
-			console[claim] = "${subject}"
+			signedIn[claim] = "${subject}"
 		}
 	}
 	// The issuer gives ID tokens the claims of access tokens: so the client is among the audiences.
-	console["sub"], console["aud"], console["azp"] = "${subject}", []string{Audience, ConsoleClient}, ConsoleClient
-	signedIn := tokenKind(ConsoleClient, "at+jwt", console)
-	signedIn.Param = "client_id"
-	return []backing.TokenKind{
-		signedIn,
-		tokenKind(User, "at+jwt", person(true)),
-		tokenKind(Unverified, "at+jwt", person(false)),
-		tokenKind(Service, "at+jwt", nil),
+	signedIn["sub"], signedIn["aud"], signedIn["azp"] = "${subject}", []string{Audience, "${client_id}"}, "${client_id}"
+	const accessToken = "at+jwt"
+	selected := []backing.TokenKind{ // the first that matches counts
+		tokenKind(User, accessToken, person(true)),
+		tokenKind(Unverified, accessToken, person(false)),
+		tokenKind(Service, accessToken, nil),
 		tokenKind(IDToken, "JWT", idToken),
-		tokenKind(Userinfo, "at+jwt", map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
-		tokenKind(OtherAudience, "at+jwt", other),
+		tokenKind(Userinfo, accessToken, map[string]any{hiddenEmail: "${email}", hiddenName: "${name}"}),
+		tokenKind(OtherAudience, accessToken, other),
+		tokenKind("authorization_code|refresh_token", accessToken, signedIn),
 	}
+	selected[len(selected)-1].Param = "grant_type"
+	for client, subject := range serviceClients {
+		service := tokenKind(Kind(client), accessToken, map[string]any{"sub": subject})
+		service.Param = "client_id"
+		selected = append(selected, service)
+	}
+	return selected
 }
 
 // tokenTimeout bounds one request to the issuer.

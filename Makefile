@@ -36,7 +36,7 @@ BUILD_CTL = mkdir -p $(BIN) && $(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run token receiver catalogue stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
+.PHONY: help run demo token receiver catalogue stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
 #? TARGET=run
 help: ## this list; with TARGET=run the options of a target
@@ -53,10 +53,15 @@ help: ## this list; with TARGET=run the options of a target
 #? CONSUMER=your/template.yaml runs your API beside it
 #? CONSUMER_PARAMETERS='Name=value …' of that template
 run: ## the whole product on this machine, at http://127.0.0.1:3000
+
+#? the options of run
+demo: ## the same, with three customers and what they did in thirty days
+
+run demo:
 	@mkdir -p .local/bin && { [ -e .local/bin/install ] || go -C $(HARNESS) list -deps ./local/ctl >/dev/null 2>.local/modules.log || \
 		{ echo 'The first run here downloads Go modules, and could not (.local/modules.log says why). Connect this machine, or set GOPROXY, and run it again.' >&2; exit 1; }; }
 	@$(AS_DEPLOYED) go build -buildvcs=false -o .local/bin/ ./infra/tools/parts/install
-	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(TAP),-tap) $(if $(CONCURRENCY),-concurrency '$(CONCURRENCY)') run
+	@.local/bin/install & $(CTL) -parameters "$$PARAMETERS" -consumer "$$CONSUMER" -consumer-parameters "$$CONSUMER_PARAMETERS" $(if $(TAP),-tap) $(if $(CONCURRENCY),-concurrency '$(CONCURRENCY)') $@
 
 #? EMAIL= NAME= of the person
 #? KIND=unverified, service, idtoken or userinfo

@@ -1,5 +1,5 @@
-// Command ctl is the local stack's part of the Makefile. Its verbs run the stack, get a token, stop and start the database
-// and the KMS, call a scheduled function, and delete the table's data.
+// Command ctl is the local stack's part of the Makefile. Its verbs run the stack, also with the data of a demo, get a token, stop and
+// start the database and the KMS, call a scheduled function, and delete the table's data.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"latchkey/infra/harness/lab"
+	"latchkey/infra/harness/local/demo"
 	"latchkey/infra/harness/local/sam"
 	"latchkey/infra/harness/local/stack"
 	"latchkey/infra/tools"
@@ -55,8 +56,8 @@ func main() {
 
 func do(ctx context.Context, verb string, o settings) error {
 	switch verb {
-	case "run":
-		return run(ctx, o)
+	case "run", "demo":
+		return run(ctx, o, verb == "demo")
 	case "sam":
 		return runSAM(ctx, o.port)
 	case "token":
@@ -123,8 +124,8 @@ func cleanData(port int) error {
 	return os.RemoveAll(stack.DataDir(root, port))
 }
 
-// run runs Latchkey on this machine until the context ends.
-func run(ctx context.Context, o settings) error {
+// run runs Latchkey on this machine until the context ends, with the demo's data if isDemo.
+func run(ctx context.Context, o settings, isDemo bool) error {
 	given, errGiven := parameters.Parse(o.parameters)
 	consumers, errConsumers := parameters.Parse(o.consumerParameters)
 	if err := errors.Join(errGiven, errConsumers); err != nil {
@@ -166,6 +167,11 @@ func run(ctx context.Context, o settings) error {
 	if err := reach(ctx, s, given["JwksUrl"]); err != nil {
 		fmt.Printf("The issuer %s cannot be reached: until it can, every token is answered 503 (%v)\n", s.Issuer, err)
 	}
+	if isDemo {
+		if err := fill(ctx, s); err != nil {
+			return errors.Join(err, s.Close())
+		}
+	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
 	tokenHint := "tokens are those of " + s.Issuer
 	if s.OwnIssuer() {
@@ -178,6 +184,17 @@ func run(ctx context.Context, o settings) error {
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
+}
+
+// fill fills the stack with the demo's data, and prints as which people to sign in.
+func fill(ctx context.Context, s *stack.Stack) error {
+	begun := time.Now()
+	people, err := demo.Fill(ctx, s)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("The demo's data is there, after %.1f s. Sign in to the console as one of:\n  %s\n", time.Since(begun).Seconds(), strings.Join(people, "\n  "))
+	return nil
 }
 
 // reach reads the keys of an issuer that is not the stack's own, or else its discovery document, which names them.

@@ -36,7 +36,7 @@ BUILD_CTL = mkdir -p $(BIN) && $(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/
 CTL = $(BUILD_CTL) && exec .local/bin/ctl -port $(PORT)
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo token receiver catalogue stack sam test test-load test-packages t e2e fuzz load smoke hammer walk prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
+.PHONY: help run demo token receiver catalogue stack sam test test-load test-packages t e2e fuzz load smoke hammer walk pictures prove doors exercises mutants clients bench bench-gate lint lint-template lint-code lint-go lint-modules lint-unused lint-pins lint-shell deploy trial undeploy check-consumers build generate home release
 
 #? TARGET=run
 help: ## this list; with TARGET=run the options of a target
@@ -168,6 +168,10 @@ hammer: ## processes that share the limits of keys never pass them
 #? needs Debian's packages chromium and fonts-dejavu-core, and Node; checks types and accessibility too
 walk: ## people walk through the console in Chromium
 	@$(IN_HARNESS) run ./e2e/walk -shots '$(abspath $(SHOTS))'
+
+#? needs what walk needs
+pictures: ## takes the pictures of the documents anew, from the demo's data
+	@$(IN_HARNESS) run ./e2e/walk -pictures
 
 # The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway
 # collect garbage less often; the functions as the template says.

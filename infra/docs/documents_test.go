@@ -77,7 +77,7 @@ var (
 	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	code     = regexp.MustCompile("`[^`\n]+`")
 	heading  = regexp.MustCompile(`(?m)^#+ +(.+)$`)
-	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	link     = regexp.MustCompile(`(?:\]\(|src(?:set)?=")([^)"\s]+)[)"]`)
 	mention  = regexp.MustCompile(`(README|runbook|infra/[\w./-]+\.md),\s+\\?"([^"\\]+)\\?"`)
 	markdown = regexp.MustCompile(`\binfra/[\w./-]+\.md\b`)
 )

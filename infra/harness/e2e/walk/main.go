@@ -3,6 +3,7 @@
 //
 //	go -C infra/harness run ./e2e/walk                 the check of types, and the walk
 //	go -C infra/harness run ./e2e/walk -shots FOLDER   also makes pictures of the pages
+//	go -C infra/harness run ./e2e/walk -pictures       only makes those of the documents, infra/docs/pictures
 package main
 
 import (
@@ -16,14 +17,16 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"latchkey/infra/harness/local/demo"
 	"latchkey/infra/harness/local/stack"
 	"latchkey/infra/tools"
 )
 
 func main() {
 	shots := flag.String("shots", "", "a `FOLDER` for pictures of each page")
+	pictures := flag.Bool("pictures", false, "only make the pictures of the documents")
 	flag.Parse()
-	tools.Main("", func(ctx context.Context) error { return run(ctx, *shots) })
+	tools.Main("", func(ctx context.Context) error { return run(ctx, *shots, *pictures) })
 }
 
 //go:embed requirements.txt node
@@ -31,7 +34,7 @@ var files embed.FS
 
 func text(name string) string { return tools.Text(files, name) }
 
-func run(ctx context.Context, shots string) (err error) {
+func run(ctx context.Context, shots string, pictures bool) (err error) {
 	root, err := tools.Root()
 	if err != nil {
 		return err
@@ -65,6 +68,9 @@ func run(ctx context.Context, shots string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, err := demo.Fill(ctx, s); err != nil {
+		return err
+	}
 	args := []string{
 		filepath.Join(root, "infra", "harness", "e2e", "walk", "walk.py"), s.URL + "/console", s.URL, "--axe", filepath.Join(node, "node_modules", "axe-core", "axe.min.js"),
 		"--vectors", filepath.Join(root, "infra", "examples", "vectors", "webhooks.json"),
@@ -72,6 +78,9 @@ func run(ctx context.Context, shots string) (err error) {
 	}
 	if shots != "" {
 		args = append(args, "--shots", shots)
+	}
+	if pictures {
+		args = append(args, "--pictures", filepath.Join(root, "infra", "docs", "pictures"))
 	}
 	walk := exec.CommandContext(ctx, python, args...)
 	walk.Env, walk.Stdout, walk.Stderr = append(os.Environ(), "CHROMIUM="+chromium, "PYTHONDONTWRITEBYTECODE=1"), os.Stdout, os.Stderr

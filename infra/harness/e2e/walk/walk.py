@@ -1,8 +1,8 @@
 """Walks through the console as people do, in Chromium, against a running stack with the local issuer.
 
-    python walk.py CONSOLE_URL API_BASE --vectors FILE --example FILE --port PORT [--shots FOLDER] [--axe FILE]
+    python walk.py CONSOLE_URL API_BASE --vectors FILE --example FILE --port PORT [--shots FOLDER] [--axe FILE] [--pictures FOLDER]
 
-It ends with 1 and a line for each failure. CHROMIUM names the browser's program (/usr/bin/chromium).
+The stack has the demo's data. With --pictures it only takes the pictures of the documents. It ends with 1 and a line for each failure. CHROMIUM names the browser's program (/usr/bin/chromium).
 """
 
 import argparse
@@ -24,6 +24,7 @@ import uuid
 
 from playwright.sync_api import Page, expect, sync_playwright
 
+from demo import Demo
 from done import Done
 from lost import Lost
 from sent import Sent
@@ -225,8 +226,9 @@ class Person:
             self.walk.failed(f"{self.email}: the page is {wide} px too wide")
 
 
-class Walk(Lost, Done, Sent):
-    def __init__(self, browser, url, api, shots, axe, vectors, example, port):
+class Walk(Demo, Lost, Done, Sent):
+    def __init__(self, browser, url, api, shots, axe, vectors, example, port, pictures):
+        self.pictures = pictures
         self.vectors, self.example, self.port = vectors, example, port
         self.browser, self.url, self.api, self.shots = browser, url, api.rstrip("/"), shots
         self.axe = open(axe).read() if axe else ""
@@ -236,6 +238,10 @@ class Walk(Lost, Done, Sent):
         self.origins = {origin_of(url), origin_of(self.issuer)}
         self.receiver = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
         threading.Thread(target=self.receiver.serve_forever, daemon=True).start()
+
+    def last(self):
+        """Returns the webhook that came last, as text."""
+        return Receiver.last
 
     def failed(self, what):
         self.failures.append(what)
@@ -380,6 +386,7 @@ class Walk(Lost, Done, Sent):
         self.shot(page, "out")
         ada.end(self.signed_out())
         bob.end()
+        self.demo(Person)
 
     def keys(self, ada, app):
         self.step("Ada makes a key, which is shown once")
@@ -1195,6 +1202,7 @@ def main():
     arguments.add_argument("--vectors", required=True, help="the file webhooks.json of the vectors")
     arguments.add_argument("--example", required=True, help="the example's serve.mjs")
     arguments.add_argument("--port", type=int, required=True, help="the example's port, whose origin is in ConsoleOrigins")
+    arguments.add_argument("--pictures", default="", help="a folder for the pictures of the documents, which are all that is done then")
     a = arguments.parse_args()
     if a.shots:  # of what people enter
         global MARKUP
@@ -1203,9 +1211,9 @@ def main():
     with sync_playwright() as p:
         program = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         browser = p.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        walk = Walk(browser, a.console, a.api, a.shots, a.axe, a.vectors, a.example, a.port)
+        walk = Walk(browser, a.console, a.api, a.shots, a.axe, a.vectors, a.example, a.port, a.pictures)
         try:
-            walk.walk()
+            walk.demo(Person) if a.pictures else walk.walk()
         except Exception as e:  # an expectation that was not met, with what was there
             walk.failed(str(e))
         browser.close()

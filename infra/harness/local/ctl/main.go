@@ -191,7 +191,7 @@ func fill(ctx context.Context, s *stack.Stack) error {
 	begun := time.Now()
 	people, err := demo.Fill(ctx, s)
 	if err != nil {
-		return err
+		return fmt.Errorf("the demo's data: %w (make stack DO=clean-data deletes what is there)", err)
 	}
 	fmt.Printf("The demo's data is there, after %.1f s. Sign in to the console as one of:\n  %s\n", time.Since(begun).Seconds(), strings.Join(people, "\n  "))
 	return nil

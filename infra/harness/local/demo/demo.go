@@ -195,7 +195,7 @@ func (d *demo) send(ctx context.Context, c customer, o id.Org, by id.Key) {
 	for hour := 23; hour > 0 && c.Endpoints != nil && d.err == nil; hour-- {
 		at := d.ago(ctx, hour)
 		var invoices []store.Publication
-		for i := range 1 + hour%3 {
+		for i := range 1 + hour*hour%7%3 {
 			data := fmt.Appendf(nil, `{"invoice":"in_%d","amount":%d}`, 4990-10*hour+i, 1900+100*(hour*hour%83))
 			invoices = append(invoices, store.Publication{Type: "invoice.paid", Data: data})
 		}

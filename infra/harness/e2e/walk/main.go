@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,9 @@ func run(ctx context.Context, shots string, pictures bool) (err error) {
 	parameters := map[string]string{
 		"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port), // of the page that embeds the elements
 		"MaxKeyDays":     "45",                                     // none of the lifetimes that the console offers otherwise
-		"ProductName":    `Ärger & <img src=x onerror=alert(1)>`, "SupportUrl": "mailto:help@example.com", "Accent": "#2b0a3d",
+	}
+	if !pictures {
+		maps.Copy(parameters, map[string]string{"ProductName": `Ärger & <img src=x onerror=alert(1)>`, "SupportUrl": "mailto:help@example.com", "Accent": "#2b0a3d"})
 	}
 	s, err := stack.Start(ctx, stack.Options{Parameters: parameters})
 	if err != nil {

@@ -35,7 +35,7 @@ func callers(t *testing.T) map[string][]string {
 	}
 	const reference = "../../functions/console/dist/reference.html"
 	return map[string][]string{
-		"cli": {bin + "/cli"}, "publisher": {bin + "/go"}, "publisher in Node": {"node", "publishers/publish.mjs"},
+		"receiver": {bin + "/receiver"}, "latchkey": {bin + "/latchkey", "find", "--key", "-"}, "publisher": {bin + "/go"}, "publisher in Node": {"node", "publishers/publish.mjs"},
 		"publisher in Python": {"python3", "publishers/publish.py"},
 		"import":              {"python3", shown("import.py", "../docs/moving.md", `<<'END'\n(import csv.*?\n)END\n`)},
 		"reference":           {"go", "run", shown("reference.go", reference, `"createKey" data-lang="go">(.*?)</code>`)},
@@ -48,7 +48,7 @@ func callers(t *testing.T) map[string][]string {
 func call(t *testing.T, command []string, base, secret string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), "API="+base, "BASE_URL="+base, "ORG=org_1", "APP=app_1", "TOKEN="+secret, "KEY="+secret)
+	cmd.Env = append(os.Environ(), "API="+base, "BASE_URL="+base, "ORG=org_1", "APP=app_1", "TOKEN="+secret, "KEY="+secret, `TOKEN_CMD=printf %s "$TOKEN"`)
 	out, _ := cmd.CombinedOutput() // its status tells nothing: some of the programs print what they were answered
 	return string(out)
 }

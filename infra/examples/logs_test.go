@@ -94,8 +94,8 @@ var answers = map[string]http.HandlerFunc{
 func built(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, program := range []string{"consumer/server", "consumer/behind", "receivers/cli", "publishers/go"} {
-		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, filepath.Base(program)), "./"+program).CombinedOutput(); err != nil {
+	for name, program := range map[string]string{"server": "consumer/server", "behind": "consumer/behind", "receiver": "receivers/cli", "latchkey": "cli", "go": "publishers/go"} {
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, name), "./"+program).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -153,7 +153,8 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 			"FastAPI that asks":      {[]string{python, "-m", "uvicorn", "ask_fastapi:app", "--app-dir", "consumer/python", "--no-access-log"}, host(), framework},
 			"Express behind a proxy": {[]string{"node", node + "/behind_express.mjs"}, host(), framework}, "Express that asks": {[]string{"node", node + "/ask_express.mjs"}, host(), framework},
 			"embed":     {[]string{"node", "embed/serve.mjs"}, host(), []string{"API=" + base, "ORG=org_1", "TOKEN=" + canary}},
-			"cli":       {[]string{bin + "/cli"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary}},
+			"receiver":  {[]string{bin + "/receiver"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary}},
+			"latchkey":  {[]string{bin + "/latchkey", "find", "--key", "-"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary, "TOKEN_CMD=echo " + canary}},
 			"publisher": {[]string{bin + "/go"}, "", nil}, "publisher in Node": {[]string{"node", "publishers/publish.mjs"}, "", nil},
 			"publisher in Python": {[]string{"python3", "publishers/publish.py"}, "", nil},
 		} {

@@ -1,0 +1,404 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey/pkg/api"
+	"latchkey/pkg/authn"
+	"latchkey/pkg/id"
+	"latchkey/pkg/parallel"
+	"latchkey/pkg/principal"
+	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
+	"latchkey/pkg/servicetest"
+	"latchkey/pkg/store"
+	"latchkey/pkg/store/storetest"
+	"latchkey/pkg/webhook"
+)
+
+func TestMain(m *testing.M) {
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	servicetest.Main(m)
+}
+
+// owner is the service whose token the program has.
+var owner = store.Actor{Service: "owner"}
+
+// world is the program, and the API on a table of its own.
+type world struct {
+	*storetest.Table
+	t       *testing.T
+	url     string
+	program string       // its file; beside it is a line for each call of TOKEN_CMD
+	ahead   atomic.Int64 // of the API's clock, in milliseconds
+	answer  atomic.Value // a func: how the API answers, in place of serve
+}
+
+type answer func(w http.ResponseWriter, r *http.Request, serve func())
+
+func asItIs(_ http.ResponseWriter, _ *http.Request, serve func()) { serve() }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{Table: storetest.New(t), t: t, program: filepath.Join(t.TempDir(), "latchkey")}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", w.program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w.Now = func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load()) * time.Millisecond) }
+	functions := map[string]http.Handler{
+		"orgs": api.Orgs(w.Store, nil, nil, "", nil, false), "keys": api.Keys(w.Store, "lk", false, 0, nil, nil, 0),
+		"apps": api.Apps(w.Store, "lk", nil, nil), "webhooks": api.Webhooks(w.Store, nil, nil, nil, nil, 0),
+	}
+	mux, keys := http.NewServeMux(), authn.New(w.Store, nil)
+	for _, r := range route.All() {
+		if functions[r.Function] == nil {
+			continue
+		}
+		mux.HandleFunc(r.Name(), func(out http.ResponseWriter, in *http.Request) {
+			p, err := principal.Principal{Kind: principal.Service, Name: "owner"}, error(nil)
+			if !strings.HasPrefix(in.Header.Get("Authorization"), "Bearer owner") {
+				p, err = keys.Authorize(in.Context(), r, in.Header["Authorization"])
+			}
+			if err != nil {
+				problem.Write(in.Context(), out, err)
+				return
+			}
+			functions[r.Function].ServeHTTP(out, in.WithContext(principal.NewContext(in.Context(), p)))
+		})
+	}
+	w.answer.Store(answer(asItIs))
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
+		w.answer.Load().(answer)(out, in, func() { mux.ServeHTTP(out, in) })
+	}))
+	t.Cleanup(server.Close)
+	w.url = server.URL
+	return w
+}
+
+// start starts the program. out has what it prints when it has ended.
+func (w *world) start(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
+	w.t.Helper()
+	out, log := &bytes.Buffer{}, &bytes.Buffer{}
+	cmd = exec.CommandContext(w.t.Context(), w.program, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(w.program), "LATCHKEY_API=" + w.url, "KEY=lk_text", "TOKEN_CMD=echo >> " + w.program + ".tokens; echo owner$(wc -l < " + w.program + ".tokens)"}
+	cmd.Stdout, cmd.Stderr = out, log
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		if w.t.Failed() {
+			w.t.Logf("%v\n%s", args, log)
+		}
+	})
+	return cmd, out
+}
+
+// prints runs the program to its end. want is a regular expression for what it prints.
+func (w *world) prints(want string, args ...string) {
+	w.t.Helper()
+	cmd, out := w.start(args...)
+	if err := cmd.Wait(); err != nil || !regexp.MustCompile("^"+want+"\n$").MatchString(out.String()) {
+		w.t.Errorf("%v: %v\n%swant\n%s", args, err, out, want)
+	}
+}
+
+// kills runs the program, and kills it at the nth request of a method: before the API has done it, or after, without an answer.
+func (w *world) kills(method string, nth int64, isDone bool, args ...string) {
+	w.t.Helper()
+	var n atomic.Int64
+	dead, running := make(chan struct{}), make(chan *exec.Cmd, 1)
+	w.answer.Store(answer(func(_ http.ResponseWriter, r *http.Request, serve func()) {
+		at := int64(0)
+		if r.Method == method {
+			at = n.Add(1)
+		}
+		if at < nth || at == nth && isDone {
+			serve()
+		}
+		if at == nth {
+			_ = (<-running).Process.Kill()
+			close(dead)
+		}
+		if at >= nth {
+			<-dead
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer w.answer.Store(answer(asItIs))
+	cmd, _ := w.start(args...)
+	running <- cmd
+	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
+		w.t.Errorf("%v: it was not killed: %v", args, err)
+	}
+}
+
+// orgs makes n orgs, several at once.
+func (w *world) orgs(n int) []id.Org {
+	made := make([]id.Org, n)
+	_ = parallel.Each(16, made, func(i int, _ id.Org) error {
+		o, err := w.CreateOrgAs(w.t.Context(), owner, store.NewOrg{Name: "Acme"}, store.Once[store.Org]{})
+		if made[i] = o.Made.ID; err != nil {
+			w.t.Error(err)
+		}
+		return nil
+	})
+	return made
+}
+
+// key makes a key of each org at a time, and returns the texts.
+func (w *world) keys(at time.Time, orgs ...id.Org) []string {
+	w.ahead.Store(time.Until(at).Milliseconds() + 1)
+	defer w.ahead.Store(0)
+	made := make([]string, len(orgs))
+	_ = parallel.Each(16, orgs, func(i int, o id.Org) error {
+		k, err := w.CreateKey(w.t.Context(), owner, o, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{})
+		if made[i] = k.Made.Minted.Key.Reveal(); err != nil {
+			w.t.Error(err)
+		}
+		return nil
+	})
+	return made
+}
+
+// are checks that each key is answered with a code; "": it is good.
+func (w *world) are(code string, keys ...string) {
+	w.t.Helper()
+	for _, k := range keys {
+		_, err := authn.New(w.Store, nil).Key(w.t.Context(), []string{"Bearer " + k})
+		if got := map[bool]string{true: "", false: string(problem.From(err).Code)}[err == nil]; got != code {
+			w.t.Fatalf("a key is %q, want %q", got, code)
+		}
+	}
+}
+
+func TestRevokeAllEndsEachKeyOfBeforeThroughTenKills(t *testing.T) {
+	w, moment := newWorld(t), time.Now().Add(-90*time.Second).Truncate(time.Second)
+	args := []string{"revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339)}
+	w.orgs(299)
+	var orgs []id.Org // as a walk meets them
+	for next := ""; len(orgs) < 299; {
+		page, more, err := w.AllOrgs(t.Context(), store.Page{After: next})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range page {
+			orgs = append(orgs, o.ID)
+		}
+		next = more
+	}
+	before := append(w.keys(moment.Add(-time.Hour), orgs...), w.keys(moment.Add(-2*time.Millisecond), orgs[0])...)
+	after := w.keys(moment.Add(time.Second), orgs[:2]...)
+	w.prints(`300 keys of 299 orgs are good, made before .*Z. 0 other orgs have none, and 0 are deleted. Nothing was changed: this needs --yes.`, args...)
+	w.are("", before...)
+	args = append(args, "--state", w.program+".run", "--yes")
+	for kill := range 10 {
+		w.kills("DELETE", int64(5+2*kill), kill%2 == 0, args...)
+		if kill == 1 {
+			if err := w.DeleteOrg(t.Context(), owner, orgs[298]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after = append(after, w.keys(time.Now(), orgs[kill], w.orgs(1)[0])...)
+	}
+	w.prints(`299 keys of 298 orgs are revoked, made before `+args[3]+`. \d+ other orgs have none, and 1 are deleted.`, args...)
+	w.are("key_revoked", before...)
+	w.are("", after...)
+}
+
+func TestResumeFromEndsOnlyWhatItsRunOfSuspendAllBegan(t *testing.T) {
+	w := newWorld(t)
+	file, orgs := w.program+".run", w.orgs(40)
+	keys := w.keys(time.Now(), orgs...)
+	set := func(suspended bool, orgs ...id.Org) {
+		for _, o := range orgs {
+			if _, err := w.ChangeOrg(t.Context(), owner, o, store.OrgChange{Suspended: &suspended}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set(true, orgs[:5]...)
+	w.prints("35 orgs are to suspend, 5 were suspended before, and 0 are deleted. Nothing was changed: this needs --yes.", "suspend", "--all")
+	w.are("", keys[5:]...)
+	args := []string{"suspend", "--all", "--state", file, "--yes"}
+	for kill := range 4 {
+		w.kills("POST", int64(3+kill), kill%2 == 0, args...)
+		orgs = append(orgs, w.orgs(1)...)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := regexp.MustCompile(`"at":\d+`).FindIndex(text) // the run began long ago, so that its last walk need not wait
+	text = append(append(append([]byte{}, text[:begun[0]]...), `"at":1000`...), text[begun[1]:]...)
+	if err := os.WriteFile(file, append(text, `{"do":"try","org":"`...), 0o600); err != nil { // and a crash has cut its last line
+		t.Fatal(err)
+	}
+	var once sync.Once
+	w.answer.Store(answer(func(_ http.ResponseWriter, r *http.Request, serve func()) {
+		if r.Method == "POST" {
+			once.Do(func() { orgs = append(orgs, w.orgs(1)...) }) // the list was read already
+		}
+		serve()
+	}))
+	w.prints("40 orgs are suspended by this run, 5 were suspended before, and 0 are deleted.", args...)
+	w.are("key_suspended", keys...)
+	set(false, orgs[6])
+	set(true, orgs[6])
+	set(false, orgs[7])
+	w.prints("40 orgs were suspended by this run, and 0 may be. Nothing was changed: this needs --yes.", "resume", "--from", file)
+	w.are("key_suspended", keys[8:]...)
+	w.kills("DELETE", 10, true, "resume", "--from", file, "--yes")
+	w.prints("39 orgs are resumed, 1 were suspended anew by someone else, and 0 are deleted.", "resume", "--from", file, "--yes")
+	w.are("key_suspended", append(keys[:5], keys[6])...)
+	w.are("", append(keys[7:], w.keys(time.Now(), orgs[40:]...)...)...)
+	if err := os.WriteFile(file, []byte(`{"do":"suspend","api":"`+w.url+`","at":1000}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.prints("0 orgs are resumed, .*", "resume", "--from", file, "--yes") // and the run cannot go on
+	w.prints("0 orgs are suspended by this run, 0 were suspended before, and 0 are deleted.", args...)
+}
+
+// TestACallWaitsAsTheAPIAsks: a walk also waits a minute after its moment.
+func TestACallWaitsAsTheAPIAsks(t *testing.T) {
+	w, moment := newWorld(t), time.Now().Add(-53*time.Second).Truncate(time.Second)
+	orgs := w.orgs(1)
+	keys := w.keys(moment.Add(-2*time.Millisecond), orgs...)
+	var at []time.Time // of each call, which come one after the other
+	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
+		switch at = append(at, time.Now()); len(at) {
+		case 1:
+			problem.Write(r.Context(), out, problem.New(problem.TokenExpired, ""))
+		case 2:
+			problem.Write(r.Context(), out, &problem.Error{Code: problem.RateLimited, RetryAfter: 4 * time.Second})
+		case 3: // a creation that was under way ends while the run waits
+			keys = append(keys, w.keys(moment.Add(-time.Second), orgs...)...)
+			fallthrough
+		default:
+			serve()
+		}
+	}))
+	w.prints("2 keys of 1 orgs are revoked, .*", "revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339), "--state", w.program+".run", "--yes")
+	w.are("key_revoked", keys...)
+	if at[2].Sub(at[1]) < 4*time.Second || at[4].Before(moment.Add(time.Minute)) {
+		t.Errorf("a run for keys from before %s has called at %s", moment, at)
+	}
+	if tokens, _ := os.ReadFile(w.program + ".tokens"); string(tokens) != "\n\n" {
+		t.Errorf("%d tokens, want 2", len(tokens))
+	}
+}
+
+func TestACommandIsOneRequest(t *testing.T) {
+	w := newWorld(t)
+	w.prints(`\{"id":"org_[^\n]*,"name":"Acme","externalId":"cus_1",[^\n]*`, "org", "make", "--name", "Acme", "--external-id", "cus_1")
+	w.prints("orgId,[^\n]*\r\norg_[^\n]*,Acme,cus_1,,active,0,\r", "usage", "--csv")
+	var got atomic.Value
+	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, _ func()) {
+		body, _ := io.ReadAll(r.Body)
+		got.Store(r.Method + " " + r.URL.String() + " " + string(body) + r.Header.Get("Accept") + r.Header.Get("Latchkey-Reason"))
+		_, _ = io.WriteString(out, "{}")
+	}))
+	for line, want := range map[string]string{
+		"org make --name Acme --external-id cus_1": `POST /v1/orgs {"externalId":"cus_1","name":"Acme"}`,
+		"org show org_1":                        "GET /v1/orgs/org_1 ",
+		"org show --external-id a/b&c":          "GET /v1/orgs?externalId=a%2Fb%26c ",
+		"find --locator lk_1":                   `POST /v1/keys/find {"locator":"lk_1"}`,
+		"find --key -":                          `POST /v1/keys/find {"key":"lk_text"}`,
+		"find --email ada+1@example.com":        "GET /v1/users?email=ada%2B1%40example.com ",
+		"suspend org_1 --reason unpaid":         "POST /v1/orgs/org_1/suspension {}unpaid",
+		"resume org_1":                          "DELETE /v1/orgs/org_1/suspension ",
+		"stop usr_1":                            "POST /v1/users/usr_1/stop {}",
+		"resume usr_1":                          "DELETE /v1/users/usr_1/stop ",
+		"revoke key_1 --org org_1":              "DELETE /v1/orgs/org_1/keys/key_1 ",
+		"revoke --org org_1 --created-by usr_1": "DELETE /v1/orgs/org_1/keys?createdBy=usr_1 ",
+		"revoke --key -":                        `POST /key/revoke {"key":"lk_text"}`,
+		"usage --csv --month 2026-11":           "GET /v1/usage?month=2026-11 text/csv",
+		"suspend usr_1":                         "", "revoke --all": "", "suspend --all --yes": "", "org show org_1 --csv": "", "stop": "",
+	} {
+		got.Store("")
+		cmd, _ := w.start(strings.Fields(line)...)
+		if err := cmd.Wait(); got.Load() != want || (err == nil) != (want != "") {
+			t.Errorf("%s: %v: %q, want %q", line, err, got.Load(), want)
+		}
+	}
+}
+
+func TestListenForwardsEachEventAsAWebhookHasItAlsoAfterAKill(t *testing.T) {
+	w := newWorld(t)
+	org := w.orgs(1)[0]
+	app, begun := id.DefaultApp(org), time.Now()
+	publish := func(kinds ...webhook.Type) {
+		for _, kind := range kinds {
+			event := []store.Publication{{Type: kind, Data: json.RawMessage(`{"note":"<é>&","n":1.50}`)}}
+			if _, err := w.Publish(t.Context(), owner, org, app, event, store.Once[[]id.Event]{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.ahead.Add(12_000) // the feed shows them
+	}
+	arrived, polled := make(chan string), make(chan bool, 100)
+	answers := make(chan int)
+	receiver := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		arrived <- r.Header.Get("webhook-id") + " " + string(body)
+		out.WriteHeader(<-answers)
+	}))
+	defer receiver.Close()
+	w.answer.Store(answer(func(_ http.ResponseWriter, r *http.Request, serve func()) {
+		serve()
+		polled <- r.URL.Path == "/webhook_event/list"
+	}))
+	args := []string{"listen", "--key", w.keys(time.Now(), org)[0], "--forward", receiver.URL, "--types", "invoice.*,order.made"}
+	first, _ := w.start(args...)
+	for !<-polled {
+	}
+	publish("invoice.paid", "invoices.paid", "order.made")
+	var got []string
+	for _, status := range []int{500, 204} {
+		got = append(got, <-arrived)
+		answers <- status
+	}
+	got = append(got, <-arrived)
+	_ = first.Process.Kill() // the receiver has the event, and listen does not know it
+	_ = first.Wait()
+	answers <- 204
+	publish("invoice.sent")
+	second, _ := w.start(args...)
+	for range 2 {
+		got = append(got, <-arrived)
+		answers <- 204
+	}
+	_ = second.Process.Kill()
+	_ = second.Wait()
+	all, _, err := w.Events(t.Context(), app, id.FirstEvent(begun), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wanted []string
+	for _, e := range all {
+		text, err := json.Marshal(e) // as in the token of a webhook
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range map[webhook.Type]int{"invoice.paid": 2, "order.made": 2, "invoice.sent": 1}[e.Type] {
+			wanted = append(wanted, string(e.ID)+" "+string(text))
+		}
+	}
+	if len(got) != 5 || !slices.Equal(got, wanted) {
+		t.Errorf("forwarded\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+	}
+}

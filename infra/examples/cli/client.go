@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"latchkey/pkg/fetch"
+	"latchkey/pkg/problem"
+)
+
+// client calls the API. Each request may be sent again: it names the state to reach, or has an Idempotency-Key.
+type client struct {
+	base    string
+	header  http.Header
+	token   *token
+	patient bool // it tries until there is an answer, in place of four times
+}
+
+// call sends a request, and again after 429, 5xx and no answer. It decodes the answer into out, unless that is nil, and returns the API's
+// clock. Only a POST has a body. Error: *problem.Error.
+func (c *client) call(ctx context.Context, method, path string, in, out any) (now time.Time, err error) {
+	header := c.header.Clone()
+	var body []byte
+	if method == http.MethodPost {
+		header.Set("Content-Type", "application/json")
+		if body, err = json.Marshal(in); err != nil {
+			return now, err
+		}
+	}
+	failed := "" // the token that was refused
+	for try := 0; ; try++ {
+		credential, err := c.token.get(ctx, failed)
+		if err != nil {
+			return now, err
+		}
+		header.Set("Authorization", "Bearer "+credential)
+		answer, err := send(ctx, 35*time.Second, method, c.base+path, header, body) // the API ends its work before
+		if err == nil && answer.Status/100 == 2 {
+			return decoded(answer, out)
+		}
+		if err == nil {
+			err = problemOf(answer)
+		}
+		isFinal := answer.Status > 0 && answer.Status < 500 && answer.Status != http.StatusTooManyRequests
+		switch {
+		case answer.Status == http.StatusUnauthorized && failed == "" && c.token.command != "":
+			failed = credential
+			continue
+		case isFinal || !c.patient && try == 3:
+			return now, err
+		}
+		if err := again(ctx, try, answer.Header, "%s %s: %v", method, path, err); err != nil {
+			return now, err
+		}
+	}
+}
+
+// send sends one request, and reads its answer whole.
+func send(ctx context.Context, within time.Duration, method, address string, header http.Header, body []byte) (fetch.Answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return fetch.Answer{}, errors.New("the address is not a URL")
+	}
+	r.Header = header
+	return fetch.Do(&http.Client{Timeout: within}, r, 16<<20)
+}
+
+// again prints why there is another try, and waits before it: up to 30 s, and at least the seconds of Retry-After.
+func again(ctx context.Context, try int, answer http.Header, why string, args ...any) error {
+	wait := min(time.Second<<min(try, 5), 30*time.Second)
+	if asked, err := time.ParseDuration(answer.Get("Retry-After") + "s"); err == nil {
+		wait = max(wait, asked)
+	}
+	if ctx.Err() == nil {
+		say(why+". Again in %s.", append(args, wait)...)
+	}
+	return sleep(ctx, wait)
+}
+
+func sleep(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-ctx.Done():
+	case <-time.After(wait):
+	}
+	return ctx.Err()
+}
+
+// decoded reads a good answer and its Date: a *string gets the whole text. The text of an answer that is not the API's is not shown.
+func decoded(answer fetch.Answer, out any) (now time.Time, err error) {
+	if as, isText := out.(*string); isText && (strings.HasPrefix(answer.Header.Get("Content-Type"), "text/csv") || len(answer.Body) == 0 || json.Valid(answer.Body)) {
+		*as = string(answer.Body)
+	} else if out != nil && (isText || json.Unmarshal(answer.Body, out) != nil) {
+		return now, errors.New("the answer is not the API's")
+	}
+	if now, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
+		return now, errors.New("the answer has no Date")
+	}
+	return now, nil
+}
+
+// problemOf returns the API's problem document as an error. The text of any other answer is not shown.
+func problemOf(answer fetch.Answer) error {
+	var p struct {
+		Code   problem.Code
+		Detail string
+		Errors []problem.Field
+	}
+	if json.Unmarshal(answer.Body, &p) != nil || p.Code == "" {
+		return fmt.Errorf("status %d", answer.Status)
+	}
+	for _, e := range p.Errors {
+		p.Detail += " " + e.Pointer + ": " + e.Message
+	}
+	return problem.New(p.Code, p.Detail)
+}
+
+// token is a text, or what a command prints, which runs again a minute before its token ends.
+type token struct {
+	command string
+
+	mu   sync.Mutex
+	text string
+	ends time.Time // zero: not known
+}
+
+// get returns a token other than one that was refused.
+func (t *token) get(ctx context.Context, refused string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.text != "" && t.text != refused && (t.ends.IsZero() || time.Until(t.ends) > time.Minute) {
+		return t.text, nil
+	}
+	if t.command == "" {
+		return "", errors.New("TOKEN_CMD is not set: a command that prints an access token of a service, as 'make -s token KIND=service'")
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", t.command)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("TOKEN_CMD: %w", err)
+	}
+	t.text, t.ends = strings.TrimSpace(string(out)), time.Time{}
+	var claims struct{ Exp int64 }
+	if parts := strings.Split(t.text, "."); len(parts) == 3 {
+		payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err == nil && json.Unmarshal(payload, &claims) == nil && claims.Exp != 0 {
+			t.ends = time.Unix(claims.Exp, 0)
+		}
+	}
+	return t.text, nil
+}

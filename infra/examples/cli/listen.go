@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"latchkey/pkg/fetch"
+	"latchkey/pkg/webhook"
+)
+
+// listener forwards the events of an app, oldest first.
+type listener struct {
+	*cli
+	journal
+}
+
+// listen forwards each event as a webhook has it in its member event. An event that was not answered with 2xx is sent again, and the later
+// ones wait, so that none is lost. An event comes twice if listen is killed between the answer and its note of it.
+func listen(ctx context.Context, c *cli) error {
+	if !fetch.IsSafe(c.flags["forward"]) {
+		return errors.New("--forward is an https URL, or an http URL of this machine")
+	}
+	c.token, c.patient = &token{text: c.flags["key"]}, true
+	var self struct{ App struct{ ID, Name string } }
+	now, err := c.call(ctx, "POST", "/app/get", struct{}{}, &self)
+	if err != nil {
+		return err
+	}
+	l, path := &listener{cli: c}, c.flags["state"]
+	if path == "" {
+		folder, err := os.UserConfigDir()
+		path = filepath.Join(folder, "latchkey", fmt.Sprintf("%.12x", sha256.Sum256([]byte(self.App.ID+c.base+c.flags["forward"]))))
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := l.open(path, entry{Do: "listen to " + self.App.ID, API: c.base, At: now.UnixMilli()}); err != nil { // at first from now on
+		return err
+	}
+	say("Forwarding the events of %s (%s). They are NOT SIGNED: let only a server under development accept them. Ctrl-C ends it.", self.App.Name, self.App.ID)
+	for {
+		isLast, err := l.page(ctx)
+		if err == nil && isLast {
+			err = sleep(ctx, 5*time.Second) // the feed shows an event 10 s after it happened
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// page forwards the events of a page of the feed.
+func (l *listener) page(ctx context.Context) (isLast bool, err error) {
+	in := map[string]any{"limit": 100, "since": l.run.At}
+	if l.at.Cursor != "" {
+		in["cursor"] = l.at.Cursor
+	}
+	var feed struct {
+		Events     []json.RawMessage
+		NextCursor string
+	}
+	if _, err := l.call(ctx, "POST", "/webhook_event/list", in, &feed); err != nil {
+		return false, err
+	}
+	for _, raw := range feed.Events {
+		var e struct{ ID, Type string }
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return false, errors.New("the answer has an event that is not an object")
+		}
+		if e.ID <= l.at.Last || !webhook.Wants(strings.Split(cmp.Or(l.flags["types"], webhook.Every), ","), webhook.Type(e.Type)) {
+			continue // ids ascend
+		}
+		var event bytes.Buffer
+		json.HTMLEscape(&event, raw) // as the event is written in a webhook
+		if err := l.forward(ctx, e.ID, e.Type, event.Bytes()); err != nil {
+			return false, err
+		}
+		if err := l.add(entry{Do: page, Cursor: l.at.Cursor, Last: e.ID}); err != nil {
+			return false, err
+		}
+	}
+	if feed.NextCursor != l.at.Cursor {
+		err = l.add(entry{Do: page, Cursor: feed.NextCursor})
+	}
+	return len(feed.Events) < 100, err
+}
+
+// forward sends an event until the receiver has accepted it.
+func (l *listener) forward(ctx context.Context, id, kind string, event []byte) error {
+	header := http.Header{"Content-Type": {"application/json"}, "Webhook-Id": {id}}
+	for try := 0; ; try++ {
+		answer, err := send(ctx, 10*time.Second, "POST", l.flags["forward"], header, event) // as long as a webhook waits
+		if err == nil && answer.Status/100 == 2 {
+			say("%s  %s  %s", time.Now().Format(time.TimeOnly), kind, id)
+			return nil
+		}
+		if err == nil {
+			err = fmt.Errorf("status %d", answer.Status)
+		}
+		if err := again(ctx, try, answer.Header, "%s  %s  the receiver: %v", kind, id, err); err != nil {
+			return err
+		}
+	}
+}

@@ -2,7 +2,10 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -92,6 +95,38 @@ func endpointIsDisabled(r *rehearsal, printed string) {
 	if r.owner.ok(r.t, "/webhook_endpoint/get", members{"endpointId": r.endpoint}).body["enabled"] != false {
 		r.t.Errorf("endpoint %s is enabled", r.endpoint)
 	}
+}
+
+// agedKey makes a key, and dates it back by two hours. The shell runs the program in the folder of the repository.
+func agedKey(r *rehearsal) {
+	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
+	setRow(r.t, r.s, rowKey{"KEYS#" + r.owner.org, "KEY#" + r.keyID}, "SET createdAt = :at", map[string]types.AttributeValue{":at": millis(time.Now().Add(-2 * time.Hour))})
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, failed := r.shell.run(r.t, fmt.Sprintf(`go() { (cd %q && HOME=%q command go "$@"); }`, root, os.Getenv("HOME"))); len(failed) > 0 {
+		r.t.Fatal(failed)
+	}
+}
+
+func serviceAndMoment(r *rehearsal) []string {
+	token, err := r.s.Token(r.t.Context(), stack.Service, "", "", "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return []string{"echo " + token, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
+}
+
+func agedKeyIsCounted(r *rehearsal, printed string) {
+	r.prints(printed, r.owner.org, "1 keys", "1 keys of 1 orgs are good", "Nothing was changed")
+	r.keyIs(r.key, http.StatusOK, "")
+}
+
+func agedKeyIsGone(r *rehearsal, printed string) {
+	r.prints(printed, "1 keys of 1 orgs are revoked")
+	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
+	r.keyIs(r.owner.key, http.StatusOK, "")
 }
 
 // formerMember makes a key as an admin who is removed then, and sets the id of this person in the shell.

@@ -57,6 +57,7 @@ var rehearsals = []struct {
 	{"A leaked API key", []trial{
 		{fill: leakedText, after: keyIsGone}, {fill: leakedLocator, after: keyIsShown}, {fill: shownIDs, after: endpointIsDisabled}, {after: tracesAreShown},
 	}},
+	{"All keys may have leaked", []trial{{before: agedKey, fill: serviceAndMoment, after: agedKeyIsCounted}, {after: agedKeyIsGone}}},
 	{"A member who left", []trial{{before: formerMember, after: keysAreListed}, {after: theirKeyIsGone}}},
 	{"A deleted org", []trial{{fill: deletedOrg, after: deletionIsShown}, {after: deletionIsFound}, {
 		fill: unendedOrg, may: `update-item`, after: orgIsEnded, // update-item fails for a key that was revoked before

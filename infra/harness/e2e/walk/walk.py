@@ -60,12 +60,13 @@ CONTRAST = """
   let lowest = 21
   for (let i = 0; i < 512; i++) {
     const hex = [i >> 6, i >> 3 & 7, i & 7].map(v => Math.round(v * 255 / 7).toString(16).padStart(2, '0')).join('')
-    probe.style.setProperty('--latchkey-accent', `#${hex}`)
+    document.documentElement.style.setProperty('--latchkey-accent', `#${hex}`) // the variables below are those of the root
     for (const [text, below] of [['on-fill', 'fill'], ...['page', 'card', 'raised', 'accent-soft'].map(b => ['accent', b])]) {
       const [a, b] = [luminance(text), luminance(below)].sort((x, y) => x - y)
       lowest = Math.min(lowest, (b + .05) / (a + .05))
     }
   }
+  document.documentElement.style.removeProperty('--latchkey-accent')
   return probe.remove(), lowest
 }
 """

@@ -402,3 +402,18 @@ func TestListenForwardsEachEventAsAWebhookHasItAlsoAfterAKill(t *testing.T) {
 		t.Errorf("forwarded\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(wanted, "\n"))
 	}
 }
+
+func TestACommandThatIsNotWholeIsExplained(t *testing.T) {
+	w := newWorld(t)
+	for args, want := range map[string]string{
+		"usage --month 2026-11": "usage is one of: usage --csv, usage --csv --month\n", "stop": "stop is one of: stop usr_\n",
+		"fnd --email a@b.example": "there is no such command", "": "there is no such command", "help": "", "--help": "",
+	} {
+		cmd, out := w.start(strings.Fields(args)...)
+		log := cmd.Stderr.(*bytes.Buffer)
+		err := cmd.Wait()
+		if (err == nil) != (want == "") || !strings.Contains(log.String(), want) || strings.Contains(out.String(), "listen --key") != (want == "") {
+			t.Errorf("%q: %v, %s%s, want %q", args, err, log, out, want)
+		}
+	}
+}

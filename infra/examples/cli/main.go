@@ -110,11 +110,30 @@ func run(ctx context.Context, args []string) error {
 	if do := longer[form]; do != nil {
 		return do(ctx, c)
 	}
+	if form == "help" || form == "--help" {
+		_, err := fmt.Print(usage)
+		return err
+	}
 	if acts[form].path == "" {
-		fmt.Fprint(os.Stderr, usage)
-		return errors.New("there is no such command")
+		return unknown(form)
 	}
 	return c.act(ctx, form)
+}
+
+// unknown returns an error with the forms of a command, or that there is no such command.
+func unknown(form string) error {
+	command, _, _ := strings.Cut(form, " --")
+	var forms []string
+	for _, known := range slices.AppendSeq(slices.Collect(maps.Keys(acts)), maps.Keys(longer)) {
+		if known == command || strings.HasPrefix(known, command+" ") {
+			forms = append(forms, known)
+		}
+	}
+	if command == "" || forms == nil {
+		return errors.New("there is no such command: latchkey help lists them")
+	}
+	slices.Sort(forms)
+	return fmt.Errorf("%s is one of: %s", command, strings.Join(forms, ", "))
 }
 
 // parse reads the flags and the id. It returns the form of the command, as acts and longer have it.
@@ -126,7 +145,7 @@ func (c *cli) parse(args []string) (form string, err error) {
 		name, isFlag := strings.CutPrefix(word, "--")
 		kind, _, isID := strings.Cut(word, "_")
 		switch {
-		case isFlag && slices.Contains([]string{"all", "yes", "csv"}, name):
+		case isFlag && slices.Contains([]string{"all", "yes", "csv", "help"}, name):
 			c.flags[name] = "given"
 		case isFlag && (len(args) == 0 || args[0] == ""):
 			return "", fmt.Errorf("%s has no value", word)

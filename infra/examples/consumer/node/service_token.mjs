@@ -1,5 +1,5 @@
 // A service's token from your issuer, kept until a minute before its end.
-const { TOKEN_URL, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, AUDIENCE: audience } = process.env
+const { TOKEN_URL, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, AUDIENCE: audience = '' } = process.env
 const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, audience }) // or scope, as your issuer asks
 let kept = { until: 0 }
 

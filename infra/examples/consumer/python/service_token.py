@@ -5,7 +5,8 @@ kept = {"until": 0}
 
 def service_token():
     if time.time() >= kept["until"]:
-        form = {name: os.environ[name.upper()] for name in ("client_id", "client_secret", "audience")}  # or "scope", as your issuer asks
+        form = {name: os.environ[name.upper()] for name in ("client_id", "client_secret")}
+        form["audience"] = os.environ.get("AUDIENCE", "")  # or "scope", as your issuer asks
         answer = httpx.post(os.environ["TOKEN_URL"], data={"grant_type": "client_credentials", **form}, timeout=2).raise_for_status().json()
         kept.update(token=answer["access_token"], until=time.time() + answer["expires_in"] - 60)
     return kept["token"]

@@ -1,5 +1,5 @@
-// Command webhookkeys serves the public reads: the keys by which receivers verify
-// webhooks, the OpenAPI document, and the preflights of browsers.
+// Command webhookkeys serves the public reads: the keys that verify webhooks,
+// the OpenAPI document, and the preflights of browsers.
 package main
 
 import (

@@ -121,7 +121,8 @@ func TestACallLooksAt1000EntriesForAFilter(t *testing.T) {
 	}
 }
 
-// TestTheAuditLogIsATable: with all entries that the filter selects, beyond those of one read, and no formula. Only a service sees the operator.
+// TestTheAuditLogIsATable: the CSV has all entries that the filter selects, also beyond one read, and no formula. Only a
+// service sees the operator.
 func TestTheAuditLogIsATable(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	csv := map[string]string{"Accept": "text/csv"}

@@ -32,7 +32,7 @@ func (d *desk) claim(t *testing.T, token, claimKey string, status int, code prob
 	return d.want(t, request{method: "POST", path: "/link/claim", body: body}, status, code)
 }
 
-// eventTypes returns the types of the app's events, oldest first, without those of keys.
+// eventTypes returns the types of the app's events, oldest first, without key events.
 func (d *desk) eventTypes(t *testing.T) []string {
 	t.Helper()
 	d.pass(time.Minute) // the feed shows an event once it is 10 s old

@@ -22,7 +22,7 @@ func Console(c *console.Console) http.Handler {
 	}, nil, options{})
 }
 
-// errNoConsole is the answer while the deployment has no console: that of a path that is no route.
+// errNoConsole is the answer while the deployment has no console. Any path without a route gets the same answer.
 var errNoConsole = problem.New(problem.RouteNotFound, "There is no such route.")
 
 func (p pages) page(ctx context.Context, c *call, _ none) (answer, error) {

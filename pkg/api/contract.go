@@ -35,7 +35,7 @@ func etagOf(text []byte) string {
 	return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits tell any two versions apart
 }
 
-// tagged returns the answer with a body, or 304 to a client that has the tag, with the headers by which it may be kept.
+// tagged returns the answer with a body, or 304 to a client that has the tag. Its headers allow caches to keep it.
 func tagged(c *call, body any, etag string, seconds int) answer {
 	a := ok(body)
 	if matches(c.Header.Values("If-None-Match"), etag) {

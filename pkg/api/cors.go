@@ -14,10 +14,10 @@ import (
 // preflightKept is how long a browser may keep the answer to a preflight, in seconds.
 const preflightKept = "86400"
 
-// setCORS sets the headers by which a browser lets a page read the answer, also when the answer
+// setCORS sets the headers that make a browser let a page read the answer, also when the answer
 // is an error (the Fetch standard, "HTTP CORS protocol"). Pages of any origin may read a public
 // route, and pages of the console's origins may read the routes under /v1. No page may read a
-// route that takes an API key: a browser must hold no API key. Allow-Credentials is never sent,
+// route that accepts an API key: a browser must not have an API key. Allow-Credentials is never sent,
 // because no request uses a cookie.
 func (g *group) setCORS(h http.Header, r *http.Request, rt route.Route) {
 	switch origin := r.Header.Get("Origin"); {

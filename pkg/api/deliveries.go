@@ -151,7 +151,7 @@ func (c *call) shownDelivery(d store.Delivery) deliveryBody {
 	return body
 }
 
-// deliveriesIn is a body that selects all deliveries of an event, or a page of those of an endpoint.
+// deliveriesIn is a body that selects all deliveries of an event, or a page of the deliveries of an endpoint.
 type deliveriesIn struct {
 	EventID    *string `json:"eventId"`
 	EndpointID *string `json:"endpointId"`

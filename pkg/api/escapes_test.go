@@ -14,7 +14,7 @@ import (
 func TestTheLargestRequestsAreAcceptedInEveryEscape(t *testing.T) {
 	w := newPeople(t)
 	for _, c := range []struct {
-		text    string // of which everything is made
+		text    string // the requests repeat it
 		escaped func(string) string
 	}{{"é", ascii}, {"😀", ascii}, {"/", func(s string) string { return strings.ReplaceAll(s, "/", `\/`) }}, {"<", forHTML}, {`"`, ascii}, {"\\", ascii}} {
 		for pattern, bodies := range map[string]struct {

@@ -32,8 +32,8 @@ type call struct {
 	caller principal.Principal // the zero value on a public route
 	body   []byte              // unchanged from the request; "{}" for an empty body
 	shape  reflect.Type        // of the struct into which the body was decoded
-	org    id.Org              // that of the path, or of the API key; "" when there is neither
-	app    id.App              // the same for an app, id.NoApp when the path's does not parse
+	org    id.Org              // the org of the path or of the API key; "": neither
+	app    id.App              // the app of the path or of the API key; id.NoApp when the path's does not parse
 	mends  bool                // the body may have broken text, which is read as U+FFFD
 	newest bool                // the query has order=desc: the newest first (fromQuery)
 	role   org.Role            // of a person, in the org of the app in the path (inApp); "" on any other route

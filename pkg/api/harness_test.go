@@ -91,10 +91,10 @@ func handlersFor(s *store.Store, woken *wakes, console []string, of settings) ma
 	}
 }
 
-// issuer is that of the users' access tokens in these tests.
+// issuer signs the users' access tokens in these tests.
 const issuer = "https://issuer.test"
 
-// serviceSubjects are those of the issuer's services in these tests.
+// serviceSubjects are the subjects of the issuer's services in these tests.
 var serviceSubjects = []string{"m2m@clients", "a-service"}
 
 // contractText is the document that the API's own route serves in these tests.

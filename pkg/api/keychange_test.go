@@ -36,7 +36,7 @@ func carried(t *testing.T, key any) string {
 func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
-	// shown wants the scopes and metadata of w.key in the list, and in the answer to the key itself.
+	// shown checks the scopes and metadata of w.key, in the list and on the route of the key.
 	shown := func(what, want string) {
 		t.Helper()
 		all := w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys")
@@ -89,7 +89,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
-	// list returns n scopes, of which the first 32 differ.
+	// list returns n scopes. The first 32 differ from each other.
 	list := func(n int) string {
 		var all []string
 		for i := range n {

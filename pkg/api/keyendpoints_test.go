@@ -194,7 +194,7 @@ func TestARevocationTakesOnlyItsOwnQueries(t *testing.T) {
 	w.revoke(t, "?", 204, "")
 }
 
-// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks each transaction after that of step 0, which revokes the
+// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks each transaction after step 0, which revokes the
 // key. Step 1 writes the key's bar row, so that a request that the key began before changes no endpoint. Steps 2 to 4
 // disable one endpoint each. A repetition does the rest.
 func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
@@ -212,7 +212,7 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 				disabled++
 			}
 		}
-		if !w.isRevoked(t) || disabled != max(step-2, 0) { // those of the steps before
+		if !w.isRevoked(t) || disabled != max(step-2, 0) { // the earlier steps disabled these
 			t.Errorf("step %d: revoked: %v, %d disabled", step, w.isRevoked(t), disabled)
 		}
 		w.revoke(t, "?endpoints=disable", 204, "")
@@ -224,8 +224,8 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 	}
 }
 
-// TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints breaks each of its transactions in turn: those of the key, of the mark on its
-// links, of its bar and of its endpoint. What is done is done in this order, and a repetition does the rest.
+// TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints breaks each of its transactions in turn. They revoke the key, mark its
+// links, write its bar row and disable its endpoint, in this order. A repetition does the rest.
 func TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints(t *testing.T) {
 	const query = "?endpoints=disable&links=revoke"
 	for step := range 4 {

@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestKeysOfAnAppCanBeginDifferently makes an app for tests: its keys begin as it says, and those of the default app do not.
+// TestKeysOfAnAppCanBeginDifferently makes an app with a prefix of its own. The keys of the default app keep the usual prefix.
 func TestKeysOfAnAppCanBeginDifferently(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])

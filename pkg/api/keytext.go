@@ -13,7 +13,7 @@ import (
 
 const maxSource = 500 // characters of the URL where a key was found
 
-// holderIn is a body that has the whole text of an API key, by which its finder has it revoked.
+// holderIn is a body that has the whole text of an API key. Its finder sends it to revoke the key.
 type holderIn struct {
 	Key    *string `json:"key"`
 	Source *string `json:"source"` // a URL
@@ -110,7 +110,7 @@ type foundKey struct {
 
 var statuses = map[apikey.Verdict]string{apikey.Good: "active", apikey.Suspended: "suspended", apikey.Expired: "expired", apikey.Revoked: "revoked"}
 
-// find finds the API key of which a service has the text, the locator or the hash. Also a dead key is found.
+// find returns the API key with the text, the locator or the hash that a service sends. It finds dead keys too.
 func (k keys) find(ctx context.Context, c *call, in findIn) (foundBody, error) {
 	found, ok, err := k.named(ctx, c, in)
 	if err != nil || !ok {

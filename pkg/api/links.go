@@ -170,7 +170,7 @@ func (l links) list(ctx context.Context, c *call, in pageIn) (list[linkBody], er
 	return listOf("links", found, next, l.bodyOf), err
 }
 
-// claimIn is a body by which a device claims a link.
+// claimIn is the body of a device that claims a link.
 type claimIn struct {
 	Token    *string   `json:"token"`
 	ClaimKey *string   `json:"claimKey"`

@@ -69,7 +69,7 @@ type shownItem[Item any] struct {
 
 // answer returns the page that the query asks for, or without limit and cursor the whole list. A list that ends early, at maxList or
 // wholeFor or the rows of one read, is in the order of its pages, so that its cursor leads to the rest. Errors: validation_failed,
-// invalid_cursor, and those of rows.
+// invalid_cursor, and the errors of rows.
 func (r reading[Found, Item]) answer(c *call) (list[json.RawMessage], error) {
 	p, err := c.pageOrAll(r.valid)
 	if err != nil {

@@ -257,7 +257,7 @@ func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := w.byRole[org.Admin]
 	var rows []item
-	for i := range 1100 { // of orgs that no longer exist, with ids before those of real orgs
+	for i := range 1100 { // of orgs that no longer exist; their ids sort before the ids of real orgs
 		rows = append(rows, item{"PK": value("USER#" + string(ada)), "SK": value(fmt.Sprintf("ORG#org_%026d", i)), "role": value("viewer")})
 	}
 	w.put(t, rows)

@@ -34,7 +34,7 @@ const (
 	anyMember = "admin, member, viewer"
 )
 
-// allRoles are the roles, each of which has a member in the matrix.
+// allRoles lists the roles. Each has a member in the matrix.
 var allRoles = []org.Role{org.Admin, org.Member, org.Viewer}
 
 // good has a row for every route that takes a credential.
@@ -119,7 +119,7 @@ type world struct {
 	link, endpoint, event string // "" before connect
 }
 
-// newWorld makes a world. suffix makes its emails differ from those of other worlds on the same server.
+// newWorld makes a world. suffix makes its emails differ from the emails of other worlds on the same server.
 func newWorld(t *testing.T, s *server, suffix string) *world {
 	t.Helper()
 	w := &world{server: s, byRole: map[org.Role]id.User{}}

@@ -34,9 +34,9 @@ func (u users) ofServices() (all []store.Enrolled) {
 	return all
 }
 
-// Orgs returns the handler of functions/orgs. console lists the origins whose pages may call
-// the routes under /v1: those of the owner's console. rights are the services'. issuer is that of the users' access tokens, and services lists the
-// subjects of its tokens that are services'. byServices lets only services make orgs.
+// Orgs returns the handler of functions/orgs. console lists the origins of the owner's
+// console, whose pages may call the routes under /v1. rights has the rights of the services. issuer signs the users' access tokens, and
+// services lists the subjects of its tokens that belong to services. byServices lets only services make orgs.
 func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, services []string, byServices bool) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
@@ -125,7 +125,7 @@ func (o orgs) ofService(ctx context.Context, c *call) (answer, error) {
 	return rendered(listOf("orgs", orgs, "", orgOfServiceBody), err)
 }
 
-// orgOfServiceBody shows an org to a service. The role is that of an admin, whose rights a service has.
+// orgOfServiceBody shows an org to a service. The role is admin, because a service has the rights of an admin.
 func orgOfServiceBody(o store.Org) orgOfUserBody {
 	return orgOfUserBody{
 		ID: o.ID, Name: o.Name, Role: string(org.Admin), CreatedAt: o.CreatedAt, ExternalID: o.ExternalID, Plan: o.State.Plan, State: o.Status(),

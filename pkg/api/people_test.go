@@ -255,7 +255,7 @@ func TestAnEndpointOfAnAdmin(t *testing.T) {
 		t.Errorf("%s %s", r.text, again.text)
 	}
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}?endpoints=disable", admin, ""), 204, "")
-	paid := 0 // that of the event of the creation: fan-out charges only the rest
+	paid := 0 // by the creation, on its event: fan-out charges only the rest
 	for _, row := range w.Rows(t) {
 		if text(row, "type") == "endpoint.created" && strings.Contains(text(row, "data"), "mine.example.com") {
 			paid = int(numberOf(t, row, "paid"))

@@ -13,15 +13,15 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// form is a body of a route, and whether the route asks for a recent sign-in with it.
+// form is a body of a route, and whether the route requires a recent sign-in for it.
 type form struct {
 	body string
 	asks bool
 }
 
-// forms has each route of a user, by its operation, with the forms of it that ask or do not ask. The key and the endpoint that
-// they change are those of wideWorld. What gives more than there was asks: power over the org, a key or what it may do, or a receiver
-// of what happens. What takes something away, reads, or only names something does not.
+// forms has each route of a user, by its operation, with bodies that require a recent sign-in and bodies that do not. They change
+// the key and the endpoint of wideWorld. A recent sign-in is required to give more than there was: power over the org, a key or more
+// rights of a key, or a receiver of events. It is not required to take something away, to read, or to rename.
 func forms() map[string][]form {
 	const narrow, wide = false, true
 	plain := map[string]bool{ // the row of good() is the only form

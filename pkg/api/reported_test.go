@@ -71,7 +71,7 @@ func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
 	d.want(t, request{method: "POST", path: "/link/claim", body: `{"token":"lkt_x","claimKey":"` + firstDevice + "\ufffd" + `"}`}, 422, "validation_failed")
 }
 
-// TestANameFromAnotherSystemIsNeverRefused: services send the names that the issuer has, and those of the keys that they import.
+// TestANameFromAnotherSystemIsNeverRefused: services send the names that the issuer has, and the names of the keys that they import.
 func TestANameFromAnotherSystemIsNeverRefused(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	n := 0

@@ -52,7 +52,7 @@ func (c roleCheck) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	// The roles are those of the stack's table, which has this name.
+	// The roles name the stack's table, which has this name.
 	body = bytes.ReplaceAll(body, []byte(`"`+c.table+`"`), []byte(`"latchkey"`))
 	var lacks string
 	if err := service.Ask(map[string]any{"function": folder, "operation": operation, "body": body}, &lacks); err != nil {

@@ -18,8 +18,8 @@ func service() *principal.Principal {
 	return &principal.Principal{Kind: principal.Service, Name: "billing"}
 }
 
-// TestAServiceMayWhatAnAdminMay is the column of the role matrix for a service: on every route of an org what an admin may,
-// in an org of which it is no member.
+// TestAServiceMayWhatAnAdminMay is the column of the role matrix for a service. On every route of an org, a service may
+// do what an admin may, although it is not a member of the org.
 func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 	others := map[string]outcome{ // by hand
 		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // it is no member

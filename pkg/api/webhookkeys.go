@@ -23,7 +23,7 @@ const (
 	cacheUnknown = 60 // a key that does not exist yet
 )
 
-// webhookKeys serves the keys by which receivers verify webhooks. It reads the table and
+// webhookKeys serves the keys that verify webhooks. It reads the table and
 // never calls KMS, so that receivers go on when KMS is down.
 type webhookKeys struct {
 	store *store.Store

@@ -137,7 +137,7 @@ func (w *world) changeAndRead(t *testing.T, r route.Route, kind, body string) {
 	}
 }
 
-// compare wants each member of an answer to be in what was read.
+// compare checks that a later read has each member of an answer.
 func (w *world) compare(t *testing.T, what string, answer, read map[string]any) {
 	t.Helper()
 	shared := 0

@@ -1,5 +1,5 @@
 // Package apikey has the rules of API keys: their grammar, when a key is active, and which scopes and metadata it may
-// carry. The grammar is that of package secret. The prefix is a deploy parameter, and the locator has the ids of the key
+// carry. Package secret has the grammar. The prefix is a deploy parameter, and the locator has the ids of the key
 // and of its org.
 //
 // A text that Parse accepts is not yet a good key: package authn compares its hash with the stored row, and State
@@ -32,7 +32,7 @@ type Hash = secret.Hash
 func HashOf(text string) Hash { return secret.HashOf(text) }
 
 // Minted is a new key. Key is its whole text, which is shown once and never stored. Prefix is the public beginning of
-// the text, by which people recognise the key.
+// the text. People recognise the key by it.
 type Minted struct {
 	Key    secret.String
 	Prefix string
@@ -102,8 +102,8 @@ func BeginsWith(text, prefix string) bool {
 	return ok && strings.HasPrefix(head, prefix) && secret.ValidPrefix(head)
 }
 
-// IsForeign reports whether a text has neither the form of a key nor that of a link's token. It may then be a key that was
-// imported.
+// IsForeign reports whether a text has neither the form of a key nor the form of a link's token. It may then be an
+// imported key.
 func IsForeign(text string) bool {
 	_, err := secret.Parse(text)
 	return err != nil

@@ -87,11 +87,11 @@ func (a *Authorizer) AuthorizeRoute(ctx context.Context, method, pattern string,
 	return a.Authorize(ctx, r, headers)
 }
 
-// Authorize decides on the Authorization headers of a request to a route. With the errors key_revoked, key_expired and key_suspended it also returns
-// the principal of the key, only for the log. The secret has matched, so a caller cannot make the log name another's key. With
-// rate_limited too it returns the principal, whose Limit is violated: the function of the route answers. On a route that MayEnd
-// something, it returns a Deferred principal with rate_limited, and with an error by which nothing is known of the limits. With every
-// other error the principal is empty. A request to a route that Ends something spends nothing.
+// Authorize decides on the Authorization headers of a request to a route. With the errors key_revoked, key_expired and
+// key_suspended it also returns the principal of the key, only for the log. The secret has matched, so a caller cannot make the log name
+// another's key. With rate_limited too it returns the principal, whose Limit is violated: the function of the route answers. On a route
+// that MayEnd something, it returns a Deferred principal with rate_limited, and when the limits cannot be read. With every other error
+// the principal is empty. A request to a route that Ends something spends nothing.
 func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []string) (principal.Principal, error) {
 	switch r.Takes {
 	case principal.UserToken:
@@ -351,7 +351,7 @@ func signedInAt(c accesstoken.Claims) int64 {
 	return c.SignedInAt
 }
 
-// user decides on an access token, and finds or creates its user. Errors: those of the token, user_stopped, and token_ended after a
+// user decides on an access token, and finds or creates its user. Errors: the token's, user_stopped, and token_ended after a
 // sign-out. They come before the issuer's userinfo endpoint is called.
 func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Principal, error) {
 	claims, raw, err := a.verify(ctx, headers)
@@ -385,10 +385,10 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	return principal.Principal{Kind: principal.User, UserID: u, SignedInAt: claims.SignedInAt}, nil
 }
 
-// profile returns the user's email and name for SignIn: those of the token or, when it has no email, those of the
+// profile returns the user's email and name for SignIn. They are from the token or, when it has no email, from the
 // issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
 // nothing to record: the issuer shows no email, or the endpoint was called within the last day. An email that cannot be
-// used is no address: the user is recorded without one, as is a new user whose profile cannot be read.
+// used is ignored: the user is recorded without one, as is a new user whose profile cannot be read.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name, SignedInAt: signedInAt(c)}
 	if !c.IssuedAt.IsZero() {

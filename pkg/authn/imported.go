@@ -11,12 +11,12 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Fallback is asked for a text that may be a key of the owner's earlier system, and that was not imported yet. It may import
-// the key, and says no more than that it has looked: the imported row decides then. An error means that it could not look.
+// Fallback gets a text that may be a key of the owner's earlier system, and that was not imported yet. It may import the key.
+// The row decides afterwards, not the result. An error means that Fallback could not look for the key.
 type Fallback func(ctx context.Context, text string) error
 
-// TakeImported makes the authorizer take imported keys too: texts of any form but those of our keys and of access tokens. At
-// most atOnce calls of fallback run at the same time, and others wait for them. Without a fallback (nil), atOnce is 0.
+// TakeImported makes the authorizer accept imported keys too: texts that have neither the form of our keys nor of access tokens.
+// At most atOnce calls of fallback run at the same time, and others wait for them. Without a fallback (nil), atOnce is 0.
 func (a *Authorizer) TakeImported(fallback Fallback, atOnce int) {
 	a.imported = &imported{fallback: fallback, calls: callback.New(atOnce)}
 }

@@ -186,7 +186,7 @@ func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		alg, kid string            // in the token's header
-		method   jwt.SigningMethod // by which the token is really signed
+		method   jwt.SigningMethod // really signs the token
 		key      any
 	}{
 		"HS256 with the RSA key as PEM":    {"HS256", "rsa", jwt.SigningMethodHS256, publicPEM},

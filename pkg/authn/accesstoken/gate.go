@@ -102,8 +102,8 @@ func object(text []byte) (map[string]any, error) {
 	return o, err
 }
 
-// members reads a JSON object of which a person may have written parts. So it accepts broken characters (each is U+FFFD), and
-// duplicate members inside the object's own ones. An own member that is there twice is null. Error: errUnreadable.
+// members reads a JSON object. A person may have written parts of it, so members accepts broken characters (each is U+FFFD), and
+// duplicates inside the object's members. A member of the object itself that is there twice is null. Error: errUnreadable.
 func members(text []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	d.UseNumber()

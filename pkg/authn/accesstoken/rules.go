@@ -108,7 +108,7 @@ func checkTyp(h map[string]any) (hasAccessTyp bool, err error) {
 	}
 }
 
-// checkClaims checks everything in a payload that needs no key and no clock. hasAccessTyp is that of the header.
+// checkClaims checks everything in a payload that needs no key and no clock. hasAccessTyp: the header has the typ of an access token.
 func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	// The name of a user decides nothing, so NameClaim is not among them.
 	names := append(slices.Clone(payloadMembers), r.cfg.EmailClaim, r.cfg.EmailVerifiedClaim)

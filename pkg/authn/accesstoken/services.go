@@ -17,8 +17,8 @@ type named struct {
 	rules *rules
 }
 
-// hasty is the Patience with an issuer of services: anyone can make a token that sends us there, and a slow one must hold
-// up nobody else.
+// hasty is the Patience with an issuer of services: anyone can make a token that sends us there, and a slow issuer must not
+// delay other callers.
 var hasty = jwks.Patience{Timeout: time.Second, Pause: 10 * time.Second}
 
 // addServices adds the services of the configuration, whose rules rulesOf makes. A token of the users' issuer must show

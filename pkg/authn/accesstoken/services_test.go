@@ -216,7 +216,7 @@ func TestServicesHaveTheirOwnAudience(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
-// TestWithoutAnAudienceTheClientOfAServiceIsListed as that of a user's token: Cognito's have no aud.
+// TestWithoutAnAudienceTheClientOfAServiceIsListed: Cognito's tokens have no aud, so ClientIDs must list the client.
 func TestWithoutAnAudienceTheClientOfAServiceIsListed(t *testing.T) {
 	v, users, _ := served(t, func(c *accesstoken.Config) { c.Audience, c.ClientIDs = "", []string{"m2m"} })
 	cognito := with(users.ofService(), object{"aud": nil, "token_use": "access"})
@@ -245,8 +245,8 @@ func TestAnotherIssuersClientIsAskedForOnlyWithoutAnAudience(t *testing.T) {
 	}
 }
 
-// TestAHangingIssuerOfServicesHoldsUpNoUser: of many callers with made-up tokens, those of ten seconds wait together for
-// one, and users do not.
+// TestAHangingIssuerOfServicesHoldsUpNoUser: callers with made-up tokens wait for one
+// request to the issuer in ten seconds. Users do not wait.
 func TestAHangingIssuerOfServicesHoldsUpNoUser(t *testing.T) {
 	users, other := newIssuer(t), newIssuer(t)
 	other.clock = users.clock

@@ -51,7 +51,7 @@ const keycloakUser = "service-account-"
 var ofPersons = []string{"email", "nonce", "sid", "amr", "name", "given_name", "family_name", "phone_number", "username", "upn", "unique_name", "uid"}
 
 // showsPerson reports whether a token has a claim, in any case of its letters, that only a person's tokens have, or a claim
-// that says of which kind the token is, and says another one.
+// that names another kind of token.
 func (r *rules) showsPerson(p map[string]any, m marks) bool {
 	for name, value := range p {
 		isName := func(claim string) bool { return strings.EqualFold(claim, name) }

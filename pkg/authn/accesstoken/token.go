@@ -117,7 +117,7 @@ const (
 	detailUnavailable = "The issuer of access tokens cannot be reached."
 )
 
-// Verifier verifies the tokens of the users' issuer, and those of services. It is safe for concurrent use. Make it with New.
+// Verifier verifies the tokens of the users' issuer and of services. It is safe for concurrent use. Make it with New.
 type Verifier struct {
 	cfg          Config
 	client       *http.Client
@@ -247,8 +247,8 @@ func (v *Verifier) remember(raw string, payload jwt.MapClaims, good verified) {
 }
 
 // verify verifies a signature by the issuer's keys, and the claims that the parser checks. When no kept key made the
-// signature, verify fetches newer keys. It returns the claims, and the keys by which it decided. payload is not
-// verified yet. Errors: unavailable, and those of the parser; jwt.ErrTokenSignatureInvalid means that no key made the
+// signature, verify fetches newer keys. It returns the claims, and the keys that it used. payload is not
+// verified yet. Errors: unavailable, and the parser's; jwt.ErrTokenSignatureInvalid means that no key made the
 // signature.
 func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
 	seen, err := r.keys.Keys(ctx)

@@ -136,7 +136,7 @@ func TestADiscoveryDocumentMayMoveOnItsServer(t *testing.T) {
 		{"https://id.example:443", "//id.example/moved#a", "https://id.example/moved#a", 308},
 		{"http://127.0.0.1:3009", "http://127.0.0.1:3009/moved", "http://127.0.0.1:3009/moved", 301},
 		{"http://127.0.0.1", "http://127.0.0.1:80/moved", "http://127.0.0.1:80/moved", 301},
-		{"https://id.example", documentPath, "https://id.example" + documentPath, 301}, // for ever
+		{"https://id.example", documentPath, "https://id.example" + documentPath, 301}, // to itself
 		{"https://id.example", "https://other.example/moved", "", 301},
 		{"https://id.example", "//other.example/moved", "", 301},
 		{"https://id.example", "https://id.example.other.example/moved", "", 301},

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Reader reads variables and collects their faults, so that one start names all of them. Err returns those of the
-// variables that are read so far.
+// Reader reads variables and collects their faults, so that one start names all of them. Err returns the faults
+// found so far.
 type Reader struct {
 	lookup func(string) (string, bool)
 	wrong  []error

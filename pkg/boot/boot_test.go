@@ -40,7 +40,7 @@ func reader(vars map[string]string) *Reader {
 }
 
 func TestEveryMissingOrMalformedVariableIsNamedAtOnce(t *testing.T) {
-	r := reader(map[string]string{"EMPTY": "", "FLAG": "perhaps", "NUMBER": "x", "LOW": "-1", "CHOICE": "nobody", "FINE": "a", "OTHER": "services"})
+	r := reader(map[string]string{"EMPTY": "", "FLAG": "perhaps", "NUMBER": "x", "LOW": "-1", "CHOICE": "someone", "FINE": "a", "OTHER": "services"})
 	r.Required("MISSING")
 	r.Required("EMPTY")
 	r.Bool("FLAG", true)

@@ -31,8 +31,8 @@ type Settings struct {
 	KeyPrefix  string // which begins API keys
 
 	ProductName string // the owner's name for the product, in titles and beside the logo
-	SupportURL  string // where a person of a suspended org asks: https: or mailto:; "": nowhere
-	Accent      string // the colour of buttons and links, as #rrggbb; "": that of page.css
+	SupportURL  string // where a person of a suspended org gets help: https: or mailto:; "": nowhere
+	Accent      string // the colour of buttons and links, as #rrggbb; "": the colour in page.css
 }
 
 // A Fault is a setting with a value that the pages cannot use.
@@ -208,7 +208,7 @@ func (c *Console) page(name, connect string) File {
 	return f
 }
 
-// caching returns the Cache-Control of a file. A name with a hash names one text for ever.
+// caching returns the Cache-Control of a file. A file whose name has a hash never changes.
 func caching(name string) string {
 	if slices.Contains(unhashed, name) {
 		return "no-cache"

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// API reads the settings of API Gateway. Paths are those of its management interface.
+// API reads the settings of API Gateway, by the paths of its management API.
 type API interface {
 	// Page reads one page of a list into out. token is "" for the first page, else the token of the page before.
 	Page(ctx context.Context, path, token string, out any) error

@@ -54,7 +54,7 @@ func TestWrongSettingsAreFound(t *testing.T) {
 	}
 }
 
-// uri returns the URI by which API Gateway calls a function.
+// uri returns the URI with which API Gateway calls a function.
 func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
@@ -214,7 +214,8 @@ func (a answers) Page(_ context.Context, path, token string, out any) error {
 
 func (answers) Export(context.Context, string, string) ([]byte, error) { return []byte(`{}`), nil }
 
-// TestStagesWhereASpentKeyIsDeniedAreNamed: those of APIs that ask for keys, without the stage variable. That is no finding.
+// TestStagesWhereASpentKeyIsDeniedAreNamed: stages of APIs that check keys, without the stage variable. The report names
+// them, and they are not faults.
 func TestStagesWhereASpentKeyIsDeniedAreNamed(t *testing.T) {
 	key, member := "arn:aws:lambda:eu-central-1:123456789012:function:key", "arn:aws:lambda:eu-central-1:123456789012:function:member"
 	rest := func(of string) string {

@@ -22,9 +22,9 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do sends a request and reads its answer, of which the body has at most so many bytes, within the time of the request's
+// Do sends a request and reads its answer, whose body may have most bytes, within the time of the request's
 // context. It follows no redirect: no other scheme or host may replace the one that the settings name, or see a
-// credential. Errors: ErrTooLarge, and those of package cause.
+// credential. Errors: ErrTooLarge, and the errors of package cause.
 func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
 	direct := *client // a copy, so that the caller's client keeps its own policy
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

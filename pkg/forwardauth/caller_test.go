@@ -284,7 +284,7 @@ func (s slow) Verify(ctx context.Context, _ string) (accesstoken.Claims, error) 
 	return accesstoken.Claims{}, s.wait(ctx)
 }
 
-// TestAnIntrospectionPastTheBoundIsA503: the check of the caller's key and that of the token share one bound.
+// TestAnIntrospectionPastTheBoundIsA503: the checks of the caller's key and of the token share one bound.
 func TestAnIntrospectionPastTheBoundIsA503(t *testing.T) {
 	key, table, _ := door(t)
 	for name, form := range map[string]url.Values{

@@ -36,7 +36,7 @@ const (
 	clientIPHeader = "X-Latchkey-Client-Ip"
 )
 
-// headers lists the header for each field of a principal: those of a key, and those of a user.
+// headers lists the header for each field of a principal, a key or a user.
 var headers = [...]struct{ field, header string }{
 	{"v", "X-Latchkey-V"},
 	{"kind", "X-Latchkey-Kind"},
@@ -56,7 +56,7 @@ var headers = [...]struct{ field, header string }{
 	{"rateLimit", "X-Latchkey-Ratelimit"},
 }
 
-// Headers returns the names of all headers by which an answer describes the caller to the program behind the proxy. A
+// Headers returns the names of all headers that describe the caller to the program behind the proxy. A
 // proxy must remove them from the requests of its clients, because a client could write them too.
 func Headers() []string {
 	names := make([]string, 0, len(headers)+1)
@@ -71,7 +71,7 @@ type server struct {
 	guard   *guard.Guard
 	owner   id.Org // the org whose API keys may introspect; "": no key may
 	limited metric.Counter
-	secrets [][sha256.Size]byte // hashes of the secrets, of which a request must have one; empty: it needs no secret
+	secrets [][sha256.Size]byte // a request must have a secret with one of these hashes; empty: it needs none
 }
 
 // New returns the handler. The API keys of the org owner may introspect; with owner "", no key may. Each request must
@@ -165,7 +165,7 @@ func (w as403) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// check decides on a request's credential. Errors: those of guard.Guard.
+// check decides on a request's credential. It returns the errors of guard.Guard.
 func (s *server) check(r *http.Request, authorization []string, wanted requirements) (guard.Principal, error) {
 	if wanted.role != "" {
 		return s.guard.Member(r.Context(), authorization, wanted.orgID, wanted.role, wanted.allows...)
@@ -174,8 +174,8 @@ func (s *server) check(r *http.Request, authorization []string, wanted requireme
 }
 
 // requirementsOf reads the requirements from the query, which the proxy's configuration writes. But Envoy appends the path
-// and the query of its client to /authorize. So the query of a path below /authorize/ counts for nothing: any good API key
-// passes. That of /authorize/ itself counts, because a configuration may end in a slash, and its scope must be asked for.
+// and the query of its client to /authorize. So the query of a path below /authorize/ is ignored: any good API key passes.
+// The query of /authorize/ itself is read, because a configuration may end in a slash, and its scope must be checked.
 func requirementsOf(r *http.Request) (requirements, error) {
 	if strings.HasPrefix(r.URL.Path, keyPath+"/") && r.URL.Path != keyPath+"/" {
 		return requirements{}, nil

@@ -31,7 +31,7 @@ func badClient(description string) error  { return &oauthError{"invalid_client",
 // parameter org. The caller has an API key of the owner's org as its client secret; its client id is ignored. A scope
 // of a key does not allow to introspect, because the admins of any org choose the scopes of their keys.
 func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
-	// One bound for both checks: that of the caller and that of the token.
+	// One bound for the checks of the caller and of the token.
 	ctx, cancel := context.WithTimeout(r.Context(), guard.AnswersWithin)
 	defer cancel()
 	r = r.WithContext(ctx)

@@ -49,9 +49,9 @@ type pace struct {
 // usage is how many requests were let through on a day and are not on its row yet.
 type usage struct{ day, requests int64 }
 
-// useLimits brings a balance to the texts of the limits and to the time, and drops what belongs to others. A request may change the
-// texts once, when it begins: otherwise two requests that have read different texts would drop each other's leases for ever. Error:
-// ErrChanged.
+// useLimits applies the texts of the limits and the time to a balance, and drops what was leased under other texts. A request may change
+// the texts once, when it begins: otherwise two requests that have read different texts would drop each other's leases without end.
+// Error: ErrChanged.
 func (b *balance) useLimits(first, second string, now time.Time, begins bool) error {
 	if first != b.first || second != b.second || b.version == 0 {
 		if !begins {

@@ -493,7 +493,7 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	w.fail = nil
 	count(4)
 	today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}
-	w.want(int(w.counted[today]), 4, "those of a write that surely failed, and the one that wrote")
+	w.want(int(w.counted[today]), 4, "the requests of the failed write, and the request that wrote")
 	w.lose = func(limit.Lease) bool { return true } // the answer: what it has written may not be written again
 	count(1)
 	w.lose = nil

@@ -16,15 +16,15 @@ type Owner struct {
 	Key id.Key
 }
 
-// Lease asks to charge requests to the windows of one row.
+// Lease charges requests to the windows of one row.
 type Lease struct {
 	Owner
 
-	Row      Per        // Day: the row of a day, with its minutes and hours; Month: that of a month
+	Row      Per        // Day: the row of a day, with its minutes and hours; Month: the row of a month
 	Start    int64      // when this day or month begins, in seconds since the epoch
 	Wants    [pers]Want // of the windows of the row
 	Requests int64      // that were let through in the row's time, and not reported yet
-	Counted  int64      // the same of a key without limits, of which nothing is charged
+	Counted  int64      // the same of a key without limits, which charges nothing
 }
 
 // Want is the part of a lease that is about one window.
@@ -99,8 +99,8 @@ type Limiter struct {
 	refused  map[account]*refused
 }
 
-// account is the key of a balance in memory. It has the key's own id, not that of Owner: the two keys of a grace may have different limits,
-// and would drop each other's leases.
+// account is the key of a balance in memory. It has the key's own id, not Owner's: the two keys of a grace may have different limits, and
+// would drop each other's leases.
 type account struct {
 	org id.Org
 	key id.Key // "": the org
@@ -111,7 +111,7 @@ func New(t Table) *Limiter {
 	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}, refused: map[account]*refused{}}
 }
 
-// Request is one request of a good key, and what the row of the key says. The texts are those of Rules.Text.
+// Request is one request of a good key, with the limits on the row of the key. Rules.Text makes the texts.
 type Request struct {
 	Org id.Org
 	Key id.Key
@@ -123,7 +123,7 @@ type Request struct {
 	AllowanceVersion int64  // one more with each change of it: of two texts, the later one holds
 }
 
-// Take lets one request through, or not: Remaining.Violated says so. Call it last, because a request that is refused for another
+// Take lets one request through unless Remaining.Violated names a limit. Call it last, because a request that is refused for another
 // reason spends nothing. The texts must have been read for this request: what was leased under others is dropped. An error
 // means that it is not known whether the request may pass; after ErrChanged, read the texts and take again.
 func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
@@ -148,7 +148,7 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 	return Remaining{}, fmt.Errorf("%w: %w", errLease, errBusy)
 }
 
-// fault is an error by which it is not known whether a request may pass.
+// fault is an error that leaves it unknown whether a request may pass.
 type fault struct{ logCode, text string }
 
 func (f *fault) Error() string { return f.text }

@@ -32,7 +32,7 @@ func Passed(leased, limit int64) (m Mark, ok bool) {
 type Notice struct {
 	Owner
 
-	Used  id.Key // the key whose request has leased, which may be a later one than that of Owner; "": the org's
+	Used  id.Key // the key whose request has leased, which may be a successor of Owner's; "": the org's
 	Row   Per    // Day or Month
 	Start int64  // of the window, in seconds since the epoch
 	Mark  Mark

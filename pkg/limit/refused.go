@@ -36,7 +36,7 @@ type Refused struct {
 
 const (
 	refusedEvery = time.Minute // how often a process writes the refusals of a key
-	deadEvery    = time.Hour   // how often those of a dead key
+	deadEvery    = time.Hour   // how often it writes the refusals of a dead key
 	maxRefused   = 1000        // keys whose refusals a process counts
 )
 
@@ -65,7 +65,7 @@ func (r *refused) add(day int64, n Refusals) {
 }
 
 // Refuse counts one request of a key whose secret has matched. The first refusal of a key, and each one a minute or more after the last
-// write (an hour after that of a dead key), waits for a write of what was counted, 200 ms at most. What a process has not written when it
+// write (an hour or more for a dead key), waits for a write of what was counted, 200 ms at most. What a process has not written when it
 // ends is lost, and so is a write without an answer: the row never has more refusals than there were. No error changes an answer.
 func (l *Limiter) Refuse(ctx context.Context, k Refused, why Refusal) {
 	due := l.refuseOne(k, why)

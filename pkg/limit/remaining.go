@@ -30,7 +30,7 @@ func (b *balance) remaining(now time.Time, limited bool) (r remaining) {
 	return r
 }
 
-// each calls do for each limit. Its name is that of the window; one of the org begins with "org-".
+// each calls do for each limit. A limit has the name of its window, with "org-" before it when the limit is the org's.
 func (r Remaining) each(do func(name string, p *remaining, per Per)) {
 	for per := range pers {
 		if r.key.rules[per] != 0 {

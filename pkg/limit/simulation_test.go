@@ -194,8 +194,8 @@ func TestLittleIsLostAtAnyTraffic(t *testing.T) {
 	}
 }
 
-// TestWhatLimitsCostIsDocumented: the table of infra/docs/costs.md is that of the simulation, of limits that are not reached. With
-// UPDATE_GOLDEN=1 the test writes it.
+// TestWhatLimitsCostIsDocumented: the table of infra/docs/costs.md is the result of the simulation, for limits that are not
+// reached. With UPDATE_GOLDEN=1 the test writes it.
 func TestWhatLimitsCostIsDocumented(t *testing.T) {
 	const file, write = "../../infra/docs/costs.md", 0.625 // dollars for a million (infra/docs/cost)
 	const begin, end = "<!-- limits: printed by the simulation -->\n", "<!-- end of limits -->"

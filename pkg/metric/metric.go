@@ -57,7 +57,7 @@ func All() []Metric {
 	}
 }
 
-// directive is the member _aws of a line, by which CloudWatch makes a metric of it. It has its own MarshalJSON, because
+// directive is the member _aws of a line: CloudWatch makes a metric of a line that has it. It has its own MarshalJSON, because
 // encoding/json by reflection takes a twelfth of a cold start.
 type directive struct {
 	at         int64 // milliseconds since the epoch

@@ -46,7 +46,7 @@ func TestALostAnswerCostsNoWebhookAndSendsNoneTwice(t *testing.T) {
 			s.queue.lost.Store(true)
 			s.sweeps(t)
 		}, 1, 1},
-		"that of KMS":    {nil, func(s *stack, _ *receiver) { s.stream(t); s.signer.lost.Store(true); s.pump(t) }, 1, 1},
+		"KMS's answer":   {nil, func(s *stack, _ *receiver) { s.stream(t); s.signer.lost.Store(true); s.pump(t) }, 1, 1},
 		"the receiver's": {breaks, func(s *stack, _ *receiver) { s.stream(t); s.pump(t) }, 2, 2},
 	} {
 		s := newStack(t)

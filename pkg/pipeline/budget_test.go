@@ -171,7 +171,7 @@ func TestWhatPersonsDoIsADebtToo(t *testing.T) {
 }
 
 // TestAChargeThatFailsLosesNoEvent: the row of a budget may be too busy to be charged. The first attempts are then ten
-// minutes late, as with the largest debt, but those of a key's event are not.
+// minutes late, as with the largest debt. The first attempts of a key's event are not.
 func TestAChargeThatFailsLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -17,7 +17,7 @@ type queueKey struct {
 }
 
 // dealer hands out the rows that are due, one of each queue in turn, so that many rows of one
-// org do not hold up those of another.
+// org do not delay the rows of another.
 type dealer struct {
 	mu     sync.Mutex
 	queues map[queueKey]*roundRobin[id.App, store.Due]

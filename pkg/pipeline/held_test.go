@@ -146,7 +146,7 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, status(http.StatusBadGateway)), s.receiver(t, nil, "endpoint.disabled")
-	// fail makes one attempt, which fails. It wants the endpoint to be enabled afterwards, or not.
+	// fail makes one attempt, which fails, and checks whether the endpoint is enabled afterwards.
 	fail := func(wantEnabled bool) {
 		t.Helper()
 		e := r.event()

@@ -163,7 +163,7 @@ func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
 			s := newStack(t)
 			under := &breaking{next: s.Faults.Next}
 			s.Faults.Next = under
-			// At most this many requests: those of a delivery without a fault, and one more.
+			// At most this many requests: as many as for a delivery without a fault, and one more.
 			most := map[string]int{"delivered": 2, "retried": 3, "gone": 4}[name]
 			calls := 0
 			for _, after := range []bool{false, true} {

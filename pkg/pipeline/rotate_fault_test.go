@@ -22,8 +22,8 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 		name    string
 		after   time.Duration
 		before  string   // the states of the keys until the phase succeeds
-		success string   // the states then
-		calls   []string // of KMS, each of which fails once
+		success string   // the states once the phase succeeded
+		calls   []string // of KMS; each fails once
 	}{
 		{"first", 0, "", "active", []string{"Create", "Public"}},
 		{"next", every, "active", "active, next", []string{"Create", "Public"}},

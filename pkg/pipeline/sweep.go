@@ -84,8 +84,8 @@ type run struct {
 }
 
 // parkedUpTo returns how far this run has processed the parked deliveries of an endpoint. They are listed by the time
-// (milliseconds) when their round of attempts began: it returns that of the last one, 0 when none is processed. The list
-// may still have deliveries that are processed, so the run does not begin it again.
+// (milliseconds) when their round of attempts began: it returns the time of the last one, 0 when none is processed. The
+// list may still have deliveries that are processed, so the run does not begin it again.
 func (r *run) parkedUpTo(endpoint id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

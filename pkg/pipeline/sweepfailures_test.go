@@ -114,7 +114,7 @@ func lines(err error) []string {
 	return slices.Sorted(slices.Values(strings.Split(err.Error(), "\n")))
 }
 
-// TestEachKindOfTheSweepNamesItsOwnFailedRow has three rows of each kind, of which two fail.
+// TestEachKindOfTheSweepNamesItsOwnFailedRow has three rows of each kind. Two of them fail.
 func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

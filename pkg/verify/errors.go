@@ -16,7 +16,7 @@ type Reason string
 // The reasons.
 const (
 	Malformed      Reason = "malformed"       // not a compact JWS with two JSON objects, or too large
-	WrongHeader    Reason = "wrong_header"    // alg, typ, kid or crit is not that of a webhook
+	WrongHeader    Reason = "wrong_header"    // alg, typ, kid or crit is wrong for a webhook
 	WrongIssuer    Reason = "wrong_issuer"    // iss is another issuer
 	WrongAudience  Reason = "wrong_audience"  // sent to another endpoint, or to more than one
 	WrongTime      Reason = "wrong_time"      // iat or exp is no time: it is missing or not an integer

@@ -275,7 +275,7 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	}
 }
 
-// TestFailedLookupsOfNewKidsMakeRoomForOthers: lookups that failed do not block that of a real key when the issuer is
+// TestFailedLookupsOfNewKidsMakeRoomForOthers: failed lookups do not block the lookup of a real key when the issuer is
 // back.
 func TestFailedLookupsOfNewKidsMakeRoomForOthers(t *testing.T) {
 	w := newWorld(t)

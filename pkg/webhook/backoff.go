@@ -29,7 +29,7 @@ const (
 	// after the end: the sweep, which wakes it, runs once a minute.
 	lastCall = 10 * time.Minute
 
-	jitter = 0.2 // the part of a wait by which it may be shorter or longer
+	jitter = 0.2 // a wait may be shorter or longer by this part of it
 
 	firstBreak   = 30 * time.Second // how long a breaker is open at first; doubles with each failure
 	longestBreak = time.Minute

@@ -70,7 +70,7 @@ func TestDataThatIsNoJSONMakesNoToken(t *testing.T) {
 	}
 }
 
-// TestElevenAttemptsIn72Hours compares the waits with those of the contract.
+// TestElevenAttemptsIn72Hours compares the waits with the contract's.
 func TestElevenAttemptsIn72Hours(t *testing.T) {
 	want := []time.Duration{
 		0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,

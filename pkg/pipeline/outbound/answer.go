@@ -50,7 +50,7 @@ func withoutCutRune(b []byte) []byte {
 	return b
 }
 
-// longest returns the longest wait of several Retry-After, of which an answer should have one; 0: none.
+// longest returns the longest wait of the Retry-After headers; 0: there are none. An answer should have one.
 func longest(values []string, now time.Time) (wait time.Duration) {
 	for _, value := range values {
 		wait = max(wait, retryAfter(value, now))

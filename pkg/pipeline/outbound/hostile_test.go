@@ -166,7 +166,7 @@ func TestHostileReceiversEndInTimeAndKeepNothing(t *testing.T) {
 	}
 }
 
-// The limits are those of NewSender: 10 s in all, 3 s to resolve and connect, 5 s for the handshake, 2 s for the
+// The limits are the defaults of NewSender: 10 s in all, 3 s to resolve and connect, 5 s for the handshake, 2 s for the
 // body. All attempts are made at the same time.
 func TestTheRealLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
 	if testing.Short() {

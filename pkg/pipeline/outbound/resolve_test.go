@@ -237,7 +237,7 @@ func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentsProxyIsNotUsed wants a transport without a proxy function. A test cannot set the environment's proxy:
+// TestTheEnvironmentsProxyIsNotUsed checks that the transport has no proxy function. A test cannot set the environment's proxy:
 // net/http reads it once in a process.
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	if tr := NewSender(onLoopback(t)).transport(&attempt{}); tr.Proxy != nil || tr.OnProxyConnectResponse != nil {

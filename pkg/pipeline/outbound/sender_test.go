@@ -245,7 +245,7 @@ func TestRetryAfterIsReadInBothForms(t *testing.T) {
 		"Fri, 01 Mar 9999 12:00:00 GMT":  week,
 		"Sun, 32 Mar 2026 12:01:00 GMT":  0,
 		"Sun, 01 Mar 2026 12:01:00 UTC":  time.Minute, "Sun, 01 Mar 2026 12:01:00 +0000": time.Minute, "Sun, 01 Mar 2026 12:01:00 +0100": 0,
-		"2026-03-01T12:01:00Z":           0, // other forms of a date, of which RFC 9110 knows three
+		"2026-03-01T12:01:00Z":           0, // not one of the three forms of a date in RFC 9110
 		"Sun, 01 Mar 2026 12:01:00 +000": 0, "Sun, 01 Mar 2026 13:01:00 CET": 0, "+120": 0, "1e3": 0, "120, 60": 0, "0x10": 0, "\t120\t": 2 * time.Minute, "00120": 2 * time.Minute,
 	} {
 		if got := retryAfter(value, now); got != want {

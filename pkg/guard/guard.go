@@ -10,10 +10,10 @@
 // may let through, and how many requests of a key were refused, at most once a minute.
 //
 // While an org is suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except on
-// a route with AllowSuspended. The access tokens of a stopped person are refused with 401 user_stopped, and those of sign-ins before
-// a person's sign-out with 401 token_ended. A guard that was compiled before it knew these states answers 503 for a key of a suspended
-// org and for a stopped person, but lets in the members of a suspended org, and the tokens from before a sign-out until they expire.
-// Build such a program anew before you suspend the first org, or stop or sign out the first person:
+// a route with AllowSuspended. The access tokens of a stopped person are refused with 401 user_stopped. The access tokens from before a
+// person's sign-out are refused with 401 token_ended. A guard that was compiled before it knew these states answers 503 for a key of a
+// suspended org and for a stopped person, but lets in the members of a suspended org, and the tokens from before a sign-out until they
+// expire. Build such a program anew before you suspend the first org, or stop or sign out the first person:
 // infra/docs/protect.md, "Programs with an older guard".
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
@@ -45,7 +45,7 @@ const AnswersWithin = 2500 * time.Millisecond
 // fallbacksAtOnce bounds the calls of Config.Fallback that run at the same time, since unknown texts cost a caller nothing.
 const fallbacksAtOnce = 16
 
-// reportsAtOnce bounds the calls of Config.Report and ReportRefusal that run at the same time, and orgsAtOnce those of an OrgOf.
+// reportsAtOnce bounds the calls of Config.Report and ReportRefusal that run at the same time, orgsAtOnce the calls of an OrgOf.
 const reportsAtOnce, orgsAtOnce = 16, 256
 
 // Config has the settings of a Guard.
@@ -57,7 +57,7 @@ type Config struct {
 	// Table is the name of the table: the stack's output TableName.
 	Table string
 
-	// Tokens are the settings of access tokens. They must be those of the stack's parameters. nil: Member and
+	// Tokens are the settings of access tokens. They must equal the stack's parameters. nil: Member and
 	// RequireRole always fail.
 	Tokens *Tokens
 
@@ -159,15 +159,15 @@ func lacks(scopes []string) error {
 // On returns a Guard that uses an authorizer. It is for our own functions, which make their authorizer themselves.
 func On(a *authn.Authorizer) *Guard { return &Guard{checks: a, reports: &callback.Calls{}} }
 
-// Key decides on the values of a request's Authorization headers: they must have one API key, which is good and has all
-// scopes, and has requests left of its limits, of which this is one. A refusal is a *problem.Error with status 401, 403 for
-// insufficient_scope, or 429 for rate_limited, with which the principal is returned too. It has the key's id as KeyID if
-// the key's secret has matched. Every other error means that it is not known whether the request may pass: answer 503.
+// Key decides on the values of a request's Authorization headers: they must have one API key, which is good, has all
+// scopes, and has a request left of its limits, which Key spends. A refusal is a *problem.Error with status 401, 403 for
+// insufficient_scope, or 429 for rate_limited, with which Key returns the principal too. The error has the key's id as KeyID
+// if the key's secret has matched. Every other error means that it is not known whether the request may pass: answer 503.
 func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
 	return g.key(ctx, authorization, true, scopes...)
 }
 
-// Describe is Key for a question about a key that is no request of it: it spends nothing of the key's limits, and counts no refusal.
+// Describe checks a key as Key does, for introspection: it spends nothing of the key's limits, and counts no refusal.
 func (g *Guard) Describe(ctx context.Context, authorization []string) (Principal, error) {
 	return g.key(ctx, authorization, false)
 }

@@ -91,7 +91,7 @@ func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	})
 }
 
-// check decides on the credential of a request. Errors: those of Key and Member, and an error for a route without an
+// check decides on the credential of a request. Errors: the errors of Key and Member, and one for a route without an
 // org.
 func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	authorization := r.Header.Values("Authorization")

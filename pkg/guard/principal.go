@@ -30,7 +30,7 @@ type Principal struct {
 
 	// Of an API key.
 	AppID, KeyID string
-	KeyPrefix    string // the public part of the key, by which people recognise it
+	KeyPrefix    string // the public part of the key, which people recognise
 	KeyName      string
 	Scopes       []string          // sorted
 	Metadata     map[string]string // nil: none

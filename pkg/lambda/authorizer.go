@@ -82,7 +82,7 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 
 // authorizationHeaders reads headers, and returns the values of those named Authorization; nil for null.
 // readValue reads the value of one header: it must call readText for each text of the value. The
-// values of other headers are not copied. trace becomes that of X-Amzn-Trace-Id.
+// values of other headers are not copied. trace gets the value of X-Amzn-Trace-Id.
 func (s *scanner) authorizationHeaders(trace *[]byte, readValue func(readText func())) (found map[string][]string) {
 	if s.peek() == '{' {
 		found = map[string][]string{}

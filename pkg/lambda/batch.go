@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// The structs of events have only the fields that are read: to decode those of
+// The structs of events have only the fields that are read: decoding the structs of
 // aws-lambda-go costs twice as much.
 
 type (

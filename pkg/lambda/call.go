@@ -1,4 +1,4 @@
-// Package lambda turns Lambda's events into net/http requests and plain calls: those of API
+// Package lambda turns Lambda's events into net/http requests and plain calls: events of API
 // Gateway, its authorizer, a function URL, the table's stream, a queue and a schedule. It is the only importer of
 // Lambda's events and of aws-lambda-go-api-proxy. Its own event structs have only the fields that
 // are read, because decoding the full ones costs the authorizer a fifth of its time.

@@ -100,8 +100,8 @@ func (s *scanner) quotedText() []byte {
 	return []byte(out)
 }
 
-// quoted reads a text with its quotes, of which the opening one is the next byte. plain reports whether
-// the text stands for itself: it has no escapes and is valid UTF-8.
+// quoted reads a text with its quotes. The next byte is the opening quote. plain reports whether the
+// bytes are the text as it is: without escapes, and valid UTF-8.
 func (s *scanner) quoted() (raw []byte, plain bool) {
 	plain = true
 	for i := 1; i < len(s.text); i++ {

@@ -27,11 +27,11 @@ func StartSharedAuthorizer(check Check, allowFor time.Duration) {
 	start(&sharedAuthorizer{check: check, allowFor: allowFor})
 }
 
-// handlerLimits is the value of the stage variable LatchkeyLimits by which an API says that its functions answer a request whose
-// key is over its limits. Such a request is let through with the field limited. Other APIs have it denied.
+// handlerLimits is the value of the stage variable LatchkeyLimits of an API whose functions answer a request whose key is over
+// its limits. The authorizer allows such a request, with the field limited. For other APIs, the authorizer denies it.
 const handlerLimits = "handler"
 
-// allowSuspended is the value of the stage variable LatchkeySuspended by which an API lets in the members of suspended orgs.
+// allowSuspended is the value of the stage variable LatchkeySuspended of an API that lets in the members of suspended orgs.
 const allowSuspended = "allow"
 
 // sharedAuthorizer decides on events of other APIs. It is a lambda.Handler.
@@ -56,11 +56,11 @@ func misconfigured(e authorizerEvent) error {
 	case e.eventType == "TOKEN":
 		return principal.MisconfiguredError("the authorizer is of type TOKEN, whose answers are cached" + mend)
 	case e.eventType != "REQUEST":
-		return principal.MisconfiguredError("the event is not that of an API's authorizer")
+		return principal.MisconfiguredError("the event is not a request to an authorizer")
 	case strings.HasSuffix(e.methodARN, "/$connect"):
 		return principal.MisconfiguredError("the API is one for WebSockets, where one answer lasts as long as the connection")
 	case hasIdentitySource(e.identitySource):
-		return principal.MisconfiguredError("the authorizer has an identity source, by which answers are cached" + mend)
+		return principal.MisconfiguredError("the authorizer has an identity source, so API Gateway caches its answers" + mend)
 	case e.methodARN == "":
 		return principal.MisconfiguredError("the event names no route")
 	default:

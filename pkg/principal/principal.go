@@ -26,7 +26,7 @@ const (
 	APIKey    Credential = "api_key"    // an API key of an app
 )
 
-// Limit is how a request stands with the limits of its API key. The zero Limit is that of a key without limits.
+// Limit has what is left of the limits of an API key after a request. It is zero for a key without limits.
 type Limit struct {
 	Policy, State string // of the headers RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11)
 	Violated      string // the limits that the request is over, separated by a space: such a request is to be answered 429; "": none
@@ -49,7 +49,7 @@ func (l Limit) AddTo(fields map[string]string) {
 func (l Limit) Refusal(now time.Time) string {
 	violated := strings.Fields(l.Violated)
 	if len(violated) > 0 {
-		last := violated[len(violated)-1] // those of the org come last, the longest at the end
+		last := violated[len(violated)-1] // the org's limits come last, the longest at the end
 		per, ofOrg := strings.CutPrefix(last, "org-")
 		_, policy, _ := strings.Cut(l.Policy, `"`+last+`";`)
 		_, state, _ := strings.Cut(l.State, `"`+last+`";`)
@@ -215,13 +215,13 @@ func Parse(m map[string]any) (Principal, error) {
 	}
 }
 
-// servicePrefix begins the text that names a service among the ids of users and keys, none of which has a colon.
+// servicePrefix begins the text that names a service among the ids of users and keys, which have no colon.
 const servicePrefix = "service:"
 
 // ServiceOf returns the name of the service that a result of ID names. ok is false for the id of a user or a key.
 func ServiceOf(id string) (name string, ok bool) { return strings.CutPrefix(id, servicePrefix) }
 
-// ID returns the caller's own id, for the log and audit entries. That of a service has its name.
+// ID returns the caller's own id, for the log and audit entries. The id of a service has its name.
 func (p Principal) ID() string {
 	switch p.Kind {
 	case User:

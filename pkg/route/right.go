@@ -56,9 +56,9 @@ func (all Rights) Allow(service string, r Right) bool {
 // maxRights bounds the parameter ServiceRights, in bytes.
 const maxRights = 1 << 10
 
-// ParseRights reads the parameter ServiceRights: NAME=RIGHT+RIGHT with commas between. names are those of the parameter
-// Services: a list for another name is an error, because the service that was meant would keep all rights. So is an empty list,
-// a right that there is not, and a name or a right that stands twice.
+// ParseRights reads the parameter ServiceRights: NAME=RIGHT+RIGHT with commas between. names lists the services
+// of the parameter Services: a list for another name is an error, because the service that was meant would keep all rights. An
+// empty list, an unknown right, and a duplicate name or right are errors too.
 func ParseRights(text string, names []string) (Rights, error) {
 	if text == "" {
 		return nil, nil

@@ -199,7 +199,7 @@ func ServedBy(function string) (own []Route) {
 	return own
 }
 
-// Methods returns the methods by which pages may call a path, without OPTIONS; nil: no page may call it.
+// Methods returns the methods with which pages may call a path, without OPTIONS; nil: no page may call it.
 func Methods(path string) (out []string) {
 	for _, r := range routes {
 		isPublic := r.Takes == principal.Public && r.Pattern == path

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/route"
 )
 
-// TestPreflightsArePublic: the public functions that pages call answer their own, and webhookkeys those of /v1.
+// TestPreflightsArePublic: the public functions that pages call answer their own, and webhookkeys answers for /v1.
 func TestPreflightsArePublic(t *testing.T) {
 	functions := map[string]string{"/link/claim": "links", "/key/revoke": "keys", "/webhook_verification_key/get": "webhookkeys", "/v1/{proxy+}": "webhookkeys"}
 	for _, r := range route.All() {

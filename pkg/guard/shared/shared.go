@@ -13,7 +13,7 @@ import (
 // suspended orgs. It returns the id and the fields of the principal.
 type Check = func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (id string, fields map[string]string, err error)
 
-// Key returns the check of the authorizer that accepts API keys. Errors: those of Guard.Key.
+// Key returns the check of the authorizer that accepts API keys. It returns the errors of Guard.Key.
 func Key(g *guard.Guard) Check {
 	return func(ctx context.Context, headers []string, _ map[string]string, _ bool) (string, map[string]string, error) {
 		p, err := g.Key(ctx, headers)
@@ -22,7 +22,7 @@ func Key(g *guard.Guard) Check {
 }
 
 // Member returns the check of the authorizer that accepts access tokens: the user must be a member of the org whose id is in the path
-// parameter orgParameter. Errors: those of Guard.Member, and a principal.MisconfiguredError for a route whose path lacks the parameter.
+// parameter orgParameter. Errors: Guard.Member's, and a principal.MisconfiguredError for a route whose path lacks the parameter.
 func Member(g *guard.Guard, orgParameter string) Check {
 	return func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (string, map[string]string, error) {
 		orgID, ok := path[orgParameter]

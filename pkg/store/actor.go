@@ -30,7 +30,7 @@ type Actor struct {
 	endedAfter int64 // a service reads an org whose deletion has reached its end after this time too (milliseconds); 0: none
 }
 
-// id returns the text by which audit entries name the actor.
+// id returns the actor's name in audit entries.
 func (a Actor) id() string {
 	if a.Service != "" {
 		return principal.Principal{Kind: principal.Service, Name: a.Service}.ID()
@@ -50,7 +50,7 @@ func ByKey(k id.Key) Changer { return Changer{Key: k} }
 // isKey reports whether the changer is an API key, which the authorizer let in.
 func (c Changer) isKey() bool { return c.Actor.User == "" && c.Actor.Service == "" }
 
-// id returns the text by which audit entries name the changer.
+// id returns the changer's name in audit entries.
 func (c Changer) id() string {
 	if c.isKey() {
 		return string(c.Key)
@@ -165,7 +165,7 @@ func (s *Store) readAs(ctx context.Context, a Actor, o id.Org, rows ...table.Key
 }
 
 // readToChange is readAs for a use case that changes something in an org. It reads the org's row too:
-// an org that is deleted, or being deleted, takes no change. Errors: those of readAs, and
+// an org that is deleted, or being deleted, cannot be changed. Errors: the errors of readAs, and
 // org_not_found for such an org.
 func (s *Store) readToChange(ctx context.Context, a Actor, o id.Org, rows ...table.Key) (map[table.Key]table.Row, error) {
 	found, err := s.readAs(ctx, a, o, append(rows, orgRow(o))...)

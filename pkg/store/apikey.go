@@ -168,7 +168,7 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 }
 
 // addKey writes a new key. It reads the org for a key without one, and again when the transaction finds that the org has another
-// state. also adds what else the transaction writes. Errors: those of CreateKey, and of also.
+// state. also adds other writes to the transaction. Errors: the errors of CreateKey, and of also.
 func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (made Created[MintedKey], err error) {
 	err = s.db.Retry(ctx, func() (err error) {
 		if k.org == nil {

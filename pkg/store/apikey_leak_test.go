@@ -105,7 +105,7 @@ func TestAReportOfAKeyThatHasExpired(t *testing.T) {
 		}
 		for _, r := range c.Rows(t) {
 			if text(r, "leakedAt") != "" && text(r, "purgeAt") == "" {
-				t.Errorf("after %s: the mark is kept for ever: %v", after, r)
+				t.Errorf("after %s: the mark is never deleted: %v", after, r)
 			}
 		}
 	}

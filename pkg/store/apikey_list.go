@@ -20,8 +20,8 @@ const (
 	keySearch = 4 * time.Second
 )
 
-// Keys lists an org's API keys, newest first: all, or only those that the user by created (by is not
-// ""). next is the id behind which the next page begins, "" at the end. With by, a page may be short
+// Keys lists an org's API keys, newest first: all, or only keys that the user by created (by is not
+// ""). next is After of the next page, "" at the end. With by, a page may be short
 // although more keys follow. Errors: org_not_found, insufficient_role.
 func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page) (keys []APIKey, next string, err error) {
 	begun, most := time.Now(), cmp.Or(p.Limit, maxWholeKeys)

@@ -39,7 +39,7 @@ func (s *Store) RevokeByHolder(ctx context.Context, found APIKey, source string)
 	return err
 }
 
-// revokeRead revokes a key that was read. Another request may have revoked it since. Errors: those of RevokeKey.
+// revokeRead revokes a key that was read. Another request may have revoked it since. It returns the errors of RevokeKey.
 func (s *Store) revokeRead(ctx context.Context, a Actor, found APIKey) error {
 	return s.revokeBy(ctx, found, entry{actor: a.id()}, func(t *txn) { t.Check(a.right(found.OrgID)) })
 }
@@ -76,7 +76,7 @@ var (
 )
 
 // revoke revokes a key, also in an org whose deletion has begun. With mapped, it removes the key from
-// the map of active keys too. Errors: errNoMap, errRevokedAlready, key_not_found, and those of check.
+// the map of active keys too. Errors: errNoMap, errRevokedAlready, key_not_found, and the errors of check.
 func (s *Store) revoke(ctx context.Context, revoked APIKey, audited entry, check func(*txn), mapped bool) error {
 	now := s.now()
 	t := s.begin()

@@ -27,7 +27,7 @@ type KeyChange struct {
 // grace can be changed too; its successor stays as it is. But a key that another request rotates
 // during this call is not changed, because the caller does not know of the successor. When nothing
 // differs, UpdateKey writes nothing. Errors: org_not_found, insufficient_role, key_not_found,
-// key_not_active, and a.OldSignIn or org_suspended for a change by which the key may do more.
+// key_not_active, and a.OldSignIn or org_suspended for a change that gives the key more rights.
 func (s *Store) UpdateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c KeyChange) (changed APIKey, err error) {
 	var first APIKey // the key as the first try read it
 	err = s.db.Retry(ctx, func() error {
@@ -97,7 +97,7 @@ func (c Carried) widens(was Carried) bool {
 	return slices.ContainsFunc(apikey.SplitScopes(c.Scopes), isNew) || err != nil || oldErr != nil || !is.Within(old)
 }
 
-// Limited reports whether a key has limits of its own, of which each request is leased.
+// Limited reports whether a key has limits of its own. Each request is then leased on them.
 func (c Carried) Limited() bool { return c.Limits != "" || c.Ceilings != "" }
 
 // sharesUntil returns until when another key may be good that is counted with this one: its predecessor or its successor in a grace.

@@ -349,7 +349,7 @@ func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 }
 
 // TestADeliverysRowIsBounded: each attempt writes the row twice, at a write unit for each KB (infra/docs/costs.md). The worst answers
-// are quotes, of which JSON makes two bytes each.
+// are quotes: JSON makes two bytes of each.
 func TestADeliverysRowIsBounded(t *testing.T) {
 	for answer, most := range map[string]int{"": 1 << 10, strings.Repeat("x", 1024): 3 << 10, strings.Repeat(`"`, 1024): 4 << 10} {
 		c := connect(t)

@@ -86,7 +86,7 @@ type entry struct {
 	org     id.Org
 	at      int64
 	action  string
-	actor   string // the id of a user or an API key, or that of Actor.id
+	actor   string // the id of a user or an API key, or the result of Actor.id
 	target  string
 	source  string // see AuditEntry; "": none
 	changes Changes
@@ -119,8 +119,8 @@ func (f AuditFilter) matches(e AuditEntry) bool {
 // wholeAudit is how many entries one call looks at without a page.
 const wholeAudit = 1000
 
-// AuditLog returns an org's audit entries that f selects, newest first. next is the id behind which the next page
-// begins, "" at the end: a page may be short although more entries follow. Errors: org_not_found, insufficient_role.
+// AuditLog returns an org's audit entries that f selects, newest first. next is After of the next page,
+// "" at the end: a page may be short although more entries follow. Errors: org_not_found, insufficient_role.
 func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, f AuditFilter, p Page) (entries []AuditEntry, next string, err error) {
 	page, pages := p.span(pkAudit+string(o), "", wholeAudit), 1
 	limit := page.Limit

@@ -25,15 +25,15 @@ func (t *txn) unbarred(a id.App, k id.Key) {
 	t.Check(barredRow(a, k), table.Absent, refuse(errKeyBarred))
 }
 
-// linksBarred reports whether the bar row of a key, nil for none, has the mark by which no link of the key can
-// be claimed.
+// linksBarred reports whether the bar row of a key, nil for none, has the mark that no link of the key can be
+// claimed.
 func linksBarred(bar table.Row) bool { return attrLinksBarredAt.IsIn(bar) }
 
 // bar writes the bar row of a revoked key. To disable the key's endpoints, call bar first and list them then:
 // the list has every change that the key made before, and later changes are refused.
 //
-// mark, if it is not nil, adds to the transaction. It returns the condition that a mark on the row is not set yet,
-// and the change that sets the mark. Errors: errMarkedAlready, and those of Actor.right.
+// mark, if it is not nil, returns the condition that a mark on the row is not set yet, and the change that sets the
+// mark; it may add operations to the transaction. Errors: errMarkedAlready, and the errors of Actor.right.
 func (s *Store) bar(ctx context.Context, a Actor, k APIKey, mark func(t *txn, now int64) (table.Condition, table.Change)) error {
 	now := s.now()
 	t := s.begin()
@@ -113,7 +113,7 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	return next != "", err
 }
 
-// revokeLinks revokes those of the links that are pending, without events.
+// revokeLinks revokes the pending ones of the links, without events.
 func (s *Store) revokeLinks(ctx context.Context, links []link.Link) error {
 	now := s.now()
 	pending := slices.DeleteFunc(links, func(l link.Link) bool { return l.Status(now) != link.Pending })

@@ -77,7 +77,7 @@ func TestBarringTakesAsLongForManyLinks(t *testing.T) {
 }
 
 // TestTheLinksOfABarredKeyAreRevokedAPageATurn: each call of CleanLinks looks at 90 links of the app, of any
-// key, and revokes those of the barred key without an event. A second pass, two minutes after the barring,
+// key, and revokes the links of the barred key without an event. A second pass, two minutes after the barring,
 // finds the link that a late request made.
 func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
 	c := connect(t)

@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// orgList is a list of an org, with the calls of the database by which it is read.
+// orgList is a list of an org, with the calls of the database that read it.
 type orgList struct {
 	name   string
 	atOnce []string // the calls that are made at the same time, before all others

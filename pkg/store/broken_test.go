@@ -58,7 +58,7 @@ func (c *connected) entities(t *testing.T) []entity {
 	whole := func(read func(store.Page) error) func() error { return func() error { return read(store.Page{}) } }
 	return []entity{
 		{"identity", "IDN#", "META", "userId holds iat", "email name verified folded askedAt stoppedUser notBefore", func() error {
-			// The row is that of Ada or of Bob: the order of the hashes in their keys is not known.
+			// The row belongs to Ada or to Bob: the order of the hashes in their keys is not known.
 			for _, subject := range []string{"sub-ada@example.com", "sub-bob@example.com"} {
 				if _, _, err := c.Identity(ctx, "https://issuer.test", subject); err != nil {
 					return err

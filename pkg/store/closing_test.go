@@ -47,7 +47,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	calls := c.Faults.Calls()
 	notes := len(slices.DeleteFunc(calls, func(call string) bool { return call == "GetItem" })) // of a first refusal: a process gets 125 keys
 	if len(calls)-notes != 1000 || notes != 500 {
-		t.Errorf("%d calls of 1,000 checks, of which %d note a refusal", len(calls), notes)
+		t.Errorf("%d calls of 1,000 checks; %d of them note a refusal", len(calls), notes)
 	}
 	if n := c.memberRows(t); n != 0 {
 		t.Errorf("%d rows of memberships are left", n)

@@ -38,7 +38,7 @@ type connected struct {
 	now time.Time
 }
 
-// connect returns the default app of a new org, of which Ada is the only member.
+// connect returns the default app of a new org. Ada is its only member.
 func connect(t *testing.T) *connected {
 	t.Helper()
 	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)} // any time

@@ -64,7 +64,7 @@ type Delivery struct {
 	Last        *LastAttempt
 	Earlier     []EarlierAttempt // before Last, latest first
 
-	// Origin is that of the endpoint's URL, "" once the endpoint is deleted. Only Of and List say it.
+	// Origin is the origin of the endpoint's URL, "" once the endpoint is deleted. Only Of and List set it.
 	Origin string
 
 	againAt int64 // when a request redelivered it last
@@ -146,8 +146,8 @@ type DeliverySpan struct {
 	OnePage  bool // search one page of deliveries, not searchPages
 }
 
-// List lists deliveries of an endpoint. next is the event behind which the next page
-// begins, "" at the end. With a status, a page may be short although more deliveries follow. Error:
+// List lists deliveries of an endpoint. next is After of the next page,
+// "" at the end. With a status, a page may be short although more deliveries follow. Error:
 // endpoint_not_found.
 func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found []Delivery, next id.Event, err error) {
 	to, err := ds.s.Endpoint(ctx, a, d.Endpoint)

@@ -57,7 +57,7 @@ func (o Org) Status() Status {
 }
 
 // AllOrgs lists the orgs of all customers, deleted ones until usageAfterEnd is over: one partition of the directory after the other,
-// directoryPage of them without a limit. next is the id behind which the next page begins, "" at the end.
+// directoryPage of them without a limit. next is After of the next page, "" at the end.
 func (s *Store) AllOrgs(ctx context.Context, p Page) (orgs []Org, next string, err error) {
 	first, most := 0, cmp.Or(p.Limit, directoryPage)
 	if p.After != "" {
@@ -133,9 +133,9 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string) (OrgUsageTo
 	return sum.total(o), nil
 }
 
-// usageSum adds up the rows of a month, by day. A request under an allowance is counted on the row of the org, and on that of a key with
-// limits too: the larger of the two sums of a day is still never more than there were. The row of the org alone has all requests.
-// An allowance that begins or ends marks it, so a month with unmarked rows of the org only had one throughout.
+// usageSum adds up the rows of a month, by day. A request under an allowance is counted on the row of the org, and on the row of a key
+// with limits too: the larger of the two sums of a day is still never more than there were. Only the row of the org has all
+// requests. An allowance that begins or ends marks it, so a month with unmarked rows of the org only had one throughout.
 type usageSum struct {
 	date             string
 	ofOrg, ofKeys    int64 // on this day

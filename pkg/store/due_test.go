@@ -146,7 +146,7 @@ func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing
 	}
 }
 
-// TestDeliveriesAreListedInPagesAndByStatus goes through 250 deliveries, of which every third
+// TestDeliveriesAreListedInPagesAndByStatus goes through 250 deliveries. Every third
 // failed.
 func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 	c := connect(t)
@@ -194,7 +194,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		"one page, not full":       {store.DeliverySpan{Limit: 500}, all},
 		"failed":                   {store.DeliverySpan{Limit: 7, Status: "failed"}, failed},
 		"failed, one on each page": {store.DeliverySpan{Limit: 1, Status: "failed"}, failed},
-		"held, of which are none":  {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
+		"held, and none is held":   {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
 		"since a time":             {store.DeliverySpan{Limit: 7, Since: since}, all[200:]},
 		"behind a cursor":          {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
 		// A cursor with another since: the later of the two counts.

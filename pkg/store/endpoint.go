@@ -68,7 +68,7 @@ type NewEndpoint struct {
 }
 
 // CreateEndpoint creates an enabled endpoint, for an API key or for an actor whom RoleFor let in. Errors: key_not_active, of an actor
-// its OldSignIn, org_not_found, insufficient_role and org_suspended, idempotency_key_reused, limit_reached, and those of once.Charge.
+// its OldSignIn, org_not_found, insufficient_role and org_suspended, idempotency_key_reused, limit_reached, and once.Charge's.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
 	if err := wanted.By.Actor.OldSignIn; err != nil {
 		return made, err
@@ -120,7 +120,7 @@ func (s *Store) Endpoint(ctx context.Context, a id.App, endpoint id.Endpoint) (E
 const maxEndpointRows = 1000
 
 // Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few, and
-// cuts the page from them. next is the id behind which the next page begins, "" at the end.
+// cuts the page from them. next is After of the next page, "" at the end.
 func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []Endpoint, next string, err error) {
 	all := table.Span{PK: pkEndpoints + string(a), Prefix: skEndpoint, Reverse: true, Limit: maxEndpointRows}
 	if endpoints, _, err = list(ctx, s, all, endpointFrom); err != nil {
@@ -173,8 +173,9 @@ func (t *txn) deleteEndpoint(endpoint Endpoint, now int64, when table.Condition,
 
 const testMessage = "This is a test of your webhook endpoint."
 
-// Test writes a test event for one endpoint only, or an example of a kind of the owner's events, and returns the event's id. once.Charge charges for one delivery. Errors:
-// endpoint_not_found, idempotency_key_reused, of an actor org_not_found, insufficient_role and org_suspended, and those of once.Charge.
+// Test writes a test event for one endpoint only, or an example of a kind of the owner's events, and returns the event's id.
+// once.Charge charges for one delivery. Errors: endpoint_not_found, idempotency_key_reused, of an actor org_not_found,
+// insufficient_role and org_suspended, and once.Charge's.
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.Endpoint, kind webhook.Type, example json.RawMessage, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
 	if _, err := ds.s.chargeOnce(ctx, once.Request, once.Charge); err != nil {
 		return made.committed(err)

@@ -95,7 +95,7 @@ const parksFor = 5 * time.Minute
 // the order in which their rounds of attempts began.
 func parkedIn(endpoint id.Endpoint) string { return pkDue + "parked#" + string(endpoint) }
 
-// open is the change of the endpoint's row by which the breaker is open until a time.
+// open returns the change of the endpoint's row that opens the breaker until a time.
 func (endpoint Endpoint) open(until int64) table.Change {
 	return table.Changes(attrOpenUntil.Set(until), attrParksUntil.Set(until+parksFor.Milliseconds()),
 		dueAt(DueEndpoint, endpointRow(endpoint.AppID, endpoint.ID), until))

@@ -79,9 +79,9 @@ func (s *Store) EventOfOrg(ctx context.Context, a id.App, e id.Event) (o id.Org,
 	return o, event, ok, err
 }
 
-// Events lists an app's events that are at least 10 s old, oldest first. next is the id behind which
-// the next page begins. When there are no more events yet, next is after, so that a client can go on
-// from there later.
+// Events lists an app's events that are at least 10 s old, oldest first. next is after of the
+// next page. When there are no more events yet, it does not change, so that a client can go on from
+// there later.
 func (s *Store) Events(ctx context.Context, a id.App, after id.Event, limit int) (events []webhook.Event, next id.Event, err error) {
 	until := id.FirstEvent(s.Now().Add(-shownAfter))
 	if after >= until { // DynamoDB refuses a start behind the end

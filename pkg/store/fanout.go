@@ -82,7 +82,7 @@ func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, 
 // chargeRest charges the deliveries of an event that the request has not paid. It returns how late the first
 // attempts are to be made: 0 when all are paid, or for a type of event that is always prompt. A charge that
 // fails does not stop the event. But the org may have made its own row too busy, so the attempts are as late
-// as those of an org in the greatest debt.
+// as for an org in the greatest debt.
 func (s *Store) chargeRest(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration) {
 	unpaid := deliveries - e.paid
 	if unpaid <= 0 {

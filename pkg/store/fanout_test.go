@@ -125,7 +125,7 @@ func (c *connected) between(change func()) {
 }
 
 // sweepHeld does for the held deliveries of an endpoint what the sweep does, run after run, until none waits:
-// it releases them, or cancels those of a deleted endpoint.
+// it releases them, or cancels them when the endpoint is deleted.
 func (c *connected) sweepHeld(t *testing.T, endpoint id.Endpoint) {
 	t.Helper()
 	for range 100 {

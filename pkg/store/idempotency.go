@@ -46,7 +46,7 @@ type Once[Made any] struct {
 }
 
 // chargeOnce charges a create before its transaction. A request that is sent again is not charged, and no empty budget refuses it.
-// Errors: those of by, replayed, idempotency_key_reused.
+// Errors: the errors of by, replayed, idempotency_key_reused.
 func (s *Store) chargeOnce(ctx context.Context, r Request, by func(context.Context) (int, error)) (paid int, err error) {
 	if by == nil {
 		return 0, nil

@@ -130,8 +130,8 @@ func TestARefusalOfOneImportRefusesNoOther(t *testing.T) {
 		t.Errorf("a key that was refused: %v", err)
 	}
 	wants(t, second(c.ImportKeys(ctx, admin(c.NewUser(t, "kim@example.com")), c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.OrgNotFound)
-	nobody := store.Actor{User: c.ada} // a user on a route for services
-	wants(t, second(c.ImportKeys(ctx, nobody, c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.InsufficientRole)
+	noService := store.Actor{User: c.ada} // a user on a route for services
+	wants(t, second(c.ImportKeys(ctx, noService, c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.InsufficientRole)
 }
 
 // TestARepeatedImportAnswersTheSame: keys that the first try made, and one that it was not told of.

@@ -58,7 +58,7 @@ type MintedLink struct {
 	Token secret.Minted
 }
 
-// CreateLink creates a link. Errors: idempotency_key_reused, and those of once.Charge.
+// CreateLink creates a link. Errors: idempotency_key_reused, and once.Charge's.
 func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
 	paid, err := s.chargeOnce(ctx, once.Request, once.Charge)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *Store) Link(ctx context.Context, a id.App, l id.Link) (link.Link, error
 	return find(ctx, s, linkRow(a, l), linkFrom, errLinkNotFound)
 }
 
-// Links lists an app's links, newest first. next is the id behind which the next page begins, ""
-// at the end.
+// Links lists an app's links, newest first. next is After of the next page, "" at the
+// end.
 func (s *Store) Links(ctx context.Context, a id.App, p Page) (links []link.Link, next string, err error) {
 	page := p.span(pkLinks+string(a), skLink, 0)
 	page.Reverse = true

@@ -46,7 +46,7 @@ func profileFrom(r *table.Reading) (p profile) {
 	return p
 }
 
-// Members lists an org's members by id. next is the id behind which the next page begins, "" at the end.
+// Members lists an org's members by id. next is After of the next page, "" at the end.
 // Errors: org_not_found, insufficient_role.
 func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members []Member, next string, err error) {
 	members, next, err = listAs(ctx, s, a, o, p.span(pkOrg+string(o), skMember, maxWholeMembers), memberFrom)

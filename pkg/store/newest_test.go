@@ -121,7 +121,7 @@ func eventIDs(found []webhook.Event) (ids []id.Event) {
 	return ids
 }
 
-// TestDeliveriesAreListedOnceInBothOrdersWhileOthersAreWritten goes through 250 deliveries, of which every third failed.
+// TestDeliveriesAreListedOnceInBothOrdersWhileOthersAreWritten goes through 250 deliveries. Every third failed.
 func TestDeliveriesAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)

@@ -31,8 +31,8 @@ func (c *connected) tell(t *testing.T) {
 	}
 }
 
-// TestANoticeIsAnEventOfItsApp: the notice of a key goes to the key's app, and names the key that was used last. That of an org goes to
-// the default app.
+// TestANoticeIsAnEventOfItsApp: the notice of a key goes to the key's app, and names the key that was used last. The notice of an org goes
+// to the default app.
 func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 	c := connect(t)
 	wants(t, c.allow("1000/M"), "")
@@ -151,8 +151,8 @@ func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestAProcessThatDiesLeavesItsNoticeToTheNextLease: it dies before each write that is not a lease, and then the next process comes. So does
-// one of which a single write fails.
+// TestAProcessThatDiesLeavesItsNoticeToTheNextLease: a process dies before each write that is not a lease, or one such write fails.
+// Then the next process leases, and the notice is told once.
 func TestAProcessThatDiesLeavesItsNoticeToTheNextLease(t *testing.T) {
 	for fault, times := range map[storetest.Fault]int{storetest.LostBefore: -1, storetest.Malformed: 1} {
 		for written := range 3 {
@@ -173,8 +173,8 @@ func TestAProcessThatDiesLeavesItsNoticeToTheNextLease(t *testing.T) {
 	}
 }
 
-// TestARaisedLimitBeginsItsMarksAnew: a window tells each mark of each larger limit, and one that has passed both tells the higher one.
-// A lease after that costs no other write: one for the row of the day, and one for that of the month.
+// TestARaisedLimitBeginsItsMarksAnew: a window tells each mark of each larger limit. When both marks are passed, it tells the higher one.
+// A lease after that is the only write: one for the row of the day, and one for the row of the month.
 func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
 	for per, leases := range map[string]int{"/d": 1, "/M": 2} {
 		c := connect(t)

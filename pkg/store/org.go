@@ -149,8 +149,8 @@ func (t *txn) putMembership(o id.Org, u id.User, by Actor, r org.Role, at int64,
 	t.Put(userOrgRow(u, o), nil, nil, membership, attrAddedBy.SetOrRemove(string(by.User)))
 }
 
-// OrgsOf lists the orgs of a user by id, orgsPage of them without a limit. next is the id behind which the next page begins,
-// "" at the end.
+// OrgsOf lists the orgs of a user by id, orgsPage of them without a limit. next is After of the next page, ""
+// at the end.
 func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
 	all, next, err := list(ctx, s, p.span(userRow(u).PK, skOrg, orgsPage), orgOfUserFrom)
 	if err != nil {

@@ -142,7 +142,7 @@ func (t *txn) removeMembership(o id.Org, u id.User) {
 // closeOrg writes that the deletion of an org has begun. From then on no one creates or changes anything in
 // the org. The org still counts in its creator's limit for a day, by an entry of the creator's map of deleted
 // orgs. Without mapped, for a creator without this map, it stops counting at once. It returns the org. Errors: errNoMap, and
-// those of DeleteOrg.
+// the errors of DeleteOrg.
 func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (Org, error) {
 	found, err := s.Org(ctx, a, o)
 	if err = cmp.Or(err, a.OldSignIn); err != nil || found.deleted {

@@ -153,8 +153,8 @@ func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
 	for range 5 {
 		makeKey(t, c.Table, c.org, c.ada, 0)
 	}
-	c.letPass("TransactWriteItems") // that of the org
-	c.letPass("TransactWriteItems") // that of the first page
+	c.letPass("TransactWriteItems") // of the org
+	c.letPass("TransactWriteItems") // of the first page
 	c.Faults.Before("TransactWriteItems", func() { c.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
 	if err := c.allow("9/d"); err == nil {
 		t.Error("half a change is answered as a whole one")

@@ -195,8 +195,8 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceWriteOneEvent calls each use case that may be repeated ten times at once, and those of links,
-// on which many devices may call, 40 times.
+// TestManyAtOnceWriteOneEvent calls each use case that may be repeated ten times at once. It calls the use cases of
+// links 40 times, because many devices may call them.
 func TestManyAtOnceWriteOneEvent(t *testing.T) {
 	for _, cause := range causes() {
 		if !cause.again {

@@ -52,7 +52,7 @@ func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, e
 }
 
 // Publish writes events for an app in one transaction, and returns their ids in the same order. An event whose id was
-// published before is not written again: its id is that of the first event. The caller has checked that no two of the
+// published before is not written again: Publish returns the id of the first event. The caller has checked that no two of the
 // events have one id. The org and the app are read before the transaction, which has no condition on them: events of many
 // requests at once would conflict on these rows.
 //
@@ -97,7 +97,7 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 	return made.committed(err)
 }
 
-// publishNew adds the events whose id has no row in force yet, and returns the ids of all events. Those of the new events ascend, so
+// publishNew adds the events whose id has no row in force yet, and returns the ids of all events. The ids of the new events ascend, so
 // that the feed shows them in the order of the request. Error: conflict.
 func (t *txn) publishNew(o id.Org, app id.App, events []Publication, hashes [][]byte, rows map[table.Key]table.Row) ([]id.Event, error) {
 	ids, fresh, now := make([]id.Event, len(events)), make([]id.Event, len(events)), t.s.now()

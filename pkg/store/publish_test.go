@@ -143,7 +143,7 @@ func TestAPublishedEventGoesTheWayOfAllOthers(t *testing.T) {
 	send, err := c.Deliveries().FanOut(ctx, c.app, e)
 	wants(t, err, "")
 	if len(send) != 3 {
-		t.Fatalf("%d deliveries, want those of *, invoice.* and invoice.paid", len(send))
+		t.Fatalf("%d deliveries, want one each for *, invoice.* and invoice.paid", len(send))
 	}
 	if late := send[0].NextAttempt - send[0].StartedAt; late < 1000 {
 		t.Errorf("three deliveries of an org that may start one: %d ms late", late)

@@ -159,7 +159,7 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 // with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none. An org is in the directory until
 // its keys have ended for 90 days.
 func expect(rows []dbRow, requested int64) {
-	keyPurge := map[string]int64{}             // seconds, by the sort key of a key, which is also that of its last use
+	keyPurge := map[string]int64{}             // seconds, by the sort key of a key and of its last use
 	ended := map[string]types.AttributeValue{} // when the keys of a deleted org ended, by the org
 	for _, r := range rows {
 		if at, ok := r["keysEndedAt"]; ok {

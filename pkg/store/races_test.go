@@ -130,8 +130,8 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 	c.counters(t, "added twice")
 }
 
-// keysAre fails unless the org's keys that are neither revoked nor rotated are those of want, the map of active
-// keys has the same keys, and the org has total keys, with those that are revoked or rotated.
+// keysAre fails unless the org's keys that are neither revoked nor rotated are want, the map of active keys has
+// the same keys, and the org has total keys, including revoked and rotated ones.
 func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})

@@ -69,7 +69,7 @@ func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
 	}
 	for _, row := range c.rowsOf(t, "USAGE#") {
 		if row["purgeAt"] == nil {
-			t.Errorf("a row is kept for ever: %v", row)
+			t.Errorf("a row is never deleted: %v", row)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func (c *connected) readAll(t *testing.T, of asked) (read map[string]json.RawMes
 	return read
 }
 
-// The functions by which a read notes what a method returns, and the function that returns an id by its name.
+// noteOne and noteTwo return functions that note the results of a method. idNamed returns the id with a name.
 type (
 	noteOne func(name string) func(any, error)
 	noteTwo func(name string) func(any, any, error)

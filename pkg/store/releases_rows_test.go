@@ -21,7 +21,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// writeAll makes rows of each kind, and returns the ids by which readAll finds them.
+// writeAll makes rows of each kind, and returns their ids for readAll.
 func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	t.Helper()
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)

@@ -103,7 +103,7 @@ func rowOf(attributes map[string]attribute) dbRow {
 // that release read. It does the same with what functions of the release send to each other. While a deployment
 // replaces the functions, one after another, functions of two releases work side by side.
 //
-// With RELEASE=1.0 the test first adds the lines of this code as those of the release 1.0.
+// With RELEASE=1.0 the test first adds the lines of this code as lines of the release 1.0.
 func TestEachReleaseIsReadByThisOne(t *testing.T) {
 	if release := os.Getenv("RELEASE"); release != "" {
 		addRelease(t, release)
@@ -251,7 +251,7 @@ func addRelease(t *testing.T, release string) {
 	}
 }
 
-// TestAReleaseWritesEachKindOfRow wants the rows that a release adds to the file to have a row of each access pattern.
+// TestAReleaseWritesEachKindOfRow checks that a release adds a row of each access pattern to the file.
 func TestAReleaseWritesEachKindOfRow(t *testing.T) {
 	c, _ := written(t)
 	rows := c.Rows(t)

@@ -250,7 +250,7 @@ func identityRow(issuer, subject string) table.Key {
 	return table.Key{PK: pkIdentity + hex.EncodeToString(sum[:]), SK: skMeta}
 }
 
-// keyOf returns the key of a row. The partition is that of owner, and item is the row in it. pk and sk are
+// keyOf returns the key of a row. owner has the partition, and item is the row in it. pk and sk are
 // the beginnings of the two.
 func keyOf[P, S ~string](pk string, owner P, sk string, item S) table.Key {
 	return table.Key{PK: pk + string(owner), SK: sk + string(item)}

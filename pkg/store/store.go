@@ -146,7 +146,7 @@ func inParts[T any](ctx context.Context, s *Store, items []T, most int, add func
 // contract.
 type Page struct {
 	Limit int    // 1 to 100; 0: the whole list
-	After string // the id behind which the page begins; "": at the beginning
+	After string // the last id of the previous page; "": the page is the first
 }
 
 // span returns the page of the rows of a partition whose sort key begins with prefix. whole is
@@ -159,8 +159,8 @@ func (p Page) span(pk, prefix string, whole int) table.Span {
 	return s
 }
 
-// list reads a page, and decodes its rows with from. next is the id behind which the next page begins,
-// "" at the end.
+// list reads a page, and decodes its rows with from. next is After of the next page, "" at the
+// end.
 func list[T any](ctx context.Context, s *Store, page table.Span, from func(*table.Reading) T) (found []T, next string, err error) {
 	rows, more, err := s.db.Query(ctx, page)
 	if err != nil {

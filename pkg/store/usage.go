@@ -102,8 +102,8 @@ func Refusal(code problem.Code) (why limit.Refusal, ok bool) {
 }
 
 // NoteRefusals adds refusals to the row of a day, in one try: see limit.Table. The day of a key without limits has no upper bound
-// (markPartial), and that of a key with limits has one, 0 if nothing was leased. What a key that was replaced says of its successor's
-// limits is not known, so its refusals say neither.
+// (markPartial). The day of a key with limits has one, 0 if nothing was leased. The row of a replaced key does not have its successor's
+// limits, so its refusals set neither.
 func (s *Store) NoteRefusals(ctx context.Context, k limit.Refused, day int64, n limit.Refusals) error {
 	start, bound := time.Unix(day, 0).UTC(), attrCounted
 	if k.Limited {

@@ -66,8 +66,8 @@ func (s *Store) KeyUsage(ctx context.Context, a Actor, o id.Org, k id.Key, from,
 const maxWholeUsage = 10_000
 
 // OrgUsage returns how much the keys of an org were used in a month of UTC (2026-11), a row for each day and key, by day. next is
-// the row behind which the next page begins, "" at the end. A service reads that of a deleted org until usageAfterEnd too.
-// A day of which only refusals are known is left out, because the rows are for invoices. Errors: org_not_found, insufficient_role.
+// After of the next page, "" at the end. A service reads the usage of a deleted org too, until usageAfterEnd.
+// A day with refusals only is left out, because the rows are for invoices. Errors: org_not_found, insufficient_role.
 func (s *Store) OrgUsage(ctx context.Context, a Actor, o id.Org, month string, p Page) (rows []Usage, next string, err error) {
 	a.endedAfter = s.Now().Add(-usageAfterEnd).UnixMilli()
 	all, next, err := listAs(ctx, s, a, o, p.span(pkUsage+string(o), month+"-", maxWholeUsage), usageFrom)

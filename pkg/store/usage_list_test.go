@@ -246,7 +246,7 @@ func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
 	}
 }
 
-// TestARotationIntoAGraceOfAWeekMarksEachDay that two keys share of which one has no limits.
+// TestARotationIntoAGraceOfAWeekMarksEachDay that a key with limits and a key without share.
 func TestARotationIntoAGraceOfAWeekMarksEachDay(t *testing.T) {
 	c := connect(t)
 	old := c.successorOf(t, c.limitedKey(t, "9/d").ID, store.KeyChange{}).ID // counted under the first key of the rotations

@@ -96,8 +96,8 @@ func (e *Expression) value(of string, v types.AttributeValue) string {
 	return placeholder
 }
 
-// encode returns a value in DynamoDB's format, nil when it cannot be written. The conditions and changes are made of it by functions
-// without type parameters, of which each binary has one.
+// encode returns a value in DynamoDB's format, nil when it cannot be written. Conditions and changes are made of it by functions
+// without type parameters, which a binary has only once.
 func (Attribute[T, F]) encode(v T) types.AttributeValue {
 	var f F
 	return f.encode(v)

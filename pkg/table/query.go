@@ -18,7 +18,7 @@ type Span struct {
 
 	Filter Condition // leaves rows out after they were read, so that they need not be decoded; nil: none. Not of the keys
 
-	After   string // "", or the sort key behind which the rows begin (in reverse: before which)
+	After   string // only rows with a later sort key (in reverse: an earlier one); "": all
 	Reverse bool   // from the last sort key to the first
 	Limit   int    // the largest number of rows
 }

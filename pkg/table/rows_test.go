@@ -174,7 +174,7 @@ func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		reasons string // DynamoDB's, one for each operation
 		second  error  // what the second operation's refusal returns
-		want    error  // nil: the transaction is done; errFault: any error but that of a refusal
+		want    error  // nil: the transaction is done; errFault: any error that is not a refusal
 		sees    bool   // a refusal gets the row that was found
 	}{
 		"the first condition failed":                  {failed + "," + none + "," + none, errB, errA, false},

@@ -42,7 +42,7 @@ type Rules struct {
 	// Index is the table's only index.
 	Index Index
 
-	// TTL is the name of the attribute by which DynamoDB deletes rows.
+	// TTL names the attribute with the time when DynamoDB deletes a row.
 	TTL string
 }
 

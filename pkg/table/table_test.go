@@ -169,8 +169,8 @@ func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
 	}
 }
 
-// TestARowProvesItsWriteWithoutTheIndex: a proof is the attributes that a write has set. Those of the index are not compared, because
-// another process may change them soon afterwards.
+// TestARowProvesItsWriteWithoutTheIndex: a proof is the attributes that a write has set. The index's attributes are not compared,
+// because another process may change them soon afterwards.
 func TestARowProvesItsWriteWithoutTheIndex(t *testing.T) {
 	tb := New(nil, "t", Rules{Index: Index{Name: "due", PK: "due", SK: "dueAt"}})
 	proof := Row{"name": text("a"), "due": number(1)}

@@ -45,7 +45,7 @@ type operation struct {
 	key    Key
 	write  types.TransactWriteItem
 	refuse Refusal // nil: the condition never fails, or its failure is an internal error
-	proof  Row     // the attributes by which the row proves that the transaction was carried out, or nil
+	proof  Row     // a row with these attributes proves that the transaction was carried out; or nil
 }
 
 // Begin begins a transaction.

@@ -100,7 +100,7 @@ var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddi
 
 const (
 	length = 26 // characters of 128 bits
-	lead   = 6  // characters of the zeros by which 128 bits become 160, a multiple of 5
+	lead   = 6  // characters of zeros: they make 160 of 128 bits, a multiple of 5
 )
 
 // text writes 128 bits as a number in base 32.
@@ -178,7 +178,7 @@ func ParseEndpoint(s string) (Endpoint, error) { return Endpoint(s), check(s, ho
 func ParseEvent(s string) (Event, error) { return Event(s), check(s, eventPrefix) }
 
 // The ids that no row has: they are well formed and never minted. A text that does not parse
-// is looked up as one of them, so that the answer is that of an id that does not exist.
+// is looked up as one of them, so that it gets the same answer as an id that does not exist.
 const (
 	NoUser User = userPrefix + zero
 	NoApp  App  = appPrefix + zero
@@ -221,13 +221,13 @@ type ShortUser [16]byte
 // ShortKey is the same of an API key's id.
 type ShortKey [16]byte
 
-// Short returns the bits of a user's id. A text that is no user's id has those of no id.
+// Short returns the bits of a user's id. For any other text it returns bits that no id has.
 func (u User) Short() ShortUser {
 	b, _ := bits(string(u), userPrefix)
 	return b
 }
 
-// Short returns the bits of a key's id. A text that is no key's id has those of no id.
+// Short returns the bits of a key's id. For any other text it returns bits that no id has.
 func (k Key) Short() ShortKey {
 	b, _ := bits(string(k), keyPrefix)
 	return b

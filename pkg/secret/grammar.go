@@ -15,7 +15,7 @@ import (
 // The errors of Mint and Parse.
 var (
 	ErrMalformed = errors.New("secret: malformed") // the text has another form, or a wrong checksum
-	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 lower-case letters or digits, and that of link tokens is not for keys")
+	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 lower-case letters or digits, and not the prefix of link tokens")
 )
 
 const (
@@ -56,8 +56,8 @@ func HashOf(text string) Hash { return sha256.Sum256([]byte(text)) }
 // Equal reports whether two hashes are the same, in constant time.
 func (h Hash) Equal(other Hash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
-// Minted is a new text. Text is shown once and never stored. Prefix is the public beginning of Text, by which people
-// recognise it.
+// Minted is a new text. Text is shown once and never stored. Prefix is the public beginning of Text. People
+// recognise the text by it.
 type Minted struct {
 	Text   String
 	Prefix string
@@ -65,7 +65,7 @@ type Minted struct {
 }
 
 // Mint makes a text that leads to a row. item has the bits of the row's ULID, and owner the bits of the id of the row's
-// partition. random nil means crypto/rand. Errors: ErrPrefix, and those of random.
+// partition. random nil means crypto/rand. Errors: ErrPrefix, and the errors of random.
 func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, ErrPrefix

@@ -41,7 +41,7 @@ func TestATextLeadsToItsRowAndHasTheGrammar(t *testing.T) {
 			t.Fatalf("Parse = %+v, %v", p, err)
 		}
 		if want := secret.Hash(sha256.Sum256([]byte(text))); !p.Hash.Equal(want) || !m.Hash.Equal(want) {
-			t.Fatal("the hash is not that of the whole text")
+			t.Fatal("the hash is not the SHA-256 of the whole text")
 		}
 		if !form.MatchString(text) || m.Prefix != text[:len("lk_")+8] {
 			t.Fatalf("prefix %q of a text of another form", m.Prefix)

@@ -31,7 +31,7 @@ func Golden(t testing.TB, path, text string, update bool) {
 	t.Errorf("the file %s (-) differs from the text (+): %v\n%s", path, err, out) // err: diff exits with 1
 }
 
-// Generated is Golden for a file of which a part is generated. generate returns the file's text with this part made
+// Generated is Golden for a file with a generated part. generate returns the file's text with this part made
 // anew, which must change nothing. With UPDATE_GENERATED=1, as in `make generate`, Generated writes the file.
 func Generated(t testing.TB, path string, generate func(text string) (string, error)) {
 	t.Helper()

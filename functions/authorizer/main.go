@@ -1,5 +1,5 @@
 // Command authorizer turns credentials into principals: API Gateway calls it on every
-// request of a route that takes a credential.
+// request of a route that accepts a credential.
 package main
 
 import (

@@ -27,7 +27,7 @@ func main() {
 		for _, f := range settings.Faults() {
 			e.Reject(f.Parameter, f.Err.Error())
 		}
-		files, _ := fs.Sub(dist, "dist") // fails only for a name that is no path
+		files, _ := fs.Sub(dist, "dist") // fails only for a malformed path
 		issuer := jwks.NewDiscovery(settings.Issuer, boot.NewIssuerClient(), jwks.Patient, time.Now)
 		pages, err := console.New(files, settings, issuer.Get)
 		if err != nil {

@@ -1,5 +1,4 @@
-// Command forwardauth answers proxies and programs that ask whether a credential is good, at a
-// function URL.
+// Command forwardauth checks credentials for proxies and programs, at a function URL.
 package main
 
 import (

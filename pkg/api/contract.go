@@ -32,7 +32,7 @@ func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 // etagOf returns the strong tag of a text.
 func etagOf(text []byte) string {
 	hash := sha256.Sum256(text)
-	return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits tell any two versions apart
+	return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits differ for any two versions
 }
 
 // tagged returns the answer with a body, or 304 to a client that has the tag. Its headers allow caches to keep it.

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// csvOf returns a table as text/csv (RFC 4180). It is the only place of the product that writes CSV. A spreadsheet takes a cell that
-// begins with one of these characters for a formula, and customers type names: a ' before it makes it a text.
+// csvOf returns a table as text/csv (RFC 4180). It is the only place of the product that writes CSV. A spreadsheet evaluates a cell that
+// begins with one of these characters as a formula, and customers type names: a ' before it makes it a text.
 func csvOf(header []string, rows [][]string) document {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)

@@ -16,9 +16,9 @@ import (
 )
 
 // readBody reads the body of a request, "{}" for an empty one, up to most bytes. A body with a content
-// coding is refused by its header, because the header does not tell what has arrived: the gateway unpacks gzip and deflate and
-// keeps the header, turns a smaller body (MinimumCompressionSize) into text, and answers 415 to other codings itself. Errors: body_too_large, unsupported_media_type,
-// invalid_json for a body that cannot be read.
+// coding is refused by its header, because the header may not fit the body that arrives: the gateway unpacks gzip and deflate and
+// keeps the header, turns a smaller body (MinimumCompressionSize) into text, and answers 415 to other codings itself. Errors:
+// body_too_large, unsupported_media_type, invalid_json for a body that cannot be read.
 func readBody(r *http.Request, most int) ([]byte, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions: // a body of these has no meaning (RFC 9110, section 9.3)
@@ -79,7 +79,7 @@ func (c *call) decode(into any) error {
 	return nil
 }
 
-// maxDepth bounds the nesting of a body. Only the data of an event that is published is nested deeply. pkg/verify takes a
+// maxDepth bounds the nesting of a body. Only the data of an event that is published is nested deeply. pkg/verify accepts a
 // webhook with such data (its own bound is 64).
 const maxDepth = 32
 
@@ -117,7 +117,7 @@ func isTooLarge(e *json.UnmarshalTypeError) bool {
 	return e.Type.Kind() == reflect.Int64 && strings.HasPrefix(e.Value, "number") && !strings.Contains(e.Value, "e-")
 }
 
-// typeName returns the type that a member takes, in words.
+// typeName returns the type that a member must have, in words.
 func typeName(e *json.UnmarshalTypeError) string {
 	switch kind := e.Type.Kind().String(); {
 	case strings.HasPrefix(kind, "int"):

@@ -86,7 +86,7 @@ func fromDevice(h handler) handler {
 	}
 }
 
-// fromPath makes a route take the members of its body from the path, whose parameters have the same names. It takes no body.
+// fromPath makes a route read the members of its body from the path, whose parameters have the same names. It accepts no body.
 func fromPath(names ...string) func(handler) handler {
 	return func(h handler) handler {
 		return func(ctx context.Context, c *call) (answer, error) {
@@ -110,8 +110,8 @@ func (c *call) pathMembers(names []string) (map[string]any, error) {
 	return members, nil
 }
 
-// fromQuery makes a route take the members of its body from the query. limit, since, from and to are numbers. order is no member, because a
-// body has none. A fault of a member is shown as one of its parameter.
+// fromQuery makes a route read the members of its body from the query. limit, since, from and to are numbers. order is not a member of
+// bodies. A fault of a member is reported for its parameter.
 func fromQuery(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) { return c.fromQuery(ctx, h) }
 }

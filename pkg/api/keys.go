@@ -28,8 +28,8 @@ const (
 // keys serves the routes of an org's API keys.
 type keys struct{ store *store.Store }
 
-// Keys returns the handler of functions/keys. Every new key begins with prefix, or as its app says, and must expire within maxLife; 0:
-// it need not expire. imports says that imported keys are good. console lists origins, as for Orgs. A caller who creates or rotates a
+// Keys returns the handler of functions/keys. Every new key begins with prefix, or with its app's, and must expire within maxLife; 0:
+// it need not expire. imports: imported keys are accepted. console lists origins, as for Orgs. A caller who creates or rotates a
 // key, or gives one more scopes or higher limits, must have signed in within maxAge; 0: at any time.
 func Keys(s *store.Store, prefix string, imports bool, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	k := keys{s}
@@ -172,8 +172,8 @@ func (revokeIn) parse(c *call) (r revocation, err error) {
 	return r, err
 }
 
-// revoke takes the most urgent step first: the key, then its links, then its endpoints. What a step has
-// done holds when a later step fails, and the caller may send the request again.
+// revoke makes the most urgent step first: the key, then its links, then its endpoints. When a step fails, the earlier
+// steps stay done, and the caller may send the request again.
 func (k keys) revoke(ctx context.Context, c *call, r revocation) (none, error) {
 	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
 	if err == nil && r.linksToo {

@@ -37,7 +37,7 @@ func (in holderIn) parse(*call) (h held, err error) {
 }
 
 // revokeByText revokes an API key for a caller who has its text: the text is the proof. The answer is the same whether there is such
-// a key, so that it tells a stranger nothing. A text that a finder has copied wrongly is validation_failed.
+// a key, so a stranger learns nothing from it. A text that a finder has copied wrongly is validation_failed.
 func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error) {
 	found, isKnown, err := k.byText(ctx, c, h.text)
 	if err != nil {

@@ -28,20 +28,20 @@ type leaks struct {
 }
 
 // Leaks returns the handler of functions/leaks. does is "off", "tell" to report a key to its app and its org, or "revoke" to revoke it
-// first. verify reports whether GitHub has signed a body; its error means that it does not know. imports says that imported keys are good.
+// first. verify reports whether GitHub has signed a body; its error means that it does not know. imports: imported keys are accepted.
 func Leaks(s *store.Store, does string, verify func(ctx context.Context, identifier, signature string, body []byte) (bool, error), imports bool) http.Handler {
 	l := leaks{keys{s}, does, verify}
 	return newGroup("leaks", map[string]handler{"reportLeaks": l.report}, nil, options{imports: imports})
 }
 
-// leakIn is a text that was found, as GitHub reports it. It adds members as it likes, which say nothing here.
+// leakIn is a text that was found, as GitHub reports it. Other members of a report are ignored.
 type leakIn struct {
 	Token string `json:"token"`
 	Type  string `json:"type"`
 	URL   string `json:"url"` // may be empty
 }
 
-// leakBody says of a text, by its SHA-256 in hex, whether it is an API key of ours.
+// leakBody has the SHA-256 of a text, in hex, and whether the text is an API key of ours.
 type leakBody struct {
 	Hash  string `json:"token_hash"`
 	Type  string `json:"token_type"`
@@ -94,8 +94,8 @@ func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 	return found, nil
 }
 
-// placeOf returns the URL of a report as it is kept and shown, up to maxSource characters; "" for a text that is no http or https URL of
-// visible ASCII, and for one that has a token in it.
+// placeOf returns the URL of a report as it is kept and shown, up to maxSource characters; "" when the text is not an http or https URL of
+// visible ASCII, or has a token in it.
 func placeOf(address string, found []leakIn) string {
 	shows := func(leak leakIn) bool { return hasText(address, leak.Token) }
 	if !isWeb(address) || slices.ContainsFunc(found, shows) {

@@ -12,7 +12,7 @@ import (
 
 const (
 	// maxList is the most bytes of a list's items, counted as a function hands them to the gateway: in a JSON string, where each quote and
-	// backslash takes two bytes. Lambda takes 6 MB, and ends a process that answers more.
+	// backslash has two bytes. Lambda accepts 6 MB, and ends a process that answers more.
 	maxList = 4_000_000
 
 	// wholeFor is how long a list is read for one answer. A function has 6 s.

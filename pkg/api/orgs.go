@@ -23,7 +23,7 @@ type orgs struct{ store *store.Store }
 // users is the issuer of the users' access tokens.
 type users struct {
 	issuer   string
-	services []string // the subjects of its services, which are no users
+	services []string // the subjects of its services, which are not users
 }
 
 // ofServices returns the services among the issuer's subjects.

@@ -38,11 +38,11 @@ const (
 const signInSlack = 30 * time.Second
 
 // actor returns the caller, with the roles that the route allows, and with the refusal (RFC 9470) of a caller who has signed in too long
-// ago, or whose token does not say when. The store decides which use cases it refuses: none that revokes, disables, removes or leaves,
-// because nothing may delay a clean-up.
+// ago, or whose token does not have the time. The store decides which use cases return the refusal. Use cases that revoke, disable,
+// remove or leave do not, because nothing may delay a clean-up.
 func (c *call) actor() store.Actor {
 	a := store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List(), WhileSuspended: c.route.Suspended == route.Open}
-	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not say when
+	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not have the time
 	isRecent := -signInSlack <= age && age <= c.maxAge+signInSlack
 	if c.maxAge != 0 && !isRecent && c.caller.Kind != principal.Service { // no one signs in as a service
 		a.OldSignIn = &problem.Error{
@@ -151,7 +151,7 @@ func errParameter(unknown ...problem.Field) error {
 	}
 }
 
-// option reports whether the query has a parameter, which takes one value only. The error is
+// option reports whether the query has a parameter, which may have one value only. The error is
 // unknown_parameter for any other value, and for a query that cannot be read.
 func (c *call) option(name, value string) (bool, error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
@@ -209,8 +209,8 @@ func (c *call) page(valid func(id string) bool) (store.Page, error) {
 	return p, nil
 }
 
-// cursor encodes the id after which the next page begins, in base64url so that no one takes the
-// cursor for an id. A list's partition comes from the path or the caller's API key, never from
+// cursor encodes the id after which the next page begins, in base64url so that no one mistakes
+// the cursor for an id. A list's partition comes from the path or the caller's API key, never from
 // the cursor, so that a forged cursor reveals nothing.
 func cursor(id string) string {
 	if id == "" {

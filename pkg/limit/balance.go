@@ -95,8 +95,8 @@ func (b *balance) useAllowance(r *Request, now time.Time) error {
 	return b.useLimits(text, "", now, true)
 }
 
-// tracks reports whether requests are charged to the windows of a length. Days always are, because their rows say how much a key
-// is used.
+// tracks reports whether requests are charged to the windows of a length. Days always are, because their rows record how much a
+// key is used.
 func (b *balance) tracks(p Per) bool { return b.rules[p] != 0 || p == Day }
 
 // limit returns how many requests may be let through in a window.

@@ -27,7 +27,7 @@ type Lease struct {
 	Counted  int64      // the same of a key without limits, which charges nothing
 }
 
-// Want is the part of a lease that is about one window.
+// Want is the part of a lease for one window.
 type Want struct {
 	Start    int64 // when the window begins, in seconds since the epoch
 	Requests int64 // to charge; 0: the lease does not touch the window
@@ -35,16 +35,16 @@ type Want struct {
 	Begins   bool  // the row is at an earlier window of this length, and is to begin this one
 }
 
-// Charged is what a row says of the windows of one length.
+// Charged has the windows of one length on a row.
 type Charged struct {
-	Start    int64 // of the window that the row is at; 0: none yet
+	Start    int64 // of the row's present window; 0: none yet
 	Requests int64 // charged to this window
 
 	// Noted is for each mark the largest limit of the window for which Table.Announce has noted it. Only days and months have it.
 	Noted [marks]int64
 }
 
-// Charges is what a row says of its windows.
+// Charges has the windows of a row.
 type Charges [pers]Charged
 
 // Table has the rows.
@@ -171,11 +171,11 @@ type leasing struct {
 	done chan struct{} // closed at the end
 	err  error         // to be read then
 
-	notice *Notice // for the request that leads; nil: nothing is to be told
+	notice *Notice // for the request that leads to write; nil: none
 }
 
-// try takes one request from what the process has. When it has too little, needed is the lease that another request is making,
-// or, with leads, the one that this request has to make before it tries again.
+// try spends one request of what the process has leased. When it has too little, needed is the lease that another request is making.
+// With leads, this request has to make the lease before it tries again.
 func (l *Limiter) try(r *Request, begins bool) (s Remaining, needed *leasing, leads bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

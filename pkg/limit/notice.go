@@ -7,7 +7,7 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Mark is a part of a limit. When a window of a day or a month has passed it, the owner of the key is told.
+// Mark is a part of a limit. When a window of a day or a month has passed it, the app gets an event.
 type Mark int
 
 // The marks, the lower one first.
@@ -28,7 +28,7 @@ func Passed(leased, limit int64) (m Mark, ok bool) {
 	return 0, false
 }
 
-// Notice says that a window has passed a mark.
+// Notice records that a window has passed a mark.
 type Notice struct {
 	Owner
 
@@ -41,7 +41,7 @@ type Notice struct {
 
 const noticeWithin = 200 * time.Millisecond
 
-// notice returns what is to be told after a lease, by the row as it then was; nil: nothing, or it is noted on the row.
+// notice returns the notice to write after a lease, by the row as it then was; nil: none, or it is noted on the row.
 func (b *balance) notice(l Lease, limit int64, found Charges) *Notice {
 	is := found[l.Row]
 	mark, ok := Passed(is.Requests, limit)

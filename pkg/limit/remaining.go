@@ -17,7 +17,7 @@ type remaining struct {
 	spent       [pers]bool
 }
 
-// remaining returns what is left at a time. limited says that the request was not let through.
+// remaining returns what is left at a time. limited: the request was not let through.
 func (b *balance) remaining(now time.Time, limited bool) (r remaining) {
 	if b == nil {
 		return r
@@ -71,8 +71,8 @@ func (r Remaining) Policy() string {
 	return b.String()
 }
 
-// State returns the value of the header RateLimit, "" without a limit. What it says is left may be more than is let through,
-// because other processes lease it too.
+// State returns the value of the header RateLimit, "" without a limit. It may show more than is let through, because
+// other processes lease it too.
 func (r Remaining) State() string {
 	var b strings.Builder
 	r.each(func(name string, p *remaining, per Per) { item(&b, name, "r", p.left[per], "t", p.reset[per]) })

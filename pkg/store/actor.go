@@ -19,8 +19,8 @@ type Actor struct {
 	Service string     // the name of the service; "": a user
 	May     []org.Role // a user needs one of these, by the table of routes
 
-	// OldSignIn refuses a use case that gives more than there was: power over the org, a key or what it may do, or a receiver of what
-	// happens. nil: the user has signed in recently, or need not. An actor who may not act anyway gets that refusal.
+	// OldSignIn refuses a use case that gives more than there was: power over the org, a key or more rights of a key, or a receiver of
+	// events. nil: the user has signed in recently, or need not. An actor without the role gets the refusal of the role instead.
 	OldSignIn error
 
 	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it a use case still ends things and takes
@@ -102,7 +102,7 @@ func (a Actor) right(o id.Org) (row table.Key, allows table.Condition, refusal t
 	}
 }
 
-// refused says why a user's role is refused: no user may what only services of the owner may.
+// refused returns the reason why a user's role is refused: only services of the owner may call some use cases.
 func (a Actor) refused() string {
 	if len(a.May) == 0 {
 		return "Only a service of the owner may do this."

@@ -19,7 +19,7 @@ const (
 	noteEvery   = time.Hour           // see NoteUse
 	noteTimeout = 200 * time.Millisecond
 
-	// dropAtOnce is how many entries of a map one update removes at most: DynamoDB takes expressions
+	// dropAtOnce is how many entries of a map one update removes at most: DynamoDB accepts expressions
 	// of up to 4 KB.
 	dropAtOnce = 50
 )

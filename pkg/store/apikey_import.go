@@ -34,7 +34,7 @@ type ImportResult struct {
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended.
 func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {
-	rows, err := s.readAs(ctx, a, o, orgRow(o)) // refuses a user, who has no role that the route takes
+	rows, err := s.readAs(ctx, a, o, orgRow(o)) // refuses a user, because the route allows no role
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 }
 
 // widens reports whether a key may do more with what it carries than with what it carried before: with a scope more, or with
-// limits that let more through. Neither name nor metadata say what a key may do, and only services set ceilings.
+// limits that let more through. Name and metadata give a key no rights, and only services set ceilings.
 func (c Carried) widens(was Carried) bool {
 	before := apikey.SplitScopes(was.Scopes)
 	isNew := func(scope string) bool { return !slices.Contains(before, scope) }
@@ -175,7 +175,7 @@ func auditedLimits(text string) any {
 	return rules.String()
 }
 
-// goodKey is the condition that a key is good at a time, as apikey.State.Verdict says.
+// goodKey is the condition that a key is good at a time, as apikey.State.Verdict decides.
 func goodKey(now int64) table.Condition {
 	return table.All(table.Exists, attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(now)))
 }

@@ -36,7 +36,7 @@ type AuditEntry struct {
 	Changes   json.RawMessage `json:"changes"` // a Changes as JSON
 	RequestID string          `json:"requestId"`
 
-	Source   string `json:"source,omitempty"`   // a URL where a stranger says that a key was found; not to be opened unseen
+	Source   string `json:"source,omitempty"`   // a URL from a stranger, where a key was found; look at it before you open it
 	Reason   string `json:"reason,omitempty"`   // that a service gave
 	Operator string `json:"operator,omitempty"` // of the owner's people, by a service: for services and the bus only
 }

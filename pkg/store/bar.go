@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/table"
 )
 
-// The bar row of a revoked key says what is dead with the key. A check on the key's own row would conflict
+// The bar row of a revoked key marks what is dead with the key. A check on the key's own row would conflict
 // with the key's revocation and delay it, so the bar is a row of its own.
 //
 // A key that has a bar row changes no endpoint. When an admin disables the endpoints of a key, a request of

@@ -56,16 +56,16 @@ const (
 func (b Budget) now(at int64) int64 { return at * int64(b.PerSecond) / 1000 }
 
 // deepest returns the largest number that a charge may add up to: all of the burst is spent, and the debt
-// takes spreadOver to refill. A charge after everything was refilled adds to the present, whatever it is.
+// takes spreadOver to refill. A charge of any size after everything was refilled adds to the present.
 func (b Budget) deepest(now int64) int64 {
 	return now + int64(b.Burst) + int64(b.PerSecond)*int64(spreadOver/time.Second)
 }
 
 // beyond returns a number that no charge at this PerSecond reaches. A row with a greater number was written when PerSecond
-// was greater, and says nothing now.
+// was greater, and is ignored now.
 func (b Budget) beyond(now int64) int64 { return b.deepest(now) + maxCost }
 
-// refilled is the condition that everything was refilled, or that the number says nothing.
+// refilled is the condition that everything was refilled, or that the number is ignored (beyond).
 func (b Budget) refilled(now int64) table.Condition {
 	return table.Any(attrSpent.Absent(), attrSpent.Under(now), attrSpent.Over(b.beyond(now)))
 }
@@ -93,7 +93,7 @@ func (ds Deliveries) Spend(ctx context.Context, o id.Org, a id.App, n int) error
 	return err
 }
 
-// SpendOfOrg charges an org for n deliveries, for which no API key of an app asks. Error: rate_limited, with the time to wait.
+// SpendOfOrg charges an org for n deliveries that no API key of an app causes. Error: rate_limited, with the time to wait.
 func (ds Deliveries) SpendOfOrg(ctx context.Context, o id.Org, n int) error {
 	_, err := ds.s.pay(ctx, orgBudgetRow(o), ds.s.Limits.OrgBudget, n)
 	return err

@@ -14,7 +14,7 @@ func (s *Store) Catalogue(ctx context.Context) (text string, err error) {
 	return find(ctx, s, catalogueRow(), func(r *table.Reading) string { return attrCatalogue.From(r) }, errNoCatalogue)
 }
 
-// PutCatalogue writes the owner's catalogue over the one that was there.
+// PutCatalogue writes the owner's catalogue over the earlier one.
 func (s *Store) PutCatalogue(ctx context.Context, text string) error {
 	return s.db.Put(ctx, catalogueRow(), attrCatalogue.Set(text))
 }

@@ -45,7 +45,7 @@ func (ds Deliveries) Work(ctx context.Context, d webhook.DeliveryID) (w Work, ok
 	return w, err == nil, err
 }
 
-// LeaseAttempt takes the right to make the next attempt of a delivery. jti names the attempt: it is the
+// LeaseAttempt gets the right to make the next attempt of a delivery. jti names the attempt: it is the
 // id of the attempt's token. ok is false when another process has the right, or the delivery has changed
 // since it was read.
 func (ds Deliveries) LeaseAttempt(ctx context.Context, w Work, jti string) (ok bool, err error) {

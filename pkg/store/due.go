@@ -46,7 +46,7 @@ func dueAt(kind DueKind, row table.Key, at int64) table.Change {
 	return table.Changes(attrDue.Set(kind.partition(row)), attrDueAt.Set(at))
 }
 
-// notDue takes a row off the index.
+// notDue removes a row from the index.
 func notDue() table.Change { return table.Changes(attrDue.Remove(), attrDueAt.Remove()) }
 
 // partition returns the partition of the index for a row: one of the shards of its kind.
@@ -158,7 +158,7 @@ func dueFrom(r *table.Reading) Due {
 	return d
 }
 
-// DropStray takes a stray off the partition of the index in which it was found.
+// DropStray removes a stray from the partition of the index where it was found.
 func (s *Store) DropStray(ctx context.Context, d Due) error {
 	t := s.begin()
 	t.Update(d.row, attrDue.Is(d.partition), table.Raced, notDue())

@@ -57,7 +57,7 @@ func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.
 	if err != nil {
 		return err
 	}
-	if err := s.bar(ctx, a, revoked, nil); err != nil { // before the list, as bar says
+	if err := s.bar(ctx, a, revoked, nil); err != nil { // before the list: see bar
 		return err
 	}
 	return s.db.Retry(ctx, func() error {

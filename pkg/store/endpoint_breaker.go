@@ -41,7 +41,7 @@ func (ds Deliveries) Failed(ctx context.Context, endpoint Endpoint) error {
 	return err
 }
 
-// Probe takes the right to make the one attempt on an endpoint whose breaker's time is over, and
+// Probe gets the right to make the one attempt on an endpoint whose breaker's time is over, and
 // reports whether this caller has it. The breaker stays open for all other attempts. If the answer of
 // the database is lost, no one makes an attempt until the new time is over.
 func (ds Deliveries) Probe(ctx context.Context, endpoint Endpoint) (bool, error) {

@@ -23,7 +23,7 @@ type outboxEvent struct {
 	paid               int         // as in newEvent
 }
 
-// FanOut writes the deliveries of an event, one for each endpoint that takes its type, and charges what
+// FanOut writes the deliveries of an event, one for each endpoint that gets its type, and charges what
 // the request that caused the event has not paid. It returns the deliveries that are to be sent, with only
 // their ids, StartedAt and NextAttempt. NextAttempt is later than StartedAt when the org is in debt. FanOut
 // returns no deliveries for an event that was fanned out before or no longer exists.

@@ -67,7 +67,7 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	return members, next, nil
 }
 
-// AddMember adds the user who has this verified and folded address. One of services, who was a user before, is no user.
+// AddMember adds the user who has this verified and folded address. A user who became one of services is not found.
 //
 // Errors: org_not_found, insufficient_role, a.OldSignIn for a new admin, idempotency_key_reused, user_not_found, member_exists,
 // limit_reached.
@@ -239,7 +239,7 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 	return m, err
 }
 
-// unchanged returns the condition for the write of the target's membership, that the role is still the one that was read,
+// unchanged returns the condition for the write of the target's membership, that the role is unchanged since it was read,
 // and the refusal when it is not. It adds the check of the caller to the transaction. A transaction may name a row only once:
 // so when the caller is the target, that check is part of the condition, or else a viewer could promote themselves.
 func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, table.Refusal) {

@@ -13,11 +13,11 @@ import (
 )
 
 // A notice is a row that a door writes. The stream brings it, and the fan-out function makes an event of it: a door may write no event,
-// because it could then write any. The row's key says everything but the key that was used, so that the same notice is the same row.
+// because it could then write any. The row's key has everything except the API key that was used, so that the same notice is the same row.
 
 const noticesFor = 62 * 24 * time.Hour // from the start of the window: longer than any window and what the stream keeps
 
-// noted are the attributes of a row of use that say for which limit a mark was announced.
+// noted lists, for each mark, the attribute of a row of use with the limit for which the mark was announced.
 var noted = [...]table.Int{limit.Near: attrNearNoted, limit.Reached: attrReachedNoted}
 
 // marks are the names of the marks in a notice, with the types of the events of a key and of an org.
@@ -73,8 +73,9 @@ func noticeOf(row table.Key) (n limit.Notice, window string, ok bool) {
 // IsNotice reports whether a row is a notice, by its partition, which the stream brings.
 func IsNotice(pk string) bool { return strings.HasPrefix(pk, pkNotice) }
 
-// Tell writes the event of a notice, at most once. It writes none when the table does not say the same: the mark must be passed, and the
-// key that was used must be one of the org that is counted as the notice says. The app is the key's own, an org's is the default app.
+// Tell writes the event of a notice, at most once. It writes none when the table does not agree: the mark must be passed, and the
+// key that was used must belong to the org and have the counter of the notice. The event goes to the key's app, an org's to the default
+// app.
 func (s *Store) Tell(ctx context.Context, pk, sk string) error {
 	row := table.Key{PK: pk, SK: sk}
 	n, window, ok := noticeOf(row)
@@ -104,7 +105,7 @@ func (s *Store) Tell(ctx context.Context, pk, sk string) error {
 	return ignoreRaced(t.Commit(ctx))
 }
 
-// noticeEvent returns the event of a notice, by the rows of the use and of the key. ok is false when they do not say the same.
+// noticeEvent returns the event of a notice, by the rows of the use and of the key. ok is false when they do not agree with the notice.
 func noticeEvent(n limit.Notice, use, key table.Row) (e newEvent, ok bool, err error) {
 	leased, err := table.Decode(use, attrLeased.OrZero)
 	if mark, passed := limit.Passed(leased, n.Limit); err != nil || !passed || mark < n.Mark {

@@ -28,7 +28,7 @@ type Org struct {
 	State       OrgState // only admins and services see the allowance
 	SuspendedAt int64    // milliseconds; 0: the org is not suspended
 
-	creator   id.ShortUser // zero: the row does not say
+	creator   id.ShortUser // zero: not known
 	deleted   bool         // its deletion has begun
 	keysEnded bool         // and has reached its end for keys and members
 	admins    int
@@ -112,7 +112,7 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 // makes and deletes orgs without end.
 const endedFor = 24 * time.Hour
 
-// dropEnded takes a user's orgs that were deleted more than a day ago off the count of the orgs that the user has created. It returns
+// dropEnded removes a user's orgs that were deleted more than a day ago from the count of orgs that the user has created. It returns
 // table.ErrRaced when there were any, so that the use case tries again, and full when there were none.
 func (s *Store) dropEnded(ctx context.Context, u id.User, full error) error {
 	ended, _, err := lookup(ctx, s, userRow(u), attrEnded.OrZero)
@@ -156,7 +156,7 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 	if err != nil {
 		return nil, "", err
 	}
-	wanted := map[table.Key]bool{} // a set: a batch takes no key twice, and one user may have added many
+	wanted := map[table.Key]bool{} // a set: a batch may not have a key twice, and one user may have added many
 	for _, o := range all {
 		wanted[orgRow(o.ID)] = true
 		if o.AddedBy != nil {

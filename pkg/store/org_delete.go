@@ -13,7 +13,7 @@ import (
 
 const (
 	// actionsAtOnce is how many actions of a list of items go into one transaction, so that a few others
-	// fit too. DynamoDB takes 100.
+	// fit too. DynamoDB accepts 100.
 	actionsAtOnce = 90
 
 	// closingPage is how many rows of a deleted org are read at once to be deleted or changed.

@@ -142,7 +142,7 @@ const (
 	attrExpiredAt   = table.Int("expiredAt")
 	attrDisabledAt  = table.Int("disabledAt") // of endpoints too
 
-	// Of the row STATE, which says which signing key is active and who may change the keys (Lease).
+	// Of the row STATE, with the active signing key and the lease of the process that may change the keys (Lease).
 	attrKid        = table.Text[string]("kid")
 	attrMade       = table.Text[string]("made") // ARN of a key that KMS has created and no row has yet
 	attrLeaseOwner = table.Text[string]("leaseOwner")

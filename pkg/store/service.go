@@ -102,7 +102,7 @@ func (s *Store) unlessMade(ctx context.Context, r Request, answer secret.String,
 	return cmp.Or(t.Commit(ctx), table.ErrRaced) // the person has signed in meanwhile
 }
 
-// moveExternalID writes which org has an external id, and forgets the one that it had before; "" for none.
+// moveExternalID writes which org has an external id, and removes the earlier external id; "" for none.
 func (t *txn) moveExternalID(o id.Org, from, to string) {
 	if from == to {
 		return

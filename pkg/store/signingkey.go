@@ -81,7 +81,7 @@ var (
 )
 
 // Lease is the right to change the signing keys. It lasts until its time is over and another run of the
-// rotation takes the lease. Every change checks the lease in its transaction, so that a run that has lost
+// rotation gets the lease. Every change checks the lease in its transaction, so that a run that has lost
 // the lease changes nothing.
 type Lease struct{ owner string }
 
@@ -132,7 +132,7 @@ func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
 	return out, err
 }
 
-// LeaseSigningKeys takes the right to change the signing keys for a time. Error: ErrLeaseHeld.
+// LeaseSigningKeys gets the right to change the signing keys for a time. Error: ErrLeaseHeld.
 func (s *Store) LeaseSigningKeys(ctx context.Context, during time.Duration) (Lease, error) {
 	l := Lease{rand.Text()}
 	now := s.Now()
@@ -142,7 +142,7 @@ func (s *Store) LeaseSigningKeys(ctx context.Context, during time.Duration) (Lea
 	return l, t.Commit(ctx)
 }
 
-// ReleaseSigningKeys gives the lease back before its time. It is no error when the lease was lost.
+// ReleaseSigningKeys gives the lease back before its time. It returns no error when the lease was lost.
 func (s *Store) ReleaseSigningKeys(ctx context.Context, l Lease) error {
 	t := s.begin()
 	t.leased(l, nil, attrLeaseOwner.Remove(), attrLeaseUntil.Remove())

@@ -71,7 +71,7 @@ func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, 
 	return found, done, r.Err()
 }
 
-// notCharged returns the error of a write with what it says of the row.
+// notCharged returns the error of a write, with limit.ErrNotCharged when the row was not changed.
 func notCharged(err error) error {
 	if errors.Is(err, table.ErrRefused) {
 		return errors.Join(limit.ErrNotCharged, err)

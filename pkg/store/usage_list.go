@@ -19,7 +19,7 @@ type Usage struct {
 	AtMost   int64  // never fewer than there were; -1: not known, because there was no limit for a part of the day
 
 	refused   limit.Refusals
-	isRefused bool // nothing else is known of the day
+	isRefused bool // the day has refusals only
 }
 
 // Refused returns how many requests were refused, by the code, nil for none: never more than there were.

@@ -124,7 +124,7 @@ func identityFrom(r *table.Reading) Identity {
 // SignIn creates the user, and so it does after an erasure. When nothing is new, it neither reads nor writes.
 //
 // A verified address belongs to the identity that proved it last. The address moves only for a
-// token with a greater iat, so that an old token takes no address back. A token without iat
+// token with a greater iat, so that an old token does not get the address back. A token without iat
 // changes nothing of a known user.
 //
 // A sign-in keeps a stop and a sign-out that come beside it. Errors: user_stopped, token_ended.
@@ -201,7 +201,7 @@ type address struct {
 	former   id.User // without a holder: who gave the address up, and may still be shown with it
 }
 
-// addressFrom reads the row of an address. One without a holder has no userId, so that nothing takes it for a proved address.
+// addressFrom reads the row of an address. An address without a holder has no userId, so that nothing reads it as a proved address.
 func addressFrom(r *table.Reading) address {
 	if attrFormerUserID.IsIn(r.Row) {
 		return address{former: attrFormerUserID.From(r)}

@@ -24,9 +24,9 @@ const (
 )
 
 // EraseUser erases a person for a service. When it returns without an error, the person is a member of no org, and no row has an
-// address, the name or an identity of theirs. The person's id stays: in audit logs, in the rows that say who made an API key or added
-// a member, and as an empty row of the user. API keys that the person made live on. An open session of theirs brings nothing back:
-// each identity keeps for 35 days that tokens of sign-ins until now are not good. Who signs in later is a new user.
+// address, the name or an identity of theirs. The person's id stays: in audit logs, in the rows that name the creator of an API key or
+// the person who added a member, and as an empty row of the user. API keys that the person made live on. An open session of theirs
+// brings nothing back: for 35 days each identity refuses tokens of sign-ins until now. A person who signs in later is a new user.
 //
 // The first transaction stops the person and frees their addresses, so that no one can add them from then on. After an error call it
 // again: it goes on. For a person who is erased it writes nothing.

@@ -35,7 +35,7 @@ type Bool = Attribute[bool, boolFormat]
 // Bytes is an attribute that holds bytes.
 type Bytes = Attribute[[]byte, bytesFormat]
 
-// Bits is an attribute that holds 128 bits in 16 bytes. Bits that are all zero are no value: they are not written, and do not decode.
+// Bits is an attribute that holds 128 bits in 16 bytes. Bits that are all zero are not written, and do not decode.
 type Bits[T ~[16]byte] = Attribute[T, bitsFormat[T]]
 
 // JSON is an attribute that holds a T as the text of plainjson.Marshal.

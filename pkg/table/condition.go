@@ -45,7 +45,7 @@ func tested(function, attribute string) Condition {
 }
 
 // compared is a comparison of the attribute with a value. When the row lacks the attribute,
-// DynamoDB takes <> for true and each other comparison for false.
+// DynamoDB evaluates <> as true and each other comparison as false.
 func compared(attribute, operator string, v types.AttributeValue) Condition {
 	return func(e *Expression) string { return e.name(attribute) + operator + e.value(attribute, v) }
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // Condition is a condition on a row. It adds its names and values to the expression, and returns
-// its text. nil is no condition.
+// its text. nil: there is no condition.
 type Condition func(*Expression) string
 
 // Change changes a row. It adds itself to the expression. nil changes nothing.

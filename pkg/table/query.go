@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Span is a range of one partition. DynamoDB takes one condition on the sort key, so only the
+// Span is a range of one partition. DynamoDB accepts one condition on the sort key, so only the
 // first of Prefix, From and Until that is not "" counts.
 type Span struct {
 	PK     string
@@ -129,7 +129,7 @@ type Index struct {
 }
 
 // indexPage is the most rows that one call for the index returns: so few that decoding the answer
-// takes little memory.
+// needs little memory.
 const indexPage = 1000
 
 // Index reads rows of one partition of the index, whose sort key is between two numbers, both

@@ -69,7 +69,7 @@ func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
 	return err
 }
 
-// Put writes a row over the one that was there. It may be sent again: the last write counts. Each change must be a Set.
+// Put writes a row, over an earlier one. It may be sent again: the last write counts. Each change must be a Set.
 func (t *Table) Put(ctx context.Context, k Key, changes ...Change) error {
 	e := render(nil, changes...)
 	if err := e.onlySets(); err != nil {

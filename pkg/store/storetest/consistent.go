@@ -37,10 +37,10 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wrong := eventual(operationOf(r), body); wrong != "" {
+	if fault := eventual(operationOf(r), body); fault != "" {
 		c.mu.Lock()
 		if c.t != nil {
-			c.t.Errorf("%s", wrong)
+			c.t.Errorf("%s", fault)
 		}
 		c.mu.Unlock()
 	}

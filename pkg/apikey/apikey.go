@@ -64,8 +64,8 @@ type Parsed struct {
 	Hash Hash
 }
 
-// Parse reads a key's text. It takes any valid prefix, so that keys survive a change of the
-// deploy parameter. A changed prefix is no risk, because the hash covers the prefix. The only error is ErrMalformed.
+// Parse reads a key's text. It accepts any valid prefix, so that keys survive a change of the
+// deploy parameter. A changed prefix is safe, because the hash covers the prefix. The only error is ErrMalformed.
 func Parse(text string) (Parsed, error) {
 	p, err := secret.Parse(text)
 	if err != nil || !ValidPrefix(p.Prefix) {
@@ -74,7 +74,7 @@ func Parse(text string) (Parsed, error) {
 	return Parsed{Org: id.OrgFromBits(p.Owner), Key: id.KeyFromBits(p.Item), Hash: p.Hash}, nil
 }
 
-// ParseLocator reads the text of a key before its second "_", which is no secret. The only error is ErrMalformed.
+// ParseLocator reads the text of a key before its second "_", which is public. The only error is ErrMalformed.
 func ParseLocator(text string) (id.Org, id.Key, error) {
 	p, err := secret.ParseLocator(text)
 	if err != nil || !ValidPrefix(p.Prefix) {

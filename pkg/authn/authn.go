@@ -170,7 +170,7 @@ func dead(row store.APIKey, now int64) error {
 	}
 }
 
-// Spend takes one request of the limits of a key, which was read for this request and is good. Call it when nothing else can
+// Spend spends one request of the limits of a key, which was read for this request and is good. Call it when nothing else can
 // refuse the request. When the limits are changing at this moment, it reads the key again. Errors: rate_limited, key_revoked,
 // key_expired. Any other error means that it is not known whether the request may pass.
 func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
@@ -308,8 +308,8 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 		return Member{}, orgErr
 	}
 	m := Member{UserID: known.UserID, Role: role}
-	// known has the address of an earlier token. It counts when this token shows no email, or has the same one and says
-	// that it is verified. Otherwise, the member has no address.
+	// known has the address of an earlier token. It is used when this token shows no email, or has the same one as
+	// verified. Otherwise, the member has no address.
 	showsEmail := claims.Email != "" || claims.OddEmail
 	isSameAddress := claims.EmailVerified && claims.Email == known.Email
 	if !showsEmail || isSameAddress {

@@ -33,7 +33,7 @@ type imported struct {
 // importedMax bounds the hashes in memory. At this number all are forgotten, and read once more.
 const importedMax = 20_000
 
-// row reads the row of the key as which a text was imported. Which key that is never changes, and is remembered. Only the
+// row reads the row of the key that a text was imported as. The key of a text never changes, and is remembered. Only the
 // key's row decides, and is read each time. ok is false when there is no such row.
 func (i *imported) row(ctx context.Context, table Table, text string, hash apikey.Hash) (row store.APIKey, ok bool, err error) {
 	if at, isKnown := i.remembered(hash); isKnown {
@@ -43,7 +43,7 @@ func (i *imported) row(ctx context.Context, table Table, text string, hash apike
 	}
 	at, ok, err := table.Imported(ctx, hash)
 	if err == nil && !ok && i.fallback != nil {
-		at, ok, err = i.ask(ctx, table, text, hash)
+		at, ok, err = i.callFallback(ctx, table, text, hash)
 	}
 	if err != nil || !ok {
 		return row, false, err
@@ -52,9 +52,9 @@ func (i *imported) row(ctx context.Context, table Table, text string, hash apike
 	return table.APIKey(ctx, at.Org, at.Key)
 }
 
-// ask asks the fallback for a text, and reads whether the text was imported. It reads before too, because another request may
-// have imported the text while this one waited for its place.
-func (i *imported) ask(ctx context.Context, table Table, text string, hash apikey.Hash) (at store.Imported, ok bool, err error) {
+// callFallback calls the fallback with a text, and reads whether the text was imported. It reads before too, because another request
+// may have imported the text while this one waited for its place.
+func (i *imported) callFallback(ctx context.Context, table Table, text string, hash apikey.Hash) (at store.Imported, ok bool, err error) {
 	if err = i.calls.Wait(ctx); err != nil {
 		return at, false, fmt.Errorf("authn: too many texts wait for the fallback: %w", err)
 	}

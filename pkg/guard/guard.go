@@ -61,12 +61,12 @@ type Config struct {
 	// RequireRole always fail.
 	Tokens *Tokens
 
-	// ImportedKeys makes the Guard take imported API keys too, as the parameter of the same name does.
+	// ImportedKeys makes the Guard accept imported API keys too, as the parameter of the same name does.
 	ImportedKeys bool
-	// Fallback is asked for a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet:
+	// Fallback is called with a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet:
 	// it looks for the key in an earlier system of yours, and if the key is good there, imports it by the API (importKeys),
-	// with the token of a service. What it returns decides nothing: the imported key's row is read then. Its error makes the
-	// check fail, so that the caller gets 503; a panic of it is such an error. Report gets no text of the error, which may have the key:
+	// with the token of a service. The Guard then reads the imported key's row, which decides. An error or a panic of
+	// Fallback makes the check fail, so that the caller gets 503. Report gets no text of the error, which may have the key:
 	// only a known cause (a timeout, a refused connection, the status of an error with HTTPStatusCode() int), else the error's types. At
 	// most 16 calls run at the same time; others wait. It should end when the
 	// context does. nil: a text that was not imported is refused. It needs ImportedKeys.

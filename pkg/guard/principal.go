@@ -36,7 +36,7 @@ type Principal struct {
 	Metadata     map[string]string // nil: none
 	ExpiresAt    int64             // milliseconds since the epoch; 0: never
 	Plan         string            // the owner's name of what the org has bought; "": none
-	Limit        Limit             // how the request stands with the key's limits
+	Limit        Limit             // what is left of the key's limits
 
 	// Of a user.
 	UserID string
@@ -44,8 +44,8 @@ type Principal struct {
 	Email  string // an address that the user has proved; "": none
 }
 
-// Limit is how a request stands with the limits of its API key: texts for the headers RateLimit-Policy and RateLimit, and what is
-// violated.
+// Limit has what is left of the limits of an API key after a request: texts for the headers RateLimit-Policy and RateLimit, and the
+// violated limits.
 type Limit = principal.Limit
 
 // ID returns the id of the key or of the user.

@@ -93,7 +93,7 @@ type Parsed struct {
 	Hash        Hash
 }
 
-// Parse reads a text. It takes any valid prefix. The only error is ErrMalformed.
+// Parse reads a text. It accepts any valid prefix. The only error is ErrMalformed.
 func Parse(text string) (Parsed, error) {
 	if len(text) > maxLen {
 		return Parsed{}, ErrMalformed

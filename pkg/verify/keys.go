@@ -89,7 +89,7 @@ func (k *keys) get(ctx context.Context, kid string) (key, error) {
 	case a == nil:
 		return key{}, fmt.Errorf("%w: too many new kids", ErrUnavailable)
 	case mine:
-		k.ask(ctx, kid, a, isNew)
+		k.fillAnswer(ctx, kid, a, isNew)
 	default:
 		select {
 		case <-a.done:
@@ -111,7 +111,7 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 		return old, false, false
 	}
 	isNew = old == nil || old.key.public == nil
-	if isNew && !k.mayAsk(now) {
+	if isNew && !k.mayLookUp(now) {
 		return nil, false, false
 	}
 	if len(k.byKid) >= maxKept {
@@ -127,8 +127,8 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	return a, true, isNew
 }
 
-// mayAsk takes one of the lookups that are allowed for new kids, and reports whether there was one.
-func (k *keys) mayAsk(now time.Time) bool {
+// mayLookUp spends one of the lookups that are allowed for new kids, and reports whether there was one.
+func (k *keys) mayLookUp(now time.Time) bool {
 	k.allowed = min(maxBurst, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
 	k.allowedT = now
 	if k.atOnce >= maxAtOnce || k.allowed < 1 {
@@ -154,9 +154,9 @@ func (k *keys) forget(now time.Time) {
 	}
 }
 
-// ask looks a kid up and writes the answer. Other callers wait for it, so it does not end with
+// fillAnswer looks a kid up and fills its answer. Other callers wait for it, so it does not end with
 // the call that began it.
-func (k *keys) ask(ctx context.Context, kid string, a *answer, isNew bool) {
+func (k *keys) fillAnswer(ctx context.Context, kid string, a *answer, isNew bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
 	var found lookedUp
@@ -219,7 +219,7 @@ func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable
 // keyOf reads the answer of a lookup. A 404 without the code unknown_kid does not come from the
 // API, and proves nothing.
 func keyOf(kid string, status int, body []byte) (key, error) {
-	var said struct {
+	var found struct {
 		Kid, Kty, Crv, X, Y string
 		Alg, Use            *string
 		Code                string
@@ -228,27 +228,27 @@ func keyOf(kid string, status int, body []byte) (key, error) {
 	if status == http.StatusGone {
 		return key{}, refused(RevokedKey)
 	}
-	if err := json.Unmarshal(body, &said); err != nil {
+	if err := json.Unmarshal(body, &found); err != nil {
 		return key{}, fmt.Errorf("the lookup answered %d and no JSON", status)
 	}
 	switch {
-	case status == http.StatusNotFound && said.Code == "unknown_kid", status == http.StatusBadRequest && said.Code == "invalid_kid":
+	case status == http.StatusNotFound && found.Code == "unknown_kid", status == http.StatusBadRequest && found.Code == "invalid_kid":
 		return key{}, refused(UnknownKey)
 	case status != http.StatusOK:
 		return key{}, fmt.Errorf("the lookup answered %d", status)
 	}
-	x, okX := decode64(said.X)
-	y, okY := decode64(said.Y)
+	x, okX := decode64(found.X)
+	y, okY := decode64(found.Y)
 	switch {
-	case said.Kid != kid, said.Kty != "EC", said.Crv != "P-256", said.Alg != nil && *said.Alg != "ES256",
-		said.Use != nil && *said.Use != "sig", !okX, !okY:
+	case found.Kid != kid, found.Kty != "EC", found.Crv != "P-256", found.Alg != nil && *found.Alg != "ES256",
+		found.Use != nil && *found.Use != "sig", !okX, !okY:
 		return key{}, errors.New("the lookup answered another key, or none for ES256")
 	}
 	public, err := p256.PublicKey(x, y)
 	if err != nil {
 		return key{}, err
 	}
-	return key{public: public, expiredAt: said.ExpiredAt}, nil
+	return key{public: public, expiredAt: found.ExpiredAt}, nil
 }
 
 var maxAgeIn = regexp.MustCompile(`(?i)(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])`)

@@ -21,9 +21,9 @@ type named struct {
 // delay other callers.
 var hasty = jwks.Patience{Timeout: time.Second, Pause: 10 * time.Second}
 
-// addServices adds the services of the configuration, whose rules rulesOf makes. A token of the users' issuer must show
-// all that a user's does, and that it is a service's (isService). Tokens of other issuers have no marks of an access
-// token, so that they need none, nor a scope or a client of the users' issuer: the subject says who it is.
+// addServices adds the services of the configuration, whose rules rulesOf makes. A token of the users' issuer must have
+// all claims of a user's token, and must be a service's (isService). Tokens of other issuers have no marks of an access
+// token, so they need none, nor a scope or a client of the users' issuer: the subject identifies the service.
 func (v *Verifier) addServices(rulesOf func(Config, *jwks.Source) *rules) {
 	if len(v.cfg.Services) == 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isService reports whether a token with the subject of a service is the service's own: its issuer says so, or it has nothing
-// but claims that any token may have, and in neither case one that only a person's tokens have.
+// isService reports whether a token with the subject of a service is the service's own: it has a mark of its issuer, or only
+// claims that any token may have. It must not have a claim that only a person's tokens have.
 func (r *rules) isService(p map[string]any) bool {
 	marks := marksOf(p)
 	if r.showsPerson(p, marks) {
@@ -15,7 +15,7 @@ func (r *rules) isService(p map[string]any) bool {
 	return marks.any() || hasOnlyPlain(p)
 }
 
-// marks are the forms in which issuers say that a token is a client's own, without a person.
+// marks are the forms in which issuers mark a token as a client's own, without a person.
 type marks struct {
 	client   bool // sub is the client, as RFC 9068 (section 2.2) has it: Okta, Cognito, oidc-provider; with @clients, Auth0
 	cognito  bool // the same of Cognito, whose tokens have an auth_time
@@ -61,10 +61,10 @@ func (r *rules) showsPerson(p map[string]any, m marks) bool {
 			return true
 		}
 	}
-	return !m.keycloak && (hasScopeIn(p, "openid") || hasScopeIn(p, "offline_access")) // Keycloak gives them to clients that ask
+	return !m.keycloak && (hasScopeIn(p, "openid") || hasScopeIn(p, "offline_access")) // Keycloak gives them to clients that request them
 }
 
-// plain are claims that say nothing of the kind of their token.
+// plain are claims that tokens of any kind may have.
 var plain = []string{
 	"iss", "sub", "aud", "exp", "nbf", "iat", "jti", "scope", "scp", "client_id", "azp", "cid", "appid", "typ", "token_use", "ver", "version", "permissions", "roles",
 }

@@ -60,7 +60,7 @@ type Settings interface {
 	Reject(name, why string)
 }
 
-// ConfigFrom reads the variables that template.yaml gives to each function that takes access tokens. It
+// ConfigFrom reads the variables that template.yaml gives to each function that accepts access tokens. It
 // leaves out UserinfoURL and NameClaim, which only the function that records users needs.
 func ConfigFrom(e Settings) Config {
 	return Config{
@@ -78,19 +78,19 @@ func ConfigFrom(e Settings) Config {
 	}
 }
 
-// ForUsers returns the settings of a program that takes users and no services. It keeps the services of the users' issuer,
-// because Verify must tell their tokens from users'. It drops the others, so that their issuers are never called.
+// ForUsers returns the settings of a program that accepts users and no services. It keeps the services of the users' issuer,
+// because Verify must distinguish their tokens from users'. It drops the others, so that their issuers are never called.
 func (c Config) ForUsers() Config {
 	c.Services = slices.DeleteFunc(slices.Clone(c.Services), func(s service.Service) bool { return s.Issuer != c.Issuer })
 	return c
 }
 
-// Claims are those claims of a verified access token that the callers of Verify use.
+// Claims are the claims of a verified access token that the callers of Verify use.
 type Claims struct {
 	Service         string // the name of the service whose token it is; "": a user's
 	Issuer, Subject string
 	Email           string    // "" when the token has none that is a text, or a list of one text
-	OddEmail        bool      // the token has one that is no such text
+	OddEmail        bool      // the token has an email of another type
 	EmailVerified   bool      // false without an email
 	Name            string    // "" when the token has none
 	IssuedAt        time.Time // zero when the token has no iat; whole seconds
@@ -100,7 +100,7 @@ type Claims struct {
 // leeway is the largest difference between the issuer's clock and ours.
 const leeway = 30 * time.Second
 
-// iatLeeway is the same for iat. It is longer, because an iat ahead is no attack: exp and nbf bound when a token is good.
+// iatLeeway is the same for iat. It is longer, because an iat ahead is harmless: exp and nbf bound when a token is good.
 const iatLeeway = 60 * time.Second
 
 // The details that the caller sees.

@@ -21,7 +21,7 @@ const userinfoTimeout = 3 * time.Second
 // Profile is the issuer's description of a user. It is zero when the issuer has no description.
 type Profile struct {
 	Email         string // "" when there is none that is a text, or a list of one text
-	OddEmail      bool   // there is one that is no such text
+	OddEmail      bool   // there is an email of another type
 	EmailVerified bool   // false without an email
 	Name          string // "" when there is none
 	Unreadable    bool   // the issuer has a description that cannot be read
@@ -63,7 +63,7 @@ func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, 
 		if a.err != nil || a.profile.Unreadable {
 			until = v.now().Add(faultFor)
 		}
-		if a.profile.Email == "" && ctx.Err() == nil { // a caller that left is no fault
+		if a.profile.Email == "" && ctx.Err() == nil { // ctx.Err: the caller left, which is not a fault
 			v.answers.add(raw, a, until)
 		}
 	}
@@ -140,7 +140,7 @@ func (v *Verifier) readAnswer(ctx context.Context, a fetch.Answer) (map[string]a
 	}
 	iss, has := t.payload["iss"]
 	isOtherIssuer := has && iss != v.cfg.Issuer
-	if h.hasAccessTyp || isOtherIssuer { // an access token is no answer, even when it is signed
+	if h.hasAccessTyp || isOtherIssuer { // an access token is not a valid answer, even when it is signed
 		return nil, errUserinfoSigned
 	}
 	if _, _, err := v.users.verify(ctx, v.answerParser, raw, h, t.payload); err != nil {

@@ -58,7 +58,7 @@ func (t *Table) Imported(_ context.Context, h apikey.Hash) (store.Imported, bool
 // NoteUse counts its calls.
 func (t *Table) NoteUse(context.Context, store.APIKey, int64) { t.Noted++ }
 
-// Lease charges whatever is asked for, unless Leases says otherwise.
+// Lease charges the whole lease, unless Leases is set.
 func (t *Table) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
 	t.Leased++
 	if t.Leases != nil {

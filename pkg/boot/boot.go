@@ -18,7 +18,7 @@ import (
 // found so far.
 type Reader struct {
 	lookup func(string) (string, bool)
-	wrong  []error
+	faults []error
 }
 
 // New returns a Reader of the process's environment.
@@ -31,7 +31,7 @@ func From(lookup func(string) (string, bool)) *Reader { return &Reader{lookup: l
 func (r *Reader) Required(name string) string {
 	v, _ := r.lookup(name)
 	if v == "" {
-		r.wrong = append(r.wrong, fmt.Errorf("%s is not set", name))
+		r.faults = append(r.faults, fmt.Errorf("%s is not set", name))
 	}
 	return v
 }
@@ -85,7 +85,7 @@ func (r *Reader) Bool(name string, fallback bool) bool {
 	v := r.Optional(name, strconv.FormatBool(fallback))
 	b, err := strconv.ParseBool(v)
 	if err != nil {
-		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want true or false", name, v))
+		r.faults = append(r.faults, fmt.Errorf("%s is %q, want true or false", name, v))
 	}
 	return b
 }
@@ -95,7 +95,7 @@ func (r *Reader) Int(name string, fallback, lowest int) int {
 	v := r.Optional(name, strconv.Itoa(fallback))
 	n, err := strconv.Atoi(v)
 	if err != nil || n < lowest {
-		r.wrong = append(r.wrong, fmt.Errorf("%s is %q, want a whole number of at least %d", name, v, lowest))
+		r.faults = append(r.faults, fmt.Errorf("%s is %q, want a whole number of at least %d", name, v, lowest))
 	}
 	return n
 }
@@ -108,15 +108,15 @@ func (r *Reader) Seconds(name string) time.Duration {
 // Reject adds a fault of a variable that the caller found. It does not end the process: Run does,
 // once all variables are read.
 func (r *Reader) Reject(name, why string) {
-	r.wrong = append(r.wrong, fmt.Errorf("%s %s", name, why))
+	r.faults = append(r.faults, fmt.Errorf("%s %s", name, why))
 }
 
 // Err returns an error that names every missing or malformed variable, or nil.
 func (r *Reader) Err() error {
-	if len(r.wrong) == 0 {
+	if len(r.faults) == 0 {
 		return nil
 	}
-	return fmt.Errorf("environment: %w", errors.Join(r.wrong...))
+	return fmt.Errorf("environment: %w", errors.Join(r.faults...))
 }
 
 // Run starts a Lambda function. wire reads the function's settings and returns serve, which serves its events and does

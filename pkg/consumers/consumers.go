@@ -26,8 +26,8 @@ type Search struct {
 	Shared []string                         // the ARNs of the stack's authorizers for other APIs
 	Say    func(format string, args ...any) // called with each finding, and for each of Unknown
 
-	// Limited is the one of Shared that decides on API keys. Run says on which stages of its APIs a key that is over its
-	// limits is denied in place of a 429, which is no finding. "": it does not.
+	// Limited is the one of Shared that decides on API keys. Run reports the stages of its APIs where a key over its limits is
+	// denied, not answered 429. Such a stage is not counted as Wrong. "": Run does not report them.
 	Limited string
 
 	Seen    int // authorizers in all
@@ -75,13 +75,13 @@ func (s *Search) usesOurs(api, name, uri string) bool {
 	return ours
 }
 
-// report counts and says one finding, unless wrong is empty. mend is the command that mends it, or advice.
-func (s *Search) report(where string, wrong []string, mend string) {
-	if len(wrong) == 0 {
+// report counts and reports one finding, unless faults is empty. mend is the command that mends it, or advice.
+func (s *Search) report(where string, faults []string, mend string) {
+	if len(faults) == 0 {
 		return
 	}
 	s.Wrong++
-	s.Say("%s: %s. To mend it:\n  %s", where, strings.Join(wrong, "; "), mend)
+	s.Say("%s: %s. To mend it:\n  %s", where, strings.Join(faults, "; "), mend)
 }
 
 // pages reads all pages of a list.
@@ -122,7 +122,7 @@ func (s *Search) lookAtREST(ctx context.Context) error {
 				continue
 			}
 			limited = limited || s.limits(a.AuthorizerURI)
-			s.report(apiName+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
+			s.report(apiName+", authorizer "+a.Name, a.faults(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
 				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.Region, api.ID, a.ID))
 		}
 		return s.lookAtStages(ctx, apiName, api.ID, limited)
@@ -132,8 +132,8 @@ func (s *Search) lookAtREST(ctx context.Context) error {
 // limits reports whether an authorizer's URI names Limited.
 func (s *Search) limits(uri string) bool { return s.Limited != "" && shared{s.Limited}.has(uri) }
 
-// sayLimits says so when a stage does not ask for keys that are over their limits.
-func (s *Search) sayLimits(api, stage string, variables map[string]string) {
+// reportMissingLimits reports a stage that lacks the variable LatchkeyLimits.
+func (s *Search) reportMissingLimits(api, stage string, variables map[string]string) {
 	if variables["LatchkeyLimits"] != "handler" {
 		s.Say("%s, stage %s: a key over its limits is denied, and not answered 429. For that, set the stage variable LatchkeyLimits=handler "+
 			"and answer it in your function (infra/docs/protect.md, \"Limits\").", api, stage)
@@ -151,17 +151,17 @@ func (s *Search) lookAtStages(ctx context.Context, api, id string, limited bool)
 	}
 	for _, stage := range stages {
 		if limited {
-			s.sayLimits(api, stage.StageName, stage.Variables)
+			s.reportMissingLimits(api, stage.StageName, stage.Variables)
 		}
 		document, err := s.API.Export(ctx, id, stage.StageName)
 		if err != nil {
 			return err
 		}
-		wrong, err := shared(s.Shared).wrongIn(document)
+		faults, err := shared(s.Shared).faultsIn(document)
 		if err != nil {
 			return fmt.Errorf("the document of %s, stage %s: %w", api, stage.StageName, err)
 		}
-		s.report(api+", stage "+stage.StageName, wrong, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are mended",
+		s.report(api+", stage "+stage.StageName, faults, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are mended",
 			s.Region, id, stage.StageName))
 	}
 	return nil
@@ -191,7 +191,7 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 					"use another authorizer there: no setting changes this")
 				continue
 			}
-			s.report(apiName+", authorizer "+a.Name, a.wrong(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
+			s.report(apiName+", authorizer "+a.Name, a.faults(), fmt.Sprintf("aws apigatewayv2 update-authorizer --region %s --api-id %s --authorizer-id %s %s",
 				s.Region, api.APIID, a.AuthorizerID, a.settings()))
 		}
 		if !limited || api.ProtocolType == "WEBSOCKET" {
@@ -202,7 +202,7 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 			StageVariables map[string]string
 		}](ctx, s.API, "/v2/apis/"+api.APIID+"/stages")
 		for _, stage := range stages {
-			s.sayLimits(apiName, stage.StageName, stage.StageVariables)
+			s.reportMissingLimits(apiName, stage.StageName, stage.StageVariables)
 		}
 		return err
 	})

@@ -27,8 +27,8 @@ func (l shared) has(uri string) bool {
 	return false
 }
 
-// wrongIn returns the faults of those authorizers in an OpenAPI document that call one of the functions.
-func (l shared) wrongIn(document []byte) (wrong []string, err error) {
+// faultsIn returns the faults of the authorizers in an OpenAPI document that call one of the functions.
+func (l shared) faultsIn(document []byte) (faults []string, err error) {
 	var d struct {
 		Components struct {
 			SecuritySchemes map[string]struct {
@@ -41,11 +41,11 @@ func (l shared) wrongIn(document []byte) (wrong []string, err error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Components.SecuritySchemes)) {
 		a := d.Components.SecuritySchemes[name].Authorizer
-		if l.has(a.AuthorizerURI) && len(a.wrong()) > 0 {
-			wrong = append(wrong, fmt.Sprintf("of its deployed authorizer %s, %s", name, strings.Join(a.wrong(), "; ")))
+		if l.has(a.AuthorizerURI) && len(a.faults()) > 0 {
+			faults = append(faults, fmt.Sprintf("of its deployed authorizer %s, %s", name, strings.Join(a.faults(), "; ")))
 		}
 	}
-	return wrong, nil
+	return faults, nil
 }
 
 // restAuthorizer is an authorizer of a REST API.
@@ -54,10 +54,10 @@ type restAuthorizer struct {
 	AuthorizerResultTTLInSeconds  *int // nil: 300, AWS's default
 }
 
-// wrong returns what is wrong with the authorizer. An event of type TOKEN does not show whether API Gateway keeps answers, so
-// ours answers none. An identity source is not wrong in a REST API: when the time is 0, API Gateway only refuses requests
+// faults returns the faults of the authorizer. An event of type TOKEN does not show whether API Gateway keeps answers, so
+// our authorizer refuses it. An identity source is not a fault in a REST API: when the time is 0, API Gateway only refuses requests
 // that lack this source.
-func (a restAuthorizer) wrong() (all []string) {
+func (a restAuthorizer) faults() (all []string) {
 	if strings.EqualFold(a.Type, "TOKEN") { // an export has it in lower case
 		all = append(all, "its type is TOKEN, which the authorizer does not answer")
 	}
@@ -80,9 +80,9 @@ type httpAuthorizer struct {
 	IdentitySource                    []string
 }
 
-// wrong returns what is wrong with the authorizer: API Gateway could keep an answer, gets none because it could keep it, or
-// cannot use ours.
-func (a httpAuthorizer) wrong() (all []string) {
+// faults returns the faults of the authorizer: API Gateway could keep an answer, gets none because it could keep it, or
+// cannot use our answer.
+func (a httpAuthorizer) faults() (all []string) {
 	if len(a.IdentitySource) > 0 {
 		all = append(all, fmt.Sprintf("it has the identity source %s, and the authorizer does not answer then", strings.Join(a.IdentitySource, ", ")))
 	}

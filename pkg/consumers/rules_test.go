@@ -23,7 +23,7 @@ func number(n int) *int { return &n }
 func TestWrongSettingsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		authorizer interface{ wrong() []string }
+		authorizer interface{ faults() []string }
 		words      []string // one for each fault, in order
 	}{
 		"REST":                     {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(0)}, nil},
@@ -41,7 +41,7 @@ func TestWrongSettingsAreFound(t *testing.T) {
 		"HTTP, every fault":        {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
 		"HTTP, no version, so 2.0": {httpAuthorizer{}, []string{"refuses everyone"}},
 	} {
-		got := c.authorizer.wrong()
+		got := c.authorizer.faults()
 		if len(got) != len(c.words) {
 			t.Errorf("%s: %q, want %q", name, got, c.words)
 			continue

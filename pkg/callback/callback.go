@@ -74,7 +74,7 @@ func Run[T any](ctx context.Context, c *Calls, call func() (T, error)) (T, error
 }
 
 // Report calls a function that only reports, for which an answer waits: at most for ReportsWithin, and not at all while as
-// many calls run as may. The error says why the report is lost, or may be. It has nothing of a panic's value.
+// many calls run as may. The error has the reason why the report is lost, or may be. It has nothing of a panic's value.
 func (c *Calls) Report(report func()) (err error) {
 	defer func() {
 		if err != nil {

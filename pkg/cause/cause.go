@@ -1,4 +1,4 @@
-// Package cause says why a call failed, in words of ours or of the standard library only. The message of an error can have the
+// Package cause describes why a call failed, in words of ours or of the standard library only. The message of an error can have the
 // address with its query, the credential that was sent, or a piece of the answer, in any spelling. So nothing of it is kept:
 // known causes have their own words, and of any other error only the types are shown.
 package cause

@@ -23,7 +23,7 @@ type Answer struct {
 }
 
 // Do sends a request and reads its answer, whose body may have most bytes, within the time of the request's
-// context. It follows no redirect: no other scheme or host may replace the one that the settings name, or see a
+// context. It follows no redirect: no other scheme or host may replace the URL of the settings, or see a
 // credential. Errors: ErrTooLarge, and the errors of package cause.
 func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
 	direct := *client // a copy, so that the caller's client keeps its own policy

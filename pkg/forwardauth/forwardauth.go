@@ -1,4 +1,4 @@
-// Package forwardauth answers proxies and programs that ask whether a credential is good: forward
+// Package forwardauth checks credentials for proxies and programs: forward
 // authentication (nginx, Caddy, Traefik, Envoy) and token introspection (RFC 7662).
 package forwardauth
 

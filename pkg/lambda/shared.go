@@ -48,7 +48,7 @@ type simpleAnswer struct {
 	Context      map[string]string `json:"context"`
 }
 
-// misconfigured returns an error that names what is wrong in the template of the API that asks, or
+// misconfigured returns an error that names the fault in the template of the calling API, or
 // nil. An answer that the gateway could keep would outlive the credential's end.
 func misconfigured(e authorizerEvent) error {
 	const mend = `: set the authorizer's type to REQUEST, no identity source, and the cache time (TTL) to 0`
@@ -149,7 +149,7 @@ func ends(after time.Duration) json.RawMessage {
 	return json.RawMessage(`{"DateLessThan":{"aws:CurrentTime":"` + time.Now().Add(after).UTC().Format(time.RFC3339) + `"}}`)
 }
 
-// answerTo returns the answer in the form that the event asks for. Only a policy has the condition.
+// answerTo returns the answer in the form that the event requires. Only a policy has the condition.
 func answerTo(e authorizerEvent, effect, id string, fields map[string]string, condition json.RawMessage) any {
 	if e.version == "2.0" {
 		return simpleAnswer{effect == allow, fields}

@@ -194,11 +194,11 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	ctx, cancel := timeToRecord(ctx)
 	defer cancel()
 	now, deliveries := d.Store.Now(), d.Store.Deliveries()
-	var asked time.Duration
-	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable { // no other answer asks for time
-		asked = r.RetryAfter
+	var retryAfter time.Duration
+	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable { // a Retry-After of other answers is ignored
+		retryAfter = r.RetryAfter
 	}
-	round, wait := w.Tried(delivered(r), asked, mathrand.Float64(), now) //nolint:gosec // jitter, which no one gains by guessing
+	round, wait := w.Tried(delivered(r), retryAfter, mathrand.Float64(), now) //nolint:gosec // jitter, which no one gains by guessing
 	// The queue cannot hold a message for longer than MaxDelay. After a longer wait, the sweep wakes the delivery.
 	queued := round.Status == webhook.DeliveryPending && wait <= webhook.MaxDelay
 	recorded := deliveries.RecordAttempt(ctx, w, store.Attempted{Last: lastAttempt(jti, at, r), Status: round.Status, Next: round.NextAttempt, Queued: queued})

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// FanOut turns an event into deliveries, one for each endpoint that takes its type.
+// FanOut turns an event into deliveries, one for each endpoint that gets its type.
 type FanOut struct {
 	Store *store.Store
 	Queue webhook.Queue
@@ -54,7 +54,7 @@ func unlessBusy(ctx context.Context, err error) error {
 	return nil
 }
 
-// wake queues deliveries. A queue that does not take them is no error: the sweep wakes them a
+// wake queues deliveries. When the queue refuses them, wake returns no error: the sweep wakes them a
 // minute later.
 func wake(ctx context.Context, q webhook.Queue, delay time.Duration, messages ...webhook.Message) {
 	if len(messages) == 0 {

@@ -27,7 +27,7 @@ type Tap struct {
 	Service func(name string) (issuer, subject string, ok bool)
 }
 
-// Bus takes what the tap passes on. bus.Bus implements it. An error means that it may not have taken it.
+// Bus accepts what the tap passes on. bus.Bus implements it. An error means that the bus may not have accepted it.
 type Bus interface {
 	Put(ctx context.Context, detailType string, at time.Time, detail []byte) error
 }

@@ -2,7 +2,7 @@ package principal
 
 import "context"
 
-// Claim is what a service says of its own act: who of the owner's people acts through it, and why. Nothing checks it.
+// Claim is a service's statement about its request: the person of the owner who acts through it, and the reason. Nothing checks it.
 type Claim struct{ Operator, Reason string }
 
 type claimKey struct{}

@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Credential is the kind of credential that a route takes in its Authorization header.
+// Credential is the kind of credential that a route accepts in its Authorization header.
 type Credential string
 
 // The credentials that a route may take.
@@ -108,8 +108,8 @@ func Challenge(headers []string) string {
 // CodeMisconfigured marks a MisconfiguredError in the log.
 const CodeMisconfigured = "authorizer_misconfigured"
 
-// MisconfiguredError says what is wrong in the settings of the API or the proxy that asks an authorizer. It is
-// not a refusal, because the fault is not the caller's. The request must not be let through all the same.
+// MisconfiguredError names a fault in the settings of the API or the proxy that calls an authorizer. It is not
+// a refusal, because the fault is not the caller's. The request must still not be let through.
 type MisconfiguredError string
 
 func (m MisconfiguredError) Error() string { return CodeMisconfigured + ": " + string(m) }
@@ -126,8 +126,8 @@ const (
 	Service Kind = "service" // a server, job or pipeline of the owner: Name is set
 )
 
-// IsServiceName reports whether a text can name a service: 1 to 32 lower-case letters, digits and hyphens, the first of
-// which is no hyphen.
+// IsServiceName reports whether a text can name a service: 1 to 32 lower-case letters, digits and hyphens. A hyphen
+// cannot be the first.
 func IsServiceName(s string) bool {
 	for _, c := range []byte(s) {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
@@ -141,7 +141,7 @@ func IsServiceName(s string) bool {
 type Principal struct {
 	Kind   Kind
 	UserID id.User
-	// SignedInAt is when the user last signed in, as the issuer says: seconds since the epoch; 0: it does not say.
+	// SignedInAt is when the user last signed in, by the issuer: seconds since the epoch; 0: not known.
 	SignedInAt int64
 	OrgID      id.Org
 	AppID      id.App

@@ -12,7 +12,7 @@ import (
 )
 
 // Route is one line of the API: its operation, the function that serves it, the credential that
-// it takes and the roles that may use it. A new route begins here. The role matrix and the
+// it accepts and the roles that may use it. A new route begins here. The role matrix and the
 // tests of the template and of the OpenAPI document compare it with the rest.
 type Route struct {
 	Operation string // operationId in infra/openapi.yaml, and the name of the handler
@@ -22,15 +22,15 @@ type Route struct {
 	Takes     principal.Credential
 	May       Roles    // of a UserToken route under an org; NoOrg for all others
 	Right     Right    // of a UserToken route: what a service needs, or People
-	PerMember bool     // a service needs a right for each member of the body, which the handler asks for, in place of Right alone
+	PerMember bool     // a service needs a right for each member of the body, which the handler checks, in place of Right
 	Suspended Openness // of a UserToken route under an org, and not a GET: what it does while the org is suspended
-	Query     []string // the names of the query parameters that the route takes
+	Query     []string // the names of the query parameters that the route accepts
 	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
 	Ends      bool     // an API key's route that ends something: it spends nothing of the key's limits
 	MayEnd    bool     // the same by some of its bodies: the handler refuses the others when the key is over its limits
 }
 
-// DefaultMaxBody is the largest body of a request, in bytes, unless the route takes a larger one (infra/docs/api.md,
+// DefaultMaxBody is the largest body of a request, in bytes, unless the route accepts a larger one (infra/docs/api.md,
 // "Requests and answers").
 const DefaultMaxBody = 16 << 10
 
@@ -45,7 +45,7 @@ func (r Route) ForConsole() bool {
 	return strings.HasPrefix(r.Pattern, "/v1/") && r.May != ServicesOnly
 }
 
-// Openness says what a route does while the org is suspended. A GET reads as always.
+// Openness is what a route does while the org is suspended. A GET reads as always.
 type Openness uint8
 
 // The degrees of openness.

@@ -22,7 +22,7 @@ const (
 )
 
 // Parse reads the parameter Services: NAME=ISSUER#SUBJECT with commas between, where a comma, a # and a % are
-// written as %2C, %23 and %25. The empty text is no service.
+// written as %2C, %23 and %25. The empty text has no service.
 func Parse(text string) ([]Service, error) {
 	if text == "" {
 		return nil, nil

@@ -1,4 +1,4 @@
-// Package strictjson checks a JSON text before encoding/json decodes it. encoding/json takes the last of two members
+// Package strictjson checks a JSON text before encoding/json decodes it. encoding/json uses the last of two members
 // with one name, matches names in any case, and ignores unknown members. Without the check, two readers of one text
 // could read different values.
 package strictjson

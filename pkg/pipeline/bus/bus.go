@@ -27,7 +27,7 @@ func New(cfg aws.Config, name string) *Bus {
 }
 
 // Put puts one event on the bus. detail is a JSON object. An error means that the bus may not have taken it. A bus that is not
-// there is no error: EventBridge answers as if it had taken the event, which is lost.
+// there is no error: EventBridge answers as if it had accepted the event, which is lost.
 func (b *Bus) Put(ctx context.Context, detailType string, at time.Time, detail []byte) error {
 	out, err := b.client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
 		EventBusName: &b.name, Source: aws.String(source), DetailType: &detailType, Time: &at, Detail: aws.String(string(detail)),

@@ -43,7 +43,7 @@ func prefixes(list ...string) []netip.Prefix {
 }
 
 // public reports whether an address is a unicast address of the public internet. An IPv4 address in IPv6 form is
-// not public. No good receiver is refused by that: the dialer makes a plain IPv4 address of it before it asks the guard.
+// not public. No good receiver is refused by that: the dialer makes a plain IPv4 address of it before it calls the guard.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false

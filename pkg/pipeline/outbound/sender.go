@@ -29,7 +29,7 @@ const (
 	FailTLS      = "tls_failed"      // the handshake failed, or took too long
 	FailTimeout  = "timeout"         // no status within the time of the attempt
 	FailCanceled = "canceled"        // the caller ended the call
-	FailProtocol = "protocol_error"  // the answer is no HTTP, or its headers are too large; or the request is not valid
+	FailProtocol = "protocol_error"  // the answer is not HTTP, or its headers are too large; or the request is not valid
 )
 
 // Result is the result of an attempt. A status that arrived counts, whatever happened to the
@@ -113,7 +113,7 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	return r
 }
 
-// errAnswer means that an answer of Get is no 200, is larger than it may be, or was cut.
+// errAnswer means that an answer of Get is not a 200, is larger than it may be, or was cut.
 var errAnswer = errors.New("outbound: the answer is not whole")
 
 // Get reads the text at an address, of most bytes at most, in one attempt as Post makes it. The text of an error is public.

@@ -96,10 +96,10 @@ func once(o *awskms.Options) {
 	}
 }
 
-// Disable makes KMS refuse to sign with a key. It deletes nothing. It is no error when the key is
+// Disable makes KMS refuse to sign with a key. It deletes nothing. It returns no error when the key is
 // disabled already. The error is webhook.ErrNoKey when KMS has no such key.
 func (k *Keys) Disable(ctx context.Context, arn string) error {
-	_, id, _ := strings.Cut(arn, ":key/") // AWS takes the ARN too, but moto, the KMS of the local stack, does not
+	_, id, _ := strings.Cut(arn, ":key/") // AWS accepts the ARN too, but moto, the KMS of the local stack, does not
 	if _, err := k.client.DisableKey(ctx, &awskms.DisableKeyInput{KeyId: &id}); err != nil {
 		return fault("DisableKey", arn, err)
 	}

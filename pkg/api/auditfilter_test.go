@@ -196,6 +196,6 @@ func TestAMemberNamesWhoAddedThem(t *testing.T) {
 		t.Error(orgs.text)
 	}
 	if orgs := s.want(t, request{as: user(cy), method: "GET", path: "/v1/orgs"}, 200, ""); strings.Contains(orgs.text, "billing") || !strings.Contains(orgs.text, `"addedBy":null`) {
-		t.Error(orgs.text) // a person is not told the name of a service
+		t.Error(orgs.text) // a person does not see the name of a service
 	}
 }

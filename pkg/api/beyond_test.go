@@ -58,7 +58,7 @@ func TestASpentAllowanceIsSaidAsAtTheDoors(t *testing.T) {
 	}
 }
 
-// TestASpentKeyReachesNoHandler of a route that may end nothing. Each answer to a key with limits says how the key stands.
+// TestASpentKeyReachesNoHandler of a route that may end nothing. Each answer to a key with limits shows what is left of them.
 func TestASpentKeyReachesNoHandler(t *testing.T) {
 	d := newDesk(t)
 	within := *d.key

@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// spendAll takes all that is left of the app's budget. The clock must not move: else the budget fills again.
+// spendAll spends all that is left of the app's budget. The clock must not move: else the budget fills again.
 func (s *server) spendAll(t *testing.T, o id.Org, app id.App) {
 	t.Helper()
 	for s.Deliveries().Spend(t.Context(), o, app, 1) == nil {

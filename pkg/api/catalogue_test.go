@@ -145,7 +145,7 @@ func TestACatalogueOfAnotherFormIsRefused(t *testing.T) {
 	s.put(t, whole(64<<10+1), 413, problem.BodyTooLarge)
 }
 
-// TestATestMayShowAnExample of the owner's own event, which its receiver can tell from one that happened.
+// TestATestMayShowAnExample of the owner's own event, which its receiver can distinguish from a real event.
 func TestATestMayShowAnExample(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)

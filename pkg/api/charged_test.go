@@ -51,7 +51,7 @@ func charging(t *testing.T, path string) (w *world, r request, status int) {
 	return w, w.request("POST", path, as, row.body), row.status
 }
 
-// spendEverything takes all that is left of both budgets.
+// spendEverything spends all that is left of both budgets.
 func (w *world) spendEverything(t *testing.T) {
 	t.Helper()
 	w.spendAll(t, w.org, id.DefaultApp(w.org))

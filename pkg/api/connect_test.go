@@ -119,7 +119,7 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// connectRoutes are the routes of an API key, with the members that each takes.
+// connectRoutes are the routes of an API key, with the members that each accepts.
 func connectRoutes() map[string][]string {
 	page := []string{"limit", "cursor"}
 	return map[string][]string{

@@ -115,7 +115,7 @@ func TestCachesKeepAnAnswerForEachCoding(t *testing.T) {
 	}
 }
 
-// TestWithoutAClientThereIsNoConsole: as for a path that is no route.
+// TestWithoutAClientThereIsNoConsole: as for a path without a route.
 func TestWithoutAClientThereIsNoConsole(t *testing.T) {
 	s := newServer(t)
 	for _, path := range []string{"/console", "/console/config.json", "/console/files/main-1.js", "/console/verify", "/reference", "/llms.txt"} {

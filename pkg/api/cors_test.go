@@ -48,7 +48,7 @@ func sharedWith(h http.Header) string {
 	if h.Values("Access-Control-Allow-Credentials") != nil {
 		return "credentials"
 	}
-	vary := slices.DeleteFunc(slices.Clone(h["Vary"]), func(v string) bool { return v == "Accept-Encoding" }) // says nothing of pages
+	vary := slices.DeleteFunc(slices.Clone(h["Vary"]), func(v string) bool { return v == "Accept-Encoding" }) // not about pages
 	return strings.Join(h["Access-Control-Allow-Origin"], "+") + " " + strings.Join(h["Access-Control-Expose-Headers"], "+") + " " + strings.Join(vary, "+")
 }
 

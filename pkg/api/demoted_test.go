@@ -91,7 +91,7 @@ func demotions(r route.Route) (roles []org.Role) {
 }
 
 // TestCallerDemotedBeforeTheTransactionWritesNothing changes the caller's role
-// between the reads and the transaction of every write that takes a role.
+// between the reads and the transaction of every write that removes a role.
 func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 	s := newServer(t)
 	s.NewUser(t, "spare@example.com")

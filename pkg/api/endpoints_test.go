@@ -188,7 +188,7 @@ func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
 	d.want(t, r, 422, problem.IdempotencyKeyReused)
 }
 
-// aboutEndpoint returns a body that names the endpoint, for each route that takes one.
+// aboutEndpoint returns a body that names the endpoint, for each route that accepts one.
 func aboutEndpoint(h string) map[string]string {
 	body := with("endpointId", h)
 	return map[string]string{

@@ -67,7 +67,7 @@ type settings struct {
 	consoleClient          string
 	issuerDown             bool
 	revocation             string // endpoint of the issuer
-	maxKeyDays             int    // that the console is told
+	maxKeyDays             int    // that the console gets
 	rights                 route.Rights
 	orgsBy                 string
 	imports                bool                                                                               // imported keys are good
@@ -219,7 +219,7 @@ func (s *server) do(t *testing.T, r request) reply {
 }
 
 // checkContract checks the answer, and the body of a request that was accepted, against
-// infra/openapi.yaml. It accepts any answer to a path that is no route: on AWS, the gateway answers it.
+// infra/openapi.yaml. It accepts any answer to a path without a route: on AWS, the gateway answers it.
 func checkContract(t *testing.T, r request, w *httptest.ResponseRecorder) {
 	t.Helper()
 	service, err := contract()

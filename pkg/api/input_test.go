@@ -120,7 +120,7 @@ func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
 }
 
 // TestABodyIsNested32DeepAtMost nests objects, arrays and both in turn, in a member whose
-// value is then refused because it is no text.
+// value is then refused because it is not a text.
 func TestABodyIsNested32DeepAtMost(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	// nested returns a body with so many levels, the body's own level included. Each kind has the opening and the

@@ -85,7 +85,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	changed(`{"scopes":[],"name":"bare"}`, `[[],{}]`)
 }
 
-// TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute sends each wrong value to each route that takes it.
+// TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute sends each wrong value to each route that accepts the member.
 func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])

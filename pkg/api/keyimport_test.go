@@ -86,7 +86,7 @@ func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
 	}
 }
 
-// TestAKeyEndsWithinMaxKeyDays, whether it is created, rotated or imported, and says when.
+// TestAKeyEndsWithinMaxKeyDays, whether it is created, rotated or imported, and shows the time of its end.
 func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {
 	s := newServerFor(t, settings{maxKeyLife: 24 * time.Hour})
 	w := &world{server: s}

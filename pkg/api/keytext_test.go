@@ -91,7 +91,7 @@ func TestAKeyIsRevokedByItsText(t *testing.T) {
 	}
 }
 
-// TestTheAnswerToATextTellsNothing, and nothing is written for a text that is no good key.
+// TestTheAnswerToATextTellsNothing, and nothing is written for a text that is not a good key.
 func TestTheAnswerToATextTellsNothing(t *testing.T) {
 	f := newFound(t, true)
 	now := f.Now().Add(2 * time.Hour)

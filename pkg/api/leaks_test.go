@@ -31,7 +31,7 @@ const (
 	leakPlace = "https://github.com/a/b/blob/c/d.txt"
 )
 
-// signedByGitHub stands for the check of a signature, which has its own tests.
+// signedByGitHub replaces the check of a signature, which has its own tests.
 func signedByGitHub(_ context.Context, identifier, signature string, _ []byte) (bool, error) {
 	if identifier == "away" {
 		return false, errors.New("the server of keys is away")
@@ -131,7 +131,7 @@ func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
 	}
 }
 
-// TestAPlaceIsShownWithoutTheKey: also one that is no URL, is too long, or has the key in it.
+// TestAPlaceIsShownWithoutTheKey: a place that is not a URL, is too long, or has the key in it is not shown.
 func TestAPlaceIsShownWithoutTheKey(t *testing.T) {
 	f := newFoundWith(t, settings{leaks: "tell"})
 	key := f.texts["active"]

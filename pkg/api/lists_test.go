@@ -24,7 +24,7 @@ import (
 	"latchkey/pkg/route"
 )
 
-// mostInLambda is the largest answer, in bytes, as Lambda takes it. AWS refuses 6 MB.
+// mostInLambda is the largest answer, in bytes, as Lambda counts it. AWS refuses 6 MB.
 const mostInLambda = 4 << 20
 
 // item is a row of the table as the database has it.
@@ -338,7 +338,7 @@ func directory(orgs []string) (rows []item) {
 }
 
 // readAll follows nextCursor to the end of a list, and returns how many items it has. No item may come twice, and no answer may be larger
-// than Lambda takes.
+// than Lambda accepts.
 func (l *largest) readAll(t *testing.T, r route.Route, limit int, more string) int {
 	t.Helper()
 	seen, cursor := map[string]bool{}, ""

@@ -37,7 +37,7 @@ const (
 // allRoles lists the roles. Each has a member in the matrix.
 var allRoles = []org.Role{org.Admin, org.Member, org.Viewer}
 
-// good has a row for every route that takes a credential.
+// good has a row for every route that accepts a credential.
 func good() map[string]row {
 	return map[string]row{
 		"GET /v1/orgs":                                                           {"", 200, anyUser},
@@ -217,7 +217,7 @@ func TestRoleMatrix(t *testing.T) {
 		})
 	}
 	for name := range rows {
-		t.Errorf("%s has a row, and is no route that takes a credential", name)
+		t.Errorf("%s has a row, and is not a route that accepts a credential", name)
 	}
 }
 

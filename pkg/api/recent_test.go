@@ -169,8 +169,8 @@ func TestAnotherWindowIsNoWayAroundASpentLimit(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, service(), limited("3/month")), 200, "") // no one signs in as a service
 }
 
-// TestWhoMayNotDoItIsNeverAskedToSignInAgain: the refusal after the sign-in would be the same.
-func TestWhoMayNotDoItIsNeverAskedToSignInAgain(t *testing.T) {
+// TestCallersWithoutTheRoleAreNotSentToSignIn: the refusal after the sign-in would be the same.
+func TestCallersWithoutTheRoleAreNotSentToSignIn(t *testing.T) {
 	s, all, asked := newServerFor(t, settings{maxAuthAge: time.Hour}), forms(), 0
 	w := wideWorld(t, s)
 	for _, r := range route.All() {

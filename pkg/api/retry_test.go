@@ -82,8 +82,8 @@ func TestARetryIsKnownByWhatItsBodyMeans(t *testing.T) {
 	}
 }
 
-// TestARetryWithoutABodyIsTheSameAsOneWithAnEmptyObject, whichever comes first.
-func TestARetryWithoutABodyIsTheSameAsOneWithAnEmptyObject(t *testing.T) {
+// TestARetryWithoutABodyEqualsAnEmptyObject, whichever comes first.
+func TestARetryWithoutABodyEqualsAnEmptyObject(t *testing.T) {
 	for _, bodies := range [][]string{{"", "{}", " { } "}, {"{\n}", ""}} {
 		w := newWorld(t, newServer(t), "")
 		made := map[string]bool{}

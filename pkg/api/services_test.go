@@ -22,7 +22,7 @@ func service() *principal.Principal {
 // do what an admin may, although it is not a member of the org.
 func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 	others := map[string]outcome{ // by hand
-		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // it is no member
+		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // it is not a member
 		"POST /v1/me/signout":         {403, problem.InsufficientRole}, // it signs in nowhere
 	}
 	s := newServerFor(t, settings{maxAuthAge: time.Minute}) // who signs in is asked for a recent sign-in, a service never

@@ -148,8 +148,8 @@ func TestNarrowingGoesOnInASuspendedOrg(t *testing.T) {
 	}
 }
 
-// TestARetryOfWhatWasDoneBeforeASuspensionGetsItsAnswer, and a request with another Idempotency-Key is refused.
-func TestARetryOfWhatWasDoneBeforeASuspensionGetsItsAnswer(t *testing.T) {
+// TestARetryFromBeforeASuspensionGetsItsAnswer, and a request with another Idempotency-Key is refused.
+func TestARetryFromBeforeASuspensionGetsItsAnswer(t *testing.T) {
 	s, routes := newServer(t), 0
 	s.NewUser(t, "spare@example.com")
 	for name, does := range whileSuspended {
@@ -286,8 +286,8 @@ func TestASuspensionRightBeforeTheWriteRefusesIt(t *testing.T) {
 	}
 }
 
-// TestASuspensionThatWasCutShortGoesOnWhenItIsSentAgain: the table fails while the keys get the state. A resume likewise.
-func TestASuspensionThatWasCutShortGoesOnWhenItIsSentAgain(t *testing.T) {
+// TestARepeatedSuspensionGoesOn: the table fails while the keys get the state. A repeated resume goes on too.
+func TestARepeatedSuspensionGoesOn(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	for _, c := range []struct {
 		method string

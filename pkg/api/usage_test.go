@@ -80,7 +80,7 @@ func TestWithoutDaysTheLast30AreShown(t *testing.T) {
 	}
 }
 
-// TestTheRefusalsOfAKeyAreShownByTheDay, and are no rows of an invoice.
+// TestTheRefusalsOfAKeyAreShownByTheDay, and rows for invoices leave them out.
 func TestTheRefusalsOfAKeyAreShownByTheDay(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.used(t, w.key, "2026-11-01", 5, 7)
@@ -138,7 +138,7 @@ func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	}
 }
 
-// TestTheUseOfAllOrgsIsJSONOrCSV: a name that a customer typed is no formula in it.
+// TestTheUseOfAllOrgsIsJSONOrCSV: a name that a customer typed is never a formula in it.
 func TestTheUseOfAllOrgsIsJSONOrCSV(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole[org.Admin]), `{"name":"=HYPERLINK(\"//evil\")"}`), 200, "")

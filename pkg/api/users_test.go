@@ -97,7 +97,7 @@ func TestASignOutIsTheCallersOrTheNamedPersons(t *testing.T) {
 	}
 }
 
-// TestAPersonIsErasedUnlessAnOrgNeedsThem, the answer names these orgs, and who was erased is no one.
+// TestAPersonIsErasedUnlessAnOrgNeedsThem, the answer names these orgs, and an erased person is not found.
 func TestAPersonIsErasedUnlessAnOrgNeedsThem(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	path := func(u id.User) string { return "/v1/users/" + string(u) }

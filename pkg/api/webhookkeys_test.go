@@ -159,7 +159,7 @@ func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
 	r.Faults.Plan("", storetest.LostBefore, -1) // a read would be a 503
 	for body, want := range map[string]problem.Code{
 		`{"kid":"x"}`: problem.InvalidKid, `{"kid":""}`: problem.InvalidKid, `{"kid":"` + r.active + `="}`: problem.InvalidKid,
-		`{"kid":"STATE"}`: problem.InvalidKid, // a row of the keys' partition that is no key
+		`{"kid":"STATE"}`: problem.InvalidKid, // a row of the keys' partition that is not a key
 		`{}`:              problem.ValidationFailed, `{"kid":null}`: problem.ValidationFailed,
 		`{"kid":7}`: problem.ValidationFailed, `{"kid":["` + r.active + `"]}`: problem.ValidationFailed,
 		`{"kid":"x","KID":"y"}`: problem.InvalidJSON, `{"kid":"x","x":1}`: problem.InvalidJSON, `[]`: problem.InvalidJSON,

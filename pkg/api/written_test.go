@@ -71,7 +71,7 @@ func written() map[string][]string {
 	}
 }
 
-// unlike are the routes of a credential whose answer is no thing that another route shows.
+// unlike are the routes with a credential whose answer no other route shows.
 func unlike() []string {
 	return []string{
 		"addMember", "importKeys", "findKey", "stopUser", "deleteWebhookEndpoint", "testWebhookEndpoint", "testAppWebhookEndpoint", "redeliverWebhooks", "redeliverAppWebhooks", "publishEvents",

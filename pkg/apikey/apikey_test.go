@@ -166,7 +166,7 @@ func isKey(text string) (random []byte, ok bool) {
 	return word.FillBytes(make([]byte, 32)), true
 }
 
-// FuzzParse: Parse takes the keys of the grammar and no other text, and a key is the only text of what it holds.
+// FuzzParse: Parse accepts the keys of the grammar and no other text, and a key is the only text of what it holds.
 func FuzzParse(f *testing.F) {
 	m, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
 	if err != nil {
@@ -234,7 +234,7 @@ func TestScopesAreJoinedSortedAndOnce(t *testing.T) {
 }
 
 // TestMetadataIsMeasuredInBytesOfItsJSON makes metadata of exactly MaxMetadata bytes, each time with another character. size
-// is how many bytes the character takes in JSON, where some are escaped.
+// is how many bytes the character has in JSON, where some are escaped.
 func TestMetadataIsMeasuredInBytesOfItsJSON(t *testing.T) {
 	const around = len(`{"a":""}`) // bytes of the JSON without the value
 	for character, size := range map[string]int{"x": 1, "&": 1, `"`: 2, "ä": 2, "🔑": 4, "\x01": 6, "\u2028": 6} {

@@ -54,7 +54,7 @@ func TestOneVerdictDecidesAKey(t *testing.T) {
 	}
 }
 
-func TestAKeyOfMoreThanTwoWeeksIsAnnouncedAWeekBeforeItsEnd(t *testing.T) {
+func TestLongKeysAreAnnouncedAWeekBeforeTheirEnd(t *testing.T) {
 	const created, day = 1_000, 86_400_000 // milliseconds
 	for expires, want := range map[int64]int64{
 		0:                    0, // never expires

@@ -35,7 +35,7 @@ func imported(t *testing.T) *authntest.Table {
 	return table
 }
 
-// taking returns an authorizer that takes imported keys.
+// taking returns an authorizer that accepts imported keys.
 func taking(table authn.Table, fallback authn.Fallback, atOnce int) *authn.Authorizer {
 	a := authn.New(table, &authntest.Tokens{})
 	a.TakeImported(fallback, atOnce)
@@ -86,7 +86,7 @@ func TestAnImportedKeyIsDecidedByItsRow(t *testing.T) {
 }
 
 // TestOnlyAForeignTextIsLookedUp: not a key of ours, which may be dead, nor a link's token or an access token; and no text at
-// all in a deployment that takes no imported keys.
+// all in a deployment that accepts no imported keys.
 func TestOnlyAForeignTextIsLookedUp(t *testing.T) {
 	table := imported(t)
 	ours, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
@@ -128,7 +128,7 @@ func TestATextThatWasNotImportedIsLookedUpEachTime(t *testing.T) {
 	}
 }
 
-// TestTheFallbackMayOnlyImport: its yes is no answer, and its no is none.
+// TestTheFallbackMayOnlyImport: without an error a key is not yet good, and an error is never a refusal.
 func TestTheFallbackMayOnlyImport(t *testing.T) {
 	table := imported(t)
 	imports := table.Imports

@@ -175,7 +175,7 @@ func TestLimitsThatChangeAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutLimitsAreCounted where a deployment says so. Those under limits of the key are charged to its windows.
+// TestRequestsWithoutLimitsAreCounted where a deployment counts them. Requests under limits of the key are charged to its windows.
 func TestRequestsWithoutLimitsAreCounted(t *testing.T) {
 	_, table := authntest.Minted(t)
 	first := table.Key.ID

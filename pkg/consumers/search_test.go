@@ -72,7 +72,7 @@ func TestASearchSaysEachFaultAndItsMend(t *testing.T) {
 	}
 }
 
-// TestWhatIsOnASecondPageIsFound has a first page of others in each list. Of r2, only a stage asks ours: its authorizer was deleted.
+// TestWhatIsOnASecondPageIsFound has a first page of others in each list. Of r2, only a stage calls ours: its authorizer was deleted.
 func TestWhatIsOnASecondPageIsFound(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	well := `{"id":"w","authorizerId":"w","name":"well","type":"REQUEST","authorizerUri":"` + uri("other") + `","authorizerResultTtlInSeconds":0}`
@@ -108,7 +108,7 @@ func TestADocumentThatCannotBeReadIsAFailure(t *testing.T) {
 	}
 }
 
-// replies is an API Gateway that gives these statuses in turn, and the last one from then on; 0 is no answer.
+// replies is an API Gateway that gives these statuses in turn, and the last one from then on; 0: there is no answer.
 type replies struct {
 	statuses []int
 	asked    []string

@@ -114,7 +114,7 @@ func hammer() {
 	all.Wait()
 }
 
-// unclear is in the place of a minute when the process stood still, so that it cannot say which one it was.
+// unclear is in the place of a minute when the process stood still, so that it does not know which minute it was.
 const unclear = -1
 
 // send sends one request. It returns 1 when it was let through, 0 when it was over its limits, else the status; and the number of

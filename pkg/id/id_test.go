@@ -99,7 +99,7 @@ func FuzzAnIDHasOneSpelling(f *testing.F) {
 	})
 }
 
-// TestAShortIDHasThe128BitsOfItsID: what is no id of the kind, and the id that no row has, are no id.
+// TestAShortIDHasThe128BitsOfItsID: a text that is not an id of the kind, and the id that no row has, have the zero value.
 func TestAShortIDHasThe128BitsOfItsID(t *testing.T) {
 	user, key := id.Source{}.NewUser(), id.Source{}.NewKey(time.Now())
 	for text, want := range map[string]bool{

@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// sample is an event of a REST API for a route that takes a user token, with two Authorization headers.
+// sample is an event of a REST API for a route that accepts a user token, with two Authorization headers.
 const sample = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abc/live/GET/v1/orgs/x/y",
 "resource":"/v1/orgs","httpMethod":"GET","headers":{"AUTHORIZATION":"Bearer b"},
 "multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},"requestContext":{"extendedRequestId":"ext-1"}}`
@@ -42,7 +42,7 @@ func refuse(err error) Decide {
 	}
 }
 
-func TestAGoodCallerIsAllowedOnTheWholeStageWithAStringContext(t *testing.T) {
+func TestAGoodCallerIsAllowedOnTheWholeStage(t *testing.T) {
 	p := principal.Principal{Kind: principal.User, UserID: id.Source{}.NewUser()}
 	var got []string
 	out, err := ask(t, sample, func(ctx context.Context, method, pattern string, headers []string) (principal.Principal, error) {

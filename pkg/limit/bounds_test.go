@@ -76,7 +76,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	})
 }
 
-// raced refuses each lease, and says that there is as much left as before.
+// raced refuses each lease, and returns that as much is left as before.
 type raced struct {
 	limit.Table
 	writes int
@@ -216,7 +216,7 @@ func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestALeaseThatRacedReportsLater: another process has charged what this one asks for.
+// TestALeaseThatRacedReportsLater: another process has charged what this one wants to charge.
 func TestALeaseThatRacedReportsLater(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 2)
 	r := request("key_1", "40/d")

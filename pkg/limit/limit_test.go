@@ -399,7 +399,7 @@ func TestWhatRemainsIsInHeaders(t *testing.T) {
 }
 
 // TestOneChangeOfLimitsCostsFewLeases: requests that have read the old limits and requests that have read the new ones come at once,
-// while each lease takes its time.
+// while each lease is slow.
 func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)

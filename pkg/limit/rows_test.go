@@ -16,7 +16,7 @@ type row struct {
 	start int64
 }
 
-// rows is a table that does what the conditions of a lease say.
+// rows is a table that applies the conditions of a lease.
 type rows struct {
 	mu        sync.Mutex
 	charges   map[row]*limit.Charges

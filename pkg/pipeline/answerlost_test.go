@@ -9,7 +9,7 @@ import (
 )
 
 // TestALostAnswerCostsNoWebhookAndSendsNoneTwice: what is called did its part, and its answer is lost. requests counts those that the
-// receiver gets, also the ones that it answers wrongly.
+// receiver gets, also requests that it answers wrongly.
 func TestALostAnswerCostsNoWebhookAndSendsNoneTwice(t *testing.T) {
 	t.Parallel()
 	breaks := func(w http.ResponseWriter, n int) { // the first answer is lost

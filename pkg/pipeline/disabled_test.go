@@ -63,7 +63,7 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 				change := func() {
 					calls++
 					if calls > 1 {
-						return // the first attempt is the one that is tested
+						return // only the first attempt is tested
 					}
 					if err := c.change(s, r); err != nil {
 						t.Error(err)

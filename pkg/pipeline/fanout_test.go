@@ -119,7 +119,7 @@ func TestANoticeThatLosesEachRaceIsBroughtAgain(t *testing.T) {
 	}
 }
 
-func TestAMessageThatCannotBeReadEndsInTheDeadLettersAndOneOfNothingDoesNot(t *testing.T) {
+func TestOnlyUnreadableMessagesAreDeadLetters(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for _, body := range []string{"", "{", `"x"`, `[]`} {
@@ -127,7 +127,7 @@ func TestAMessageThatCannotBeReadEndsInTheDeadLettersAndOneOfNothingDoesNot(t *t
 			t.Errorf("%q is done", body)
 		}
 	}
-	// A message of a delivery that does not exist is done.
+	// The message of a delivery that does not exist is done.
 	if err := s.deliver.Body(ctx, `{"appId":"`+string(id.NoApp)+`","endpointId":"`+string(id.NoEndpoint)+`","eventId":"`+string(id.NoEvent)+`"}`); err != nil {
 		t.Errorf("of nothing: %v", err)
 	}

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-func TestAnEventWhoseStreamRecordIsLostIsFannedOutByTheSweep(t *testing.T) {
+func TestTheSweepFansOutEventsThatTheStreamLost(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
@@ -38,7 +38,7 @@ func TestAnEventWhoseStreamRecordIsLostIsFannedOutByTheSweep(t *testing.T) {
 	r.wants("the stream brings them late", 30)
 }
 
-func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
+func TestAQueueThatIsDownLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, status(http.StatusServiceUnavailable))
@@ -73,7 +73,7 @@ func TestAQueueThatIsDownAtFanOutOrAtARetryLosesNothing(t *testing.T) {
 	}
 }
 
-// TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that no process takes are queued less
+// TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that no process receives are queued less
 // and less often. Two sweeps at once queue each delivery once.
 func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 	t.Parallel()
@@ -140,10 +140,10 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errBroken
 }
 
-// TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing breaks each call of the table in turn,
+// TestATableThatBreaksLosesNoDelivery breaks each call of the table in turn,
 // before and after the call is done. The delivery arrives. A fault causes at most one more request,
 // never one without a lease (the receiver checks it).
-func TestATableThatBreaksInTheMiddleOfADeliveryLosesNothing(t *testing.T) {
+func TestATableThatBreaksLosesNoDelivery(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, int){
 		"delivered": nil,
@@ -294,7 +294,7 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	}
 }
 
-// TestARowThatLosesEachRaceIsLeftToTheSweep: a race for an endpoint's row is no fault that ends
+// TestARowThatLosesEachRaceIsLeftToTheSweep: a race for an endpoint's row is not a fault that ends
 // in the dead-letter queue.
 func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	t.Parallel()

@@ -90,9 +90,9 @@ func TestWhatIsParkedFor90HoursFails(t *testing.T) {
 	}
 }
 
-// TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater: the parked deliveries use up what a run may queue
+// TestHeldDeliveriesAreReleasedAfterParkedOnes: the parked deliveries use up what a run may queue
 // (Limits.Queued), so that a later run releases the held ones.
-func TestARunThatWakesOnlyParkedOnesReleasesTheHeldOnesLater(t *testing.T) {
+func TestHeldDeliveriesAreReleasedAfterParkedOnes(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
 	r.parks(6)

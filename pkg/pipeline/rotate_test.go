@@ -264,7 +264,7 @@ func TestWithoutRotationDaysAKeySignsWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestARunThatComesLateMakesUpForOneStepAtATime(t *testing.T) {
+func TestALateRunMakesOneStepAtATime(t *testing.T) {
 	w := newWorld(t)
 	w.run(t)
 	w.at(10 * every) // also a late run must publish the next key for a day before it signs

@@ -67,9 +67,9 @@ func (s *stack) kid(t *testing.T) string {
 	return keys.ActiveKid
 }
 
-// TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns: a process that remembers the old
+// TestBothKeysVerifyInTheMinuteOfAFlip: a process that remembers the old
 // key signs with it for up to a minute after another key became active. These signatures verify.
-func TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns(t *testing.T) {
+func TestBothKeysVerifyInTheMinuteOfAFlip(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.at(every)
@@ -113,9 +113,9 @@ func TestInTheMinuteOfAFlipBothKeysVerifyAndThenTheNewOneSigns(t *testing.T) {
 	r.wants("all", 3)
 }
 
-// TestAKeyThatKMSRefusesIsAskedForAnewAtOnce: after an emergency revocation and the rotation
+// TestAKeyThatKMSRefusesIsReadAgainAtOnce: after an emergency revocation and the rotation
 // that follows, no delivery waits until a process forgets the old key.
-func TestAKeyThatKMSRefusesIsAskedForAnewAtOnce(t *testing.T) {
+func TestAKeyThatKMSRefusesIsReadAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)

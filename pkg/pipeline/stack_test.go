@@ -135,7 +135,7 @@ func (r *recorder) Send(_ context.Context, delay time.Duration, messages ...webh
 	return nil
 }
 
-// ready takes the messages that have appeared.
+// ready removes and returns the messages that have appeared.
 func (r *recorder) ready() (out []webhook.Message) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

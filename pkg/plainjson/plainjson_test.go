@@ -6,7 +6,7 @@ import (
 	"latchkey/pkg/plainjson"
 )
 
-func TestTheTextIsCompactSortedAndWithoutEscapesOfHTML(t *testing.T) {
+func TestTheTextIsCompactSortedAndUnescaped(t *testing.T) {
 	got, err := plainjson.Marshal(map[string]string{"b": "<a&b>", "a": "ä\n"})
 	if err != nil || string(got) != `{"a":"ä\n","b":"<a&b>"}` {
 		t.Errorf("%s, %v", got, err)

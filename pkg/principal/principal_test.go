@@ -76,8 +76,8 @@ func TestACallerArrivesAsTheAuthorizerSentIt(t *testing.T) {
 func TestNoCallerIsMadeOfSomethingElse(t *testing.T) {
 	org := string(id.Source{}.NewOrg())
 	for name, m := range map[string]map[string]any{
-		"nothing": nil, "another kind": {"kind": "root"}, "a kind in capitals": {"kind": "None"}, "a kind that is no text": {"kind": 1},
-		"an org as a user": {"kind": "user", "userId": org}, "a user that is no text": {"kind": "user", "userId": 1}, "an org as everything": {"kind": "key", "orgId": org, "appId": org, "keyId": org},
+		"nothing": nil, "another kind": {"kind": "root"}, "a kind in capitals": {"kind": "None"}, "a kind that is a number": {"kind": 1},
+		"an org as a user": {"kind": "user", "userId": org}, "a user that is a number": {"kind": "user", "userId": 1}, "an org as everything": {"kind": "key", "orgId": org, "appId": org, "keyId": org},
 	} {
 		if got, err := principal.Parse(m); !errors.Is(err, principal.ErrMissing) || got != (principal.Principal{}) {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -162,7 +162,7 @@ func TestWordsAreSpelledAsNumbersInBase62(t *testing.T) {
 	}
 }
 
-func TestAPrefixIsALowerCaseLetterAndUpTo15MoreLettersOrDigits(t *testing.T) {
+func TestAPrefixHasUpTo16LowerCaseLettersOrDigits(t *testing.T) {
 	for prefix, want := range map[string]bool{
 		"a": true, "lk": true, "lkt": true, "a1": true, "abcdefghijklmnop": true, "abcdefghijklmnopq": false,
 		"": false, "1a": false, "A": false, "lK": false, "l_k": false, "l-k": false, "é": false, "l k": false,

@@ -101,7 +101,7 @@ func TestAnAddressIsShownAtOneMember(t *testing.T) {
 	}
 }
 
-// TestALoserWhoChangesMeanwhileKeepsTheNewAddress: between the reads of the sign-in that takes the address and its transaction,
+// TestALoserWhoChangesMeanwhileKeepsTheNewAddress: between the reads of the sign-in that gets the address and its transaction,
 // the loser signs in too.
 func TestALoserWhoChangesMeanwhileKeepsTheNewAddress(t *testing.T) {
 	const x, y = "x@example.com", "y@example.com"

@@ -91,7 +91,8 @@ func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
 	}
 }
 
-// TestAReportOfAKeyThatHasExpired: for a day it is told, and its mark goes with the key's row. A minute after the end nothing is revoked.
+// TestAReportOfAKeyThatHasExpired: for a day it writes the event, and its mark goes with the key's row. A minute after the end nothing is
+// revoked.
 func TestAReportOfAKeyThatHasExpired(t *testing.T) {
 	for after, want := range map[time.Duration]struct{ told, revoked int }{
 		30 * time.Second: {1, 1}, 2 * time.Minute: {1, 0}, 23 * time.Hour: {1, 0}, 25 * time.Hour: {0, 0},

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// wait returns how long a refused caller is told to wait. It fails for any other outcome than a refusal.
+// wait returns the time that the refusal gives a caller to wait. It fails for any other outcome than a refusal.
 func wait(t *testing.T, err error) time.Duration {
 	t.Helper()
 	wants(t, err, problem.RateLimited)
@@ -98,7 +98,7 @@ func TestAChargeThatLosesARaceIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestAChargeIsTriedFourTimes: the one that loses each of them is refused, as if nothing were left.
+// TestAChargeIsTriedFourTimes: a charge that loses each race is refused, as if nothing were left.
 func TestAChargeIsTriedFourTimes(t *testing.T) {
 	for lost, code := range []problem.Code{"", "", "", "", problem.RateLimited} {
 		c := connect(t)

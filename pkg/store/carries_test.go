@@ -20,7 +20,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// wide describes a key with scopes and metadata. A change that takes some of them away narrows it.
+// wide describes a key with scopes and metadata. A change that removes some of them narrows it.
 func wide() store.NewKey {
 	return store.NewKey{Prefix: "lk", Name: "wide", Carried: store.Carried{Scopes: "a b c", Metadata: map[string]string{"plan": "<pro> & more"}, Limits: "100/m", Ceilings: "9/d"}}
 }

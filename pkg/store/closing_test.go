@@ -153,7 +153,7 @@ func (c *connected) dueOrg(t *testing.T) bool {
 	})
 }
 
-// TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork: members who are gone say nothing of the keys.
+// TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork: keys may work although the members are gone.
 func TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork(t *testing.T) {
 	s := populate(t)
 	late := s.endpoint(t)
@@ -171,10 +171,10 @@ func TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork(t *testing.T) {
 	wants(t, second(s.Endpoint(ctx, s.app, late.ID)), "")
 }
 
-// TestTheTwoMinutesOfAnEndedOrgBeginWithTheEndOfItsKeys: the apps of a deleted org stay for two minutes more, because
+// TestAnEndedOrgsTwoMinutesBeginWithItsKeysEnd: the apps of a deleted org stay for two minutes more, because
 // a request that was let in before may still create an endpoint. The two minutes do not begin when the deletion
 // begins, which is cut short and repeated hours later.
-func TestTheTwoMinutesOfAnEndedOrgBeginWithTheEndOfItsKeys(t *testing.T) {
+func TestAnEndedOrgsTwoMinutesBeginWithItsKeysEnd(t *testing.T) {
 	s := populate(t)
 	s.cutDeletion(t)
 	s.pass(time.Hour)
@@ -354,7 +354,7 @@ func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 }
 
 // TestThePlaceOfADeletedOrgIsTakenOnce: two creates find the place of a deleted org at the same time. The first
-// try of a create meets the limit. Its second transaction takes the deleted org out of the count, and the other
+// try of a create meets the limit. Its second transaction removes the deleted org from the count, and the other
 // create runs before that.
 func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
 	c := connect(t)

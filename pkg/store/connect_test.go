@@ -63,7 +63,7 @@ func (c *connected) pass(d time.Duration) {
 // forgetCalls makes the next Faults.Calls return only the calls from now on.
 func (c *connected) forgetCalls() { c.Faults.Calls() }
 
-// letPass uses up the next call of an operation: each call takes one of the planned changes, in order, so a change
+// letPass uses up the next call of an operation: each call uses one of the planned changes, in order, so a change
 // that is planned after letPass comes before the call after the next one.
 func (c *connected) letPass(operation string) { c.Faults.Before(operation, func() {}) }
 
@@ -136,7 +136,7 @@ func (l madeLink) claim(key string) store.Claim {
 	return store.Claim{Token: l.token, ClaimKeyHash: sha256.Sum256([]byte(key))}
 }
 
-// endpoint creates an endpoint with a URL of its own. The endpoint takes these types of events; none: all types.
+// endpoint creates an endpoint with a URL of its own. The endpoint gets these types of events; none: all types.
 func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	t.Helper()
 	if len(events) == 0 {
@@ -279,8 +279,8 @@ func recording[Made any](made *Made) store.Once[Made] {
 
 var errWrong = errors.New("not as it must be")
 
-// wrong returns an error that says what a call did wrong, for a function that returns errors and has no *testing.T.
-func wrong(format string, args ...any) error {
+// unexpected returns an error about the result of a call, for a function that returns errors and has no *testing.T.
+func unexpected(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{errWrong}, args...)...)
 }
 
@@ -292,13 +292,13 @@ func (c *connected) deliveryRow(endpoint id.Endpoint, event, status string) map[
 	}
 }
 
-// hashOf returns the hash of a text that is no token, so that no token has this hash.
+// hashOf returns the hash of a text without the form of a token, so that no token has this hash.
 func hashOf(s string) secret.Hash { return sha256.Sum256([]byte(s)) }
 
 // numbers are the attributes that write writes as numbers. It writes all others as texts.
 var numbers = []string{"attempts", "createdAt", "served", "leased", "counted"}
 
-// write puts rows directly into the table, because the store takes long for many.
+// write puts rows directly into the table, because the store is slow for many.
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 	t.Helper()
 	for len(rows) > 0 {

@@ -47,17 +47,17 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 		{"a delivery that is released", func() error {
 			ok, err := c.Deliveries().Release(ctx, endpoint, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: held})
 			if !ok {
-				return errors.Join(wrong("not released"), err)
+				return errors.Join(unexpected("not released"), err)
 			}
 			return err
 		}},
 		{"a test event", func() error {
 			return second(c.Deliveries().Test(ctx, c.org, c.app, endpoint.ID, "", nil, store.Changer{}, store.Once[id.Event]{}))
 		}},
-		{"a first claim, which is no replay", func() error {
+		{"a first claim, not a replay", func() error {
 			claimed, err := c.ClaimLink(ctx, toClaim.claim("k"))
 			if claimed.Replayed {
-				return wrong("a replay")
+				return unexpected("a replay")
 			}
 			return err
 		}},

@@ -15,9 +15,9 @@ import (
 
 const dayLong = 24 * time.Hour
 
-// TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce: the event key.expiring is written once, seven days
+// TestKeysOver14DaysAreWarnedOfOnce: the event key.expiring is written once, seven days
 // before the end of a key, if its life is longer than 14 days and it is still active.
-func TestAKeyThatLivesOver14DaysIsWarnedOf7DaysAheadOnce(t *testing.T) {
+func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 	c := connect(t)
 	key := func(life time.Duration) id.Key { return makeKey(t, c.Table, c.org, c.ada, life).ID }
 	long, edge := key(30*dayLong), key(14*dayLong+time.Millisecond)
@@ -88,9 +88,9 @@ func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 	}
 }
 
-// TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor writes five events, one each second, and
+// TestTheFeedHidesEventsYoungerThan10Seconds writes five events, one each second, and
 // reads them two at a time.
-func TestTheFeedHidesEventsYoungerThan10SecondsAndGoesOnFromItsCursor(t *testing.T) {
+func TestTheFeedHidesEventsYoungerThan10Seconds(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.pass(time.Minute)

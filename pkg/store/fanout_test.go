@@ -77,7 +77,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 	for _, f := range []struct {
 		fault     storetest.Fault
 		times     int
-		endpoints int // the delivery of an only one is no transaction
+		endpoints int // a single delivery needs no transaction
 	}{
 		{storetest.LostBefore, 1, 1}, {storetest.LostAfter, 1, 1}, {storetest.LostAfter, -1, 1}, {storetest.LostBefore, -1, 1},
 		{storetest.LostBefore, 1, 2}, {storetest.LostAfter, 1, 2}, {storetest.Forgotten, 1, 2}, {storetest.Conflict, 2, 2},
@@ -276,7 +276,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	if got := fanOut(c.claimed(t)); len(got) != 3 || got[all.ID] != "pending" || got[claims.ID] != "pending" || got[disabled.ID] != "held" {
 		t.Errorf("link.claimed: %v", got)
 	}
-	// A test event goes to its endpoint, whatever types that takes.
+	// A test event goes to its endpoint, whatever types the endpoint gets.
 	if got := fanOut(c.test(t, revocations.ID)); len(got) != 1 || got[revocations.ID] != "pending" {
 		t.Errorf("test: %v", got)
 	}

@@ -37,7 +37,7 @@ func (c *connected) crashAs(a store.Actor, n int) error {
 	return c.DeleteOrg(request, a, c.org)
 }
 
-// crowd adds n members directly in the table, because the store takes long for many: both rows of each
+// crowd adds n members directly in the table, because the store is slow for many: both rows of each
 // membership, and the org's counter.
 func (c *connected) crowd(t *testing.T, n int) {
 	t.Helper()

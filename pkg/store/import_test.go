@@ -134,7 +134,7 @@ func TestARefusalOfOneImportRefusesNoOther(t *testing.T) {
 	wants(t, second(c.ImportKeys(ctx, noService, c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.InsufficientRole)
 }
 
-// TestARepeatedImportAnswersTheSame: keys that the first try made, and one that it was not told of.
+// TestARepeatedImportAnswersTheSame: keys that the first try made, and a key that it did not have.
 func TestARepeatedImportAnswersTheSame(t *testing.T) {
 	c := connect(t)
 	request := func(body string) store.Once[store.MintedKey] {

@@ -46,8 +46,8 @@ func (d *duel) move(who, kind int) error {
 
 // watch reads the org's counters and both memberships in one transaction, again and again, until it sees a state that
 // must never be, or the context ends. Without an admin, or with a wrong counter of admins, it describes the state in
-// wrong. looks is how often it has read.
-func (d *duel) watch(until context.Context) (looks int, wrong string) {
+// fault. looks is how often it has read.
+func (d *duel) watch(until context.Context) (looks int, fault string) {
 	key := func(sk string) types.TransactGetItem {
 		return types.TransactGetItem{Get: &types.Get{TableName: &d.Name, Key: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: "ORG#" + string(d.org)}, "SK": &types.AttributeValueMemberS{Value: sk},
@@ -88,7 +88,7 @@ func (d *duel) restore(t *testing.T) {
 		role[m.UserID] = m.Role
 	}
 	for i, u := range d.admins {
-		switch by := admin(d.admins[1-i]); role[u] { // when one is no admin, the other is
+		switch by := admin(d.admins[1-i]); role[u] { // when one is not an admin, the other is
 		case org.Admin:
 		case "": // no member
 			wants(t, second(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once[id.User]{})), "")
@@ -128,13 +128,13 @@ func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
 	var looks int
-	var wrong string
-	watcher.Go(func() { looks, wrong = d.watch(watching) })
+	var fault string
+	watcher.Go(func() { looks, fault = d.watch(watching) })
 	defer func() { // also when a round fails
 		stop()
 		watcher.Wait()
-		if wrong != "" {
-			t.Errorf("seen: %s", wrong)
+		if fault != "" {
+			t.Errorf("seen: %s", fault)
 		}
 	}()
 	overlaps, wins, losses := 0, [2]int{}, map[problem.Code]int{} // wins by admin, losses by their error

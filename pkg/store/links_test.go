@@ -30,7 +30,7 @@ func TestFortyDevicesRaceForALinkAndOneGetsIt(t *testing.T) {
 				if err == nil {
 					winner.Store(int64(i))
 					if out.Replayed || out.AppName == "" {
-						return wrong("the winner's answer is %+v", out)
+						return unexpected("the winner's answer is %+v", out)
 					}
 				}
 				return err
@@ -65,7 +65,7 @@ func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
 				firsts.Add(1)
 			}
 			if out.ClaimedAt != c.Now().UnixMilli() || out.ID != l.ID {
-				return wrong("%+v", out)
+				return unexpected("%+v", out)
 			}
 			return nil
 		})
@@ -146,7 +146,7 @@ func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
 	}
 }
 
-func TestADeviceMayAskAgainForADayAndPastTheLinksEnd(t *testing.T) {
+func TestADeviceMayRepeatItsClaimForADay(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
@@ -200,9 +200,9 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	wants(t, second(c.RevokeLink(ctx, c.app, expired.ID, store.Changer{})), problem.LinkExpired)
 }
 
-// TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken: the event has the nine fields of a link in an answer, and
+// TestALinksEventShowsItWithoutItsToken: the event has the nine fields of a link in an answer, and
 // no other.
-func TestTheEventOfALinkShowsItAsAnAnswerDoesAndNoToken(t *testing.T) {
+func TestALinksEventShowsItWithoutItsToken(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	wants(t, second(c.ClaimLink(ctx, l.claim("k"))), "")
@@ -223,7 +223,7 @@ func TestARetriedCreateMakesOneLinkAndAnswersTheSame(t *testing.T) {
 		made, err := c.CreateLink(ctx, wanted, once[store.MintedLink](c, idempotencyKey, request, answer))
 		return replayedAnswer(made), err
 	}
-	kept := make([]string, 20) // by request; "" for the one that made the link
+	kept := make([]string, 20) // by request; "" for the request that made the link
 	for _, err := range atOnce(20, func(i int) error {
 		return persistent(func() (err error) { kept[i], err = create("{}", fmt.Sprint("answer ", i)); return err })
 	}) {

@@ -235,7 +235,7 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// everything makes rows of every kind in every state, each at another time. The times are no whole seconds, because
+// everything makes rows of every kind in every state, each at another time. The times are not whole seconds, because
 // purgeAt is rounded down to seconds. It returns the time of the only request with an Idempotency-Key, in
 // milliseconds.
 func (c *connected) everything(t *testing.T) (requested int64) {

@@ -30,7 +30,7 @@ func (c *connected) refuse(t *testing.T, process *authn.Authorizer, text string,
 	return writes
 }
 
-// refusedOf returns the day's refusals of a key, and what the day says of its use.
+// refusedOf returns the day's refusals of a key, and the day's use.
 func (c *connected) refusedOf(t *testing.T, k id.Key) (map[problem.Code]int64, int64, int64) {
 	t.Helper()
 	found := c.keyUsage(t, k, 0)

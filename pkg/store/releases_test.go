@@ -35,11 +35,11 @@ type releaseLine struct {
 	Row   map[string]attribute `json:"row,omitempty"`
 
 	Read  string          `json:"read,omitempty"` // the name of a read
-	Sent  json.RawMessage `json:"sent,omitempty"` // what it reads, if that is no row
+	Sent  json.RawMessage `json:"sent,omitempty"` // what it reads, if that is not a row
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
-// asked is what the reads of a release ask for.
+// asked has the ids that the reads of a release use.
 type asked struct {
 	At  int64             `json:"at"`  // the time of the reads, in milliseconds
 	IDs map[string]string `json:"ids"` // by the names that writeAll gives them

@@ -59,10 +59,10 @@ func (c *connected) parked(t *testing.T, endpoint id.Endpoint) store.Due {
 	return parked[0]
 }
 
-// TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark: a message that was queued before the parking may cause an
+// TestAnAttemptUnparksItsDelivery: a message that was queued before the parking may cause an
 // attempt of a parked delivery. The delivery is then no longer parked, and due when the lease of the attempt
 // ends.
-func TestAnAttemptOfAParkedDeliveryTakesItOutOfThePark(t *testing.T) {
+func TestAnAttemptUnparksItsDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	parked := c.parked(t, endpoint.ID)

@@ -56,8 +56,8 @@ func TestASubjectIsAMemberBeforeTheFirstSignIn(t *testing.T) {
 	}
 }
 
-// TestASignInThatIsFasterThanTheServiceIsTheSameUser: in the middle of both use cases that name a subject.
-func TestASignInThatIsFasterThanTheServiceIsTheSameUser(t *testing.T) {
+// TestASignInBeforeTheServicesIsTheSameUser: in the middle of both use cases that name a subject.
+func TestASignInBeforeTheServicesIsTheSameUser(t *testing.T) {
 	c := connect(t)
 	o := c.orgOfService(t, store.NewOrg{})
 	var user id.User
@@ -151,7 +151,7 @@ func TestADeletionByTwoFreesAnExternalIDOnce(t *testing.T) {
 }
 
 // TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable kills it before each transaction: until it has reached its end,
-// the sweep ends nothing and says so, and the service can repeat it.
+// the sweep ends nothing and reports it as cut short, and the service can repeat it.
 func TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable(t *testing.T) {
 	c := connect(t)
 	c.org = c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})

@@ -98,7 +98,7 @@ func TestTheLastAdminStays(t *testing.T) {
 	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Admin)), "")
 	wants(t, tb.RemoveMember(ctx, admin(ada), o, ada), "")
 	wants(t, tb.RemoveMember(ctx, admin(bob), o, bob), problem.LastAdmin)
-	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Viewer)), problem.OrgNotFound) // she is no member now
+	wants(t, second(tb.ChangeRole(ctx, admin(ada), o, bob, org.Viewer)), problem.OrgNotFound) // she is not a member now
 }
 
 func TestEveryMemberButTheLastAdminMayLeave(t *testing.T) {

@@ -115,8 +115,8 @@ func (c *connected) verdicts(t *testing.T) map[apikey.Verdict]int {
 	return found
 }
 
-// TestWhatComesInTheMiddleOfASuspensionLeavesNoKeyBehind: before its first transaction, and before each of the next ones.
-func TestWhatComesInTheMiddleOfASuspensionLeavesNoKeyBehind(t *testing.T) {
+// TestASuspensionLeavesNoKeyBehind: before its first transaction, and before each of the next ones.
+func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 	const good, held, revoked = apikey.Good, apikey.Suspended, apikey.Revoked
 	type verdicts = map[apikey.Verdict]int
 	for name, meanwhile := range map[string]struct {

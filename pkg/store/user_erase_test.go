@@ -49,9 +49,9 @@ func holds(v types.AttributeValue) string {
 	return fmt.Sprint(v)
 }
 
-// forgotten returns what is wrong with the table after the erasure of Bob: an address, a name, an identity, a membership, one of
+// forgotten returns the faults of the table after the erasure of Bob: an address, a name, an identity, a membership, one of
 // two rows of a membership that has not the other, or an address that someone else has lost.
-func (c *connected) forgotten(t *testing.T, bob id.User) (wrong []string) {
+func (c *connected) forgotten(t *testing.T, bob id.User) (faults []string) {
 	t.Helper()
 	all := map[string]dbRow{}
 	for _, r := range c.Rows(t) {
@@ -67,35 +67,35 @@ func (c *connected) forgotten(t *testing.T, bob id.User) (wrong []string) {
 		}
 		for _, secret := range []string{"bob@example", "second@example", "Bob"} {
 			if strings.Contains(whole, secret) && !isOfNewUser {
-				wrong = append(wrong, at+" has "+secret)
+				faults = append(faults, at+" has "+secret)
 			}
 		}
 		if strings.HasPrefix(pk, "IDN#") && (text(r, "userId") == string(bob) || r["stoppedUser"] != nil) {
-			wrong = append(wrong, at+" is Bob's")
+			faults = append(faults, at+" is Bob's")
 		}
 		if v, isBool := r["holds"].(*types.AttributeValueMemberBOOL); isBool && v.Value && text(all["EMAIL#"+text(r, "folded")+" META"], "userId") != text(r, "userId") {
-			wrong = append(wrong, at+" has lost its address")
+			faults = append(faults, at+" has lost its address")
 		}
 		if user, isMember := strings.CutPrefix(sk, "MEM#"); isMember {
 			members[pk]++
 			if all["USER#"+user+" "+pk] == nil || user == string(bob) {
-				wrong = append(wrong, at)
+				faults = append(faults, at)
 			}
 		}
 		if o, isOrg := strings.CutPrefix(sk, "ORG#"); isOrg && (all["ORG#"+o+" MEM#"+strings.TrimPrefix(pk, "USER#")] == nil || pk == "USER#"+string(bob)) {
-			wrong = append(wrong, at)
+			faults = append(faults, at)
 		}
 	}
 	for pk, n := range members {
 		if got := text(all[pk+" META"], "members"); got != fmt.Sprint(n) && all[pk+" META"]["deletedAt"] == nil {
-			wrong = append(wrong, fmt.Sprintf("%s counts %s members of %d", pk, got, n))
+			faults = append(faults, fmt.Sprintf("%s counts %s members of %d", pk, got, n))
 		}
 	}
 	meta := all["USER#"+string(bob)+" META"]
 	if meta == nil || text(meta, "name")+text(meta, "email") != "" || meta["stoppedAt"] != nil || meta["identities"] != nil || text(meta, "orgsCreated") == "" {
-		wrong = append(wrong, fmt.Sprint("the user's row is ", meta))
+		faults = append(faults, fmt.Sprint("the user's row is ", meta))
 	}
-	return wrong
+	return faults
 }
 
 func TestAnErasedPersonIsForgotten(t *testing.T) {
@@ -105,8 +105,8 @@ func TestAnErasedPersonIsForgotten(t *testing.T) {
 	wants(t, second(c.StopUser(ctx, billing, bob)), "") // also a stopped one
 	wants(t, c.EraseUser(ctx, billing, bob), "")
 	wants(t, c.EraseUser(ctx, billing, bob), "") // writes nothing
-	if wrong := c.forgotten(t, bob); wrong != nil {
-		t.Error(wrong)
+	if faults := c.forgotten(t, bob); faults != nil {
+		t.Error(faults)
 	}
 	now := c.Now()
 	for _, r := range c.rowsOf(t, "IDN#") {
@@ -146,7 +146,8 @@ func TestAnErasedPersonIsForgotten(t *testing.T) {
 	wants(t, c.DeleteOrg(ctx, admin(eve), own), "") // which Bob made
 }
 
-// TestWhoSignsInAfterTheirErasureIsNew, and the tokens of the sign-ins before it stay refused. A row that DynamoDB has deleted is no mark.
+// TestWhoSignsInAfterTheirErasureIsNew, and the tokens of the sign-ins before it stay refused. A row that DynamoDB has deleted refuses
+// nothing.
 func TestWhoSignsInAfterTheirErasureIsNew(t *testing.T) {
 	c := connect(t)
 	bob, _, _ := c.person(t)
@@ -175,8 +176,8 @@ func TestWhoSignsInAfterTheirErasureIsNew(t *testing.T) {
 	if got := holder(t, c.Table, "bob@example.com"); got != again {
 		t.Errorf("the address is %s's", got)
 	}
-	if wrong := c.forgotten(t, bob); wrong != nil {
-		t.Error(wrong)
+	if faults := c.forgotten(t, bob); faults != nil {
+		t.Error(faults)
 	}
 }
 
@@ -232,8 +233,8 @@ func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	wants(t, c.SignOutUser(ctx, billing, bob), "")      // writes nothing
 	wants(t, second(c.ChangeRole(ctx, billing, own, eve, org.Admin)), "")
 	wants(t, c.EraseUser(ctx, billing, bob), "")
-	if wrong := c.forgotten(t, bob); wrong != nil {
-		t.Error(wrong)
+	if faults := c.forgotten(t, bob); faults != nil {
+		t.Error(faults)
 	}
 }
 
@@ -275,12 +276,12 @@ func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 	c.Faults.Before("TransactWriteItems", func() { c.put(t, meta) })
 	c.Faults.Before("TransactWriteItems", fails(1))
 	if err := c.EraseUser(ctx, billing, bob); err == nil || problem.Is(err, problem.LastAdmin) {
-		t.Error("an org that was not left is no error")
+		t.Error("an org that was not left returns no error")
 	}
 	needed(late)
 	wants(t, c.EraseUser(ctx, billing, bob), "")
-	if wrong := c.forgotten(t, bob); wrong != nil {
-		t.Error(wrong)
+	if faults := c.forgotten(t, bob); faults != nil {
+		t.Error(faults)
 	}
 }
 
@@ -361,8 +362,8 @@ func TestAResumeBesideTheStartOfAnErasureIsRefused(t *testing.T) {
 		wants(t, c.known(t, subject).Refusal(4_000_000_000), problem.UserStopped)
 	}
 	wants(t, c.EraseUser(ctx, billing, bob), "")
-	if wrong := c.forgotten(t, bob); wrong != nil {
-		t.Error(wrong)
+	if faults := c.forgotten(t, bob); faults != nil {
+		t.Error(faults)
 	}
 }
 
@@ -477,8 +478,8 @@ func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
 				}
 				c.Faults.Heal()
 				wants(t, erase(), "")
-				if wrong := c.forgotten(t, bob); wrong != nil {
-					t.Errorf("place %d: %v", place, wrong)
+				if faults := c.forgotten(t, bob); faults != nil {
+					t.Errorf("place %d: %v", place, faults)
 				}
 				_, _, err := c.OrgsOf(ctx, eve, store.Page{})
 				wants(t, err, "")
@@ -487,8 +488,8 @@ func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestARetryOfACreationIsAnsweredAfterItsAdminWasErased, as any other retry.
-func TestARetryOfACreationIsAnsweredAfterItsAdminWasErased(t *testing.T) {
+// TestACreationIsRepeatableAfterItsAdminsErasure, as any other retry.
+func TestACreationIsRepeatableAfterItsAdminsErasure(t *testing.T) {
 	c := connect(t)
 	create := func(key string) (store.Created[store.Org], error) {
 		return c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Acme", Admin: &store.Enrolled{Issuer: issuer, Subject: "gil"}}, once[store.Org](c, key, "{}", `{"id":1}`))

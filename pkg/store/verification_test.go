@@ -19,7 +19,7 @@ func jwk(name string) webhook.JWK {
 	return webhook.JWK{Kid: name + strings.Repeat("k", 43-len(name)), X: "x-" + name, Y: "y-" + name}
 }
 
-// lease takes the right to change the signing keys for a minute.
+// lease gets the right to change the signing keys for a minute.
 func lease(t *testing.T, tb *storetest.Table) store.Lease {
 	t.Helper()
 	l, err := tb.LeaseSigningKeys(ctx, time.Minute)

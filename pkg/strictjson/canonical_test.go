@@ -236,7 +236,7 @@ func TestOnlyNeededEscapesAreLeft(t *testing.T) {
 	}
 }
 
-// TestAMemberThatIsNullWasNotSent where the text is decoded into a struct: in a map, an array and a json.RawMessage it says something.
+// TestAMemberThatIsNullWasNotSent where the text is decoded into a struct: in a map, an array and a json.RawMessage it is a value.
 func TestAMemberThatIsNullWasNotSent(t *testing.T) {
 	type inner struct {
 		A *string `json:"a"`

@@ -104,8 +104,8 @@ func named(v any, names ...string) bool {
 	return true
 }
 
-// FuzzCheck: Check takes the objects of encoding/json without a duplicate member and in the bound of the depth, and no
-// other text. A shape takes only those whose members have its names, in their case.
+// FuzzCheck: Check accepts the objects of encoding/json without a duplicate member and in the bound of the depth, and no
+// other text. A shape accepts only objects whose members have its names, in their case.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` {"name":"x\"\\","maybe":{"a":1},"labels":{"x":"1","X":"2"},"list":[{"a":1}],"any":[[-1.5e+3,true]]}`, `{"any":[1,{"a":null}]}`,

@@ -116,7 +116,7 @@ func testKeysThatStayUnprocessedAreAFault(t *testing.T) {
 }
 
 // cancelled is the answer to a transaction of two operations. The first failed its condition. The second
-// met a conflict or was throttled, as the code says, so its condition was not evaluated.
+// met a conflict or was throttled, by its code, so its condition was not evaluated.
 func cancelled(code string) string {
 	return `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"` + code + `"}]}`
 }

@@ -276,7 +276,7 @@ func TestATakingIsMadeAgainWhenItSurelyChangedNothing(t *testing.T) {
 				t.Errorf("%s: %v after %d requests, %v", answer, done, len(db.requests), err)
 			}
 			tb, db = retrying(fault)                   // but the SDK does not: the answer may be all that was lost
-			isRefusal := strings.HasPrefix(fault, "{") // the last answer still says that nothing has changed
+			isRefusal := strings.HasPrefix(fault, "{") // the last answer shows that nothing has changed
 			if _, _, err = tb.Take(t.Context(), Key{"p", "a"}, nil, Add(count, 1)); errors.Is(err, ErrRefused) != isRefusal || len(db.requests) != map[bool]int{true: 5, false: 1}[again] {
 				t.Errorf("%s, always: %v after %d requests", answer, err, len(db.requests))
 			}

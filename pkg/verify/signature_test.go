@@ -129,9 +129,9 @@ func TestRandomSignaturesVerify(t *testing.T) {
 	}
 }
 
-// TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays: a webhook is refused when it is one byte larger or one bracket
+// TestAWebhookMayBeAsLargeAsTheContractAllows: a webhook is refused when it is one byte larger or one bracket
 // deeper.
-func TestAWebhookMayBeAsLargeAndAsDeepAsTheContractSays(t *testing.T) {
+func TestAWebhookMayBeAsLargeAsTheContractAllows(t *testing.T) {
 	w, kid, sign := signer(t)
 	// Both lack their last "}", so that a test can add something before it.
 	header := `{"alg":"ES256","kid":"` + kid + `","typ":"webhook+jwt"`

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// TestAThumbprintIsThatOfRFC7638 takes the key of RFC 7517, appendix A.1. Another program
+// TestAThumbprintIsThatOfRFC7638 uses the key of RFC 7517, appendix A.1. Another program
 // computed the thumbprint.
 func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
 	k := JWK{X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
@@ -158,7 +158,7 @@ func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
 	}
 }
 
-// FuzzParseSignature: ParseSignature takes the one DER of each r and s of 1 to 32 bytes and no other text, and verifies what
+// FuzzParseSignature: ParseSignature accepts the one DER of each r and s of 1 to 32 bytes and no other text, and verifies what
 // crypto/ecdsa does.
 func FuzzParseSignature(f *testing.F) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), []byte("a key that is for this test only"))

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-func TestATokenHasTheHeaderAndClaimsOfTheDesignAndNoOthers(t *testing.T) {
+func TestATokenHasExactlyTheDesignsClaims(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_999) // iat is rounded down
 	a := webhook.Attempt{
 		ID: "ATTEMPT", Issuer: "https://api.example.com", Endpoint: "whe_1", At: at,

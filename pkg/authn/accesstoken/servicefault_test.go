@@ -31,7 +31,7 @@ var faulty = map[string]http.HandlerFunc{
 	"a hang":              func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 }
 
-// TestAFaultOfAServicesIssuerIsAnyonesToCause: anyone can make a token of that issuer, so the error is no sign of an
+// TestAFaultOfAServicesIssuerIsAnyonesToCause: anyone can make a token of that issuer, so the error is not a sign of an
 // outage. A fault of the users' issuer is one, also for a service of the same issuer.
 func TestAFaultOfAServicesIssuerIsAnyonesToCause(t *testing.T) {
 	for name, fault := range faulty {

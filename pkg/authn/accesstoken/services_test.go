@@ -160,7 +160,7 @@ func TestAPersonsTokenIsNeverAServices(t *testing.T) {
 	}
 }
 
-// TestAProgramForUsersKnowsTheServicesOfTheirIssuer: it tells their tokens from users', and calls no other issuer.
+// TestAProgramForUsersKnowsTheServicesOfTheirIssuer: it distinguishes their tokens from users', and calls no other issuer.
 func TestAProgramForUsersKnowsTheServicesOfTheirIssuer(t *testing.T) {
 	for _, audience := range []string{"", "services"} {
 		var all accesstoken.Config

@@ -22,7 +22,7 @@ func answer(code int, body string) *http.Response {
 	}
 }
 
-// says is a userinfo endpoint that answers each request that has a token with this JSON body.
+// says is a userinfo endpoint. It answers each request that has a token with this JSON body.
 func says(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ey") {

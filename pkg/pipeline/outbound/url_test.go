@@ -46,7 +46,7 @@ var hostileURLs = []struct{ url, want string }{
 	{"https://metadata.google.internal/", ReasonHost}, {"https://ip-10-0-0-1.ec2.internal/", ReasonHost},
 	{"https://1.0.0.127.in-addr.arpa/", ReasonHost}, {"https://router.home.arpa/", ReasonHost},
 	{"https://metadata/", ReasonHost}, {"https://intranet/", ReasonHost}, {"https://com/", ReasonHost},
-	// Forms that are no name.
+	// Forms that are not names.
 	{"https://example.com./", ReasonHost}, {"https://.example.com/", ReasonHost}, {"https://example..com/", ReasonHost},
 	{"https://-a.example.com/", ReasonHost}, {"https://a-.example.com/", ReasonHost}, {"https://a_b.example.com/", ReasonHost},
 	{"https://exa*mple.com/", ReasonHost}, {"https://example.com,evil.com/", ReasonHost}, {"https://$(id).example.com/", ReasonHost},
@@ -68,7 +68,7 @@ var hostileURLs = []struct{ url, want string }{
 	{"https://[::ffff:127.0.0.1]/", ReasonAddress}, {"https://[::ffff:7f00:1]/", ReasonAddress},
 	{"https://[0:0:0:0:0:ffff:a9fe:a9fe]/", ReasonAddress}, {"https://[::127.0.0.1]/", ReasonAddress},
 	{"https://[fec0::1]/", ReasonAddress}, {"https://[::ffff:8.8.8.8]/", ReasonAddress},
-	// IPv6 in forms that are no address.
+	// IPv6 in forms that are not addresses.
 	{"https://[fe80::1%25eth0]/", ReasonHost}, {"https://[2606:4700::1111%25lo]/", ReasonHost}, {"https://[fe80::1%eth0]/", ReasonMalformed},
 	{"https://[127.0.0.1]/", ""}, {"https://[::1/", ReasonMalformed}, {"https://::1/", ""}, {"https://[v1.a]/", ""}, {"https://[]/", ""},
 	{"https://[::1]a/", ReasonMalformed}, {"https://[example.com]/", ""},
@@ -133,7 +133,7 @@ func TestARefusalShowsItsReasonAndNothingElse(t *testing.T) {
 	}
 }
 
-// FuzzAGoodURLHasOnePublicHost: each parser of URLs reads the same host in a URL that the guard takes, and the host is
+// FuzzAGoodURLHasOnePublicHost: each parser of URLs reads the same host in a URL that the guard accepts, and the host is
 // public.
 func FuzzAGoodURLHasOnePublicHost(f *testing.F) {
 	for _, c := range hostileURLs {

@@ -109,7 +109,7 @@ func TestADelayIsRoundedUpToSecondsAndAtMost15Minutes(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsNotTakenIsAnErrorAndTheOthersGo(t *testing.T) {
+func TestARefusedMessageIsAnErrorAndTheOthersGo(t *testing.T) {
 	q, batches := service(t, "evt_3")
 	if err := q.Send(context.Background(), 0, messages(15)...); err == nil || !strings.Contains(err.Error(), "1 messages") {
 		t.Errorf("%v", err)

@@ -107,7 +107,7 @@ func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 }
 
 // TestDisableDisablesTheKey reads the key's state from KMS, because the local KMS still signs
-// with a disabled key. It disables the key twice: the second time is no error.
+// with a disabled key. It disables the key twice: the second time returns no error.
 func TestDisableDisablesTheKey(t *testing.T) {
 	ctx, client := context.Background(), servicetest.KMS(t)
 	k := signing.New(client, "test")

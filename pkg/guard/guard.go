@@ -1,4 +1,4 @@
-// Package guard lets the endpoints of another API take Latchkey's API keys and roles. The owner of a deployment imports
+// Package guard lets the endpoints of another API accept Latchkey's API keys and roles. The owner of a deployment imports
 // it. It reads the deployment's table itself.
 //
 //	g := guard.New(guard.Config{AWS: cfg, Table: "latchkey-Table-1ABC"})

@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/table"
 )
 
-// Actor is who calls: a user, or a service of the owner. A service may do in every org what an admin may.
+// Actor is the caller: a user, or a service of the owner. In every org, a service may do what an admin may.
 type Actor struct {
 	User    id.User
 	Service string     // the name of the service; "": a user
@@ -23,8 +23,8 @@ type Actor struct {
 	// events. nil: the user has signed in recently, or need not. An actor without the role gets the refusal of the role instead.
 	OldSignIn error
 
-	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it a use case still ends things and takes
-	// power away there, and refuses to make or widen anything: org_suspended.
+	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it a use case still ends things and
+	// removes rights there, and refuses to make or widen anything: org_suspended.
 	WhileSuspended bool
 
 	endedAfter int64 // a service reads an org whose deletion has reached its end after this time too (milliseconds); 0: none
@@ -38,7 +38,7 @@ func (a Actor) id() string {
 	return string(a.User)
 }
 
-// Changer is who changes something of an app: one of its API keys, or an actor of its org.
+// Changer is the author of a change in an app: one of its API keys, or an actor of its org.
 type Changer struct {
 	Key   id.Key
 	Actor Actor // the zero value: Key
@@ -58,7 +58,7 @@ func (c Changer) id() string {
 	return c.Actor.id()
 }
 
-// starts adds to a transaction what an act of an actor has beside its change: the check of right, checkOrg, and the audit entry. An
+// starts adds the operations of an actor beside the change to a transaction: the check of right, checkOrg, and the audit entry. An
 // API key has none of them. A request with a kept answer gets it before checkOrg refuses.
 func (t *txn) starts(ctx context.Context, c Changer, o id.Org, action, target string, once func()) {
 	if c.isKey() {
@@ -110,8 +110,8 @@ func (a Actor) refused() string {
 	return "Your role in this org does not allow this."
 }
 
-// authorizeBesideOrg adds the check of right to a transaction with a condition of its own on the org's row, that the org is not
-// deleted: this one decides for a service, because a transaction names a row only once.
+// authorizeBesideOrg adds the check of right to a transaction that already checks on the org's row that the org is not deleted. For a
+// service this condition is enough, and a transaction may name a row only once.
 func (t *txn) authorizeBesideOrg(a Actor, o id.Org) {
 	if a.Service == "" {
 		t.Check(a.right(o))

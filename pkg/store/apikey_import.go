@@ -27,10 +27,10 @@ type ImportResult struct {
 	Refusal *problem.Error // app_not_found, conflict, limit_reached
 }
 
-// ImportKeys makes API keys of texts that the owner gave out before, each in a transaction of its own, and returns what became
-// of each. A refusal of one refuses no other. A key has an ordinary row, which alone decides about it. A second row leads from
-// the hash of the text to this row. It never changes and is never deleted, so that no text becomes a key twice, also after the
-// key or its org is gone: that is conflict, whichever org the key has. With an error, some keys may have been made.
+// ImportKeys makes API keys of texts that the owner gave out before, each in a transaction of its own, and returns the result
+// of each. A refusal of one refuses no other. A key has an ordinary row, and only this row decides about the key. A second row leads
+// from the hash of the text to it. The second row never changes and is never deleted, so that no text becomes a key twice, also after
+// the key or its org is gone: that is conflict, in any org. With an error, some keys may have been made.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended.
 func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {

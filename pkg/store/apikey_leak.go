@@ -15,9 +15,9 @@ const (
 )
 
 // ReportLeak writes that the text of a key, which was read, was found in public: an audit entry and an event, at most once a day for
-// each key, because who has a text can show it in a thousand places. With revoke it revokes the key first, as RevokeByHolder does, also
-// when it writes nothing. source is the URL of the place, "" when there is none. Nothing is written for a key that ended more than a day
-// ago. After an error the caller calls ReportLeak again.
+// each key, because a finder can show a text in a thousand places. With revoke it revokes the key first, as RevokeByHolder does, also
+// when it writes no report. source is the URL of the place, "" when there is none. Nothing is written for a key that ended more than a
+// day ago. After an error the caller calls ReportLeak again.
 func (s *Store) ReportLeak(ctx context.Context, found APIKey, source string, revoke bool) error {
 	now := s.now()
 	since := now - leakEvery.Milliseconds()

@@ -14,8 +14,8 @@ import (
 const positionFor = 24 * time.Hour
 
 // RevokeKeysOf revokes each key of an org that may be good and that the user by has created, or made by a rotation, as RevokeKey does.
-// When the time is over it writes the last key that it has looked at, and returns unavailable: the next call goes on behind this key.
-// It skips no key by that, because a later key has a greater id, and no dead key becomes good. A key that is made meanwhile may stay
+// When the time is over it writes the last key that it has read, and returns unavailable: the next call continues after this key. No key
+// is skipped, because a later key has a greater id, and no dead key becomes good. A key that is made meanwhile may stay
 // good. Errors: org_not_found, insufficient_role.
 func (s *Store) RevokeKeysOf(ctx context.Context, a Actor, o id.Org, by id.User) error {
 	stop, position := time.Now().Add(s.spreadWithin), positionRow(o, by)

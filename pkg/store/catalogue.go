@@ -9,7 +9,7 @@ import (
 
 var errNoCatalogue = problem.New(problem.RouteNotFound, "The owner has put no catalogue.")
 
-// Catalogue returns the owner's catalogue as it was put. It decides nothing: only pages show it. Error: route_not_found.
+// Catalogue returns the owner's catalogue as it was put. Only pages show it. Error: route_not_found.
 func (s *Store) Catalogue(ctx context.Context) (text string, err error) {
 	return find(ctx, s, catalogueRow(), func(r *table.Reading) string { return attrCatalogue.From(r) }, errNoCatalogue)
 }

@@ -26,7 +26,7 @@ type LastAttempt struct {
 	Body       *string `json:"body"`  // the beginning of the answer
 }
 
-// EarlierAttempt is what is kept of an attempt once another is made, and the format of the elements of the attribute earlier.
+// EarlierAttempt is an attempt before the last one, and the format of the elements of the attribute earlier.
 type EarlierAttempt struct {
 	At         int64   `json:"at"`     // milliseconds
 	Status     *int    `json:"status"` // of the answer; nil: there was none

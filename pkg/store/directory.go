@@ -20,7 +20,7 @@ const (
 	directoryPage   = 100 // how many orgs AllOrgs returns without a limit: one batch reads them
 
 	usageAtOnce = 8    // orgs whose usage is read at once
-	usagePage   = 1000 // rows of one of them that are in memory at once
+	usagePage   = 1000 // rows of one org that are in memory at once
 
 	// usageAfterEnd is how long the usage of a deleted org can be read, for the last invoice: from the end of its keys on.
 	usageAfterEnd = 90 * 24 * time.Hour
@@ -35,7 +35,7 @@ func directoryShard(o id.Org) int {
 
 func directoryPartition(n int) string { return pkDirectory + strconv.Itoa(n) }
 
-// Status is what an org is for the owner.
+// Status is the state of an org, for the owner.
 type Status string
 
 // The statuses of orgs.
@@ -134,8 +134,9 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string) (OrgUsageTo
 }
 
 // usageSum adds up the rows of a month, by day. A request under an allowance is counted on the row of the org, and on the row of a key
-// with limits too: the larger of the two sums of a day is still never more than there were. Only the row of the org has all
-// requests. An allowance that begins or ends marks it, so a month with unmarked rows of the org only had one throughout.
+// with limits too: the larger of the two sums of a day is still never more than there were. Only the row of the org has all requests.
+// An allowance that begins or ends marks this row. So if all rows of a month are unmarked rows of the org, the org had an allowance for
+// the whole month.
 type usageSum struct {
 	date             string
 	ofOrg, ofKeys    int64 // on this day

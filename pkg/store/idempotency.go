@@ -60,7 +60,7 @@ func (s *Store) chargeOnce(ctx context.Context, r Request, by func(context.Conte
 	return paid, err
 }
 
-// part returns the Once of one of several things that a request creates, each in a transaction of its own.
+// part returns the Once of item i, for a request that creates several items, each in a transaction of its own.
 func (o Once[Made]) part(i int) Once[Made] {
 	o.Request.Path += "#" + strconv.Itoa(i) // in no path
 	return o

@@ -214,8 +214,8 @@ func (t *txn) takeOut(ctx context.Context, a Actor, o id.Org, m Member, action s
 }
 
 // target reads the caller's membership, the org's row and the member who is to be changed, in
-// one batch. A batch reads each row at a moment of its own, between which both may change. So
-// what is not written by a transaction is checked by one: here, that there is no such member.
+// one batch. A batch reads each row at a time of its own, and the rows may change between them. So
+// target checks in a transaction that the member does not exist before it returns this error.
 // Errors: org_not_found, insufficient_role, member_not_found.
 func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m Member, err error) {
 	membership := memberRow(o, user)

@@ -12,8 +12,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// A notice is a row that a door writes. The stream brings it, and the fan-out function makes an event of it: a door may write no event,
-// because it could then write any. The row's key has everything except the API key that was used, so that the same notice is the same row.
+// A notice is a row that a door writes. The stream brings it, and the fan-out function makes an event of it: a door must not have the
+// right to write events, because it could then write any event. The row's key has everything except the API key that was used, so that
+// the same notice is the same row.
 
 const noticesFor = 62 * 24 * time.Hour // from the start of the window: longer than any window and what the stream keeps
 

@@ -129,7 +129,7 @@ func (s *Store) dropEnded(ctx context.Context, u id.User, full error) error {
 	return cmp.Or(t.Commit(ctx), table.ErrRaced)
 }
 
-// dropsOf chooses the entries of a map whose number makes drop return true, at most dropAtOnce of them. For
+// dropsOf selects the entries of a map for whose number drop returns true, at most dropAtOnce of them. For
 // each entry it returns the change that removes it, and the condition that its number is as it was read.
 func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) bool) (drops []table.Change, unchanged []table.Condition) {
 	for name, at := range entries {

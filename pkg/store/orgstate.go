@@ -11,11 +11,11 @@ import (
 	"latchkey/pkg/table"
 )
 
-// OrgState is what services have decided about an org, as far as each of its keys has a copy: a check of a key reads no other row. The
+// OrgState has the settings of an org by services that each of its keys has a copy of, because a check of a key reads no other row. The
 // row of the active keys has the version, so that the transaction of a new key, which changes that row anyway, checks that it copied
 // the present state.
 //
-// That the org is suspended is copied too, in another form: the hash of the key's text is in attrHeld in place of attrHash. A program
+// The suspension of the org is copied too, in another form: the hash of the key's text is in attrHeld in place of attrHash. A program
 // that does not know attrHeld cannot decode such a row, and lets no one in (ADR 49).
 type OrgState struct {
 	Allowance string // a limit of all API keys of the org together, of limit.Rules.Text; "": none
@@ -52,8 +52,8 @@ func (o Org) setState() table.Change {
 	return table.Changes(o.State.set(), attrSuspendedAt.SetOrRemove(o.SuspendedAt), attrSpreadAfter.Set(""))
 }
 
-// hold returns the condition that the hash of a key is where it was read, and the change that moves it to where it is while the org is
-// suspended, or not suspended.
+// hold returns the condition that the hash of a key is in the attribute where it was read, and the change that moves it to the attribute
+// for a suspended org, or for one that is not suspended.
 func (k APIKey) hold(suspended bool) (asRead table.Condition, move table.Change) {
 	from, to := attrHash, attrHeld
 	if k.Held {
@@ -73,9 +73,9 @@ func (k APIKey) hold(suspended bool) (asRead table.Condition, move table.Change)
 const spreadWithin = 4 * time.Second
 
 // spreadState copies the state of an org to the rows of its keys that may be good, if not all have it yet. A key that is made later has
-// it already. The state may change meanwhile: then spreadState goes on with the later one, so that all keys have the state of the
-// caller or a later one when it returns nil. When the time is over it writes the last key that it has looked at, and returns
-// unavailable: the next call goes on behind this key.
+// it already. The state may change meanwhile: then spreadState continues with the later one, so that all keys have the state of
+// the caller or a later one when it returns nil. When the time is over it writes the last key that it has read, and returns
+// unavailable: the next call continues after this key.
 func (s *Store) spreadState(ctx context.Context, of Org) error {
 	stop := time.Now().Add(s.spreadWithin)
 	for of.spreading {

@@ -38,8 +38,8 @@ func (s *Store) enrol(ctx context.Context, e Enrolled) (enrolled, error) {
 	return enrolled{s.ids().NewUser(), true, Seen{Issuer: e.Issuer, Subject: e.Subject, Name: e.Name, IssuedAt: beforeAnyToken}}, nil
 }
 
-// putUser writes the rows of an enrolled user who is new. A sign-in that was faster is table.ErrRaced. A known user whose erasure has
-// begun is unknown_user.
+// putUser writes the rows of an enrolled user who is new. Its refusals are table.ErrRaced after a faster sign-in, and
+// unknown_user for a known user whose erasure has begun.
 func (t *txn) putUser(e enrolled) {
 	if e.isNew {
 		t.createUser(e.user, Identity{}, e.seen, false, "")
@@ -57,7 +57,7 @@ type NewOrg struct {
 	Plan       string    // "": none
 }
 
-// CreateOrgAs creates an org for a service, with its default app. No user's limit counts. Errors: idempotency_key_reused,
+// CreateOrgAs creates an org for a service, with its default app. The limits of users are not checked. Errors: idempotency_key_reused,
 // conflict when another org has the external id, unknown_user for an admin who was erased.
 func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: n.Name, ExternalID: n.ExternalID, CreatedAt: s.now()}

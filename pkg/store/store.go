@@ -178,8 +178,8 @@ func list[T any](ctx context.Context, s *Store, page table.Span, from func(*tabl
 // searchPages bounds how many pages of a partition one call looks at, so that it ends soon when few rows match.
 const searchPages = 10
 
-// search reads rows until take took limit of them, and looks at this many pages at most. next is as for list. take appends what it
-// reads of a row to what its caller returns, unless there is an error. (A function for each kind of row would be large.)
+// search reads rows until take took limit of them, and looks at this many pages at most. next is as for list. take decodes a row, and
+// appends it to the caller's result, unless there is an error. (A function for each kind of row would be large.)
 func (s *Store) search(ctx context.Context, page table.Span, pages, limit int, take func(*table.Reading) (took bool)) (next string, err error) {
 	taken := 0
 	for range pages {

@@ -13,13 +13,13 @@ import (
 )
 
 // A key with limits has a row for each day (of UTC) on which it was used, and one for each month when a month has a limit. The
-// row of a day has what was leased in the day, and for minutes and hours, which of them is running and what was leased in it: so
-// one write leases from all three. What is leased is never given back. The date is before the key in the sort key, so that the
+// row of a day has the number of requests leased in the day, in its present hour and in its present minute: so one write leases
+// from all three. A lease is never given back. The date is before the key in the sort key, so that the
 // use of all keys of an org in a month is one span.
 
 const usageFor = 400 * 24 * time.Hour // how long the rows are kept
 
-// allKeys is in the place of a key in the row of all keys of an org.
+// allKeys replaces the key in the row of all keys of an org.
 const allKeys = "ORG"
 
 // Lease charges what a process wants to let through to a key's windows, in one write: see limit.Table. It makes one try, because

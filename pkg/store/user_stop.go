@@ -46,7 +46,7 @@ func userFrom(r *table.Reading) User {
 	}
 }
 
-// User reads a person, for a service. Errors: unknown_user, also for one who is erased.
+// User reads a person, for a service. Errors: unknown_user, also for an erased person.
 func (s *Store) User(ctx context.Context, u id.User) (User, error) {
 	found, err := find(ctx, s, userRow(u), userFrom, errUnknownUser)
 	if err == nil && found.erased() {
@@ -55,7 +55,7 @@ func (s *Store) User(ctx context.Context, u id.User) (User, error) {
 	return found, err
 }
 
-// UserByEmail reads, for a service, the person who has a folded address: who proved it last. ok is false when no one has it.
+// UserByEmail reads, for a service, the person who proved a folded address last. ok is false when no one has it.
 func (s *Store) UserByEmail(ctx context.Context, folded string) (found User, ok bool, err error) {
 	holder, _, err := lookup(ctx, s, emailRow(folded), addressFrom)
 	if err != nil || holder.holder == "" {
@@ -64,7 +64,7 @@ func (s *Store) UserByEmail(ctx context.Context, folded string) (found User, ok 
 	return s.foundUser(ctx, holder.holder)
 }
 
-// UserBySubject reads, for a service, the person of an issuer's subject. ok is false for one that was never seen.
+// UserBySubject reads, for a service, the person of an issuer's subject. ok is false for a subject that was never seen.
 func (s *Store) UserBySubject(ctx context.Context, issuer, subject string) (found User, ok bool, err error) {
 	known, ok, err := s.Identity(ctx, issuer, subject)
 	if err != nil || !ok {
@@ -73,7 +73,7 @@ func (s *Store) UserBySubject(ctx context.Context, issuer, subject string) (foun
 	return s.foundUser(ctx, known.UserID)
 }
 
-// foundUser is User for one who was found just now, and may be erased since: ok is false then.
+// foundUser is User for a person who was found just now. ok is false when the person was erased since.
 func (s *Store) foundUser(ctx context.Context, u id.User) (found User, ok bool, err error) {
 	found, err = s.User(ctx, u)
 	if errors.Is(err, errUnknownUser) {
@@ -96,8 +96,8 @@ func (s *Store) StopUser(ctx context.Context, a Actor, u id.User) (User, error) 
 	})
 }
 
-// ResumeUser ends the stop of a person. For one who is not stopped it writes nothing. Errors: unknown_user, conflict for one whose
-// erasure has begun.
+// ResumeUser ends the stop of a person. For a person who is not stopped it writes nothing. Errors: unknown_user, conflict for a
+// person whose erasure has begun.
 func (s *Store) ResumeUser(ctx context.Context, a Actor, u id.User) (User, error) {
 	return s.markUser(ctx, a, u, "user.resumed", func(was *User) (bool, markIdentity) {
 		isNew := was.StoppedAt != 0

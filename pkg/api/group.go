@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/text"
 )
 
-// The most characters of what a service claims of its act (principal.Claim). The rest is cut.
+// maxOperator and maxReason bound the texts of a principal.Claim, in characters. The rest is cut.
 const (
 	maxOperator = 100
 	maxReason   = 200

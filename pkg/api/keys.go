@@ -242,8 +242,8 @@ type keyChangeIn struct {
 	Ceilings []limitIn                  `json:"ceilings"`
 }
 
-// parse leaves nil what was not sent. The errors are validation_failed, and insufficient_role for ceilings that are not a
-// service's.
+// parse leaves fields nil that were not sent. The errors are validation_failed, and insufficient_role when another caller than a
+// service sends ceilings.
 func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
 	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
 		return change, err

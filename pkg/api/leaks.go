@@ -48,8 +48,8 @@ type leakBody struct {
 	Label string `json:"label"`
 }
 
-// report reports, and may revoke, each API key that GitHub has found. When the time is over it answers unavailable. The same report again
-// goes on then, because a key whose report is written costs little.
+// report reports, and may revoke, each API key that GitHub has found. When the time is over it answers unavailable. The same report sent
+// again gets further, because a key whose report is written costs little.
 func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	if l.does == "off" {
 		return answer{}, problem.New(problem.RouteNotFound, "There is no such route.")
@@ -78,7 +78,7 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	return ok(labels), nil
 }
 
-// read reads a report that GitHub has signed. No error has a part of it.
+// read reads a report that GitHub has signed. Its errors have no part of the report.
 func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 	good, err := l.verify(ctx, c.Header.Get("Github-Public-Key-Identifier"), c.Header.Get("Github-Public-Key-Signature"), c.body)
 	switch {

@@ -57,11 +57,11 @@ type reading[Found, Item any] struct {
 	rows  func(store.Page) (found []Found, next string, err error)
 	shown func(Found) Item
 	id    func(Item) string   // as a cursor has it
-	toEnd bool                // a whole list goes on after the rows of one read
+	toEnd bool                // a whole list needs more than the rows of one read
 	order func(a, b Item) int // of a list that is whole; nil: the order of its pages
 }
 
-// shownItem is an item, and the text of it that the answer has.
+// shownItem is an item, and its text in the answer.
 type shownItem[Item any] struct {
 	item Item
 	text json.RawMessage

@@ -6,8 +6,8 @@
 //
 // A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them
 // at the same time. Nothing that decides is kept between two checks: a key that was revoked is refused by the next check.
-// Written are the time of a key's last use, once an hour, for a key with limits, how many requests of it this process
-// may let through, and how many requests of a key were refused, at most once a minute.
+// A check writes the time of a key's last use, at most once an hour. For a key with limits, it writes how many requests
+// this process may let through. For refused requests of a key, it writes their number, at most once a minute.
 //
 // While an org is suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except on
 // a route with AllowSuspended. The access tokens of a stopped person are refused with 401 user_stopped. The access tokens from before a
@@ -85,7 +85,7 @@ type Config struct {
 }
 
 // Tokens are the settings of access tokens. Each field is the parameter of the same name of
-// template.yaml. With Services, the tokens of these are refused where a user is required:
+// template.yaml. The tokens of Services are refused where a user is required:
 // service.Parse reads the parameter.
 type Tokens = accesstoken.Config
 
@@ -149,7 +149,7 @@ func hasSafeAddresses(t Tokens) bool {
 // LostReports returns how many calls of Config.Report and ReportRefusal were left out, panicked, or did not return in time.
 func (g *Guard) LostReports() uint64 { return g.reports.Failed() }
 
-// lacks returns the refusal of a key that has not all of these scopes.
+// lacks returns the refusal of a key that lacks one of these scopes.
 func lacks(scopes []string) error {
 	return &problem.Error{
 		Code: problem.InsufficientScope, Scopes: scopes, Detail: "The API key does not have all scopes that this needs: " + strings.Join(scopes, ", ") + ".",

@@ -8,10 +8,10 @@ import (
 
 const (
 	horizon      = 60.0  // seconds for which a process leases at most
-	monthHorizon = 300.0 // the same for a month, whose row has no other use
+	monthHorizon = 300.0 // the same for a month, whose row has no shorter window
 )
 
-// balance is what a process has leased of one account. The methods that are called on nil do nothing: the account has no limit.
+// balance has what a process has leased of one account. A nil balance is an account without limits: its methods do nothing.
 type balance struct {
 	owner         Owner
 	used          id.Key // of the account
@@ -30,7 +30,7 @@ type balance struct {
 	waiting    int64 // requests that wait for busy
 }
 
-// window is what a process has of one window.
+// window has what a process has leased of one window.
 type window struct {
 	start, end int64 // seconds since the epoch
 	tokens     int64 // requests that the process has leased and not yet let through
@@ -184,7 +184,7 @@ func (b *balance) nextLease(row Per, now time.Time) (l Lease, size int64) {
 
 // size returns how many requests a process should have in each window of a row: what it needs at its own pace for a sixth of the
 // shortest window, at most twice its last lease, and at most an eighth of what is left, so that little is lost with a process.
-// But at least what waits here now, which is used at once.
+// It returns at least the number of requests that wait here, because they use their part at once.
 func (b *balance) size(row Per, now time.Time) int64 {
 	pace, ahead := b.pace(row), horizon
 	if row == Month {

@@ -66,7 +66,7 @@ var (
 	// ErrNotCharged means that a lease surely charged nothing, and reported nothing.
 	ErrNotCharged = errors.New("limit: the lease was refused")
 
-	// ErrAhead means that a row is further in time than the next window. No clock that works writes such a row.
+	// ErrAhead means that a row is further in time than the next window. A good clock never writes such a row.
 	ErrAhead error = &fault{"limit_row_ahead", "limit: the row of a limit is more than one window ahead of this clock"}
 
 	// errLease is wrapped by each error of Take that comes from a lease.
@@ -79,7 +79,7 @@ var (
 )
 
 const (
-	takeTries   = 20 // of a request that finds each time that others were faster
+	takeTries   = 20 // of a request, when others are faster each time
 	leaseTries  = 4
 	leaseWithin = 500 * time.Millisecond
 
@@ -266,8 +266,8 @@ func (l *Limiter) charge(ctx context.Context, made *leasing) (again bool, err er
 	return err == nil && !done && !b.spent(), err
 }
 
-// reportLate reports what was let through on an earlier day after the last lease of that day. What is lost makes the number of
-// that day too small.
+// reportLate reports the requests of an earlier day that were let through after the last lease of that day. When the write
+// fails, the number of that day stays too small.
 func (l *Limiter) reportLate(ctx context.Context, b *balance) {
 	l.mu.Lock()
 	late := b.late

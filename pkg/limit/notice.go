@@ -51,8 +51,8 @@ func (b *balance) notice(l Lease, limit int64, found Charges) *Notice {
 	return &Notice{Owner: b.owner, Used: b.used, Row: l.Row, Start: l.Start, Mark: mark, Limit: limit}
 }
 
-// announce writes what a lease has found, if there is something. It fails no request: what is not written now, the next lease from the
-// row finds again.
+// announce writes the notice of a lease; nil: none. Its errors fail no request: the next lease from the row finds a notice again that
+// was not written.
 func (l *Limiter) announce(ctx context.Context, n *Notice) {
 	if n == nil {
 		return

@@ -1,6 +1,6 @@
 // Package limit bounds how many requests of an API key are let through in a window of UTC time. A process leases a part of a
-// window's requests by one conditional write, and lets requests through from it without another. What it leases is charged to
-// the window before any is used. So all processes together never let through more than the limit, whatever one of them loses.
+// window's requests by one conditional write, and lets these requests through without another write. A lease is charged to the
+// window before it is used. So all processes together never let through more than the limit, also when a process dies.
 package limit
 
 import (
@@ -108,8 +108,8 @@ func (r Rules) text(name func(per int) string) string {
 	return strings.Join(parts, " ")
 }
 
-// Within reports whether these rules let through at most what the other rules do, also of a window that has begun: each of those is
-// kept, or has a smaller number. Another window does not replace it, because it begins with all of its requests.
+// Within reports whether these rules let through at most what the other rules do, also in a window that has begun: each of the other
+// rules is kept, or has a smaller number. A rule of another length does not replace it, because its window begins with all requests.
 func (r Rules) Within(other Rules) bool {
 	for p, n := range other {
 		if n != 0 && (r[p] == 0 || r[p] > n) {

@@ -11,7 +11,7 @@ const (
 	tallyWithin = 200 * time.Millisecond
 )
 
-// tally is how many requests of a key a process has let through on a day and not written yet.
+// tally counts the requests of a key that a process has let through on a day and not written yet.
 type tally struct {
 	usage
 

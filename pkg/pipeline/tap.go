@@ -75,7 +75,7 @@ func (t Tap) Record(ctx context.Context, pk, sk string) error {
 	return t.Bus.Put(ctx, detailType, time.UnixMilli(at), text)
 }
 
-// detail reads the row of a key, and returns what the bus gets of it; nil: nothing. at is in milliseconds.
+// detail reads the row of a key, and returns its detail for the bus; nil: none. at is in milliseconds.
 func (t Tap) detail(ctx context.Context, pk, sk string) (detailType string, at int64, detail any, err error) {
 	if app, event, ok := store.EventOf(pk, sk); ok {
 		o, e, ok, err := t.Store.EventOfOrg(ctx, app, event)

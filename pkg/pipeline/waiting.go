@@ -22,7 +22,7 @@ const (
 )
 
 // endpoint processes some of the deliveries that wait for an endpoint: parked ones, which wait for its breaker, and
-// held ones, which wait until it is enabled or deleted. more is true when this run has to process others of them.
+// held ones, which wait until it is enabled or deleted. more is true when this run has to process more deliveries of the endpoint.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
 	endpoint, ok, err := r.Store.Deliveries().Waiting(ctx, d.App, d.Endpoint)

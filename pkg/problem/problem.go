@@ -178,7 +178,7 @@ func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }
 type Field struct {
 	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter; answered up to 256 bytes
 	Code    string `json:"code"`    // the fault, for machines: required, type, unknown, …
-	Message string `json:"message"` // the same for a person
+	Message string `json:"message"` // the fault, for a person
 }
 
 // Error is an error that a caller may see. Compare codes with Is.
@@ -192,7 +192,7 @@ type Error struct {
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
 	Orgs       []string      // with LastAdmin by an erasure: the ids of orgs, 100 at most
 	Violated   []string      // with RateLimited by the limits of an API key: their names
-	Scopes     []string      // with InsufficientScope: those that a key must have
+	Scopes     []string      // with InsufficientScope: the scopes that a key must have
 	MaxAge     time.Duration // with InsufficientUserAuthentication: how long ago a sign-in may be, in whole seconds
 }
 

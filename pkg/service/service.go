@@ -71,7 +71,7 @@ func Names(services []Service) (names []string) {
 	return names
 }
 
-// Subjects returns the subjects of those services whose tokens an issuer makes. No user of the issuer has one of them.
+// Subjects returns the subjects of the services whose tokens an issuer makes. No user of the issuer has one of these subjects.
 func Subjects(services []Service, issuer string) (subjects []string) {
 	for _, s := range services {
 		if s.Issuer == issuer {

@@ -160,7 +160,7 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
 	}
 	rulesOf := func(cfg Config, keys *jwks.Source) *rules {
-		// The parser repeats many checks of checkClaims, so that one mistake in either of them lets no bad token pass.
+		// The parser repeats many checks of checkClaims, so that no single mistake lets a bad token pass.
 		forTokens := append(slices.Clone(common), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired())
 		if cfg.Audience != "" {
 			forTokens = append(forTokens, jwt.WithAudience(cfg.Audience))

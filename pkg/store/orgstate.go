@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/table"
 )
 
-// OrgState has the settings of an org by services that each of its keys has a copy of, because a check of a key reads no other row. The
+// OrgState has settings that services make for an org. Each of its keys has a copy, because a check of a key reads no other row. The
 // row of the active keys has the version, so that the transaction of a new key, which changes that row anyway, checks that it copied
 // the present state.
 //

@@ -36,7 +36,7 @@ func (g *group) setCORS(h http.Header, r *http.Request, rt route.Route) {
 // preflight answers a browser's question before a page calls a path (the Fetch standard,
 // "CORS-preflight fetch"). Under /v1, an origin that is not the console's gets the same 404
 // as for a path that no page may call. For every other origin, setCORS has already set
-// Access-Control-Allow-Origin. One route under /v1 has the preflights of all paths, because each route takes a place in the
+// Access-Control-Allow-Origin. One route under /v1 has the preflights of all paths, because each route needs a place in the
 // function's policy.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 	a := answer{status: http.StatusNoContent}

@@ -161,7 +161,7 @@ type deliveriesIn struct {
 	Cursor     *string `json:"cursor"`
 }
 
-// selected says which deliveries a request is about. Its pointer is parsed, for the size of the binary: see testIn.parse.
+// selected has the deliveries that a request selects. Its pointer is parsed, for the size of the binary: see testIn.parse.
 type selected struct {
 	// event selects deliveries of this event: of every endpoint when a list is wanted, of span.Endpoint when a
 	// redelivery is wanted. nil: span selects.

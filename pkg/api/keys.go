@@ -143,7 +143,7 @@ func (in keyIn) parse(c *call) (wanted store.NewKey, err error) {
 		return wanted, err
 	}
 	wanted.Prefix, wanted.Name, wanted.Carried = c.prefix, orZero(change.Name), carriedBy(change)
-	if in.AppID != nil { // otherwise the store takes the org's default app
+	if in.AppID != nil { // otherwise the store uses the org's default app
 		wanted.AppID = idOr(id.NoApp, id.ParseApp, *in.AppID)
 	}
 	wanted.ExpiresIn, err = c.lifetime(in.ExpiresIn)

@@ -91,7 +91,7 @@ func (k keys) matching(ctx context.Context, o id.Org, key id.Key, hash apikey.Ha
 // findIn is a body that names an API key by exactly one of the three.
 type findIn struct {
 	Key     *string `json:"key"`     // the whole text
-	Locator *string `json:"locator"` // the text before its second "_", which is no secret
+	Locator *string `json:"locator"` // the text before its second "_", which is public
 	SHA256  *string `json:"sha256"`  // of the text of an imported key
 }
 

@@ -29,7 +29,7 @@ type webhookKeys struct {
 	store *store.Store
 
 	mu      sync.Mutex                          // held during reads of the table: a process serves one call at a time
-	byKid   map[string]kept[webhook.SigningKey] // only keys that exist: an unknown kid takes no memory
+	byKid   map[string]kept[webhook.SigningKey] // only keys that exist: an unknown kid needs no memory
 	listing kept[[]webhook.SigningKey]
 }
 

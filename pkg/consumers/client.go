@@ -28,7 +28,7 @@ type Client struct {
 }
 
 const (
-	tries      = 5                // of one request, because API Gateway takes only a few a second from one account
+	tries      = 5                // of one request, because API Gateway accepts only a few a second from one account
 	tryTimeout = 30 * time.Second // of one try: API Gateway makes an export slowly
 	pageSize   = "500"            // the maximum for REST APIs
 	maxAnswer  = 64 << 20         // bytes; an export is as large as the API's document

@@ -89,7 +89,7 @@ func (s Source) fill(b []byte) {
 	}
 }
 
-// timeBits returns the bits of the first ULID of a time. It takes times before the year 10889.
+// timeBits returns the bits of the first ULID of a time. It accepts times before the year 10889.
 func timeBits(at time.Time) (b [16]byte) {
 	binary.BigEndian.PutUint64(b[:8], uint64(at.UnixMilli())<<16)
 	return b
@@ -215,10 +215,10 @@ func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + text(b)) }
 // KeyFromBits is the inverse of Key.Bits.
 func KeyFromBits(b [16]byte) Key { return Key(keyPrefix + text(b)) }
 
-// ShortUser is a user's id as 128 bits, as rows have it where room is short. The zero value is no id.
+// ShortUser is a user's id as 128 bits, as rows have it where room is short. No id has the zero value.
 type ShortUser [16]byte
 
-// ShortKey is the same of an API key's id.
+// ShortKey is an API key's id as 128 bits.
 type ShortKey [16]byte
 
 // Short returns the bits of a user's id. For any other text it returns bits that no id has.

@@ -39,7 +39,7 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 }
 
 // request builds the net/http request of an event. It avoids the traps of aws-lambda-go-api-proxy: it removes the headers in
-// which a client could send an authorizer's context, and takes the principal from the event; it accepts any path; a body that
+// which a client could send an authorizer's context, and reads the principal from the event; it accepts any path; a body that
 // should be base64 and is not is an error.
 func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, error) {
 	var accessor core.RequestAccessor

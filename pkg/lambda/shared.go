@@ -13,10 +13,10 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Check decides on a request to another API, by the values of its Authorization headers, by the
-// parameters of its path, and by whether the API allows suspended orgs. It returns the id and the fields of the principal. A *problem.Error with
-// status 401 or 403 is a refusal, with a KeyID for the log. With rate_limited, the id and the fields are returned too. Any other
-// error says nothing about the caller.
+// Check decides on a request to another API, by the values of its Authorization headers, by the parameters of its path, and by whether
+// the API allows suspended orgs. It returns the id and the fields of the principal. A *problem.Error with status 401 or 403 is a
+// refusal, with a KeyID for the log. With rate_limited, the id and the fields are returned too. After any other error, it is not known
+// whether the request may pass.
 type Check func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (id string, fields map[string]string, err error)
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs

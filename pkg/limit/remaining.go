@@ -54,7 +54,7 @@ func (r Remaining) Violated() (violated []string) {
 	return violated
 }
 
-// RetryAfter returns how long it takes until the windows of the violated limits have ended.
+// RetryAfter returns the time until the windows of the violated limits have ended.
 func (r Remaining) RetryAfter() (wait time.Duration) {
 	r.each(func(_ string, p *remaining, per Per) {
 		if p.spent[per] {

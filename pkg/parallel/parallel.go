@@ -40,7 +40,7 @@ func Work(atOnce int, do func() bool) {
 // mostJoined bounds what Joined keeps: its text is one line of a log, which Lambda cuts at 256 KB.
 const mostJoined = 20
 
-// Joined is errors.Join, but keeps the first 20 errors that are not nil, and says how many more there are.
+// Joined is errors.Join, but keeps the first 20 errors that are not nil, and adds how many more there are.
 func Joined(errs []error) error {
 	failed, end := 0, len(errs)
 	for i, err := range errs {

@@ -94,7 +94,7 @@ func messageOf(w store.Work) webhook.Message {
 	return webhook.Message{Org: w.Org, DeliveryID: w.DeliveryID}
 }
 
-// attempt takes the lease of an attempt, signs and sends the webhook, and records the result. The jti of the token
+// attempt gets the lease of an attempt, signs and sends the webhook, and records the result. The jti of the token
 // also names the lease.
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	jti := rand.Text()

@@ -121,7 +121,7 @@ func (r *run) handle(ctx context.Context, d store.Due) (more bool, err error) {
 	return false, fmt.Errorf("pipeline: unknown kind %q", d.Kind)
 }
 
-// reserve returns how many of n deliveries the caller may queue, and takes them from what the run may still queue.
+// reserve returns how many of n deliveries the caller may queue, and subtracts them from what the run may still queue.
 // The caller gives back what it does not use.
 func (r *run) reserve(n int) int {
 	for {

@@ -57,7 +57,7 @@ type tapActor struct {
 	ServiceSubject string `json:"subject,omitempty"`
 }
 
-// Record passes on the row of a key that the stream brought. After an error, Lambda brings the key again, until the bus takes
+// Record passes on the row of a key that the stream brought. After an error, Lambda brings the key again, until the bus accepts
 // it or a day is over. A row that does not decode is logged and left out: no other try would read it.
 func (t Tap) Record(ctx context.Context, pk, sk string) error {
 	detailType, at, detail, err := t.detail(ctx, pk, sk)

@@ -113,7 +113,7 @@ func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int,
 //
 // When everything is refilled, one update sets the row's number to the present plus the charge. Otherwise
 // a second update adds the charge to the row's number, if the result is within the burst. A count of 0 endpoints
-// takes the second update too, because the first update would charge 0, not 1.
+// needs the second update too, because the first update would charge 0, not 1.
 func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid int, err error) {
 	wait := time.Second // also when all tries lose races
 	for range spendTries {

@@ -78,7 +78,7 @@ func Check(text []byte, rules Rules) error {
 // bytes: there the value ends, or its object or array has begun. Field of that error leaves out the indexes of arrays.
 func PointerAt(text []byte, offset int64) string {
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // 1e400 is a number that no type takes
+	d.UseNumber() // 1e400 is a number that no type holds
 	w := walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, until: offset}
 	var at *reached
 	if err := w.value(nil, "", 0); errors.As(err, &at) {

@@ -144,7 +144,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 }
 
 // watchedTries notes whether any try of a call, also one that the SDK repeats by itself, had no answer of
-// the database, or an answer that does not say whether the call was carried out.
+// the database, or an answer that does not show whether the call was carried out.
 type watchedTries struct{ unanswered bool }
 
 // watch is an option of a call. The SDK shows the error of each try to the call's Retryer, so watch wraps that.

@@ -19,9 +19,9 @@ const (
 	WrongHeader    Reason = "wrong_header"    // alg, typ, kid or crit is wrong for a webhook
 	WrongIssuer    Reason = "wrong_issuer"    // iss is another issuer
 	WrongAudience  Reason = "wrong_audience"  // sent to another endpoint, or to more than one
-	WrongTime      Reason = "wrong_time"      // iat or exp is no time: it is missing or not an integer
+	WrongTime      Reason = "wrong_time"      // iat or exp is missing or not an integer
 	Expired        Reason = "expired"         // exp has passed
-	Stale          Reason = "stale"           // iat is too old, whatever exp says
+	Stale          Reason = "stale"           // iat is too old, whatever exp is
 	NotYet         Reason = "not_yet"         // iat is in the future
 	Incomplete     Reason = "incomplete"      // the event lacks a member
 	UnknownKey     Reason = "unknown_key"     // the issuer has no such key

@@ -13,7 +13,7 @@ var waits = [...]time.Duration{
 }
 
 // An endpoint's breaker opens after BreakAfter failures in a row that span at least BreakSpan. The number alone
-// proves little: when many attempts are made at once and the endpoint takes half of them, five may fail in a row
+// proves little: when many attempts are made at once and the endpoint accepts half of them, five may fail in a row
 // within a moment.
 const (
 	BreakAfter = 5

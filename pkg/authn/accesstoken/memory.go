@@ -11,7 +11,7 @@ import (
 const maxRemembered = 4096
 
 // memory remembers a value for each token for a time, by the token's hash. It has two halves: add puts new hashes into
-// younger. When younger is full, it takes the place of the older half, whose tokens are forgotten.
+// younger. When younger is full, it replaces the older half, whose tokens are forgotten.
 type memory[T any] struct {
 	now func() time.Time
 

@@ -142,7 +142,7 @@ func (k jwk) rsaPublic() (*rsa.PublicKey, error) {
 	if bits < minRSABits || bits > maxRSABits {
 		return nil, errUnusable
 	}
-	// With an exponent of 1 anyone could sign. crypto/rsa takes at most 31 bits.
+	// With an exponent of 1 anyone could sign. crypto/rsa accepts at most 31 bits.
 	isBadSize := exponent.Cmp(big.NewInt(3)) < 0 || exponent.BitLen() > 31
 	isEven := exponent.Bit(0) == 0 || modulus.Bit(0) == 0 // in a genuine key, both are odd
 	if isBadSize || isEven {

@@ -23,7 +23,7 @@ type Source struct {
 	keys cached[keys]
 }
 
-// New returns the Source of the keys at address. When address is "", each fetch takes the address from the discovery
+// New returns the Source of the keys at address. When address is "", each fetch reads the address from the discovery
 // document. New makes no call.
 func New(address string, discovery *Discovery, client *http.Client, patience Patience, now func() time.Time) *Source {
 	return &Source{cached[keys]{now: now, patience: patience, fetch: func(ctx context.Context) (keys, error) {

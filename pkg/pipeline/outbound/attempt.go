@@ -48,7 +48,7 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 	if a.dialed.Swap(true) {
 		return nil, &classError{FailProtocol, errAgain}
 	}
-	// The context ends an attempt first, and its error says why. The deadline of the
+	// The context ends an attempt first, and its error has the reason. The deadline of the
 	// socket is for code that does not obey the context.
 	end := time.Now().Add(a.sender.total + grace)
 	ctx, cancel := context.WithTimeout(ctx, a.sender.connect)

@@ -74,7 +74,7 @@ func (f *Faults) Plan(operation string, fault Fault, times int) {
 
 // Before calls change right before the next call of an operation: with "TransactWriteItems",
 // between the reads of a use case and its transaction. change may call the store itself. When
-// several changes are planned, each call of the operation takes one, in order.
+// several changes are planned, each call of the operation uses one, in order.
 func (f *Faults) Before(operation string, change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -170,7 +170,7 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 }
 
 // admitted returns the caller that the authorizer let in. A request without the
-// authorizer's context, or with a kind of caller that the route does not take, means that a
+// authorizer's context, or with a kind of caller that the route does not accept, means that a
 // route has lost its authorizer. The answer is then a 500 (ErrMissing has no code), so that
 // the route is not open to everyone.
 func admitted(ctx context.Context, rt route.Route) (principal.Principal, error) {

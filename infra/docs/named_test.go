@@ -39,10 +39,10 @@ func testsOf(t *testing.T) (tests map[string][]string, text map[string]string) {
 	return tests, text
 }
 
-// TestEachGuaranteeNamesItsTest reads the table of guarantees in the README. The package must
+// TestEachGuaranteeNamesItsTest reads the table of guarantees in infra/docs/proof.md. The package must
 // have the test, and the case when one follows a slash.
 func TestEachGuaranteeNamesItsTest(t *testing.T) {
-	_, section, _ := strings.Cut(document(t, "README.md"), "\n## What it guarantees\n")
+	_, section, _ := strings.Cut(document(t, "infra/docs/proof.md"), "\n## Each guarantee and its test\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	_, rows, _ := strings.Cut(section, "|---|---|---|\n")
 	tests, text := testsOf(t)

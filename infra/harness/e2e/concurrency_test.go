@@ -33,7 +33,7 @@ func TestAnAccountOfTenFunctionsIsSlowAndNeverWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
-	t.Run("TheLongWalkThroughDoesWhatItShows", func(t *testing.T) { longWalk(t, tg, base.Port()) })
+	t.Run("FromYourServerDoesWhatItShows", func(t *testing.T) { fromYourServer(t, s, tg, base.Port()) })
 
 	c, billing := tg.server(t), serviceOf(t, s, tg)
 	slow := c.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "load.*")

@@ -104,11 +104,13 @@ func (f *frontDoor) httpAPIs(t *testing.T) {
 	}
 }
 
-// readme pastes the README's API into an empty folder, serves it beside the stack, and does what follows
-// in the terminal of the walk through. It registers a receiver as infra/docs/webhooks.md does.
+// readme pastes the API of infra/docs/protect.md into an empty folder, serves it beside the stack, and does what follows
+// in the terminal of the README's walk through. It registers a receiver as infra/docs/webhooks.md does.
 func (f *frontDoor) readme(t *testing.T) {
 	walk := stepsOf(t, ofREADME(t, "A walk through"), 5, 0)
-	own := stepsOf(t, ofREADME(t, "Protect your own API"), 2, 0)
+	_, protect, _ := strings.Cut(repositoryFile(t, "infra/docs/protect.md"), "\n### Try it\n")
+	protect, _, _ = strings.Cut(protect, "\n### ")
+	own := stepsOf(t, protect, 2, 0)
 	if len(own) != 2 || own[1].answer == "" {
 		t.Fatalf("%d steps", len(own))
 	}
@@ -121,7 +123,7 @@ func (f *frontDoor) readme(t *testing.T) {
 	if err := f.DeployConsumer(t.Context(), filepath.Join(dir, "template.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	own[1].commands = strings.Replace(own[1].commands, "http://127.0.0.1:3008", f.Consumer, 1) // the port in the README
+	own[1].commands = strings.Replace(own[1].commands, "http://127.0.0.1:3008", f.Consumer, 1) // the port in the page
 	at, err := url.Parse(f.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +136,7 @@ func (f *frontDoor) readme(t *testing.T) {
 	}
 	registered[0].commands = `KEY=$(curl -s -X POST $API/v1/orgs/$ORG/keys -H "Authorization: Bearer $ADA" | field key)` + "\n" + registered[0].commands
 	pasted(t, f.tg, at.Port(), slices.Concat(walk, registered, own[1:]))
-	// The README's API answers a problem document also when its authorizer cannot be called.
+	// The pasted API answers a problem document also when its authorizer cannot be called.
 	_, key := f.key(t)
 	if err := f.Reserve("KeyAuthorizerFunction", 0); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,6 @@ func TestLocal(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
-	t.Run("TheLongWalkThroughDoesWhatItShows", func(t *testing.T) { longWalk(t, tg, base.Port()) })
 	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
 	t.Run("APageOfTheConsoleReadsEachAnswerUnderV1", func(t *testing.T) { consolePages(t, tg) })
 	t.Run("FromYourServerDoesWhatItShows", func(t *testing.T) { fromYourServer(t, s, tg, base.Port()) })

@@ -100,16 +100,11 @@ func readme(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, stepsOf(t, ofREADME(t, "A walk through"), 5, 0))
 }
 
-// longWalk runs infra/docs/walkthrough.md.
-func longWalk(t *testing.T, tg *target, port string) {
-	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/walkthrough.md"), 8, 1))
-}
-
 // fromYourServer runs the commands of infra/docs/services.md for the local stack.
 func fromYourServer(t *testing.T, s *stack.Stack, tg *target, port string) {
 	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
 	local = strings.ReplaceAll(local, stack.IssuerURL(3004), s.Issuer)
-	pasted(t, tg, port, stepsOf(t, local, 5, 1))
+	pasted(t, tg, port, stepsOf(t, local, 11, 2))
 }
 
 // movingIn runs the commands of infra/docs/moving.md, on a stack that takes imported keys.

@@ -28,7 +28,7 @@ func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 		"receivers/python/verify.py": {"webhooks.md", "python"}, "receivers/python/receiver_fastapi.py": {"webhooks.md", "python"},
 		"consumer/python/behind_fastapi.py": {"frameworks.md", "python"}, "consumer/python/behind_django.py": {"frameworks.md", "python"}, "consumer/node/behind_express.mjs": {"frameworks.md", "js"},
 		"consumer/python/authorize.py": {"frameworks.md", "python"}, "consumer/python/ask_fastapi.py": {"frameworks.md", "python"}, "consumer/python/ask_django.py": {"frameworks.md", "python"},
-		"consumer/node/ask_express.mjs": {"frameworks.md", "js"}, "consumer/python/service_token.py": {"services.md", "python"}, "consumer/node/service_token.mjs": {"services.md", "js"},
+		"consumer/node/ask_express.mjs": {"frameworks.md", "js"}, "consumer/python/service_token.py": {"services.md", "python"},
 	} {
 		document, err := os.ReadFile("../../docs/" + in.document)
 		if err != nil {

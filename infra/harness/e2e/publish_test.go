@@ -9,7 +9,7 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// publishers runs each way to publish an event that infra/docs/webhooks.md shows or links. They send the same event with the same
+// publishers runs each way that infra/docs/webhooks.md shows to publish an event. They send the same event with the same
 // id, so the endpoint that wants it gets it once, and no other endpoint gets it.
 func publishers(t *testing.T, s *stack.Stack, tg *target) {
 	c, billing := tg.server(t), serviceOf(t, s, tg)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestALimitThatComesBackGoesOnWhereItWas: requests pass under a first limit, then under a second. Between the two the key may have
-// had none. infra/docs/protect.md, "Limits", defines what counts.
+// had none. infra/docs/limits.md, "Limits of requests", defines what counts.
 func TestALimitThatComesBackGoesOnWhereItWas(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string

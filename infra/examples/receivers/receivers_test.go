@@ -24,8 +24,8 @@ import (
 // TestTheDocumentShowsTheExamplesThatAreTested compares the documents with the files that the tests run.
 func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 	for file, in := range map[string]struct{ document, language string }{
-		"receivers/node/verify.mjs":  {"webhooks.md", "js"},
-		"receivers/python/verify.py": {"webhooks.md", "python"}, "receivers/python/receiver_fastapi.py": {"webhooks.md", "python"},
+		"receivers/node/verify.mjs":         {"webhooks.md", "js"},
+		"receivers/python/verify.py":        {"webhooks.md", "python"},
 		"consumer/python/behind_fastapi.py": {"frameworks.md", "python"}, "consumer/python/behind_django.py": {"frameworks.md", "python"}, "consumer/node/behind_express.mjs": {"frameworks.md", "js"},
 		"consumer/python/authorize.py": {"frameworks.md", "python"}, "consumer/python/ask_fastapi.py": {"frameworks.md", "python"}, "consumer/python/ask_django.py": {"frameworks.md", "python"},
 		"consumer/node/ask_express.mjs": {"frameworks.md", "js"}, "consumer/python/service_token.py": {"services.md", "python"},

@@ -262,6 +262,13 @@ func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
 	})
 }
 
+// TestTheFaceOfTheOwnerIsOneLineAnAddressAndAColour leaves to the console's own check what no pattern can say.
+func TestTheFaceOfTheOwnerIsOneLineAnAddressAndAColour(t *testing.T) {
+	tried(t, "ProductName", map[string]bool{"": false, strings.Repeat("Ä", 40): true, strings.Repeat("a", 41): false, `<b>&"'\`: true, "a\tb": false, "a\nb": false})
+	tried(t, "SupportUrl", map[string]bool{"": true, "https://a.example/x?y=z": true, "mailto:a@b.example": true, "http://a.example": false, "https://a b": false, `https://a"b`: false, "https://": false})
+	tried(t, "Accent", map[string]bool{"": true, "#3d52D5": true, "#abc": false, "3d52d5": false, "#3d52d5;": false, "red": false})
+}
+
 // TestParametersAreFew: an owner reads all of them.
 func TestParametersAreFew(t *testing.T) {
 	if names, _ := parametersOf(template(t)); len(names) > 65 {

@@ -382,6 +382,9 @@ test('members show who added them, and nobody removes herself', async () => {
   await submit(opened())
   assert.deepEqual([asked('DELETE orgs/o/members/bob').length, asked('GET orgs/o/keys').map(c => c.query), opened()], [1, [{ createdBy: 'bob' }], undefined])
   serve(routes)
+  serve({ ...routes, 'GET orgs/o/members': { members: [{ ...m('eve', 'Eve'), email: '' }] } }) // without an email no one is "you"
+  assert.deepEqual(rows(await show('lk-members', { person: aPerson() })).map(r => [r[0], r[4]]), [['Eve', 'Role Remove']])
+  serve(routes)
   const seen = await show('lk-members', { org: member })
   assert.deepEqual([rows(seen)[1].length, buttons(seen).includes('Add member')], [3, false])
 })

@@ -227,3 +227,11 @@ test('a page that the browser kept is loaded anew', async () => {
   for (const persisted of [false, true]) dispatchEvent(Object.assign(new Event('pageshow'), { persisted }))
   assert.equal(loads, 1)
 })
+
+test('a suspended org says so, with where to ask', async () => {
+  for (const supportUrl of ['mailto:help@example.com', null]) {
+    await begin(`#/orgs/${admin.id}`, [{ ...admin, suspendedAt: 5 }], { supportUrl }, { [`GET orgs/${admin.id}`]: {}, [`GET orgs/${admin.id}/keys`]: { keys: [] }, [`GET orgs/${admin.id}/usage`]: { usage: [] } })
+    assert.match(text(frame.drawn), /This org is suspended since/)
+    assert.equal(frame.drawn.includes('href="mailto:help@example.com"'), supportUrl !== null)
+  }
+})

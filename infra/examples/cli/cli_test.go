@@ -3,6 +3,8 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -20,6 +22,7 @@ import (
 
 	"latchkey/pkg/api"
 	"latchkey/pkg/authn"
+	"latchkey/pkg/fetch"
 	"latchkey/pkg/id"
 	"latchkey/pkg/parallel"
 	"latchkey/pkg/principal"
@@ -416,4 +419,42 @@ func TestACommandThatIsNotWholeIsExplained(t *testing.T) {
 			t.Errorf("%q: %v, %s%s, want %q", args, err, log, out, want)
 		}
 	}
+}
+
+func TestAKeyThatIsGoneMeanwhileEndsNoRun(t *testing.T) {
+	w, moment := newWorld(t), time.Now().Add(-90*time.Second).Truncate(time.Second)
+	w.keys(moment.Add(-time.Hour), w.orgs(1)...)
+	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
+		if r.Method == http.MethodDelete {
+			problem.Write(r.Context(), out, problem.New(problem.KeyNotFound, ""))
+			return
+		}
+		serve()
+	}))
+	w.prints("1 keys of 1 orgs are revoked, .*", "revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339), "--yes", "--state", w.program+".run")
+}
+
+// TestARunThatGoesOnFromAPositionWalksOnceMore has an org before the position that the run does not know: it was made meanwhile.
+func TestARunThatGoesOnFromAPositionWalksOnceMore(t *testing.T) {
+	w := newWorld(t)
+	orgs := w.orgs(2)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/orgs?limit=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer owner")
+	a, err := fetch.Do(http.DefaultClient, req, 1<<16)
+	var first struct {
+		Orgs       []struct{ ID id.Org }
+		NextCursor string
+	}
+	if err := errors.Join(err, json.Unmarshal(a.Body, &first)); err != nil || len(first.Orgs) != 1 {
+		t.Fatal(err, first)
+	}
+	other := orgs[1-slices.Index(orgs, first.Orgs[0].ID)]
+	journal := fmt.Sprintf("{\"do\":\"suspend\",\"api\":%q,\"at\":1000}\n{\"do\":\"left\",\"org\":%q}\n{\"do\":\"page\",\"cursor\":%q}\n", w.url, other, first.NextCursor)
+	if err := os.WriteFile(w.program+".run", []byte(journal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.prints("1 orgs are suspended by this run, .*", "suspend", "--all", "--yes", "--state", w.program+".run")
 }

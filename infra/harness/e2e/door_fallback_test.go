@@ -56,6 +56,11 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 				t.Errorf("the earlier system is away: %q", got)
 			}
 			earlier(func() { f.earlier.down = false })
+			astray := foreignKey()
+			earlier(func() { f.earlier.keys[astray] = "org_00000000000000000000000000" })
+			if got := ask(astray); got != "503 unavailable" {
+				t.Errorf("a key whose import is refused: %s", got)
+			}
 			before := 0
 			earlier(func() { before = f.earlier.asked[second] })
 			for _, k := range f.billing.want(t, "GET", "/v1/orgs/"+f.org+"/keys", "", 200, "").list("keys") {

@@ -45,7 +45,7 @@ document.addEventListener('securitypolicyviolation', e => window.violations.push
 # The parameters ProductName and SupportUrl, and an accent as light as the parameter is dark.
 PRODUCT, SUPPORT, LIGHT = "Ärger & <img src=x onerror=alert(1)>", "mailto:help@example.com", "#fff3b0"
 
-# The lowest contrast of text that is on an accent, and of text that has its colour, for 512 accents.
+# The lowest contrast of text that is on an accent, and of text that has its colour, for 4,096 accents.
 CONTRAST = """
 () => {
   const probe = document.body.appendChild(document.createElement('div'))
@@ -58,8 +58,8 @@ CONTRAST = """
     return .2126 * r + .7152 * g + .0722 * b
   }
   let lowest = 21
-  for (let i = 0; i < 512; i++) {
-    const hex = [i >> 6, i >> 3 & 7, i & 7].map(v => Math.round(v * 255 / 7).toString(16).padStart(2, '0')).join('')
+  for (let i = 0; i < 4096; i++) {
+    const hex = [i >> 8, i >> 4 & 15, i & 15].map(v => (v * 17).toString(16).padStart(2, '0')).join('')
     document.documentElement.style.setProperty('--latchkey-accent', `#${hex}`) // the variables below are those of the root
     for (const [text, below] of [['on-fill', 'fill'], ...['page', 'card', 'raised', 'accent-soft'].map(b => ['accent', b])]) {
       const [a, b] = [luminance(text), luminance(below)].sort((x, y) => x - y)

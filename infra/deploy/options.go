@@ -12,22 +12,22 @@ import (
 // lookAtOptions looks at what a parameter names outside the stack. CloudFormation would find it wrong only after the build, and
 // roll back; or never, when alarms reach no one. Its error names all that is wrong.
 func (p *program) lookAtOptions() error {
-	var wrong settings.Faults
+	var faults settings.Faults
 	if arn := p.value("CertificateArn"); arn != "" {
-		wrong.Note(p.lookAtCertificate(arn))
+		faults.Note(p.lookAtCertificate(arn))
 	}
 	if arn := p.value("AlarmTopicArn"); arn != "" {
-		wrong.Note(p.lookAtTopic(arn))
+		faults.Note(p.lookAtTopic(arn))
 	}
 	if name := p.value("EventBusName"); name != "" {
 		if err := p.aws.Call("events", "describe_event_bus", cloud.Params{"Name": name}, nil); err != nil {
-			wrong.Note(fmt.Errorf("the event bus %s of EventBusName cannot be read: %w", name, err))
+			faults.Note(fmt.Errorf("the event bus %s of EventBusName cannot be read: %w", name, err))
 		}
 	}
 	if p.value("ApiAccessLog") == "true" {
-		wrong.Note(p.lookAtLogRole())
+		faults.Note(p.lookAtLogRole())
 	}
-	return wrong.Err()
+	return faults.Err()
 }
 
 // regionOf returns the region in an ARN.

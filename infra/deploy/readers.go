@@ -29,10 +29,10 @@ func (p *program) checkReaders() error {
 	if err := p.template.CheckValues(all); err != nil {
 		return err
 	}
-	var wrong settings.Faults
+	var faults settings.Faults
 	refused := func(parameter string, err error) {
 		if err != nil {
-			wrong.Note(fmt.Errorf("%s: %w", settings.Shown(parameter, all[parameter]), err))
+			faults.Note(fmt.Errorf("%s: %w", settings.Shown(parameter, all[parameter]), err))
 		}
 	}
 	if !apikey.ValidPrefix(all["KeyPrefix"]) {
@@ -64,6 +64,6 @@ func (p *program) checkReaders() error {
 	}
 	tags := boot.From(func(name string) (string, bool) { v, ok := all[name]; return v, ok })
 	tags.Pairs("KeyTagNames", "KeyTagValues")
-	wrong.Note(tags.Err())
-	return wrong.Err()
+	faults.Note(tags.Err())
+	return faults.Err()
 }

@@ -36,7 +36,7 @@ func runbook() (sections []string, text string, err error) {
 
 // alarmsAreHeard wants each alarm to tell the topic when it begins and when it ends, and its text to name
 // a section of the runbook.
-func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
+func alarmsAreHeard(tpl *translated.Template) (faults []string) {
 	sections, _, err := runbook()
 	if err != nil {
 		return []string{err.Error()}
@@ -45,45 +45,45 @@ func alarmsAreHeard(tpl *translated.Template) (wrong []string) {
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		p := tpl.Resources[name].Properties
 		if fmt.Sprint(p["AlarmActions"]) != topic || fmt.Sprint(p["OKActions"]) != topic {
-			wrong = append(wrong, fmt.Sprintf("%s goes to %v and %v", name, p["AlarmActions"], p["OKActions"]))
+			faults = append(faults, fmt.Sprintf("%s goes to %v and %v", name, p["AlarmActions"], p["OKActions"]))
 		}
 		_, section, _ := strings.Cut(fmt.Sprint(p["AlarmDescription"]), "Runbook: ")
 		if !slices.Contains(sections, section) {
-			wrong = append(wrong, fmt.Sprintf("%s: the runbook has no section %q", name, section))
+			faults = append(faults, fmt.Sprintf("%s: the runbook has no section %q", name, section))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // dashboard wants the dashboard to show each alarm and each metric of the code, and the runbook to
 // explain each metric. Alarms in our own namespace must use metrics of the code.
-func dashboard(tpl *translated.Template) (wrong []string) {
+func dashboard(tpl *translated.Template) (faults []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
 	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // regions share these names
-		wrong = append(wrong, fmt.Sprintf("the dashboard has the name %v", name))
+		faults = append(faults, fmt.Sprintf("the dashboard has the name %v", name))
 	}
 	var shown map[string]any
 	if err := json.Unmarshal([]byte(body), &shown); err != nil {
-		wrong = append(wrong, "the dashboard is no JSON: "+err.Error())
+		faults = append(faults, "the dashboard is no JSON: "+err.Error())
 	}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		if !strings.Contains(body, ":alarm:"+name+`"`) {
-			wrong = append(wrong, "the dashboard does not show "+name)
+			faults = append(faults, "the dashboard does not show "+name)
 		}
 	}
 	_, text, err := runbook()
 	if err != nil {
-		wrong = append(wrong, err.Error())
+		faults = append(faults, err.Error())
 	}
 	known := map[string]bool{}
 	for _, m := range metric.All() {
 		known[m.Name] = true
 		inExpression := strings.Contains(body, `\"`+m.Name+`\"`)
 		if !strings.Contains(body, `"`+m.Name+`"`) && !inExpression {
-			wrong = append(wrong, "the dashboard does not show "+m.Name)
+			faults = append(faults, "the dashboard does not show "+m.Name)
 		}
 		if !strings.Contains(text, "| `"+m.Name+"` |") {
-			wrong = append(wrong, "the runbook does not explain "+m.Name)
+			faults = append(faults, "the runbook does not explain "+m.Name)
 		}
 	}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
@@ -94,16 +94,16 @@ func dashboard(tpl *translated.Template) (wrong []string) {
 		}
 		for _, m := range metrics {
 			if m["Namespace"] == metric.Namespace && !known[fmt.Sprint(m["MetricName"])] {
-				wrong = append(wrong, fmt.Sprintf("%s looks at %v, which no code counts", name, m["MetricName"]))
+				faults = append(faults, fmt.Sprintf("%s looks at %v, which no code counts", name, m["MetricName"]))
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // latency wants a widget of the dashboard to show how long the API takes, and how long the functions behind the
 // authorizer take, for 99 of 100 requests.
-func latency(tpl *translated.Template) (wrong []string) {
+func latency(tpl *translated.Template) (faults []string) {
 	var shown map[string]any
 	if err := json.Unmarshal([]byte(fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])), &shown); err != nil {
 		return []string{"the dashboard is no JSON: " + err.Error()}
@@ -122,7 +122,7 @@ func latency(tpl *translated.Template) (wrong []string) {
 		`p99 ["AWS/ApiGateway","IntegrationLatency","ApiName","latchkey","Stage","live"]`,
 	}
 	if !slices.Equal(found, want) {
-		wrong = append(wrong, fmt.Sprintf("the dashboard shows %q, want %q", found, want))
+		faults = append(faults, fmt.Sprintf("the dashboard shows %q, want %q", found, want))
 	}
-	return wrong
+	return faults
 }

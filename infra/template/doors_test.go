@@ -30,7 +30,7 @@ var doorPermissions = map[string]string{
 
 // doors wants exactly these permissions, one function URL, and the SSM parameters in which other stacks find the ARNs of the
 // shared authorizers.
-func doors(tpl *translated.Template) (wrong []string) {
+func doors(tpl *translated.Template) (faults []string) {
 	got := map[string]string{}
 	for _, name := range tpl.Named("AWS::Lambda::Permission") {
 		p := rawProperties(tpl, name)
@@ -40,36 +40,36 @@ func doors(tpl *translated.Template) (wrong []string) {
 			}
 		}
 	}
-	wrong = differences("permission", got, doorPermissions)
+	faults = differences("permission", got, doorPermissions)
 	if urls := tpl.Named("AWS::Lambda::Url"); !slices.Equal(urls, []string{"ForwardAuthFunctionUrl"}) {
-		wrong = append(wrong, fmt.Sprintf("function URLs %v", urls))
+		faults = append(faults, fmt.Sprintf("function URLs %v", urls))
 	}
 	const url = `{"AuthType":"NONE","TargetFunctionArn":{"Ref":"ForwardAuthFunction"}}` // no Cors: no browser calls it
 	if got := quoted(rawProperties(tpl, "ForwardAuthFunctionUrl")); got != url {
-		wrong = append(wrong, fmt.Sprintf("ForwardAuthFunctionUrl is %s, want %s", got, url))
+		faults = append(faults, fmt.Sprintf("ForwardAuthFunctionUrl is %s, want %s", got, url))
 	}
 	for name, want := range map[string]string{"KeyAuthorizer": "/latchkey/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/latchkey/${AWS::StackName}/member-authorizer-arn"} {
 		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
 		if got := quoted(rawProperties(tpl, name+"Arn")); got != wanted {
-			wrong = append(wrong, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))
+			faults = append(faults, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // TestTheAPIsDefinitionHasNoServerWithoutAURL prevents a warning of API Gateway, by which every
 // deployment would fail (FailOnWarnings).
 func TestTheAPIsDefinitionHasNoServerWithoutAURL(t *testing.T) { holds(t, servers) }
 
-func servers(tpl *translated.Template) (wrong []string) {
+func servers(tpl *translated.Template) (faults []string) {
 	body := object(tpl.Resources["Api"].Properties["Body"])
 	for _, s := range list(body["servers"]) {
 		if url, _ := object(s)["url"].(string); url == "" {
-			wrong = append(wrong, fmt.Sprintf("%v has no url", s))
+			faults = append(faults, fmt.Sprintf("%v has no url", s))
 		}
 	}
 	if len(object(body["paths"])) == 0 {
-		wrong = append(wrong, fmt.Sprintf("the definition has only %v", slices.Sorted(maps.Keys(body))))
+		faults = append(faults, fmt.Sprintf("the definition has only %v", slices.Sorted(maps.Keys(body))))
 	}
-	return wrong
+	return faults
 }

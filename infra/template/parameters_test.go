@@ -83,49 +83,49 @@ func explained(tpl *translated.Template) (faults []string) {
 }
 
 // defaults wants each parameter but Issuer to have a default that CloudFormation takes, and each number to refuse -1.
-func defaults(tpl *translated.Template) (wrong []string) {
+func defaults(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
 		p := declared[name]
 		if p["Type"] != "String" && p["Type"] != "Number" {
-			wrong = append(wrong, fmt.Sprintf("%s is a %v", name, p["Type"]))
+			faults = append(faults, fmt.Sprintf("%s is a %v", name, p["Type"]))
 		}
 		value, has := p["Default"]
 		wantsDefault := name != "Issuer"
 		if has != wantsDefault || has && !takes(p, fmt.Sprint(value)) {
-			wrong = append(wrong, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
+			faults = append(faults, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
 		}
 		if p["Type"] == "Number" && takes(p, "-1") {
-			wrong = append(wrong, name+" takes -1")
+			faults = append(faults, name+" takes -1")
 		}
 	}
-	return wrong
+	return faults
 }
 
 // used wants each parameter to be read somewhere: otherwise the stack would ignore the value that an owner gives.
-func used(tpl *translated.Template) (wrong []string) {
+func used(tpl *translated.Template) (faults []string) {
 	names, _ := parametersOf(tpl)
 	rest := quoted([]any{tpl.Raw["Conditions"], tpl.Raw["Resources"], tpl.Raw["Outputs"]})
 	for _, name := range names {
 		if !strings.Contains(rest, `{"Ref":"`+name+`"}`) && !strings.Contains(rest, "${"+name+"}") {
-			wrong = append(wrong, "nothing reads "+name)
+			faults = append(faults, "nothing reads "+name)
 		}
 	}
-	return wrong
+	return faults
 }
 
 // budgets wants the defaults to be those of the store, whose tests prove what a budget of this size holds back.
-func budgets(tpl *translated.Template) (wrong []string) {
+func budgets(tpl *translated.Template) (faults []string) {
 	_, declared := parametersOf(tpl)
 	app := store.DefaultLimits().Budget
 	for name, want := range map[string]int{
 		"DeliveriesPerSecond": app.PerSecond, "DeliveriesBurst": app.Burst,
 	} {
 		if got := fmt.Sprint(declared[name]["Default"]); got != fmt.Sprint(want) {
-			wrong = append(wrong, fmt.Sprintf("%s is %s by default, and %d in the store", name, got, want))
+			faults = append(faults, fmt.Sprintf("%s is %s by default, and %d in the store", name, got, want))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // longLists are the parameters with listed values that no condition compares. Other checks read their values.
@@ -133,7 +133,7 @@ var longLists = []string{"LogRetentionDays", "SystemLogLevel"}
 
 // switches wants a parameter with listed values to have two: the conditions compare it with one of them. A parameter
 // of true and false is false by default.
-func switches(tpl *translated.Template) (wrong []string) {
+func switches(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	found := 0
 	for _, name := range names {
@@ -148,50 +148,50 @@ func switches(tpl *translated.Template) (wrong []string) {
 		isSwitch := values[0] == "true"
 		isOff := slices.Equal(values, []string{"true", "false"}) && declared[name]["Default"] == "false"
 		if len(values) != 2 || isSwitch && !isOff {
-			wrong = append(wrong, fmt.Sprintf("%s is one of %q, by default %v", name, values, declared[name]["Default"]))
+			faults = append(faults, fmt.Sprintf("%s is one of %q, by default %v", name, values, declared[name]["Default"]))
 		}
 	}
 	if found < 6 { // the template has more
-		wrong = append(wrong, fmt.Sprintf("%d parameters have two values", found))
+		faults = append(faults, fmt.Sprintf("%d parameters have two values", found))
 	}
-	return wrong
+	return faults
 }
 
 // retention wants the days to be among those that CloudWatch's call PutRetentionPolicy takes.
-func retention(tpl *translated.Template) (wrong []string) {
+func retention(tpl *translated.Template) (faults []string) {
 	days := []string{"1", "3", "5", "7", "14", "30", "60", "90", "120", "150", "180", "365", "400", "545", "731", "1096", "1827", "2192", "2557", "2922", "3288", "3653"}
 	_, declared := parametersOf(tpl)
 	values := allowed(declared["LogRetentionDays"])
 	if len(values) < 2 {
-		wrong = append(wrong, fmt.Sprintf("LogRetentionDays is one of %q", values))
+		faults = append(faults, fmt.Sprintf("LogRetentionDays is one of %q", values))
 	}
 	for _, v := range values {
 		if !slices.Contains(days, v) {
-			wrong = append(wrong, "CloudWatch keeps logs for no "+v+" days")
+			faults = append(faults, "CloudWatch keeps logs for no "+v+" days")
 		}
 	}
-	return wrong
+	return faults
 }
 
 // levels wants the levels to be those of Lambda, and the one with the fewest lines to be the default: three lines of
 // Lambda's for each call would cost more than ours.
-func levels(tpl *translated.Template) (wrong []string) {
+func levels(tpl *translated.Template) (faults []string) {
 	_, declared := parametersOf(tpl)
 	if p := declared["SystemLogLevel"]; !slices.Equal(allowed(p), []string{"DEBUG", "INFO", "WARN"}) || p["Default"] != "WARN" {
-		wrong = append(wrong, fmt.Sprintf("SystemLogLevel is one of %q, by default %v", allowed(p), p["Default"]))
+		faults = append(faults, fmt.Sprintf("SystemLogLevel is one of %q, by default %v", allowed(p), p["Default"]))
 	}
-	return wrong
+	return faults
 }
 
 // secret wants a secret to be hidden, and a short one to be refused.
-func secret(tpl *translated.Template) (wrong []string) {
+func secret(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
 		if strings.HasSuffix(name, "Secret") && (declared[name]["NoEcho"] != true || takes(declared[name], "short")) {
-			wrong = append(wrong, fmt.Sprintf("%s is %v", name, declared[name]))
+			faults = append(faults, fmt.Sprintf("%s is %v", name, declared[name]))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // otherNames are the variables whose name does not follow from what they refer to, mostly a parameter.
@@ -206,7 +206,7 @@ var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // variables wants a variable whose value is a parameter's to be named after the parameter: KEY_PREFIX of KeyPrefix.
 // The check environments reads which function has which variable.
-func variables(tpl *translated.Template) (wrong []string) {
+func variables(tpl *translated.Template) (faults []string) {
 	named := 0
 	for _, function := range tpl.Named("AWS::Lambda::Function") {
 		for name, source := range object(object(rawProperties(tpl, function)["Environment"])["Variables"]) {
@@ -220,14 +220,14 @@ func variables(tpl *translated.Template) (wrong []string) {
 				wanted = strings.ToUpper(wordEnd.ReplaceAllString(parameter, "${1}_${2}"))
 			}
 			if name != wanted {
-				wrong = append(wrong, fmt.Sprintf("%s of %s is %s, want it in %s", name, function, parameter, wanted))
+				faults = append(faults, fmt.Sprintf("%s of %s is %s, want it in %s", name, function, parameter, wanted))
 			}
 		}
 	}
 	if named < 100 { // the functions have more
-		wrong = append(wrong, fmt.Sprintf("%d variables are of parameters", named))
+		faults = append(faults, fmt.Sprintf("%d variables are of parameters", named))
 	}
-	return wrong
+	return faults
 }
 
 // tried wants a parameter to take the values with true, and to refuse those with false.

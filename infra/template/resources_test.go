@@ -27,15 +27,15 @@ func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { holds(t, signin
 
 func TestTheSchedulesRun(t *testing.T) { holds(t, schedules) }
 
-func durable(tpl *translated.Template) (wrong []string) {
+func durable(tpl *translated.Template) (faults []string) {
 	raw := object(object(tpl.Raw["Resources"])["Table"])
 	if raw["DeletionPolicy"] != "Retain" || raw["UpdateReplacePolicy"] != "Retain" {
-		wrong = append(wrong, "the table goes with the stack")
+		faults = append(faults, "the table goes with the stack")
 	}
 	p := tpl.Resources["Table"].Properties
 	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // with other keys, CloudFormation would put a new, empty table in its place
 	if got := quoted(p["KeySchema"]); got != keys {
-		wrong = append(wrong, "the table has the keys "+got)
+		faults = append(faults, "the table has the keys "+got)
 	}
 	for name, wanted := range map[string]any{
 		"BillingMode": "PAY_PER_REQUEST", "DeletionProtectionEnabled": true,
@@ -44,21 +44,21 @@ func durable(tpl *translated.Template) (wrong []string) {
 		"TimeToLiveSpecification":          map[string]any{"AttributeName": "purgeAt", "Enabled": true},
 	} {
 		if got := fmt.Sprint(p[name]); got != fmt.Sprint(wanted) {
-			wrong = append(wrong, fmt.Sprintf("%s is %s, want %v", name, got, wanted))
+			faults = append(faults, fmt.Sprintf("%s is %s, want %v", name, got, wanted))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // literal wants no intrinsic functions in the table's properties: the local stack and the store's
 // tests create the table from the template as it is written. Only what they leave out may have some: its encryption, and what it takes
 // on its first day.
-func literal(tpl *translated.Template) (wrong []string) {
+func literal(tpl *translated.Template) (faults []string) {
 	var walk func(v any)
 	walk = func(v any) {
 		for name, e := range object(v) {
 			if name == "Ref" || strings.HasPrefix(name, "Fn::") {
-				wrong = append(wrong, fmt.Sprintf("the table has %s %v", name, e))
+				faults = append(faults, fmt.Sprintf("the table has %s %v", name, e))
 			}
 			walk(e)
 		}
@@ -71,13 +71,13 @@ func literal(tpl *translated.Template) (wrong []string) {
 	properties := maps.Clone(object(object(object(tpl.Raw["Resources"])["Table"])["Properties"]))
 	const encryption = `{"Fn::If":["OwnTableKey",{"KMSMasterKeyId":{"Ref":"TableKeyArn"},"SSEEnabled":true,"SSEType":"KMS"},{"Ref":"AWS::NoValue"}]}`
 	if got := quoted(properties["SSESpecification"]); got != encryption {
-		wrong = append(wrong, "the table is encrypted by "+got)
+		faults = append(faults, "the table is encrypted by "+got)
 	}
 	const warm = `{"Fn::If":["Warm",{"ReadUnitsPerSecond":{"Fn::Select":[0,{"Fn::Split":[",",{"Ref":"WarmThroughput"}]}]},` +
 		`"WriteUnitsPerSecond":{"Fn::Select":[1,{"Fn::Split":[",",{"Ref":"WarmThroughput"}]}]}},{"Ref":"AWS::NoValue"}]}`
 	index := maps.Clone(object(list(properties["GlobalSecondaryIndexes"])[0]))
 	if table, index := quoted(properties["WarmThroughput"]), quoted(index["WarmThroughput"]); table != warm || index != warm {
-		wrong = append(wrong, "the table begins with "+table+", and its index with "+index)
+		faults = append(faults, "the table begins with "+table+", and its index with "+index)
 	}
 	for _, name := range []string{"SSESpecification", "WarmThroughput"} {
 		delete(properties, name)
@@ -85,24 +85,24 @@ func literal(tpl *translated.Template) (wrong []string) {
 	}
 	properties["GlobalSecondaryIndexes"] = []any{index}
 	walk(properties)
-	return wrong
+	return faults
 }
 
 // index wants one index, which holds only keys, orgId and appId. It is a late copy of the table: with more attributes
 // it could be used for decisions.
-func index(tpl *translated.Template) (wrong []string) {
+func index(tpl *translated.Template) (faults []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {
-		return append(wrong, fmt.Sprintf("%d indexes", len(indexes)))
+		return append(faults, fmt.Sprintf("%d indexes", len(indexes)))
 	}
 	i := object(indexes[0])
 	if got := quoted(i["KeySchema"]); got != `[{"AttributeName":"due","KeyType":"HASH"},{"AttributeName":"dueAt","KeyType":"RANGE"}]` {
-		wrong = append(wrong, "the index has the keys "+got)
+		faults = append(faults, "the index has the keys "+got)
 	}
 	if i["IndexName"] != "due" || fmt.Sprint(i["Projection"]) != "map[NonKeyAttributes:[orgId appId] ProjectionType:INCLUDE]" {
-		wrong = append(wrong, fmt.Sprint(i))
+		faults = append(faults, fmt.Sprint(i))
 	}
-	return wrong
+	return faults
 }
 
 // filesOfCall has, for a call in the main.go of a function, the files that read more variables for the function.
@@ -122,7 +122,7 @@ var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]+)"\))?`)
 var shared = []string{"AWS_ENDPOINT_URL", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
 
 // environments compares the variables of each function with shared, and with those that its main.go reads by package boot.
-func environments(tpl *translated.Template) (wrong []string) {
+func environments(tpl *translated.Template) (faults []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
 		return []string{err.Error()}
@@ -134,7 +134,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 	for name, f := range functions {
 		source, err := os.ReadFile(filepath.Join(root, f.CodeURI, "main.go"))
 		if err != nil {
-			return append(wrong, err.Error())
+			return append(faults, err.Error())
 		}
 		text := string(source)
 		for call, files := range filesOfCall {
@@ -144,7 +144,7 @@ func environments(tpl *translated.Template) (wrong []string) {
 			for _, file := range files {
 				more, err := os.ReadFile(filepath.Join(root, file))
 				if err != nil {
-					return append(wrong, err.Error())
+					return append(faults, err.Error())
 				}
 				source = append(source, more...)
 			}
@@ -156,29 +156,29 @@ func environments(tpl *translated.Template) (wrong []string) {
 		slices.Sort(wanted)
 		wanted = slices.Compact(wanted)
 		if got := slices.Sorted(maps.Keys(f.Env)); !slices.Equal(got, wanted) {
-			wrong = append(wrong, fmt.Sprintf("%s gets %v and reads %v", name, got, wanted))
+			faults = append(faults, fmt.Sprintf("%s gets %v and reads %v", name, got, wanted))
 		}
 		if value := f.Env["AWS_ENDPOINT_URL"]; value != "" {
-			wrong = append(wrong, fmt.Sprintf("%s would call %s on AWS", name, value))
+			faults = append(faults, fmt.Sprintf("%s would call %s on AWS", name, value))
 		}
 	}
-	return wrong
+	return faults
 }
 
-func signingKey(tpl *translated.Template) (wrong []string) {
+func signingKey(tpl *translated.Template) (faults []string) {
 	raw := object(object(tpl.Raw["Resources"])["SigningKey"])
 	if raw["DeletionPolicy"] != "RetainExceptOnCreate" || raw["UpdateReplacePolicy"] != "Retain" {
-		wrong = append(wrong, "the signing key goes with the stack")
+		faults = append(faults, "the signing key goes with the stack")
 	}
 	p := tpl.Resources["SigningKey"].Properties
 	// Without a KeyPolicy the key gets KMS's default policy. By it, the roles of the template decide who may use the key.
 	if p["KeySpec"] != "ECC_NIST_P256" || p["KeyUsage"] != "SIGN_VERIFY" || p["KeyPolicy"] != nil {
-		wrong = append(wrong, fmt.Sprint(p))
+		faults = append(faults, fmt.Sprint(p))
 	}
-	return wrong
+	return faults
 }
 
-func schedules(tpl *translated.Template) (wrong []string) {
+func schedules(tpl *translated.Template) (faults []string) {
 	all, err := tpl.Schedules()
 	if err != nil {
 		return []string{err.Error()}
@@ -189,7 +189,7 @@ func schedules(tpl *translated.Template) (wrong []string) {
 	}
 	wanted := map[string]time.Duration{"CheckConsumersFunction": 24 * time.Hour, "RotateFunction": 15 * time.Minute, "SweepFunction": time.Minute}
 	if len(all) != 3 || !maps.Equal(every, wanted) {
-		wrong = append(wrong, fmt.Sprintf("%+v", all))
+		faults = append(faults, fmt.Sprintf("%+v", all))
 	}
-	return wrong
+	return faults
 }

@@ -26,13 +26,13 @@ var variable = regexp.MustCompile(`\$[a-zA-Z.{}]+`)
 
 // noEcho checks that each type has a response, in JSON, and no other type has one. It permits only variables that have no text from the client, because
 // templates do not escape: AWS makes the request's id, and the values of the authorizer's Deny are constants of ours.
-func noEcho(tpl *translated.Template) (wrong []string) {
+func noEcho(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	if got := slices.Sorted(maps.Keys(a.Responses)); !slices.Equal(got, responses) {
-		wrong = append(wrong, fmt.Sprintf("responses of the types %q, want %q", got, responses))
+		faults = append(faults, fmt.Sprintf("responses of the types %q, want %q", got, responses))
 	}
 	for name, r := range a.Responses {
 		permitted := []string{"$context.extendedRequestId"}
@@ -42,13 +42,13 @@ func noEcho(tpl *translated.Template) (wrong []string) {
 		for _, text := range r.Templates {
 			for _, v := range variable.FindAllString(text, -1) {
 				if !slices.Contains(permitted, v) {
-					wrong = append(wrong, name+": the template has "+v)
+					faults = append(faults, name+": the template has "+v)
 				}
 			}
 			if !json.Valid([]byte(text)) {
-				wrong = append(wrong, name+": this is not JSON: "+text)
+				faults = append(faults, name+": this is not JSON: "+text)
 			}
 		}
 	}
-	return wrong
+	return faults
 }

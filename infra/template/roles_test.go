@@ -44,10 +44,10 @@ func (s statement) service() string {
 
 // statements returns the statements of all roles, and of the policy for programs of the owner. It reports a statement
 // that is no Allow of actions on resources: these tests do not read others.
-func statements(tpl *translated.Template) (all []statement, wrong []string) {
+func statements(tpl *translated.Template) (all []statement, faults []string) {
 	read := func(role string, policy any) {
 		if version := object(object(policy)["PolicyDocument"])["Version"]; version != "2012-10-17" {
-			wrong = append(wrong, fmt.Sprintf("%s: a policy of the version %v", role, version))
+			faults = append(faults, fmt.Sprintf("%s: a policy of the version %v", role, version))
 		}
 		for _, v := range list(object(object(policy)["PolicyDocument"])["Statement"]) {
 			o := object(v)
@@ -56,7 +56,7 @@ func statements(tpl *translated.Template) (all []statement, wrong []string) {
 			excludes := o["NotAction"] != nil || o["NotResource"] != nil // an Allow of all others
 			isComplete := sid != "" && len(s.actions) > 0 && len(s.resources) > 0
 			if o["Effect"] != "Allow" || excludes || !isComplete {
-				wrong = append(wrong, s.String()+": an Allow with Sid, Action and Resource is wanted")
+				faults = append(faults, s.String()+": an Allow with Sid, Action and Resource is wanted")
 				continue
 			}
 			all = append(all, s)
@@ -66,64 +66,64 @@ func statements(tpl *translated.Template) (all []statement, wrong []string) {
 		for _, policy := range list(tpl.Resources[role].Properties["Policies"]) {
 			read(role, policy)
 			if name, _ := object(policy)["PolicyName"].(string); name == "" {
-				wrong = append(wrong, role+": CloudFormation wants a policy to have a name")
+				faults = append(faults, role+": CloudFormation wants a policy to have a name")
 			}
 		}
 	}
 	for _, name := range tpl.Named("AWS::IAM::ManagedPolicy") {
 		read(name, tpl.Resources[name].Properties)
 	}
-	return all, wrong
+	return all, faults
 }
 
-func ownRoles(tpl *translated.Template) (wrong []string) {
+func ownRoles(tpl *translated.Template) (faults []string) {
 	functionOf := map[string]string{} // by role
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		arn, _ := tpl.Resources[f].Properties["Role"].(string)
 		role := arn[strings.LastIndex(arn, "/")+1:]
 		if want := strings.TrimSuffix(f, "Function") + "Role"; role != want || functionOf[role] != "" {
-			wrong = append(wrong, fmt.Sprintf("%s has the role %q, want %s only for it", f, arn, want))
+			faults = append(faults, fmt.Sprintf("%s has the role %q, want %s only for it", f, arn, want))
 		}
 		functionOf[role] = f
 	}
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		p := tpl.Resources[role].Properties
 		if functionOf[role] == "" {
-			wrong = append(wrong, role+" is no function's")
+			faults = append(faults, role+" is no function's")
 		}
 		if p["ManagedPolicyArns"] != nil {
-			wrong = append(wrong, role+" has managed policies, which reach every resource")
+			faults = append(faults, role+" has managed policies, which reach every resource")
 		}
 		const lambda = `{"Statement":[{"Action":"sts:AssumeRole","Effect":"Allow","Principal":{"Service":"lambda.amazonaws.com"}}],"Version":"2012-10-17"}`
 		if trust := quoted(p["AssumeRolePolicyDocument"]); trust != lambda {
-			wrong = append(wrong, fmt.Sprintf("%s may be assumed by %s", role, trust))
+			faults = append(faults, fmt.Sprintf("%s may be assumed by %s", role, trust))
 		}
 	}
-	return append(wrong, noOtherPolicies(tpl)...)
+	return append(faults, noOtherPolicies(tpl)...)
 }
 
 // noOtherPolicies reports resources that would give rights beside the roles.
-func noOtherPolicies(tpl *translated.Template) (wrong []string) {
+func noOtherPolicies(tpl *translated.Template) (faults []string) {
 	for _, typ := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"} {
 		for _, n := range tpl.Named(typ) {
 			if n != "GuardPolicy" { // it is attached to no role of ours
-				wrong = append(wrong, n+" is a policy beside the roles")
+				faults = append(faults, n+" is a policy beside the roles")
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // ownLogs checks that each function writes the log group that is printed for it.
-func ownLogs(tpl *translated.Template) (wrong []string) {
+func ownLogs(tpl *translated.Template) (faults []string) {
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		config := object(tpl.Resources[f].Properties["LoggingConfig"])
 		wanted := map[string]any{"LogGroup": strings.TrimSuffix(f, "Function") + "Logs", "LogFormat": "JSON", "SystemLogLevel": "WARN", "ApplicationLogLevel": "INFO"}
 		if !maps.Equal(config, wanted) {
-			wrong = append(wrong, fmt.Sprintf("%s logs by %v, want %v", f, config, wanted))
+			faults = append(faults, fmt.Sprintf("%s logs by %v, want %v", f, config, wanted))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // stars are the statements with a * in their resource, each with its reason. Those for the streams
@@ -140,23 +140,23 @@ var stars = map[string]string{
 
 // exact wants every statement to name the actions of one service, and its resources. That a role allows no
 // action that no call needs is what the evaluator of roles proves in the end-to-end tests.
-func exact(tpl *translated.Template) (wrong []string) {
-	all, wrong := statements(tpl)
+func exact(tpl *translated.Template) (faults []string) {
+	all, faults := statements(tpl)
 	for _, s := range all {
 		for _, a := range s.actions {
 			if service, _, _ := strings.Cut(a, ":"); service != s.service() || strings.Contains(a, "*") {
-				wrong = append(wrong, fmt.Sprintf("%s: named actions of one service, not %v", s, s.actions))
+				faults = append(faults, fmt.Sprintf("%s: named actions of one service, not %v", s, s.actions))
 			}
 		}
 		for _, r := range s.resources {
 			ownLog := s.service() == "logs" && strings.Count(r, "*") == 1 // the * for its streams
 			hasStar := strings.Contains(r, "*") && !ownLog
 			if _, listed := stars[s.String()]; hasStar != listed {
-				wrong = append(wrong, fmt.Sprintf("%s: the resource %s", s, r))
+				faults = append(faults, fmt.Sprintf("%s: the resource %s", s, r))
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // prefixes returns the beginnings of the table's partition keys, as conditions name them.
@@ -175,8 +175,8 @@ func prefixes() []string {
 const table = "arn:aws:dynamodb:us-east-1:000000000000:table/Table"
 
 // partitioned wants each statement on the table to be limited to named partitions.
-func partitioned(tpl *translated.Template) (wrong []string) {
-	all, wrong := statements(tpl)
+func partitioned(tpl *translated.Template) (faults []string) {
+	all, faults := statements(tpl)
 	known := prefixes()
 	for _, s := range all {
 		onStream := (s.role == "FanoutRole" || s.role == "TapRole") && strings.HasPrefix(s.resources[0], table+"/stream/") // it has no partition keys
@@ -188,20 +188,20 @@ func partitioned(tpl *translated.Template) (wrong []string) {
 			wanted += "/index/due" // no other role reads it
 		}
 		if !slices.Equal(s.resources, []string{wanted}) {
-			wrong = append(wrong, fmt.Sprintf("%s: resources %v", s, s.resources))
+			faults = append(faults, fmt.Sprintf("%s: resources %v", s, s.resources))
 		}
 		keys := s.values("ForAllValues:StringLike", "dynamodb:LeadingKeys")
 		for _, k := range keys {
 			if !slices.Contains(known, k) {
-				wrong = append(wrong, fmt.Sprintf("%s: no partition is named %s", s, k))
+				faults = append(faults, fmt.Sprintf("%s: no partition is named %s", s, k))
 			}
 		}
 		// Without the second condition, a request that names no key would match.
 		if len(keys) == 0 || !slices.Equal(s.values("Null", "dynamodb:LeadingKeys"), []string{"false"}) {
-			wrong = append(wrong, fmt.Sprintf("%s reaches every partition: %v", s, s.condition))
+			faults = append(faults, fmt.Sprintf("%s reaches every partition: %v", s, s.condition))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // writing are the actions that change the table or check it in a transaction.
@@ -234,8 +234,8 @@ var single = map[string]string{
 // transactional wants writes to be in transactions, which the SDK can retry without doing them twice: their statements
 // have a condition on dynamodb:EnclosingOperation. ConditionCheckItem, which exists only in transactions, has a
 // statement of its own without the condition: by AWS's service authorization reference, its requests lack this key.
-func transactional(tpl *translated.Template) (wrong []string) {
-	all, wrong := statements(tpl)
+func transactional(tpl *translated.Template) (faults []string) {
+	all, faults := statements(tpl)
 	for _, s := range all {
 		writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
 		enclosed := slices.Equal(s.values("ForAnyValue:StringEquals", "dynamodb:EnclosingOperation"), []string{"TransactWriteItems"})
@@ -243,10 +243,10 @@ func transactional(tpl *translated.Template) (wrong []string) {
 		_, alone := single[s.String()]
 		inTransaction := writes && !checks && !alone // what the statement should require
 		if enclosed != inTransaction || checks && len(s.actions) > 1 {
-			wrong = append(wrong, fmt.Sprintf("%s: %v in a transaction: %v", s, s.actions, enclosed))
+			faults = append(faults, fmt.Sprintf("%s: %v in a transaction: %v", s, s.actions, enclosed))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // aKeyOfOurs reports whether a statement is limited to ES256 keys, the only kind that Latchkey makes.
@@ -257,8 +257,8 @@ func aKeyOfOurs(s statement) bool {
 
 // tagged wants every right on KMS to be limited to the stack's own keys, and the template's key to
 // have their tag.
-func tagged(tpl *translated.Template) (wrong []string) {
-	all, wrong := statements(tpl)
+func tagged(tpl *translated.Template) (faults []string) {
+	all, faults := statements(tpl)
 	ours := []string{stackOfTests}
 	for _, s := range all {
 		if s.service() != "kms" {
@@ -273,25 +273,25 @@ func tagged(tpl *translated.Template) (wrong []string) {
 		onlyES256 := slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) &&
 			slices.Equal(s.values("StringEquals", "kms:SigningAlgorithm"), []string{"ECDSA_SHA_256"}) && len(s.actions) == 1
 		if slices.Contains(s.actions, "kms:Sign") && !onlyES256 {
-			wrong = append(wrong, fmt.Sprintf("%s signs anything: %v", s, s.condition))
+			faults = append(faults, fmt.Sprintf("%s signs anything: %v", s, s.condition))
 		}
 		if slices.Contains(s.actions, "kms:CreateKey") && !aKeyOfOurs(s) {
-			wrong = append(wrong, fmt.Sprintf("%s makes any key", s))
+			faults = append(faults, fmt.Sprintf("%s makes any key", s))
 		}
 		// A key has no tag while it is made, so the condition is on a tag if the key has one.
 		onlyOurs := slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours)
 		if slices.Contains(s.actions, "kms:TagResource") && !onlyOurs {
-			wrong = append(wrong, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
+			faults = append(faults, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
 		}
 		if onExisting == onNew { // a right is on keys that exist or on a key that is being made, never on both
-			wrong = append(wrong, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
+			faults = append(faults, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
 		}
 	}
 	for _, key := range tpl.Named("AWS::KMS::Key") {
 		tags := list(tpl.Resources[key].Properties["Tags"])
 		if len(tags) != 1 || object(tags[0])["Key"] != webhook.StackTag || object(tags[0])["Value"] != stackOfTests {
-			wrong = append(wrong, fmt.Sprintf("%s has the tags %v", key, tags))
+			faults = append(faults, fmt.Sprintf("%s has the tags %v", key, tags))
 		}
 	}
-	return wrong
+	return faults
 }

@@ -62,34 +62,34 @@ var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 func name(r translated.Route) string { return r.Method + " " + r.Path }
 
 // closed wants exactly the public routes to be without the authorizer, in the template and in the table of routes.
-func closed(tpl *translated.Template) (wrong []string) {
+func closed(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, r := range a.Routes {
 		if open := slices.Contains(public, name(r)); open != (r.Authorizer == "") {
-			wrong = append(wrong, fmt.Sprintf("%s: authorizer %q", name(r), r.Authorizer))
+			faults = append(faults, fmt.Sprintf("%s: authorizer %q", name(r), r.Authorizer))
 		}
 		if r.Method == "OPTIONS" && !slices.Contains(public, name(r)) {
-			wrong = append(wrong, name(r)+": no browser calls this path")
+			faults = append(faults, name(r)+": no browser calls this path")
 		}
 	}
 	for _, r := range route.All() {
 		if open := slices.Contains(public, r.Name()); open != (r.Takes == principal.Public) {
-			wrong = append(wrong, fmt.Sprintf("%s takes %s in the table of routes", r.Name(), r.Takes))
+			faults = append(faults, fmt.Sprintf("%s takes %s in the table of routes", r.Name(), r.Takes))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // schemes wants the security of each route to be the authorizer alone, and a public route to have none. API Gateway
 // may warn about a scheme that the document does not define, and every deployment would fail (FailOnWarnings).
-func schemes(tpl *translated.Template) (wrong []string) {
+func schemes(tpl *translated.Template) (faults []string) {
 	body := object(tpl.Resources["Api"].Properties["Body"])
 	const scheme = "Credentials"
 	if defined := slices.Collect(maps.Keys(object(body["securityDefinitions"]))); !slices.Equal(defined, []string{scheme}) || body["security"] != nil {
-		wrong = append(wrong, fmt.Sprintf("the document has the schemes %q and the security %v", defined, body["security"]))
+		faults = append(faults, fmt.Sprintf("the document has the schemes %q and the security %v", defined, body["security"]))
 	}
 	for path, item := range object(body["paths"]) {
 		for method, operation := range object(item) {
@@ -98,31 +98,31 @@ func schemes(tpl *translated.Template) (wrong []string) {
 				want = "null"
 			}
 			if got := quoted(object(operation)["security"]); got != want {
-				wrong = append(wrong, fmt.Sprintf("%s %s has the security %s, want %s", method, path, got, want))
+				faults = append(faults, fmt.Sprintf("%s %s has the security %s, want %s", method, path, got, want))
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
-func uncached(tpl *translated.Template) (wrong []string) {
+func uncached(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}
 	}
 	if len(a.Authorizers) != 1 {
-		wrong = append(wrong, fmt.Sprintf("there are %d authorizers", len(a.Authorizers)))
+		faults = append(faults, fmt.Sprintf("there are %d authorizers", len(a.Authorizers)))
 	}
 	for name, authorizer := range a.Authorizers {
 		if authorizer.TTL != 0 || len(authorizer.Identity) != 0 || authorizer.Function != "AuthorizerFunction" {
-			wrong = append(wrong, fmt.Sprintf("%s: %+v", name, authorizer))
+			faults = append(faults, fmt.Sprintf("%s: %+v", name, authorizer))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // callable wants one permission for each route, and no other by which API Gateway could call a function.
-func callable(tpl *translated.Template) (wrong []string) {
+func callable(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}
@@ -145,14 +145,14 @@ func callable(tpl *translated.Template) (wrong []string) {
 	}
 	for _, w := range wanted {
 		if !granted[w] {
-			wrong = append(wrong, "no permission: "+w)
+			faults = append(faults, "no permission: "+w)
 		}
 		delete(granted, w)
 	}
 	for g := range granted {
-		wrong = append(wrong, "a permission for no route: "+g)
+		faults = append(faults, "a permission for no route: "+g)
 	}
-	return wrong
+	return faults
 }
 
 // TestEachFunctionsPolicyIsSmall: AWS takes 20 KB, and SAM adds a permission for each route. A deployment that renames permissions has
@@ -180,13 +180,13 @@ func TestEachFunctionsPolicyIsSmall(t *testing.T) {
 
 // throttled checks that the stage and each public route have a limit, and no method has another setting: DataTraceEnabled would
 // log keys, tokens and people's addresses.
-func throttled(tpl *translated.Template) (wrong []string) {
+func throttled(tpl *translated.Template) (faults []string) {
 	settings := map[string]string{}
 	for _, stage := range tpl.Named("AWS::ApiGateway::Stage") {
 		for _, v := range list(tpl.Resources[stage].Properties["MethodSettings"]) {
 			s := object(v)
 			if len(s) != 4 || s["ThrottlingRateLimit"] == nil || s["ThrottlingBurstLimit"] == nil {
-				wrong = append(wrong, fmt.Sprintf("a method has the settings %v", s))
+				faults = append(faults, fmt.Sprintf("a method has the settings %v", s))
 			}
 			settings[fmt.Sprint(s["HttpMethod"], " ", s["ResourcePath"])] = "throttled"
 		}
@@ -197,5 +197,5 @@ func throttled(tpl *translated.Template) (wrong []string) {
 		// In CloudFormation every slash but the first is escaped, as in a JSON pointer.
 		wanted[method+" /"+strings.ReplaceAll(path, "/", "~1")] = "throttled"
 	}
-	return append(wrong, differences("method", settings, wanted)...)
+	return append(faults, differences("method", settings, wanted)...)
 }

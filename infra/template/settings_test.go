@@ -28,25 +28,25 @@ const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$cont
 //
 // The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
 // change back takes the API down for a quarter of an hour.
-func settings(tpl *translated.Template) (wrong []string) {
+func settings(tpl *translated.Template) (faults []string) {
 	log := object(list(object(rawProperties(tpl, "ApiliveStage")["AccessLogSetting"])["Fn::If"])[1])["Format"]
 	if log != accessLine {
-		wrong = append(wrong, fmt.Sprintf("the access log has the line %v", log))
+		faults = append(faults, fmt.Sprintf("the access log has the line %v", log))
 	}
 	for _, name := range []string{"Api", "Domain"} {
 		p := rawProperties(tpl, name)
 		if p["SecurityPolicy"] != "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09" || p["EndpointAccessMode"] != "BASIC" {
-			wrong = append(wrong, fmt.Sprintf("%s has the policy %v and the mode %v", name, p["SecurityPolicy"], p["EndpointAccessMode"]))
+			faults = append(faults, fmt.Sprintf("%s has the policy %v and the mode %v", name, p["SecurityPolicy"], p["EndpointAccessMode"]))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // functionProperties wants functions to have only these properties and those of other checks. Two functions have
 // ReservedConcurrentExecutions: the authorizer, unless its parameter is 0, which would switch the function off; and the
 // function behind the URL, which has no other limit. The deliver function queues its own next message, which Lambda
 // drops after 16 rounds unless RecursiveLoop allows it.
-func functionProperties(tpl *translated.Template) (wrong []string) {
+func functionProperties(tpl *translated.Template) (faults []string) {
 	const common = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":{"Ref":"SystemLogLevel"}},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
 	for _, name := range tpl.Named("AWS::Lambda::Function") {
@@ -63,10 +63,10 @@ func functionProperties(tpl *translated.Template) (wrong []string) {
 			wanted = strings.Replace(common, `"Runtime"`, `"ReservedConcurrentExecutions":{"Ref":"ForwardAuthConcurrency"},"Runtime"`, 1)
 		}
 		if got != wanted {
-			wrong = append(wrong, fmt.Sprintf("%s has %s, want %s", name, got, wanted))
+			faults = append(faults, fmt.Sprintf("%s has %s, want %s", name, got, wanted))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // conditional are the resources, and types of resource, that are there only if a condition holds, with the condition.
@@ -85,7 +85,7 @@ var conditional = map[string]string{
 }
 
 // types wants only types of resource that the checks read, each under its condition.
-func types(tpl *translated.Template) (wrong []string) {
+func types(tpl *translated.Template) (faults []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
 		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig",
@@ -98,13 +98,13 @@ func types(tpl *translated.Template) (wrong []string) {
 			want, has = conditional[typ]
 		}
 		if !has && !slices.Contains(known, typ) {
-			wrong = append(wrong, name+" is a "+typ)
+			faults = append(faults, name+" is a "+typ)
 		}
 		if condition, _ := object(r)["Condition"].(string); condition != want {
-			wrong = append(wrong, fmt.Sprintf("%s is there only if %q, want %q", name, condition, want))
+			faults = append(faults, fmt.Sprintf("%s is there only if %q, want %q", name, condition, want))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // rawProperties returns a resource's properties as CloudFormation gets them, with references.
@@ -145,13 +145,13 @@ func quoted(v any) string {
 }
 
 // differences returns a line for each difference of two maps.
-func differences(what string, got, want map[string]string) (wrong []string) {
+func differences(what string, got, want map[string]string) (faults []string) {
 	names := maps.Clone(want)
 	maps.Copy(names, got)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if got[name] != want[name] {
-			wrong = append(wrong, fmt.Sprintf("%s %s is %q, want %q", what, name, got[name], want[name]))
+			faults = append(faults, fmt.Sprintf("%s %s is %q, want %q", what, name, got[name], want[name]))
 		}
 	}
-	return wrong
+	return faults
 }

@@ -19,7 +19,7 @@ const eventsAndNotices = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":
 // eventsAndEntries is the filter of the tap's mapping.
 const eventsAndEntries = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"AUD#"}]}}}}`
 
-func sources(tpl *translated.Template) (wrong []string) {
+func sources(tpl *translated.Template) (faults []string) {
 	all, err := tpl.EventSources()
 	if err != nil {
 		return []string{err.Error()}
@@ -32,44 +32,44 @@ func sources(tpl *translated.Template) (wrong []string) {
 	for _, s := range all {
 		fed[s.Function] = true
 		if !s.Partial {
-			wrong = append(wrong, s.Name+": a record that fails takes its whole batch along")
+			faults = append(faults, s.Name+": a record that fails takes its whole batch along")
 		}
 		switch s.Function {
 		case "FanoutFunction":
 			readsEvents := s.Table == "Table" && s.BatchSize == 25 && slices.Equal(s.Filters, []string{eventsAndNotices})
 			keepsFailures := s.Bisect && s.Retries == 5 && strings.HasSuffix(s.OnFailure, "/FanoutDeadLetters")
 			if !readsEvents || !keepsFailures {
-				wrong = append(wrong, fmt.Sprintf("%+v", s))
+				faults = append(faults, fmt.Sprintf("%+v", s))
 			}
 		case "TapFunction":
 			readsAll := s.Table == "Table" && s.BatchSize == 25 && slices.Equal(s.Filters, []string{eventsAndEntries})
 			if !readsAll || s.Retries != -1 || s.OnFailure != "" {
-				wrong = append(wrong, fmt.Sprintf("%+v", s))
+				faults = append(faults, fmt.Sprintf("%+v", s))
 			}
 		case "DeliverFunction":
 			if !strings.HasSuffix(s.Queue, "/DeliveryQueue") || s.BatchSize != 10 || s.Concurrency != 10 {
-				wrong = append(wrong, fmt.Sprintf("%+v", s))
+				faults = append(faults, fmt.Sprintf("%+v", s))
 			}
 		default:
-			wrong = append(wrong, fmt.Sprintf("%s is fed by %s", s.Function, s.Name))
+			faults = append(faults, fmt.Sprintf("%s is fed by %s", s.Function, s.Name))
 		}
 	}
 	if len(all) != 3 || len(fed) != 3 {
-		wrong = append(wrong, fmt.Sprintf("%d sources", len(all)))
+		faults = append(faults, fmt.Sprintf("%d sources", len(all)))
 	}
 	visible := tpl.Resources["DeliveryQueue"].Properties["VisibilityTimeout"]
 	timeout := functions["DeliverFunction"].Timeout
 	if fmt.Sprint(visible) != fmt.Sprint(int(6*timeout/time.Second)) { // AWS's guide wants six times
-		wrong = append(wrong, fmt.Sprintf("a message shows again after %v s, want six times the function's %s", visible, timeout))
+		faults = append(faults, fmt.Sprintf("a message shows again after %v s, want six times the function's %s", visible, timeout))
 	}
-	return wrong
+	return faults
 }
 
 func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
 
 // restored compares a stack with TableStreamArn, which uses a restored table, with a stack on its own table. They must
 // differ only in the table's name. The first names its own table only in the table's resource.
-func restored(tpl *translated.Template) (wrong []string) {
+func restored(tpl *translated.Template) (faults []string) {
 	const own, other = "own-table", "restored-table"
 	onOwn, err := onTable(tpl, own, "")
 	if err != nil {
@@ -80,21 +80,21 @@ func restored(tpl *translated.Template) (wrong []string) {
 		return []string{err.Error()}
 	}
 	if onOwn["output TableName"] != `"`+own+`"` {
-		wrong = append(wrong, "the output TableName is "+onOwn["output TableName"])
+		faults = append(faults, "the output TableName is "+onOwn["output TableName"])
 	}
 	for _, name := range slices.Sorted(maps.Keys(onOther)) {
 		switch {
 		case name == "Table":
 		case strings.Contains(onOther[name], own):
-			wrong = append(wrong, name+" refers to the stack's own table: "+onOther[name])
+			faults = append(faults, name+" refers to the stack's own table: "+onOther[name])
 		case strings.ReplaceAll(onOther[name], other, own) != onOwn[name]:
-			wrong = append(wrong, fmt.Sprintf("%s is %s, and without TableStreamArn %s", name, onOther[name], onOwn[name]))
+			faults = append(faults, fmt.Sprintf("%s is %s, and without TableStreamArn %s", name, onOther[name], onOwn[name]))
 		}
 	}
 	if len(onOther) != len(onOwn) {
-		wrong = append(wrong, fmt.Sprintf("%d resources and outputs, and without TableStreamArn %d", len(onOther), len(onOwn)))
+		faults = append(faults, fmt.Sprintf("%d resources and outputs, and without TableStreamArn %d", len(onOther), len(onOwn)))
 	}
-	return wrong
+	return faults
 }
 
 // onTable returns the resources and outputs, as text, of a stack with this name of its own table

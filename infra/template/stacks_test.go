@@ -49,7 +49,7 @@ func namesIn(tpl *translated.Template, stack string) (map[string]string, error) 
 	return out, nil
 }
 
-func ownNames(tpl *translated.Template) (wrong []string) {
+func ownNames(tpl *translated.Template) (faults []string) {
 	first, errFirst := namesIn(tpl, "first")
 	second, errSecond := namesIn(tpl, "second")
 	if errFirst != nil || errSecond != nil {
@@ -57,18 +57,18 @@ func ownNames(tpl *translated.Template) (wrong []string) {
 	}
 	for property, name := range first {
 		if name == second[property] {
-			wrong = append(wrong, fmt.Sprintf("two stacks have %s %s", property, name))
+			faults = append(faults, fmt.Sprintf("two stacks have %s %s", property, name))
 		}
 	}
 	if len(first) < 20 { // the template gives more
-		wrong = append(wrong, fmt.Sprintf("only %d names: %v", len(first), first))
+		faults = append(faults, fmt.Sprintf("only %d names: %v", len(first), first))
 	}
-	return wrong
+	return faults
 }
 
 // kept wants a deleted stack to leave only the table and the first key. The template must not name these: a new stack
 // of the same name could not make its own.
-func kept(tpl *translated.Template) (wrong []string) {
+func kept(tpl *translated.Template) (faults []string) {
 	want := []string{"SigningKey", "Table"}
 	var got []string
 	for name, r := range object(tpl.Raw["Resources"]) {
@@ -77,18 +77,18 @@ func kept(tpl *translated.Template) (wrong []string) {
 		}
 	}
 	if slices.Sort(got); !slices.Equal(got, want) {
-		wrong = append(wrong, fmt.Sprintf("a deleted stack leaves %q", got))
+		faults = append(faults, fmt.Sprintf("a deleted stack leaves %q", got))
 	}
 	names, err := namesIn(tpl, "first")
 	if err != nil {
-		return append(wrong, err.Error())
+		return append(faults, err.Error())
 	}
 	for property := range names {
 		if logical, _, _ := strings.Cut(property, "."); slices.Contains(want, logical) {
-			wrong = append(wrong, "the stack names what it leaves: "+property)
+			faults = append(faults, "the stack names what it leaves: "+property)
 		}
 	}
-	return wrong
+	return faults
 }
 
 // oneByOne has, for each way to switch on or off as few conditions as possible, the parameters, and the conditions that then
@@ -119,7 +119,7 @@ var oneByOne = []struct{ parameters, differ string }{
 // switched resolves the stack with each line of oneByOne, and with everything on. The conditions that the line names must differ, and no
 // other. References must lead to resources that are there, and the table and the first key must stay the same: CloudFormation would
 // replace a changed one by a new one.
-func switched(tpl *translated.Template) (wrong []string) {
+func switched(tpl *translated.Template) (faults []string) {
 	conditions := object(tpl.Raw["Conditions"])
 	probe := *tpl
 	probe.Raw = maps.Clone(tpl.Raw)
@@ -159,16 +159,16 @@ func switched(tpl *translated.Template) (wrong []string) {
 			parameters[name] = value
 		}
 		if differ := strings.Join(resolve(parameters), " "); differ != s.differ {
-			wrong = append(wrong, fmt.Sprintf("with %s differ: %s; want: %s", s.parameters, differ, s.differ))
+			faults = append(faults, fmt.Sprintf("with %s differ: %s; want: %s", s.parameters, differ, s.differ))
 		}
 	}
 	if differ := resolve(everything); len(differ) != len(conditions)-1 { // the table is not restored
-		wrong = append(wrong, fmt.Sprintf("with everything differ: %q", differ))
+		faults = append(faults, fmt.Sprintf("with everything differ: %q", differ))
 	}
 	if len(differing) != len(conditions) || len(tablesAndKeys) != 1 {
-		wrong = append(wrong, fmt.Sprintf("the table and the key are %v; %d of %d conditions are switched", slices.Collect(maps.Keys(tablesAndKeys)), len(differing), len(conditions)))
+		faults = append(faults, fmt.Sprintf("the table and the key are %v; %d of %d conditions are switched", slices.Collect(maps.Keys(tablesAndKeys)), len(differing), len(conditions)))
 	}
-	return wrong
+	return faults
 }
 
 // with returns the parameters of both maps. more wins.

@@ -61,8 +61,8 @@ func holds(t *testing.T, checks ...check) {
 	t.Helper()
 	tpl := template(t)
 	for _, c := range checks {
-		for _, wrong := range c(tpl) {
-			t.Error(wrong)
+		for _, fault := range c(tpl) {
+			t.Error(fault)
 		}
 	}
 }

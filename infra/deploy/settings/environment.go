@@ -22,12 +22,12 @@ type variables struct {
 // as JSON: AWS would refuse them in the middle of a deployment. What is not known before counts as 128 bytes, and a
 // deployed secret as 258, which two have at most. The longer of two branches counts.
 func (t Template) CheckEnvironments(value func(parameter string) string) error {
-	var wrong Faults
+	var faults Faults
 	for _, name := range slices.Sorted(maps.Keys(t.Resources)) {
 		r, all := t.Resources[name], map[string]string{}
 		if condition, ok := t.Conditions[r.Condition]; ok && r.Properties.Environment.Variables != nil {
 			isMade, err := holds(&condition, value)
-			if wrong.Note(err); !isMade {
+			if faults.Note(err); !isMade {
 				continue
 			}
 		}
@@ -37,11 +37,11 @@ func (t Template) CheckEnvironments(value func(parameter string) string) error {
 			}
 		}
 		text, err := json.Marshal(all) // an & is six bytes
-		if wrong.Note(err); len(text) > 4096 {
-			wrong.Note(fmt.Errorf("the variables of %s have %d bytes, and Lambda allows 4096: give shorter values", name, len(text)))
+		if faults.Note(err); len(text) > 4096 {
+			faults.Note(fmt.Errorf("the variables of %s have %d bytes, and Lambda allows 4096: give shorter values", name, len(text)))
 		}
 	}
-	return wrong.Err()
+	return faults.Err()
 }
 
 // textOf returns the value of a variable, or of a part of one.

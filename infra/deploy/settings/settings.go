@@ -40,43 +40,43 @@ var Protected = []string{"Api", "DeliveryQueue", "SigningKey", "Table"}
 func Read(lookup func(string) (string, bool)) (Settings, error) {
 	env := func(name string) string { v, _ := lookup(name); return v }
 	g := Settings{Stack: cmp.Or(env("STACK"), "latchkey"), Region: cmp.Or(env("REGION"), env("AWS_REGION"), env("AWS_DEFAULT_REGION")), Parameters: map[string]string{}}
-	var wrong Faults
+	var faults Faults
 	more, err := parameters.Parse(env("PARAMETERS"))
-	wrong.Note(err)
+	faults.Note(err)
 	maps.Copy(g.Parameters, more)
 	for variable, name := range map[string]string{"ISSUER": "Issuer", "AUDIENCE": "Audience"} {
 		if env(variable) == "" {
 			continue
 		}
 		if _, twice := g.Parameters[name]; twice {
-			wrong.Note(fmt.Errorf("%s is given twice: by %s and in PARAMETERS", name, variable))
+			faults.Note(fmt.Errorf("%s is given twice: by %s and in PARAMETERS", name, variable))
 		}
 		g.Parameters[name] = env(variable)
 	}
 	if _, ok := g.Parameters["Architecture"]; ok {
-		wrong.Note(errors.New("give ARCH=arm64 or ARCH=amd64 instead of the parameter Architecture: the build needs it too"))
+		faults.Note(errors.New("give ARCH=arm64 or ARCH=amd64 instead of the parameter Architecture: the build needs it too"))
 	}
-	wrong.Note(g.readTags(lookup("TAGS")))
+	faults.Note(g.readTags(lookup("TAGS")))
 	for _, name := range slices.Sorted(maps.Keys(g.Parameters)) {
 		if strings.ContainsAny(g.Parameters[name], "\t\n\"\\") {
-			wrong.Note(fmt.Errorf("%s has a quote, a backslash, a tab or a new line, which the SAM CLI does not pass on", name))
+			faults.Note(fmt.Errorf("%s has a quote, a backslash, a tab or a new line, which the SAM CLI does not pass on", name))
 		}
 	}
 	g.Architecture, err = architecture(env("ARCH"))
-	wrong.Note(err)
+	faults.Note(err)
 	for name, values := range map[string][]string{"YES": {"1"}, "DRY": {"1", "templates"}, "PROTECT": {"0"}} {
 		if value := env(name); value != "" && !slices.Contains(values, value) {
-			wrong.Note(fmt.Errorf("%s=%s: only %s=%s is known", name, value, name, strings.Join(values, " or ")))
+			faults.Note(fmt.Errorf("%s=%s: only %s=%s is known", name, value, name, strings.Join(values, " or ")))
 		}
 	}
 	g.Yes, g.Dry, g.Compare, g.Unprotected = env("YES") != "", env("DRY") != "", env("DRY") == "templates", env("PROTECT") != ""
 	for _, name := range strings.Fields(env("REPLACE")) {
 		if !slices.Contains(Protected, name) {
-			wrong.Note(fmt.Errorf("REPLACE=%s: what is protected is %s", name, strings.Join(Protected, ", ")))
+			faults.Note(fmt.Errorf("REPLACE=%s: what is protected is %s", name, strings.Join(Protected, ", ")))
 		}
 		g.Replace = append(g.Replace, name)
 	}
-	return g, wrong.Err()
+	return g, faults.Err()
 }
 
 // architecture returns the template's name of a processor, which is x86_64 for Go's amd64.

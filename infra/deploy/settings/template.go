@@ -99,17 +99,17 @@ var parameterName = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
 // CheckValues checks each given value by itself. Each must be of one of the template's parameters: the SAM CLI would ignore
 // another one silently.
 func (t Template) CheckValues(given map[string]string) error {
-	var wrong Faults
+	var faults Faults
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if d, ok := t.Parameters[name]; ok {
-			wrong.Note(check(d, name, given[name]))
+			faults.Note(check(d, name, given[name]))
 		} else if parameterName.MatchString(name) {
-			wrong.Note(fmt.Errorf("the template has no parameter %s", name))
+			faults.Note(fmt.Errorf("the template has no parameter %s", name))
 		} else {
-			wrong.Note(errors.New("the names of the template's parameters have letters only: one that is given is none"))
+			faults.Note(errors.New("the names of the template's parameters have letters only: one that is given is none"))
 		}
 	}
-	return wrong.Err()
+	return faults.Err()
 }
 
 // Value returns the value that a parameter gets: the given one, that of the deployed stack, or the default.
@@ -138,14 +138,14 @@ func (t Template) Dropped(deployed map[string]string) (out []string) {
 
 // CheckTogether checks all values of a deployment: by the template's rules, and for what tokens are known by.
 func (t Template) CheckTogether(value func(name string) string) error {
-	var wrong Faults
+	var faults Faults
 	if value("Audience") == "" && value("ClientIds") == "" {
-		wrong.Note(errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it no token is taken"))
+		faults.Note(errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it no token is taken"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
 		r := t.Rules[name]
 		if applies, err := holds(&r.RuleCondition, value); err != nil || !applies {
-			wrong.Note(err)
+			faults.Note(err)
 			continue
 		}
 		for _, a := range r.Assertions {
@@ -153,10 +153,10 @@ func (t Template) CheckTogether(value func(name string) string) error {
 			if err == nil && !holds {
 				err = errors.New(a.AssertDescription)
 			}
-			wrong.Note(err)
+			faults.Note(err)
 		}
 	}
-	return wrong.Err()
+	return faults.Err()
 }
 
 // holds evaluates a condition. Error: it has a function that is not known here.

@@ -40,8 +40,8 @@ func TestTheDocumentFollowsItsRules(t *testing.T) {
 	}
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {
-			for _, wrong := range check(c.Document()) {
-				t.Error(wrong)
+			for _, fault := range check(c.Document()) {
+				t.Error(fault)
 			}
 		})
 	}
@@ -60,18 +60,18 @@ func operations(doc *openapi3.T) map[string]*openapi3.Operation {
 
 // onlyIn returns a line for each value that is in only one of two sets.
 func onlyIn(what string, document, tables []string) []string {
-	var wrong []string
+	var faults []string
 	for _, v := range document {
 		if !slices.Contains(tables, v) {
-			wrong = append(wrong, what+": only in the document: "+v)
+			faults = append(faults, what+": only in the document: "+v)
 		}
 	}
 	for _, v := range tables {
 		if !slices.Contains(document, v) {
-			wrong = append(wrong, what+": not in the document: "+v)
+			faults = append(faults, what+": not in the document: "+v)
 		}
 	}
-	return wrong
+	return faults
 }
 
 // checkOperations compares the operations with the routes. The document has no operations for HEAD, nor for
@@ -97,7 +97,7 @@ func checkOperations(doc *openapi3.T) []string {
 // checkParameters reports an operation whose query parameters are not those of its route. A route refuses an
 // unknown query parameter if and only if it takes a credential, so its operation must or must not have that code.
 func checkParameters(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	ops := operations(doc)
 	for _, r := range route.All() {
 		op := ops[r.Name()]
@@ -110,13 +110,13 @@ func checkParameters(doc *openapi3.T) []string {
 				named = append(named, p.Value.Name)
 			}
 		}
-		wrong = append(wrong, onlyIn(r.Name()+": query parameters", named, r.Query)...)
+		faults = append(faults, onlyIn(r.Name()+": query parameters", named, r.Query)...)
 		refuses := slices.Contains(errorCodes(op.Extensions), string(problem.UnknownParameter))
 		if takesCredential := r.Takes != principal.Public; refuses != takesCredential {
-			wrong = append(wrong, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
+			faults = append(faults, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
 		}
 	}
-	return wrong
+	return faults
 }
 
 // TestHEADIsServedOnPublicReads follows RFC 9110, section 9.3.2.
@@ -164,26 +164,26 @@ func checkAllCodes(doc *openapi3.T) []string {
 // checkProblems reports an error answer without examples. It reports an example that is under another status
 // than that of its code, has another type, or lists a wrong number of errors.
 func checkProblems(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			shown := problems(ref)
 			isError := status >= "400" // as texts: "default" is an error too
 			if isError && len(shown) == 0 {
-				wrong = append(wrong, name+": no code for "+status)
+				faults = append(faults, name+": no code for "+status)
 			}
 			for _, p := range shown {
 				code := problem.Code(fmt.Sprint(p["code"]))
 				if status != "default" && fmt.Sprint(code.Status()) != status {
-					wrong = append(wrong, fmt.Sprintf("%s: %s is under %s", name, code, status))
+					faults = append(faults, fmt.Sprintf("%s: %s is under %s", name, code, status))
 				}
 				if invalid, _ := p["errors"].([]any); p["type"] != code.Type() || !contract.ErrorsFit(string(code), len(invalid)) {
-					wrong = append(wrong, fmt.Sprintf("%s: the example of %s: type %v, errors %v", name, code, p["type"], invalid))
+					faults = append(faults, fmt.Sprintf("%s: the example of %s: type %v, errors %v", name, code, p["type"], invalid))
 				}
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // problems returns the examples of an error answer.
@@ -200,20 +200,20 @@ func problems(ref *openapi3.ResponseRef) []map[string]any {
 
 // checkExamples reports each body without an example. Parse has validated the examples.
 func checkExamples(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	for name, op := range operations(doc) {
 		if op.RequestBody != nil && !hasExample(op.RequestBody.Value.Content.Get("application/json")) {
-			wrong = append(wrong, name+": the request body has no example")
+			faults = append(faults, name+": the request body has no example")
 		}
 		for status, ref := range op.Responses.Map() {
 			for kind, media := range ref.Value.Content {
 				if !hasExample(media) {
-					wrong = append(wrong, fmt.Sprintf("%s: %s %s has no example", name, status, kind))
+					faults = append(faults, fmt.Sprintf("%s: %s %s has no example", name, status, kind))
 				}
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 func hasExample(m *openapi3.MediaType) bool {
@@ -224,28 +224,28 @@ func hasExample(m *openapi3.MediaType) bool {
 // request whose body is required though no member is, or the other way round. It reports an answer that is
 // closed to clients, and an operation without an answer for errors that do not exist yet.
 func checkBodies(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			for _, media := range ref.Value.Content {
-				wrong = append(wrong, closedIn(name+": "+status, media.Schema)...)
+				faults = append(faults, closedIn(name+": "+status, media.Schema)...)
 			}
 		}
 		if op.Responses.Default() == nil || op.Responses.Default().Value != doc.Components.Responses["Error"].Value {
-			wrong = append(wrong, name+": no answer for errors that do not exist yet")
+			faults = append(faults, name+": no answer for errors that do not exist yet")
 		}
 		if op.RequestBody == nil || op.OperationID == "reportLeaks" { // GitHub's report is an array, and may gain members
 			continue
 		}
 		schema := op.RequestBody.Value.Content.Get("application/json").Schema.Value
 		if has := schema.AdditionalProperties.Has; has == nil || *has {
-			wrong = append(wrong, name+": the request body is not closed")
+			faults = append(faults, name+": the request body is not closed")
 		}
 		if op.RequestBody.Value.Required != (len(schema.Required) > 0) {
-			wrong = append(wrong, name+": the request body is required, or not, unlike its members")
+			faults = append(faults, name+": the request body is required, or not, unlike its members")
 		}
 	}
-	return wrong
+	return faults
 }
 
 // closedIn returns the objects of an answer that do not say that they may gain members.
@@ -254,43 +254,43 @@ func closedIn(where string, ref *openapi3.SchemaRef) []string {
 		return nil
 	}
 	s := ref.Value
-	var wrong []string
+	var faults []string
 	has := s.AdditionalProperties.Has
 	mayGainMembers := s.AdditionalProperties.Schema != nil || has != nil && *has
 	if s.Type.Is("object") && !mayGainMembers {
-		wrong = append(wrong, where+" is closed to clients")
+		faults = append(faults, where+" is closed to clients")
 	}
-	wrong = append(wrong, closedIn(where+"/*", s.AdditionalProperties.Schema)...)
-	wrong = append(wrong, closedIn(where+"/-", s.Items)...)
+	faults = append(faults, closedIn(where+"/*", s.AdditionalProperties.Schema)...)
+	faults = append(faults, closedIn(where+"/-", s.Items)...)
 	for name, member := range s.Properties {
-		wrong = append(wrong, closedIn(where+"/"+name, member)...)
+		faults = append(faults, closedIn(where+"/"+name, member)...)
 	}
-	return wrong
+	return faults
 }
 
 // checkCaching reports an answer without Cache-Control, and an answer to a credential that
 // may be cached.
 func checkCaching(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			header := ref.Value.Headers["Cache-Control"]
 			takesCredential := op.Security != nil && len(*op.Security) > 0
 			switch {
 			case header == nil || !header.Value.Required:
-				wrong = append(wrong, name+": "+status+" has no Cache-Control")
+				faults = append(faults, name+": "+status+" has no Cache-Control")
 			case takesCredential && fmt.Sprint(header.Value.Schema.Value.Enum) != "[no-store]":
-				wrong = append(wrong, name+": "+status+" to a credential may be kept")
+				faults = append(faults, name+": "+status+" to a credential may be kept")
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // checkRetries wants an operation that creates something, which answers 201, to take an Idempotency-Key, to
 // refuse a wrong one and to mark a replay. One that answers 200 does all of these or none. Where there is no body, none can be another one.
 func checkRetries(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	for name, op := range operations(doc) {
 		codes := errorCodes(op.Extensions)
 		made := op.Responses.Value("201")
@@ -304,12 +304,12 @@ func checkRetries(doc *openapi3.T) []string {
 		}
 		for _, does := range got {
 			if does != (made != nil) {
-				wrong = append(wrong, fmt.Sprintf("%s: creates %v; key, its two refusals, replay %v", name, made != nil, got))
+				faults = append(faults, fmt.Sprintf("%s: creates %v; key, its two refusals, replay %v", name, made != nil, got))
 				break
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // checkSecrets checks that the key and the link token in the document are well formed, each with
@@ -321,24 +321,24 @@ func checkSecrets(doc *openapi3.T) []string {
 		text, _ = example[member].(string)
 		return text, example
 	}
-	var wrong []string
+	var faults []string
 	text, beside := shown("CreatedKey", "key")
 	prefix, _ := beside["prefix"].(string)
 	key, err := apikey.Parse(text)
 	hasPrefix := prefix != "" && strings.HasPrefix(text, prefix)
 	if err != nil || string(key.Key) != beside["id"] || !hasPrefix {
-		wrong = append(wrong, fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, beside["id"], prefix))
+		faults = append(faults, fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, beside["id"], prefix))
 	}
 	text, beside = shown("CreatedLink", "token")
 	if token, err := link.ParseToken(text); err != nil || string(token.Link) != beside["id"] {
-		wrong = append(wrong, fmt.Sprintf("the token of the document: %v, of %s, beside %v", err, token.Link, beside["id"]))
+		faults = append(faults, fmt.Sprintf("the token of the document: %v, of %s, beside %v", err, token.Link, beside["id"]))
 	}
-	return wrong
+	return faults
 }
 
 // checkData checks that the events in the document's examples have the data of their type.
 func checkData(doc *openapi3.T) []string {
-	var wrong []string
+	var faults []string
 	for name, op := range operations(doc) {
 		for _, ref := range op.Responses.Map() {
 			media := ref.Value.Content.Get("application/json")
@@ -351,10 +351,10 @@ func checkData(doc *openapi3.T) []string {
 			}
 			for _, v := range shown {
 				if err := contract.CheckData(doc, media.Schema.Value, v); err != nil {
-					wrong = append(wrong, name+": "+err.Error())
+					faults = append(faults, name+": "+err.Error())
 				}
 			}
 		}
 	}
-	return wrong
+	return faults
 }

@@ -97,8 +97,8 @@ func addTexts(found map[string]*openapi3.Schema, name string, ref *openapi3.Sche
 
 func TestEveryTextInputIsAPersonsAMachinesOrExact(t *testing.T) {
 	found := textInputs(load(t).Document())
-	for _, wrong := range onlyIn("texts in requests", slices.Collect(maps.Keys(found)), slices.Concat(inputs["machine"], inputs["person"], inputs["exact"])) {
-		t.Error(wrong)
+	for _, fault := range onlyIn("texts in requests", slices.Collect(maps.Keys(found)), slices.Concat(inputs["machine"], inputs["person"], inputs["exact"])) {
+		t.Error(fault)
 	}
 	for who, names := range inputs {
 		for _, name := range names {

@@ -53,14 +53,14 @@ func TestADeploymentOnWhichNoCredentialWorksIsFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var wrong []string
+			var faults []string
 			for _, r := range requests {
 				if err := r.Send(t.Context(), http.DefaultClient); err != nil {
-					wrong = append(wrong, err.Error())
+					faults = append(faults, err.Error())
 				}
 			}
-			if len(wrong) != 1 || !strings.Contains(wrong[0], c.words) {
-				t.Errorf("%q, want only %q", wrong, c.words)
+			if len(faults) != 1 || !strings.Contains(faults[0], c.words) {
+				t.Errorf("%q, want only %q", faults, c.words)
 			}
 		})
 	}

@@ -171,8 +171,8 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 	halPath := fmt.Sprint("/v1/users/", billing.want(t, "GET", "/v1/users?email="+hal.email, "", 200, "").list("users")[0]["id"])
 	named := func() bool {
 		rows, err := s.Rows(t.Context(), "")
-		text, wrong := json.Marshal(rows)
-		if err = errors.Join(err, wrong); err != nil {
+		text, failed := json.Marshal(rows)
+		if err = errors.Join(err, failed); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Contains(string(text), hal.email)

@@ -185,18 +185,18 @@ func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Du
 		}
 		var wg sync.WaitGroup
 		var mu sync.Mutex
-		var wrong error
+		var errs error
 		for range 64 {
 			wg.Go(func() {
 				code, err := ask(flooder)
 				mu.Lock()
 				defer mu.Unlock()
 				sent++
-				wrong, blocked = errors.Join(wrong, err), blocked || code == "request_blocked"
+				errs, blocked = errors.Join(errs, err), blocked || code == "request_blocked"
 			})
 		}
-		if wg.Wait(); wrong != nil {
-			return wrong
+		if wg.Wait(); errs != nil {
+			return errs
 		}
 	}
 	if code, err := ask(other); code != "invalid_credentials" {
@@ -246,16 +246,16 @@ func refusesOldTLS(ctx context.Context, address string, roots *x509.CertPool) er
 	if err := dial(&tls.Config{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}); err != nil {
 		return fmt.Errorf("TLS 1.2 is refused: %w", err)
 	}
-	var wrong []error
+	var errs []error
 	for what, c := range map[string]*tls.Config{
 		"TLS 1.1":                          {MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11},
 		"a cipher without forward secrecy": {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384}},
 	} {
 		if dial(c) == nil {
-			wrong = append(wrong, errors.New(what+" is taken"))
+			errs = append(errs, errors.New(what+" is taken"))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // TestSmokeSeesOldTLS tries the smoke test's check on local servers.

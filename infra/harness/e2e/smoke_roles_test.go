@@ -45,15 +45,15 @@ func (p awsPlatform) roles(t *testing.T) []string {
 }
 
 func (p awsPlatform) refusals(t *testing.T) {
-	for _, wrong := range p.wrongRights(t) {
-		t.Error(wrong)
+	for _, fault := range p.wrongRights(t) {
+		t.Error(fault)
 	}
 }
 
 // wrongRights asks IAM's simulator what each function's role may do with the table and the signing key, and returns the
 // differences from the template. The simulator does not read tags, so the question has them. It does not read key
 // policies either: the runbook ("Who may sign") limits other signers by a policy.
-func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
+func (p awsPlatform) wrongRights(t *testing.T) (faults []string) {
 	var account struct{ Account string }
 	p.call(t, "sts", "get_caller_identity", cloud.Params{}, &account)
 	here := p.region + ":" + account.Account
@@ -93,11 +93,11 @@ func (p awsPlatform) wrongRights(t *testing.T) (wrong []string) {
 		for _, role := range p.roles(t) {
 			allowed := p.simulate(t, "arn:aws:iam::"+account.Account+":role/"+p.physical(t, role), q)
 			if want := q.may[role]; !slices.Equal(allowed, want) {
-				wrong = append(wrong, fmt.Sprintf("of %q on %s, %s may do %q; the template wants %q", q.actions, q.resource, role, allowed, want))
+				faults = append(faults, fmt.Sprintf("of %q on %s, %s may do %q; the template wants %q", q.actions, q.resource, role, allowed, want))
 			}
 		}
 	}
-	return wrong
+	return faults
 }
 
 // simulate returns the actions of the question that the role may do.
@@ -147,8 +147,8 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 		if named := tpl.Named("AWS::IAM::Role"); !slices.Equal(slices.Sorted(slices.Values(p.roles(t))), named) {
 			t.Errorf("the template's roles are %q", named)
 		}
-		if wrong := p.wrongRights(t); len(wrong) != 0 {
-			t.Errorf("the template as it is: %q", wrong)
+		if faults := p.wrongRights(t); len(faults) != 0 {
+			t.Errorf("the template as it is: %q", faults)
 		}
 	}
 	statements := tpl.Resources["RotateRole"].Properties["Policies"].([]any)[0].(map[string]any)["PolicyDocument"].(map[string]any)["Statement"].([]any)
@@ -157,8 +157,8 @@ func TestSmokeSeesARoleThatMaySign(t *testing.T) {
 			s["Action"] = []any{"kms:GetPublicKey", "kms:DisableKey", "kms:Sign"}
 		}
 	}
-	if wrong := simulated(t, tpl).wrongRights(t); len(wrong) != 1 || !strings.Contains(wrong[0], "RotateRole may do [\"kms:Sign\"") {
-		t.Errorf("a rotation that may sign: %q", wrong)
+	if faults := simulated(t, tpl).wrongRights(t); len(faults) != 1 || !strings.Contains(faults[0], "RotateRole may do [\"kms:Sign\"") {
+		t.Errorf("a rotation that may sign: %q", faults)
 	}
 }
 

@@ -46,15 +46,15 @@ func (s *Stack) translateConsumer(ctx context.Context) error {
 }
 
 func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
-	var wrong []error
+	var errs []error
 	for _, typ := range unserved {
 		for _, name := range t.Named(typ) {
-			wrong = append(wrong, fmt.Errorf("%s: the lab serves no %s of a consumer", name, typ))
+			errs = append(errs, fmt.Errorf("%s: the lab serves no %s of a consumer", name, typ))
 		}
 	}
 	api, errAPI := t.API()
 	functions, errFunctions := t.Functions()
-	if err := errors.Join(append(wrong, errAPI, errFunctions)...); err != nil {
+	if err := errors.Join(append(errs, errAPI, errFunctions)...); err != nil {
 		return consumer{}, err
 	}
 	for name, a := range api.Authorizers {
@@ -62,17 +62,17 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		_, shared := s.sources.functions[a.Function]
 		switch {
 		case !own && !shared:
-			wrong = append(wrong, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
+			errs = append(errs, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
 		// The template that has the function must permit the call: the consumer's for its own API (""), the stack's for any other.
 		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "any-other"):
-			wrong = append(wrong, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway call %s as an authorizer of this API", name, a.Function))
+			errs = append(errs, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway call %s as an authorizer of this API", name, a.Function))
 		case shared && a.TTL > 0:
 			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
 		}
 	}
 	_, errGateway := gateway.New(api, nil, nil) // only to learn whether the gateway can serve the API
 	code, errCode := sourcesOf(s.options.Consumer, filepath.Join(s.dir, "consumer"), functions)
-	return consumer{code, api}, errors.Join(append(wrong, errGateway, errCode)...)
+	return consumer{code, api}, errors.Join(append(errs, errGateway, errCode)...)
 }
 
 // openConsumer starts to serve the consumer's API, if there is one.

@@ -253,11 +253,11 @@ func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error 
 			return err
 		}
 	}
-	var wrong []error
+	var errs []error
 	for function, stopped := range s.stopped {
-		wrong = append(wrong, s.lambda.SetStopped(function, stopped))
+		errs = append(errs, s.lambda.SetStopped(function, stopped))
 	}
-	return errors.Join(append(wrong, s.open(ctx, background))...)
+	return errors.Join(append(errs, s.open(ctx, background))...)
 }
 
 // DeployConsumer replaces the consumer's template. Otherwise it is like Deploy.

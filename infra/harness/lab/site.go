@@ -115,15 +115,15 @@ func (s *Site) serve(h http.Handler, port int) {
 
 // Close ends the servers, and frees the ports.
 func (s *Site) Close() error {
-	var wrong []error
+	var errs []error
 	for _, server := range s.servers {
-		wrong = append(wrong, server.Close())
+		errs = append(errs, server.Close())
 	}
 	for _, l := range s.listens {
 		if err := l.Close(); !errors.Is(err, net.ErrClosed) { // a server has closed its own listener
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 		}
 	}
 	s.servers, s.listens = nil, nil
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }

@@ -195,14 +195,14 @@ func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 
 // renew makes the next calls of the changed functions run their new code.
 func (s *Stack) renew(begun time.Time, changed []string) {
-	var wrong error
+	var errs error
 	for _, name := range changed {
-		wrong = errors.Join(wrong, s.lambda.Renew(name))
+		errs = errors.Join(errs, s.lambda.Renew(name))
 	}
 	slices.Sort(changed)
 	switch {
-	case wrong != nil:
-		s.options.Progress("the functions are not replaced: " + wrong.Error())
+	case errs != nil:
+		s.options.Progress("the functions are not replaced: " + errs.Error())
 	case len(changed) > 0:
 		s.options.Progress(fmt.Sprintf("replaced after %.1f s: %s", time.Since(begun).Seconds(), strings.Join(changed, ", ")))
 	}

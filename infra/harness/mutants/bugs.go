@@ -64,7 +64,7 @@ func readBugs(dir string) ([]bug, error) {
 		return nil, err
 	}
 	var all []bug
-	var wrong []error
+	var errs []error
 	for _, path := range lists {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -72,9 +72,9 @@ func readBugs(dir string) ([]bug, error) {
 		}
 		bugs, err := parse(filepath.Base(path), string(text))
 		all = append(all, bugs...)
-		wrong = append(wrong, err)
+		errs = append(errs, err)
 	}
-	return all, errors.Join(wrong...)
+	return all, errors.Join(errs...)
 }
 
 // bugForm is the form of a bug in a list. The line "short" may be missing. A bug may change several files, and a file in

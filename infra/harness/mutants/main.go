@@ -89,20 +89,20 @@ func planted(ctx context.Context, root, lists string, short bool, wanted *regexp
 
 // fit returns an error for each bug that no longer fits the code, and for each test that is not there. It checks all bugs, also those that -run leaves out.
 func fit(root string, bugs []bug) error {
-	var wrong []error
+	var errs []error
 	for _, b := range bugs {
-		wrong = append(wrong, b.hasTests(root))
+		errs = append(errs, b.hasTests(root))
 		for _, e := range b.edits {
 			text, err := os.ReadFile(filepath.Join(root, e.file))
 			if err == nil {
 				_, err = e.apply(string(text))
 			}
 			if err != nil {
-				wrong = append(wrong, fmt.Errorf("%s: %s: %w", b.source, b.name, err))
+				errs = append(errs, fmt.Errorf("%s: %s: %w", b.source, b.name, err))
 			}
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // tryAll first wants the tests to pass without a bug. Then it plants each bug. survivors has an error for each bug that was
@@ -118,7 +118,7 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 		copies <- c
 	}
 	each := func(bugs []bug, do func(*tree, context.Context, bug) error) []error {
-		wrong := parallel.Each(workers, bugs, func(_ int, b bug) error {
+		errs := parallel.Each(workers, bugs, func(_ int, b bug) error {
 			c := <-copies
 			defer func() { copies <- c }()
 			if err := ctx.Err(); err != nil {
@@ -126,7 +126,7 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 			}
 			return do(c, ctx, b)
 		})
-		return slices.DeleteFunc(wrong, func(err error) bool { return err == nil })
+		return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	}
 	if err := errors.Join(each(testsOf(bugs), (*tree).passes)...); err != nil {
 		return nil, err

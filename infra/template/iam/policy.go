@@ -107,11 +107,11 @@ func allOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 // package does not evaluate is an error.
 func rolesOf(t *translated.Template, given []string) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
-	var wrong []error
+	var errs []error
 	read := func(name, role string, policy map[string]any) {
 		for _, v := range translated.List(translated.Object(policy["PolicyDocument"])["Statement"]) {
 			s, err := parse(role, translated.Object(v), slices.Concat(keys, given))
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 			roles[name] = append(roles[name], s)
 		}
 	}
@@ -120,7 +120,7 @@ func rolesOf(t *translated.Template, given []string) (map[string][]*statement, e
 		properties := t.Resources[role].Properties
 		for _, unknown := range []string{"ManagedPolicyArns", "PermissionsBoundary"} {
 			if properties[unknown] != nil {
-				wrong = append(wrong, fmt.Errorf("role %s: the local stack does not evaluate %s", role, unknown))
+				errs = append(errs, fmt.Errorf("role %s: the local stack does not evaluate %s", role, unknown))
 			}
 		}
 		for _, policy := range translated.List(properties["Policies"]) {
@@ -130,7 +130,7 @@ func rolesOf(t *translated.Template, given []string) (map[string][]*statement, e
 	for _, name := range t.Named("AWS::IAM::ManagedPolicy") {
 		read(name, name, t.Resources[name].Properties)
 	}
-	return roles, errors.Join(wrong...)
+	return roles, errors.Join(errs...)
 }
 
 // parse reads a statement whose conditions are on the known keys, or on tags.
@@ -168,17 +168,17 @@ func parse(role string, o map[string]any, known []string) (*statement, error) {
 // function's log, to read the stream or queue that feeds it, and to report records that were given
 // up. Without these rights AWS refuses the event source mapping, or the log stays empty.
 func (a *Authority) Platform(t *translated.Template) error {
-	var wrong []error
+	var errs []error
 	for _, function := range t.Named("AWS::Lambda::Function") {
 		group := "/aws/lambda/" + function
 		if named, ok := translated.Object(t.Resources[function].Properties["LoggingConfig"])["LogGroup"].(string); ok {
 			group = named
 		}
 		stream := translated.ARN("logs", "log-group:"+group+":log-stream:local")
-		wrong = append(wrong, a.Decide(function, on(stream, "logs:CreateLogStream", "logs:PutLogEvents")...))
+		errs = append(errs, a.Decide(function, on(stream, "logs:CreateLogStream", "logs:PutLogEvents")...))
 	}
 	sources, err := t.EventSources()
-	wrong = append(wrong, err)
+	errs = append(errs, err)
 	for _, s := range sources {
 		needs := on(s.ARN, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 		if s.Table != "" {
@@ -187,9 +187,9 @@ func (a *Authority) Platform(t *translated.Template) error {
 		if s.OnFailure != "" {
 			needs = append(needs, on(translated.ARN("sqs", path.Base(s.OnFailure)), "sqs:SendMessage")...)
 		}
-		wrong = append(wrong, a.Decide(s.Function, needs...))
+		errs = append(errs, a.Decide(s.Function, needs...))
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // on returns the needs of several actions on one resource.

@@ -75,8 +75,8 @@ func (t *Template) API() (*API, error) {
 		a.CompressFrom = max(least, 1)
 	}
 	body := Object(properties["Body"])
-	wrong := a.readAuthorizers(body) // first: the routes name them
-	return a, errors.Join(wrong, a.readRoutes(t, body), a.readResponses(body))
+	err := a.readAuthorizers(body) // first: the routes name them
+	return a, errors.Join(err, a.readRoutes(t, body), a.readResponses(body))
 }
 
 // methods are the methods of routes, by their keys in an OpenAPI document.
@@ -87,7 +87,7 @@ var methods = map[string]string{
 
 func (a *API) readRoutes(t *Template, body map[string]any) error {
 	paths := Object(body["paths"])
-	var wrong []error
+	var errs []error
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		item := Object(paths[path])
 		for _, name := range slices.Sorted(maps.Keys(item)) {
@@ -97,12 +97,12 @@ func (a *API) readRoutes(t *Template, body map[string]any) error {
 				err = fmt.Errorf("%q is no method", name)
 			}
 			if err != nil {
-				wrong = append(wrong, fmt.Errorf("%s %s: %w", strings.ToUpper(name), path, err))
+				errs = append(errs, fmt.Errorf("%s %s: %w", strings.ToUpper(name), path, err))
 			}
 			a.Routes = append(a.Routes, route)
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // readRoute sets what answers a route, and its authorizer. An operation without a security of its own has the API's.
@@ -205,15 +205,15 @@ func (a *API) readAuthorizers(body map[string]any) error {
 	if schemes == nil { // OpenAPI 3 has another place for them
 		schemes = Object(Object(body["components"])["securitySchemes"])
 	}
-	var wrong []error
+	var errs []error
 	for name, v := range schemes {
 		auth, err := readAuthorizer(Object(v))
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("authorizer %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("authorizer %s: %w", name, err))
 		}
 		a.Authorizers[name] = auth
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 const headerSource = "method.request.header."

@@ -61,19 +61,19 @@ func (t *Template) function(id string) (Function, error) {
 		return f, errors.New("it has no CodeUri")
 	}
 	seconds, reserved := 3, 0
-	var wrong []error
+	var errs []error
 	for property, field := range map[string]*int{"Timeout": &seconds, "MemorySize": &f.Memory, "ReservedConcurrentExecutions": &reserved} {
 		if v, ok := p[property]; ok {
 			var err error
 			*field, err = strconv.Atoi(scalar(v))
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 		}
 	}
 	if p["ReservedConcurrentExecutions"] != nil {
 		f.Reserved = &reserved
 	}
 	f.Timeout, f.Env = time.Duration(seconds)*time.Second, texts(Object(p["Environment"])["Variables"])
-	return f, errors.Join(wrong...)
+	return f, errors.Join(errs...)
 }
 
 // Schedule calls a function at intervals.
@@ -89,9 +89,9 @@ var rate = regexp.MustCompile(`^rate\((\d+) (minute|hour|day)s?\)$`)
 // Schedules returns the enabled schedules of the template.
 func (t *Template) Schedules() ([]Schedule, error) {
 	var out []Schedule
-	var wrong []error
+	var errs []error
 	for _, name := range t.Named("AWS::Scheduler::Schedule") {
-		wrong = append(wrong, fmt.Errorf("schedule %s: the local stack does not know the type AWS::Scheduler::Schedule", name))
+		errs = append(errs, fmt.Errorf("schedule %s: the local stack does not know the type AWS::Scheduler::Schedule", name))
 	}
 	for _, name := range t.Named("AWS::Events::Rule") {
 		p := t.Resources[name].Properties
@@ -105,11 +105,11 @@ func (t *Template) Schedules() ([]Schedule, error) {
 			if !isFunction || target["Input"] != nil {
 				err = errors.Join(err, fmt.Errorf("schedule %s: the target %v is no function, or has an input", name, target))
 			}
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 			out = append(out, Schedule{name, ARN("events", "rule/"+name), function, every})
 		}
 	}
-	return out, errors.Join(wrong...)
+	return out, errors.Join(errs...)
 }
 
 // interval returns the duration of a schedule's expression rate(…).

@@ -29,22 +29,22 @@ func newResolver(doc map[string]any, o Options) (*resolver, error) {
 	if err := r.setParameters(Object(doc["Parameters"])); err != nil {
 		return nil, err
 	}
-	var wrong []error
+	var errs []error
 	for name, v := range Object(doc["Resources"]) {
 		holds, err := r.holds(Object(v))
 		if holds {
 			r.resources[name] = Object(v)
 		}
-		wrong = append(wrong, err)
+		errs = append(errs, err)
 	}
-	return r, errors.Join(wrong...)
+	return r, errors.Join(errs...)
 }
 
 func (r *resolver) setParameters(declared map[string]any) error {
-	var wrong []error
+	var errs []error
 	for name := range r.options.Parameters {
 		if _, ok := declared[name]; !ok {
-			wrong = append(wrong, fmt.Errorf("the template has no parameter %s", name))
+			errs = append(errs, fmt.Errorf("the template has no parameter %s", name))
 		}
 	}
 	for name, v := range declared {
@@ -55,10 +55,10 @@ func (r *resolver) setParameters(declared map[string]any) error {
 		} else if value, ok := Object(v)["Default"]; ok {
 			r.parameters[name] = scalar(value)
 		} else {
-			wrong = append(wrong, fmt.Errorf("parameter %s has no default and was given no value", name))
+			errs = append(errs, fmt.Errorf("parameter %s has no default and was given no value", name))
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // holds reports whether a resource or an output has no condition, or one that holds.
@@ -281,17 +281,17 @@ var subName = regexp.MustCompile(`\$\{([^}]*)\}`)
 func (r *resolver) sub(arg any) (any, error) {
 	args := slices.Concat(List(arg), []any{nil, nil}) // so that args[1] exists
 	variables := Object(args[1])
-	var wrong error
+	var errs error
 	out := subName.ReplaceAllStringFunc(scalar(args[0]), func(match string) string {
 		name := match[2 : len(match)-1]
 		if literal, ok := strings.CutPrefix(name, "!"); ok { // ${!Literal} is the text ${Literal}
 			return "${" + literal + "}"
 		}
 		value, err := r.subValue(name, variables)
-		wrong = errors.Join(wrong, err)
+		errs = errors.Join(errs, err)
 		return scalar(value)
 	})
-	return out, wrong
+	return out, errs
 }
 
 func (r *resolver) subValue(name string, variables map[string]any) (any, error) {

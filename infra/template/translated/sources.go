@@ -70,7 +70,7 @@ func (t *Template) eventSource(name string) (EventSource, error) {
 		p.refuse("the local stack feeds functions from tables and queues only, not from %s", s.ARN)
 	}
 	s.enabled = p.boolean("Enabled", true)
-	return s, p.wrong()
+	return s, p.close()
 }
 
 func (t *Template) streamSource(s *EventSource, p *properties) {
@@ -201,8 +201,8 @@ func (p *properties) object(name, member string) map[string]any {
 	return v
 }
 
-// wrong returns the refusals, and an error for each property that was not read. It is called last.
-func (p *properties) wrong() error {
+// close returns the refusals, and an error for each property that was not read.
+func (p *properties) close() error {
 	for name := range p.all {
 		if !p.used[name] {
 			p.refuse("the local stack does not know the property %s", name)

@@ -139,35 +139,35 @@ func transform(ctx context.Context, path string, o Options) (map[string]any, map
 }
 
 func (t *Template) resolveResources(r *resolver) error {
-	var wrong []error
+	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(r.resources)) {
 		typ, _ := r.resources[name]["Type"].(string)
 		properties, err := r.resolve(r.resources[name]["Properties"])
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("resource %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("resource %s: %w", name, err))
 			continue
 		}
 		t.Resources[name] = Resource{Type: typ, Properties: Object(properties)}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 func (t *Template) resolveOutputs(r *resolver) error {
-	var wrong []error
+	var errs []error
 	for name, o := range Object(t.Raw["Outputs"]) {
 		holds, err := r.holds(Object(o))
 		if err != nil || !holds {
-			wrong = append(wrong, err)
+			errs = append(errs, err)
 			continue
 		}
 		value, err := r.resolve(Object(o)["Value"])
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("output %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("output %s: %w", name, err))
 			continue
 		}
 		t.Outputs[name] = fmt.Sprint(value)
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // Named returns the logical ids of the resources of a type whose conditions hold, sorted.
@@ -190,13 +190,13 @@ func (t *Template) Declared(typ string) []string {
 // readEach reads the resources with these logical ids. Its error has all faults, each with the kind and id of its resource.
 func readEach[T any](kind string, ids []string, read func(id string) (T, error)) ([]T, error) {
 	var out []T
-	var wrong []error
+	var errs []error
 	for _, id := range ids {
 		one, err := read(id)
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%s %s: %w", kind, id, err))
+			errs = append(errs, fmt.Errorf("%s %s: %w", kind, id, err))
 		}
 		out = append(out, one)
 	}
-	return out, errors.Join(wrong...)
+	return out, errors.Join(errs...)
 }

@@ -19,26 +19,26 @@ func main() {
 // check checks each given value by itself. With an issuer, which a first deployment needs, it checks all values together:
 // without one, those of the deployed stack count too, and are not known yet. root is the repository's folder.
 func check(root string, lookup func(string) (string, bool)) error {
-	var wrong settings.Faults
+	var faults settings.Faults
 	given, err := settings.Read(lookup)
-	wrong.Note(err)
-	wrong.Note(given.CheckTrial())
+	faults.Note(err)
+	faults.Note(given.CheckTrial())
 	t, err := settings.ReadTemplate(root)
 	if err != nil {
 		return err
 	}
-	wrong.Note(t.CheckValues(given.Parameters))
+	faults.Note(t.CheckValues(given.Parameters))
 	_, first := given.Parameters["Issuer"]
 	if first {
-		wrong.Note(t.CheckTogether(func(name string) string { return t.Value(name, given.Parameters, nil) }))
+		faults.Note(t.CheckTogether(func(name string) string { return t.Value(name, given.Parameters, nil) }))
 	}
 	if given.Region == "" && !hasConfig(lookup) {
-		wrong.Note(settings.ErrNoRegion)
+		faults.Note(settings.ErrNoRegion)
 		if !first {
-			wrong.Note(fmt.Errorf("a new stack needs ISSUER= and AUDIENCE= too: %s", settings.Usage))
+			faults.Note(fmt.Errorf("a new stack needs ISSUER= and AUDIENCE= too: %s", settings.Usage))
 		}
 	}
-	return wrong.Err()
+	return faults.Err()
 }
 
 // hasConfig reports whether AWS's clients have a configuration file, which may name a region.

@@ -112,8 +112,8 @@ func readEvents(text []byte) (found []report, err error) {
 		if err := lines.Decode(&e); err != nil {
 			return nil, err
 		}
-		if wrong := cmp.Or(string(e.NonFatalError), string(e.FatalError)); wrong != "" {
-			return nil, fmt.Errorf("schemathesis failed: %s", wrong)
+		if failure := cmp.Or(string(e.NonFatalError), string(e.FatalError)); failure != "" {
+			return nil, fmt.Errorf("schemathesis failed: %s", failure)
 		}
 		if e.EngineFinished != nil {
 			ended = e.EngineFinished.StopReason == "completed"

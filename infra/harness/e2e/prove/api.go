@@ -136,7 +136,7 @@ type tally struct {
 	found   atomic.Bool // something is wrong: an answer, or a history
 	mu      sync.Mutex
 	answers int
-	wrong   []string
+	faults  []string
 	stalls  [][2]time.Time
 	stalled int       // answers that are not counted because of a stall
 	beaten  time.Time // the last beat
@@ -170,7 +170,7 @@ func (t *tally) during(r reply) bool {
 }
 
 func (t *tally) answered(s *site, q request, r reply) {
-	wrong := s.wrong(q, r)
+	fault := s.check(q, r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answers++
@@ -178,14 +178,14 @@ func (t *tally) answered(s *site, q request, r reply) {
 		t.stalled++
 		return
 	}
-	if wrong != nil {
+	if fault != nil {
 		t.found.Store(true)
-		t.wrong = append(t.wrong, fmt.Sprintf("%s %s: %d %.300s: %v", q.method, q.path, r.status, r.text, wrong))
+		t.faults = append(t.faults, fmt.Sprintf("%s %s: %d %.300s: %v", q.method, q.path, r.status, r.text, fault))
 	}
 }
 
-// wrong returns why a client may not see an answer.
-func (s *site) wrong(q request, r reply) error {
+// check returns why a client may not see an answer.
+func (s *site) check(q request, r reply) error {
 	switch {
 	case errors.Is(r.err, context.Canceled): // the run ends
 		return nil

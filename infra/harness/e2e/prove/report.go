@@ -41,9 +41,9 @@ func (p *proof) table() (text string, found int) {
 		add("An event reaches each receiver at least once, or is shown as failed, and verifies", fmt.Sprintf("%d deliveries", n), p.violations["webhooks"])
 	}
 	add("Audited once for each success; counters equal rows (violations: in the rows above)", fmt.Sprintf("%d orgs", p.tried["audited"]), 0)
-	add("A client sees documented answers only, within ten seconds", fmt.Sprintf("%d answers", p.tally.answers), len(p.tally.wrong))
-	for _, wrong := range p.tally.wrong[:min(len(p.tally.wrong), 20)] {
-		fmt.Println("VIOLATION, an answer:", wrong)
+	add("A client sees documented answers only, within ten seconds", fmt.Sprintf("%d answers", p.tally.answers), len(p.tally.faults))
+	for _, fault := range p.tally.faults[:min(len(p.tally.faults), 20)] {
+		fmt.Println("VIOLATION, an answer:", fault)
 	}
 	c := &p.checks
 	p99, slow := time.Duration(0), 0

@@ -60,19 +60,19 @@ func (h *history) audited(org string) {
 
 // counted compares the counters of an org with its rows. Tries that arrive late may still change both, so it looks again.
 func (h *history) counted(org string) {
-	var wrong []string
+	var faults []string
 	for range 10 {
-		if wrong = h.miscounted(org); len(wrong) == 0 {
+		if faults = h.miscounted(org); len(faults) == 0 {
 			return
 		}
 		time.Sleep(300 * time.Millisecond)
 	}
-	for _, w := range wrong {
+	for _, w := range faults {
 		h.violate("counters of %s: %s", org, w)
 	}
 }
 
-func (h *history) miscounted(org string) (wrong []string) {
+func (h *history) miscounted(org string) (faults []string) {
 	counts := map[string]int{}
 	var meta stack.Row
 	for _, row := range h.rows("ORG#" + org) {
@@ -88,17 +88,17 @@ func (h *history) miscounted(org string) (wrong []string) {
 	}
 	for counter, kind := range map[string]string{"members": "MEM", "apps": "APP", "admins": "admins"} {
 		if has := textOf(meta[counter]); has != "" && has != strconv.Itoa(counts[kind]) {
-			wrong = append(wrong, fmt.Sprintf("%s is %s, and there are %d rows", counter, has, counts[kind]))
+			faults = append(faults, fmt.Sprintf("%s is %s, and there are %d rows", counter, has, counts[kind]))
 		}
 	}
 	if h.rowsWritten {
-		return wrong
+		return faults
 	}
-	return append(wrong, h.miscountedKeys(org)...)
+	return append(faults, h.miscountedKeys(org)...)
 }
 
 // miscountedKeys compares the map of active keys with the keys.
-func (h *history) miscountedKeys(org string) (wrong []string) {
+func (h *history) miscountedKeys(org string) (faults []string) {
 	live, active := map[string]bool{}, 0
 	now := time.Now().UnixMilli()
 	keys := h.rows("KEYS#" + org)
@@ -120,13 +120,13 @@ func (h *history) miscountedKeys(org string) (wrong []string) {
 		}
 		active++
 		if !live[id] {
-			wrong = append(wrong, "the active key "+id+" is not in the map of active keys")
+			faults = append(faults, "the active key "+id+" is not in the map of active keys")
 		}
 	}
 	if len(live) != active {
-		wrong = append(wrong, fmt.Sprintf("%d keys are in the map of active keys, and %d are active", len(live), active))
+		faults = append(faults, fmt.Sprintf("%d keys are in the map of active keys, and %d are active", len(live), active))
 	}
-	return wrong
+	return faults
 }
 
 // rows returns the rows of a partition, or of the table.

@@ -90,18 +90,18 @@ func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, erro
 
 // Close ends everything that newWorld has started.
 func (w *world) Close() error {
-	var wrong []error
+	var errs []error
 	for _, server := range w.servers {
-		wrong = append(wrong, server.Process.Kill())
+		errs = append(errs, server.Process.Kill())
 		_ = server.Wait() // it was killed
 	}
 	if w.Stack != nil {
-		wrong = append(wrong, w.Stack.Close())
+		errs = append(errs, w.Stack.Close())
 	}
 	if w.keys != nil {
-		wrong = append(wrong, w.keys.Close())
+		errs = append(errs, w.keys.Close())
 	}
-	return errors.Join(append(wrong, os.RemoveAll(w.dir))...)
+	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
 }
 
 // serveKeys serves the issuer's keys, with faults.

@@ -61,34 +61,34 @@ const headerParameter = "gatewayresponse.header."
 
 func newResponses(all map[string]translated.GatewayResponse) (responses, error) {
 	out := make(responses)
-	var wrong []error
+	var errs []error
 	for name, r := range all {
 		if _, ok := statuses[kind(name)]; !ok {
-			wrong = append(wrong, fmt.Errorf("gateway response %s: AWS has no such type", name))
+			errs = append(errs, fmt.Errorf("gateway response %s: AWS has no such type", name))
 		}
-		wrong = append(wrong, checkResponse(name, r))
+		errs = append(errs, checkResponse(name, r))
 		out[kind(name)] = r
 	}
-	return out, errors.Join(wrong...)
+	return out, errors.Join(errs...)
 }
 
 func checkResponse(name string, r translated.GatewayResponse) error {
-	var wrong []error
+	var errs []error
 	for parameter, value := range r.Parameters {
 		_, isHeader := strings.CutPrefix(parameter, headerParameter)
 		_, known := parameterValue(nil, value)
 		if !isHeader || !known {
-			wrong = append(wrong, fmt.Errorf("gateway response %s: %s: %s is not supported by the local stack", name, parameter, value))
+			errs = append(errs, fmt.Errorf("gateway response %s: %s: %s is not supported by the local stack", name, parameter, value))
 		}
 	}
 	for _, text := range r.Templates {
 		for _, v := range variable.FindAllString(text, -1) {
 			if !knownVariable(v) {
-				wrong = append(wrong, fmt.Errorf("gateway response %s: its template asks for %s, which the local stack does not know", name, v))
+				errs = append(errs, fmt.Errorf("gateway response %s: its template asks for %s, which the local stack does not know", name, v))
 			}
 		}
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // respond writes a gateway response: the template's for this type, else its DEFAULT_4XX or

@@ -26,14 +26,14 @@ func parseFilter(pattern string) (any, error) {
 func checkFilter(tree any) error {
 	switch tree := tree.(type) {
 	case map[string]any:
-		var wrong []error
+		var errs []error
 		for name, member := range tree {
 			if strings.HasPrefix(name, "$") {
-				wrong = append(wrong, fmt.Errorf("the local stack does not know %s", name))
+				errs = append(errs, fmt.Errorf("the local stack does not know %s", name))
 			}
-			wrong = append(wrong, checkFilter(member))
+			errs = append(errs, checkFilter(member))
 		}
-		return errors.Join(wrong...)
+		return errors.Join(errs...)
 	case []any:
 		for _, leaf := range tree {
 			_, isText := leaf.(string)

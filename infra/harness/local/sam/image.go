@@ -57,8 +57,8 @@ func busyboxLayer() ([]byte, error) {
 	}
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
-	var wrong []error
-	add := func(h tar.Header) { wrong = append(wrong, w.WriteHeader(&h)) }
+	var errs []error
+	add := func(h tar.Header) { errs = append(errs, w.WriteHeader(&h)) }
 	for _, dir := range []string{"bin/", "tmp/", "opt/", "var/", "var/task/", "var/runtime/", "var/rapid/", "etc/"} {
 		add(tar.Header{Name: dir, Typeflag: tar.TypeDir, Mode: 0o777})
 	}
@@ -67,6 +67,6 @@ func busyboxLayer() ([]byte, error) {
 	}
 	add(tar.Header{Name: "bin/busybox", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(program))})
 	_, err = w.Write(program)
-	err = errors.Join(append(wrong, err, w.Close())...)
+	err = errors.Join(append(errs, err, w.Close())...)
 	return out.Bytes(), err
 }

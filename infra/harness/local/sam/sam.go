@@ -216,13 +216,13 @@ func (s *SAM) log() string {
 
 // Close ends sam local, its containers and the local stack behind it.
 func (s *SAM) Close() error {
-	var wrong []error
+	var errs []error
 	if s.cmd != nil && s.cmd.Process != nil {
 		_ = s.cmd.Process.Signal(syscall.SIGINT) // it may have ended already
 		select {
 		case <-s.done:
 		case <-time.After(stopGrace):
-			wrong = append(wrong, errors.New("sam local did not end by itself"), s.cmd.Process.Kill())
+			errs = append(errs, errors.New("sam local did not end by itself"), s.cmd.Process.Kill())
 			<-s.done
 		}
 	}
@@ -231,9 +231,9 @@ func (s *SAM) Close() error {
 		s.services.Close()
 	}
 	if s.Stack != nil {
-		wrong = append(wrong, s.Stack.Close())
+		errs = append(errs, s.Stack.Close())
 	}
-	return errors.Join(wrong...)
+	return errors.Join(errs...)
 }
 
 // Done is closed when sam local has ended.

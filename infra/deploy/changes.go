@@ -60,8 +60,8 @@ func (p *program) makeChangeSet(ctx context.Context) (string, error) {
 	return p.readResult(result.String())
 }
 
-// readResult reads what the SAM CLI has written about a change set: an object of JSON in each line, the last of which is the
-// result. It returns the change set's ARN, or "" when nothing changes.
+// readResult reads what the SAM CLI has written about a change set: one JSON object in each line, and the result in the last. It
+// returns the change set's ARN, or "" when nothing changes.
 func (p *program) readResult(lines string) (string, error) {
 	lines = strings.TrimSpace(lines)
 	var last struct {
@@ -99,8 +99,8 @@ func (p *program) decide(ctx context.Context, set string) error {
 	return p.withoutPolicy(func() error { return p.execute(ctx, set) })
 }
 
-// remove removes a change set that was not executed. It removes the stack too when the stack has never been deployed, also by
-// another deployment in the meantime, and has no other change set.
+// remove removes a change set that was not executed. It also removes the stack, if no deployment has ever finished and no other
+// change set exists.
 func (p *program) remove(set string) error {
 	err := p.aws.Call("cloudformation", "delete_change_set", cloud.Params{"ChangeSetName": set, "StackName": p.Stack}, nil)
 	if now, errNow := p.describe(); errNow == nil && now != nil && now.StackStatus == cloud.InReview {
@@ -119,7 +119,7 @@ func join(err, also error) error {
 	return fmt.Errorf("%w; and %w", err, also)
 }
 
-// change is what a change set does to one resource, by CloudFormation's names.
+// change is what a change set does to one resource, with CloudFormation's names.
 type change struct {
 	Action, LogicalResourceID, ResourceType string
 	Replacement                             string // True, Conditional, False or ""
@@ -147,7 +147,7 @@ func (p *program) changes(set string) ([]change, error) {
 	return all, nil
 }
 
-// checkKept returns an error when what is protected would be replaced or removed, unless REPLACE names it.
+// checkKept returns an error when a protected resource would be replaced or removed, unless REPLACE names it.
 func (p *program) checkKept(changes []change) error {
 	var lost settings.Faults
 	for _, c := range changes {
@@ -171,8 +171,7 @@ type stackEvent struct {
 // ofStack reports whether the event is of the stack itself.
 func (e stackEvent) ofStack() bool { return e.PhysicalResourceID == e.StackID }
 
-// latestEvents are so many that no event of a deployment is missed: there are three for each of 160 resources, and as many
-// when it is undone.
+// latestEvents is enough for every event of a deployment: three for each of 160 resources, and as many when it is undone.
 const latestEvents = 1000
 
 // events returns the latest events, newest first.
@@ -221,7 +220,7 @@ type follower struct {
 	failed *stackEvent     // the first failure of a resource
 }
 
-// follow prints a new event that ends something. It reports whether the deployment is over with it.
+// follow prints a new event when it ends something, and reports whether the deployment has ended.
 func (f *follower) follow(e stackEvent, say func(format string, a ...any)) (over bool) {
 	if e.ClientRequestToken != f.token || f.seen[e.EventID] {
 		return false

@@ -15,7 +15,7 @@ import (
 
 var first = []string{"ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1"}
 
-// deployedOnce returns a rig whose stack is deployed, and whose next build has a table of this property.
+// deployedOnce returns a rig with a deployed stack. The table of its next build has this property.
 func deployedOnce(t *testing.T, property string) *rig {
 	t.Helper()
 	r := newRig(t).withSAM()
@@ -25,7 +25,7 @@ func deployedOnce(t *testing.T, property string) *rig {
 	return r
 }
 
-// TestADryRunShowsEachPropertyAndExecutesNothing also wants the same change set to be made and executed without DRY=1.
+// TestADryRunShowsEachPropertyAndExecutesNothing also checks that the same change set is made and executed without DRY=1.
 func TestADryRunShowsEachPropertyAndExecutesNothing(t *testing.T) {
 	r := deployedOnce(t, "BillingMode: PROVISIONED")
 	before := r.aws.Stack("latchkey")
@@ -45,7 +45,7 @@ func TestADryRunShowsEachPropertyAndExecutesNothing(t *testing.T) {
 	}
 }
 
-// TestTemplatesAreComparedWithoutAChangeSet wants what differs from the deployed template to be shown, whatever differs.
+// TestTemplatesAreComparedWithoutAChangeSet checks that every difference from the deployed template is shown.
 func TestTemplatesAreComparedWithoutAChangeSet(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy(first...)
@@ -79,7 +79,7 @@ func TestTemplatesAreComparedWithoutAChangeSet(t *testing.T) {
 	refused(t, err, "there is no stack second")
 }
 
-// TestADryRunOfANewStackLeavesNone also wants it to need no terminal.
+// TestADryRunOfANewStackLeavesNone also checks that a dry run needs no terminal.
 func TestADryRunOfANewStackLeavesNone(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "DRY=1")
@@ -89,8 +89,8 @@ func TestADryRunOfANewStackLeavesNone(t *testing.T) {
 	}
 }
 
-// TestWhatIsProtectedIsReplacedByNameOnly wants the stack policy to be as it was afterwards, also when the deployment failed. The
-// stand-in enforces the policy, as CloudFormation does.
+// TestWhatIsProtectedIsReplacedByNameOnly also checks that the stack policy is the same afterwards, even when the deployment
+// failed. The stand-in enforces the policy, as CloudFormation does.
 func TestWhatIsProtectedIsReplacedByNameOnly(t *testing.T) {
 	r := deployedOnce(t, "TableName: other")
 	before := r.aws.Stack("latchkey")
@@ -114,7 +114,7 @@ func TestWhatIsProtectedIsReplacedByNameOnly(t *testing.T) {
 	refused(t, err, "Table would be removed", "REPLACE=Table")
 }
 
-// isProtected wants the stack policy and termination protection, or neither.
+// isProtected checks that the stack has both its policy and termination protection, or neither.
 func isProtected(t *testing.T, r *rig, want bool) {
 	t.Helper()
 	now := r.aws.Stack("latchkey")

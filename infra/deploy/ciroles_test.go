@@ -26,7 +26,7 @@ type policyOf struct {
 	Statement []rights `yaml:"Statement"`
 }
 
-// ciRoles has what the tests read of ci-roles.yaml.
+// ciRoles is the part of ci-roles.yaml that the tests read.
 type ciRoles struct {
 	Parameters map[string]struct {
 		AllowedPattern string `yaml:"AllowedPattern"`
@@ -52,7 +52,8 @@ func readCIRoles(t *testing.T) ciRoles {
 	return out
 }
 
-// TestEachRoleOfTheWorkflowTrustsOneSubject wants no wildcard: StringEquals takes * and ? as they are, and StringLike would not.
+// TestEachRoleOfTheWorkflowTrustsOneSubject checks that no subject is a pattern: StringEquals compares * and ? literally, and
+// StringLike does not.
 func TestEachRoleOfTheWorkflowTrustsOneSubject(t *testing.T) {
 	t.Parallel()
 	template := readCIRoles(t)

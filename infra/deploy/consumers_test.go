@@ -11,7 +11,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// uri returns the URI by which API Gateway calls the function with this ARN.
+// uri returns the URI with which API Gateway calls the function that has this ARN.
 func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
@@ -140,7 +140,7 @@ func TestWhatCheckConsumersDoesNotSeeIsSaid(t *testing.T) {
 	has(t, "output", out, "WEBSOCKET API w1 (chat), authorizer a: it is asked only when a connection begins")
 }
 
-// TestCheckConsumersFailsWithoutAnAnswer wants an error when the stack or the APIs cannot be read.
+// TestCheckConsumersFailsWithoutAnAnswer checks for an error when the stack or the APIs cannot be read.
 func TestCheckConsumersFailsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 
 // readHandlers returns the rights that CloudFormation's handlers use, by type and by handler: create, read, update, delete, and
 // tagging for the stack's tags. testdata/handlers.json has them as CloudFormation published them in the types' schemas in
-// October 2026. This prints those of a type anew:
+// October 2026. This prints the rights of one type again:
 //
 //	aws cloudformation describe-type --type RESOURCE --type-name AWS::SQS::Queue --query Schema --output text |
 //	  jq '.handlers + {tagging} | map_values(.permissions | values) | del(.list)'
@@ -59,8 +59,8 @@ var spared = []struct{ types, actions, unless, why string }{
 	{"AWS::WAFv2::WebACLAssociation", "wafv2:*PermissionPolicy", "", "no rule group is shared with another account"},
 }
 
-// TestTheOperatorsPolicyMakesEveryResource wants the policy to allow each right in the lists of CloudFormation's handlers on what it
-// acts on, for each resource of the template, but for the rights that are spared.
+// TestTheOperatorsPolicyMakesEveryResource checks, for each resource of the template, that the policy allows every right that
+// CloudFormation's handlers list, except for the spared rights.
 func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	t.Parallel()
 	o, lists, used := readOperator(t), readHandlers(t), map[string]bool{}
@@ -117,7 +117,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	}
 }
 
-// TestTheOperatorMayWhatNoHandlerLists wants rights that no list has.
+// TestTheOperatorMayWhatNoHandlerLists checks the rights that no handler lists.
 func TestTheOperatorMayWhatNoHandlerLists(t *testing.T) {
 	t.Parallel()
 	o := readOperator(t)

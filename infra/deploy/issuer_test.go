@@ -40,8 +40,8 @@ func goodIssuer(name string) answers {
 	}
 }
 
-// TestTheStrangersTokenIsRefusedForItsKeyOnly tries every combination of the parameters by which claims are checked, beside
-// an issuer that can be reached and one that cannot. A token that broke a rule would be refused beside both.
+// TestTheStrangersTokenIsRefusedForItsKeyOnly tries every combination of the parameters that claims are checked with, once with an
+// issuer that can be reached and once with an issuer that cannot. A token that broke a rule would be refused with both.
 func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 	t.Parallel()
 	for n := range 1 << 5 {
@@ -79,7 +79,8 @@ func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 	}
 }
 
-// TestAnIssuerThatCannotWorkIsRefusedBeforeABuild also wants an issuer that only this machine cannot reach to be no refusal.
+// TestAnIssuerThatCannotWorkIsRefusedBeforeABuild also checks that a deployment continues when only this machine cannot reach the
+// issuer.
 func TestAnIssuerThatCannotWorkIsRefusedBeforeABuild(t *testing.T) {
 	t.Parallel()
 	noKey := goodIssuer("https://issuer.example")
@@ -87,7 +88,7 @@ func TestAnIssuerThatCannotWorkIsRefusedBeforeABuild(t *testing.T) {
 	elsewhere := answers{"/keys": goodIssuer("")["/jwks"]} // and no discovery document
 	for name, c := range map[string]struct {
 		issuer answers
-		words  []string // of the refusal; nil: there is none
+		words  []string // of the refusal; nil: the issuer is accepted
 		says   string
 		given  string // PARAMETERS
 	}{

@@ -9,8 +9,8 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// lookAtOptions looks at what a parameter names outside the stack. CloudFormation would find it wrong only after the build, and
-// roll back; or never, when alarms reach no one. Its error names all that is wrong.
+// lookAtOptions checks the resources outside the stack that parameters name. CloudFormation would find a fault only after the
+// build, and roll back; it never finds that alarms reach no one. The error names all faults.
 func (p *program) lookAtOptions() error {
 	var faults settings.Faults
 	if arn := p.value("CertificateArn"); arn != "" {
@@ -71,7 +71,7 @@ func (p *program) lookAtTopic(arn string) error {
 		"aws sns subscribe --region %s --topic-arn %s --protocol email --notification-endpoint …", out.Attributes.SubscriptionsPending, p.aws.Region, arn)
 }
 
-// lookAtLogRole wants the role with which API Gateway writes logs. It is a setting of the account and region.
+// lookAtLogRole checks that API Gateway has a role to write logs with. It is a setting of the account and region.
 func (p *program) lookAtLogRole() error {
 	var out struct{ CloudwatchRoleArn string }
 	if err := p.aws.Call("apigateway", "get_account", cloud.Params{}, &out); err != nil {

@@ -85,7 +85,8 @@ func (o operator) mentions(action string) bool {
 	})
 }
 
-// TestTheOperatorReadsNoRowsAndSignsNothing wants no right to read or write rows, to sign, to receive messages or to make users.
+// TestTheOperatorReadsNoRowsAndSignsNothing checks that the policy has no right to read or write rows, to sign, to receive
+// messages or to create users.
 func TestTheOperatorReadsNoRowsAndSignsNothing(t *testing.T) {
 	t.Parallel()
 	o := readOperator(t)
@@ -100,7 +101,7 @@ func TestTheOperatorReadsNoRowsAndSignsNothing(t *testing.T) {
 	}
 }
 
-// TestTheOperatorsPolicyFitsIAM wants the policy to fit a managed policy, also for a stack whose name is three times as long.
+// TestTheOperatorsPolicyFitsIAM checks the size of the policy, also for a stack whose name is three times as long.
 func TestTheOperatorsPolicyFitsIAM(t *testing.T) {
 	t.Parallel()
 	if n := operatorOf(t, strings.Repeat("latchkey", 3)).size; n > managedLimit {
@@ -108,7 +109,7 @@ func TestTheOperatorsPolicyFitsIAM(t *testing.T) {
 	}
 }
 
-// TestTheOperatorActsOnlyOnTheStack wants no right to change keys, roles, APIs and firewalls of others.
+// TestTheOperatorActsOnlyOnTheStack checks that the policy has no right to change other keys, roles, APIs and firewalls.
 func TestTheOperatorActsOnlyOnTheStack(t *testing.T) {
 	t.Parallel()
 	o := readOperator(t)
@@ -129,7 +130,7 @@ func TestTheOperatorActsOnlyOnTheStack(t *testing.T) {
 	}
 }
 
-// mayCall wants operator.yaml to allow each call that was made, on some resource.
+// mayCall checks that operator.yaml allows each recorded call, on some resource.
 func (r *rig) mayCall() {
 	r.t.Helper()
 	o, calls := readOperator(r.t), r.aws.Calls()

@@ -7,8 +7,7 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
-// TestWhatCannotSucceedIsRefusedBeforeABuild wants each refusal to be one line that says what
-// to do.
+// TestWhatCannotSucceedIsRefusedBeforeABuild checks that each refusal is one line that says what to do.
 func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 	t.Parallel()
 	issuer, audience := "ISSUER=https://issuer.example", "AUDIENCE=https://api.example"
@@ -184,8 +183,8 @@ func TestAGivenValueCountsInPlaceOfTheDeployedOne(t *testing.T) {
 	}
 }
 
-// TestReservedConcurrencyIsCountedOnce wants the concurrency that the deployed functions reserve to
-// count as free for the next deployment, and that of a function URL that is off not to count.
+// TestReservedConcurrencyIsCountedOnce checks that the concurrency that the deployed functions reserve counts as free for the next
+// deployment, and that a function URL that is off counts nothing.
 func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

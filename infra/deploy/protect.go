@@ -22,7 +22,7 @@ func (p *program) protect(context.Context) error {
 	return p.setTerminationProtection(true)
 }
 
-// policyFor returns a stack policy by which no update replaces or removes these resources.
+// policyFor returns a stack policy that forbids updates to replace or remove these resources.
 func policyFor(resources []string) string {
 	type statement struct {
 		Effect    string

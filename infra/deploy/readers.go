@@ -17,8 +17,8 @@ import (
 	"latchkey/pkg/service"
 )
 
-// checkReaders has the functions' own readers read the values of the coming deployment, those of the deployed stack among them. A
-// function ends at its start when it cannot read a value, whatever the template's patterns allow.
+// checkReaders has the functions' own readers read all values of the coming deployment, also the values that stay as deployed. A
+// function ends at its start when it cannot read a value, even if the template's pattern allows it.
 func (p *program) checkReaders() error {
 	all := map[string]string{}
 	for name, d := range p.template.Parameters {

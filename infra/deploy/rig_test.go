@@ -257,7 +257,6 @@ func refused(t *testing.T, err error, words ...string) {
 	}
 }
 
-// succeeded wants no error.
 func succeeded(t *testing.T, out string, err error) {
 	t.Helper()
 	if err != nil {
@@ -295,7 +294,7 @@ func deployedWith(t *testing.T, more ...string) map[string]string {
 	return out
 }
 
-// has wants a text to have these words. what names the text.
+// has checks that a text has these words. what names the text in the failure.
 func has(t *testing.T, what, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {

@@ -128,7 +128,7 @@ func TestARestoredTableStaysInUse(t *testing.T) {
 	}
 }
 
-// TestUndeployNamesARestoredTable wants the table to be named although it is no resource of the stack.
+// TestUndeployNamesARestoredTable checks that the table is named although it does not belong to the stack.
 func TestUndeployNamesARestoredTable(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "TableStreamArn="+restoredStream))

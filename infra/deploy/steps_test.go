@@ -54,7 +54,7 @@ func TestTheProcessorOfADeployedStackStays(t *testing.T) {
 	}
 }
 
-// TestAFailedStepEndsTheDeployment wants the failure to be shown, and no later step to be done.
+// TestAFailedStepEndsTheDeployment checks that the failure is shown, and that no later step is done.
 func TestAFailedStepEndsTheDeployment(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -152,7 +152,7 @@ func TestADomainsTargetIsSaidWithTheAddressUntilThen(t *testing.T) {
 	has(t, "the end", out.String(), "lead api.example.com to d-1.example", "the zone Z1", "Until DNS answers, the API is at https://a1.example/live", "BASE_URL=https://a1.example/live")
 }
 
-// TestATagThatCountsLateIsWaitedFor wants the rotation to be called again after each of two late failures.
+// TestATagThatCountsLateIsWaitedFor checks that the rotation is called again after each of two failures.
 func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -211,7 +211,7 @@ func TestUndeployIsRefusedWhileARoleHasThePolicy(t *testing.T) {
 	succeeded(t, out, err)
 }
 
-// TestMakePassesOnWhatItIsGiven wants each command to get each variable unchanged, in a make of its own.
+// TestMakePassesOnWhatItIsGiven checks, with one make for each command, that the command gets each variable unchanged.
 func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -109,7 +109,7 @@ func (p *program) confirm(question, refusal string) error {
 
 // kept returns a text that lists what a deleted stack leaves, and how to remove it.
 func kept(stack, region string, tables []string) string {
-	text := "Kept: the signing keys, the first and those of the rotation, at about a dollar a month each. To remove those of every stack of this name, for good:\n" +
+	text := "Kept: the signing keys, the first and all later ones, at about a dollar a month each. To remove the signing keys of every stack of this name for good:\n" +
 		fmt.Sprintf("  for key in $(aws resourcegroupstaggingapi get-resources --region %s --resource-type-filters kms:key --tag-filters Key=latchkey:stack,Values=%s --query 'ResourceTagMappingList[].ResourceARN' --output text); do\n", region, stack) +
 		fmt.Sprintf("    aws kms schedule-key-deletion --region %s --key-id \"$key\" --pending-window-in-days 30; done", region)
 	for _, table := range tables {

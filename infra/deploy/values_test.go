@@ -208,7 +208,7 @@ func TestARefusedAddressIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-// TestValuesThatAFunctionRefusesAreRefusedBeforeABuild wants the reason of the function's own reader.
+// TestValuesThatAFunctionRefusesAreRefusedBeforeABuild checks for the reason that the function's own reader gives.
 func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "ForwardAuthSecret=****"))

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	time.Sleep(time.Minute)
 }
 
-// TestALaterCallIsMadeWhenItsProgramIsKilled wants the call once: not before the program is killed, and not never.
+// TestALaterCallIsMadeWhenItsProgramIsKilled checks that the call is made exactly once, and only after the program is killed.
 func TestALaterCallIsMadeWhenItsProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	sam, err := tools.SAM(t.Context(), nil)

@@ -14,9 +14,9 @@ import (
 	"latchkey/infra/tools"
 )
 
-// unreadable has the reads that the last release must refuse with 503, when this code has written the rows, each with its reason: a state
-// that refuses must be unreadable to code that does not know it. Every other read it must make. The names are those of the reads in
-// pkg/store/testdata/releases.jsonl.
+// unreadable lists, each with its reason, the reads that the last release must refuse with 503 when this code has written the
+// rows: old code must not be able to read a state that refuses, because it does not know the state. The last release must succeed
+// at every other read. The names are from pkg/store/testdata/releases.jsonl.
 var unreadable = map[string]string{}
 
 // readsReleases is the test that reads what releases wrote, and with RELEASE writes what a release would.

@@ -24,7 +24,7 @@ import (
 type build struct {
 	release
 	dir   string            // has the sources
-	files map[string][]byte // those of the release, by path
+	files map[string][]byte // of the release, by path
 }
 
 // target returns the environment in which the functions are compiled. It has the settings of Go that change a program.

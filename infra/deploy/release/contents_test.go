@@ -47,7 +47,7 @@ func unzipped(t *testing.T, text []byte) string {
 	return filepath.Join(dir, "latchkey-1.2.3-"+runtime.GOARCH)
 }
 
-// hasPrograms translates the template, and wants the code of each function to be a program for its processor.
+// hasPrograms translates the template, and checks that the code of each function is a program for its processor.
 func hasPrograms(t *testing.T, dir string) {
 	path := filepath.Join(dir, "template.yaml")
 	tpl, err := translated.Translate(t.Context(), path, translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example", "Audience": "a"}})
@@ -80,7 +80,7 @@ func hasPrograms(t *testing.T, dir string) {
 	}
 }
 
-// hasComponents wants the list to have the modules of the programs, and those of the tests not, and each module's licence.
+// hasComponents checks that the list has the modules of the programs, each with its licence, and no module that only tests use.
 func hasComponents(t *testing.T, dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "sbom.cdx.json"))
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 // Usage is how a first deployment is called.
 const Usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
 
-// Settings are those of `make deploy`, which come in the environment.
+// Settings are the variables of `make deploy`, read from the environment.
 type Settings struct {
 	Stack        string
 	Region       string            // "": the profile's
-	Architecture string            // "": that of the deployed stack, or the default
+	Architecture string            // "": as deployed, or the default
 	Parameters   map[string]string // of the template, without Architecture
 	Tags         []Tag             // of the stack and of its keys
 	TagsGiven    bool              // TAGS is given; empty, it removes all tags
@@ -136,7 +136,7 @@ func parseTags(text string) ([]Tag, error) {
 	return out, nil
 }
 
-// TrialTag is the tag by which `make trial` knows what it has made, and removes it. Its value is the stack's name.
+// TrialTag marks what `make trial` has made, so that it can remove it. Its value is the stack's name.
 const TrialTag = "latchkey-trial"
 
 // CheckTrial returns an error unless the name and the tag of a trial go together: the next trial of the account removes a stack
@@ -156,7 +156,7 @@ const OurTagPrefix = "latchkey:"
 func checkTag(name, value string) error {
 	switch {
 	case strings.HasPrefix(strings.ToLower(name), OurTagPrefix):
-		return fmt.Errorf("a tag %s… is Latchkey's own, by which the roles know the stack's keys", OurTagPrefix)
+		return fmt.Errorf("a tag %s… is Latchkey's own: the roles recognise the stack's keys by it", OurTagPrefix)
 	case strings.HasPrefix(strings.ToLower(name), "aws:"):
 		return errors.New("a tag aws:… is AWS's own")
 	case !characters.MatchString(name) || len(name) > 128:

@@ -75,7 +75,7 @@ type rule struct {
 	} `yaml:"Assertions"`
 }
 
-// Faults are what is wrong, for one line.
+// Faults collects errors and prints them in one line.
 type Faults []string
 
 // Note adds an error, if there is one.
@@ -112,7 +112,7 @@ func (t Template) CheckValues(given map[string]string) error {
 	return faults.Err()
 }
 
-// Value returns the value that a parameter gets: the given one, that of the deployed stack, or the default.
+// Value returns the value that a parameter gets: the given value, the deployed stack's value, or the default.
 func (t Template) Value(name string, given, deployed map[string]string) string {
 	for _, values := range []map[string]string{given, deployed} {
 		if v, ok := values[name]; ok {

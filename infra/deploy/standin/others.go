@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Settle fills the account with things of others, of each kind that a deployment or a trial makes and removes. Some have names
-// and tags like those of a trial. Harmed says afterwards whether all is as it was. withBucket: others have used the SAM CLI here,
+// Settle fills the account with other people's resources, of each kind that a deployment or a trial makes and removes. Some have
+// names and tags like a trial's. Harmed reports afterwards what has changed. withBucket: the others have used the SAM CLI here,
 // and have objects in its bucket.
 func (s *Standin) Settle(withBucket bool) {
 	tags := map[string]string{"team": "payments", "latchkey-trials": "none"}
@@ -86,8 +86,8 @@ func (s *Standin) Left() (all []string) {
 	return all
 }
 
-// Harmed returns what Settle made and is no longer as it was, and the calls for which the stand-in has no service: those of
-// logs, alarms and functions, which it therefore does not have of others.
+// Harmed returns the resources of Settle that have changed, and the calls that the stand-in does not know: calls for logs, alarms
+// and functions, because Settle makes no such resources.
 func (s *Standin) Harmed() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

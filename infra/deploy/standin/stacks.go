@@ -167,8 +167,7 @@ func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"TemplateBody", k.Template}}), nil
 }
 
-// getTemplateSummary lists the parameters of the deployed template, which are those of the stack. The SAM CLI keeps the
-// present value only of a parameter that is in this list.
+// getTemplateSummary lists the parameters of the deployed template. The SAM CLI keeps the present value of these parameters only.
 func (s *Standin) getTemplateSummary(k *Stack, _ url.Values) (string, error) {
 	var all []fields
 	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {

@@ -16,8 +16,8 @@ func main() {
 	}
 }
 
-// check checks each given value by itself. With an issuer, which a first deployment needs, it checks all values together:
-// without one, those of the deployed stack count too, and are not known yet. root is the repository's folder.
+// check checks each given value. If an issuer is given, as for a first deployment, it checks the values together as well.
+// Otherwise the values of the deployed stack count too, and are not known here. root is the repository's folder.
 func check(root string, lookup func(string) (string, bool)) error {
 	var faults settings.Faults
 	given, err := settings.Read(lookup)

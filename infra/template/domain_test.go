@@ -22,8 +22,8 @@ func given(t *testing.T, parameters map[string]string) *translated.Template {
 	return out
 }
 
-// TestADomainIsTheBaseOfAllURLs wants the domain in the URL of the API, and in the issuer of
-// webhooks unless another is given. AWS's address stays open until DisableExecuteApi.
+// TestADomainIsTheBaseOfAllURLs checks that the API's URL has the domain, and so has the issuer of webhooks unless another one is
+// given. AWS's address stays open until DisableExecuteApi.
 func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	const execute = "https://local.execute-api.us-east-1.amazonaws.com/live"
 	own := map[string]string{"DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c"}
@@ -126,8 +126,8 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestTheFirewallCountsEachAddressAndEachCredential wants the two rules after the first to look at
-// every path: a refused request to any route costs the owner money, and takes a place of the route's throttle.
+// TestTheFirewallCountsEachAddressAndEachCredential checks that the second and third rule apply to every path: a refused request
+// to any route costs the owner money, and counts in the route's throttle.
 func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
 	tpl := given(t, map[string]string{"WebAcl": "rate-limited"})
 	var got []string
@@ -145,7 +145,8 @@ func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
 	}
 }
 
-// TestTheFirewallKeepsNoRequest wants no samples: a sample has every header of a request, and so credentials.
+// TestTheFirewallKeepsNoRequest checks that the firewall takes no samples: a sample has every header of a request, and so
+// credentials.
 func TestTheFirewallKeepsNoRequest(t *testing.T) {
 	acl := given(t, map[string]string{"WebAcl": "rate-limited"}).Resources["PublicRates"].Properties
 	configs := []any{acl["VisibilityConfig"]}
@@ -165,7 +166,7 @@ func TestTheFirewallKeepsNoRequest(t *testing.T) {
 	}
 }
 
-// publicPaths returns the paths that take no credential, including those of preflights.
+// publicPaths returns the paths that need no credential, including preflights.
 func publicPaths(t *testing.T, tpl *translated.Template) (paths []string) {
 	t.Helper()
 	a, err := tpl.API()

@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { holds(t, doors) }
+func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { assertNone(t, doors) }
 
 // doorPermissions has every permission to call the owner's doors, which are the functions that the owner's other
 // programs call directly: the two shared authorizers and forwardauth. SAM makes the two of the function URL, which
@@ -57,9 +57,9 @@ func doors(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// TestTheAPIsDefinitionHasNoServerWithoutAURL prevents a warning of API Gateway, by which every
-// deployment would fail (FailOnWarnings).
-func TestTheAPIsDefinitionHasNoServerWithoutAURL(t *testing.T) { holds(t, servers) }
+// TestTheAPIsDefinitionHasNoServerWithoutAURL prevents a warning of API Gateway that would make every deployment fail
+// (FailOnWarnings).
+func TestTheAPIsDefinitionHasNoServerWithoutAURL(t *testing.T) { assertNone(t, servers) }
 
 func servers(tpl *translated.Template) (faults []string) {
 	body := object(tpl.Resources["Api"].Properties["Body"])

@@ -15,17 +15,17 @@ import (
 	"latchkey/infra/tools"
 )
 
-func TestTheTableKeepsWhatIsInIt(t *testing.T) { holds(t, durable) }
+func TestTheTableKeepsWhatIsInIt(t *testing.T) { assertNone(t, durable) }
 
-func TestTheTablesPropertiesAreLiterals(t *testing.T) { holds(t, literal) }
+func TestTheTablesPropertiesAreLiterals(t *testing.T) { assertNone(t, literal) }
 
-func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { holds(t, index) }
+func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { assertNone(t, index) }
 
-func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { holds(t, environments) }
+func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { assertNone(t, environments) }
 
-func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { holds(t, signingKey) }
+func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { assertNone(t, signingKey) }
 
-func TestTheSchedulesRun(t *testing.T) { holds(t, schedules) }
+func TestTheSchedulesRun(t *testing.T) { assertNone(t, schedules) }
 
 func durable(tpl *translated.Template) (faults []string) {
 	raw := object(object(tpl.Raw["Resources"])["Table"])
@@ -50,9 +50,9 @@ func durable(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// literal wants no intrinsic functions in the table's properties: the local stack and the store's
-// tests create the table from the template as it is written. Only what they leave out may have some: its encryption, and what it takes
-// on its first day.
+// literal checks that the table's properties have no intrinsic functions: the local stack and the store's tests create the table
+// from the template as it is written. Only properties that they leave out may have some: the encryption, and the throughput of the
+// first day.
 func literal(tpl *translated.Template) (faults []string) {
 	var walk func(v any)
 	walk = func(v any) {
@@ -113,9 +113,8 @@ var filesOfCall = map[string][]string{
 	"Limits.ReadBudgets(e)":     {"pkg/store/budget.go"},
 }
 
-// reads matches how package boot reads variables: e.Required("A"), e.Optional("A", "default"), and
-// e.Pairs("A_NAMES", "A_VALUES"), of which both arguments are variables. No default is in capitals, so a second argument
-// in capitals is a variable.
+// reads matches how package boot reads variables: e.Required("A"), e.Optional("A", "default"), and e.Pairs("A_NAMES", "A_VALUES"),
+// which names two variables. No default is in capitals, so a second argument in capitals is a variable.
 var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]+)"\))?`)
 
 // shared are the variables of every function, from the template's Globals.

@@ -11,11 +11,11 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestTheAccessLogAndTheProtocolsAreThese(t *testing.T) { holds(t, settings) }
+func TestTheAccessLogAndTheProtocolsAreThese(t *testing.T) { assertNone(t, settings) }
 
-func TestFunctionsHaveNoOtherProperties(t *testing.T) { holds(t, functionProperties) }
+func TestFunctionsHaveNoOtherProperties(t *testing.T) { assertNone(t, functionProperties) }
 
-func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { holds(t, types) }
+func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { assertNone(t, types) }
 
 // accessLine is the line of a request in the access log. It has no text from the client but the
 // method, and no credential.
@@ -42,7 +42,7 @@ func settings(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// functionProperties wants functions to have only these properties and those of other checks. Two functions have
+// functionProperties checks that functions have only these properties, and properties that other checks read. Two functions have
 // ReservedConcurrentExecutions: the authorizer, unless its parameter is 0, which would switch the function off; and the
 // function behind the URL, which has no other limit. The deliver function queues its own next message, which Lambda
 // drops after 16 rounds unless RecursiveLoop allows it.

@@ -11,7 +11,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { holds(t, sources) }
+func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { assertNone(t, sources) }
 
 // eventsAndNotices is the filter of the stream's mapping: new events and notices, and no changes of them, which fan-out itself makes.
 const eventsAndNotices = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"NOTE#"}]}}}}`
@@ -65,7 +65,7 @@ func sources(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-func TestARestoredTableIsUsedByAll(t *testing.T) { holds(t, restored) }
+func TestARestoredTableIsUsedByAll(t *testing.T) { assertNone(t, restored) }
 
 // restored compares a stack with TableStreamArn, which uses a restored table, with a stack on its own table. They must
 // differ only in the table's name. The first names its own table only in the table's resource.

@@ -1,8 +1,8 @@
 // Package template_test checks that template.yaml is what the product promises. It reads the
 // document that CloudFormation would get, with SAM's defaults.
 //
-// Each promise is a check, which returns faults. A test wants it to return none, and
-// TestMutantsOfTheTemplateAreFound wants the checks to return some for a template that was changed at random.
+// Each promise is a check, which returns faults. A test checks that it returns none, and
+// TestMutantsOfTheTemplateAreFound that the checks return some for a template that was changed at random.
 package template_test
 
 import (
@@ -56,8 +56,8 @@ func template(t *testing.T) *translated.Template {
 	return tpl
 }
 
-// holds wants the checks to find no fault in the template.
-func holds(t *testing.T, checks ...check) {
+// assertNone checks that the checks find no fault in the template.
+func assertNone(t *testing.T, checks ...check) {
 	t.Helper()
 	tpl := template(t)
 	for _, c := range checks {

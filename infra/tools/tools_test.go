@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestPythonPackagesAreInstalledByHash wants a version and a hash of each package in each list. least is how many packages a
-// list has at least: with those that its packages need.
+// TestPythonPackagesAreInstalledByHash checks that each package in each list has a version and a hash. least is the smallest
+// number of packages of a list, dependencies included.
 func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	least := map[string]int{
 		"tools/sam.txt": 20, "tools/aws.txt": 10, "tools/parts/requirements.txt": 30, "harness/e2e/walk/requirements.txt": 2, "harness/e2e/clients/pins/requirements.txt": 40,
@@ -51,8 +51,8 @@ func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	}
 }
 
-// TestToolsKnowTheirOwnFolder wants Dir to resolve the link by which a copy of the repository (infra/tools/copied) has
-// the tools. A Python program works only at the path where it was installed.
+// TestToolsKnowTheirOwnFolder checks that Dir resolves the link that leads a copy of the repository (infra/tools/copied) to the
+// tools. A Python program works only at the path where it was installed.
 func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -144,7 +144,7 @@ func TestAFreePortStaysFree(t *testing.T) {
 		}
 		for _, port := range []int{one, first, first + 15} {
 			if given[port] || port < 1024 || port >= 32768 { // Linux's net.ipv4.ip_local_port_range
-				t.Errorf("port %d is given twice, or can be that of an outgoing connection", port)
+				t.Errorf("port %d is given twice, or the system may use it for outgoing connections", port)
 			}
 		}
 		given[one] = true

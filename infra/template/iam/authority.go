@@ -100,8 +100,7 @@ func (a *Authority) allowed(function string, n Need) bool {
 	return len(allowing) > 0
 }
 
-// allows reports whether the statement allows the need, and returns the actions, resources and
-// condition values by which it does.
+// allows reports whether the statement allows the need, and returns the actions, resources and condition values that match it.
 func (s *statement) allows(n Need) (used []string, ok bool) {
 	action := slices.IndexFunc(s.actions, func(p string) bool { return translated.Like(strings.ToLower(p), strings.ToLower(n.Action)) })
 	resource := slices.IndexFunc(s.resources, func(p string) bool { return translated.Like(p, n.Resource) })

@@ -256,11 +256,11 @@ func eventsNeeds(_ context.Context, operation string, body []byte) (needs []Need
 // first name, and the parenthesis of a function.
 var word = regexp.MustCompile(`([:#]?\w+)(?:\.#?\w+|\[\d+\])*(\s*\()?`)
 
-// keywords are the words of expressions that are no attributes. An attribute of such a name has a placeholder.
+// keywords are the words of expressions that do not name attributes. An attribute of such a name has a placeholder.
 var keywords = []string{"SET", "REMOVE", "ADD", "DELETE", "AND", "OR", "NOT", "BETWEEN", "IN"}
 
-// attributes returns the top-level attributes that an update names, sorted: those of the key, of the changes and of
-// the condition. They are the values of dynamodb:Attributes.
+// attributes returns the top-level attributes that an update names in its key, its changes and its condition, sorted. They are the
+// values of dynamodb:Attributes.
 func (r row) attributes() []string {
 	named := slices.Collect(maps.Keys(r.Key))
 	named = slices.AppendSeq(named, maps.Keys(r.AttributeUpdates))

@@ -149,7 +149,7 @@ func (a *API) authorizerOf(security any) (found string, err error) {
 
 var functionARN = regexp.MustCompile(`:function:([^/:]+)/invocations$`)
 
-// functionOf returns the function's name in the URI by which API Gateway calls the function.
+// functionOf returns the function's name in the URI with which API Gateway calls the function.
 func functionOf(uri any) (string, error) {
 	m := functionARN.FindStringSubmatch(scalar(uri))
 	if m == nil {

@@ -217,7 +217,7 @@ func conditions(args []any) bool {
 func (r *resolver) choose(arg any) (any, error) {
 	args := List(arg)
 	if len(args) != 3 {
-		return nil, fmt.Errorf("Fn::If wants a condition and two values, not %v", arg)
+		return nil, fmt.Errorf("Fn::If needs a condition and two values, not %v", arg)
 	}
 	yes, err := r.condition(scalar(args[0]))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// EventSource is a mapping by which a table's stream or a queue feeds a function.
+// EventSource is a mapping from a table's stream or a queue to a function.
 type EventSource struct {
 	Name     string // logical id of the mapping
 	Function string

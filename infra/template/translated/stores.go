@@ -57,7 +57,7 @@ func (t *Template) queue(id string) (Queue, error) {
 	return q, nil
 }
 
-// queueName returns the name of a queue: that of its properties, or its logical id.
+// queueName returns the name of a queue: the QueueName in its properties, or its logical id.
 func queueName(id string, properties map[string]any) string {
 	name, _ := properties["QueueName"].(string)
 	return cmp.Or(name, id)

@@ -62,7 +62,7 @@ type Template struct {
 	Resources map[string]Resource
 	// Outputs are resolved values by name.
 	Outputs map[string]string
-	// Parameters are the values by name: those of Options, or the defaults.
+	// Parameters are the values by name, from Options or by default.
 	Parameters map[string]string
 
 	options Options

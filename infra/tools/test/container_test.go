@@ -20,7 +20,7 @@ type machine struct {
 	dir string
 }
 
-// newMachine returns a machine with these programs of ours, each of which ends with a status, but for apt-get update.
+// newMachine returns a machine with these programs of ours. Each ends with the given status, except for apt-get update.
 func newMachine(t *testing.T, programs map[string]int) machine {
 	t.Helper()
 	m := machine{t: t, dir: t.TempDir()}

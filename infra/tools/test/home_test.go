@@ -93,8 +93,8 @@ func atHome(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestTheModuleMovesInOneStep wants every import to be found after the move, and the tests that know the module's path to
-// pass. It wants the same number of files, so that none is left behind or lost.
+// TestTheModuleMovesInOneStep checks that every import is found after the move, and that the tests that know the module's path
+// pass. The number of files must stay the same, so that no file is left behind or lost.
 func TestTheModuleMovesInOneStep(t *testing.T) {
 	dir := atHome(t)
 	if got := run(t, dir, nil, "go", "list", "-m"); got != moved {

@@ -25,7 +25,7 @@ func recipe(t *testing.T, target string) []string {
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), isMake)
 }
 
-// TestTestsAskTheStacksThatTheyStart wants the variables to be unset that lead the tests to another deployment.
+// TestTestsAskTheStacksThatTheyStart checks that the variables are unset that would lead the tests to another deployment.
 func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 	for _, target := range []string{"test", "mutants"} {
 		for _, line := range recipe(t, target) {
@@ -36,9 +36,9 @@ func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 	}
 }
 
-// TestMakeTestRunsEveryTestAnew wants no result from Go's test cache, and no test left out. The first of its commands runs
-// one test of infra/harness/e2e, the next two the other packages of each module, two those of the limits in another zone, and
-// the last the rest of infra/harness/e2e.
+// TestMakeTestRunsEveryTestAnew checks that no result comes from Go's test cache, and that no test is left out. The first command
+// runs one test of infra/harness/e2e, the next two the other packages of each module, two the tests of the limits in another zone,
+// and the last the rest of infra/harness/e2e.
 func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	lines := recipe(t, "test")
 	for _, line := range lines {
@@ -88,7 +88,7 @@ func TestEachRecipeNamesPackagesThatAreThere(t *testing.T) {
 	}
 }
 
-// TestATestProgramWithoutServicesHasAMinute runs the script by which make test starts test programs. The last limit counts.
+// TestATestProgramWithoutServicesHasAMinute runs the script that starts test programs for make test. The last limit counts.
 func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 	script, err := filepath.Abs("minute")
 	if err != nil {

@@ -196,7 +196,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	said(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
 	said(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
 	said(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
-	said(t, "infra/docs/costs.md", `of which \$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
+	said(t, "infra/docs/costs.md", `\$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
 }
 
 // leakCosts measures reports of one text each.

@@ -14,8 +14,8 @@ import (
 	"latchkey/infra/harness/lab/proxy"
 )
 
-// reads wants each door to check a key by exactly one strong read, and a role by exactly three. The first check of
-// a key also writes its last use.
+// reads checks that each door reads exactly once, strongly consistent, to check a key, and exactly three times to check a role.
+// The first check of a key also writes its last use.
 func (f *frontDoor) reads(t *testing.T) {
 	_, key := f.key(t)
 	var mu sync.Mutex
@@ -49,7 +49,7 @@ func (f *frontDoor) reads(t *testing.T) {
 	}
 	const uses = 3
 	for _, d := range f.doors {
-		// The calls are recorded by function, and those of a server with package guard by its policy.
+		// The calls are recorded by function. A server with package guard has the name of its policy.
 		by := map[string]string{"API Gateway": "KeyAuthorizerFunction", "Go": "GuardPolicy", "forward auth": "ForwardAuthFunction"}[d.name]
 		for range uses {
 			d.want(t, d.keyPath, key, 200, "")

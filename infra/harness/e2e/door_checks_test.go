@@ -100,7 +100,7 @@ func sizes(t *testing.T) *httptest.Server {
 	return s
 }
 
-// invoicesCheck is the line of nginx.conf behind which a test writes settings of the location /invoices.
+// invoicesCheck is a line of nginx.conf. Tests add settings of the location /invoices below it.
 const invoicesCheck = "set $check authorize?limited=403&scope=invoices:read;"
 
 // bodies sends bodies through proxies whose location /invoices allows 20 MB. The check has no part in how large a body may be.

@@ -31,7 +31,7 @@ func (d *door) ask(t *testing.T, n int, path, credential string, header http.Hea
 	return d.targets[n%len(d.targets)].try(t.Context(), call{method: "GET", path: path, bearer: credential, header: header})
 }
 
-// want sends a request, and wants the answer to have the status and the code ("": none).
+// want sends a request, and checks the status and the code of the answer ("": none).
 func (d *door) want(t *testing.T, path, credential string, status int, code string) reply {
 	t.Helper()
 	r, err := d.ask(t, 0, path, credential, nil)
@@ -133,8 +133,7 @@ func (f *frontDoor) servers(t *testing.T) *door {
 	return d
 }
 
-// documentedEnvironment returns the variables by which infra/docs/protect.md starts the example, with the ports of
-// this stack.
+// documentedEnvironment returns the variables that infra/docs/protect.md starts the example with, and the ports of this stack.
 func (f *frontDoor) documentedEnvironment(t *testing.T, address string) []string {
 	t.Helper()
 	_, rest, found := strings.Cut(repositoryFile(t, "infra/docs/protect.md"), "```sh\nenv ")

@@ -91,7 +91,7 @@ func rawStatus(t *testing.T, tg *target, sent, key string) int {
 	return res.StatusCode
 }
 
-// severalPaths asks for paths that want different scopes, and for a path that wants a member of the org in it.
+// severalPaths requests paths that need different scopes, and a path that only members of the org in it may call.
 func (f *frontDoor) severalPaths(t *testing.T) {
 	_, key := f.key(t)
 	_, reader := f.ada.key(t, f.org, `{"scopes":["reports:read"]}`)

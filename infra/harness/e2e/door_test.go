@@ -73,7 +73,7 @@ func (f *frontDoor) key(t *testing.T) (id, key string) {
 }
 
 // revoked has four copies of each door accept a key. While sixteen clients go on to use the key, revoked revokes it,
-// and wants each of the thousand requests that begin after the answer to be refused.
+// and checks that each of the thousand requests that begin after the answer is refused.
 func (f *frontDoor) revoked(t *testing.T) {
 	const requests = 1000
 	for _, d := range f.doors {
@@ -185,8 +185,8 @@ func (f *frontDoor) suspended(t *testing.T) {
 	}
 }
 
-// outsiders wants each door to answer a user about a foreign org as about an org that does not exist, and to refuse
-// credentials of the other kind and services.
+// outsiders checks that each door answers a user about a foreign org as about an org that does not exist, and refuses services and
+// credentials of the other kind.
 func (f *frontDoor) outsiders(t *testing.T) {
 	service, err := f.Token(t.Context(), stack.Service, "", "", "")
 	if err != nil {
@@ -219,7 +219,7 @@ func (f *frontDoor) outsiders(t *testing.T) {
 	}
 }
 
-// demoted wants each door to refuse a member from the request on that follows a demotion, and a removal.
+// demoted checks that each door refuses a member from the next request on after a demotion, and after a removal.
 func (f *frontDoor) demoted(t *testing.T) {
 	bob := f.tg.person(t, "bob")
 	f.ada.invite(t, f.org, bob, "member")

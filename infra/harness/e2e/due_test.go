@@ -92,7 +92,7 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	ada := tg.person(t, "ada")
 	base := "/v1/orgs/" + ada.org(t) + "/members"
-	// found invites an address, and wants the answer to be this one.
+	// found invites an address, and checks the answer.
 	found := func(email string, status int, code string) {
 		t.Helper()
 		ada.want(t, "POST", base, `{"email":"`+email+`"}`, status, code)

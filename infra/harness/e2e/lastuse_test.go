@@ -8,8 +8,8 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// notesLastUse makes an API key that expires, has a door check it, and wants the list of keys to show a last use.
-// Only the list can show that this write failed: the check ignores its error, because no request may fail for it.
+// notesLastUse makes an API key that expires, has a door check it, and checks that the list of keys shows a last use. Only the
+// list can show that this write failed: the door ignores its error, because no request may fail for it.
 func notesLastUse(t *testing.T, ada *person, org, door string, check func(t *testing.T, key string)) {
 	t.Helper()
 	id, key := ada.key(t, org, `{"scopes":["invoices:read"],"expiresIn":3600}`)

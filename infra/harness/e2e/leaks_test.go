@@ -34,8 +34,9 @@ import (
 
 const leakPlace = "https://github.com/acme/app/blob/main/.env"
 
-// gitHub signs reports, and gives them to the handler of functions/leaks. The handler runs in this process, because the function itself
-// fetches the keys of GitHub only. Its calls of AWS are those of the function to the stack, which holds them to its role.
+// gitHub signs reports, and gives them to the handler of functions/leaks. The handler runs in this process, because the function
+// itself fetches only GitHub's own keys. Its AWS calls have the function's credentials, so the stack limits them to the function's
+// role.
 type gitHub struct {
 	key    *ecdsa.PrivateKey
 	handle http.Handler

@@ -19,7 +19,7 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// prints wants the output to have these words in this order.
+// prints checks that the output has these words in this order.
 func (r *rehearsal) prints(printed string, words ...string) {
 	r.t.Helper()
 	rest := printed
@@ -64,7 +64,7 @@ func leakedText(r *rehearsal) []string {
 	return []string{r.key}
 }
 
-// keyIsGone wants the leaked key to be refused, also by the map of active keys, and the other key of the org to be good.
+// keyIsGone checks that the leaked key is refused, also by the map of active keys, and that the other key of the org is good.
 func keyIsGone(r *rehearsal, printed string) {
 	r.prints(printed, "202")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
@@ -225,7 +225,7 @@ func (r *rehearsal) noFunctionError(printed string) {
 	}
 }
 
-// onlyDeliverSigns wants the policy of each signing key to refuse all roles but that of the deliver function.
+// onlyDeliverSigns checks that the policy of each signing key refuses every role but the deliver function's.
 func onlyDeliverSigns(r *rehearsal, _ string) {
 	client := backing.NewKMSClient(r.s.DataPlane.KMS)
 	keys, err := client.ListKeys(r.t.Context(), &kms.ListKeysInput{})

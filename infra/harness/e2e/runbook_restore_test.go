@@ -92,7 +92,7 @@ func apiIsClosed(r *rehearsal, _ string) {
 	}
 }
 
-// tableIsRestored wants the restored table to have the settings of the stack's own table.
+// tableIsRestored checks that the restored table has the settings of the stack's own table.
 func tableIsRestored(r *rehearsal, _ string) {
 	got, want := r.settings(restoredTable), r.settings(r.s.TableName)
 	want.protected = true // in the template; the local stack leaves it out

@@ -182,8 +182,8 @@ func (r *rehearsal) try(commands string, c trial) {
 // needsAWS matches what the local stack does not have.
 var needsAWS = regexp.MustCompile(`(?m)\baws (acm|apigateway|cloudwatch|events|iam|logs|service-quotas|sns) |list-event-source-mappings|continue-update-rollback|cloudformation deploy|restore-table-to-point-in-time|update-continuous-backups|^ *make deploy\b`)
 
-// TestOnlyWhatNeedsAWSIsNotRun wants each marked block to need AWS, and each other block not to need it. So a mark
-// excuses no block that the local stack can run. Only the syntax of a marked block is checked.
+// TestOnlyWhatNeedsAWSIsNotRun checks that each marked block needs AWS, and that no other block does. So a mark excuses no block
+// that the local stack can run. Only the syntax of a marked block is checked.
 func TestOnlyWhatNeedsAWSIsNotRun(t *testing.T) {
 	t.Parallel()
 	for _, s := range readRunbook(t) {

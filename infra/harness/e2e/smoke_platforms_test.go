@@ -38,7 +38,7 @@ func (p localPlatform) change(t *testing.T, do string) {
 	}
 }
 
-// concurrency is that of make run.
+// concurrency returns what make run was started with.
 func (localPlatform) concurrency(t *testing.T) int {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("CONCURRENCY"), "1000"))
 	if err != nil {

@@ -35,9 +35,9 @@ type platform interface {
 	metrics(t *testing.T)
 	// alarms notes the states of the stack's alarms.
 	alarms(t *testing.T)
-	// concurrency returns how many functions the account runs at once beside those with a reservation.
+	// concurrency returns how many functions without a reservation the account runs at once.
 	concurrency(t *testing.T) int
-	// callScheduled calls a function that a schedule calls, once, and wants no failure of it.
+	// callScheduled calls a scheduled function once, and checks that it does not fail.
 	callScheduled(t *testing.T, logical string)
 	// keptAllows notes whether a kept Allow ends, where the stack has AllowForSeconds.
 	keptAllows(t *testing.T, tg *target)

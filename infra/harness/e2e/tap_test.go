@@ -96,7 +96,7 @@ func (b *onBus) busAway(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// hasAll wants the bus to have every event and audit entry of the table, as the schema says.
+// hasAll checks that the bus has every event and audit entry of the table, as the schema says.
 func (b *onBus) hasAll(t *testing.T, s *stack.Stack) {
 	var ids []string
 	for _, row := range allRows(t, s) {

@@ -105,7 +105,7 @@ type call struct {
 }
 
 // do sends a request. It fails the test when there is no answer, or an answer that
-// infra/openapi.yaml does not have. It does not check the answers of SAM local, some of which are
+// infra/openapi.yaml does not have. It does not check the answers of SAM local: some are
 // not documented.
 func (tg *target) do(t *testing.T, c call) reply {
 	t.Helper()

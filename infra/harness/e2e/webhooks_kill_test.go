@@ -28,9 +28,8 @@ const (
 	killDrain = 3 * time.Minute // for the rest to arrive: a lost delivery waits for the end of its lease, or for the sweep
 )
 
-// TestWebhooksSurviveKills kills, during a steady run, everything between an event and its
-// receivers, one after the other. It wants each receiver to get exactly the set of events that
-// happened.
+// TestWebhooksSurviveKills kills, during a steady run, everything between an event and its receivers, one after the other. It
+// checks that each receiver gets exactly the set of events that happened.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
 	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)}) // not patient: databaseAway measures

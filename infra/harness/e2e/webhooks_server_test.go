@@ -53,7 +53,7 @@ func (c *server) want(t *testing.T, path string, body members, status int, code 
 	return c.tg.want(t, c.call(t, path, body), status, code)
 }
 
-// ok sends a request with the server's key, and wants a 200.
+// ok sends a request with the server's key, and checks for a 200.
 func (c *server) ok(t *testing.T, path string, body members) reply {
 	t.Helper()
 	return c.want(t, path, body, http.StatusOK, "")

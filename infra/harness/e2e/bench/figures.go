@@ -193,7 +193,7 @@ func guarded(key func(*world) string) measurement {
 	}
 }
 
-// against returns the instructions of one call, and as its baseline those of one GetItem.
+// against returns the instructions of one call, and of one GetItem as its baseline.
 func (b *bench) against(ctx context.Context, with func(calls int) program) (value, base int64, err error) {
 	if value, err = perCall(ctx, checks, with); err == nil {
 		base, err = b.getItem()

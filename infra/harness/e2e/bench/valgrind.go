@@ -74,9 +74,9 @@ func parse(path string) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 }
 
-// serve runs a program behind the part of the Lambda Runtime API that it needs. The program is alone with it, so
-// that its requests come one by one. After the last event it calls ended, and answers an error, by which a function
-// ends. A program that asks for no event ends by itself. serve returns why the program did not do its work.
+// serve runs a program with the part of the Lambda Runtime API that it needs. No other program uses this API, so requests come one
+// by one. After the last event it calls ended, and answers an error, which ends a function. A program that requests no event ends
+// by itself. serve returns why the program did not do its work.
 func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	unsent, unanswered, asked := p.calls, p.calls, false
 	var wrong error

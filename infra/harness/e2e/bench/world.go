@@ -54,7 +54,7 @@ type world struct {
 	jwks     []byte   // the key set of the issuer
 	token    string   // an access token of a known user
 	key      string   // an API key's text
-	limited  string   // that of one with limits
+	limited  string   // an API key's text; the key has limits
 	keyID    id.Key
 	org      id.Org
 	actor    store.Actor     // the org's admin
@@ -178,8 +178,7 @@ func (w *world) rowsOf(ctx context.Context, id string) (rows []string, err error
 
 var shard = regexp.MustCompile(`(DUE#delivery#)\d`)
 
-// clone adds copies of two rows, in each of which one of the ids takes the place of old. The copies are spread
-// over the shards of the index.
+// clone copies two rows once for each id, with the id in place of old. The copies are spread over the shards of the index.
 func (w *world) clone(ctx context.Context, rows []string, old string, ids []string) error {
 	const shards = 8 // of the index; two rows for each of 8 ids are few enough for one put
 	return errors.Join(parallel.Each(4, slices.Collect(slices.Chunk(ids, shards)), func(_ int, ids []string) error {

@@ -18,7 +18,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// api is the API on the local stack, and the base URLs by which programs reach it.
+// api is the API on the local stack, with the base URLs that programs use.
 type api struct {
 	stack *stack.Stack
 	ways  []way
@@ -26,7 +26,7 @@ type api struct {
 	servers []*httptest.Server
 }
 
-// way is a base URL by which a program reaches the API.
+// way is one of these base URLs.
 type way struct {
 	name string
 	url  string

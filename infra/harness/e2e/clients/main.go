@@ -25,7 +25,7 @@ import (
 )
 
 func main() {
-	short := flag.Bool("short", false, "without JWT libraries and the generators, two of which `make test` tries")
+	short := flag.Bool("short", false, "without JWT libraries and generators (`make test` tries two of the generators)")
 	run := flag.String("run", "", "only parts whose name matches")
 	flag.Parse()
 	tools.Main("", func(ctx context.Context) error { return clients(ctx, *short, *run) })

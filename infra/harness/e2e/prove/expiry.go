@@ -32,7 +32,7 @@ func (h *history) aroundExpiry(key string, earliest, latest time.Time, checks in
 	})
 }
 
-// ofClock wants a check to be as the clock says. Rows have whole milliseconds.
+// ofClock checks that a check agrees with the clock. Rows have whole milliseconds.
 func (h *history) ofClock(door string, r reply, earliest, latest time.Time) {
 	switch out := seen(r); {
 	case out == unsure:

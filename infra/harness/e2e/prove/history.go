@@ -118,7 +118,7 @@ func (h *history) check(m model) {
 	}
 }
 
-// search looks for an order of the operations of each object. It returns those of the first object that has none.
+// search looks for an order of each object's operations. It returns the operations of the first object that has no such order.
 func (m model) search(all []porcupine.Operation) (result porcupine.CheckResult, of []porcupine.Operation) {
 	for _, part := range partition(all) {
 		among, numbers := m.among(part)

@@ -55,10 +55,10 @@ func (c *checks) count(r reply, after, faulty bool) {
 	}
 }
 
-const scope = "invoices:read" // what the doors want of a key
+const scope = "invoices:read" // which the doors require
 
-// scoped is the body of a request that gives a key the scope of the doors, and a mark by which a check shows which scopes
-// it saw.
+// scoped is the body of a request that gives a key the scope of the doors and a mark. A check returns the mark, which shows the
+// scopes that it saw.
 func scoped(mark int, more string) string {
 	return `{"scopes":["` + scope + `","mark.` + strconv.Itoa(mark) + `"]` + more + `}`
 }

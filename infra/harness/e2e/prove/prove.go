@@ -39,10 +39,10 @@ func kinds() []kind {
 const (
 	lanes     = 6   // histories at once
 	faultRate = 0.1 // of the calls of AWS, in the rounds that have faults
-	together  = 10  // rounds of which histories may run at once; then the network changes
+	together  = 10  // rounds whose histories may run at once; then the network changes
 )
 
-// options are what a run is asked for.
+// options are the settings of a run.
 type options struct {
 	during time.Duration
 	seed   uint64
@@ -60,7 +60,7 @@ type proof struct {
 
 	hooks      *webhooks       // nil: no one asked for them
 	memory     memory          // of a soak
-	written    map[string]bool // orgs of which a row was changed past the product
+	written    map[string]bool // orgs with a row that was changed without the product
 	tried      map[string]int  // histories by kind; orgs audited and counted
 	mu         sync.Mutex
 	violations map[string]int // by kind
@@ -134,7 +134,7 @@ func (p *proof) startWebhooks(ctx context.Context) (background *sync.WaitGroup, 
 	return background, stop
 }
 
-// rounds runs histories of each kind: those of a few rounds, in an order of their own, all with faults or all without.
+// rounds runs histories of each kind. It mixes the histories of a few rounds, all with faults or all without.
 func (p *proof) rounds(ctx context.Context, first int) {
 	if p.again >= 0 {
 		first = p.again / together * together

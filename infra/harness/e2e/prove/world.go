@@ -242,7 +242,7 @@ func (h *history) text(n int) string {
 	return b.String()
 }
 
-// org makes an org by the service. It has no members but those of more, as JSON.
+// org makes an org by the service. Its only members are the ones in more, as JSON.
 func (h *history) org(more string) string {
 	id := h.must(request{method: "POST", path: "/v1/orgs", bearer: h.billing, body: `{"name":"Acme"` + more + `}`}, "org.created", "").str("id")
 	h.mu.Lock()

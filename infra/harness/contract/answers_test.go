@@ -169,7 +169,7 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		"no route, though there is one":   {"missing", func(s *exchange) { s.body = noRoute + "\n" }, "route_not_found"},
 		// An empty parameter fits no route, so the only right code is route_not_found.
 		"a path with an empty parameter": {"missing", func(s *exchange) { s.path = "/v1/orgs//keys" }, "org_not_found"},
-		"a path that ends with a slash":  {"missing", func(s *exchange) { s.path = "/v1/orgs/" }, "no answer 404"}, // that of the list
+		"a path that ends with a slash":  {"missing", func(s *exchange) { s.path = "/v1/orgs/" }, "no answer 404"}, // the list has this path
 	} {
 		s := answers()[tc.answer]
 		tc.spoil(&s)

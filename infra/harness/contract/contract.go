@@ -212,7 +212,7 @@ type problem struct {
 }
 
 // checkProblem checks what a schema cannot express: the code is one of the answer's examples,
-// with its type and title, the status is that of the answer, and the number of errors fits the code.
+// with its type and title, the status equals the answer's, and the number of errors fits the code.
 func checkProblem(media *openapi3.MediaType, status int, body []byte) error {
 	var p problem
 	if err := json.Unmarshal(body, &p); err != nil {

@@ -94,8 +94,8 @@ func checkOperations(doc *openapi3.T) []string {
 	return onlyIn("operations", documented, routes)
 }
 
-// checkParameters reports an operation whose query parameters are not those of its route. A route refuses an
-// unknown query parameter if and only if it takes a credential, so its operation must or must not have that code.
+// checkParameters reports an operation whose query parameters differ from its route's. A route refuses an
+// unknown query parameter if and only if it needs a credential, so its operation must or must not have that code.
 func checkParameters(doc *openapi3.T) []string {
 	var faults []string
 	ops := operations(doc)
@@ -161,8 +161,8 @@ func checkAllCodes(doc *openapi3.T) []string {
 	return onlyIn("x-error-codes", used, known)
 }
 
-// checkProblems reports an error answer without examples. It reports an example that is under another status
-// than that of its code, has another type, or lists a wrong number of errors.
+// checkProblems reports an error answer without examples. It reports an example whose status or type differs from its code's, and
+// an example with a wrong number of errors.
 func checkProblems(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {

@@ -122,8 +122,8 @@ func (c closer) close(ref *openapi3.SchemaRef) error {
 // the known ones.
 const ownerKey = "x-owner-values"
 
-// allowOnly lets a schema have only these values, nil for any, and those of its x-owner-values. The owner's do not begin as
-// the known ones do: link.lost is neither known nor the owner's, as link.claimed is known.
+// allowOnly lets a schema have only these values (nil: any), and the owner's values as x-owner-values allows them. The owner's
+// values do not begin as the known ones do: link.lost is neither known nor the owner's, because link.claimed is known.
 func (c closer) allowOnly(s *openapi3.Schema, values []any) error {
 	name, _ := s.Extensions[ownerKey].(string)
 	if name == "" {

@@ -70,7 +70,7 @@ var problemHead = regexp.MustCompile(`( +)type: urn:latchkey:problem:(\w+)\n(?: 
 
 // generate writes into the OpenAPI document, from the tables of the code: the credential and the roles of each
 // operation; the lists of roles, codes, types of events and statuses; and the type, title and status of each
-// example of an error. It also writes the codes of an operation, which are those of its examples.
+// example of an error. It also writes the codes of an operation, taken from its examples.
 func generate(text string) (string, error) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err != nil {

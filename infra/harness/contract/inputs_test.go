@@ -60,8 +60,7 @@ var inputs = map[string][]string{
 	},
 }
 
-// textInputs returns the schemas of the document's texts in requests, without those of a few values, by the names that
-// inputs has.
+// textInputs returns the schemas of the document's texts in requests, except texts with listed values, by their names in inputs.
 func textInputs(doc *openapi3.T) map[string]*openapi3.Schema {
 	found := map[string]*openapi3.Schema{}
 	for name, op := range operations(doc) {

@@ -14,8 +14,8 @@ import (
 // enumOrNull matches how 3.0 writes "null or a value of another schema". In 3.1 this allOf would refuse null.
 var enumOrNull = regexp.MustCompile(`type: string\n +nullable: true\n +allOf: \[(.*)\]`)
 
-// OpenAPI31 makes a document of OpenAPI 3.1, in JSON, from that of 3.0. It adds webhooks, which 3.0
-// does not have: they describe each event as it arrives.
+// OpenAPI31 converts the OpenAPI 3.0 document to OpenAPI 3.1, in JSON. It adds webhooks, which 3.0 does not have: they describe
+// each event as it arrives.
 func OpenAPI31(text []byte) ([]byte, error) {
 	doc30, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {

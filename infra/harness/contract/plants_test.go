@@ -12,8 +12,7 @@ import (
 // the fault is not for one of the checks.
 type plant struct{ check, old, new string }
 
-// TestEveryCheckFindsItsFault spoils the document in one place, and wants the check for this
-// fault to report it.
+// TestEveryCheckFindsItsFault spoils the document in one place, and checks that the check for this fault reports it.
 func TestEveryCheckFindsItsFault(t *testing.T) {
 	const claim = "  /link/claim:\n    post:"
 	found := map[string]bool{}

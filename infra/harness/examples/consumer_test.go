@@ -121,8 +121,8 @@ var (
 	header = regexp.MustCompile(`X-Latchkey-[A-Z][A-Za-z-]*`)
 )
 
-// TestTheDocumentedTableIsTheContract compares the fields of the table, the kinds of callers that have them, and their
-// headers with those of the code.
+// TestTheDocumentedTableIsTheContract compares the table with the code: its fields, the kinds of callers that have them, and their
+// headers.
 func TestTheDocumentedTableIsTheContract(t *testing.T) {
 	documented := map[string]string{}
 	var headers []string
@@ -152,8 +152,8 @@ func TestTheDocumentedTableIsTheContract(t *testing.T) {
 	}
 }
 
-// TestProxiesPassOnEveryHeader wants each header in both configurations: with a header that a proxy does not set or
-// remove, a client can pretend to be someone else.
+// TestProxiesPassOnEveryHeader checks for each header in both configurations: with a header that a proxy does not set or remove, a
+// client can pretend to be someone else.
 func TestProxiesPassOnEveryHeader(t *testing.T) {
 	for _, name := range []string{"Caddyfile", "nginx.conf"} {
 		named := map[string]bool{}
@@ -198,7 +198,7 @@ func TestProxiesRefuseTheSamePaths(t *testing.T) {
 // An introspection costs one more, for the key of its caller. The end-to-end tests count these reads.
 func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
 	const seconds, gigabytes = 0.005, 0.5 // of a call: as infra/docs/costs.md assumes, and the template's MemorySize
-	// calls are those of Lambda: none for the Go middleware, which runs in the owner's program.
+	// calls counts calls of Lambda: none for the Go middleware, which runs in the owner's program.
 	dollars := func(calls, reads float64) string {
 		return fmt.Sprintf("$%.2f", cost.Use{Invocations: calls, GBSeconds: calls * seconds * gigabytes, Reads: reads}.Million())
 	}

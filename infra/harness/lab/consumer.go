@@ -14,8 +14,8 @@ import (
 // functions of the stack's template.
 const ConsumerPrefix = "consumer-"
 
-// consumer is a second template, whose API is served beside that of the stack's template. Its authorizers may
-// be functions of the stack's template, as on AWS in one account. Only its API is served.
+// consumer is a second template. The lab serves only its API, beside the API of the stack's template. Its authorizers may be
+// functions of the stack's template, as on AWS in one account.
 type consumer struct {
 	sources
 	api *translated.API

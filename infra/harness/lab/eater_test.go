@@ -85,8 +85,8 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// put writes rows in one transaction, so that they come in few batches. Each row is "name" or "name=order", where
-// the order is that of the function eater: once (fail once), poison (always fail) or slow.
+// put writes rows in one transaction, so that they come in few batches. Each row is "name" or "name=order". The orders of the
+// function eater are once (fail once), poison (always fail) and slow.
 func put(t *testing.T, s *lab.Stack, pk string, rows ...string) {
 	t.Helper()
 	var items []types.TransactWriteItem

@@ -56,7 +56,7 @@ func (s *Stack) translate(ctx context.Context) error {
 // Template returns the translated template.
 func (s *Stack) Template() *translated.Template { return s.template }
 
-// resolveOptions returns the options by which the template's references are resolved here.
+// resolveOptions returns the options for resolving the template's references here.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
 	names, urls := map[string]string{}, map[string]string{}
 	maps.Copy(names, s.options.Names)

@@ -40,7 +40,7 @@ import (
 type Options struct {
 	Template    string
 	Port        int                    // of the gateway; the others follow it (Ports). 0: free ones
-	Site        *Site                  // the stack's addresses, if Listen was called before; nil: those of Port
+	Site        *Site                  // the stack's addresses, if Listen was called before; nil: addresses by Port
 	Dir         string                 // state and logs; "": a temporary folder
 	InMemory    bool                   // the tables are in memory: faster for some minutes (backing.MemoryDir), and gone when the database stops
 	Name        string                 // the stack's name; "": lab

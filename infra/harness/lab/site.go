@@ -27,7 +27,7 @@ func PortsFrom(port int) Ports {
 	return p
 }
 
-// all returns the ports but for those of function URLs.
+// all returns the ports except for the function URLs' ports.
 func (p *Ports) all() []*int {
 	return []*int{&p.Gateway, &p.Control, &p.DynamoDB, &p.KMS, &p.Issuer, &p.Runtime, &p.Queue, &p.AWS, &p.Consumer}
 }

@@ -24,7 +24,7 @@ type sources struct {
 	folders   map[string]string              // the full path of each function's code, by the function's name
 	module    string                         // the folder of the Go module of the functions in Go; "": there are none
 	out       string                         // the folder for the programs
-	code      []string                       // the folders to watch: the module, and those of interpreted functions
+	code      []string                       // the folders to watch: the module, and each interpreted function's
 	files     map[string]string              // the last seen fingerprint of each folder in code
 }
 

@@ -1,5 +1,5 @@
-// Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository, and wants the test that is
-// named with each bug to fail. The bugs are in planted/, one list for each topic. The run fails for a bug whose old text is
+// Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository, and checks that the test
+// named with each bug fails. The bugs are in planted/, one list for each topic. The run fails for a bug whose old text is
 // no longer in the code, that does not compile, or that its test does not find. Then the program gremlins makes
 // mutants that no one chooses, and the run fails for a package below its floor in floors.go.
 package main
@@ -105,8 +105,8 @@ func fit(root string, bugs []bug) error {
 	return errors.Join(errs...)
 }
 
-// tryAll first wants the tests to pass without a bug. Then it plants each bug. survivors has an error for each bug that was
-// not found.
+// tryAll first checks that the tests pass without a bug. Then it plants each bug. survivors has an error for each bug that was not
+// found.
 func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, err error) {
 	copies := make(chan *tree, workers)
 	for n := range workers {

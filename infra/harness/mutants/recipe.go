@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// The recipe of a test program is a shell script: the calls of the compiler and the linker by which the go command built the
+// The recipe of a test program is a shell script: the calls of the compiler and the linker with which the go command built the
 // program. Calling them again builds the program of another mutant. That is faster than the go command, which looks for
 // changes in all packages each time, and it does not fill the go command's cache.
 const recipe = ".recipe" // a file in the package's folder

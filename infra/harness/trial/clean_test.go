@@ -13,7 +13,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestATrialRemovesWhatHasItsTag leaves things of trials in an account, with things of others, some with names like those of a trial.
+// TestATrialRemovesWhatHasItsTag fills an account with things of trials and with things of others, some with names like a trial's.
 func TestATrialRemovesWhatHasItsTag(t *testing.T) {
 	t.Parallel()
 	sam, err := tools.SAM(t.Context(), nil)

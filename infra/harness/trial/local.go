@@ -114,10 +114,10 @@ func (h *host) close() error {
 	return err
 }
 
-// onStandIn is the argument by which a trial knows that its AWS is a host.
+// onStandIn is the argument that shows a trial that its AWS is a host.
 const onStandIn = "on-stand-in"
 
-// rehearse runs a trial on a host, in a process of its own, and wants nothing to be left. With KILLS=n it first kills n trials, each
+// rehearse runs a trial on a host, in a process of its own, and checks that nothing is left. With KILLS=n it first kills n trials, each
 // at a random moment: the next one must remove what they left.
 func rehearse(ctx context.Context) error {
 	program, err := os.Executable()

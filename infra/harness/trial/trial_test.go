@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// TestEachQuestionIsAnsweredSomewhere wants each question in infra/docs/deploy.md, and each part of the smoke test that answers one
-// to be there.
+// TestEachQuestionIsAnsweredSomewhere checks that infra/docs/deploy.md has each question, and that each part of the smoke test
+// that answers one exists.
 func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 	t.Parallel()
 	docs, errDocs := os.ReadFile("../../docs/deploy.md")

@@ -20,8 +20,8 @@ import (
 // distFolder holds what build makes. It is checked in, so that the function's build needs nothing of all this.
 const distFolder = "functions/console/dist"
 
-// build returns the files of dist, by name. A name has the hash of what it names, so that a browser may keep it for ever;
-// the pages, elements.js, accent.css and llms.txt have not.
+// build returns the files of dist, by name. A name has a hash of the file, so that a browser may keep the file without an end; the
+// names of pages, elements.js, accent.css and llms.txt have no hash.
 func build(sources string) (map[string][]byte, error) {
 	temp, err := os.MkdirTemp("", "console")
 	if err != nil {

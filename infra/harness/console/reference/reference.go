@@ -149,16 +149,16 @@ func toHTML(description string) (html.HTML, error) {
 // row describes a value. Link is the name of its schema where that has its own place on the page.
 type row struct {
 	Name, Link, Note, Type, Description string
-	Values                              []any // all, or those of today
+	Values                              []any // all, or the known ones
 }
 
-// rows describes a value, then what is in it: a member has its name behind a dot, the elements of an array [], and those of a
-// map .*. Of an answer it only links the objects in it. within guards against a schema in itself.
+// rows describes a value, then its parts: the name of a member follows a dot, an element of an array has [], a value of a map .*.
+// In an answer, it only links objects. within guards against a schema in itself.
 func rows(name string, ref *openapi3.SchemaRef, answer, required bool, within ...*openapi3.Schema) []row {
 	s := ref.Value
 	known, _ := s.Extensions["x-extensible-enum"].([]any)
 	r := row{Name: name, Type: typeOf(s, answer), Description: s.Description, Values: slices.Concat(s.Enum, known)}
-	switch { // what is usual is not said: members of answers are there, those of bodies may be left out
+	switch { // note only the exceptions: usually, answers have all members, and bodies may omit any
 	case required && !answer:
 		r.Note = "required"
 	case !required && answer:

@@ -28,7 +28,7 @@ func partsOf(c call) []named {
 	return nil
 }
 
-// cancelled returns a fault by which DynamoDB cancels a transaction because of one of its items.
+// cancelled returns a fault: DynamoDB cancels a transaction because of one of its items.
 func cancelled(code string) fault {
 	return func(c call) (*http.Response, error) {
 		var in struct{ TransactItems []json.RawMessage }

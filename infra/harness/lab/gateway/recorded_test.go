@@ -174,7 +174,7 @@ func sameText(a, b string) bool {
 	return a == b
 }
 
-// covers wants each member of want in got.
+// covers checks that got has each member of want.
 func covers(differs func(format string, a ...any), what string, got, want map[string]any) {
 	for name, value := range want {
 		part, isObject := value.(map[string]any)

@@ -23,7 +23,7 @@ func TestPythonRunsAFunction(t *testing.T) {
 	runs(t, true, "testdata/python", "sub/old.handler")
 }
 
-// runs calls the handlers in a folder: those of app, and textHandler, which answers with the text of its event.
+// runs calls the handlers of app in a folder, and textHandler, which answers with the text of its event.
 func runs(t *testing.T, python bool, folder, textHandler string) {
 	t.Helper()
 	var run []lambda.Function

@@ -33,7 +33,7 @@ type Function struct {
 	Env     map[string]string
 
 	Args    []string // of the bootstrap
-	Dir     string   // of the code; "": that of the bootstrap
+	Dir     string   // of the code; "": the bootstrap's folder
 	Handler string   // "": bootstrap
 
 	// Reserved is the reserved concurrency, a part of the account's: a call over it fails with ErrThrottled. nil: none is

@@ -232,7 +232,7 @@ func TestFunctionsErrorIsAFunctionError(t *testing.T) {
 	}
 }
 
-// TestTheAccountRunsSoManyCallsAtOnce has an account of three calls, of which Kept reserves one. Each way that a call can
+// TestTheAccountRunsSoManyCallsAtOnce has an account that runs three calls at once. Kept reserves one. Each way that a call can
 // end gives its place back.
 func TestTheAccountRunsSoManyCallsAtOnce(t *testing.T) {
 	s, _ := start(t, lambda.Options{Concurrency: 3})

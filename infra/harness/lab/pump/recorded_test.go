@@ -135,7 +135,7 @@ func (r recorded) ofQueue(t *testing.T) {
 	}
 }
 
-// covers wants each member of want in got. JSON's numbers and YAML's have different types.
+// covers checks that got has each member of want. JSON's numbers and YAML's have different types.
 func covers(t *testing.T, what string, got, want map[string]any) {
 	t.Helper()
 	for name, value := range want {

@@ -173,7 +173,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 		}
 	}
 	fmt.Printf("Latchkey is ready at %s\n", s.URL)
-	tokenHint := "tokens are those of " + s.Issuer
+	tokenHint := "tokens come from " + s.Issuer
 	if s.OwnIssuer() {
 		tokenHint = fmt.Sprintf("a token: make token EMAIL=a@example.com NAME=Ann PORT=%d", o.port)
 	}

@@ -37,7 +37,7 @@ const (
 	startTimeout = 2 * time.Minute
 	stopGrace    = 30 * time.Second // for sam local to remove its containers
 
-	// BehindPort is the distance from sam local's port to that of the stack behind it.
+	// BehindPort is added to sam local's port for the port of the stack behind it.
 	BehindPort = 10
 )
 
@@ -107,8 +107,8 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	return s.await(ctx)
 }
 
-// build compiles the functions for this machine's processor, and returns the path of the built template. It does not use
-// --cached, by which sam build misses changes under pkg.
+// build compiles the functions for this machine's processor, and returns the path of the built template. It does not use --cached:
+// with it, sam build misses changes under pkg.
 func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (template string, err error) {
 	say("building the functions with sam build")
 	dir := filepath.Join(s.root, ".local", "sam", "build")
@@ -178,7 +178,7 @@ func services(at lab.Endpoints) http.Handler {
 	}}
 }
 
-// seen returns the URL by which a container reaches a URL on loopback.
+// seen returns the URL that a container uses for a URL on loopback.
 func seen(loopback string) string { return strings.Replace(loopback, "127.0.0.1", host, 1) }
 
 // await sends requests until a public route answers. The first answer is slow, because sam local first builds a container.

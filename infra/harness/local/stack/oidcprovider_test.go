@@ -266,7 +266,7 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	if status, body := orgs("GET", alias, ""); status != 401 || !strings.Contains(body, "person") {
 		t.Errorf("a user whose subject is the service's: %d %s", status, body)
 	}
-	goodSoon := func(what string) { // wants a new token to be accepted after any 503
+	goodSoon := func(what string) { // a new token is accepted, after any 503
 		token, _ := p.signIn(t, "ada")
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(250 * time.Millisecond) {
 			status, body := orgs("GET", token, "")

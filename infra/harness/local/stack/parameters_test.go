@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestNothingHereLooksAtAnAccountOfAWS wants the local stack to drop a given AlarmTopicArn, and only this parameter: the
+// TestNothingHereLooksAtAnAccountOfAWS checks that the local stack drops a given AlarmTopicArn, and only this parameter: the
 // function that the template adds for alarms would call AWS.
 func TestNothingHereLooksAtAnAccountOfAWS(t *testing.T) {
 	root, err := tools.Root()

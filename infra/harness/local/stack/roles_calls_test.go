@@ -249,8 +249,8 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	}
 }
 
-// TestRotationTagsKeysOnlyWithTheExtraTags wants the stack's tag on each new key, and no other tags than those of the
-// parameter KeyTagNames.
+// TestRotationTagsKeysOnlyWithTheExtraTags checks that each new key has the stack's tag, and otherwise only tags that the
+// parameter KeyTagNames names.
 func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 	plain := newClients(t)
 	extra := newClients(t, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)

@@ -26,8 +26,8 @@ func Millis(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
-// Rows returns the rows of a partition, in the order of their sort keys, or those of the whole table if pk is "". It reads
-// past the product.
+// Rows returns the rows of a partition, in the order of their sort keys, or of the whole table if pk is "". It does not use the
+// product's code.
 func (s *Stack) Rows(ctx context.Context, pk string) (rows []Row, err error) {
 	db, start := backing.NewDynamoDBClient(s.DataPlane.DynamoDB), Row(nil)
 	for page := 0; page == 0 || start != nil; page++ {

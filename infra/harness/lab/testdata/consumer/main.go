@@ -35,7 +35,7 @@ func main() {
 	}
 }
 
-// scan calls DynamoDB with this function's access key id, by which the lab knows the caller: it checks no signature. scan
+// scan calls DynamoDB with this function's access key id. The lab knows the caller by this id, and checks no signature. scan
 // returns the answer's status.
 func scan() string {
 	req, err := http.NewRequest(http.MethodPost, os.Getenv("AWS_ENDPOINT_URL"), strings.NewReader(body))

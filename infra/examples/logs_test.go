@@ -72,7 +72,7 @@ func send(t *testing.T, host string) {
 	}
 }
 
-// answers are those of a server that programs call: of each, a program writes at most the status.
+// answers are the answers of a server that programs call. Of each, a program may log at most the status.
 var answers = map[string]http.HandlerFunc{
 	"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	"a redirect": func(w http.ResponseWriter, r *http.Request) {

@@ -29,7 +29,7 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 // SignInError is what the start page shows in place of the console.
 export class SignInError extends Error {}
 
-// withLogin adds the question who it is to what the deployment wants the issuer to ask.
+// withLogin adds "login", a new sign-in, to the prompts that the deployment sends to the issuer.
 const withLogin = (prompt = '') => ['login', ...prompt.split(' ').filter(p => p && p !== 'login' && p !== 'none')].join(' ')
 
 // Tabs tell each other of a sign-out.

@@ -90,7 +90,7 @@ export const text = {
     rename: 'Rename org',
     leave: 'Leave org', leaveIntro: 'You lose access at once. An org keeps at least one admin.', left: 'You left the org.',
     delete: 'Delete org',
-    deleteIntro: 'All its API keys stop working at once, and its apps, links and webhooks end. Nobody can undo this.',
+    deleteIntro: 'All its API keys stop working at once, and its apps, links and webhooks end. This cannot be undone.',
     typeName: 'To confirm, type the name of the org:', otherName: 'This is not the name of the org.', deleted: 'The org is deleted.',
   },
 
@@ -126,7 +126,7 @@ export const text = {
     limits: 'Limits', per: (unit: string) => `per ${unit}`, limit: (n: string, per: string) => `${n} per ${per}`,
     limitsHelp: 'How many requests are let through; at most three of the four. Empty is no limit.',
     ceilings: 'Ceilings', ceilingsHelp: 'Set by the owner of this service; both hold.',
-    shownTitle: 'Your new API key', shownIntro: 'Copy it now and keep it safe. It is shown this once, and nobody can show it again.',
+    shownTitle: 'Your new API key', shownIntro: 'Copy it now and keep it safe. It is shown only this once.',
     leaked: 'found in public', leakedAt: 'The text of this key was found in public:',
     leakedTitle: 'The texts of API keys were found in public. Who has a text can use its key until you revoke it:',
     stillGood: 'still good', isDead: 'no longer good',
@@ -137,7 +137,7 @@ export const text = {
     rotateIntro: 'A new key takes its place, with the same name, app, scopes, metadata and limits.',
     asBefore: 'After as long as the old one', newExpires: 'The new key expires', neverAsBefore: 'Never, as the old one',
     grace: 'The old key ends', graceNone: 'At once', graceHelp: 'Until then both keys work.', endsIn: (left: string) => `ends in ${left}`,
-    revoke: 'Revoke', revokeTitle: 'Revoke API key', revokeIntro: 'Every request with this key is refused at once. Nobody can undo this.',
+    revoke: 'Revoke', revokeTitle: 'Revoke API key', revokeIntro: 'Every request with this key is refused at once. This cannot be undone.',
     alsoEndpoints: 'Also disable its endpoints',
     alsoEndpointsHelp: 'Webhook endpoints that the key made or set. If not, they go on getting events.',
     alsoLinks: 'Also revoke its links', alsoLinksHelp: 'Pending links that the key made. If not, they can still be claimed.',
@@ -179,7 +179,7 @@ export const text = {
   links: {
     title: 'Links', about: 'Invitations that your server made, each for one device of a user.', user: 'User', device: 'Device',
     expires: 'Expires', ended: 'Claimed or revoked', none: 'No links yet', noneAbout: 'Your server makes one with an API key of this app:',
-    revoke: 'Revoke link', revokeShort: 'Revoke', revokeIntro: 'Nobody can claim it any more.', revoked: 'The link is revoked.',
+    revoke: 'Revoke link', revokeShort: 'Revoke', revokeIntro: 'It can no longer be claimed.', revoked: 'The link is revoked.',
   },
 
   endpoints: {
@@ -197,7 +197,7 @@ export const text = {
     enable: 'Enable endpoint', enableShort: 'Enable', enableIntro: 'Deliveries that are held go on.',
     disable: 'Disable endpoint', disableShort: 'Disable',
     disableIntro: 'No attempt begins any more. Deliveries are held until an admin enables it.',
-    delete: 'Delete endpoint', deleteIntro: 'Deliveries that wait are cancelled. Nobody can undo this.',
+    delete: 'Delete endpoint', deleteIntro: 'Deliveries that wait are cancelled. This cannot be undone.',
     deleted: 'The endpoint is deleted.',
     held: 'Held deliveries', createdBy: 'Made by', setBy: 'URL or events set by', admin: 'an admin', last: 'Last deliveries',
     hours: (n: number) => `Deliveries of the last ${n} hours`, hour: 'Hour',

@@ -169,7 +169,7 @@ test('an answer of the issuer counts once, for the tab that asked, and with its 
   }
 })
 
-test('the person is who the ID token names, and stays it where a renewal names nobody', async () => {
+test('the person is who the ID token names, and stays it where a renewal names no one', async () => {
   location.hash = '#/orgs/o/keys'
   const session = await arrive({}, 300, { email: 'ada@example.com', name: 'Ada' })
   assert.deepEqual([session.person, session.email, session.subject, session.again, session.maxKeyDays, session.byServices, session.keyPrefix], ['ada@example.com', 'ada@example.com', 'ada', true, 90, true, 'acme'])
@@ -195,7 +195,7 @@ test('a sign-in that fails leaves the person signed out, and the next one asks',
   const gone = error => [400, { error }]
   for (const [name, search, answers] of [
     ['cancelled', s => `?error=access_denied&state=${s}`, null], ['of another tab', s => `?code=c&state=${s}x`, null], ['refused', s => `?code=c&state=${s}`, gone('invalid_grant')],
-    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')], ['of nobody', s => `?code=c&state=${s}`, tokens(1)], ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
+    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')], ['of no one', s => `?code=c&state=${s}`, tokens(1)], ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
     ['forgotten', s => { sessionStorage.removeItem('latchkey-away'); return `?code=c&state=${s}` }, null],
   ]) {
     ;(await arrive()).signOut()

@@ -179,7 +179,7 @@ test('another org and another function begin an element anew once', async () => 
 })
 
 test('an element begins anew where the next function may give tokens of another person', async () => {
-  const opaque = await ready(() => 'opaque') // names nobody
+  const opaque = await ready(() => 'opaque') // names no one
   given({ token: () => 'opaque' })
   await settle()
   assert.notEqual(element.held.find(h => h.api), opaque)

@@ -357,7 +357,7 @@ test('the use of a key is drawn by UTC days, the last on the right, and its sums
   ], [7, 2, null])
 })
 
-test('members show who added them, and nobody removes herself', async () => {
+test('members show who added them, and no one can remove herself', async () => {
   const m = (userId, name = '', addedBy = undefined) => ({ userId, email: `${userId}@example.com`, name, role: 'member', joinedAt: 1, addedBy })
   const routes = {
     'GET orgs/o/members': { members: [m('ada'), m('bob', 'Bob', 'ada'), m('cy', '', 'service:sync'), m('dan', '', 'gone')] },

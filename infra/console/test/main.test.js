@@ -149,7 +149,7 @@ test('apps that cannot be read are read again by the button', async () => {
   assert.deepEqual([shown(), text(frame.drawn).includes('it is refused')], ['lk-keys', false])
 })
 
-test('who has one org begins at it, and nobody is sent from a page that was asked for', async () => {
+test('who has one org begins at it, and no one is sent from a page that was asked for', async () => {
   for (const [hash, orgs, want] of [['', [admin], '#/orgs/admin'], ['#/', [admin], '#/orgs/admin'], ['#/orgs/admin/keys', [admin], '#/orgs/admin/keys'], ['', [admin, member], ''], ['', [], '']]) {
     await begin(hash, orgs)
     assert.equal(location.hash, want, `${hash} of ${orgs.length}`)

@@ -55,8 +55,8 @@ func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 	}
 }
 
-// TestLockFileNamesNoHost wants no address of a package, so that npm installs from the registry that the user has set, and
-// hashes, so that no registry can replace one.
+// TestLockFileNamesNoHost checks that no package has an address, so that npm installs from the user's registry, and that each has
+// a hash, so that no registry can replace it.
 func TestLockFileNamesNoHost(t *testing.T) {
 	b, err := os.ReadFile("node/package-lock.json")
 	if err != nil {
@@ -154,8 +154,8 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 // handled is the line that a receiver prints for a good vector: all vectors have the same event.
 const handled = "evt_01k5vectors00000000000000b link.claimed"
 
-// TestReceiversCannotKnowWithoutTheLookup wants a 503 while the lookup fails, so that the webhook
-// comes again, and a 204 afterwards.
+// TestReceiversCannotKnowWithoutTheLookup checks for a 503 while the lookup fails, so that the webhook comes again, and for a 204
+// afterwards.
 func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler)) {
 		v := mint()

@@ -118,9 +118,9 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 	return all
 }
 
-// foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new
-// key, by which it is a signature of the webhook. If r or s is not below the group's order n, the key is the one for r
-// and s modulo n: a receiver that reduces them takes this webhook. All other signatures keep Wycheproof's key.
+// foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new key that
+// makes it a signature of the webhook. If r or s is not below the group's order n, the key is computed from r and s modulo n: a
+// receiver that reduces them accepts this webhook. All other signatures keep Wycheproof's key.
 func foreignVectors(t *testing.T) vectors.Vectors {
 	t.Helper()
 	now, n := time.Now(), elliptic.P256().Params().N
@@ -190,8 +190,8 @@ func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
 	}
 }
 
-// recovered returns a key by which (r, s) is a signature of a digest (SEC 1, section 4.1.6), or nil when there is none. The
-// names are those of SEC 1: (x, y) is the point R whose x modulo n is r, and the key is (s·R - e·G) / r.
+// recovered returns a key that verifies the signature (r, s) of a digest (SEC 1, section 4.1.6), or nil when there is none. It has
+// the names of SEC 1: (x, y) is the point R whose x modulo n is r, and the key is (s·R - e·G) / r.
 func recovered(r, s *big.Int, digest [32]byte) (x, y *big.Int) {
 	curve := elliptic.P256()
 	c := curve.Params()

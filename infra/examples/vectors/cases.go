@@ -63,7 +63,7 @@ func (m *mint) badForm() {
 	m.bad("a line feed within the payload", h+"."+p[:20]+"\n"+p[20:]+"."+s, reason)
 	m.bad("a carriage return within the signature", h+"."+p+"."+s[:20]+"\r\n"+s[20:], reason)
 	m.bad("a NUL behind it", good+"\x00", reason)
-	// The 86 characters of a signature, none of which base64url has.
+	// The 86 characters of a signature, all outside the alphabet of base64url.
 	m.bad("the other base64 alphabet", h+"."+p+"."+strings.Repeat("+/", 43), reason)
 	m.bad("stray bits at the signature's end", h+"."+p+"."+stray(s), reason)
 	m.bad("quotes around it", `"`+good+`"`, reason)

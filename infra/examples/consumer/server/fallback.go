@@ -21,8 +21,8 @@ type earlier struct {
 	token  func(context.Context) (string, error)
 }
 
-// fallback returns the guard's Fallback, nil without an earlier system. The token is that of a service; a real program
-// gets one from its issuer, and another one before that expires.
+// fallback returns the guard's Fallback, nil without an earlier system. The token is a service's; a real program gets one from its
+// issuer, and a new one before it expires.
 func fallback() func(ctx context.Context, text string) error {
 	if os.Getenv("EARLIER_SYSTEM") == "" {
 		return nil

@@ -153,7 +153,7 @@ func TestDataDoesNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-// TestRefusedRegistrationSaysWhy wants the API's problem in the error.
+// TestRefusedRegistrationSaysWhy checks that the error has the API's problem.
 func TestRefusedRegistrationSaysWhy(t *testing.T) {
 	f := &fakeAPI{status: http.StatusConflict}
 	r, _ := start(t, f)

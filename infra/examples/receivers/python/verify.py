@@ -11,7 +11,7 @@ import jwt
 
 MAX_LENGTH = 256 * 1024  # bytes of a webhook
 MAX_AGE = 5 * 60  # seconds from the signature to the arrival
-LEEWAY = 60  # seconds by which the clocks of sender and receiver may differ
+LEEWAY = 60  # seconds that the clocks of sender and receiver may differ
 one_look_up = threading.Lock()  # one at a time, so that made-up kids cause no flood of requests
 
 

@@ -1,2 +1,2 @@
 // The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-c7d3c89bf24b.js"
+import "./elements-9b0ff7537515.js"

@@ -119,8 +119,8 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestThePreflightSaysWhatTheDeploymentMeets wants account, region, stack, cost and concurrency
-// to be printed before the build, which fails here.
+// TestThePreflightSaysWhatTheDeploymentMeets checks that account, region, stack, cost and concurrency are printed before the
+// build, which fails here.
 func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	r := newRig(t)
 	r.aws.Set(standin.Faults{Concurrency: 10})

@@ -241,7 +241,7 @@ func withoutAWS(env []string) []string {
 	return out
 }
 
-// refused wants an error of one line that has these words.
+// refused checks that the error is one line with these words.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {

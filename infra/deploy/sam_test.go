@@ -17,7 +17,7 @@ import (
 func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	r := newRig(t).withBuild()
 	config := readFile(t, filepath.Join(r.root, "samconfig.toml"))
-	r.in, r.issuer = "y\n", answers{} // an issuer that this machine cannot reach is no refusal
+	r.in, r.issuer = "y\n", answers{} // an issuer that this machine cannot reach is accepted
 	out, err := r.deploy("ISSUER=https://issuer.example/?a=b", "AUDIENCE=https://api.example", "ARCH=amd64", "PARAMETERS=ConsoleOrigins=https://a.example,https://b.example ForwardAuth=true EventBusName=owner AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:alarms")
 	succeeded(t, out, err)
 	has(t, "output", out, "Stack latchkey: new, for x86_64", "AuthorizerFunction", "Deploy this change set?", "jwks.json: 200", "Deployed. Next: make smoke")
@@ -65,7 +65,7 @@ func TestAValueWithBlanksIsDeployed(t *testing.T) {
 	refused(t, err, "ConsoleScope has a quote")
 }
 
-// translates wants SAM's translator to read the uploaded template, as CloudFormation would.
+// translates checks that SAM's translator reads the uploaded template, as CloudFormation would.
 func translates(t *testing.T, s *standin.Stack) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.yaml")

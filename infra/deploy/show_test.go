@@ -69,7 +69,7 @@ func TestAPropertyIsShownOnceWhateverCausesItsChange(t *testing.T) {
 	}
 }
 
-// TestADeploymentShowsDependentsOfAReplacedResource also wants what is kept in place of a deletion to be said.
+// TestADeploymentShowsDependentsOfAReplacedResource also checks that a resource that is kept instead of deleted is shown.
 func TestADeploymentShowsDependentsOfAReplacedResource(t *testing.T) {
 	r := newRig(t).withSAM()
 	described := func(text string) string {

@@ -141,7 +141,7 @@ func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
 	}
 }
 
-// TestADomainsTargetIsSaidWithTheAddressUntilThen wants what the owner needs while the domain has no DNS record.
+// TestADomainsTargetIsSaidWithTheAddressUntilThen checks the text that an owner needs while the domain has no DNS record.
 func TestADomainsTargetIsSaidWithTheAddressUntilThen(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -164,7 +164,7 @@ func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestUndeployNeedsAYes also wants stacks of others to be left as they are.
+// TestUndeployNeedsAYes also checks that stacks of others stay as they are.
 func TestUndeployNeedsAYes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -247,8 +247,8 @@ func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// TestTagsReachTheStackAndTheRotation wants tags to be set at a first deployment, to stay when
-// TAGS is not given, and to be removed when TAGS is empty.
+// TestTagsReachTheStackAndTheRotation checks that a first deployment sets the tags, that they stay when TAGS is not given, and
+// that an empty TAGS removes them.
 func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 	r := newRig(t).withSAM()
 	first := []string{"env=prod", "team=payments", "url=https://a.example/b=c"}
@@ -302,7 +302,7 @@ func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestOnlyATrialHasTheNameAndTheTagOfOne wants both to be refused before a build: the next trial removes such a stack.
+// TestOnlyATrialHasTheNameAndTheTagOfOne checks that both are refused before a build: the next trial removes such a stack.
 func TestOnlyATrialHasTheNameAndTheTagOfOne(t *testing.T) {
 	r := newRig(t)
 	for _, c := range [][]string{

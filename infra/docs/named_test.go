@@ -64,7 +64,7 @@ func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	}
 }
 
-// named wants every name that the pattern matches in the documents (its first group) to be there.
+// named checks that every name that the pattern matches in the documents (its first group) exists.
 func named(t *testing.T, pattern *regexp.Regexp, isThere func(name string) bool) {
 	t.Helper()
 	seen := 0

@@ -75,7 +75,7 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	}
 }
 
-// TestAFirewallIsThereWhenItIsAskedFor wants ours to have a first rule that counts only calls of public routes.
+// TestAFirewallIsThereWhenItIsAskedFor checks that the first rule of our firewall counts only calls of public routes.
 func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 	const own = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
 	for what, c := range map[string]struct {
@@ -157,7 +157,7 @@ func TestTheFirewallKeepsNoRequest(t *testing.T) {
 		if sampled, ok := object(v)["SampledRequestsEnabled"]; !ok || fmt.Sprint(sampled) != "false" {
 			t.Errorf("%v: want SampledRequestsEnabled false", v)
 		}
-		if o := object(v); fmt.Sprint(o["CloudWatchMetricsEnabled"]) != "true" || o["MetricName"] == nil { // WAF wants both
+		if o := object(v); fmt.Sprint(o["CloudWatchMetricsEnabled"]) != "true" || o["MetricName"] == nil { // WAF requires both
 			t.Errorf("%v: want a metric", v)
 		}
 	}

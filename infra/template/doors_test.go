@@ -14,7 +14,7 @@ func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { assertNone
 
 // doorPermissions has every permission to call the owner's doors, which are the functions that the owner's other
 // programs call directly: the two shared authorizers and forwardauth. SAM makes the two of the function URL, which
-// AWS wants since October 2025.
+// AWS requires since October 2025.
 var doorPermissions = map[string]string{
 	"KeyAuthorizerOfThisAccount": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]},"Principal":"apigateway.amazonaws.com",` +
 		`"SourceArn":{"Fn::Sub":"arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*/authorizers/*"}}`,
@@ -28,7 +28,7 @@ var doorPermissions = map[string]string{
 	"ForwardAuthFunctionURLInvokeAllowPublicAccess": `{"Action":"lambda:InvokeFunction","FunctionName":{"Ref":"ForwardAuthFunction"},"InvokedViaFunctionUrl":true,"Principal":"*"}`,
 }
 
-// doors wants exactly these permissions, one function URL, and the SSM parameters in which other stacks find the ARNs of the
+// doors checks for exactly these permissions, one function URL, and the SSM parameters where other stacks find the ARNs of the
 // shared authorizers.
 func doors(tpl *translated.Template) (faults []string) {
 	got := map[string]string{}

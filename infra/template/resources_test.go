@@ -88,8 +88,8 @@ func literal(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// index wants one index, which holds only keys, orgId and appId. It is a late copy of the table: with more attributes
-// it could be used for decisions.
+// index checks for one index, which has only keys, orgId and appId. It is a late copy of the table: with more attributes it could
+// be used for decisions.
 func index(tpl *translated.Template) (faults []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {

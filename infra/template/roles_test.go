@@ -138,8 +138,8 @@ var stars = map[string]string{
 	"FanoutRole ListStreams":             "the table's streams: Lambda looks for the one of the mapping",
 }
 
-// exact wants every statement to name the actions of one service, and its resources. That a role allows no
-// action that no call needs is what the evaluator of roles proves in the end-to-end tests.
+// exact checks that every statement names the actions of one service, and its resources. The end-to-end tests check that each role
+// allows only the actions that its calls need.
 func exact(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	for _, s := range all {
@@ -231,7 +231,7 @@ var single = map[string]string{
 	"WebhooksRole SpendBudget":  "done twice, it charges twice",
 }
 
-// transactional wants writes to be in transactions, which the SDK can retry without doing them twice: their statements
+// transactional checks that writes are in transactions, which the SDK can retry without doing them twice: their statements
 // have a condition on dynamodb:EnclosingOperation. ConditionCheckItem, which exists only in transactions, has a
 // statement of its own without the condition: by AWS's service authorization reference, its requests lack this key.
 func transactional(tpl *translated.Template) (faults []string) {
@@ -255,8 +255,7 @@ func aKeyOfOurs(s statement) bool {
 		slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})
 }
 
-// tagged wants every right on KMS to be limited to the stack's own keys, and the template's key to
-// have their tag.
+// tagged checks that every right on KMS is limited to the stack's own keys, and that the template's key has their tag.
 func tagged(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	ours := []string{stackOfTests}

@@ -61,7 +61,7 @@ var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 
 func name(r translated.Route) string { return r.Method + " " + r.Path }
 
-// closed wants exactly the public routes to be without the authorizer, in the template and in the table of routes.
+// closed checks that exactly the public routes are without the authorizer, in the template and in the table of routes.
 func closed(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {

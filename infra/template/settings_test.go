@@ -84,7 +84,7 @@ var conditional = map[string]string{
 	"AWS::WAFv2::WebACL":                            "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
 }
 
-// types wants only types of resource that the checks read, each under its condition.
+// types checks that the template has only types of resource that the checks read, each under its condition.
 func types(tpl *translated.Template) (faults []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",

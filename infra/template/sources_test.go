@@ -59,7 +59,7 @@ func sources(tpl *translated.Template) (faults []string) {
 	}
 	visible := tpl.Resources["DeliveryQueue"].Properties["VisibilityTimeout"]
 	timeout := functions["DeliverFunction"].Timeout
-	if fmt.Sprint(visible) != fmt.Sprint(int(6*timeout/time.Second)) { // AWS's guide wants six times
+	if fmt.Sprint(visible) != fmt.Sprint(int(6*timeout/time.Second)) { // AWS's guide recommends six times
 		faults = append(faults, fmt.Sprintf("a message shows again after %v s, want six times the function's %s", visible, timeout))
 	}
 	return faults

@@ -107,8 +107,8 @@ func TestAFreePortIsFreeWhileProcessesStart(t *testing.T) {
 	}
 }
 
-// TestAFreePortStaysFree wants ports that no outgoing connection of this machine takes, and none twice, also by processes that
-// ask at once: the child process that shall listen is only started later.
+// TestAFreePortStaysFree checks that no outgoing connection of this machine uses a free port, and that none is given twice, also
+// to processes that ask at the same time: the child process that will listen starts later.
 func TestAFreePortStaysFree(t *testing.T) {
 	const asker = "TOOLS_TEST_ASKS_FOR_PORTS"
 	if os.Getenv(asker) != "" {

@@ -287,8 +287,8 @@ func checkCaching(doc *openapi3.T) []string {
 	return faults
 }
 
-// checkRetries wants an operation that creates something, which answers 201, to take an Idempotency-Key, to
-// refuse a wrong one and to mark a replay. One that answers 200 does all of these or none. Where there is no body, none can be another one.
+// checkRetries checks that an operation that answers 201 accepts an Idempotency-Key, refuses a malformed one and marks a replay. An
+// operation that answers 200 does all of these or none. Without a body, a key cannot be reused for another body.
 func checkRetries(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {

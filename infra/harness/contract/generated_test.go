@@ -43,8 +43,8 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestARouteWithoutItsDescriptionIsNotGenerated wants generate to refuse a document that has no place for
-// a generated text, or that describes an operation that is not a route.
+// TestARouteWithoutItsDescriptionIsNotGenerated checks that generate refuses a document that has no place for a generated text, or
+// that describes an operation that is not a route.
 func TestARouteWithoutItsDescriptionIsNotGenerated(t *testing.T) {
 	for name, p := range map[string]plant{
 		"no sentence of roles": {"", "description: 'Roles: admin, member.'", "description: 'For some.'"},

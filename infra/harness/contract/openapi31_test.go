@@ -93,8 +93,8 @@ func claims(t *testing.T, kind webhook.Type, data any) (value map[string]any) {
 	return value
 }
 
-// TestTokensHaveTheClaimsOfTheirWebhook wants an event to be valid only with the data of its type: by the schema of all
-// claims (WebhookClaims) and by the schema of the type's own webhook.
+// TestTokensHaveTheClaimsOfTheirWebhook checks that an event is valid only with the data of its type: by the schema of all claims
+// (WebhookClaims) and by the schema of the type's own webhook.
 func TestTokensHaveTheClaimsOfTheirWebhook(t *testing.T) {
 	doc30, doc := load(t).Document(), load31(t)
 	schemaOf, shown := contract.DataOf(doc30.Components.Schemas["Event"].Value), dataShown(doc30)

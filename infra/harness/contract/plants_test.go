@@ -67,7 +67,7 @@ func TestEveryCheckFindsItsFault(t *testing.T) {
 	}
 }
 
-// TestADocumentThatContradictsItselfIsNotRead wants Parse to refuse the spoiled document.
+// TestADocumentThatContradictsItselfIsNotRead checks that Parse refuses the spoiled document.
 func TestADocumentThatContradictsItselfIsNotRead(t *testing.T) {
 	for name, p := range map[string]plant{
 		"an example of the wrong type":                     {"", "orgs:\n                      - { id: org_5yt695b9bqryh4dy0xdqrpbr21, name: Acme", "orgs:\n                      - { id: 5, name: Acme"},

@@ -132,8 +132,8 @@ func answerOf(t *testing.T, tg *target, key string) string {
 	return strings.TrimSpace(fmt.Sprint(r.status, " ", r.code()))
 }
 
-// imported has each door accept an imported key, in four copies, and wants it to be refused from its end on: a
-// revocation while sixteen clients use it, a rotation, and the deletion of its org.
+// imported has each door accept an imported key, in four copies, and checks that the key is refused once it has ended: by a
+// revocation while sixteen clients use it, by a rotation, and by the deletion of its org.
 func (f *frontDoor) imported(t *testing.T) {
 	const requests = 1000
 	for _, d := range f.doors {

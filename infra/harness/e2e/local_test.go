@@ -91,7 +91,7 @@ func TestLocal(t *testing.T) {
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range s.Access().Spare() {
 			if role := strings.Fields(spare)[0]; slices.Contains(doorRoles, role) {
-				continue // TestFrontDoor wants these
+				continue // TestFrontDoor checks these
 			}
 			t.Errorf("spare in the template's roles: %s", spare)
 		}

@@ -49,7 +49,7 @@ func copiesOf(s *stack.Stack, function string) func() map[int]int {
 	}
 }
 
-// answering wants at least `least` copies to answer while do runs. copies returns the answers of each copy so far.
+// answering checks that at least `least` copies answer while do runs. copies returns the answers of each copy so far.
 func answering(t *testing.T, copies func() map[int]int, least int, do func()) {
 	t.Helper()
 	before, answered := copies(), 0

@@ -14,8 +14,8 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// plantedCache puts a gateway that keeps the authorizer's answers for 300 s before the same functions, and wants
-// violations to find some. It asks for one copy only: behind the cache, few requests reach the authorizer.
+// plantedCache puts a gateway that keeps the authorizer's answers for 300 s before the same functions, and checks
+// that violations finds some. It needs one copy only: behind the cache, few requests reach the authorizer.
 func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	template := repositoryFile(t, "template.yaml")
 	const from, to = "Identity: { ReauthorizeEvery: 0 }", "Identity: { ReauthorizeEvery: 300, Headers: [Authorization] }"
@@ -45,8 +45,8 @@ func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// TestAPlantedAnswerIsFound has a server send an answer that the document does not have, and wants
-// the suite to find it on every target but SAM local.
+// TestAPlantedAnswerIsFound has a server send an answer that the document does not have, and checks that the suite finds it on
+// every target but SAM local.
 func TestAPlantedAnswerIsFound(t *testing.T) {
 	var answer string // of each case below
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -10,7 +10,7 @@ import (
 )
 
 // publishers runs each way that infra/docs/webhooks.md shows to publish an event. They send the same event with the same
-// id, so the endpoint that wants it gets it once, and no other endpoint gets it.
+// id, so the endpoint that registered for it gets it once, and no other endpoint gets it.
 func publishers(t *testing.T, s *stack.Stack, tg *target) {
 	c, billing := tg.server(t), serviceOf(t, s, tg)
 	hook, other := c.receiver(t, nil, "invoice.*"), c.receiver(t, nil, "link.*", "invoice.void")

@@ -33,7 +33,7 @@ func (r *rehearsal) prints(printed string, words ...string) {
 	}
 }
 
-// keyIs wants /app/get to answer an API key like this.
+// keyIs checks how /app/get answers an API key.
 func (r *rehearsal) keyIs(key string, status int, code string) {
 	r.t.Helper()
 	r.tg.want(r.t, call{method: "POST", path: "/app/get", bearer: key}, status, code)

@@ -167,8 +167,8 @@ func useRestored(r *rehearsal) {
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
 }
 
-// apiIsOpen wants good keys to be good, keys that were revoked since the restore point to be
-// refused, and webhooks and the sweep to work.
+// apiIsOpen checks that good keys are good, that keys that were revoked since the restore point are refused, and that webhooks and
+// the sweep work.
 func apiIsOpen(r *rehearsal, printed string) {
 	r.prints(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
@@ -216,7 +216,7 @@ func loseTheRegion(r *rehearsal) {
 
 func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
-// regionIsLeft wants keys to work, but for the revoked one, and webhooks to be signed by another key, which receivers find.
+// regionIsLeft checks that every key but the revoked one works, and that another key, which receivers find, signs webhooks.
 func regionIsLeft(r *rehearsal, printed string) {
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")

@@ -48,7 +48,7 @@ type rehearsal struct {
 }
 
 // rehearsals are the sections with commands, in the order in which the test runs them. Every block has
-// a trial, unless it begins with mark. A trial of {} only wants its block to run.
+// a trial, unless it begins with mark. A trial of {} only runs its block.
 var rehearsals = []struct {
 	title  string
 	trials []trial

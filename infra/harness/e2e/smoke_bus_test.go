@@ -17,7 +17,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// busHasEvents wants an event of the stack in a queue that a rule of the stack's event bus fills. queue is its URL.
+// busHasEvents checks that a queue, which a rule of the stack's event bus fills, has an event of the stack. queue is its URL.
 func busHasEvents(t *testing.T, queue string) {
 	if queue == "" {
 		t.Skip("no queue is given (BUS_QUEUE): nothing was tried")

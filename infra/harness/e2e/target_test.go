@@ -218,7 +218,7 @@ func isThrottle(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// check fails the test unless the answer is as want says, or differs by a known difference of the target.
+// check fails the test unless the answer has the status and the code, or differs by a known difference of the target.
 func (tg *target) check(t *testing.T, c call, r reply, status int, code string) {
 	t.Helper()
 	if tg.differs(c, status, code, r) {

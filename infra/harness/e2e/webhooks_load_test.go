@@ -219,7 +219,7 @@ func medianDelay(t *testing.T, name string, r *receiver) {
 	}
 }
 
-// sameIDs wants all arrivals of an event to have the same id, and no attempt to come twice.
+// sameIDs checks that all arrivals of an event have the same id, and that no attempt comes twice.
 func sameIDs(t *testing.T, name string, r *receiver) {
 	t.Helper()
 	ids, attempts := map[string]string{}, map[string]bool{}

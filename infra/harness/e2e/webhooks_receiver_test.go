@@ -182,7 +182,7 @@ func (r *receiver) one(t *testing.T, kind, id string) arrival {
 	return found[0]
 }
 
-// noneRefused wants every webhook that came to have been good: a bad signature or claim is a fault of ours.
+// noneRefused checks that every webhook that came was good: a bad signature or claim is a fault of ours.
 func (r *receiver) noneRefused(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()

@@ -96,7 +96,7 @@ func announced(t *testing.T, hook, about *receiver, kind, key string) {
 	})
 }
 
-// audited wants these entries to be the newest ones in the audit log about an endpoint.
+// audited checks that these are the newest entries about an endpoint in the audit log.
 func (c *server) audited(t *testing.T, endpoint string, want ...string) {
 	t.Helper()
 	log := c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/audit", "", 200, "")
@@ -112,7 +112,7 @@ func (c *server) audited(t *testing.T, endpoint string, want ...string) {
 	}
 }
 
-// shown wants an admin to see which key made an endpoint, and whether the endpoint is enabled.
+// shown checks that an admin sees which key made an endpoint, and whether the endpoint is enabled.
 func (c *server) shown(t *testing.T, endpoint, madeBy string, enabled bool) {
 	t.Helper()
 	for _, h := range c.owner.want(t, "GET", "/v1/orgs/"+c.org+"/apps/"+c.appID+"/webhook_endpoints", "", 200, "").list("endpoints") {

@@ -33,7 +33,7 @@ func (t *trial) clean(ctx context.Context) error {
 	return err
 }
 
-// named matches the names of trials' stacks (see try). It is no proof: others may have such names too.
+// named matches the names of trials' stacks (see try). A match proves nothing: others may have such names too.
 var named = regexp.MustCompile("^" + prefix + "[a-z2-7]{6}$")
 
 // ours reports whether a trial has made the stack. A stack has the tag once a change set was executed; before that, its change

@@ -154,7 +154,7 @@ func (s *statement) unused() (out []string) {
 	}
 	for _, c := range s.conditions {
 		for _, v := range c.values {
-			if u := c.key + " " + v; c.operator != "Null" && !s.used[u] { // the value of Null is no right
+			if u := c.key + " " + v; c.operator != "Null" && !s.used[u] { // a Null condition grants nothing
 				out = append(out, u)
 			}
 		}

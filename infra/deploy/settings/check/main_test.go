@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled wants all faults in one line.
+// TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled checks that one line has all faults.
 func TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled(t *testing.T) {
 	t.Parallel()
 	const issuer, audience, region = "ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "REGION=eu-central-1"
@@ -66,7 +66,7 @@ func TestNoRefusalHasASecret(t *testing.T) {
 	}
 }
 
-// TestTheCheckCompilesInSeconds wants none of the packages that take long to compile.
+// TestTheCheckCompilesInSeconds checks that the command imports no package that compiles slowly.
 func TestTheCheckCompilesInSeconds(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-deps", ".").Output()

@@ -41,7 +41,7 @@ func TestModulesInNode(t *testing.T) {
 		args = append(args, f.Path)
 	}
 	node := exec.CommandContext(t.Context(), "node", args...)
-	node.Env = append(os.Environ(), "TZ=UTC") // pages say times in the zone of the person; the tests want these texts
+	node.Env = append(os.Environ(), "TZ=UTC") // pages show times in the person's zone; the tests expect these texts
 	if out, err := node.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

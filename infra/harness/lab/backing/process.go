@@ -166,7 +166,7 @@ func (p *Process) logTail() string {
 }
 
 // Stop ends the child and waits for its end. Afterwards all that the child acknowledged is on disk.
-// Stopping twice is no error.
+// Stopping twice is allowed.
 func (p *Process) Stop() error {
 	p.mu.Lock()
 	p.stopped = true

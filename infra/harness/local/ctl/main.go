@@ -151,7 +151,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w\nLatchkey's local stack needs Go, a JDK of Java 17 or later, Maven, and Python 3.10 or later with venv", err)
 	case err != nil && ctx.Err() != nil:
-		return nil //nolint:nilerr // an interruption is no error
+		return nil //nolint:nilerr // an interruption is not an error
 	case err != nil:
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { assertNone(t, doors) }
+func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { assertNone(t, checkDoors) }
 
 // doorPermissions has every permission to call the owner's doors, which are the functions that the owner's other
 // programs call directly: the two shared authorizers and forwardauth. SAM makes the two of the function URL, which
@@ -28,9 +28,9 @@ var doorPermissions = map[string]string{
 	"ForwardAuthFunctionURLInvokeAllowPublicAccess": `{"Action":"lambda:InvokeFunction","FunctionName":{"Ref":"ForwardAuthFunction"},"InvokedViaFunctionUrl":true,"Principal":"*"}`,
 }
 
-// doors checks for exactly these permissions, one function URL, and the SSM parameters where other stacks find the ARNs of the
+// checkDoors checks for exactly these permissions, one function URL, and the SSM parameters where other stacks find the ARNs of the
 // shared authorizers.
-func doors(tpl *translated.Template) (faults []string) {
+func checkDoors(tpl *translated.Template) (faults []string) {
 	got := map[string]string{}
 	for _, name := range tpl.Named("AWS::Lambda::Permission") {
 		p := rawProperties(tpl, name)

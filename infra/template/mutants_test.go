@@ -175,7 +175,9 @@ func found(t *testing.T, mutant *translated.Template) bool {
 
 // allChecks are the checks of this package. A check that is not listed runs only in the other process, which is slower.
 var allChecks = []check{
-	alarmsAreHeard, dashboard, latency, doors, durable, literal, index, environments, signingKey, schedules,
-	noEcho, restored, ownRoles, ownLogs, exact, partitioned, transactional, tagged, closed, schemes, uncached,
-	ownNames, kept, switched, callable, throttled, defaults, used, budgets, switches, retention, levels, secret, variables, settings, functionProperties, types, sources, servers,
+	alarmsAreHeard, dashboard, latency, checkDoors, durable, checkTableLiterals, checkIndex, environments, signingKey,
+	schedules, noEcho, restored, ownRoles, ownLogs, checkStatements, checkPartitions, checkTransactions, checkKMSRights,
+	checkPublicRoutes, schemes, uncached, ownNames, checkRetained, checkConditions, checkPermissions, throttled,
+	checkDefaults, checkParametersRead, checkBudgets, checkSwitches, checkRetention, checkLevels, checkSecrets, variables,
+	settings, functionProperties, checkTypes, sources, servers,
 }

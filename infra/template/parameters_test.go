@@ -15,13 +15,13 @@ import (
 	"latchkey/pkg/store"
 )
 
-func TestEveryParameterTakesItsDefault(t *testing.T) { assertNone(t, defaults) }
+func TestEveryParameterTakesItsDefault(t *testing.T) { assertNone(t, checkDefaults) }
 
 func TestARefusedValueIsExplainedInWords(t *testing.T) { assertNone(t, explained) }
 
-func TestEveryParameterHasAnEffect(t *testing.T) { assertNone(t, used) }
+func TestEveryParameterHasAnEffect(t *testing.T) { assertNone(t, checkParametersRead) }
 
-func TestBudgetsAreThoseOfTheStore(t *testing.T) { assertNone(t, budgets) }
+func TestBudgetsAreThoseOfTheStore(t *testing.T) { assertNone(t, checkBudgets) }
 
 // TestTheConsolesClientIsTakenBesideTheOthers: unless every client is taken.
 func TestTheConsolesClientIsTakenBesideTheOthers(t *testing.T) {
@@ -36,13 +36,13 @@ func TestTheConsolesClientIsTakenBesideTheOthers(t *testing.T) {
 	}
 }
 
-func TestSwitchesAreOnOrOff(t *testing.T) { assertNone(t, switches) }
+func TestSwitchesAreOnOrOff(t *testing.T) { assertNone(t, checkSwitches) }
 
-func TestLogsAreKeptForATimeThatCloudWatchTakes(t *testing.T) { assertNone(t, retention) }
+func TestLogsAreKeptForATimeThatCloudWatchTakes(t *testing.T) { assertNone(t, checkRetention) }
 
-func TestLambdaHasTheLevelsOfSystemLogLevel(t *testing.T) { assertNone(t, levels) }
+func TestLambdaHasTheLevelsOfSystemLogLevel(t *testing.T) { assertNone(t, checkLevels) }
 
-func TestSecretParametersAreNotShown(t *testing.T) { assertNone(t, secret) }
+func TestSecretParametersAreNotShown(t *testing.T) { assertNone(t, checkSecrets) }
 
 func TestVariablesAreNamedAfterTheirParameters(t *testing.T) { assertNone(t, variables) }
 
@@ -82,8 +82,8 @@ func explained(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// defaults checks that each parameter but Issuer has a default that CloudFormation accepts, and that each number refuses -1.
-func defaults(tpl *translated.Template) (faults []string) {
+// checkDefaults checks that each parameter but Issuer has a default that CloudFormation accepts, and that each number refuses -1.
+func checkDefaults(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
 		p := declared[name]
@@ -102,8 +102,8 @@ func defaults(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// used checks that each parameter is read somewhere: otherwise the stack would ignore the value that an owner gives.
-func used(tpl *translated.Template) (faults []string) {
+// checkParametersRead checks that each parameter is read somewhere: otherwise the stack would ignore the value that an owner gives.
+func checkParametersRead(tpl *translated.Template) (faults []string) {
 	names, _ := parametersOf(tpl)
 	rest := quoted([]any{tpl.Raw["Conditions"], tpl.Raw["Resources"], tpl.Raw["Outputs"]})
 	for _, name := range names {
@@ -114,8 +114,8 @@ func used(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// budgets checks that the defaults equal the store's, whose tests prove what a budget of this size holds back.
-func budgets(tpl *translated.Template) (faults []string) {
+// checkBudgets checks that the defaults equal the store's, whose tests prove what a budget of this size holds back.
+func checkBudgets(tpl *translated.Template) (faults []string) {
 	_, declared := parametersOf(tpl)
 	app := store.DefaultLimits().Budget
 	for name, want := range map[string]int{
@@ -131,9 +131,9 @@ func budgets(tpl *translated.Template) (faults []string) {
 // longLists are the parameters with listed values that no condition compares. Other checks read their values.
 var longLists = []string{"LogRetentionDays", "SystemLogLevel"}
 
-// switches checks that a parameter with listed values has two of them: the conditions compare it with one. A parameter of true and
+// checkSwitches checks that a parameter with listed values has two of them: the conditions compare it with one. A parameter of true and
 // false is false by default.
-func switches(tpl *translated.Template) (faults []string) {
+func checkSwitches(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	found := 0
 	for _, name := range names {
@@ -157,8 +157,8 @@ func switches(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// retention checks that CloudWatch's call PutRetentionPolicy accepts each number of days.
-func retention(tpl *translated.Template) (faults []string) {
+// checkRetention checks that CloudWatch's call PutRetentionPolicy accepts each number of days.
+func checkRetention(tpl *translated.Template) (faults []string) {
 	days := []string{"1", "3", "5", "7", "14", "30", "60", "90", "120", "150", "180", "365", "400", "545", "731", "1096", "1827", "2192", "2557", "2922", "3288", "3653"}
 	_, declared := parametersOf(tpl)
 	values := allowed(declared["LogRetentionDays"])
@@ -173,9 +173,9 @@ func retention(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// levels checks that the levels are Lambda's, and that the default is the level with the fewest lines: Lambda's own three lines
+// checkLevels checks that the levels are Lambda's, and that the default is the level with the fewest lines: Lambda's own three lines
 // for each call would cost more than ours.
-func levels(tpl *translated.Template) (faults []string) {
+func checkLevels(tpl *translated.Template) (faults []string) {
 	_, declared := parametersOf(tpl)
 	if p := declared["SystemLogLevel"]; !slices.Equal(allowed(p), []string{"DEBUG", "INFO", "WARN"}) || p["Default"] != "WARN" {
 		faults = append(faults, fmt.Sprintf("SystemLogLevel is one of %q, by default %v", allowed(p), p["Default"]))
@@ -183,8 +183,8 @@ func levels(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// secret checks that a secret is hidden, and that a short one is refused.
-func secret(tpl *translated.Template) (faults []string) {
+// checkSecrets checks that a secret is hidden, and that a short one is refused.
+func checkSecrets(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
 		if strings.HasSuffix(name, "Secret") && (declared[name]["NoEcho"] != true || takes(declared[name], "short")) {
@@ -230,8 +230,8 @@ func variables(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// tried checks that a parameter accepts the values with true, and refuses the values with false.
-func tried(t *testing.T, parameter string, values map[string]bool) {
+// tryValues checks that a parameter accepts the values with true, and refuses the values with false.
+func tryValues(t *testing.T, parameter string, values map[string]bool) {
 	t.Helper()
 	_, declared := parametersOf(template(t))
 	for value, good := range values {
@@ -245,7 +245,7 @@ func tried(t *testing.T, parameter string, values map[string]bool) {
 // keys on their way. 127a0b0c1 fits a pattern whose dots are not escaped.
 func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl", "WebhookIssuer", "AwsEndpoint"} {
-		tried(t, parameter, map[string]bool{
+		tryValues(t, parameter, map[string]bool{
 			"": parameter != "Issuer", "https://issuer.example/?a=b": true, "http://localhost:3009/latchkey": true, "http://127.0.0.1:3009": true,
 			"http://issuer.example": false, "http://localhost.example": false, "http://127.0.0.1.example/": false, "http://127a0b0c1/": false,
 			"https://": false, "issuer.example": false, "ftp://issuer.example": false,
@@ -256,7 +256,7 @@ func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 // TestTheProxiesHaveTwoSecretsAtMost: a second one is for the change from one to the other.
 func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
 	one, other := strings.Repeat("a", 32), strings.Repeat("-", 128)
-	tried(t, "ForwardAuthSecret", map[string]bool{
+	tryValues(t, "ForwardAuthSecret", map[string]bool{
 		"": true, one: true, one + "," + other: true, other + ", " + one: true, one + "," + one + "," + one: false, one + ",": false, "," + one: false,
 		one + ",short": false, one + " " + other: false, one[1:]: false, other + "a": false,
 	})
@@ -264,9 +264,9 @@ func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
 
 // TestTheFaceOfTheOwnerIsOneLineAnAddressAndAColour leaves to the console's own check what no pattern can say.
 func TestTheFaceOfTheOwnerIsOneLineAnAddressAndAColour(t *testing.T) {
-	tried(t, "ProductName", map[string]bool{"": false, strings.Repeat("Ä", 40): true, strings.Repeat("a", 41): false, `<b>&"'\`: true, "a\tb": false, "a\nb": false})
-	tried(t, "SupportUrl", map[string]bool{"": true, "https://a.example/x?y=z": true, "mailto:a@b.example": true, "http://a.example": false, "https://a b": false, `https://a"b`: false, "https://": false})
-	tried(t, "Accent", map[string]bool{"": true, "#3d52D5": true, "#abc": false, "3d52d5": false, "#3d52d5;": false, "red": false})
+	tryValues(t, "ProductName", map[string]bool{"": false, strings.Repeat("Ä", 40): true, strings.Repeat("a", 41): false, `<b>&"'\`: true, "a\tb": false, "a\nb": false})
+	tryValues(t, "SupportUrl", map[string]bool{"": true, "https://a.example/x?y=z": true, "mailto:a@b.example": true, "http://a.example": false, "https://a b": false, `https://a"b`: false, "https://": false})
+	tryValues(t, "Accent", map[string]bool{"": true, "#3d52D5": true, "#abc": false, "3d52d5": false, "#3d52d5;": false, "red": false})
 }
 
 // TestParametersAreFew: an owner reads all of them.
@@ -278,7 +278,7 @@ func TestParametersAreFew(t *testing.T) {
 
 // TestServicesAreOverTLS permits plain text only on this machine, for each of the list.
 func TestServicesAreOverTLS(t *testing.T) {
-	tried(t, "Services", map[string]bool{
+	tryValues(t, "Services", map[string]bool{
 		"": true, "a=https://i.example#s": true, "a=https://i.example/x#s,b=https://j.example#t": true, "a=http://localhost:3009/i#s": true,
 		"a=http://127.0.0.1#s, b=http://localhost#t": true, "a=https://i.example#s,b=http://localhost:1/#t": true,
 		"a=http://i.example#s": false, "a=https://i.example#s,b=http://i.example#t": false, "a=http://localhost.example#s": false, "a=http://127.0.0.1.example#s": false,
@@ -288,7 +288,7 @@ func TestServicesAreOverTLS(t *testing.T) {
 }
 
 func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
-	tried(t, "ConsoleOrigins", map[string]bool{
+	tryValues(t, "ConsoleOrigins", map[string]bool{
 		"": true, "https://console.example.com": true, "http://localhost:5173": true, "https://a.example,https://b.example": true,
 		"https://a.example, https://b.example:8443": true, "*": false, "null": false, "https://*": false, "console.example.com": false,
 		"https://a.example/": false, "https://A.example": false, "https://a.example,": false, "https://a.example;https://b.example": false,
@@ -301,7 +301,7 @@ func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
 // TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks have a parameter of
 // their own, so that a value copied from a laptop opens none on AWS.
 func TestWebhooksReachOnlyThisMachine(t *testing.T) {
-	tried(t, "WebhookAllowCidrs", map[string]bool{
+	tryValues(t, "WebhookAllowCidrs", map[string]bool{
 		"": true, "127.0.0.0/8": true, "127.0.0.1/32": true, "127.0.0.0/8,::1/128": true, "127.0.0.0/8, 127.1.0.0/16": true,
 		"10.0.0.0/8": false, "127.0.0.0/1": false, "127.0.0.0/7": false, "0.0.0.0/0": false, "::/0": false, "127.0.0.0/8,10.0.0.0/8": false,
 	})
@@ -310,7 +310,7 @@ func TestWebhooksReachOnlyThisMachine(t *testing.T) {
 // TestWebhooksReachNoNetworkOfThePlatform tries values of WebhookAllowPrivateCidrs: at 169.254.169.254 a cloud gives
 // credentials to its machines, and a wide network has everything inside.
 func TestWebhooksReachNoNetworkOfThePlatform(t *testing.T) {
-	tried(t, "WebhookAllowPrivateCidrs", map[string]bool{
+	tryValues(t, "WebhookAllowPrivateCidrs", map[string]bool{
 		"": true, "10.0.0.0/8": true, "10.0.0.0/8, 192.168.0.0/16": true, "172.16.0.0/12,fd00::/8": true, "10.1.2.3/32": true,
 		"2001:db8:1::/48": true, "168.0.0.0/8": true, "170.1.0.0/16": true, "100.64.0.0/10": true,
 		"0.0.0.0/0": false, "0.0.0.0/1,128.0.0.0/1": false, "10.0.0.0/7": false, "10.0.0.0/33": false, "::/0": false, "fc00::/7": false,

@@ -17,9 +17,9 @@ import (
 
 func TestTheTableKeepsWhatIsInIt(t *testing.T) { assertNone(t, durable) }
 
-func TestTheTablesPropertiesAreLiterals(t *testing.T) { assertNone(t, literal) }
+func TestTheTablesPropertiesAreLiterals(t *testing.T) { assertNone(t, checkTableLiterals) }
 
-func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { assertNone(t, index) }
+func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { assertNone(t, checkIndex) }
 
 func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { assertNone(t, environments) }
 
@@ -50,10 +50,10 @@ func durable(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// literal checks that the table's properties have no intrinsic functions: the local stack and the store's tests create the table
+// checkTableLiterals checks that the table's properties have no intrinsic functions: the local stack and the store's tests create the table
 // from the template as it is written. Only properties that they leave out may have some: the encryption, and the throughput of the
 // first day.
-func literal(tpl *translated.Template) (faults []string) {
+func checkTableLiterals(tpl *translated.Template) (faults []string) {
 	var walk func(v any)
 	walk = func(v any) {
 		for name, e := range object(v) {
@@ -88,9 +88,9 @@ func literal(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// index checks for one index, which has only keys, orgId and appId. It is a late copy of the table: with more attributes it could
+// checkIndex checks for one index, which has only keys, orgId and appId. It is a late copy of the table: with more attributes it could
 // be used for decisions.
-func index(tpl *translated.Template) (faults []string) {
+func checkIndex(tpl *translated.Template) (faults []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {
 		return append(faults, fmt.Sprintf("%d indexes", len(indexes)))

@@ -14,13 +14,13 @@ import (
 
 func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) { assertNone(t, ownRoles, ownLogs) }
 
-func TestEveryStatementNamesItsResources(t *testing.T) { assertNone(t, exact) }
+func TestEveryStatementNamesItsResources(t *testing.T) { assertNone(t, checkStatements) }
 
-func TestRolesReachOnlyTheirPartitions(t *testing.T) { assertNone(t, partitioned) }
+func TestRolesReachOnlyTheirPartitions(t *testing.T) { assertNone(t, checkPartitions) }
 
-func TestWritesAreTransactions(t *testing.T) { assertNone(t, transactional) }
+func TestWritesAreTransactions(t *testing.T) { assertNone(t, checkTransactions) }
 
-func TestSigningKeysAreReachedByTheirTag(t *testing.T) { assertNone(t, tagged) }
+func TestSigningKeysAreReachedByTheirTag(t *testing.T) { assertNone(t, checkKMSRights) }
 
 // statement is a statement of a role's policy.
 type statement struct {
@@ -138,9 +138,9 @@ var stars = map[string]string{
 	"FanoutRole ListStreams":             "the table's streams: Lambda looks for the one of the mapping",
 }
 
-// exact checks that every statement names the actions of one service, and its resources. The end-to-end tests check that each role
+// checkStatements checks that every statement names the actions of one service, and its resources. The end-to-end tests check that each role
 // allows only the actions that its calls need.
-func exact(tpl *translated.Template) (faults []string) {
+func checkStatements(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	for _, s := range all {
 		for _, a := range s.actions {
@@ -174,8 +174,8 @@ func prefixes() []string {
 
 const table = "arn:aws:dynamodb:us-east-1:000000000000:table/Table"
 
-// partitioned checks that each statement on the table is limited to named partitions.
-func partitioned(tpl *translated.Template) (faults []string) {
+// checkPartitions checks that each statement on the table is limited to named partitions.
+func checkPartitions(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	known := prefixes()
 	for _, s := range all {
@@ -231,10 +231,10 @@ var single = map[string]string{
 	"WebhooksRole SpendBudget":  "done twice, it charges twice",
 }
 
-// transactional checks that writes are in transactions, which the SDK can retry without doing them twice: their statements
+// checkTransactions checks that writes are in transactions, which the SDK can retry without doing them twice: their statements
 // have a condition on dynamodb:EnclosingOperation. ConditionCheckItem, which exists only in transactions, has a
 // statement of its own without the condition: by AWS's service authorization reference, its requests lack this key.
-func transactional(tpl *translated.Template) (faults []string) {
+func checkTransactions(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	for _, s := range all {
 		writes := slices.ContainsFunc(s.actions, func(a string) bool { return slices.Contains(writing, a) })
@@ -255,8 +255,8 @@ func aKeyOfOurs(s statement) bool {
 		slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})
 }
 
-// tagged checks that every right on KMS is limited to the stack's own keys, and that the template's key has their tag.
-func tagged(tpl *translated.Template) (faults []string) {
+// checkKMSRights checks that every right on KMS is limited to the stack's own keys, and that the template's key has their tag.
+func checkKMSRights(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	ours := []string{stackOfTests}
 	for _, s := range all {

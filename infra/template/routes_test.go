@@ -46,13 +46,13 @@ var public = []string{
 	"POST /webhook_verification_key/get",
 }
 
-func TestEveryRouteButThePublicOnesHasTheAuthorizer(t *testing.T) { assertNone(t, closed) }
+func TestEveryRouteButThePublicOnesHasTheAuthorizer(t *testing.T) { assertNone(t, checkPublicRoutes) }
 
 func TestNoRouteNamesASchemeThatTheDocumentLacks(t *testing.T) { assertNone(t, schemes) }
 
 func TestTheAuthorizerDecidesEveryRequestAnew(t *testing.T) { assertNone(t, uncached) }
 
-func TestEveryRouteMayCallItsFunctionAndNothingElseMay(t *testing.T) { assertNone(t, callable) }
+func TestEveryRouteMayCallItsFunctionAndNothingElseMay(t *testing.T) { assertNone(t, checkPermissions) }
 
 func TestTheStageAndEveryPublicRouteAreThrottled(t *testing.T) { assertNone(t, throttled) }
 
@@ -61,8 +61,8 @@ var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
 
 func name(r translated.Route) string { return r.Method + " " + r.Path }
 
-// closed checks that exactly the public routes are without the authorizer, in the template and in the table of routes.
-func closed(tpl *translated.Template) (faults []string) {
+// checkPublicRoutes checks that exactly the public routes are without the authorizer, in the template and in the table of routes.
+func checkPublicRoutes(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}
@@ -121,8 +121,8 @@ func uncached(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// callable checks that API Gateway has one permission for each route, and no other permission to call a function.
-func callable(tpl *translated.Template) (faults []string) {
+// checkPermissions checks that API Gateway has one permission for each route, and no other permission to call a function.
+func checkPermissions(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}

@@ -15,7 +15,7 @@ func TestTheAccessLogAndTheProtocolsAreThese(t *testing.T) { assertNone(t, setti
 
 func TestFunctionsHaveNoOtherProperties(t *testing.T) { assertNone(t, functionProperties) }
 
-func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { assertNone(t, types) }
+func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { assertNone(t, checkTypes) }
 
 // accessLine is the line of a request in the access log. It has no text from the client but the
 // method, and no credential.
@@ -84,8 +84,8 @@ var conditional = map[string]string{
 	"AWS::WAFv2::WebACL":                            "RateLimited", "AWS::WAFv2::WebACLAssociation": "Firewall",
 }
 
-// types checks that the template has only types of resource that the checks read, each under its condition.
-func types(tpl *translated.Template) (faults []string) {
+// checkTypes checks that the template has only types of resource that the checks read, each under its condition.
+func checkTypes(tpl *translated.Template) (faults []string) {
 	known := []string{
 		"AWS::ApiGateway::Deployment", "AWS::ApiGateway::RestApi", "AWS::ApiGateway::Stage",
 		"AWS::DynamoDB::Table", "AWS::Events::Rule", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::EventInvokeConfig",

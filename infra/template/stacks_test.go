@@ -12,9 +12,9 @@ import (
 
 func TestTwoStacksOfOneAccountShareNoName(t *testing.T) { assertNone(t, ownNames) }
 
-func TestADeletedStackLeavesItsTableAndItsFirstKey(t *testing.T) { assertNone(t, kept) }
+func TestADeletedStackLeavesItsTableAndItsFirstKey(t *testing.T) { assertNone(t, checkRetained) }
 
-func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) { assertNone(t, switched) }
+func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) { assertNone(t, checkConditions) }
 
 // everything has parameters that switch on what is off by default.
 var everything = map[string]string{
@@ -66,9 +66,9 @@ func ownNames(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// kept checks that a deleted stack leaves only the table and the first key. The template must not name these: a new stack of the
+// checkRetained checks that a deleted stack leaves only the table and the first key. The template must not name these: a new stack of the
 // same name could not make its own.
-func kept(tpl *translated.Template) (faults []string) {
+func checkRetained(tpl *translated.Template) (faults []string) {
 	want := []string{"SigningKey", "Table"}
 	var got []string
 	for name, r := range object(tpl.Raw["Resources"]) {
@@ -116,10 +116,10 @@ var oneByOne = []struct{ parameters, differ string }{
 	{"ClientIds=web", "AnyClient"},
 }
 
-// switched resolves the stack with each line of oneByOne, and with everything on. The conditions that the line names must differ, and no
-// other. References must lead to resources that are there, and the table and the first key must stay the same: CloudFormation would
+// checkConditions resolves the stack with each line of oneByOne, and with everything on. Only the conditions that the line names
+// may differ. References must lead to existing resources, and the table and the first key must stay the same: CloudFormation would
 // replace a changed one by a new one.
-func switched(tpl *translated.Template) (faults []string) {
+func checkConditions(tpl *translated.Template) (faults []string) {
 	conditions := object(tpl.Raw["Conditions"])
 	probe := *tpl
 	probe.Raw = maps.Clone(tpl.Raw)

@@ -61,7 +61,7 @@ export class Api {
     return this.#call('POST', path, { body, once: await digest(`${data.get('once')}${JSON.stringify(body)}`) })
   }
 
-  // list reads one page of a list, whose items stand under the name.
+  // list reads one page of a list. The answer has its items under the name.
   async list<T>(path: string, name: string, query: Query): Promise<PageOf<T>> {
     const answer = await this.get<Record<string, unknown>>(path, query)
     return { items: answer[name] as T[], nextCursor: answer.nextCursor as string | undefined }

@@ -18,7 +18,7 @@ function midnight(day: string | undefined, after = 0): number | undefined {
 class AuditPage extends Page {
   #entries = new List<AuditEntry>(this, cursor => this.#read(cursor))
   #names = new Map<string, string>() // of members, keys and apps, by id
-  #actors = new Map<string, string>() // labels, by what the API takes
+  #actors = new Map<string, string>() // labels, by the value of the API's parameter
   #filter: Record<string, string> = {}
 
   override connectedCallback() {

@@ -75,7 +75,7 @@ export class Session {
     return new Session(await answer.json() as Config)
   }
 
-  // arrive takes the issuer's answer out of the page's URL. It reports whether somebody is signed in.
+  // arrive removes the issuer's answer from the page's URL, and reports whether a person is signed in.
   async arrive(): Promise<boolean> {
     const query = new URLSearchParams(location.search)
     if (!query.has('code') && !query.has('error')) return false

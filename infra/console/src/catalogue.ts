@@ -29,7 +29,7 @@ interface Field { label: string; help: string; placeholder?: string; value?: str
 export class Choices {
   #typed: string[]
 
-  // isKnown tells the words that stand in the form without a warning.
+  // isKnown reports whether the form shows a word without a warning.
   constructor(private name: string, private offered: Choice[], private chosen: string[], private isKnown: (word: string) => boolean) {
     this.#typed = chosen.filter(w => !offered.some(o => o.name === w))
   }

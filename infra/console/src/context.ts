@@ -5,12 +5,12 @@ import type { App, OrgOfUser } from './types'
 
 export const console_ = {
   base: new URL('.', location.href), // of the API
-  home: document.body as HTMLElement | ShadowRoot, // what dialogs stand in, unless the person has a home
+  home: document.body as HTMLElement | ShadowRoot, // the parent of dialogs, unless the person has a home
   isEmbedded: false, // in a page of the owner, not in the console
   byServices: false, // only services of the owner make orgs
   keyPrefix: '', // begins API keys; '' in a page of the owner, which makes no apps
   maxKeyDays: 0, // days that a new API key may live; 0: it need not expire
-  supportUrl: null as string | null, // where a person of a suspended org asks
+  supportUrl: null as string | null, // where a person of a suspended org gets help
   readSettings: (): Promise<void> => Promise.resolve(), // reads maxKeyDays, supportUrl and accent, unless they are known
   session: null as unknown as Session, // there is none in a page of the owner
 }
@@ -21,7 +21,7 @@ export class Person {
   apps = new Map<string, App[]>() // by the org's id
   email = '' // of the person, where it is known
 
-  // changed draws again what shows orgs and apps. Dialogs stand in home, and take its styles.
+  // changed draws again what shows orgs and apps. Dialogs are children of home, and have its styles.
   constructor(readonly api: Api, private changed: () => void, readonly home: HTMLElement | ShadowRoot = console_.home) {}
 
   async reload() {

@@ -106,7 +106,7 @@ abstract class Embedded extends LitElement {
   org = '' // the id of an org of the person
   app = '' // the id of an app of the org; '': the default one, or a choice
   token: TokenFunction | undefined
-  #dialogs: HTMLElement | undefined // below what the element draws: dialogs take its styles
+  #dialogs: HTMLElement | undefined // below what the element draws: dialogs have its styles
   #given: Given | undefined
   #person: Person | undefined // whom the element acts for: no other element does with their token
   #of: OrgOfUser | undefined
@@ -218,7 +218,7 @@ class Use extends Embedded {
 }
 customElements.define('latchkey-usage', Use)
 
-// outside is where announcements stand: in the page, with the styles of the elements.
+// outside returns the place for announcements: in the page, with the styles of the elements.
 function outside(): ShadowRoot {
   const host = document.createElement('div')
   const root = host.attachShadow({ mode: 'open' })

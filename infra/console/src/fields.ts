@@ -69,7 +69,7 @@ export class Pairs {
     this.#rows = Object.entries(metadata)
   }
 
-  // restore takes the rows of a form that was kept.
+  // restore fills in the rows of a form that was kept.
   restore(fields: [name: string, value: string][]) {
     const of = (field: string) => fields.filter(([name]) => name === field).map(([, value]) => value)
     const values = of('pair-value')

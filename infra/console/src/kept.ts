@@ -55,7 +55,7 @@ export function forgetEntered() {
   sessionStorage.removeItem(key)
 }
 
-// findEntered takes out of the storage what the user entered before the sign-in. It reports whether there is something.
+// findEntered removes from the storage what the user entered before the sign-in, and reports whether there was something.
 export function findEntered(user: string): boolean {
   const waits = read()
   forgetEntered()

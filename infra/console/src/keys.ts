@@ -131,7 +131,7 @@ class KeysPage extends Page {
     })
   })
 
-  // The key's text is in this closure alone, and leaves with the dialog.
+  // Only this closure has the key's text, and it ends with the dialog.
   #shown(created: CreatedKey): Promise<void> {
     const key = created.key
     openDialog(this.person, { title: text.keys.shownTitle, secret: true }, d => html`

@@ -40,7 +40,7 @@ export class List<T> {
     this.host.requestUpdate()
   }
 
-  // view shows the items, or what stands in their place. With a label for the button below them, no page loads by itself.
+  // view shows the items, or empty in their place. With a label for the button below them, no page loads by itself.
   view(items: (items: T[]) => unknown, empty: unknown, more = ''): unknown {
     const error = this.error ? problem(this.error, () => this.#next(this.#failed)) : nothing
     if (!this.ready) return this.error ? error : skeleton()
@@ -56,7 +56,7 @@ export class List<T> {
 export const skeleton = () => html`
   <div class="skeleton" role="status"><span class="sr">${text.loading}</span><i></i><i></i><i></i></div>`
 
-// More asks for the next page when it comes into view, or by its button.
+// More loads the next page when it comes into view, or by its button.
 class More extends LitElement {
   static override properties = { busy: { attribute: false } }
   busy = false
@@ -74,7 +74,7 @@ class More extends LitElement {
     this.#observer?.disconnect()
   }
 
-  // After a page has come, the button may still be in view: watching anew tells.
+  // After a page has come, the button may still be in view: observe it again to learn that.
   override updated() {
     this.#observer?.unobserve(this)
     if (!this.busy) this.#observer?.observe(this)

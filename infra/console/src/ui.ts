@@ -5,7 +5,7 @@ import { console_, type Person } from './context'
 import { text } from './texts'
 import type { App, Limit, OrgOfUser, Time } from './types'
 
-// Page is one page of the console. Its elements stand in the document itself, so that one stylesheet is for all.
+// Page is one page of the console. Its elements are in the document itself, so that one stylesheet is enough for all.
 export abstract class Page extends LitElement {
   static override properties = { person: { attribute: false }, org: { attribute: false }, appId: { attribute: false } }
   person!: Person
@@ -41,7 +41,7 @@ const dateSecond = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeS
 const numbers = new Intl.NumberFormat('en-GB')
 export const number = (n: number) => numbers.format(n)
 
-// none stands where there is nothing.
+// none is shown in place of a missing value.
 export const none = html`<span class="faint">${text.none}</span>`
 
 export function time(t: Time | null | undefined, without: unknown = none, format = dateTime): unknown {
@@ -57,7 +57,7 @@ export function ago(t: Time | null | undefined, without: string): unknown {
   return html`<time datetime=${new Date(t).toISOString()} title=${new Date(t).toISOString()}>${text.ago(hours)}</time>`
 }
 
-// suspended says that an org is suspended, if it is, and whom to ask.
+// suspended returns a notice with the owner's address for help, if the org is suspended.
 export const suspended = (o: OrgOfUser) => !o.suspendedAt ? nothing : html`
   <p class="note alarm">${text.orgs.suspended} ${time(o.suspendedAt)}. ${text.orgs.suspendedAbout}
     ${console_.supportUrl ? html`<a href=${console_.supportUrl} target="_blank" rel="noopener">${text.orgs.askSupport}</a>` : nothing}</p>`

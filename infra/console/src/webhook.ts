@@ -22,7 +22,7 @@ export function tokenOf(pasted: string): string {
   return (end < 0 ? pasted : pasted.slice(end)).trim()
 }
 
-// bytesOf reads base64url, and takes no second spelling of the same bytes.
+// bytesOf decodes base64url, and refuses a second spelling of the same bytes.
 function bytesOf(part: string): Uint8Array<ArrayBuffer> {
   let binary = ''
   try {
@@ -47,7 +47,7 @@ function objectOf(part: string): Claims {
   return value
 }
 
-// verify makes each check that can be made. Only the kid leaves the page: lookUp asks the API for its public key.
+// verify makes each check that can be made. Only the kid leaves the page: lookUp reads its public key from the API.
 export async function verify(token: string, expected: Expected, lookUp: (kid: string) => Promise<Response>): Promise<Verified> {
   const checks: Check[] = []
   const add = (name: string, problem: string | null, why: string, open = false) =>

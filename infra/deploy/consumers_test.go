@@ -87,8 +87,8 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 		for name, value := range r.env {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
-		if said, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", command, err, said)
+		if result, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", command, err, result)
 		}
 	}
 	if len(commands) != 8 {

@@ -99,7 +99,7 @@ func (p *program) lookAtStack() error {
 	return nil
 }
 
-// lookAtConcurrency compares the account's concurrency with what the parameters take of it.
+// lookAtConcurrency compares the account's concurrency with the concurrency that the parameters need.
 func (p *program) lookAtConcurrency() error {
 	var out struct {
 		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }

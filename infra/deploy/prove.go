@@ -53,14 +53,14 @@ func (p *program) invoke(function string) error {
 	if out.FunctionError == "" {
 		return nil
 	}
-	var said struct{ ErrorMessage string }
-	if err := json.Unmarshal([]byte(out.Payload), &said); err != nil || said.ErrorMessage == "" {
-		said.ErrorMessage = out.Payload
+	var failure struct{ ErrorMessage string }
+	if err := json.Unmarshal([]byte(out.Payload), &failure); err != nil || failure.ErrorMessage == "" {
+		failure.ErrorMessage = out.Payload
 	}
-	if strings.Contains(said.ErrorMessage, "AccessDenied") {
-		return fmt.Errorf("%w: %s", errNotYet, said.ErrorMessage)
+	if strings.Contains(failure.ErrorMessage, "AccessDenied") {
+		return fmt.Errorf("%w: %s", errNotYet, failure.ErrorMessage)
 	}
-	return fmt.Errorf("the rotation failed: %s", said.ErrorMessage)
+	return fmt.Errorf("the rotation failed: %s", failure.ErrorMessage)
 }
 
 // readIssuer has the issuer's keys read from here. An issuer that cannot be reached from this machine is only a warning.
@@ -100,8 +100,7 @@ func (p *program) check(ctx context.Context) error {
 	return nil
 }
 
-// until calls try, with pauses, until it succeeds, says that it need not be called again, or the patience is over. It
-// returns the last error.
+// until calls try, with pauses, until it succeeds, returns again as false, or the patience is over. It returns the last error.
 func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
 	end := time.Now().Add(patience)
 	for {

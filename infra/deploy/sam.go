@@ -58,7 +58,7 @@ func (p *program) run(ctx context.Context, out io.Writer, args ...string) error 
 	return nil
 }
 
-// override returns a parameter as the SAM CLI takes it. The quotes are for an empty value.
+// override returns a parameter as the SAM CLI reads it. The quotes are for an empty value.
 func override(name, value string) string {
 	return fmt.Sprintf(`ParameterKey=%s,ParameterValue="%s"`, name, value)
 }

@@ -279,7 +279,7 @@ func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 }
 
 // TestTagsThatCannotBeAreRefusedBeforeABuild tries tags that only Latchkey or AWS may set, and tags that the SAM CLI,
-// CloudFormation or AWS's services do not take.
+// CloudFormation or AWS's services do not accept.
 func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	var many []string
 	for i := range settings.MaxTags + 1 {

@@ -91,7 +91,7 @@ func (p *program) checkNoHolder(policy string) error {
 	return fmt.Errorf("programs of yours still have the policy %s, and lose it with the stack. First: %s", policy, strings.Join(mend, " && "))
 }
 
-// confirm asks a person, unless YES=1 is given. It returns an error with the text refusal when the answer is not yes.
+// confirm asks a person to confirm, unless YES=1 is given. It returns an error with the text refusal when the answer is not yes.
 func (p *program) confirm(question, refusal string) error {
 	if p.Yes {
 		return nil

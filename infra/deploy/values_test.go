@@ -24,7 +24,7 @@ var switched = map[string]string{
 	"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:operators", "ConsoleClientId": "console",
 }
 
-// numbers are texts that some reader takes for a number.
+// numbers are texts that some reader reads as a number.
 var numbers = []string{
 	"", " ", "0", "1", "00", "07", "+5", "-1", "-0", "1.0", "1.5", "0.5", "1e1", "1E2", "1e-1", "0x10", "1_0", " 5", "5 ", "NaN", "Inf", "٣", "5.",
 	"9007199254740993", "9223372036854775807", "9223372036854775808", "99999999999999999999", "1e308",
@@ -50,7 +50,7 @@ var texts = map[string][]string{
 	"RotationDays":             {"106751", "106752"},
 }
 
-// edges returns values at and around the edges of what a parameter takes.
+// edges returns values at and around the edges of what a parameter accepts.
 func edges(name string, d parameters.Parameter) []string {
 	all := append(slices.Clone(d.AllowedValues), texts[name]...)
 	for _, v := range d.AllowedValues {

@@ -118,7 +118,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 				wanted := fmt.Sprintf(`{"FieldToMatch":{"UriPath":{}},"PositionalConstraint":"CONTAINS","SearchString":%q,"TextTransformations":[{"Priority":0,"Type":"URL_DECODE"}]}`, part)
 				counted = counted || text(t, match) == wanted && strings.Contains("/live"+path, part)
 			}
-			// A public path under /v1 is a preflight's, and its other methods take a credential.
+			// A public path under /v1 is a preflight's, and its other methods need a credential.
 			if counted == strings.HasPrefix(path, "/v1/") {
 				t.Errorf("%s: %s is counted: %v", what, path, counted)
 			}

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/servicetest"
 )
 
-// TestMakeGenerateChangesNothing prints the parts of template.yaml that tables say. The file must already have them.
+// TestMakeGenerateChangesNothing prints the parts of template.yaml that follow from tables. The file must already have them.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	servicetest.Generated(t, "../../template.yaml", printed.Generate)
 	servicetest.Generated(t, "../docs/deploy.md", func(text string) (string, error) { return servicetest.Insert(text, "parameters", parameterTables(t)) })

@@ -15,7 +15,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// wiring says where each setting of a function goes: an argument of a call by its index, a field, or what is done if it is true.
+// wiring lists where each setting of a function goes: an argument of a call by its index, a field, or what is done if it is true.
 var wiring = map[string][]string{
 	"apps":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Apps[1]`, `List("CONSOLE_ORIGINS") → api.Apps[2]`, `service.RightsFrom(e) → api.Apps[3]`},
 	"authorizer":       {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0]`, `Optional("USERINFO_URL", "") → tokens.UserinfoURL`, `Optional("NAME_CLAIM", "") → tokens.NameClaim`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},

@@ -155,7 +155,7 @@ func checkPermissions(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// TestEachFunctionsPolicyIsSmall: AWS takes 20 KB, and SAM adds a permission for each route. A deployment that renames permissions has
+// TestEachFunctionsPolicyIsSmall: AWS accepts 20 KB, and SAM adds a permission for each route. A deployment that renames permissions has
 // both for a while.
 func TestEachFunctionsPolicyIsSmall(t *testing.T) {
 	const most, arn = 12_000, 240 // bytes of a policy, and of the ARNs of a permission beside the path

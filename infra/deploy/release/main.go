@@ -119,7 +119,7 @@ func (r release) files(ctx context.Context) (map[string][]byte, error) {
 	return b.files, nil
 }
 
-// readme takes the version, the processor, the command and the release of Go.
+// readme has places for the version, the processor, the command and the release of Go.
 //
 //go:embed readme.txt
 var readme string

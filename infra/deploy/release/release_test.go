@@ -97,7 +97,7 @@ func TestAReleaseHasASemanticVersionAndAProcessor(t *testing.T) {
 	}
 }
 
-// TestAReleaseIsMadeOfACommit changes a file, adds one, and takes git away.
+// TestAReleaseIsMadeOfACommit changes a file, adds one, and removes git.
 func TestAReleaseIsMadeOfACommit(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -138,7 +138,7 @@ func TestAReleaseIsMadeOfACommit(t *testing.T) {
 	}
 }
 
-// TestATemplateThatHasChangedIsNoRelease takes away what a release changes in template.yaml.
+// TestATemplateThatHasChangedIsNoRelease removes from template.yaml what a release changes.
 func TestATemplateThatHasChangedIsNoRelease(t *testing.T) {
 	text, err := os.ReadFile("../../../template.yaml")
 	if err != nil {

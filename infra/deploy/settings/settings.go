@@ -88,14 +88,14 @@ func architecture(name string) (string, error) {
 	return known, nil
 }
 
-// MaxTags limits the tags of a stack: AWS takes 50 on each resource, and signing keys have
+// MaxTags limits the tags of a stack: AWS allows 50 on each resource, and signing keys have
 // our own too.
 const MaxTags = 49
 
 // Tag is a tag of the stack. CloudFormation puts it on the stack's resources.
 type Tag struct{ Key, Value string }
 
-// characters matches what the SAM CLI, CloudFormation's parameters and AWS's tags all take.
+// characters matches what the SAM CLI, CloudFormation's parameters and AWS's tags all accept.
 var characters = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@-]+$`)
 
 // readTags sets the stack's tags, and the parameters that pass them to the rotation, if TAGS is given.

@@ -86,8 +86,8 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 // Backdoor is a resource that the change sets of others make.
 const Backdoor = "Backdoor"
 
-// intrude makes a change set as another program does that may make change sets of the stack. With Swapped it takes the place
-// and the name of one that waits.
+// intrude makes a change set, as another program with rights on the stack may do. With Swapped it replaces a waiting change set of
+// the same name.
 func (s *Standin) intrude(name string) {
 	k, known := s.stacks[name]
 	if !known {

@@ -65,7 +65,7 @@ type Faults struct {
 	Answers      map[string]int    // statuses that the API answers instead, by path; " with a credential" behind it
 	Concurrency  int               // the account's; 0: 1000
 	Others       []string          // the calls before which another program makes a change set of the stack (cloudformation:CreateChangeSet)
-	Swapped      bool              // the other's change set takes the place and the name of one that waits
+	Swapped      bool              // another's change set replaces the waiting one under its name
 	PolicyRoles  []string          // roles that have the stack's policy
 	Certificate  string            // the status of every certificate; "": ISSUED
 	NoSubscriber bool              // no one subscribes to any topic

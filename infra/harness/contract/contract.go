@@ -105,7 +105,7 @@ func (c *Contract) Check(method, path string, status int, header http.Header, bo
 }
 
 // CheckRequest checks a body that the API has accepted against the document, so that the
-// document refuses nothing that the API takes. An empty body counts as {}.
+// document refuses nothing that the API accepts. An empty body counts as {}.
 func (c *Contract) CheckRequest(method, path string, body []byte) error {
 	op := find(c.doc, method, path)
 	if op == nil {

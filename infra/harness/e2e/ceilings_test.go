@@ -77,6 +77,6 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 		"Key checks on a table's first day":         firstDayReads / checkReads,
 		"Published webhooks on a table's first day": firstDayWrites / inTable,
 	} {
-		said(t, "infra/docs/speed.md", `\| `+what+` \| (\d+) \|`, math.Floor(want))
+		checkFigure(t, "infra/docs/speed.md", `\| `+what+` \| (\d+) \|`, math.Floor(want))
 	}
 }

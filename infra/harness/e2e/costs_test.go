@@ -177,7 +177,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		event := c.revokedLink(t, s)
 		c.delivered(t, hook.endpoint, event)
 	}))
-	held(t, "A million published events", c.publications(t, s, m))
+	checkTable(t, "A million published events", c.publications(t, s, m))
 	c.ceilings(t, s, m, core.Reads)
 	m.invoices(t, serviceOf(t, s, tg))
 
@@ -188,15 +188,15 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		tg.want(t, call{method: "POST", path: "/app/get", bearer: c.key[:len(c.key)-1]}, 401, "invalid_credentials")
 	})
 	refused.Requests = 1
-	held(t, "A day of", costsOfAFlood(t, s, refused.Million()))
-	held(t, "A million of", rows)
-	held(t, "A month of", months)
-	said(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
-	said(t, "README.md", `about \$(\d+\.\d\d) by calculation`, webhook.Million())
-	said(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
-	said(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
-	said(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
-	said(t, "infra/docs/costs.md", `\$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
+	checkTable(t, "A day of", costsOfAFlood(t, s, refused.Million()))
+	checkTable(t, "A million of", rows)
+	checkTable(t, "A month of", months)
+	checkFigure(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
+	checkFigure(t, "README.md", `about \$(\d+\.\d\d) by calculation`, webhook.Million())
+	checkFigure(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
+	checkFigure(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
+	checkFigure(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
+	checkFigure(t, "infra/docs/costs.md", `\$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
 }
 
 // leakCosts measures reports of one text each.
@@ -231,9 +231,9 @@ func (m *meter) invoices(t *testing.T, billing *person) {
 	usage := (ofUsage() - before) / used
 	m.customers(t, orgs-used, 0)
 	list := (reads("/v1/orgs") - listed) / orgs
-	said(t, "infra/docs/costs.md", "`GET /v1/orgs` of a service reads (\\d+\\.\\d\\d) units", list)
-	said(t, "infra/docs/costs.md", `(\d+\.\d\d) more for an org with an allowance`, usage)
-	said(t, "infra/docs/costs.md", `walks through 3,000 such orgs are \$(\d+\.\d\d)`, cost.Use{Reads: 3000 * (list + usage)}.Million()/1000)
+	checkFigure(t, "infra/docs/costs.md", "`GET /v1/orgs` of a service reads (\\d+\\.\\d\\d) units", list)
+	checkFigure(t, "infra/docs/costs.md", `(\d+\.\d\d) more for an org with an allowance`, usage)
+	checkFigure(t, "infra/docs/costs.md", `walks through 3,000 such orgs are \$(\d+\.\d\d)`, cost.Use{Reads: 3000 * (list + usage)}.Million()/1000)
 }
 
 // customers writes orgs, with two keys that were used on so many days.
@@ -267,8 +267,8 @@ func (m *meter) customers(t *testing.T, orgs, days int) {
 	}
 }
 
-// said compares the figure in a sentence of a file, the pattern's first group, with the measured one.
-func said(t *testing.T, file, pattern string, want float64) {
+// checkFigure compares the figure in a sentence of a file, the pattern's first group, with the measured one.
+func checkFigure(t *testing.T, file, pattern string, want float64) {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(repositoryFile(t, file))
 	if found == nil || !near(found[1], want) {
@@ -423,8 +423,8 @@ func repositoryFile(t *testing.T, name string) string {
 
 var dollars = regexp.MustCompile(`\d+\.\d\d`)
 
-// held compares rows with the table in infra/docs/costs.md whose first column's title begins with head.
-func held(t *testing.T, head string, rows []priced) {
+// checkTable compares rows with the table in infra/docs/costs.md whose first column's title begins with head.
+func checkTable(t *testing.T, head string, rows []priced) {
 	t.Helper()
 	var computed bytes.Buffer
 	for _, r := range rows {

@@ -34,7 +34,7 @@ type refusal struct {
 	code   string
 }
 
-// anyKey is the key that a checkServer takes for a good one.
+// anyKey is a key that each checkServer accepts.
 const anyKey = "lk_any"
 
 func newCheckServer(t *testing.T) *checkServer {
@@ -165,7 +165,7 @@ func (f *frontDoor) bodies(t *testing.T) {
 	}
 }
 
-// spentAt returns the check's answer for a key that is over its limits, in the form that the proxy asks for.
+// spentAt returns the check's answer for a key that is over its limits, in the form that the proxy requests.
 func spentAt(proxy string) refusal {
 	if proxy == "nginx" {
 		return refusal{403, "rate_limited"}

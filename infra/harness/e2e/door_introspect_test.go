@@ -32,8 +32,8 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := c.command(t.Context(), t)
 			cmd.Args = append(cmd.Args, strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/")+"/introspect", key, key, revoked) // the secret, and two tokens
-			var said strings.Builder
-			cmd.Stderr = &said
+			var output strings.Builder
+			cmd.Stderr = &output
 			out, err := cmd.Output()
 			want := ""
 			for range 2 { // by each of the two ways
@@ -44,7 +44,7 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 				}
 			}
 			if err != nil || string(out) != want {
-				t.Errorf("%v: %s, want %s\n%.2000s", err, out, want, said.String())
+				t.Errorf("%v: %s, want %s\n%.2000s", err, out, want, output.String())
 			}
 		})
 	}

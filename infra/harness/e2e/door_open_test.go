@@ -20,8 +20,8 @@ type door struct {
 	name     string
 	copies   func() map[int]int      // how many requests each copy of the program that checks has answered
 	targets  []*target               // each serves both paths
-	keyPath  string                  // takes an API key with the scope invoices:read
-	member   func(org string) string // the path that takes an access token of a member of the org
+	keyPath  string                  // accepts an API key with the scope invoices:read
+	member   func(org string) string // the path that accepts an access token of a member of the org
 	noMember int                     // the status of the refusal of a user who is not a member
 	allows   string                  // behind member, makes it a path that allows suspended orgs; "": there is none
 }
@@ -149,7 +149,7 @@ func (f *frontDoor) documentedEnvironment(t *testing.T, address string) []string
 	return strings.Fields(line)
 }
 
-// freeAddress returns an address on which nothing listens, and which no outgoing connection takes.
+// freeAddress returns an address that nothing listens on, and that no outgoing connection uses.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	port, err := tools.FreePort(0)

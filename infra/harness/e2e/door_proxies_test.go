@@ -100,8 +100,8 @@ func configuration(t *testing.T, dir, name string, pairs ...string) string {
 // serve starts a program, which ends with the test. Its command has the context of the test.
 func serve(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	var said strings.Builder
-	cmd.Stderr = &said
+	var output strings.Builder
+	cmd.Stderr = &output
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, time.Second
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("%v (Debian's packages caddy, nginx-light and php-cgi)", err)
@@ -109,7 +109,7 @@ func serve(t *testing.T, cmd *exec.Cmd) {
 	t.Cleanup(func() {
 		_ = cmd.Wait() // t.Context has ended, so the program gets SIGTERM
 		if t.Failed() {
-			text := said.String()
+			text := output.String()
 			t.Logf("%s: %s", cmd.Path, text[max(0, len(text)-2000):])
 		}
 	})

@@ -80,7 +80,7 @@ func (f *frontDoor) revoked(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			id, key := f.key(t)
 			answering(t, d.copies, 4, func() {
-				if got := flood(requests, func(n int) string { return d.said(t, n, key) }); got["200"] != requests {
+				if got := flood(requests, func(n int) string { return d.answered(t, n, key) }); got["200"] != requests {
 					t.Fatalf("before: %v", got)
 				}
 			})
@@ -113,19 +113,19 @@ func (f *frontDoor) refusedFrom(t *testing.T, d *door, key string, requests int6
 			return "enough"
 		}
 		if !done.Load() {
-			d.said(t, n, key)
+			d.answered(t, n, key)
 			return "before"
 		}
 		after.Add(1)
-		return d.said(t, n, key)
+		return d.answered(t, n, key)
 	})
 	if total := after.Load(); got["401 key_revoked"] != total || total < requests || got["before"] == 0 {
 		t.Errorf("of %d requests after the revocation: %v", total, got)
 	}
 }
 
-// said sends a request with a key, and returns the status and the code of the answer.
-func (d *door) said(t *testing.T, n int, key string) string {
+// answered sends a request with a key, and returns the status and the code of the answer.
+func (d *door) answered(t *testing.T, n int, key string) string {
 	r, err := d.ask(t, n, d.keyPath, key, nil)
 	if err != nil {
 		return err.Error()

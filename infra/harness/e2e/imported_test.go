@@ -140,7 +140,7 @@ func (f *frontDoor) imported(t *testing.T) {
 		text := foreignKey()
 		id := f.billing.imports(t, f.org, "", text)[0]
 		answering(t, d.copies, 4, func() {
-			if got := flood(requests, func(n int) string { return d.said(t, n, text) }); got["200"] != requests {
+			if got := flood(requests, func(n int) string { return d.answered(t, n, text) }); got["200"] != requests {
 				t.Fatalf("%s, before: %v", d.name, got)
 			}
 		})
@@ -218,7 +218,7 @@ func (f *frontDoor) fallsBack(t *testing.T) {
 		}
 	}
 	// Sixteen clients at four servers: the key is imported once, and no client is refused.
-	if got := flood(64, func(n int) string { return servers.said(t, n, text) }); got["200"] != 64 {
+	if got := flood(64, func(n int) string { return servers.answered(t, n, text) }); got["200"] != 64 {
 		t.Errorf("moved: %v", got)
 	}
 	servers.want(t, servers.keyPath, unknown, 401, "invalid_credentials")

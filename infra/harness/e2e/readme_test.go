@@ -107,7 +107,7 @@ func fromYourServer(t *testing.T, s *stack.Stack, tg *target, port string) {
 	pasted(t, tg, port, stepsOf(t, local, 11, 2))
 }
 
-// movingIn runs the commands of infra/docs/moving.md, on a stack that takes imported keys.
+// movingIn runs the commands of infra/docs/moving.md, on a stack that accepts imported keys.
 func movingIn(t *testing.T, tg *target, port string) {
 	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/moving.md"), 3, 0))
 }

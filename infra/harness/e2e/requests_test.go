@@ -264,7 +264,7 @@ func linkClaim(t *testing.T, tg *target) {
 	}
 }
 
-// foundKeys revokes a key by its text alone, which no other text does.
+// foundKeys revokes a key by its text only, and checks that no other text does.
 func foundKeys(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)

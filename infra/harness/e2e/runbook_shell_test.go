@@ -63,7 +63,7 @@ func readRunbook(t *testing.T) []section {
 // session is a shell of an operator: the variables of one block are set in the next.
 type session struct {
 	dir      string         // the shell's folder
-	blocks   io.WriteCloser // takes the name of a file of commands
+	blocks   io.WriteCloser // gets the name of each file of commands
 	done     *bufio.Reader  // has a line when the shell has run such a file
 	failures string         // a file: a line for each command that failed
 }
@@ -83,7 +83,7 @@ var (
 	awsShim string
 )
 
-// startCLI starts awsServer, which takes its calls at a socket.
+// startCLI starts awsServer, which gets its calls at a socket.
 func startCLI(t *testing.T, python, at string) {
 	t.Helper()
 	cmd := exec.Command(python, "-c", awsServer, at)

@@ -275,7 +275,7 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// aCatalogue is put by a service alone, and shown to everyone within two minutes.
+// aCatalogue can be set only by a service, and everyone sees it within two minutes.
 func aCatalogue(t *testing.T, s *stack.Stack, tg *target) {
 	const body = `{"scopes":[{"name":"invoices:read","description":"Read <i>invoices</i>"}],"events":[{"type":"invoice.paid","description":"Paid","example":{"amount":4900}}]}`
 	tg.person(t, "ivo").want(t, "PUT", "/v1/catalogue", body, 403, "insufficient_role")

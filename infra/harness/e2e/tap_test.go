@@ -60,7 +60,7 @@ func (b *onBus) text() string {
 // has reports whether the bus got an event or an audit entry of an id.
 func (b *onBus) has(id string) bool { return strings.Contains(b.text(), `"`+id+`"`) }
 
-// busAway takes EventBridge away. Webhooks go on, and the bus gets what it missed once it is back.
+// busAway stops EventBridge. Webhooks continue, and the bus gets what it missed once it is back.
 func (b *onBus) busAway(t *testing.T, s *stack.Stack, tg *target) {
 	c, billing := tg.server(t), serviceOf(t, s, tg)
 	hook := c.receiver(t, nil, "invoice.paid")

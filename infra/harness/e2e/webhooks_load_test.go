@@ -280,7 +280,7 @@ func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, rece
 }
 
 // lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for its next attempt. It
-// makes these attempts due at once. The receiver, which is mended, must take all of them.
+// makes these attempts due at once. The receiver, which is mended, must accept all of them.
 func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	t.Helper()
 	now := time.Now()

@@ -29,7 +29,7 @@ func (a arrival) kid() string {
 	return h.Kid
 }
 
-// receiver takes webhooks on this machine, verifies them as a customer's receiver in Go does, and
+// receiver accepts webhooks on this machine, verifies them as a customer's receiver in Go does, and
 // keeps them.
 type receiver struct {
 	endpoint string // the id of its webhook endpoint

@@ -52,7 +52,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 		run = append(run, p.Run)
 	}
 	for name, take := range s.options.Buses {
-		run = append(run, func(ctx context.Context) { s.hear(ctx, name, take) })
+		run = append(run, func(ctx context.Context) { s.forwardBus(ctx, name, take) })
 	}
 	for _, sc := range s.schedules {
 		run = append(run, func(ctx context.Context) { s.keepCalling(ctx, sc) })
@@ -63,8 +63,8 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	return nil
 }
 
-// hear passes each event of a bus on until the context ends, also after the queues were away.
-func (s *Stack) hear(ctx context.Context, bus string, take func(event string)) {
+// forwardBus passes on each event of a bus until the context ends, also after the queue server restarts.
+func (s *Stack) forwardBus(ctx context.Context, bus string, take func(event string)) {
 	for ctx.Err() == nil {
 		err := backing.ReceiveAll(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.buses[bus], take)
 		if ctx.Err() == nil {

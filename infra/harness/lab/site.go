@@ -47,7 +47,7 @@ type Site struct {
 	fail     func(error) // gets the reason when a server ends by itself
 }
 
-// Listen takes the ports from the given port on, or free ports if it is 0. It listens on those that this process
+// Listen uses the ports from the given port on, or free ports if it is 0. It listens on those that this process
 // always serves, so that no second stack can use this stack's state, and checks that the others are free.
 func Listen(port int) (*Site, error) {
 	if port == 0 {

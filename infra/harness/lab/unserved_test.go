@@ -25,8 +25,8 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Parameters, o.SSM = whole.Parameters, nil // Resolve takes the values that Translate has looked up
-	var said []string
-	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { said = append(said, line) }}, dir: t.TempDir(), template: first}
+	var output []string
+	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { output = append(output, line) }}, dir: t.TempDir(), template: first}
 	if s.sources.functions, err = first.Functions(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +60,10 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
 			t.Errorf("%s: %v", name, err)
 		}
-		if cached := strings.Contains(strings.Join(said, " "), "authorizer Shared keeps answers for 5m0s"); cached != (name == "a cache") {
-			t.Errorf("%s: %v", name, said)
+		if cached := strings.Contains(strings.Join(output, " "), "authorizer Shared keeps answers for 5m0s"); cached != (name == "a cache") {
+			t.Errorf("%s: %v", name, output)
 		}
-		said = nil
+		output = nil
 	}
 }
 

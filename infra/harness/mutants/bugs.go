@@ -19,7 +19,7 @@ import (
 
 // bug is one planted bug: replacements in files, and the test that must fail.
 type bug struct {
-	name    string // a sentence that says what is wrong
+	name    string // a sentence about the fault
 	source  string // the file of the list and the line, as in roles.txt:12
 	short   bool   // `make mutants SHORT=1` tries the bug too
 	pkg     string // the test's package, as in ./pkg/store

@@ -109,7 +109,7 @@ func try(ctx context.Context, root string, local bool) (err error) {
 	return t.run(ctx)
 }
 
-// connect finds region and account, and asks whether they are meant.
+// connect finds the region and the account, and asks the person to confirm them.
 func (t *trial) connect(ctx context.Context) (err error) {
 	if t.sam, err = tools.SAM(ctx, func(line string) { t.say("%s", line) }); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (t *trial) connect(ctx context.Context) (err error) {
 	t.env = append(t.env, "STACK="+t.stack, "REGION="+t.aws.Region, "AWS_REGION="+t.aws.Region)
 	t.say("Trial %s in %s of account %s: about 15 minutes, under a dollar. It removes only what has the tag %s.", t.stack, t.aws.Region, t.account, settings.TrialTag)
 	t.say("Lambda runs %d functions at once here, so the test of a revoked key sends %d requests at once.", t.limit, max(1, min(16, t.limit/3)))
-	if t.limit < roomy {
+	if t.limit < spareConcurrency {
 		t.leftOut[qURL] = fmt.Sprintf("the function URL, for AWS lets no function reserve concurrency of %d", t.limit)
 		t.say("Left out: %s.", t.leftOut[qURL])
 	}

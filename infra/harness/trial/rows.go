@@ -56,7 +56,7 @@ var bySmoke = map[question][]string{
 // byNote has the questions that the smoke test answers by a note, by the note's name. Nothing is promised there, but for qRevoked.
 var byNote = map[question]string{qThrottled: "Throttled", qAlarms: "Alarms", qKept: "KeptAllow", qHead: "HeadLength", qTwo: "TwoCredentials", qRevoked: "Storm"}
 
-// result says whether a promise was seen to hold. Only its opposite is broken.
+// result is what a trial saw of a promise. Only broken is a failure.
 type result string
 
 const (
@@ -69,7 +69,7 @@ const (
 type row struct {
 	question
 	result
-	said string
+	text string
 }
 
 // note adds an answer where nothing is promised.
@@ -92,15 +92,15 @@ func (t *trial) answer(q question, err error, took time.Duration) {
 	}
 }
 
-// add adds an answer, or replaces the earlier one to its question. On the local stack it says so.
+// add adds an answer, or replaces the earlier one to its question. On the local stack, the answer says so.
 func (t *trial) add(r row) {
 	if why := t.leftOut[r.question]; why != "" && r.result == held {
-		r.result, r.said = noted, r.said+"; left out: "+why
+		r.result, r.text = noted, r.text+"; left out: "+why
 	}
 	if t.local {
-		r.said = "local: " + r.said
+		r.text = "local: " + r.text
 	}
-	t.say("%s %s: %s", r.question, r.result, r.said)
+	t.say("%s %s: %s", r.question, r.result, r.text)
 	t.rows[r.question] = r
 }
 
@@ -130,7 +130,7 @@ func (t *trial) smoked(printed string) {
 		}
 		r := row{q, held, noteOf[name]}
 		if parts == nil {
-			r = row{q, noted, cmp.Or(r.said, "not tried; ")}
+			r = row{q, noted, cmp.Or(r.text, "not tried; ")}
 		}
 		for _, part := range parts {
 			how := cmp.Or(outcome[part], "did not run")
@@ -139,9 +139,9 @@ func (t *trial) smoked(printed string) {
 			} else if !strings.HasPrefix(how, "PASS") && r.result == held {
 				r.result = noted
 			}
-			r.said += part + " " + how + "; "
+			r.text += part + " " + how + "; "
 		}
-		r.said = strings.TrimSuffix(r.said, "; ")
+		r.text = strings.TrimSuffix(r.text, "; ")
 		t.add(r)
 	}
 }
@@ -159,7 +159,7 @@ func (t *trial) report() error {
 		if r.result == broken {
 			bad++
 		}
-		text += fmt.Sprintf("| %s | %s | %s |\n", q, r.result, strings.ReplaceAll(strings.ReplaceAll(r.said, t.account, "…"), "|", "/"))
+		text += fmt.Sprintf("| %s | %s | %s |\n", q, r.result, strings.ReplaceAll(strings.ReplaceAll(r.text, t.account, "…"), "|", "/"))
 	}
 	if t.recorded != "" {
 		text += "\nFor `infra/harness/lab/testdata/recorded-….yaml`, which a test then compares with the lab:\n\n```yaml\ngateway:\n" + t.recorded + "```\n"

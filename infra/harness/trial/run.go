@@ -55,7 +55,7 @@ func (t *trial) run(ctx context.Context) error {
 	return t.smoke(ctx, all[0].Output("ApiUrl"))
 }
 
-// importDocument has API Gateway import the API's document alone, as the stack will, with warnings as failures.
+// importDocument has API Gateway import only the API's document, as the stack will, with warnings as failures.
 func (t *trial) importDocument(ctx context.Context) error {
 	tpl, err := translated.Translate(ctx, filepath.Join(t.root, "template.yaml"), translated.Options{Parameters: map[string]string{"Issuer": issuer}})
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *trial) importDocument(ctx context.Context) error {
 		return err
 	}
 	var api struct{ ID string }
-	create := cloud.Params{"name": t.stack, "tags": cloud.Params{settings.TrialTag: t.stack}} // an import takes no tags
+	create := cloud.Params{"name": t.stack, "tags": cloud.Params{settings.TrialTag: t.stack}} // an import accepts no tags
 	if err := t.aws.Call("apigateway", "create_rest_api", create, &api); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (t *trial) bucket(ctx context.Context) (string, error) {
 	return t.samBucket()
 }
 
-// ownBucket returns the file that says that a trial has made the SAM CLI's bucket.
+// ownBucket returns the file that marks the SAM CLI's bucket as made by a trial.
 func (t *trial) ownBucket() string {
 	return filepath.Join(t.dir, "made-bucket-"+t.account+"-"+t.aws.Region)
 }
@@ -120,7 +120,7 @@ func (t *trial) deploy(ctx context.Context, bucket string) error {
 		return fmt.Errorf("the address of the keys cannot be signed: %w", err)
 	}
 	parameters := "JwksUrl=" + address + " AllowForSeconds=5 ConsoleClientId=trial"
-	if t.limit >= roomy {
+	if t.limit >= spareConcurrency {
 		parameters += " ForwardAuth=true ForwardAuthConcurrency=5"
 	}
 	for parameter, output := range map[string]string{"EventBusName": "Bus", "AlarmTopicArn": "Topic"} {
@@ -128,24 +128,24 @@ func (t *trial) deploy(ctx context.Context, bucket string) error {
 			parameters += " " + parameter + "=" + value
 		}
 	}
-	var said bytes.Buffer
+	var output bytes.Buffer
 	begun := time.Now()
-	err = t.program(ctx, io.MultiWriter(t.out, &said), []string{
+	err = t.program(ctx, io.MultiWriter(t.out, &output), []string{
 		"YES=1", "PROTECT=0", "ISSUER=" + issuer, "AUDIENCE=" + audience, "TAGS=" + settings.TrialTag + "=" + t.stack, "ARCH=" + os.Getenv("ARCH"),
 		"PARAMETERS=" + strings.TrimSpace(parameters+" "+os.Getenv("PARAMETERS")),
 	}, t.built("deploy"))
-	if err != nil && !strings.Contains(said.String(), "the deployed API is wrong") {
+	if err != nil && !strings.Contains(output.String(), "the deployed API is wrong") {
 		t.note(qIssuer, "not tried: the deployment failed")
 	} else {
 		t.answer(qIssuer, err, time.Since(begun))
 	}
-	waits := strings.Count(said.String(), "may take five minutes")
+	waits := strings.Count(output.String(), "may take five minutes")
 	t.note(qTags, "the rotation was refused %d times, with 15 seconds between", waits)
 	return err
 }
 
-// roomy is the concurrency of an account in which a function URL can reserve some.
-const roomy = 200
+// spareConcurrency is the concurrency of an account in which a function URL can reserve some.
+const spareConcurrency = 200
 
 //go:embed companion.yaml
 var companion string
@@ -202,15 +202,15 @@ func (t *trial) smoke(ctx context.Context, api string) error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	var said bytes.Buffer
-	err = t.program(ctx, io.MultiWriter(log, &said), []string{
+	var output bytes.Buffer
+	err = t.program(ctx, io.MultiWriter(log, &output), []string{
 		"SMOKE=1", "WALK=1", "BASE_URL=" + api, "TOKEN_CMD=" + t.built("trial") + " token", fmt.Sprint("CONCURRENCY=", t.limit),
 		"BUS_QUEUE=" + t.companion.Output("Queue"), "ECHO_URL=" + t.companion.Output("Echo"),
 	}, "go", "-C", "infra/harness", "test", "-count=1", "-v", "-timeout", "50m", "-run", "^TestSmoke$", "./e2e")
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.smoked(said.String())
+	t.smoked(output.String())
 	if err != nil {
 		return fmt.Errorf("the smoke test failed: %s", log.Name())
 	}
@@ -220,7 +220,7 @@ func (t *trial) smoke(ctx context.Context, api string) error {
 // lock is a lock on a file, which ends with the last process that has it open.
 type lock struct{ file *os.File }
 
-// lockFile takes a lock, or fails at once.
+// lockFile locks a file, or fails at once.
 func lockFile(path string) (*lock, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

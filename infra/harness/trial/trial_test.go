@@ -53,7 +53,7 @@ func TestAQuestionOfTwoPartsIsGoodWhenBothPassed(t *testing.T) {
 				} else if n == 1 || m == 1 {
 					want = broken
 				}
-				if r := tr.rows[qRoles]; r.result != want || !strings.Contains(r.said, parts[0]+" "+cmp.Or(one, "did not run")) || !strings.Contains(r.said, parts[1]+" "+cmp.Or(two, "did not run")) {
+				if r := tr.rows[qRoles]; r.result != want || !strings.Contains(r.text, parts[0]+" "+cmp.Or(one, "did not run")) || !strings.Contains(r.text, parts[1]+" "+cmp.Or(two, "did not run")) {
 					t.Errorf("%q, %q: %+v", one, two, r)
 				}
 			}
@@ -82,7 +82,7 @@ func TestOnlyTheOppositeOfAPromiseIsBroken(t *testing.T) {
 		qKept: {qKept, noted, "it outlives"}, qHead: {qHead, noted, "10 bytes; \"1\" where"}, qTwo: {qTwo, noted, "not tried"}, qRevoked: {qRevoked, held, "3 clients, 200 requests; ARevoked"},
 		qURL: {qURL, broken, "FAIL"}, qSweep: {qSweep, noted, "SKIP"}, qBus: {qBus, noted, "did not run"}, qConsole: {qConsole, noted, "left out: the sky is grey"},
 	} {
-		if r := tr.rows[q]; r.result != want.result || !strings.Contains(r.said, want.said) {
+		if r := tr.rows[q]; r.result != want.result || !strings.Contains(r.text, want.text) {
 			t.Errorf("%s: %+v", q, r)
 		}
 	}

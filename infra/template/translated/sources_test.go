@@ -112,8 +112,8 @@ func TestEventSourceThatIsNotUnderstoodIsNamed(t *testing.T) {
 		}
 		_, errSources := tpl.EventSources()
 		_, errQueues := tpl.Queues()
-		if said := errString(errSources) + errString(errQueues); !strings.Contains(said, c.says) {
-			t.Errorf("%s: %q", name, said)
+		if output := errString(errSources) + errString(errQueues); !strings.Contains(output, c.says) {
+			t.Errorf("%s: %q", name, output)
 		}
 	}
 }

@@ -80,11 +80,11 @@ func rename(files map[string][]byte, name, hashed string) error {
 	return nil
 }
 
-// tsconfig stands in place of the file tsconfig.json, whose paths are for the check of types. As in the file, class fields must
+// tsconfig replaces the file tsconfig.json, whose paths are for the check of types. As in the file, class fields must
 // not hide Lit's reactive properties.
 const tsconfig = `{"compilerOptions": {"useDefineForClassFields": false}}`
 
-// bundle returns the entry with all that it imports in one file. Licenses stand at its end.
+// bundle returns one file with the entry and all its imports. Licenses are at its end.
 func bundle(entry, modules string) ([]byte, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{entry}, NodePaths: []string{modules}, Bundle: true, Outdir: "dist", Platform: api.PlatformBrowser,
@@ -101,13 +101,13 @@ func bundle(entry, modules string) ([]byte, error) {
 	return result.OutputFiles[0].Contents, nil
 }
 
-// defined has what the sources take from the product's own tables.
+// defined has what the sources use from the product's own tables.
 func defined() map[string]string {
 	types, _ := json.Marshal(webhook.AllTypes()) // texts are always JSON
 	return map[string]string{"EVENT_TYPES": string(types)}
 }
 
-// loaders says what becomes of an import of another file: its text, which a script then holds.
+// loaders turns an import of another file into its text, as a part of the script.
 func loaders(entry string) map[string]api.Loader {
 	if filepath.Ext(entry) == ".css" {
 		return nil

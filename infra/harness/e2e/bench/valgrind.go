@@ -79,11 +79,11 @@ func parse(path string) (int64, error) {
 // by itself. serve returns why the program did not do its work.
 func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	unsent, unanswered, asked := p.calls, p.calls, false
-	var wrong error
+	var errs error
 	api := http.NewServeMux()
 	api.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, _ *http.Request) {
 		asked = true
-		if unsent == 0 || wrong != nil {
+		if unsent == 0 || errs != nil {
 			ended()
 			w.WriteHeader(http.StatusInternalServerError)
 			return
@@ -98,7 +98,7 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	api.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{result}", func(w http.ResponseWriter, r *http.Request) {
 		answer, err := io.ReadAll(r.Body)
 		if err != nil || r.PathValue("result") != "response" || !p.good(answer) {
-			wrong = errors.Join(wrong, err, fmt.Errorf("the answer is not the expected one: %s %s", r.PathValue("result"), answer))
+			errs = errors.Join(errs, err, fmt.Errorf("the answer is not the expected one: %s %s", r.PathValue("result"), answer))
 		}
 		unanswered--
 		w.WriteHeader(http.StatusAccepted)
@@ -112,13 +112,13 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	out, failed := cmd.CombinedOutput()
 	server.Close() // no handler runs any more
 	if !asked {    // a program that asked was ended by the API's error, so its own failure is expected
-		wrong = failed
+		errs = failed
 	}
 	if asked && unanswered > 0 {
-		wrong = errors.Join(wrong, fmt.Errorf("%d events have no answer", unanswered))
+		errs = errors.Join(errs, fmt.Errorf("%d events have no answer", unanswered))
 	}
-	if wrong != nil {
-		return fmt.Errorf("%s: %w\n%s", p.path, errors.Join(wrong, failed), out)
+	if errs != nil {
+		return fmt.Errorf("%s: %w\n%s", p.path, errors.Join(errs, failed), out)
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func (w *world) call(ctx context.Context, operation, body string) ([]byte, error
 	return backing.CallDynamoDB(ctx, w.database.Endpoint, "DynamoDB_20120810."+operation, []byte(body))
 }
 
-// put writes rows in DynamoDB's JSON: 25 at most, as BatchWriteItem takes.
+// put writes rows in DynamoDB's JSON: 25 at most, the limit of BatchWriteItem.
 func (w *world) put(ctx context.Context, rows []string) error {
 	requests := `{"PutRequest":{"Item":` + strings.Join(rows, `}},{"PutRequest":{"Item":`) + `}}`
 	answer, err := w.call(ctx, "BatchWriteItem", fmt.Sprintf(`{"RequestItems":{%q:[%s]}}`, tableName, requests))

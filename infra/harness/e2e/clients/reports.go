@@ -139,7 +139,7 @@ func redocly(ctx context.Context, _ *api) error {
 	var found []report
 	for _, document := range []string{filepath.Join(root, "infra", "openapi.yaml"), made} {
 		// Redocly's exit status is also a failure when it reports problems, so only unreadable output is an error.
-		said, failed := tools.Output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
+		output, failed := tools.Output(ctx, ".", []string{"REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true"}, filepath.Join(modules, ".bin", "redocly"),
 			"lint", "--extends", "recommended", "--format", "json", "--max-problems", "1000", document)
 		var answer struct {
 			Problems []struct {
@@ -147,8 +147,8 @@ func redocly(ctx context.Context, _ *api) error {
 				Location []struct{ Pointer string }
 			}
 		}
-		if err := json.Unmarshal([]byte(said), &answer); err != nil {
-			return fmt.Errorf("redocly printed what cannot be read: %w\n%s", errors.Join(err, failed), said)
+		if err := json.Unmarshal([]byte(output), &answer); err != nil {
+			return fmt.Errorf("redocly printed what cannot be read: %w\n%s", errors.Join(err, failed), output)
 		}
 		for _, p := range answer.Problems {
 			found = append(found, report{tool: "redocly", rule: p.RuleID, where: p.Location[0].Pointer})

@@ -56,7 +56,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 	args := append([]string{"run", filepath.Join(root, "infra", "openapi.yaml"), "--url", a.stack.URL, "-H", "Authorization: Bearer " + credential,
 		"--phases", "examples,coverage,fuzzing,stateful", "--max-examples", "10", "--seed", "1", "--continue-on-failure", "--no-color",
 		"--report", "ndjson", "--report-ndjson-path", events}, routes...)
-	said, failed := tools.Output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
+	output, failed := tools.Output(ctx, dir, nil, filepath.Join(bin, "schemathesis"), args...)
 	text, err := os.ReadFile(events)
 	if err != nil {
 		return nil, errors.Join(err, failed)
@@ -66,7 +66,7 @@ func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]
 		err = failed
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, tools.Tail([]byte(said)))
+		return nil, fmt.Errorf("%w\n%s", err, tools.Tail([]byte(output)))
 	}
 	return reports, nil
 }
@@ -136,7 +136,7 @@ func (s scenario) failed() (found []report) {
 			if c.Status == "success" {
 				continue
 			}
-			where := s.Label + " " + s.Interactions[id].Response.said()
+			where := s.Label + " " + s.Interactions[id].Response.line()
 			before := s.Interactions[s.Cases[id].Parent].Response // the answer that gave this case its values
 			if c.Name == "ensure_resource_availability" && before != nil && len(before.Headers["idempotency-replayed"]) > 0 {
 				where += " after a replay"
@@ -147,8 +147,8 @@ func (s scenario) failed() (found []report) {
 	return found
 }
 
-// said describes an answer in one line: the status, the code of an error, and each invalid value.
-func (r *response) said() string {
+// line describes an answer in one line: the status, the code of an error, and each invalid value.
+func (r *response) line() string {
 	if r == nil {
 		return "no answer"
 	}
@@ -157,9 +157,9 @@ func (r *response) said() string {
 		Errors []struct{ Pointer, Code string }
 	}
 	_ = json.Unmarshal(r.Content.Base64, &problem) // an answer without a problem document has no code
-	said := strings.TrimSpace(fmt.Sprint(r.Status, " ", problem.Code))
+	text := strings.TrimSpace(fmt.Sprint(r.Status, " ", problem.Code))
 	for _, e := range problem.Errors {
-		said += " " + e.Pointer + " " + e.Code
+		text += " " + e.Pointer + " " + e.Code
 	}
-	return said
+	return text
 }

@@ -122,6 +122,6 @@ func (h *history) changeRole(client int, base, do string, by, of int, to byte) {
 		if action != "" { // a role that is so already is not written, and not audited
 			h.note(action, h.people[of].id, r)
 		}
-		return r.said()
+		return r.outcome()
 	})
 }

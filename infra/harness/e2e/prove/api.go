@@ -45,8 +45,8 @@ func (r reply) ok() bool { return r.status >= 200 && r.status < 300 }
 // unsure reports whether the request may have been done, or be done later.
 func (r reply) unsure() bool { return r.err != nil || r.status == http.StatusServiceUnavailable }
 
-// said is the answer in a word, for histories: done, the code of a refusal, or unsure.
-func (r reply) said() string {
+// outcome is the answer in a word, for histories: done, the code of a refusal, or unsure.
+func (r reply) outcome() string {
 	switch {
 	case r.unsure():
 		return unsure

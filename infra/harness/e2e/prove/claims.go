@@ -42,13 +42,13 @@ func claimed(h *history) {
 			object := fmt.Sprint("link ", of)
 			if h.chance(10) == 0 {
 				h.record(client, input{object, "revoke", ""}, func() string {
-					return h.api.ask(h.ctx, request{method: "POST", path: "/link/revoke", bearer: key, body: `{"linkId":"` + ids[of] + `"}`}).said()
+					return h.api.ask(h.ctx, request{method: "POST", path: "/link/revoke", bearer: key, body: `{"linkId":"` + ids[of] + `"}`}).outcome()
 				})
 				continue
 			}
 			device := strconv.Itoa(h.chance(6))
 			h.record(client, input{object, "claim", device}, func() string {
-				return h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + tokens[of] + `","claimKey":"` + secret + device + `"}`}).said()
+				return h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + tokens[of] + `","claimKey":"` + secret + device + `"}`}).outcome()
 			})
 		}
 	})

@@ -22,7 +22,7 @@ const unsure = "?"
 // input is an operation on an object: a key, a link or an org. Objects are independent of each other.
 type input struct{ object, do, arg string }
 
-// model is what one promise says about an object: its first state, and what an operation may answer in a state. An
+// model is one promise about an object: its first state, and what an operation may answer in a state. An
 // unsure operation is given to step with the output unsure: it returns the state after it has happened, if it can.
 type model struct {
 	first any

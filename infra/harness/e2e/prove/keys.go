@@ -26,7 +26,7 @@ type door struct {
 // ofMember is the request of a member of {org} to a door.
 var ofMember = request{method: "GET", path: "/orgs/{org}/invoices"}
 
-// enter asks a door about a member of an org.
+// enter has a door check a member of an org.
 func (d door) enter(ctx context.Context, org, token string) reply {
 	q := d.request
 	q.path, q.bearer = strings.Replace(q.path, "{org}", org, 1), token
@@ -85,7 +85,7 @@ func (h *history) anyDoor() door {
 	return h.doors[h.chance(len(h.doors))]
 }
 
-// ask asks a door about a key.
+// ask has a door check a key.
 func (h *history) ask(d door, key string, after bool) reply {
 	q := d.request
 	q.bearer = key
@@ -151,7 +151,7 @@ func (h *history) mark(client int, org, id string, mark int) {
 	h.record(client, input{"key", "mark", "mark." + strconv.Itoa(mark)}, func() string {
 		r := h.api.ask(h.ctx, request{method: "PATCH", path: "/v1/orgs/" + org + "/keys/" + id, bearer: h.billing, body: scoped(mark, "")})
 		h.note("key.updated", id, r)
-		return r.said()
+		return r.outcome()
 	})
 }
 

@@ -47,7 +47,7 @@ func limited(h *history) {
 			switch {
 			case client%4 == 0:
 				h.record(client, input{"apps", "make", ""}, func() string {
-					return h.api.ask(h.ctx, request{method: "POST", path: base + "/apps", bearer: h.billing, body: `{"name":"One more"}`}).said()
+					return h.api.ask(h.ctx, request{method: "POST", path: base + "/apps", bearer: h.billing, body: `{"name":"One more"}`}).outcome()
 				})
 			case mine[client] != "" && h.chance(2) == 0:
 				h.record(client, input{"keys", "end", ""}, func() string {
@@ -61,7 +61,7 @@ func limited(h *history) {
 					if r.ok() {
 						mine[client] = r.str("id")
 					}
-					return r.said()
+					return r.outcome()
 				})
 			}
 		}

@@ -70,7 +70,7 @@ func rotated(h *history) {
 					if r.ok() && r.body["expiresAt"] != nil {
 						return "done in its grace"
 					}
-					return r.said()
+					return r.outcome()
 				})
 			case client > 3 && successor.Load() != nil:
 				d := h.anyDoor()

@@ -152,5 +152,5 @@ func (p *signedIn) check(client int, at door) {
 }
 
 func (p *signedIn) checkToken(client int, object, token string, at door) {
-	p.record(client, input{object, "check", "at " + at.name}, func() string { return at.enter(p.ctx, p.org, token).said() })
+	p.record(client, input{object, "check", "at " + at.name}, func() string { return at.enter(p.ctx, p.org, token).outcome() })
 }

@@ -148,7 +148,7 @@ func (h *history) make(client int, object string, create request, ring *keyring)
 		if r.ok() {
 			ring.add(object, r.str("key"))
 		}
-		return r.said()
+		return r.outcome()
 	})
 }
 
@@ -159,7 +159,7 @@ func (h *history) checkRing(client int, ring *keyring, d door, after bool) {
 
 // enter is the output of a check of a member of an org at a door.
 func (h *history) enter(at door, org string) string {
-	switch out := at.enter(h.ctx, org, h.people[0].token).said(); out {
+	switch out := at.enter(h.ctx, org, h.people[0].token).outcome(); out {
 	case "done":
 		return "good"
 	case "org_suspended":

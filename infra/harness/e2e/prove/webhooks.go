@@ -27,7 +27,7 @@ type webhooks struct {
 	published     []string // ids of events
 }
 
-// receiver takes the webhooks of an endpoint. One in three attempts it does not answer as it should.
+// receiver accepts the webhooks of an endpoint. It answers one in three attempts wrongly.
 type receiver struct {
 	*history
 	how      string // what it does instead

@@ -30,7 +30,7 @@ type recorded struct {
 // service is how a target's service is signed, and where it is.
 type service struct{ name, endpoint string }
 
-// TestTheServicesAnswerAsAWSDid asks the database, the KMS, the queues and the event buses each recorded fact.
+// TestTheServicesAnswerAsAWSDid sends each recorded request to the database, the KMS, the queues and the event buses.
 func TestTheServicesAnswerAsAWSDid(t *testing.T) {
 	ctx := t.Context()
 	db, errDB := backing.StartDynamoDB(ctx, backing.Options{})

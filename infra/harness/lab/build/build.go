@@ -15,7 +15,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// Options says which functions are built, and where to.
+// Options lists the functions to build, and where to.
 type Options struct {
 	Root    string   // the module's folder
 	Folders []string // of main packages, under Root, with different last names

@@ -55,7 +55,7 @@ func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 		}
 		programs = append(programs, built["functions/a"])
 	}
-	if first, second := said(t, programs[0]), said(t, programs[1]); first != "one" || second != "two" {
+	if first, second := output(t, programs[0]), output(t, programs[1]); first != "one" || second != "two" {
 		t.Errorf("they say %q and %q", first, second)
 	}
 }
@@ -71,7 +71,7 @@ func TestModulesOwnFolderIsBuiltToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own, a := said(t, built["."]), said(t, built["a"]); own != "own" || a != "a" {
+	if own, a := output(t, built["."]), output(t, built["a"]); own != "own" || a != "a" {
 		t.Errorf("they say %q and %q", own, a)
 	}
 	if _, err := os.Stat(filepath.Join(root, ".local")); !errors.Is(err, os.ErrNotExist) {
@@ -92,8 +92,8 @@ func says(word string) string {
 	return "package main\n\nfunc main() { print(\"" + word + "\") }\n"
 }
 
-// said runs a program and returns what it prints.
-func said(t *testing.T, program string) string {
+// output runs a program and returns what it prints.
+func output(t *testing.T, program string) string {
 	t.Helper()
 	out, err := exec.Command(program).CombinedOutput()
 	if err != nil {

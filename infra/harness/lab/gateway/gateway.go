@@ -122,7 +122,7 @@ func newExchange(g *Gateway, r *http.Request) *exchange {
 // path returns the path as it was sent, with one slash at its beginning. Only requestContext.path has more.
 func (x *exchange) path() string { return "/" + strings.TrimLeft(x.r.URL.EscapedPath(), "/") }
 
-// answer takes a request through the steps of API Gateway: limits, route, authorizer, integration.
+// answer passes a request through the steps of API Gateway: limits, route, authorizer, integration.
 func (x *exchange) answer(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("X-Amzn-Requestid", x.id)

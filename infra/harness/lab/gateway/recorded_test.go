@@ -31,7 +31,7 @@ type recorded struct {
 	Body     *string            `yaml:"body"`
 }
 
-// TestTheGatewayDoesWhatAWSDid asks the gateway and the function URL each recorded fact.
+// TestTheGatewayDoesWhatAWSDid sends each recorded request to the gateway and the function URL.
 func TestTheGatewayDoesWhatAWSDid(t *testing.T) {
 	text, err := os.ReadFile("../testdata/recorded.yaml")
 	if err != nil {
@@ -126,7 +126,7 @@ func changes(fact recorded) map[string]recorded {
 	return all
 }
 
-// ask asks a handler a fact, and calls differs for each difference from what AWS did.
+// ask sends a fact's request to a handler, and calls differs for each difference from AWS's answer.
 func ask(differs func(format string, a ...any), h http.Handler, f *functions, fact recorded) {
 	f.answer["f"] = func(map[string]any) (any, error) {
 		if fact.Answers == "" {

@@ -146,7 +146,7 @@ func parameterValue(x *exchange, value string) (string, bool) {
 // there: it is no template language, and nothing is escaped.
 var variable = regexp.MustCompile(`\$[a-zA-Z]+(\.[a-zA-Z_][a-zA-Z0-9_-]*)*`)
 
-// errorContext is what the variables $context.error.… stand for.
+// errorContext has the values of the variables $context.error.…
 type errorContext struct {
 	kind    kind
 	message string

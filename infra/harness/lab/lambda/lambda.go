@@ -53,7 +53,7 @@ type Options struct {
 const (
 	defaultMaxCopies   = 32
 	defaultConcurrency = 1000
-	initLimit          = 10 * time.Second // until a copy first asks for an event
+	initLimit          = 10 * time.Second // until a copy first requests an event
 )
 
 // Service runs functions. Close ends every copy.
@@ -185,7 +185,7 @@ func (s *Service) Copies(name string) []Copy {
 }
 
 // SetStopped stops a function: every new call fails with ErrThrottled, as with a reserved concurrency of 0. With
-// false the function takes calls again. Error: ErrNoFunction.
+// false the function accepts calls again. Error: ErrNoFunction.
 func (s *Service) SetStopped(name string, stopped bool) error {
 	return s.on(name, func(p *pool) { p.stopped.Store(stopped) })
 }

@@ -61,7 +61,7 @@ func (p *pool) take(ctx context.Context) (*process, error) {
 	}
 }
 
-// enter takes room for a call: of the function, and of the account unless the function reserves some.
+// enter reserves room for a call in the function, and in the account unless the function has a reservation.
 func (p *pool) enter(ctx context.Context) error {
 	if p.refuses {
 		select {

@@ -29,7 +29,7 @@ type process struct {
 	id       int
 	cmd      *exec.Cmd
 	events   chan event    // call sends to it, and the copy's request for its next event receives
-	asked    chan struct{} // closed when the copy first asks for an event
+	asked    chan struct{} // closed when the copy first requests an event
 	gone     chan struct{} // closed when the process has ended
 	answered atomic.Int64
 

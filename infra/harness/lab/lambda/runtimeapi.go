@@ -73,7 +73,7 @@ func (c *process) serveFailedStart(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// serveAnswer takes the copy's answer to a call: …/response or …/error.
+// serveAnswer reads the copy's answer to a call: …/response or …/error.
 func (c *process) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	id, kind := r.PathValue("id"), r.PathValue("kind")
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAnswer))

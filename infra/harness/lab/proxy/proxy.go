@@ -71,7 +71,7 @@ func New(
 // credential matches the access key id and the service in a signature (AWS Signature Version 4).
 var credential = regexp.MustCompile(`Credential=([^/,]+)/\d+/[^/]+/([^/]+)/aws4_request`)
 
-// maxCall limits a request's size: DynamoDB takes 16 MB at most.
+// maxCall limits a request's size: DynamoDB accepts 16 MB at most.
 const maxCall = 16 << 20
 
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -119,7 +119,7 @@ func all(ids []string) map[string]bool {
 	return set
 }
 
-// trouble reports an error to the watcher, unless the call before had an error too, or the pump is ending. Nil says that
+// trouble reports an error to the watcher, unless the call before had an error too, or the pump is ending. Nil means that
 // a request succeeded.
 func (c *caller) trouble(ctx context.Context, err error) {
 	c.mu.Lock()

@@ -56,7 +56,7 @@ func TestMappingsDoWhatAWSDid(t *testing.T) {
 	}
 }
 
-// queueServer keeps what a client of SQS asks it, by operation.
+// queueServer keeps the requests of a client of SQS, by operation.
 func queueServer(t *testing.T) (client *sqs.Client, asked func(operation string) []map[string]any) {
 	t.Helper()
 	got := make(chan map[string]any, 100)

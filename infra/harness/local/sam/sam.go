@@ -55,7 +55,7 @@ type SAM struct {
 }
 
 // Start starts a local stack, builds the functions and serves them. It returns when a request succeeds. With port 0 it
-// takes free ports. The error is ErrNoEngine when no Docker engine answers.
+// uses free ports. The error is ErrNoEngine when no Docker engine answers.
 func Start(ctx context.Context, port int, say tools.Progress) (*SAM, error) {
 	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
 		return nil, ErrNoEngine

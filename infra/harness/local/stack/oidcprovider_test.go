@@ -131,7 +131,7 @@ func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string
 	return p.tokens(t, exchange)
 }
 
-// serviceToken returns an access token of the client billing, which stands for no person.
+// serviceToken returns an access token of the client billing, which has no person.
 func (p *oidcProvider) serviceToken(t *testing.T) string {
 	t.Helper()
 	access, _ := p.tokens(t, url.Values{

@@ -37,7 +37,7 @@ type Options = lab.Options
 type Stack struct {
 	*lab.Stack
 
-	Issuer    string // the iss of the tokens that the stack takes; "": it takes none
+	Issuer    string // the iss of the tokens that the stack accepts; "": it accepts none
 	TableName string
 
 	ownIssuer bool              // see OwnIssuer

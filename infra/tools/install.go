@@ -107,7 +107,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// AtOnce takes all steps at once, waits for them and returns their errors.
+// AtOnce runs all steps at the same time, waits for them and returns their errors.
 func AtOnce(ctx context.Context, steps []func(context.Context) error) error {
 	return errors.Join(parallel.Each(len(steps), steps, func(_ int, step func(context.Context) error) error { return step(ctx) })...)
 }

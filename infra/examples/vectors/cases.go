@@ -158,7 +158,7 @@ func (m *mint) badHeader() {
 	}
 	der := must(x509.MarshalPKIXPublicKey(&m.active.private.PublicKey))
 	block := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	// A receiver that believes the header's alg takes the public key, which anyone knows, for the secret of an HMAC.
+	// A receiver that believes the header's alg uses the public key, which anyone knows, as the secret of an HMAC.
 	for _, s := range []struct {
 		name   string
 		secret []byte
@@ -214,7 +214,7 @@ func (m *mint) badKey() {
 	m.bad("a retired key, signed now", m.retired.webhook(m.claims()), "retired_key")
 	m.add("a key whose lookup answers 503", m.down.webhook(m.claims()), 503, "")
 
-	// A receiver that believes a key in the header, or fetches it from there, takes a stranger's webhooks.
+	// A receiver that believes a key in the header, or fetches it from there, accepts a stranger's webhooks.
 	withKeyInHeader := func(kid, members string) string {
 		return m.stranger.sign(strings.Replace(header(kid), "{", "{"+members+",", 1), m.claims())
 	}

@@ -1,4 +1,4 @@
-// Command server is an HTTP server whose routes use package guard: they take Latchkey's API keys, and users with a role.
+// Command server is an HTTP server whose routes use package guard: they accept Latchkey's API keys, and users with a role.
 // It is an example, and `make doors` runs it. A program on AWS loads its aws.Config by
 // config.LoadDefaultConfig. This program reads environment variables instead, so that go.mod needs no further module.
 package main

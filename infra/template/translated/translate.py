@@ -34,7 +34,7 @@ def main():
             continue
         properties = resource["Properties"]
         code[name] = properties.get("CodeUri", shared)
-        # The translator only takes code that is uploaded already.
+        # The translator only accepts code that is uploaded already.
         properties["CodeUri"] = "s3://local/" + name
     try:
         template = transform(document, json.loads(sys.argv[1]), NoManagedPolicies())

@@ -24,7 +24,7 @@ from moto.sqs.models import Queue, SQSBackend
 from werkzeug.serving import make_server
 
 
-# moto counts the whole queue for each message that it takes or gives, and reads the time for each message that it
+# moto counts the whole queue for each message that it stores or returns, and reads the time for each message that it
 # counts. With a few thousand waiting messages a poll takes seconds, and all senders give up.
 
 

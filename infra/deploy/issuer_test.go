@@ -70,7 +70,7 @@ func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 				given.ClientIDs = []string{"web", "app"}
 			}
 			v := accesstoken.New(given, client, time.Now)
-			for ask := range 2 { // the second answer is from what the first has left
+			for ask := range 2 { // the second call uses the state that the first has left
 				if _, err := v.Verify(t.Context(), proof.StrangersToken(tokens, time.Now())); !problem.Is(err, want) {
 					t.Errorf("%v, an issuer that is %s, ask %d: %v, want %s", p.Parameters, issuer, ask, err, want)
 				}

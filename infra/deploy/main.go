@@ -102,7 +102,7 @@ func (p *program) deploy(ctx context.Context) error {
 	return nil
 }
 
-// sayNext prints what is to do after a deployment.
+// sayNext prints the next steps after a deployment.
 func (p *program) sayNext() {
 	api := p.deployed.Output("ApiUrl")
 	if target := p.deployed.Output("DomainTarget"); target != "" {

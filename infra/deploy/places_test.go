@@ -22,7 +22,7 @@ const (
 	serviceLinked = "arn:aws:iam::" + standin.Account + ":role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway"
 )
 
-// place is what the handlers of a type act on.
+// place has the ARNs that the handlers of a type act on.
 type place struct {
 	named string   // the property that has the physical name. "": CloudFormation makes the name
 	arns  []string // {} is the physical name

@@ -55,7 +55,7 @@ func whyNot(err error, region string) error {
 	return fmt.Errorf("no AWS credentials that work: %w: set AWS_PROFILE, or sign in with aws sso login or aws login%s", err, also)
 }
 
-// preflight refuses a deployment that cannot succeed, and prints what the deployment will meet.
+// preflight refuses a deployment that cannot succeed, and prints the account, the stack and the limits for it.
 func (p *program) preflight(ctx context.Context) error {
 	together := func() error { return cmp.Or(p.template.CheckTogether(p.value), p.template.CheckEnvironments(p.value)) }
 	for _, look := range []func() error{p.lookAtStack, p.checkReaders, together, p.lookAtOptions, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {

@@ -56,7 +56,7 @@ func TestAValueWithBlanksIsDeployed(t *testing.T) {
 	if got := r.aws.Stack("latchkey"); got == nil || !maps.Equal(got.Parameters, want) {
 		t.Errorf("deployed: %+v", got)
 	}
-	out, err = r.deploy("YES=1", "TAGS=team=payments") // and what is not given again stays
+	out, err = r.deploy("YES=1", "TAGS=team=payments") // and a value that is not given again stays
 	succeeded(t, out, err)
 	if got := r.aws.Stack("latchkey").Parameters["ConsoleScope"]; got != want["ConsoleScope"] {
 		t.Errorf("deployed again: %q", got)

@@ -21,13 +21,13 @@ const hidden = "(not shown)"
 // notKnown is CloudFormation's value of a property that depends on a resource which the same change set makes or changes.
 const notKnown = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
-// show prints each property of what is there and changes, and the names of what is new.
+// show prints each property that changes in an existing resource, and the names of new resources.
 func (p *program) show(changes []change) {
 	built := p.readBuilt()
 	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
 	for _, c := range changes {
 		if c.Action == "Add" {
-			c.Replacement = "" // AWS says True of some
+			c.Replacement = "" // AWS has True for some
 		}
 		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
 		for _, one := range p.properties(c, built) {
@@ -65,7 +65,7 @@ func (p *program) properties(c change, built *builtTemplate) (all []property) {
 	return all
 }
 
-// shown returns what is shown of a property's value.
+// shown returns the text that is shown for a property's value.
 func (p *program) shown(one property, value string) string {
 	switch {
 	case value == notKnown:
@@ -76,7 +76,7 @@ func (p *program) shown(one property, value string) string {
 	return shortened(p.withoutSecrets(value))
 }
 
-// builtTemplate is what the SAM CLI has built of the template.
+// builtTemplate is the template as the SAM CLI has built it.
 type builtTemplate struct {
 	Parameters map[string]parameters.Parameter `yaml:"Parameters"`
 	Resources  map[string]map[string]any       `yaml:"Resources"`

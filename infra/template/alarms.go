@@ -8,7 +8,7 @@ import (
 // alarm is an alarm of the usual form: it rings when a metric of one resource is over its threshold in each of some periods.
 type alarm struct {
 	name, condition       string
-	text                  string // what is wrong, and the section of infra/docs/runbook.md
+	text                  string // the fault, and the section of infra/docs/runbook.md
 	metric                string // its namespace and its name
 	dimension, resource   string
 	statistic             string

@@ -194,7 +194,7 @@ func checkSecrets(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// otherNames are the variables whose name does not follow from what they refer to, mostly a parameter.
+// otherNames are the variables that are not named after their parameter or resource.
 var otherNames = map[string]string{
 	"AwsEndpoint": "AWS_ENDPOINT_URL", "EventBusName": "EVENT_BUS",
 	"TryTimeout": "AWS_TRY_TIMEOUT_MS", "MemberOrgParameter": "ORG_PARAMETER", "ForwardAuthSecret": "SECRET",

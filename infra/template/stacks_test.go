@@ -16,7 +16,7 @@ func TestADeletedStackLeavesItsTableAndItsFirstKey(t *testing.T) { assertNone(t,
 
 func TestEveryConditionCanBeSwitchedOnAndOff(t *testing.T) { assertNone(t, checkConditions) }
 
-// everything has parameters that switch on what is off by default.
+// everything has parameters that switch on every option that is off by default.
 var everything = map[string]string{
 	"AlarmTopicArn": topicOfTests, "ApiAccessLog": "true", "DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c",
 	"DisableExecuteApi": "true", "WebAcl": "rate-limited", "WebhookIssuer": "https://api.example.com/hooks", "AuthorizerConcurrency": "5",

@@ -24,7 +24,7 @@ type Progress func(line string)
 // tool is a program to install into a folder of its own.
 type tool struct {
 	name    string
-	recipe  []string        // what the tool is built from; a changed recipe is installed beside the old one
+	recipe  []string        // the inputs of the tool's build; a changed recipe is installed beside the old one
 	missing func() []string // the programs that build needs and this machine does not have
 	build   func(ctx context.Context, dir string) error
 }

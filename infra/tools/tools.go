@@ -147,7 +147,7 @@ func virtualEnv(ctx context.Context, dir, requirements string) error {
 	if Run(ctx, dir, "python3", "-c", can) == nil {
 		venv, pip = append(venv, "--without-pip"), []string{"python3", "-m", "pip", "--python", filepath.Join(dir, "bin", "python")}
 	}
-	// Python compiles what is imported, when it is: that is a small part.
+	// Python compiles a module when it is imported: that is a small part.
 	args := append(pip[1:], "install", "-q", "--disable-pip-version-check", "--no-compile", "--require-hashes", "--no-deps", "-r", list)
 	if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), Run(ctx, dir, "python3", venv...)); err != nil {
 		return err

@@ -34,7 +34,7 @@ type Client struct {
 // Python returns the Python of a SAM CLI.
 func Python(sam string) string { return filepath.Join(filepath.Dir(sam), "python") }
 
-// New returns a client that calls AWS by a Python with boto3, in an environment. Region "" is the one that is configured.
+// New returns a client that calls AWS by a Python with boto3, in an environment. Region "" is the configured one.
 // Error: there is a configuration that boto3 does not understand, such as a profile that does not exist.
 func New(ctx context.Context, python string, env []string, region string) (*Client, error) {
 	c := &Client{Region: region}
@@ -49,7 +49,7 @@ func New(ctx context.Context, python string, env []string, region string) (*Clie
 		Credentials bool
 		Expires     time.Time
 	}
-	err := c.Call("", "", nil, &found) // without a service, aws.py returns what is configured
+	err := c.Call("", "", nil, &found) // without a service, aws.py returns the configuration
 	c.Region, c.HasCredentials, c.Expires = found.Region, found.Credentials, found.Expires
 	return c, err
 }

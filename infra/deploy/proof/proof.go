@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Deployment is what is proved: the address of an API, and parameters of its stack.
+// Deployment is the address of an API to prove, and parameters of its stack.
 type Deployment struct {
 	API       string             // base URL, without a slash at its end
 	Tokens    accesstoken.Config // of the parameters of access tokens
@@ -40,7 +40,7 @@ type Request struct {
 	method, url, credential string
 	unavailable             string // what an answer of 503 means
 
-	Name string // what is sent, without the credential
+	Name string // of the request, without the credential
 	Want int    // the status of the answer
 }
 
@@ -132,7 +132,7 @@ func StrangersToken(c accesstoken.Config, now time.Time) string {
 var ErrUnreachable = errors.New("it cannot be reached from this machine")
 
 // ReadIssuer reads the issuer's discovery document and keys, as the functions will: the document must name the issuer to the
-// letter, and one key must be usable. Errors: ErrUnreachable, or what is wrong with the issuer.
+// letter, and one key must be usable. Errors: ErrUnreachable, or the issuer's fault.
 func ReadIssuer(ctx context.Context, c accesstoken.Config, client *http.Client) error {
 	asked := &transport{next: client.Transport}
 	noting := *client

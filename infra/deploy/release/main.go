@@ -1,4 +1,4 @@
-// Command release serves `make release`: it makes a zip that the SAM CLI deploys without Go. It reads nothing but the
+// Command release serves `make release`: it makes a zip that the SAM CLI deploys without Go. It reads only the
 // commit, so two folders make the same zip, to the byte, with the same release of Go.
 //
 // A zip is for one processor. A function runs on one, so a zip for both would be twice as large, and a deployment could
@@ -51,7 +51,7 @@ func start(ctx context.Context) error {
 // deployCommand deploys a release, in its folder. samconfig.toml has the options that it leaves out.
 const deployCommand = "sam deploy --parameter-overrides 'Issuer=https://... Audience=https://...'"
 
-// release is what is made.
+// release has the version to make, and its sources.
 type release struct {
 	root    string // the folder of the repository
 	version string // without a v

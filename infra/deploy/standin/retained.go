@@ -55,7 +55,7 @@ func tableARN(name string) string {
 	return "arn:aws:dynamodb:" + region + ":" + Account + ":table/" + name
 }
 
-// tagged returns what has a tag.
+// tagged returns the resources that have a tag.
 func (s *Standin) tagged(key string) []any {
 	all := maps.Clone(s.tags)
 	for arn, stack := range s.keys {

@@ -43,7 +43,7 @@ type Options struct {
 	Attributes map[string]string
 	// QueueEndpoint is the base URL of the queues: the Ref of a queue is a URL below it. "" is AWS's.
 	QueueEndpoint string
-	// FunctionPrefix is what the names of functions begin with, before their logical ids.
+	// FunctionPrefix precedes the logical id in the names of functions.
 	FunctionPrefix string
 	// SSM has values of parameters in the Systems Manager by name, for the template's parameters of type
 	// AWS::SSM::Parameter::Value<String>.

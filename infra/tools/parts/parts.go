@@ -1,4 +1,4 @@
-// Package parts installs what the services of the lab are made of: packages of Python and programs of Java. It imports
+// Package parts installs the parts of the lab's services: packages of Python and programs of Java. It imports
 // little and so compiles fast: a new machine installs the parts while it compiles the rest.
 package parts
 

@@ -17,14 +17,14 @@ import (
 // TestMakeGenerateChangesNothing prints the parts of template.yaml that follow from tables. The file must already have them.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	servicetest.Generated(t, "../../template.yaml", printed.Generate)
-	servicetest.Generated(t, "../docs/deploy.md", func(text string) (string, error) { return servicetest.Insert(text, "parameters", parameterTables(t)) })
+	servicetest.Generated(t, "../docs/deploy.md", func(text string) (string, error) { return servicetest.Insert(text, "parameters", parameterLists(t)) })
 }
 
 // page matches a page of infra/docs in a description.
 var page = regexp.MustCompile(`infra/docs/(\w+\.md)(#[\w-]+)?`)
 
-// parameterTables returns a table for each group of the template's parameters.
-func parameterTables(t *testing.T) string {
+// parameterLists returns a list for each group of the template's parameters.
+func parameterLists(t *testing.T) string {
 	var tpl struct {
 		Metadata struct {
 			Interface struct {
@@ -45,11 +45,11 @@ func parameterTables(t *testing.T) string {
 	}
 	var out strings.Builder
 	for _, g := range tpl.Metadata.Interface.ParameterGroups {
-		fmt.Fprintf(&out, "\n| %s | Default | |\n|---|---|---|\n", g.Label.Default)
+		fmt.Fprintf(&out, "\n### %s\n\n", g.Label.Default)
 		for _, name := range g.Parameters {
 			p := tpl.Parameters[name]
-			p.Default = strings.ReplaceAll("`"+p.Default+"`", "``", "")
-			fmt.Fprintf(&out, "| `%s` | %s | %s |\n", name, p.Default, page.ReplaceAllString(p.Description, "[$1]($1$2)"))
+			p.Default = strings.ReplaceAll(" (`"+p.Default+"`)", " (``)", "")
+			fmt.Fprintf(&out, "- `%s`%s: %s\n", name, p.Default, page.ReplaceAllString(p.Description, "[$1]($1$2)"))
 		}
 	}
 	return out.String() + "\n"

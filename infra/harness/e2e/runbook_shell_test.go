@@ -50,7 +50,7 @@ func readRunbook(t *testing.T) []section {
 				} else {
 					s.commands = append(s.commands, commands)
 				}
-			case "json", "text": // a policy; the scripts for make smoke
+			case "json": // a policy
 			default:
 				t.Errorf("%s: a block of %s", title, m[2])
 			}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// question is what only AWS can settle. infra/docs/deploy.md lists them.
+// question is what only AWS can settle. README.md lists them.
 type question string
 
 const (

@@ -11,18 +11,18 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// TestEachQuestionIsAnsweredSomewhere checks that infra/docs/deploy.md has each question, and that each part of the smoke test
-// that answers one exists.
+// TestEachQuestionIsAnsweredSomewhere wants each question in README.md, and each part of the smoke test that answers one
+// to be there.
 func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 	t.Parallel()
-	docs, errDocs := os.ReadFile("../../docs/deploy.md")
+	docs, errDocs := os.ReadFile("README.md")
 	smoke, errSmoke := os.ReadFile("../e2e/smoke_test.go")
 	if errDocs != nil || errSmoke != nil {
 		t.Fatal(errDocs, errSmoke)
 	}
 	for _, q := range questions {
 		if !strings.Contains(string(docs), "\n- "+string(q)+"\n") {
-			t.Errorf("infra/docs/deploy.md does not list: %s", q)
+			t.Errorf("README.md does not list: %s", q)
 		}
 		for _, part := range bySmoke[q] {
 			if !strings.Contains(string(smoke), `t.Run("`+part+`"`) {

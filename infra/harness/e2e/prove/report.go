@@ -54,7 +54,7 @@ func (p *proof) table() (text string, found int) {
 	if p99 > slowest503 {
 		slow = 1
 	}
-	add(fmt.Sprintf("Of all checks of keys, %d began after the key's end and %d under faults. The 99th of 100 refusals with 503 came after %s, within %s",
+	add(fmt.Sprintf("Checks of keys: %d began after the key's end, %d under faults. 99 of 100 refusals with 503 came after at most %s (limit: %s)",
 		c.after, c.faulty, p99.Round(time.Millisecond), slowest503), fmt.Sprintf("%d checks", c.all), slow)
 	if p.soak {
 		add("Counters equal rows in the whole table at the end", fmt.Sprintf("%d orgs", p.tried["whole table"]), p.violations["whole table"])

@@ -188,15 +188,15 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		tg.want(t, call{method: "POST", path: "/app/get", bearer: c.key[:len(c.key)-1]}, 401, "invalid_credentials")
 	})
 	refused.Requests = 1
-	held(t, "A day of", costsOfAFlood(t, s, refused.Million()))
-	held(t, "A million of", rows)
-	held(t, "A month of", months)
-	said(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
-	said(t, "README.md", `about \$(\d+\.\d\d) by calculation`, webhook.Million())
-	said(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
-	said(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
-	said(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
-	said(t, "infra/docs/costs.md", `month; \$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
+	checkTable(t, "A day of", costsOfAFlood(t, s, refused.Million()))
+	checkTable(t, "A million of", rows)
+	checkTable(t, "A month of", months)
+	checkFigure(t, "README.md", `about \$(\d+\.\d\d) in us-east-1`, core.Million())
+	checkFigure(t, "README.md", `about \$(\d+\.\d\d) by calculation`, webhook.Million())
+	checkFigure(t, "README.md", `about \$(\d+\.\d\d) a month`, months[0].dollars[0])
+	checkFigure(t, "template.yaml", `no dashboard, which cost about \$(\d+\.\d\d) a month`, months[1].dollars[0])
+	checkFigure(t, "infra/docs/costs.md", `stored \(\$(\d+\.\d\d) a GB and month`, cost.StoredMonth+cost.RecoveryMonth)
+	checkFigure(t, "infra/docs/costs.md", `\$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
 }
 
 // leakCosts measures reports of one text each.

@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// TestEachQuestionIsAnsweredSomewhere wants each question in README.md, and each part of the smoke test that answers one
-// to be there.
+// TestEachQuestionIsAnsweredSomewhere checks that README.md has each question, and that each part of the smoke test that answers
+// one exists.
 func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 	t.Parallel()
 	docs, errDocs := os.ReadFile("README.md")

@@ -25,8 +25,8 @@ func TestAServiceFindsAPersonByAddressSubjectAndID(t *testing.T) {
 	for query, want := range map[string]string{
 		"?email=Target@Example.com":       `{"users":[` + person + `]}`,
 		"?subject=sub-target@example.com": `{"users":[` + person + `]}`,
-		"?email=nobody@example.com":       `{"users":[]}`,
-		"?subject=nobody":                 `{"users":[]}`,
+		"?email=absent@example.com":       `{"users":[]}`,
+		"?subject=absent":                 `{"users":[]}`,
 		"/" + string(w.target):            person,
 	} {
 		out := w.do(t, request{as: service(), method: "GET", path: "/v1/users" + query})

@@ -192,8 +192,8 @@ func TestAPersonIsFoundByAddressSubjectAndID(t *testing.T) {
 			t.Errorf("%+v, %v; %+v, %v", byEmail, err, bySubject, otherErr)
 		}
 	}
-	_, ok, err := c.UserByEmail(ctx, "nobody@example.com")
-	_, found, otherErr := c.UserBySubject(ctx, issuer, "nobody")
+	_, ok, err := c.UserByEmail(ctx, "absent@example.com")
+	_, found, otherErr := c.UserBySubject(ctx, issuer, "absent")
 	if ok || found || err != nil || otherErr != nil {
 		t.Errorf("%v %v, %v %v", ok, err, found, otherErr)
 	}

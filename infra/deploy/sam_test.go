@@ -110,7 +110,7 @@ func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
 const restoredStream = "arn:aws:dynamodb:eu-central-1:123456789012:table/latchkey-Table-1-restored/stream/2026-01-31T12:00:00.000"
 
 // TestARestoredTableStaysInUse deploys with TableStreamArn, then without this parameter, then with an empty one,
-// which alone ends the use of the restored table.
+// and only the empty one ends the use of the restored table.
 func TestARestoredTableStaysInUse(t *testing.T) {
 	r := newRig(t).withSAM()
 	for _, c := range []struct {
@@ -137,7 +137,7 @@ func TestUndeployNamesARestoredTable(t *testing.T) {
 	has(t, "undeploy", out, "Kept: the table latchkey-Table-1-restored with", "delete-table --region eu-central-1 --table-name latchkey-Table-1-restored")
 }
 
-// TestTwoStacksShareNoParameter declines the first stack and then deploys it. It deploys a second stack, and
+// TestTwoStacksShareNoParameter declines the change set of the first stack, and then deploys it. It deploys a second stack, and
 // removes the first with its uploads.
 func TestTwoStacksShareNoParameter(t *testing.T) {
 	r := newRig(t).withSAM()
@@ -176,8 +176,8 @@ func TestTwoStacksShareNoParameter(t *testing.T) {
 	r.mayCall()
 }
 
-// TestABusThatGoesMeanwhileEndsTheDeployment: CloudFormation makes no rule on a bus that is not there.
-func TestABusThatGoesMeanwhileEndsTheDeployment(t *testing.T) {
+// TestABusDeletedMeanwhileFailsTheDeployment: CloudFormation makes no rule on a bus that is not there.
+func TestABusDeletedMeanwhileFailsTheDeployment(t *testing.T) {
 	r := newRig(t).withSAM()
 	_, rule, _ := strings.Cut(readFile(t, "../../template.yaml"), "\n  TapRule:\n")
 	rule, _, _ = strings.Cut(rule, "\n\n")
@@ -202,8 +202,8 @@ func TestWhyAWSRefusesIsShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		faults standin.Faults
 		words  []string // of the error
-		shown  string   // above it
-		status string   // of the stack, after it; "": none
+		shown  string   // in the output before the error
+		status string   // of the stack after the failure; "": none
 	}{
 		"the upload": {
 			standin.Faults{Refuse: map[string]string{"s3:PutObject": "no right to upload"}}, []string{"sam deploy failed, for the reason above"}, "no right to upload", "",

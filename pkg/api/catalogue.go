@@ -94,7 +94,7 @@ func checkExplained(pointer string, name, description *string) error {
 		return err
 	}
 	if utf8.RuneCountInString(*description) > maxExplanation || !text.Plain(*description) || !text.Visible(*description) {
-		return problem.Invalid("/description", textFault(*description), "The value must have 1 to 500 characters, none of them hidden and one of them visible.")
+		return problem.Invalid("/description", textFault(*description), "The value must have 1 to 500 characters, at least one visible and none hidden.")
 	}
 	return nil
 }

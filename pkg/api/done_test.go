@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// size counts the table's rows by kind, events, deliveries and audit entries by their type too. It adds up every
+// size counts the table's rows by kind. It also counts events, deliveries and audit entries by type. It adds up every
 // counter, and the active keys ("live") of all orgs.
 func (s *server) size(t *testing.T) map[string]int {
 	t.Helper()

@@ -143,7 +143,7 @@ func (c *call) checkEndpoint(url *string, events []string, description *string) 
 		}
 	}
 	if description != nil && !validDescription(*description) {
-		return problem.Invalid("/description", textFault(*description), "The value must have at most 200 characters, none of them hidden and one of them visible.")
+		return problem.Invalid("/description", textFault(*description), "The value must have at most 200 characters, at least one visible and none hidden.")
 	}
 	return nil
 }

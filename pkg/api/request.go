@@ -297,7 +297,7 @@ func (in nameIn) parse(*call) (*string, error) {
 	}
 	clean, ok := org.CleanName(*in.Name)
 	if !ok {
-		return nil, problem.Invalid("/name", textFault(strings.TrimSpace(*in.Name)), "The value must have 1 to 100 characters, none of them hidden and one of them visible.")
+		return nil, problem.Invalid("/name", textFault(strings.TrimSpace(*in.Name)), "The value must have 1 to 100 characters, at least one visible and none hidden.")
 	}
 	return &clean, nil
 }

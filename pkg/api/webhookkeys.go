@@ -97,7 +97,7 @@ func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	case key.State == webhook.SigningRevoked:
-		return cached(answer{}, cacheKnown), problem.New(problem.KidRevoked, "The key was revoked: nothing that it signed proves anything.")
+		return cached(answer{}, cacheKnown), problem.New(problem.KidRevoked, "The key was revoked: do not trust what it signed.")
 	}
 	return cached(ok(struct {
 		jwkBody

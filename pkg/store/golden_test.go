@@ -30,7 +30,7 @@ import (
 )
 
 // TestCallsAreAsWritten makes rows of every kind by every use case, and compares all calls of the database with
-// testdata/calls.txt, so that a change of a use case shows what the use case costs. The clock and the
+// testdata/calls.txt, so that a diff shows when a use case makes other calls. The clock and the
 // randomness of the store are fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes
 // the file.
 func TestCallsAreAsWritten(t *testing.T) {
@@ -46,7 +46,7 @@ func TestCallsAreAsWritten(t *testing.T) {
 	c.everyPerson(t, calls)
 	c.everyChange(t)
 	c.everyAttempt(t)
-	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, c.everyLeaver(t)), "") // goes on
+	wants(t, c.RevokeKeysOf(ctx, admin(c.ada), c.org, c.everyLeaver(t)), "") // continues from the position
 	wants(t, c.EraseUser(ctx, billing, addMember(t, c.Table, c.org, c.ada, "gone@example.com", org.Viewer)), "")
 	golden(t, "calls.txt", strings.Join(calls.lines, ""))
 }
@@ -108,7 +108,7 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	}
 }
 
-// everyLeaver makes two keys as a person, and has a call revoke one of them, which writes its position. It returns the person.
+// everyLeaver makes two keys as a person. A call revokes the first and writes its position. everyLeaver returns the person.
 func (c *connected) everyLeaver(t *testing.T) id.User {
 	t.Helper()
 	leaver := addMember(t, c.Table, c.org, c.ada, "leaver@example.com", org.Admin)
@@ -158,7 +158,7 @@ func (c *connected) everyChange(t *testing.T) {
 	wants(t, second(c.ClaimLink(ctx, claim)), "") // the device repeats its claim
 	c.pass(time.Minute)
 	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "") // the budget is refilled
-	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "") // and is not
+	wants(t, second(c.Deliveries().SpendEvent(ctx, c.org, c.app)), "") // no refill
 	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, 5), "")
 	warned := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID
 	c.pass(94 * dayLong)

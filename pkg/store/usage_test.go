@@ -76,7 +76,7 @@ func TestProcessesTogetherLetThroughTheLimit(t *testing.T) {
 	}
 }
 
-// TestALeaseThatNoLongerFitsChargesNothing: another process leases right before the write. A window of 10 begins, and then has 4 left.
+// TestALeaseThatNoLongerFitsChargesNothing: another process leases 6 of the limit of 10 right before the write.
 func TestALeaseThatNoLongerFitsChargesNothing(t *testing.T) {
 	for per := limit.Minute; per <= limit.Month; per++ {
 		c := connect(t)
@@ -96,8 +96,8 @@ func TestALeaseThatNoLongerFitsChargesNothing(t *testing.T) {
 	}
 }
 
-// TestFaultsLetThroughNoMore: whatever is lost, a window never has more requests than its limit, and the row never fewer than
-// were let through.
+// TestFaultsLetThroughNoMore: whatever is lost, a window never has more requests than its limit, and the row counts at least
+// the requests that were let through.
 func TestFaultsLetThroughNoMore(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
 		c := connect(t)
@@ -201,7 +201,7 @@ func TestALeaseThatIsRefusedIsKnownToBe(t *testing.T) {
 	}
 }
 
-// leases spends two requests of a key with a limit for each length of window, and all of the month's.
+// leases spends two requests of a key with limits for a minute, an hour and a month, and all requests of the month.
 func (c *connected) leases(t *testing.T) {
 	t.Helper()
 	k := c.limitedKey(t, "3/m 4/h 2/M")

@@ -101,8 +101,8 @@ export class Session {
     return true
   }
 
-  // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge the issuer asks a person
-  // anew who signed in longer ago; with login, and after a sign-out, it always asks.
+  // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge a person
+  // whose sign-in is older signs in again; with login, and after a sign-out, everyone does.
   async signIn(maxAge?: number, login = false): Promise<void> {
     await written()
     const { form, isOpen } = await leave()
@@ -141,7 +141,7 @@ export class Session {
 
   async #refresh(): Promise<boolean> {
     const used = this.#refreshToken
-    const isSignedOut = () => this.#refreshToken !== used // meanwhile, so the page is to be asked for nothing more
+    const isSignedOut = () => this.#refreshToken !== used // during the request: then no answer comes
     try {
       const response = await oauth.refreshTokenGrantRequest(this.#as, this.#client, oauth.None(), used, this.#options())
       const answer = await oauth.processRefreshTokenResponse(this.#as, this.#client, response)
@@ -169,7 +169,7 @@ export class Session {
     forgetEntered()
   }
 
-  // #revoke ends the refresh token at the issuer (RFC 7009), where that has an endpoint. A fault holds no sign-out up.
+  // #revoke ends the refresh token at the issuer (RFC 7009), where that has an endpoint. An error does not delay the sign-out.
   #revoke() {
     if (!this.#refreshToken || !this.#config.revocationEndpoint) return
     const fetchOn: typeof fetch = (url, init) => fetch(url, { ...init, keepalive: true }) // the page may be on its way out
@@ -195,7 +195,7 @@ export class Session {
     return false
   }
 
-  // isSignedOut reports whether the last to use the console in this browser signed out: the page then waits for a click.
+  // isSignedOut reports whether the last person who used the console in this browser signed out: the page then waits for a click.
   static isSignedOut(): boolean { return localStorage.getItem(signedOutKey()) !== null }
 
   #options = () => ({ [oauth.allowInsecureRequests]: this.#config.issuer.startsWith('http:') })

@@ -20,7 +20,7 @@ const attempt = (a: Attempt) => html`
 // isRetried reports whether a delivery waits because its last attempt failed.
 export const isRetried = (d: Delivery) => d.status === 'pending' && d.lastAttempt !== null && !isGood(d.lastAttempt)
 
-// delivery shows one delivery, folded; again sends it once more, for those who may. No attempt begins while its endpoint is paused.
+// delivery shows one delivery, collapsed. The callback again redelivers it; null: the person may not. No attempt begins while its endpoint is paused.
 export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => Promise<unknown>) | null, pausedUntil: number | null = null): unknown {
   const next = d.nextAttemptAt && Math.max(d.nextAttemptAt, pausedUntil ?? 0)
   return html`
@@ -41,7 +41,7 @@ export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => P
     </article>`
 }
 
-// endpointsOf reads the endpoints of the page's app, which only admins may.
+// endpointsOf reads the endpoints of the page's app, which only admins may read.
 export const endpointsOf = (of: Page): Promise<Endpoint[]> =>
   of.isAdmin ? of.api.all<Endpoint>(`${of.appPath}/webhook_endpoints`, 'endpoints').catch(() => []) : Promise.resolve([])
 
@@ -87,7 +87,7 @@ export async function redeliver(of: Page, d: Delivery) {
   announce(text.deliveries.queued(1))
 }
 
-// openEvent shows an event with its deliveries, which it reads anew for a while where one is on its way.
+// openEvent shows an event with its deliveries, and reads them again for some seconds while one is pending.
 export function openEvent(of: Page, id: string): Dialog {
   let event: Event | null = null
   let deliveries: Delivery[] | null = null

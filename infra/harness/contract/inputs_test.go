@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// inputs has every text that a request sends, by hand, by who chooses it:
+// inputs lists each text of a request, written by hand and grouped by who chooses the text:
 //   - a machine reports it, or copies it from another system: it is cleaned and cut, and never refused
 //   - a person types it, for other people to read: it is refused with a reason
 //   - exact texts are compared or parsed by programs: any change would make another text of them, so they are refused
@@ -83,7 +83,7 @@ func addTexts(found map[string]*openapi3.Schema, name string, ref *openapi3.Sche
 	}
 	s := ref.Value
 	isOneOf := len(s.Enum) > 0 || slices.ContainsFunc(s.AllOf, func(r *openapi3.SchemaRef) bool { return len(r.Value.Enum) > 0 })
-	anything := s.Type == nil && s.AllOf == nil // a text among others
+	anything := s.Type == nil && s.AllOf == nil // it may be a string
 	if anything || s.Type.Is("string") && !isOneOf {
 		found[name] = s
 	}

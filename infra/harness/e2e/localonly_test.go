@@ -183,7 +183,7 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	}
 	answers += ada.do(t, "GET", "/v1/orgs/"+org+"/audit", "").text
 	if strings.Count(answers, `"source":"https://example.com/leaks"`) != 2 || strings.Count(answers, `"source":"`+leakPlace+`"`) != 4 || strings.Count(answers, `"status":"revoked"`) != 2 {
-		t.Errorf("the audit log lacks what was revoked by its text: %s", answers)
+		t.Errorf("the audit log lacks keys that were revoked by sending their text: %s", answers)
 	}
 	within(t, "the imported key's entry on the bus", func() bool { return bus.has(imported) })
 	within(t, "two entries and an event of the leaked key on the bus", func() bool {
@@ -327,7 +327,7 @@ func ownPrograms(t *testing.T, s *stack.Stack, tg *target) {
 
 	email, verifier := "ruth-"+tg.run+"@example.com", rand.Text()+rand.Text()
 	challenge := sha256.Sum256([]byte(verifier))
-	grant := url.Values{"client_id": {"billing"}, "redirect_uri": {"http://localhost:4321/back"}} // the id of a service's client too
+	grant := url.Values{"client_id": {"billing"}, "redirect_uri": {"http://localhost:4321/back"}} // also the client id of a service
 	answer, page := send("POST", s.Issuer+"/authorize?"+grant.Encode()+"&"+url.Values{
 		"response_type": {"code"}, "scope": {"openid email"}, "state": {"s"}, "nonce": {"n"}, "code_challenge_method": {"S256"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])},

@@ -25,7 +25,7 @@ func LooksLikeJWT(raw string) bool { return strings.Count(raw, ".") == 2 }
 // opened is the content of a token whose form is good. Its signature is not verified yet.
 type opened struct{ header, payload map[string]any }
 
-// The faults of a token's form. The log shows these errors, so they have nothing of the token.
+// The faults of a token's form. The log shows these errors, so they contain no part of the token.
 var (
 	errSize     = errors.New("token: too long")
 	errParts    = errors.New("token: not three parts")
@@ -102,8 +102,8 @@ func object(text []byte) (map[string]any, error) {
 	return o, err
 }
 
-// members reads a JSON object. A person may have written parts of it, so members accepts broken characters (each is U+FFFD), and
-// duplicates inside the object's members. A member of the object itself that is there twice is null. Error: errUnreadable.
+// members reads a JSON object. A person may have written parts of it, so invalid characters become U+FFFD, and duplicate names
+// in nested objects are allowed. A name that the object itself has twice becomes null. Error: errUnreadable.
 func members(text []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	d.UseNumber()

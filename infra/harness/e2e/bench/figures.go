@@ -74,7 +74,7 @@ func (r result) compared() float64 {
 
 func (r result) String() string { return strconv.FormatFloat(r.compared(), 'f', -1, 64) }
 
-// figures returns every figure. Those that take longest come first, so that none is left to run last.
+// figures returns every figure. The slowest come first, so that no slow figure runs alone at the end.
 func figures() []figure {
 	const hello, read = "bare aws-lambda-go", "one bare signed GetItem"
 	list := []figure{
@@ -108,8 +108,8 @@ func figures() []figure {
 
 // startRuns is how often a start is measured. The smallest result counts: the runtime's background work
 // depends on the time that passes, and only adds. So does the heap's address, which is random: at four of ten
-// addresses the search for free pages takes 2 to 3 % of a start more. A figure and its baseline have the same number of runs: with
-// more of one its smallest would be smaller for that alone.
+// addresses the search for free pages takes 2 to 3 % of a start more. A figure and its baseline have the same number of runs:
+// more runs alone would give a smaller minimum.
 const startRuns = 20
 
 // start measures the instructions until a function asks for its first event. Its endpoint is a URL that
@@ -127,8 +127,8 @@ func start(name string) measurement {
 	}
 }
 
-// least returns the instructions of the run that takes the fewest. No run follows one that is enough: with the fewest of
-// more runs, a figure that passes would pass too.
+// least returns the instructions of the run that takes the fewest. It stops at the first run that is enough: more runs can only
+// lower the minimum.
 func least(ctx context.Context, p program, enough func(instructions int64) bool) (int64, error) {
 	smallest := int64(math.MaxInt64)
 	for run := 0; run < startRuns && !enough(smallest); run++ {

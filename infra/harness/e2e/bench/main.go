@@ -37,7 +37,7 @@ type results struct {
 
 func main() {
 	gate := flag.Bool("gate", false, "compare with the committed figures, and write nothing")
-	only := flag.String("only", "", "measure the figures whose names begin so, and write nothing")
+	only := flag.String("only", "", "measure the figures whose names begin with this text, and write nothing")
 	flag.Parse()
 	slog.SetLogLoggerLevel(slog.LevelError) // what the product logs is not printed
 	tools.Exit("bench: ", run(context.Background(), *gate, *only))
@@ -68,7 +68,7 @@ func run(ctx context.Context, gate bool, only string) error {
 		notOfTheGate := gate && !f.gated()
 		return !strings.HasPrefix(f.Name, only) || notOfTheGate
 	})
-	var committed results // none, so that no figure passes before its last run
+	var committed results // empty without gate: then each figure makes all its runs
 	if gate {
 		if committed, err = readCommitted(); err != nil {
 			return err

@@ -24,7 +24,7 @@ const pollSeconds = 1
 
 // Queue feeds a function from a queue. A failed message stays in the queue: it comes again after
 // its visibility time-out, or goes to the dead letters. While the function is throttled, the same batch is
-// tried again until then (by AWS's documentation of queues' mappings, "Backoff strategy"; not recorded).
+// tried again until its visibility time-out ends (AWS's documentation of queues' mappings, "Backoff strategy"; not tried on AWS).
 type Queue struct {
 	caller
 	client *sqs.Client

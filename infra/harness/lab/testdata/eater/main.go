@@ -1,5 +1,5 @@
-// Command eater is called by streams, queues and schedules. It prints a line at the begin and at the end of each call. A
-// record says what it does: a message fails once, any record fails always, or takes long. A request of an API is answered
+// Command eater is called by streams, queues and schedules. It prints a line at the start and at the end of each call. A
+// record names what happens: a message that fails the first time, a record that always fails, or a slow one. A request of an API is answered
 // with the queue's URL and name from the environment.
 package main
 
@@ -51,7 +51,7 @@ func main() {
 		}
 		say(begun)
 		if begun.Schedule {
-			time.Sleep(50 * time.Millisecond) // calls that overlapped would show it in the order of their lines
+			time.Sleep(50 * time.Millisecond) // so that overlapping calls mix their lines
 		}
 		done := line{Schedule: begun.Schedule}
 		answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}

@@ -146,7 +146,7 @@ const (
 	function     = "\n    Type: AWS::Serverless::Function\n"
 	isBuilt      = "\n    Metadata: { BuildMethod: go1.x }\n"
 	isNotBuilt   = "\n    Metadata: { SkipBuild: true }\n"
-	anyProcessor = "\n    Default: arm64\n    AllowedValues: [arm64, x86_64]\n    Description: The processor of the functions. sam build compiles for it. make deploy ARCH= sets it\n"
+	anyProcessor = "\n    Default: arm64\n    AllowedValues: [arm64, x86_64]\n    Description: The processor of the functions. make deploy ARCH= sets it\n"
 	oneProcessor = "\n    Default: %[1]s\n    AllowedValues: [%[1]s]\n    Description: The processor of the functions. This release is for one\n"
 )
 

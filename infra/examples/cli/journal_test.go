@@ -12,7 +12,9 @@ func TestAnEntryThatTheDiskDoesNotHaveIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	j := journal{file: out, orgs: map[string]entry{}}
-	if j.add(entry{Do: ended}) == nil || j.add(entry{Do: ended}) == nil {
-		t.Error("an entry that was not synced counts as written")
+	for range 2 { // nothing may follow it either
+		if j.add(entry{Do: ended}) == nil {
+			t.Error("an entry that was not synced counts as written")
+		}
 	}
 }

@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"io/fs"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -41,8 +39,6 @@ type Fault struct {
 	Err       error
 }
 
-var accents = regexp.MustCompile(`^(#[0-9a-fA-F]{6})?$`)
-
 // maxName is the longest ProductName, in characters: it is beside the logo.
 const maxName = 40
 
@@ -56,7 +52,8 @@ func (s Settings) Faults() (faults []Fault) {
 	if s.SupportURL != "" && !isWeb && (err != nil || at.Scheme != "mailto" || !strings.Contains(at.Opaque, "@")) {
 		faults = append(faults, Fault{"SupportUrl", errors.New("want https://HOST or mailto:ADDRESS")})
 	}
-	if !accents.MatchString(s.Accent) {
+	hex, isColour := strings.CutPrefix(s.Accent, "#")
+	if s.Accent != "" && (!isColour || len(hex) != 6 || strings.Trim(hex, "0123456789abcdefABCDEF") != "") {
 		faults = append(faults, Fault{"Accent", errors.New("want a colour as #3d52d5")})
 	}
 	return faults
@@ -130,10 +127,14 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 
 // dress gives the pages the owner's name, and colour.
 func (c *Console) dress() {
+	escaped := c.settings.ProductName // package html would make every function larger
+	for _, special := range [][2]string{{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {`"`, "&#34;"}, {"'", "&#39;"}} {
+		escaped = strings.ReplaceAll(escaped, special[0], special[1])
+	}
 	for _, name := range []string{index, verify, reference, llms} {
-		product := c.settings.ProductName
-		if name != llms {
-			product = html.EscapeString(product)
+		product := escaped
+		if name == llms {
+			product = c.settings.ProductName
 		}
 		f := c.files[name]
 		f.Text = bytes.ReplaceAll(f.Text, []byte("%product%"), []byte(product))

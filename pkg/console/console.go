@@ -12,6 +12,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"latchkey/pkg/authn/jwks"
@@ -63,7 +64,8 @@ func (s Settings) Faults() (faults []Fault) {
 type Console struct {
 	settings   Settings
 	parameters map[string]string
-	files      map[string]File // by name
+	files      map[string]File          // by name
+	pages      map[string]func() []byte // the texts of the pages with the owner's name
 	discover   func(context.Context) (jwks.Document, error)
 }
 
@@ -94,7 +96,7 @@ var unhashed = []string{index, verify, reference, llms, elements, accent}
 // New reads the files, and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
 // cannot be used.
 func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document, error)) (*Console, error) {
-	c := &Console{settings: s, files: map[string]File{}, discover: discover}
+	c := &Console{settings: s, files: map[string]File{}, pages: map[string]func() []byte{}, discover: discover}
 	var err error
 	if c.parameters, err = ParseParameters(s.Parameters); err != nil {
 		return nil, err
@@ -121,30 +123,27 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 			return nil, errors.New("console: there is no " + name)
 		}
 	}
-	c.dress()
+	if s.Accent != "" {
+		f := c.files[accent]
+		f.Text = []byte(":root { --accent-of-product: " + s.Accent + " }\n")
+		c.files[accent] = f
+	}
+	for _, name := range []string{index, verify, reference, llms} {
+		c.pages[name] = sync.OnceValue(func() []byte { return c.named(name) }) // not at the start: the reference is large
+	}
 	return c, nil
 }
 
-// dress gives the pages the owner's name, and colour.
-func (c *Console) dress() {
+// named returns the text of a page with the owner's name.
+func (c *Console) named(page string) []byte {
+	if page == llms {
+		return bytes.ReplaceAll(c.files[page].Text, []byte("%product%"), []byte(c.settings.ProductName))
+	}
 	escaped := c.settings.ProductName // package html would make every function larger
 	for _, special := range [][2]string{{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {`"`, "&#34;"}, {"'", "&#39;"}} {
 		escaped = strings.ReplaceAll(escaped, special[0], special[1])
 	}
-	for _, name := range []string{index, verify, reference, llms} {
-		product := escaped
-		if name == llms {
-			product = c.settings.ProductName
-		}
-		f := c.files[name]
-		f.Text = bytes.ReplaceAll(f.Text, []byte("%product%"), []byte(product))
-		c.files[name] = f
-	}
-	f := c.files[accent]
-	if c.settings.Accent != "" {
-		f.Text = []byte(":root { --accent-of-product: " + c.settings.Accent + " }\n")
-	}
-	c.files[accent] = f
+	return bytes.ReplaceAll(c.files[page].Text, []byte("%product%"), []byte(escaped))
 }
 
 // ParseParameters reads Settings.Parameters: a query that has each name once.
@@ -198,6 +197,7 @@ func (c *Console) Summary() File { return c.page(llms, "'none'") }
 // page returns a page, which may call what connect names.
 func (c *Console) page(name, connect string) File {
 	f := c.files[name]
+	f.Text = c.pages[name]()
 	f.Header = map[string]string{
 		"Content-Security-Policy":    policy(connect),
 		"Cross-Origin-Opener-Policy": "same-origin",

@@ -149,7 +149,11 @@ func TestThePagesHaveTheNameAndTheColourOfTheOwner(t *testing.T) {
 	page := `<meta content="` + escaped + `">` + escaped
 	for name, want := range map[string]string{index: page, verify: page, reference: page, llms: `<meta content="` + s.ProductName + `">` + s.ProductName,
 		accent: ":root { --accent-of-product: #0b7A5c }\n", "main-1.js": "%product%"} {
-		if got := string(c.files[name].Text); got != want {
+		f := c.files[name]
+		if c.pages[name] != nil {
+			f = c.page(name, "")
+		}
+		if got := string(f.Text); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}

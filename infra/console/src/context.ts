@@ -5,7 +5,6 @@ import type { App, OrgOfUser } from './types'
 
 export const console_ = {
   base: new URL('.', location.href), // of the API
-  home: document.body as HTMLElement | ShadowRoot, // the parent of dialogs, unless the person has a home
   isEmbedded: false, // in a page of the owner, not in the console
   byServices: false, // only services of the owner make orgs
   keyPrefix: '', // begins API keys; '' in a page of the owner, which makes no apps
@@ -22,7 +21,7 @@ export class Person {
   email = '' // of the person, where it is known
 
   // changed draws again what shows orgs and apps. Dialogs are children of home, and have its styles.
-  constructor(readonly api: Api, private changed: () => void, readonly home: HTMLElement | ShadowRoot = console_.home) {}
+  constructor(readonly api: Api, private changed: () => void, readonly home: HTMLElement = document.body) {}
 
   async reload() {
     this.orgs = await this.api.all<OrgOfUser>('orgs', 'orgs')

@@ -40,9 +40,9 @@ class Given implements SignedIn {
     const give = this.give
     const token = await give(need)
     if (give !== this.give) return this.#ask(need) // the page gave another function meanwhile
-    const subject = subjectOf(token)
+    const { subject, email } = bearerOf(token)
     this.#subject ??= subject
-    this.email = claimsOf(token).email ?? ''
+    this.email = email
     if (subject === this.#subject) return token
     this.other()
     throw new Error(text.problem.ended)
@@ -53,7 +53,7 @@ class Given implements SignedIn {
     this.give = give
     this.#next = undefined
     const known = this.#subject
-    return Boolean(known) && known === subjectOf(await give({}))
+    return Boolean(known) && known === bearerOf(await give({})).subject
   }
 
   async token() {
@@ -70,19 +70,15 @@ class Given implements SignedIn {
   async signIn(maxAge?: number) { this.#next = await this.#ask({ fresh: true, maxAge }) }
 }
 
-// claimsOf returns the claims of an access token, none if that is not a JWT.
-function claimsOf(token: string): { iss?: unknown; sub?: unknown; email?: string } {
+// bearerOf names the person of an access token, and their email if the token has it: both '' if that is not a JWT.
+function bearerOf(token: string): { subject: string; email: string } {
   try {
-    return JSON.parse(atob(token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))) as object
+    const bytes = atob(token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
+    const { iss, sub, email } = JSON.parse(bytes) as { iss: unknown; sub: unknown; email: unknown }
+    return { subject: JSON.stringify([iss, sub]), email: typeof email === 'string' ? email : '' }
   } catch {
-    return {}
+    return { subject: '', email: '' }
   }
-}
-
-// subjectOf names the person of an access token; '' if that is not a JWT.
-function subjectOf(token: string): string {
-  const { iss, sub } = claimsOf(token)
-  return sub === undefined ? '' : JSON.stringify([iss, sub])
 }
 
 // settings are what the deployment bounds and how it looks, once they are read.
@@ -218,8 +214,8 @@ class Use extends Embedded {
 }
 customElements.define('latchkey-usage', Use)
 
-// outside returns the place for announcements: in the page, with the styles of the elements.
-function outside(): ShadowRoot {
+// announceInPage shows announcements in the owner's page, with the styles of the elements.
+function announceInPage() {
   const host = document.createElement('div')
   const root = host.attachShadow({ mode: 'open' })
   adoptStyles(root, styles)
@@ -236,9 +232,8 @@ function outside(): ShadowRoot {
     quiet = window.setTimeout(() => said.replaceChildren(), 5000)
   })
   document.body.append(host)
-  return root
 }
 
 console_.isEmbedded = true
 console_.base = new URL('../..', import.meta.url)
-console_.home = outside()
+announceInPage()

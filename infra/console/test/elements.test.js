@@ -225,3 +225,11 @@ test('an element says that the org is suspended and whom to ask, and has the col
   assert.match(element.drawn, /<a href="mailto:help@example.com"/)
   assert.deepEqual([...element.style], [['--accent-of-product', '#0b7a5c']])
 })
+
+test('a token that is no JWT of a person is sent as it is, and names no one as "you"', async () => {
+  for (const claims of ['null', '7', '{"sub":"ada","email":7}']) {
+    const odd = `h.${Buffer.from(claims).toString('base64url')}.s`
+    const person = await ready(() => odd)
+    assert.deepEqual([person.email, element.drawn.includes('<lk-events ')], ['', true], claims)
+  }
+})

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// callers are the commands of the programs that call the API with a secret, and end: the examples, and those that documents show.
+// callers returns the commands, by name, of programs that call the API with a secret and then end: the examples, and the
+// programs that documents show.
 func callers(t *testing.T) map[string][]string {
 	t.Helper()
 	bin := built(t)
@@ -49,11 +50,11 @@ func call(t *testing.T, command []string, base, secret string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
 	cmd.Env = append(os.Environ(), "API="+base, "BASE_URL="+base, "ORG=org_1", "APP=app_1", "TOKEN="+secret, "KEY="+secret, `TOKEN_CMD=printf %s "$TOKEN"`)
-	out, _ := cmd.CombinedOutput() // its status tells nothing: some of the programs print what they were answered
+	out, _ := cmd.CombinedOutput() // ignore the exit status: some programs print the API's error and exit with 0
 	return string(out)
 }
 
-// TestNoExampleFollowsARedirect has the API redirect each program to another host, which answers as the API would.
+// TestNoExampleFollowsARedirect redirects each program from the API to another host, which answers as the API would.
 func TestNoExampleFollowsARedirect(t *testing.T) {
 	var followed atomic.Int64
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -64,28 +65,29 @@ func TestNoExampleFollowsARedirect(t *testing.T) {
 	defer other.Close()
 	for name, command := range callers(t) {
 		for _, status := range []int{301, 302, 303, 307, 308} {
-			var asked atomic.Int64
+			var requests atomic.Int64
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked.Add(1)
+				requests.Add(1)
 				http.Redirect(w, r, other.URL+r.URL.Path, status)
 			}))
 			out := call(t, command, api.URL, "lk_secret")
 			api.Close()
-			if asked.Load() == 0 || followed.Swap(0) > 0 || strings.Contains(out, "elsewhere") {
-				t.Errorf("%s, %d: %d requests to the API; it wrote %q", name, status, asked.Load(), out)
+			if requests.Load() == 0 || followed.Swap(0) > 0 || strings.Contains(out, "elsewhere") {
+				t.Errorf("%s, %d: %d requests to the API; it wrote %q", name, status, requests.Load(), out)
 			}
 		}
 	}
 }
 
-// TestASecretThatIsNoHeaderIsNotWritten gives each program a secret with line ends, as a file or a copied text has them.
-func TestASecretThatIsNoHeaderIsNotWritten(t *testing.T) {
+// TestSecretsUnfitForAHeaderAreNotPrinted gives each program a secret with characters that a header cannot have, such as
+// the line end of a file.
+func TestSecretsUnfitForAHeaderAreNotPrinted(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	t.Cleanup(api.Close)
 	for name, command := range callers(t) {
 		for _, secret := range []string{canary + "\n", canary + "\r", canary + "\r\n" + canary, canary + "€"} {
 			if strings.HasPrefix(name, "reference") && strings.Contains(secret, "\r\n") {
-				continue // the few lines of the reference show what they get, and where they fail
+				continue // the reference's short programs print the error with its input
 			}
 			t.Run(fmt.Sprintf("%s %q", name, secret), func(t *testing.T) {
 				t.Parallel()

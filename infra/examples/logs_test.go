@@ -1,4 +1,4 @@
-// Package examples_test tests what the example programs write.
+// Package examples_test checks that the example programs print no secrets and follow no redirects.
 package examples_test
 
 import (
@@ -21,7 +21,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// canary is in each key, token and query that a program is given or sent. No program may write it.
+// canary is a part of each key, token and query that a program gets. No program may print it.
 const canary = "c4n4ry98765432109876543210"
 
 // output keeps what a program writes.
@@ -42,7 +42,8 @@ func (o *output) String() string {
 	return o.b.String()
 }
 
-// requests are sent to each program that listens, byte for byte; %s is its host. Servers write of some that they cannot read.
+// requests are sent to each program that listens, byte for byte; %s is its host. Some are malformed, because servers log errors
+// about such requests.
 var requests = []string{
 	"GET /invoices?key=CANARY HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer lk_CANARY\r\nConnection: close\r\n\r\n",
 	"GET /orgs/org_1/invoices?key=CANARY HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer eyJhbGciOiJub25lIn0.CANARY.x\r\nConnection: close\r\n\r\n",
@@ -72,7 +73,7 @@ func send(t *testing.T, host string) {
 	}
 }
 
-// answers are the answers of a server that programs call. Of each, a program may log at most the status.
+// answers are the answers of a server that the programs call. A program may log the status, and nothing else of an answer.
 var answers = map[string]http.HandlerFunc{
 	"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	"a redirect": func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +103,8 @@ func built(t *testing.T) string {
 	return dir
 }
 
-// consumers returns the interpreter that has the packages of the consumers in Python, and a folder with those in Node and their modules.
+// consumers returns a Python interpreter with the packages of the consumers in Python, and a folder with the consumers in Node
+// and their modules.
 func consumers(t *testing.T) (python, node string) {
 	t.Helper()
 	text := func(name string) string {
@@ -121,8 +123,8 @@ func consumers(t *testing.T) (python, node string) {
 	return python, node
 }
 
-// TestExamplesWriteNoKeyAndNoQuery runs each example that writes something. Their requests, their calls and their environment have canaries.
-func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
+// TestExamplesPrintNoKeyAndNoQuery runs the examples with canaries in their requests, their answers and their environment.
+func TestExamplesPrintNoKeyAndNoQuery(t *testing.T) {
 	bin := built(t)
 	python, node := consumers(t)
 	for what, answer := range answers {
@@ -141,7 +143,7 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 		}
 		for name, p := range map[string]struct {
 			command []string
-			listens string // where it listens; "": it calls, and ends
+			listens string // the address at which it listens; "": it calls the API and ends
 			env     []string
 		}{
 			"server": {[]string{bin + "/server"}, host(), []string{
@@ -150,8 +152,8 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 			}},
 			"behind":                 {[]string{bin + "/behind"}, host(), []string{"PROXY_SECRET=" + canary}},
 			"FastAPI behind a proxy": {[]string{python, "-m", "uvicorn", "behind_fastapi:app", "--app-dir", "consumer/python", "--no-access-log"}, host(), framework},
-			"FastAPI that asks":      {[]string{python, "-m", "uvicorn", "ask_fastapi:app", "--app-dir", "consumer/python", "--no-access-log"}, host(), framework},
-			"Express behind a proxy": {[]string{"node", node + "/behind_express.mjs"}, host(), framework}, "Express that asks": {[]string{"node", node + "/ask_express.mjs"}, host(), framework},
+			"FastAPI without proxy":  {[]string{python, "-m", "uvicorn", "ask_fastapi:app", "--app-dir", "consumer/python", "--no-access-log"}, host(), framework},
+			"Express behind a proxy": {[]string{"node", node + "/behind_express.mjs"}, host(), framework}, "Express without proxy": {[]string{"node", node + "/ask_express.mjs"}, host(), framework},
 			"embed":     {[]string{"node", "embed/serve.mjs"}, host(), []string{"API=" + base, "ORG=org_1", "TOKEN=" + canary}},
 			"receiver":  {[]string{bin + "/receiver"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary}},
 			"latchkey":  {[]string{bin + "/latchkey", "find", "--key", "-"}, "", []string{"BASE_URL=" + base, "KEY=lk_" + canary, "TOKEN_CMD=echo " + canary}},
@@ -169,19 +171,19 @@ func TestExamplesWriteNoKeyAndNoQuery(t *testing.T) {
 					t.Fatal(err)
 				}
 				if p.listens != "" {
-					listening(t, p.listens)
+					awaitListener(t, p.listens)
 					send(t, p.listens)
 					_ = cmd.Process.Kill()
 				}
 				_ = cmd.Wait()
-				wrote(t, out.String(), name == "server" || p.listens == "")
+				checkOutput(t, out.String(), name == "server" || p.listens == "")
 			})
 		}
 	}
 }
 
-// TestReceiversWriteNoKeyAndNoQuery does the same with the receivers of webhooks.
-func TestReceiversWriteNoKeyAndNoQuery(t *testing.T) {
+// TestReceiversPrintNoKeyAndNoQuery checks the same of the receivers of webhooks.
+func TestReceiversPrintNoKeyAndNoQuery(t *testing.T) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python, receivers.FastAPI} {
 		for what, answer := range answers {
 			t.Run(string(l)+" "+what, func(t *testing.T) {
@@ -196,21 +198,22 @@ func TestReceiversWriteNoKeyAndNoQuery(t *testing.T) {
 				if err := r.Stop(); err != nil {
 					t.Error(err)
 				}
-				wrote(t, out.String(), false)
+				checkOutput(t, out.String(), false)
 			})
 		}
 	}
 }
 
-// wrote looks for the canary, and for a query, in what a program wrote. must: it has to have written something.
-func wrote(t *testing.T, text string, must bool) {
+// checkOutput checks that a program's output has neither the canary nor a query. mustPrint: an empty output is a failure.
+func checkOutput(t *testing.T, text string, mustPrint bool) {
 	t.Helper()
-	if strings.Contains(text, canary) || strings.Contains(text, "?key=") || strings.Contains(text, ";key=") || must && text == "" {
+	if strings.Contains(text, canary) || strings.Contains(text, "?key=") || strings.Contains(text, ";key=") || mustPrint && text == "" {
 		t.Errorf("it wrote %q", text)
 	}
 }
 
-func listening(t *testing.T, host string) {
+// awaitListener waits until a program accepts connections, 30 seconds at most.
+func awaitListener(t *testing.T, host string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		c, err := net.Dial("tcp", host)

@@ -39,22 +39,23 @@ func TestMain(m *testing.M) {
 	servicetest.Main(m)
 }
 
-// owner is the service whose token the program has.
+// owner is the service that the program acts as.
 var owner = store.Actor{Service: "owner"}
 
-// world is the program, and the API on a table of its own.
+// world is the built program, and an API with its own table.
 type world struct {
 	*storetest.Table
 	t       *testing.T
 	url     string
-	program string       // its file; beside it is a line for each call of TOKEN_CMD
-	ahead   atomic.Int64 // of the API's clock, in milliseconds
-	answer  atomic.Value // a func: how the API answers, in place of serve
+	program string       // the file of the program; the file program+".tokens" gets a line for each call of TOKEN_CMD
+	ahead   atomic.Int64 // milliseconds by which the API's clock is ahead of the real time
+	answer  atomic.Value // an answer, which handles each request
 }
 
+// answer handles a request. serve lets the API handle it.
 type answer func(w http.ResponseWriter, r *http.Request, serve func())
 
-func asItIs(_ http.ResponseWriter, _ *http.Request, serve func()) { serve() }
+func unchanged(_ http.ResponseWriter, _ *http.Request, serve func()) { serve() }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -84,7 +85,7 @@ func newWorld(t *testing.T) *world {
 			functions[r.Function].ServeHTTP(out, in.WithContext(principal.NewContext(in.Context(), p)))
 		})
 	}
-	w.answer.Store(answer(asItIs))
+	w.answer.Store(answer(unchanged))
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, in *http.Request) {
 		w.answer.Load().(answer)(out, in, func() { mux.ServeHTTP(out, in) })
 	}))
@@ -93,7 +94,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// start starts the program. out has what it prints when it has ended.
+// start starts the program. Once the program has ended, out has its standard output.
 func (w *world) start(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	w.t.Helper()
 	out, log := &bytes.Buffer{}, &bytes.Buffer{}
@@ -111,8 +112,8 @@ func (w *world) start(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	return cmd, out
 }
 
-// prints runs the program to its end. want is a regular expression for what it prints.
-func (w *world) prints(want string, args ...string) {
+// runAndMatch runs the program to its end. want is a regular expression for the program's output.
+func (w *world) runAndMatch(want string, args ...string) {
 	w.t.Helper()
 	cmd, out := w.start(args...)
 	if err := cmd.Wait(); err != nil || !regexp.MustCompile("^"+want+"\n$").MatchString(out.String()) {
@@ -120,8 +121,9 @@ func (w *world) prints(want string, args ...string) {
 	}
 }
 
-// kills runs the program, and kills it at the nth request of a method: before the API has done it, or after, without an answer.
-func (w *world) kills(method string, nth int64, isDone bool, args ...string) {
+// runAndKill runs the program and kills it at the nth request of a method: before the API has done the request, or, if isDone,
+// after it and before the answer.
+func (w *world) runAndKill(method string, nth int64, isDone bool, args ...string) {
 	w.t.Helper()
 	var n atomic.Int64
 	dead, running := make(chan struct{}), make(chan *exec.Cmd, 1)
@@ -142,7 +144,7 @@ func (w *world) kills(method string, nth int64, isDone bool, args ...string) {
 			panic(http.ErrAbortHandler)
 		}
 	}))
-	defer w.answer.Store(answer(asItIs))
+	defer w.answer.Store(answer(unchanged))
 	cmd, _ := w.start(args...)
 	running <- cmd
 	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
@@ -163,7 +165,7 @@ func (w *world) orgs(n int) []id.Org {
 	return made
 }
 
-// key makes a key of each org at a time, and returns the texts.
+// keys makes a key for each org, created at the given time, and returns the keys' texts.
 func (w *world) keys(at time.Time, orgs ...id.Org) []string {
 	w.ahead.Store(time.Until(at).Milliseconds() + 1)
 	defer w.ahead.Store(0)
@@ -178,22 +180,22 @@ func (w *world) keys(at time.Time, orgs ...id.Org) []string {
 	return made
 }
 
-// are checks that each key is answered with a code; "": it is good.
-func (w *world) are(code string, keys ...string) {
+// checkKeys checks that each key is refused with the code; "": the key is good.
+func (w *world) checkKeys(code string, keys ...string) {
 	w.t.Helper()
 	for _, k := range keys {
 		_, err := authn.New(w.Store, nil).Key(w.t.Context(), []string{"Bearer " + k})
 		if got := map[bool]string{true: "", false: string(problem.From(err).Code)}[err == nil]; got != code {
-			w.t.Fatalf("a key is %q, want %q", got, code)
+			w.t.Fatalf("a key has the code %q, want %q", got, code)
 		}
 	}
 }
 
-func TestRevokeAllEndsEachKeyOfBeforeThroughTenKills(t *testing.T) {
+func TestRevokeAllRevokesEachOlderKeyDespiteTenKills(t *testing.T) {
 	w, moment := newWorld(t), time.Now().Add(-90*time.Second).Truncate(time.Second)
 	args := []string{"revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339)}
 	w.orgs(299)
-	var orgs []id.Org // as a walk meets them
+	var orgs []id.Org // in the order of the list
 	for next := ""; len(orgs) < 299; {
 		page, more, err := w.AllOrgs(t.Context(), store.Page{After: next})
 		if err != nil {
@@ -206,11 +208,11 @@ func TestRevokeAllEndsEachKeyOfBeforeThroughTenKills(t *testing.T) {
 	}
 	before := append(w.keys(moment.Add(-time.Hour), orgs...), w.keys(moment.Add(-2*time.Millisecond), orgs[0])...)
 	after := w.keys(moment.Add(time.Second), orgs[:2]...)
-	w.prints(`300 keys of 299 orgs are good, made before .*Z. 0 other orgs have none, and 0 are deleted. Nothing was changed: this needs --yes.`, args...)
-	w.are("", before...)
+	w.runAndMatch(`300 keys of 299 orgs are good, made before .*Z. 0 other orgs have none, and 0 are deleted. Nothing was changed: this needs --yes.`, args...)
+	w.checkKeys("", before...)
 	args = append(args, "--state", w.program+".run", "--yes")
 	for kill := range 10 {
-		w.kills("DELETE", int64(5+2*kill), kill%2 == 0, args...)
+		w.runAndKill("DELETE", int64(5+2*kill), kill%2 == 0, args...)
 		if kill == 1 {
 			if err := w.DeleteOrg(t.Context(), owner, orgs[298]); err != nil {
 				t.Fatal(err)
@@ -218,12 +220,12 @@ func TestRevokeAllEndsEachKeyOfBeforeThroughTenKills(t *testing.T) {
 		}
 		after = append(after, w.keys(time.Now(), orgs[kill], w.orgs(1)[0])...)
 	}
-	w.prints(`299 keys of 298 orgs are revoked, made before `+args[3]+`. \d+ other orgs have none, and 1 are deleted.`, args...)
-	w.are("key_revoked", before...)
-	w.are("", after...)
+	w.runAndMatch(`299 keys of 298 orgs are revoked, made before `+args[3]+`. \d+ other orgs have none, and 1 are deleted.`, args...)
+	w.checkKeys("key_revoked", before...)
+	w.checkKeys("", after...)
 }
 
-func TestResumeFromEndsOnlyWhatItsRunOfSuspendAllBegan(t *testing.T) {
+func TestResumeFromResumesOnlyTheOrgsOfItsRun(t *testing.T) {
 	w := newWorld(t)
 	file, orgs := w.program+".run", w.orgs(40)
 	keys := w.keys(time.Now(), orgs...)
@@ -235,68 +237,68 @@ func TestResumeFromEndsOnlyWhatItsRunOfSuspendAllBegan(t *testing.T) {
 		}
 	}
 	set(true, orgs[:5]...)
-	w.prints("35 orgs are to suspend, 5 were suspended before, and 0 are deleted. Nothing was changed: this needs --yes.", "suspend", "--all")
-	w.are("", keys[5:]...)
+	w.runAndMatch("35 orgs are to suspend, 5 were suspended before, and 0 are deleted. Nothing was changed: this needs --yes.", "suspend", "--all")
+	w.checkKeys("", keys[5:]...)
 	args := []string{"suspend", "--all", "--state", file, "--yes"}
 	for kill := range 4 {
-		w.kills("POST", int64(3+kill), kill%2 == 0, args...)
+		w.runAndKill("POST", int64(3+kill), kill%2 == 0, args...)
 		orgs = append(orgs, w.orgs(1)...)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begun := regexp.MustCompile(`"at":\d+`).FindIndex(text) // the run began long ago, so that its last walk need not wait
+	begun := regexp.MustCompile(`"at":\d+`).FindIndex(text) // make the run old, so that its last walk need not wait
 	text = append(append(append([]byte{}, text[:begun[0]]...), `"at":1000`...), text[begun[1]:]...)
-	if err := os.WriteFile(file, append(text, `{"do":"try","org":"`...), 0o600); err != nil { // and a crash has cut its last line
+	if err := os.WriteFile(file, append(text, `{"do":"try","org":"`...), 0o600); err != nil { // with an incomplete last line, as after a crash
 		t.Fatal(err)
 	}
 	var once sync.Once
 	w.answer.Store(answer(func(_ http.ResponseWriter, r *http.Request, serve func()) {
 		if r.Method == "POST" {
-			once.Do(func() { orgs = append(orgs, w.orgs(1)...) }) // the list was read already
+			once.Do(func() { orgs = append(orgs, w.orgs(1)...) }) // make an org after the program has read the list
 		}
 		serve()
 	}))
-	w.prints("40 orgs are suspended by this run, 5 were suspended before, and 0 are deleted.", args...)
-	w.are("key_suspended", keys...)
+	w.runAndMatch("40 orgs are suspended by this run, 5 were suspended before, and 0 are deleted.", args...)
+	w.checkKeys("key_suspended", keys...)
 	set(false, orgs[6])
 	set(true, orgs[6])
 	set(false, orgs[7])
-	w.prints("40 orgs were suspended by this run, and 0 may be. Nothing was changed: this needs --yes.", "resume", "--from", file)
-	w.are("key_suspended", keys[8:]...)
-	w.kills("DELETE", 10, true, "resume", "--from", file, "--yes")
-	w.prints("39 orgs are resumed, 1 were suspended anew by someone else, and 0 are deleted.", "resume", "--from", file, "--yes")
-	w.are("key_suspended", append(keys[:5], keys[6])...)
-	w.are("", append(keys[7:], w.keys(time.Now(), orgs[40:]...)...)...)
+	w.runAndMatch("40 orgs were suspended by this run, and 0 may be. Nothing was changed: this needs --yes.", "resume", "--from", file)
+	w.checkKeys("key_suspended", keys[8:]...)
+	w.runAndKill("DELETE", 10, true, "resume", "--from", file, "--yes")
+	w.runAndMatch("39 orgs are resumed, 1 were suspended again by someone else, and 0 are deleted.", "resume", "--from", file, "--yes")
+	w.checkKeys("key_suspended", append(keys[:5], keys[6])...)
+	w.checkKeys("", append(keys[7:], w.keys(time.Now(), orgs[40:]...)...)...)
 	if err := os.WriteFile(file, []byte(`{"do":"suspend","api":"`+w.url+`","at":1000}`+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.prints("0 orgs are resumed, .*", "resume", "--from", file, "--yes") // and the run cannot go on
-	w.prints("0 orgs are suspended by this run, 0 were suspended before, and 0 are deleted.", args...)
+	w.runAndMatch("0 orgs are resumed, .*", "resume", "--from", file, "--yes") // this also ends the run of suspend --all
+	w.runAndMatch("0 orgs are suspended by this run, 0 were suspended before, and 0 are deleted.", args...)
 }
 
-// TestACallWaitsAsTheAPIAsks: a walk also waits a minute after its moment.
-func TestACallWaitsAsTheAPIAsks(t *testing.T) {
+// TestACallWaitsForRetryAfter also checks that a walk begins a minute after the time in --made-before.
+func TestACallWaitsForRetryAfter(t *testing.T) {
 	w, moment := newWorld(t), time.Now().Add(-53*time.Second).Truncate(time.Second)
 	orgs := w.orgs(1)
 	keys := w.keys(moment.Add(-2*time.Millisecond), orgs...)
-	var at []time.Time // of each call, which come one after the other
+	var at []time.Time // of each call; no two calls run at once
 	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
 		switch at = append(at, time.Now()); len(at) {
 		case 1:
 			problem.Write(r.Context(), out, problem.New(problem.TokenExpired, ""))
 		case 2:
 			problem.Write(r.Context(), out, &problem.Error{Code: problem.RateLimited, RetryAfter: 4 * time.Second})
-		case 3: // a creation that was under way ends while the run waits
+		case 3: // a key is created while the run waits
 			keys = append(keys, w.keys(moment.Add(-time.Second), orgs...)...)
 			fallthrough
 		default:
 			serve()
 		}
 	}))
-	w.prints("2 keys of 1 orgs are revoked, .*", "revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339), "--state", w.program+".run", "--yes")
-	w.are("key_revoked", keys...)
+	w.runAndMatch("2 keys of 1 orgs are revoked, .*", "revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339), "--state", w.program+".run", "--yes")
+	w.checkKeys("key_revoked", keys...)
 	if at[2].Sub(at[1]) < 4*time.Second || at[4].Before(moment.Add(time.Minute)) {
 		t.Errorf("a run for keys from before %s has called at %s", moment, at)
 	}
@@ -307,8 +309,8 @@ func TestACallWaitsAsTheAPIAsks(t *testing.T) {
 
 func TestACommandIsOneRequest(t *testing.T) {
 	w := newWorld(t)
-	w.prints(`\{"id":"org_[^\n]*,"name":"Acme","externalId":"cus_1",[^\n]*`, "org", "make", "--name", "Acme", "--external-id", "cus_1")
-	w.prints("orgId,[^\n]*\r\norg_[^\n]*,Acme,cus_1,,active,0,\r", "usage", "--csv")
+	w.runAndMatch(`\{"id":"org_[^\n]*,"name":"Acme","externalId":"cus_1",[^\n]*`, "org", "make", "--name", "Acme", "--external-id", "cus_1")
+	w.runAndMatch("orgId,[^\n]*\r\norg_[^\n]*,Acme,cus_1,,active,0,\r", "usage", "--csv")
 	var got atomic.Value
 	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, _ func()) {
 		body, _ := io.ReadAll(r.Body)
@@ -340,7 +342,7 @@ func TestACommandIsOneRequest(t *testing.T) {
 	}
 }
 
-func TestListenForwardsEachEventAsAWebhookHasItAlsoAfterAKill(t *testing.T) {
+func TestListenForwardsEachEventDespiteAKill(t *testing.T) {
 	w := newWorld(t)
 	org := w.orgs(1)[0]
 	app, begun := id.DefaultApp(org), time.Now()
@@ -376,7 +378,7 @@ func TestListenForwardsEachEventAsAWebhookHasItAlsoAfterAKill(t *testing.T) {
 		answers <- status
 	}
 	got = append(got, <-arrived)
-	_ = first.Process.Kill() // the receiver has the event, and listen does not know it
+	_ = first.Process.Kill() // before the answer: listen does not know that the receiver has the event
 	_ = first.Wait()
 	answers <- 204
 	publish("invoice.sent")
@@ -406,7 +408,7 @@ func TestListenForwardsEachEventAsAWebhookHasItAlsoAfterAKill(t *testing.T) {
 	}
 }
 
-func TestACommandThatIsNotWholeIsExplained(t *testing.T) {
+func TestAnIncompleteCommandIsExplained(t *testing.T) {
 	w := newWorld(t)
 	for args, want := range map[string]string{
 		"usage --month 2026-11": "usage is one of: usage --csv, usage --csv --month\n", "stop": "stop is one of: stop usr_\n",
@@ -421,7 +423,7 @@ func TestACommandThatIsNotWholeIsExplained(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsGoneMeanwhileEndsNoRun(t *testing.T) {
+func TestAKeyDeletedMeanwhileEndsNoRun(t *testing.T) {
 	w, moment := newWorld(t), time.Now().Add(-90*time.Second).Truncate(time.Second)
 	w.keys(moment.Add(-time.Hour), w.orgs(1)...)
 	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
@@ -431,11 +433,11 @@ func TestAKeyThatIsGoneMeanwhileEndsNoRun(t *testing.T) {
 		}
 		serve()
 	}))
-	w.prints("1 keys of 1 orgs are revoked, .*", "revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339), "--yes", "--state", w.program+".run")
+	w.runAndMatch("1 keys of 1 orgs are revoked, .*", "revoke", "--all", "--made-before", moment.UTC().Format(time.RFC3339), "--yes", "--state", w.program+".run")
 }
 
-// TestARunThatGoesOnFromAPositionWalksOnceMore has an org before the position that the run does not know: it was made meanwhile.
-func TestARunThatGoesOnFromAPositionWalksOnceMore(t *testing.T) {
+// TestAContinuedRunWalksOnceMore has an org that was made after the run passed its place in the list.
+func TestAContinuedRunWalksOnceMore(t *testing.T) {
 	w := newWorld(t)
 	orgs := w.orgs(2)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/orgs?limit=1", nil)
@@ -456,5 +458,5 @@ func TestARunThatGoesOnFromAPositionWalksOnceMore(t *testing.T) {
 	if err := os.WriteFile(w.program+".run", []byte(journal), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.prints("1 orgs are suspended by this run, .*", "suspend", "--all", "--yes", "--state", w.program+".run")
+	w.runAndMatch("1 orgs are suspended by this run, .*", "suspend", "--all", "--yes", "--state", w.program+".run")
 }

@@ -23,11 +23,11 @@ type client struct {
 	base    string
 	header  http.Header
 	token   *token
-	patient bool // it tries until there is an answer, in place of four times
+	patient bool // retry without a limit; otherwise a request is sent four times at most
 }
 
-// call sends a request, and again after 429, 5xx and no answer. It decodes the answer into out, unless that is nil, and returns the API's
-// clock. Only a POST has a body. Error: *problem.Error.
+// call sends a request, and repeats it after 429, 5xx or no answer. It decodes the answer into out, unless out is nil, and
+// returns the time of the API's clock. Only a POST has a body. Error: *problem.Error.
 func (c *client) call(ctx context.Context, method, path string, in, out any) (now time.Time, err error) {
 	header := c.header.Clone()
 	var body []byte
@@ -44,7 +44,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 			return now, err
 		}
 		header.Set("Authorization", "Bearer "+credential)
-		answer, err := send(ctx, 35*time.Second, method, c.base+path, header, body) // the API ends its work before
+		answer, err := send(ctx, 35*time.Second, method, c.base+path, header, body) // longer than the API works on a request
 		if err == nil && answer.Status/100 == 2 {
 			return decoded(answer, out)
 		}
@@ -59,13 +59,13 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 		case isFinal || !c.patient && try == 3:
 			return now, err
 		}
-		if err := again(ctx, try, answer.Header, "%s %s: %v", method, path, err); err != nil {
+		if err := waitForRetry(ctx, try, answer.Header, "%s %s: %v", method, path, err); err != nil {
 			return now, err
 		}
 	}
 }
 
-// send sends one request, and reads its answer whole.
+// send sends one request, and reads the whole answer.
 func send(ctx context.Context, within time.Duration, method, address string, header http.Header, body []byte) (fetch.Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
@@ -75,11 +75,11 @@ func send(ctx context.Context, within time.Duration, method, address string, hea
 	return fetch.Do(&http.Client{Timeout: within}, r, 16<<20)
 }
 
-// again prints why there is another try, and waits before it: up to 30 s, and at least the seconds of Retry-After.
-func again(ctx context.Context, try int, answer http.Header, why string, args ...any) error {
+// waitForRetry prints why the request failed, and waits before the next try: up to 30 s, or longer if Retry-After is longer.
+func waitForRetry(ctx context.Context, try int, answer http.Header, why string, args ...any) error {
 	wait := min(time.Second<<min(try, 5), 30*time.Second)
-	if asked, err := time.ParseDuration(answer.Get("Retry-After") + "s"); err == nil {
-		wait = max(wait, asked)
+	if retryAfter, err := time.ParseDuration(answer.Get("Retry-After") + "s"); err == nil {
+		wait = max(wait, retryAfter)
 	}
 	if ctx.Err() == nil {
 		say(why+". Again in %s.", append(args, wait)...)
@@ -95,12 +95,16 @@ func sleep(ctx context.Context, wait time.Duration) error {
 	return ctx.Err()
 }
 
-// decoded reads a good answer and its Date: a *string gets the whole text. The text of an answer that is not the API's is not shown.
+// decoded reads a 2xx answer into out, and returns its Date. A *string gets the whole text. An answer that does not come from
+// the API is not quoted in the error.
 func decoded(answer fetch.Answer, out any) (now time.Time, err error) {
-	if as, isText := out.(*string); isText && (strings.HasPrefix(answer.Header.Get("Content-Type"), "text/csv") || len(answer.Body) == 0 || json.Valid(answer.Body)) {
-		*as = string(answer.Body)
-	} else if out != nil && (isText || json.Unmarshal(answer.Body, out) != nil) {
-		return now, errors.New("the answer is not the API's")
+	text, isText := out.(*string)
+	isOfAPI := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/csv") || len(answer.Body) == 0 || json.Valid(answer.Body)
+	switch {
+	case isText && isOfAPI:
+		*text = string(answer.Body)
+	case isText || out != nil && json.Unmarshal(answer.Body, out) != nil:
+		return now, errors.New("the answer does not come from the API")
 	}
 	if now, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
 		return now, errors.New("the answer has no Date")
@@ -108,7 +112,7 @@ func decoded(answer fetch.Answer, out any) (now time.Time, err error) {
 	return now, nil
 }
 
-// problemOf returns the API's problem document as an error. The text of any other answer is not shown.
+// problemOf returns the API's problem document as an error. For any other answer, the error has only the status.
 func problemOf(answer fetch.Answer) error {
 	var p struct {
 		Code   problem.Code
@@ -124,16 +128,16 @@ func problemOf(answer fetch.Answer) error {
 	return problem.New(p.Code, p.Detail)
 }
 
-// token is a text, or what a command prints, which runs again a minute before its token ends.
+// token is a fixed text, or the output of a command. The command runs again a minute before its token expires.
 type token struct {
 	command string
 
 	mu   sync.Mutex
 	text string
-	ends time.Time // zero: not known
+	ends time.Time // when the token expires; zero: not known
 }
 
-// get returns a token other than one that was refused.
+// get returns a token. It runs the command again if the present token is the one that the API refused.
 func (t *token) get(ctx context.Context, refused string) (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,7 +145,7 @@ func (t *token) get(ctx context.Context, refused string) (string, error) {
 		return t.text, nil
 	}
 	if t.command == "" {
-		return "", errors.New("TOKEN_CMD is not set: a command that prints an access token of a service, as 'make -s token KIND=service'")
+		return "", errors.New("TOKEN_CMD is not set: it must be a command that prints an access token of a service, as 'make -s token KIND=service'")
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", t.command)
 	cmd.Stderr = os.Stderr

@@ -13,46 +13,51 @@ import (
 	"syscall"
 )
 
-// entry is a line of a journal: the run itself (revoke, suspend, listen), a position in its list, the end, or what is so of an org.
+// entry is a line of a journal: the run (revoke, suspend, listen), a position in the list, the end of the run, or the state of an org.
 type entry struct {
 	Do     string   `json:"do"`
 	API    string   `json:"api,omitempty"`
 	Org    string   `json:"org,omitempty"`
-	At     int64    `json:"at,omitempty"` // milliseconds by the API's clock: of the run, of a try, since when an org is suspended
+	At     int64    `json:"at,omitempty"` // milliseconds by the API's clock: the moment of the run, the time of a try or of a suspension
 	Keys   []string `json:"keys,omitempty"`
 	Cursor string   `json:"cursor,omitempty"`
-	Last   string   `json:"last,omitempty"` // behind Cursor, the last that is done
+	Last   string   `json:"last,omitempty"` // id of the last event that was forwarded from the page at Cursor
 }
 
 const (
 	page  = "page"
 	ended = "end"
 
-	// Of an org:
-	tried   = "try"     // it is changed next: the answer may be lost
-	done    = "done"    // the keys of its entries are revoked, or it is suspended since At
+	// The state of an org:
+	tried   = "try"     // the run is about to change it; the answer may be lost
+	done    = "done"    // its keys in the journal are revoked, or it is suspended since At
 	gone    = "gone"    // it is deleted
-	left    = "left"    // it had no such keys, or was suspended before
-	resumed = "resumed" // it is no longer suspended by this run
-	kept    = "kept"    // someone else has suspended it since
+	left    = "left"    // the run left it unchanged: it had no such keys, or was suspended before
+	resumed = "resumed" // the run's suspension has ended
+	kept    = "kept"    // it stays suspended: someone else has suspended it again
 )
 
-// journal is what a run has done, in a file to which each step is added and synced. What may have been done is there before the request,
-// so that a run that is killed loses nothing. The last line may be cut then: nothing has followed from it, and it is dropped.
+// journal records the steps of a run in a file, so that a killed run can continue. The entry of a try is on the disk before its
+// request is sent. A kill can leave an incomplete last line, which open drops: no step followed it.
 type journal struct {
-	run, at entry // at is the position
-	isOver  bool
+	run    entry
+	at     entry // the position in the list
+	isOver bool
 
 	mu   sync.Mutex
-	orgs map[string]entry // the last of each org, with the keys of all
+	orgs map[string]entry // the last entry of each org, with the keys of all its entries
 	file *os.File         // nil: nothing is written
-	err  error            // the first: nothing may follow a line that is cut
+	err  error            // the first error of the file: after an incomplete line nothing more is written
 }
 
-// open reads the file of a run. It makes the file if the run has a moment, and refuses one of another run, or in use.
+// open reads the file of a run. It creates the file only if run.At is set. It refuses the file of another run, and a file that
+// another process uses.
 func (j *journal) open(path string, run entry) (err error) {
-	how := map[bool]int{true: os.O_RDWR | os.O_CREATE, false: os.O_RDWR}[run.At != 0]
-	if j.file, err = os.OpenFile(path, how, 0o600); err != nil {
+	mode := os.O_RDWR
+	if run.At != 0 {
+		mode |= os.O_CREATE
+	}
+	if j.file, err = os.OpenFile(path, mode, 0o600); err != nil {
 		return err
 	}
 	if err := syscall.Flock(int(j.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
@@ -68,26 +73,26 @@ func (j *journal) open(path string, run entry) (err error) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			return fmt.Errorf("%s is not the file of a run", path)
 		}
-		j.note(e)
+		j.apply(e)
 	}
 	if len(whole) > 0 && (j.run.Do != run.Do || j.run.API != run.API) {
-		return fmt.Errorf("%s is of another run: %s at %s", path, j.run.Do, j.run.API)
+		return fmt.Errorf("%s belongs to another run: %s at %s", path, j.run.Do, j.run.API)
 	}
 	if _, err := j.file.Seek(int64(len(whole)), io.SeekStart); err != nil || len(whole) > 0 {
-		return err // what is behind has no line end, and is overwritten
+		return err // the next entry overwrites an incomplete last line
 	}
 	folder, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return errors.Join(j.add(run), folder.Sync(), folder.Close()) // the disk has the file's name too
+	return errors.Join(j.add(run), folder.Sync(), folder.Close()) // the sync of the folder saves the file's name
 }
 
-// add writes an entry, and returns when the disk has it.
+// add writes an entry, and returns when the entry is on the disk.
 func (j *journal) add(e entry) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.note(e)
+	j.apply(e)
 	if j.file == nil || j.err != nil {
 		return j.err
 	}
@@ -99,7 +104,8 @@ func (j *journal) add(e entry) error {
 	return j.err
 }
 
-func (j *journal) note(e entry) {
+// apply changes the journal in memory as the entry states.
+func (j *journal) apply(e entry) {
 	switch {
 	case e.Org != "":
 		e.Keys = slices.Compact(slices.Sorted(slices.Values(append(e.Keys, j.orgs[e.Org].Keys...))))
@@ -113,8 +119,8 @@ func (j *journal) note(e entry) {
 	}
 }
 
-// of returns what is so of an org.
-func (j *journal) of(org string) entry {
+// entryOf returns the entry of an org, or an empty entry.
+func (j *journal) entryOf(org string) entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.orgs[org]

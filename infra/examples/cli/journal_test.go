@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-// TestAnEntryThatTheDiskDoesNotHaveIsAnError has a file that cannot be synced: a pipe.
-func TestAnEntryThatTheDiskDoesNotHaveIsAnError(t *testing.T) {
+// TestAnEntryThatCannotBeSyncedIsAnError writes to a pipe, which has no sync.
+func TestAnEntryThatCannotBeSyncedIsAnError(t *testing.T) {
 	_, out, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := journal{file: out, orgs: map[string]entry{}}
-	for range 2 { // nothing may follow it either
+	for range 2 { // the second entry must fail too
 		if j.add(entry{Do: ended}) == nil {
-			t.Error("an entry that was not synced counts as written")
+			t.Error("add returns no error for an entry that was not synced")
 		}
 	}
 }

@@ -24,11 +24,11 @@ type listener struct {
 	journal
 }
 
-// listen forwards each event as a webhook has it in its member event. An event that was not answered with 2xx is sent again, and the later
-// ones wait, so that none is lost. An event comes twice if listen is killed between the answer and its note of it.
+// listen forwards each event in the form that a webhook has in its member event. It repeats an event until the answer is 2xx,
+// and later events wait, so that none is lost. An event comes twice if listen is killed after the answer and before its entry.
 func listen(ctx context.Context, c *cli) error {
 	if !fetch.IsSafe(c.flags["forward"]) {
-		return errors.New("--forward is an https URL, or an http URL of this machine")
+		return errors.New("--forward must be an https URL, or an http URL of this machine")
 	}
 	c.token, c.patient = &token{text: c.flags["key"]}, true
 	var self struct{ App struct{ ID, Name string } }
@@ -47,7 +47,7 @@ func listen(ctx context.Context, c *cli) error {
 			return err
 		}
 	}
-	if err := l.open(path, entry{Do: "listen to " + self.App.ID, API: c.base, At: now.UnixMilli()}); err != nil { // at first from now on
+	if err := l.open(path, entry{Do: "listen to " + self.App.ID, API: c.base, At: now.UnixMilli()}); err != nil { // a new file begins at the present time
 		return err
 	}
 	say("Forwarding the events of %s (%s). They are NOT SIGNED: let only a server under development accept them. Ctrl-C ends it.", self.App.Name, self.App.ID)
@@ -81,10 +81,10 @@ func (l *listener) page(ctx context.Context) (isLast bool, err error) {
 			return false, errors.New("the answer has an event that is not an object")
 		}
 		if e.ID <= l.at.Last || !webhook.Wants(strings.Split(cmp.Or(l.flags["types"], webhook.Every), ","), webhook.Type(e.Type)) {
-			continue // ids ascend
+			continue // forwarded before (ids ascend), or a type that the flag --types leaves out
 		}
 		var event bytes.Buffer
-		json.HTMLEscape(&event, raw) // as the event is written in a webhook
+		json.HTMLEscape(&event, raw) // as in a webhook
 		if err := l.forward(ctx, e.ID, e.Type, event.Bytes()); err != nil {
 			return false, err
 		}
@@ -102,7 +102,7 @@ func (l *listener) page(ctx context.Context) (isLast bool, err error) {
 func (l *listener) forward(ctx context.Context, id, kind string, event []byte) error {
 	header := http.Header{"Content-Type": {"application/json"}, "Webhook-Id": {id}}
 	for try := 0; ; try++ {
-		answer, err := send(ctx, 10*time.Second, "POST", l.flags["forward"], header, event) // as long as a webhook waits
+		answer, err := send(ctx, 10*time.Second, "POST", l.flags["forward"], header, event) // the time-out of a webhook
 		if err == nil && answer.Status/100 == 2 {
 			say("%s  %s  %s", time.Now().Format(time.TimeOnly), kind, id)
 			return nil
@@ -110,7 +110,7 @@ func (l *listener) forward(ctx context.Context, id, kind string, event []byte) e
 		if err == nil {
 			err = fmt.Errorf("status %d", answer.Status)
 		}
-		if err := again(ctx, try, answer.Header, "%s  %s  the receiver: %v", kind, id, err); err != nil {
+		if err := waitForRetry(ctx, try, answer.Header, "%s  %s  the receiver: %v", kind, id, err); err != nil {
 			return err
 		}
 	}

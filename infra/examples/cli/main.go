@@ -1,4 +1,4 @@
-// Command cli is `latchkey`: what an owner's person does from a terminal. It calls the API alone, as a service whose token TOKEN_CMD prints.
+// Command cli is `latchkey`, for the owner's people at a terminal. It only calls the API, as a service: TOKEN_CMD prints the token.
 package main
 
 import (
@@ -34,15 +34,15 @@ const usage = `latchkey: the API from a command line
 
   revoke --all --made-before 2026-11-29T12:00:00Z [--state FILE --yes]    the keys of every org that were made before
   suspend --all [--state FILE --yes]                                      every org
-  resume --from FILE [--yes]                                              the orgs that this run of suspend --all has suspended
+  resume --from FILE [--yes]                                              the orgs that the run of suspend --all in FILE has suspended
 
-Without --yes the last three only list and count. A run that was ended goes on when it is given the same --state FILE.
-With --key - the key is in KEY of the environment, or else it is read from the standard input. --api is by default LATCHKEY_API, BASE_URL or
+Without --yes the last three only list and count. A run that was interrupted continues with the same --state FILE.
+With --key - the key is read from the environment variable KEY, or from the standard input. --api is by default LATCHKEY_API, BASE_URL or
 http://127.0.0.1:3000. TOKEN_CMD is a command that prints an access token of a service. The audit log shows --reason and --operator.
 `
 
-// acts are the commands of one request: the words, the kind of the id, and the flags by the alphabet. {id} is the id, and {flag} a flag.
-// The members of the body are flags too.
+// acts are the commands that send one request. A name has the words, the beginning of the id, and the flags in alphabetical order.
+// In a path, {id} becomes the id, and {flag} the value of a flag. Each member of the body has the value of its flag.
 var acts = map[string]struct{ method, path, members string }{
 	"org make --name":               {"POST", "/v1/orgs", "name"},
 	"org make --external-id --name": {"POST", "/v1/orgs", "name externalId"},
@@ -65,8 +65,8 @@ var acts = map[string]struct{ method, path, members string }{
 	"usage --csv --month":           {"GET", "/v1/usage?month={month}", ""},
 }
 
-// longer are the other commands, in the same form.
-var longer = map[string]func(context.Context, *cli) error{
+// runs are the other commands, with names of the same form.
+var runs = map[string]func(context.Context, *cli) error{
 	"listen --forward --key": listen, "listen --forward --key --state": listen,
 	"listen --forward --key --types": listen, "listen --forward --key --state --types": listen,
 	"revoke --all --made-before": revokeAll, "revoke --all --made-before --state --yes": revokeAll,
@@ -100,14 +100,14 @@ func run(ctx context.Context, args []string) error {
 	c.base = strings.TrimSuffix(cmp.Or(c.flags["api"], os.Getenv("LATCHKEY_API"), os.Getenv("BASE_URL"), "http://127.0.0.1:3000"), "/")
 	c.header, c.token = http.Header{}, &token{command: os.Getenv("TOKEN_CMD")}
 	if !fetch.IsSafe(c.base) {
-		return errors.New("--api is an https URL, or an http URL of this machine")
+		return errors.New("--api must be an https URL, or an http URL of this machine")
 	}
 	for flag, name := range map[string]string{"reason": "Latchkey-Reason", "operator": "Latchkey-Operator"} {
 		if c.flags[flag] != "" {
 			c.header.Set(name, c.flags[flag])
 		}
 	}
-	if do := longer[form]; do != nil {
+	if do := runs[form]; do != nil {
 		return do(ctx, c)
 	}
 	if form == "help" || form == "--help" {
@@ -120,11 +120,11 @@ func run(ctx context.Context, args []string) error {
 	return c.act(ctx, form)
 }
 
-// unknown returns an error with the forms of a command, or that there is no such command.
+// unknown returns an error that lists the forms of a command, or that there is no such command.
 func unknown(form string) error {
 	command, _, _ := strings.Cut(form, " --")
 	var forms []string
-	for _, known := range slices.AppendSeq(slices.Collect(maps.Keys(acts)), maps.Keys(longer)) {
+	for _, known := range slices.AppendSeq(slices.Collect(maps.Keys(acts)), maps.Keys(runs)) {
 		if known == command || strings.HasPrefix(known, command+" ") {
 			forms = append(forms, known)
 		}
@@ -136,7 +136,7 @@ func unknown(form string) error {
 	return fmt.Errorf("%s is one of: %s", command, strings.Join(forms, ", "))
 }
 
-// parse reads the flags and the id. It returns the form of the command, as acts and longer have it.
+// parse reads the flags and the id. It returns the name of the command in acts or runs.
 func (c *cli) parse(args []string) (form string, err error) {
 	var words []string
 	for len(args) > 0 {
@@ -168,7 +168,7 @@ func (c *cli) parse(args []string) (form string, err error) {
 			text, err = io.ReadAll(io.LimitReader(os.Stdin, 4096))
 		}
 		if c.flags["key"] = strings.TrimSpace(string(text)); c.flags["key"] == "" {
-			err = cmp.Or(err, errors.New("--key - has found no key"))
+			err = cmp.Or(err, errors.New("--key -: there is no key in KEY or in the standard input"))
 		}
 	}
 	return strings.Join(words, " "), err
@@ -184,7 +184,7 @@ func (c *cli) act(ctx context.Context, form string) error {
 	for _, member := range strings.Fields(a.members) {
 		body[member] = c.flags[strings.ReplaceAll(member, "externalId", "external-id")]
 	}
-	if a.path == "/key/revoke" { // it is public
+	if a.path == "/key/revoke" { // this route needs no credential
 		c.token = &token{text: "none"}
 	}
 	c.header.Set("Idempotency-Key", rand.Text()+rand.Text())
@@ -201,9 +201,10 @@ func (c *cli) act(ctx context.Context, form string) error {
 	return err
 }
 
-// say prints a line beside the results. It replaces characters that could control the terminal: customers write names and data.
+// say prints a line to the standard error; results go to the standard output.
 func say(format string, args ...any) { fmt.Fprintln(os.Stderr, clean(fmt.Sprintf(format, args...))) }
 
+// clean replaces characters that could control the terminal: customers write names and data.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

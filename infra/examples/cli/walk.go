@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// settle is longer than the API works on a request: what was begun before a moment is visible, or has failed, so long after it.
+// settle is longer than the API works on a request: once it has passed, each request that began before is done or has failed.
 const settle = time.Minute
 
 // customer is an org.
@@ -41,18 +41,18 @@ func newWalk(c *cli, run entry) (w *walk, err error) {
 	return w, err
 }
 
-// visit does the work of an org. known is what the journal has. It returns what is so then, or the error org_not_found.
+// visit does the work of an org. known is the org's entry in the journal. visit returns the new entry. Error: org_not_found.
 type visit func(ctx context.Context, o customer, known entry) (entry, error)
 
-// all visits each org of the list, from the position on, unless all is done for it. The list has 16 parts, each by id, which is random: an
-// org that is made meanwhile may land before the position. No org moves, so all meets each org that was there when it began.
+// all visits the orgs of the list, from the position on, and skips the finished ones. The list has 16 parts, each in the order of
+// ids. Ids are random, so a new org may land before the position. No org moves, so all reaches each org that existed at its start.
 func (w *walk) all(ctx context.Context, do visit) error {
 	for {
 		var list struct {
 			Orgs       []customer
 			NextCursor string
 		}
-		if _, err := w.call(ctx, "GET", after(w.at.Cursor, "/v1/orgs"), nil, &list); err != nil {
+		if _, err := w.call(ctx, "GET", pagePath(w.at.Cursor, "/v1/orgs"), nil, &list); err != nil {
 			return err
 		}
 		isOver := func(o customer) bool { e := w.orgs[o.ID]; return e.Do != "" && e.Do != tried }
@@ -67,7 +67,7 @@ func (w *walk) all(ctx context.Context, do visit) error {
 
 func (w *walk) each(ctx context.Context, orgs []customer, do visit) error {
 	return cmp.Or(parallel.Each(8, orgs, func(_ int, o customer) error {
-		e, err := do(ctx, o, w.of(o.ID))
+		e, err := do(ctx, o, w.entryOf(o.ID))
 		if problem.Is(err, problem.OrgNotFound) {
 			e, err = entry{Do: gone}, nil
 		}
@@ -79,7 +79,7 @@ func (w *walk) each(ctx context.Context, orgs []customer, do visit) error {
 	})...)
 }
 
-// report prints a text with the numbers of the orgs that are so, and of their keys.
+// report prints a text. In it, $left becomes the number of orgs in the state "left", and ${keys of left} the number of their keys.
 func (w *walk) report(text string) error {
 	counts := map[string]int{}
 	for _, e := range w.orgs {
@@ -93,13 +93,13 @@ func (w *walk) report(text string) error {
 	return err
 }
 
-// after returns the path of a page: the first for no cursor.
-func after(cursor, path string) string {
+// pagePath returns the path of the page at a cursor; "": the first page.
+func pagePath(cursor, path string) string {
 	return strings.TrimSuffix(path+"?limit=100&cursor="+cursor, "&cursor=")
 }
 
-// settled waits until no request that was begun before a moment is worked on, by the API's clock, and returns the time.
-func (c *cli) settled(ctx context.Context, moment int64) (time.Time, error) {
+// waitUntilSettled waits until all requests that began before a moment have ended. It returns the time of the API's clock.
+func (c *cli) waitUntilSettled(ctx context.Context, moment int64) (time.Time, error) {
 	for {
 		now, err := c.call(ctx, "GET", "/v1/orgs?limit=1", nil, nil)
 		wait := time.UnixMilli(moment).Add(settle).Sub(now)
@@ -117,19 +117,19 @@ func stamp(at int64) string { return time.UnixMilli(at).UTC().Format(time.RFC333
 
 func orgPath(o string) string { return "/v1/orgs/" + url.PathEscape(o) }
 
-// revokeAll revokes the keys of every org that were made before a moment. It begins a minute later, so that each such key is in the list
-// of its org, and the org in the list of all: one walk is enough.
+// revokeAll revokes the keys of every org that were made before a moment. It begins at least a minute after the moment: then the
+// lists have each such key and its org, and one walk is enough.
 func revokeAll(ctx context.Context, c *cli) error {
 	before, err := time.Parse(time.RFC3339, c.flags["made-before"])
 	if err != nil {
-		return errors.New("--made-before is a time as 2026-11-29T12:00:00Z")
+		return errors.New("--made-before must be a time such as 2026-11-29T12:00:00Z")
 	}
 	w, err := newWalk(c, entry{Do: "revoke", At: before.UnixMilli()})
 	if err == nil && w.run.At != before.UnixMilli() {
-		err = fmt.Errorf("this is the run for keys that were made before %s", stamp(w.run.At))
+		err = fmt.Errorf("the file has a run for keys that were made before %s", stamp(w.run.At))
 	}
 	if err == nil && !w.isDry {
-		_, err = w.settled(ctx, w.run.At)
+		_, err = w.waitUntilSettled(ctx, w.run.At)
 	}
 	if err == nil && !w.isOver {
 		err = w.all(ctx, w.revokeOf)
@@ -144,7 +144,7 @@ func revokeAll(ctx context.Context, c *cli) error {
 	return w.report("${keys of done} keys of $done orgs " + did + ", made before " + stamp(w.run.At) + ". $left other orgs have none, and $gone are deleted.")
 }
 
-// revokeOf revokes the keys of an org, also of one whose deletion was cut short.
+// revokeOf revokes the keys of an org, also of an org whose deletion did not finish.
 func (w *walk) revokeOf(ctx context.Context, o customer, known entry) (entry, error) {
 	good, err := w.goodKeys(ctx, o.ID)
 	if err != nil {
@@ -168,7 +168,7 @@ func (w *walk) revokeOf(ctx context.Context, o customer, known entry) (entry, er
 	return entry{Do: done}, nil
 }
 
-// goodKeys returns the keys of an org that were made before the moment of the run, and are neither revoked nor expired.
+// goodKeys returns the ids of an org's keys that were made before the moment of the run, and are neither revoked nor expired.
 func (w *walk) goodKeys(ctx context.Context, o string) (good []string, err error) {
 	for cursor := ""; ; {
 		var list struct {
@@ -179,7 +179,7 @@ func (w *walk) goodKeys(ctx context.Context, o string) (good []string, err error
 			}
 			NextCursor string
 		}
-		now, err := w.call(ctx, "GET", after(cursor, orgPath(o)+"/keys"), nil, &list)
+		now, err := w.call(ctx, "GET", pagePath(cursor, orgPath(o)+"/keys"), nil, &list)
 		if err != nil {
 			return nil, err
 		}
@@ -195,9 +195,9 @@ func (w *walk) goodKeys(ctx context.Context, o string) (good []string, err error
 	}
 }
 
-// suspendAll suspends every org. It walks again until a walk that began a minute after the run has met no org that was made meanwhile.
+// suspendAll suspends every org. It repeats the walk until a whole walk, begun at least a minute after the run, meets no new org.
 func suspendAll(ctx context.Context, c *cli) error {
-	now, err := c.settled(ctx, 0)
+	now, err := c.waitUntilSettled(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func suspendAll(ctx context.Context, c *cli) error {
 		case w.isDry || isWhole && len(w.orgs) == known:
 			err = w.add(entry{Do: ended})
 		default:
-			now, err = w.settled(ctx, w.run.At)
+			now, err = w.waitUntilSettled(ctx, w.run.At)
 		}
 	}
 	if err != nil {
@@ -219,14 +219,14 @@ func suspendAll(ctx context.Context, c *cli) error {
 	return w.report("$done orgs are " + did + ", $left were suspended before, and $gone are deleted.")
 }
 
-// suspendOne suspends an org. Its try whose answer was lost is told from a suspension by someone else by the time.
+// suspendOne suspends an org. After a lost answer, the time of the suspension shows whether this run or someone else suspended it.
 func (w *walk) suspendOne(ctx context.Context, o customer, known entry) (entry, error) {
-	o.SuspendedAt = 0 // what the list had is older
+	o.SuspendedAt = 0 // the value from the list may be out of date; the call sets the present one
 	now, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o)
 	switch {
 	case err != nil:
 		return entry{}, err
-	case o.SuspendedAt != 0 && !known.isOf(o):
+	case o.SuspendedAt != 0 && !known.caused(o):
 		return entry{Do: left}, nil
 	case w.isDry:
 		say("%s  %s", o.ID, o.Name)
@@ -240,12 +240,12 @@ func (w *walk) suspendOne(ctx context.Context, o customer, known entry) (entry, 
 	return entry{Do: done, At: o.SuspendedAt}, err
 }
 
-// isOf reports whether the entry is of the suspension that an org has.
-func (e entry) isOf(o customer) bool {
+// caused reports whether the request of this entry made the org's present suspension.
+func (e entry) caused(o customer) bool {
 	return e.Do == done && o.SuspendedAt == e.At || e.Do == tried && o.SuspendedAt <= e.At+settle.Milliseconds()
 }
 
-// resumeFrom resumes the orgs that a run of suspendAll has suspended, unless someone has resumed and suspended them since.
+// resumeFrom resumes the orgs that a run of suspendAll has suspended, except those that someone resumed and suspended again.
 func resumeFrom(ctx context.Context, c *cli) error {
 	w, err := newWalk(c, entry{Do: "suspend"})
 	if err != nil {
@@ -255,7 +255,7 @@ func resumeFrom(ctx context.Context, c *cli) error {
 		return w.report("$done orgs were suspended by this run, and $try may be.")
 	}
 	var orgs []customer
-	var last int64 // try whose answer was lost
+	var last int64 // the time of the last try without an answer
 	for o, e := range w.orgs {
 		if e.Do == done || e.Do == tried {
 			orgs = append(orgs, customer{ID: o})
@@ -264,29 +264,30 @@ func resumeFrom(ctx context.Context, c *cli) error {
 			last = max(last, e.At)
 		}
 	}
-	if err := w.add(entry{Do: ended}); err != nil { // it must not go on
+	if err := w.add(entry{Do: ended}); err != nil { // so that the run of suspendAll cannot continue
 		return err
 	}
-	if _, err := w.settled(ctx, last); err != nil {
+	if _, err := w.waitUntilSettled(ctx, last); err != nil {
 		return err
 	}
 	if err := w.each(ctx, orgs, w.resumeOne); err != nil {
 		return err
 	}
-	return w.report("$resumed orgs are resumed, $kept were suspended anew by someone else, and $gone are deleted.")
+	return w.report("$resumed orgs are resumed, $kept were suspended again by someone else, and $gone are deleted.")
 }
 
-// resumeOne resumes an org. One that is not suspended may have keys that are still refused, after an answer 503.
+// resumeOne resumes an org. It also sends the request for an org that is not suspended: after an answer 503 the org's keys may
+// still be refused.
 func (w *walk) resumeOne(ctx context.Context, o customer, known entry) (entry, error) {
 	if _, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o); err != nil {
 		return entry{}, err
 	}
-	if o.SuspendedAt != 0 && !known.isOf(o) {
+	if o.SuspendedAt != 0 && !known.caused(o) {
 		return entry{Do: kept}, nil
 	}
 	_, err := w.call(ctx, "DELETE", orgPath(o.ID)+"/suspension", nil, nil)
 	if known.Do == tried && o.SuspendedAt == 0 {
-		return entry{Do: left}, err // the try had not arrived
+		return entry{Do: left}, err // the API did not get the try
 	}
 	return entry{Do: resumed}, err
 }

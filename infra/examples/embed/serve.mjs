@@ -2,15 +2,15 @@
 //
 //   API=https://api.example.com ORG=org_… TOKEN=eyJ… node serve.mjs
 //
-// TOKEN stands for the session that your server keeps for a person. PORT is the port on this machine (4001). The origin of the
-// page, http://127.0.0.1:4001, must be among the deployment's ConsoleOrigins.
+// TOKEN is an access token; a real server keeps one in each person's session. PORT is the port on this machine (default: 4001).
+// The deployment's ConsoleOrigins must have the origin of the page, http://127.0.0.1:4001.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 
 const { API, ORG, TOKEN, PORT = '4001' } = process.env
 const origin = new URL(API).origin
 
-// What the page may load and call: the script of the elements, and the API. The elements need no inline style.
+// The page may load the script of the elements and call the API. The elements need no inline style.
 const policy = [
   "default-src 'none'", `script-src 'self' ${origin}`, `connect-src 'self' ${origin}`, "base-uri 'none'", "form-action 'none'",
   "frame-ancestors 'none'", "require-trusted-types-for 'script'", 'trusted-types lit-html',

@@ -12,7 +12,7 @@ async function publish(events) {
       signal: AbortSignal.timeout(10_000),
     }).catch((error) => ({ status: 503, reason: error.cause?.code ?? error.name }))
     if (answer.status === 202) return (await answer.json().catch(() => { throw new Error('no JSON') })).events
-    // Not the text of the answer: what a server sends does not belong in a log.
+    // Without the body of the answer: a server's text does not belong in a log.
     if (!wait || (answer.status < 500 && answer.status !== 429)) throw new Error(answer.reason ?? `status ${answer.status}`)
     await new Promise((resolve) => setTimeout(resolve, wait))
   }

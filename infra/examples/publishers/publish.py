@@ -8,7 +8,7 @@ request = urllib.request.Request(address, json.dumps({"events": [event]}).encode
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_):
-        """Makes a redirect an error: no other host gets the token, or answers for the API."""
+        """Makes a redirect an error, so that no other host gets the token or answers in place of the API."""
 
 for wait in (1, 2, 4, None):  # seconds; the id makes it safe to send the event again
     try:
@@ -20,8 +20,8 @@ for wait in (1, 2, 4, None):  # seconds; the id makes it safe to send the event 
     except OSError as error:
         isAnswer = isinstance(error, urllib.error.HTTPError)
         if wait is None or isAnswer and error.code < 500 and error.code != 429:
-            # Not the text of the answer: what a server sends does not belong in a log.
+            # Without the body of the answer: a server's text does not belong in a log.
             raise SystemExit(f"status {error.code}" if isAnswer else str(error))
         time.sleep(wait)
-    except Exception as error:  # neither the text of this: it can have the token
+    except Exception as error:  # without the text of the error, which can have the token
         raise SystemExit(type(error).__name__) from None

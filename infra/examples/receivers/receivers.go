@@ -1,5 +1,5 @@
 // Package receivers has the receivers that infra/docs/webhooks.md shows, in Node, in Python and in FastAPI, and runs them for
-// tests. Each imports the module that verifies. A list beside it pins the packages that these import.
+// tests. Each receiver imports the verifying module of its folder. A lock file in the folder pins their packages.
 package receivers
 
 import (
@@ -37,7 +37,7 @@ type Config struct {
 	BaseURL    string
 	EndpointID string
 	Issuer     string    // the iss that webhooks must have; "": BaseURL
-	Output     io.Writer // gets all that it writes: a line "<event id> <type>" for each event, and errors; nil: the lines are dropped
+	Output     io.Writer // gets a line "<event id> <type>" for each event, and errors; nil: the lines are dropped
 }
 
 // Receiver is a running receiver.
@@ -71,7 +71,7 @@ func Start(ctx context.Context, l Language, c Config) (*Receiver, error) {
 	}
 	if err != nil {
 		stop()
-		_ = os.RemoveAll(dir) // the caller needs err, which says why the receiver did not start
+		_ = os.RemoveAll(dir) // keep err: it explains why the receiver did not start
 		return nil, fmt.Errorf("%s receiver: %w", l, err)
 	}
 	return r, nil
@@ -110,7 +110,7 @@ func (r *Receiver) run(ctx context.Context, cmd *exec.Cmd, port int, c Config) e
 	if c.Output != nil {
 		cmd.Stderr = io.MultiWriter(&stderr, c.Output)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C in the terminal must not end the receiver: Stop does
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C in the terminal must not end the receiver; only Stop may
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
 	if err := cmd.Start(); err != nil {
@@ -138,7 +138,7 @@ func (r *Receiver) await(ctx context.Context, port int) error {
 		}
 		select {
 		case <-r.done:
-			return errors.New("it ended at its start")
+			return errors.New("it ended before it listened")
 		case <-ctx.Done():
 			return fmt.Errorf("it does not listen: %w", ctx.Err())
 		case <-time.After(20 * time.Millisecond):

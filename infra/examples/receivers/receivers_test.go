@@ -21,8 +21,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestTheDocumentShowsTheExamplesThatAreTested compares the documents with the files that the tests run.
-func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
+func TestDocumentsShowTheTestedExamples(t *testing.T) {
 	for file, in := range map[string]struct{ document, language string }{
 		"receivers/node/verify.mjs":         {"webhooks.md", "js"},
 		"receivers/python/verify.py":        {"webhooks.md", "python"},
@@ -40,7 +39,7 @@ func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 		}
 		shown := "<!-- infra/examples/" + file + " -->\n```" + in.language + "\n" + string(code) + "```\n"
 		if !bytes.Contains(document, []byte(shown)) {
-			t.Errorf("%s does not show %s as it is", in.document, file)
+			t.Errorf("%s does not show the text of %s", in.document, file)
 		}
 	}
 	example, err := os.ReadFile("../../../pkg/guard/example_test.go")
@@ -55,15 +54,15 @@ func TestTheDocumentShowsTheExamplesThatAreTested(t *testing.T) {
 	}
 }
 
-// TestLockFileNamesNoHost checks that no package has an address, so that npm installs from the user's registry, and that each has
-// a hash, so that no registry can replace it.
+// TestLockFileNamesNoHost checks that packages have no address, so that npm installs from the user's registry, and that they have
+// hashes, so that no registry can replace a package.
 func TestLockFileNamesNoHost(t *testing.T) {
 	b, err := os.ReadFile("node/package-lock.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(b, []byte(`"resolved"`)) || !bytes.Contains(b, []byte(`"integrity"`)) {
-		t.Error("the lock file names where a package came from, or not what it was")
+		t.Error("the lock file has an address of a package, or has no hashes")
 	}
 }
 
@@ -85,13 +84,13 @@ func (w *written) count(text string) int {
 	return strings.Count(w.b.String(), text)
 }
 
-// start starts a receiver. Without the language it prints a line and skips the test; in CI it fails.
+// start starts a receiver. If the machine lacks the language, start prints a line and skips the test; in CI it fails.
 func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Receiver {
 	t.Helper()
 	r, err := receivers.Start(t.Context(), l, c)
 	var missing *tools.MissingError
 	if errors.As(err, &missing) && os.Getenv("CI") == "" {
-		fmt.Printf("SKIPPED: the %s receiver was not tried: %v. CI never skips it.\n", l, missing)
+		fmt.Printf("SKIPPED: the %s receiver was not tested: %v. CI never skips it.\n", l, missing)
 		t.Skip(missing)
 	}
 	if err != nil {
@@ -110,7 +109,7 @@ func start(t *testing.T, l receivers.Language, c receivers.Config) *receivers.Re
 func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler))) {
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python, receivers.FastAPI} {
 		t.Run(string(l), func(t *testing.T) {
-			var handler atomic.Value // has the function of a handler, because all its values must have one type
+			var handler atomic.Value // the method ServeHTTP of a handler: an atomic.Value keeps only values of one type
 			answer := func(h http.Handler) { handler.Store(h.ServeHTTP) }
 			api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				handler.Load().(func(http.ResponseWriter, *http.Request))(w, r)
@@ -127,8 +126,8 @@ func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *re
 	}
 }
 
-// TestReceiversTakeTheGoodAndRefuseTheHostile sends every vector to each receiver.
-func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
+// TestReceiversAcceptGoodAndRefuseHostileWebhooks sends every vector to each receiver.
+func TestReceiversAcceptGoodAndRefuseHostileWebhooks(t *testing.T) {
 	var out written
 	startOnVectors(t, &out, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
 		// The vectors of startOnVectors may be too old: installing the receiver's packages can take minutes.
@@ -154,9 +153,9 @@ func TestReceiversTakeTheGoodAndRefuseTheHostile(t *testing.T) {
 // handled is the line that a receiver prints for a good vector: all vectors have the same event.
 const handled = "evt_01k5vectors00000000000000b link.claimed"
 
-// TestReceiversCannotKnowWithoutTheLookup checks for a 503 while the lookup fails, so that the webhook comes again, and for a 204
+// TestReceiversAnswer503WhileTheLookupFails checks that a webhook is sent again while its key cannot be looked up, and gets a 204
 // afterwards.
-func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
+func TestReceiversAnswer503WhileTheLookupFails(t *testing.T) {
 	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, answer func(http.Handler)) {
 		v := mint()
 		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -165,7 +164,7 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 				return
 			}
 			header, _, _ := strings.Cut(v.Cases[0].Token, ".")
-			kid, _ := base64.RawURLEncoding.DecodeString(header) // {"kid", …}: more than the lookup reads is no harm
+			kid, _ := base64.RawURLEncoding.DecodeString(header) // a JSON object with the member kid, as the body of a lookup; its other members are ignored
 			v.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/webhook_verification_key/get", bytes.NewReader(kid)))
 		}))
 		defer other.Close()
@@ -187,8 +186,7 @@ func TestReceiversCannotKnowWithoutTheLookup(t *testing.T) {
 	})
 }
 
-// TestReceiversOutliveABadCaller has callers that end the connection during a webhook, send a wrong
-// length, or do not use HTTP.
+// TestReceiversOutliveABadCaller sends incomplete requests, a wrong length, and bytes that are not HTTP.
 func TestReceiversOutliveABadCaller(t *testing.T) {
 	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
 		for _, request := range []string{

@@ -9,8 +9,9 @@ import (
 	"latchkey/infra/tools"
 )
 
-// retires verifies a webhook, and another one of the same key five minutes later, when the key is retired.
-const retires = `import assert from 'node:assert'
+// retiredKeyTest is a program. It accepts a webhook, retires the key, and checks that a webhook of the key is refused five
+// minutes later.
+const retiredKeyTest = `import assert from 'node:assert'
 import { mock } from 'node:test'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { verifier } from './verify.mjs'
@@ -40,12 +41,12 @@ func TestTheNodeModuleKeepsAKeyForFiveMinutes(t *testing.T) {
 	if err := os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"verify.mjs": fileOf(t, "node/verify.mjs"), "retires.mjs": retires} {
+	for name, text := range map[string]string{"verify.mjs": fileOf(t, "node/verify.mjs"), "retired.mjs": retiredKeyTest} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "retires.mjs")).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "retired.mjs")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

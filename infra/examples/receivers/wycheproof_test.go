@@ -23,8 +23,8 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// Wycheproof is a collection of test vectors for the mistakes of other implementations. The module and its checksum are
-// pinned here and not in go.mod: there its version of Go would become a requirement for every user of our packages.
+// Wycheproof is a collection of test vectors for known mistakes of implementations. This file pins the module and its checksum.
+// In go.mod, the module's version of Go would become a requirement for every user of our packages.
 const (
 	wycheproof    = "github.com/c2sp/wycheproof@v0.0.0-20260902155932-3fa63dd0344a"
 	wycheproofSum = "h1:pNbL2nztRsWfW/ispAwsvcDFxs9Id38uIsR2/Up5G2c="
@@ -34,7 +34,7 @@ const (
 func wycheproofFile(t *testing.T, name string, into any) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", wycheproof)
-	cmd.Dir = t.TempDir() // outside of our module, so that its go.mod does not decide
+	cmd.Dir = t.TempDir() // outside of our module, so that our go.mod has no effect
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -55,7 +55,7 @@ func wycheproofFile(t *testing.T, name string, into any) {
 type foreign struct {
 	name      string
 	signature []byte
-	valid     bool   // for Wycheproof's message and the key x, y
+	valid     bool   // whether it is valid for Wycheproof's message and the key (x, y)
 	x, y      string // base64url
 }
 
@@ -102,13 +102,13 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 		for _, c := range g.Tests {
 			var jws string
 			onP256 := g.Public != nil && g.Public.Crv == "P-256"
-			isToken := json.Unmarshal(c.JWS, &jws) == nil && strings.Count(jws, ".") == 2 // in the compact form, as webhooks are
+			isToken := json.Unmarshal(c.JWS, &jws) == nil && strings.Count(jws, ".") == 2 // the compact form, which webhooks have
 			if !onP256 || !isToken {
 				continue
 			}
 			signature, err := base64.RawURLEncoding.DecodeString(jws[strings.LastIndex(jws, ".")+1:])
-			// The comment of a bad r or s is like rIsZero_sIsOne. Most other faults are in the header or the payload,
-			// which foreignVectors replaces.
+			// Cases with a bad r or s have comments such as rIsZero_sIsOne. Most other faults are in the header or the
+			// payload, which foreignVectors replaces.
 			hasBadNumber := strings.Contains(strings.ToLower(c.Comment), "is")
 			if err == nil && hasBadNumber {
 				all = append(all, foreign{fmt.Sprintf("JWS %d: %s", c.TcID, c.Comment), signature, c.Result == "valid", g.Public.X, g.Public.Y})
@@ -118,9 +118,9 @@ func foreignSignatures(t *testing.T) (all []foreign) {
 	return all
 }
 
-// foreignVectors returns a webhook for each signature. Wycheproof signed another text, so a valid signature gets a new key that
-// makes it a signature of the webhook. If r or s is not below the group's order n, the key is computed from r and s modulo n: a
-// receiver that reduces them accepts this webhook. All other signatures keep Wycheproof's key.
+// foreignVectors returns a webhook for each signature. Wycheproof signed another text. So for a valid signature, foreignVectors
+// computes a new key under which it is a signature of the webhook. If r or s is n (the group's order) or more, the new key fits r
+// and s modulo n, to find receivers that wrongly reduce them. All other signatures keep Wycheproof's key.
 func foreignVectors(t *testing.T) vectors.Vectors {
 	t.Helper()
 	now, n := time.Now(), elliptic.P256().Params().N
@@ -155,18 +155,18 @@ func foreignVectors(t *testing.T) vectors.Vectors {
 	return v
 }
 
-// TestSignaturesOfOthersAreTakenAndRefused sends Wycheproof's signatures to pkg/verify and to the receivers.
-func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
+// TestWycheproofSignaturesAreJudgedRight sends Wycheproof's signatures to pkg/verify and to the receivers.
+func TestWycheproofSignaturesAreJudgedRight(t *testing.T) {
 	v := foreignVectors(t)
 	valid := strings.Count(fmt.Sprint(v.Cases), " true 204") // Valid and Status of a printed case
-	if valid < 150 || len(v.Cases)-valid < 80 {              // fewer than Wycheproof has: some were not read
+	if valid < 150 || len(v.Cases)-valid < 80 {              // Wycheproof has more: with fewer, some were not read
 		t.Fatalf("%d cases, %d of them good", len(v.Cases), valid)
 	}
 	api := httptest.NewServer(v.Handler())
 	defer api.Close()
 	t.Run("go", func(t *testing.T) {
 		for _, c := range v.Cases {
-			// Each case has a key of its own, and one Verifier may look up only a few new keys: each case gets a Verifier.
+			// Each case has another key, and one Verifier may look up only a few new keys. So each case gets a new Verifier.
 			check, err := verify.New(verify.Config{BaseURL: api.URL, EndpointID: v.EndpointID, Issuer: v.Issuer})
 			if err != nil {
 				t.Fatal(err)
@@ -190,8 +190,8 @@ func TestSignaturesOfOthersAreTakenAndRefused(t *testing.T) {
 	}
 }
 
-// recovered returns a key that verifies the signature (r, s) of a digest (SEC 1, section 4.1.6), or nil when there is none. It has
-// the names of SEC 1: (x, y) is the point R whose x modulo n is r, and the key is (s·R - e·G) / r.
+// recovered returns a public key under which (r, s) is a signature of the digest, or nil if no key exists (SEC 1, section 4.1.6).
+// As in SEC 1, R = (x, y) is a point with x modulo n = r, and the key is (s·R - e·G) / r.
 func recovered(r, s *big.Int, digest [32]byte) (x, y *big.Int) {
 	curve := elliptic.P256()
 	c := curve.Params()

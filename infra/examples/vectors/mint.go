@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// mint makes the cases. Its issuer does not know the keys stranger and p384. Its JWKS lacks revoked too.
+// mint makes the cases. The issuer does not know the keys stranger and p384. The JWKS also lacks the key revoked.
 type mint struct {
 	Vectors
 	active, next, retired, revoked signer // keys in these states
-	down                           signer // its lookup answers 503
-	stranger                       signer // another issuer's
-	p384                           signer // a stranger's, on another curve
-	expiredAt                      int64  // of retired, in seconds since the epoch
+	down                           signer // a key whose lookup answers 503
+	stranger                       signer // a key of another issuer
+	p384                           signer // a key of another issuer, on the curve P-384
+	expiredAt                      int64  // when the key retired expired, in seconds since the epoch
 }
 
 func newMint(now time.Time) *mint {
@@ -60,7 +60,7 @@ func header(kid string) string {
 	return fmt.Sprintf(`{"alg":"ES256","kid":%q,"typ":"webhook+jwt"}`, kid)
 }
 
-// claims returns the payload of an attempt that was sent two seconds ago and lives for 300 seconds; see claimsAt.
+// claims returns the payload of an attempt that was sent two seconds ago and expires 300 seconds later; see claimsAt.
 func (m *mint) claims(replace ...string) string {
 	return m.claimsAt(m.Now-2, m.Now+298, replace...)
 }
@@ -80,7 +80,7 @@ func (m *mint) claimsAt(iat, exp int64, replace ...string) string {
 	return c
 }
 
-// Parts of the payload that claims returns, for its replace.
+// Parts of the payload of claims, for the parameter replace.
 func (m *mint) iss() string { return fmt.Sprintf(`"iss":%q`, m.Issuer) }
 func (m *mint) aud() string { return fmt.Sprintf(`"aud":%q`, m.EndpointID) }
 func (m *mint) iat() string { return fmt.Sprintf(`"iat":%d`, m.Now-2) }
@@ -96,7 +96,7 @@ func (s signer) sign(header, payload string) string {
 	return input + "." + encode(s.raw(input))
 }
 
-// webhook returns the token of a payload, with the key's own header.
+// webhook returns the token of a payload, with a header that names the key.
 func (s signer) webhook(payload string) string { return s.sign(header(s.kid), payload) }
 
 // der returns the signature of input in DER: by ES256, or by ES384 for a key on P-384.
@@ -109,7 +109,7 @@ func (s signer) der(input string) []byte {
 	return must(s.private.Sign(nil, digest[:], crypto.SHA256))
 }
 
-// raw returns the signature of input as JWS has it: r and s, padded to the same length (RFC 7518, section 3.4).
+// raw returns the signature of input in the form of JWS: r and s, padded to the same length (RFC 7518, section 3.4).
 func (s signer) raw(input string) []byte {
 	var sig struct{ R, S *big.Int }
 	must(asn1.Unmarshal(s.der(input), &sig))

@@ -1,7 +1,7 @@
-// Package vectors makes webhooks, good and hostile, to test any receiver with. webhooks.json has those for one fixed
-// time. A receiver that uses the machine's clock is tested with those that Mint makes for now.
+// Package vectors makes good and hostile webhooks, to test any receiver. webhooks.json has webhooks for one fixed time. For a
+// receiver that uses the machine's clock, Mint makes webhooks for the present time.
 //
-// The private keys are made from their names: anyone can make them, so they protect nothing.
+// The private keys are computed from public names, so they are no secrets.
 package vectors
 
 import (
@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Vectors has all that a test of a receiver needs: the receiver's configuration, the answers to
-// its key lookups, and the webhooks.
+// Vectors has all data for a test of a receiver: the receiver's configuration, the answers to its key lookups, and the webhooks.
 type Vectors struct {
 	Note       string            `json:"note"`
 	Now        int64             `json:"now"` // the receiver's clock, in seconds since the epoch
@@ -43,17 +42,17 @@ type Case struct {
 	Token  string `json:"token"`
 	Valid  bool   `json:"valid"`
 	Status int    `json:"status"` // the receiver's answer: 204 good, 401 bad, 503 a key lookup fails
-	Reason string `json:"reason"` // of a 401, as in pkg/verify; a receiver may give another one that applies too
+	Reason string `json:"reason"` // of a 401, as in pkg/verify; a receiver may report another fault of the same token
 }
 
-// The fixed vectors are made for these.
+// The values of the fixed vectors.
 const (
 	FixedNow   = 1_800_000_000
 	Issuer     = "https://api.example.com"
 	EndpointID = "whe_01k5vectors00000000000000a"
 )
 
-const note = "Made by infra/examples/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large to stand here: a good webhook of 150 KB and a token of more than 256 KB."
+const note = "Made by infra/examples/vectors. Feed each token, as the body of a POST, to a receiver that is configured with issuer and endpointId, whose clock shows now, and whose key lookups are answered from lookups (by kid; any other: otherwise) and jwks. Two cases are too large for this file: a good webhook of 150 KB and a token of more than 256 KB."
 
 // Mint makes the vectors for a time. The lookups and cases of two calls differ only in their times and signatures.
 func Mint(now time.Time) Vectors {
@@ -69,7 +68,7 @@ func Mint(now time.Time) Vectors {
 	return m.Vectors
 }
 
-// File returns webhooks.json: the vectors for the fixed time, without the cases that are too large to keep.
+// File returns webhooks.json: the vectors for the fixed time, without the cases that are too large for a file.
 func File() ([]byte, error) {
 	v := Mint(time.Unix(FixedNow, 0))
 	v.Cases = slices.DeleteFunc(v.Cases, func(c Case) bool { return len(c.Token) > 64<<10 })
@@ -81,11 +80,11 @@ func File() ([]byte, error) {
 type signer struct {
 	private *ecdsa.PrivateKey
 	kid     string
-	x, y    string // as in the JWK
+	x, y    string // the coordinates in base64url, as in a JWK
 	point   []byte // the public key, uncompressed: the byte 4, x, y
 }
 
-// newSigner makes the key of a name. The same name makes the same key.
+// newSigner computes a key from a name. The same name gives the same key.
 func newSigner(name string, curve elliptic.Curve) signer {
 	size := (curve.Params().BitSize + 7) / 8
 	var seed []byte
@@ -96,7 +95,7 @@ func newSigner(name string, curve elliptic.Curve) signer {
 	private := must(ecdsa.ParseRawPrivateKey(curve, seed[:size]))
 	point := must(private.PublicKey.Bytes())
 	s := signer{private: private, point: point, x: encode(point[1 : 1+size]), y: encode(point[1+size:])}
-	// The thumbprint of the key (RFC 7638). A key on P-384 has another curve, but its kid only has to be unique.
+	// The thumbprint of the key (RFC 7638). For the key on P-384 the curve is wrong, but a kid only has to be unique.
 	sum := sha256.Sum256([]byte(`{"crv":"P-256","kty":"EC","x":"` + s.x + `","y":"` + s.y + `"}`))
 	s.kid = encode(sum[:])
 	return s
@@ -107,7 +106,7 @@ func (s signer) jwk() string {
 	return fmt.Sprintf(`{"kid":%q,"kty":"EC","crv":"P-256","x":%q,"y":%q,"alg":"ES256","use":"sig"}`, s.kid, s.x, s.y)
 }
 
-// answer returns the answer to a lookup of the key. Times are in milliseconds; expiredAt 0 is a key that is not retired.
+// answer returns the answer to a lookup of the key. Times are in milliseconds; expiredAt 0: the key is not retired.
 func (s signer) answer(maxAge int, createdAt, expiredAt int64) Answer {
 	expired := "null"
 	if expiredAt != 0 {
@@ -117,7 +116,7 @@ func (s signer) answer(maxAge int, createdAt, expiredAt int64) Answer {
 	return Answer{200, maxAge, json.RawMessage(body)}
 }
 
-// fault returns an answer with a problem (RFC 9457).
+// fault returns an answer with a problem document (RFC 9457).
 func fault(status, maxAge int, code string) Answer {
 	return Answer{status, maxAge, json.RawMessage(fmt.Sprintf(`{"type":"about:blank","title":%q,"status":%d,"detail":"","code":%q}`, code, status, code))}
 }
@@ -149,7 +148,7 @@ func (v Vectors) Handler() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", fmt.Sprintf("public, max-age=%d", a.MaxAge))
 		w.WriteHeader(a.Status)
-		_, _ = w.Write(a.Body) // it fails when the receiver has hung up
+		_, _ = w.Write(a.Body) // ignore the error of a closed connection
 	})
 	mux.HandleFunc("GET /.well-known/jwks.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

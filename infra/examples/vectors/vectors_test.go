@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestMakeGenerateChangesNothing compares webhooks.json with what the code makes.
+// TestMakeGenerateChangesNothing compares webhooks.json with the output of File.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	made, err := vectors.File()
 	if err != nil {
@@ -35,9 +35,9 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestVectorsOfThisHourAreVerifiedAndRefused tries the cases that are too large for the file too. Each case gets a new
+// TestPackageVerifyJudgesPresentVectorsRight includes the cases that are too large for the file. Each case gets a new
 // Verifier, because one Verifier looks up only a few unknown keys.
-func TestVectorsOfThisHourAreVerifiedAndRefused(t *testing.T) {
+func TestPackageVerifyJudgesPresentVectorsRight(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	server := httptest.NewServer(v.Handler())
 	defer server.Close()

@@ -1,4 +1,5 @@
-// Command catalogue is `make catalogue`: it checks the schemas and the examples of a catalogue, which the API does not evaluate, and puts it.
+// Command catalogue is `make catalogue`. It checks the schemas and the examples of a catalogue, which the API does not check, and
+// sends the catalogue to the API.
 package main
 
 import (
@@ -28,7 +29,7 @@ func main() {
 
 func run(ctx context.Context, file, base, tokenCommand string) error {
 	if file == "" {
-		return errors.New("FILE is not given: a catalogue, as infra/examples/catalogue.json")
+		return errors.New("FILE is missing: it names a catalogue such as infra/examples/catalogue.json")
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -53,8 +54,8 @@ func run(ctx context.Context, file, base, tokenCommand string) error {
 	return err
 }
 
-// check checks that each schema is valid and refers to nothing outside of itself, and that each example matches its schema. The API checks
-// the rest.
+// check checks that each schema is valid and has no reference to another document, and that each example matches its schema. The API
+// checks the rest.
 func check(text []byte) error {
 	var in struct {
 		Events []struct {
@@ -62,9 +63,9 @@ func check(text []byte) error {
 			Schema, Example any
 		}
 	}
-	numbers := json.NewDecoder(bytes.NewReader(text))
-	numbers.UseNumber() // as package jsonschema wants them
-	if err := numbers.Decode(&in); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber() // package jsonschema expects json.Number
+	if err := decoder.Decode(&in); err != nil {
 		return err
 	}
 	for _, e := range in.Events {
@@ -73,9 +74,9 @@ func check(text []byte) error {
 		}
 		const name = "urn:latchkey:schema"
 		c := jsonschema.NewCompiler()
-		c.UseLoader(jsonschema.SchemeURLLoader{}) // it loads nothing
+		c.UseLoader(jsonschema.SchemeURLLoader{}) // a loader that loads no documents
 		var compiled *jsonschema.Schema
-		err := cmp.Or(inside(e.Schema), c.AddResource(name, e.Schema))
+		err := cmp.Or(checkReferences(e.Schema), c.AddResource(name, e.Schema))
 		if err == nil {
 			compiled, err = c.Compile(name)
 		}
@@ -89,8 +90,8 @@ func check(text []byte) error {
 	return nil
 }
 
-// inside returns an error for a reference to another document: who reads the catalogue could not follow it, or would have to load it.
-func inside(v any) error {
+// checkReferences returns an error for a reference to another document: readers of the catalogue cannot follow it, or must load it.
+func checkReferences(v any) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
@@ -98,13 +99,13 @@ func inside(v any) error {
 			if isText && (name == "$ref" || name == "$dynamicRef") && !strings.HasPrefix(to, "#") {
 				return fmt.Errorf("%s %q is outside of the document", name, to)
 			}
-			if err := inside(member); err != nil {
+			if err := checkReferences(member); err != nil {
 				return err
 			}
 		}
 	case []any:
 		for _, element := range v {
-			if err := inside(element); err != nil {
+			if err := checkReferences(element); err != nil {
 				return err
 			}
 		}

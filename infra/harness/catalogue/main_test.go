@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestOnlySchemasThatMatchTheirExamplesAreGood(t *testing.T) {
+func TestBadSchemasAndExamplesAreRefused(t *testing.T) {
 	for event, want := range map[string]string{
 		`{"type":"a.b"}`: "", `{"type":"a.b","example":{}}`: "", `{"type":"a.b","schema":{"type":"object","required":["c"]}}`: "",
 		`{"type":"a.b","schema":{"required":["c"]},"example":{"c":1}}`: "", `{"type":"a.b","schema":{"required":["c"]},"example":{"d":1}}`: "missing property 'c'",
@@ -30,7 +30,7 @@ func TestOnlySchemasThatMatchTheirExamplesAreGood(t *testing.T) {
 	}
 }
 
-func TestACatalogueIsPutWithTheTokenOfTheCommand(t *testing.T) {
+func TestTheCatalogueIsSentWithTheTokenOfTheCommand(t *testing.T) {
 	var got string
 	status := http.StatusNoContent
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +57,7 @@ func TestACatalogueIsPutWithTheTokenOfTheCommand(t *testing.T) {
 	}
 }
 
-func TestTheExampleIsGood(t *testing.T) {
+func TestTheExampleCatalogueIsValid(t *testing.T) {
 	text, err := os.ReadFile("../../examples/catalogue.json")
 	if err == nil {
 		err = check(text)

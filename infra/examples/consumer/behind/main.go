@@ -1,5 +1,5 @@
-// Command behind is a server behind a proxy that has the configuration of the folder above, for nginx or for Caddy. The proxy's
-// headers say who calls, so no one but the proxy may reach the server. It is an example, and `make doors` runs it.
+// Command behind is an example of a server behind a proxy (../nginx.conf or ../Caddyfile). The proxy's headers name the caller, so
+// only the proxy may reach the server. `make doors` runs this program.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 
 // onlyFromProxy answers 403 to a request without the secret that the proxy sends. With secret "" it lets every request through.
 func onlyFromProxy(secret string, next http.HandlerFunc) http.Handler {
-	want := sha256.Sum256([]byte(secret)) // hashes have one length, so the time of the comparison tells nothing
+	want := sha256.Sum256([]byte(secret)) // all hashes have the same length, so the time of the comparison reveals nothing
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := sha256.Sum256([]byte(r.Header.Get("X-Latchkey-Proxy-Secret")))
 		if secret != "" && subtle.ConstantTimeCompare(given[:], want[:]) != 1 {
@@ -35,7 +35,7 @@ func onlyFromProxy(secret string, next http.HandlerFunc) http.Handler {
 	})
 }
 
-// showCaller answers with the caller's org, where a real server has its invoices.
+// showCaller answers with the caller's org. A real server answers with invoices.
 func showCaller(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("X-Latchkey-V") != "1" || r.Header.Get("X-Latchkey-Kind") != "key" {
 		http.Error(w, "The proxy has not checked a key.", http.StatusInternalServerError)

@@ -14,8 +14,8 @@ import (
 
 func main() { lambda.Start(list) }
 
-// list answers with the principal that the authorizer wrote. A key's scopes are what the customer allows this key to do.
-// What the customer may do at all, a real program decides itself, by the org and its plan.
+// list answers with the principal from the authorizer. With scopes, a customer limits one key. A real program also decides what
+// the whole customer may do, by the org and its plan.
 func list(_ context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	field := func(name string) string { text, _ := e.RequestContext.Authorizer[name].(string); return text }
 	scopes := strings.Fields(field("scopes"))

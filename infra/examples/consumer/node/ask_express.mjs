@@ -6,24 +6,24 @@ import express from 'express'
 const { LATCHKEY, SECRET = '', PORT = '8080' } = process.env
 const PASSED = ['Content-Type', 'X-Latchkey-Code', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate']
 
-// key makes a middleware that asks for an API key with these scopes. fallback imports a key of an earlier system.
+// key makes a middleware that requires an API key with these scopes. fallback imports a key of an earlier system.
 function key(scopes, fallback) {
   const url = new URL('/authorize?' + new URLSearchParams(scopes.map((scope) => ['scope', scope])), LATCHKEY)
   return async (req, res, next) => {
-    const given = req.headersDistinct.authorization?.join(', ') // two credentials are refused
+    const given = req.headersDistinct.authorization?.join(', ') // Latchkey refuses two credentials
     const headers = { 'X-Latchkey-Secret': SECRET, ...(given && { Authorization: given }) }
-    const ask = async () => {
+    const check = async () => {
       const answer = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(3000) })
       return { status: answer.status, get: (name) => answer.headers.get(name), body: Buffer.from(await answer.arrayBuffer()) }
     }
     let answer = { status: 503, get: () => null }
     try {
-      answer = await ask()
+      answer = await check()
       if (fallback && answer.get('X-Latchkey-Code') === 'invalid_credentials') {
         await fallback(given.replace(/^\S+ */, ''))
-        answer = await ask()
+        answer = await check()
       }
-    } catch (error) { // not its text, which can have the key
+    } catch (error) { // log the name only: the message can have the key
       console.error('a key was not checked:', error.name)
       answer.status = 503
     }
@@ -33,7 +33,7 @@ function key(scopes, fallback) {
       return next()
     }
     if (![401, 403, 429].includes(status) || !get('X-Latchkey-Code')) return res.status(503).set('Retry-After', '1').json({ code: 'unavailable' })
-    for (const name of PASSED) { // on AWS a function URL sends one under another name
+    for (const name of PASSED) { // a function URL on AWS renames WWW-Authenticate
       const value = get(name) ?? get('X-Amzn-Remapped-' + name)
       if (value !== null) res.setHeader(name, value)
     }

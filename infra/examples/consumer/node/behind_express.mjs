@@ -8,7 +8,7 @@ const hash = (text) => createHash('sha256').update(text).digest()
 
 function fromProxy(req, res, next) {
   if (!timingSafeEqual(hash(req.get('X-Latchkey-Proxy-Secret') ?? ''), hash(PROXY_SECRET))) return res.sendStatus(403)
-  if (req.get('X-Latchkey-V') !== '1' || req.get('X-Latchkey-Kind') !== 'key') return res.sendStatus(500) // no key was checked
+  if (req.get('X-Latchkey-V') !== '1' || req.get('X-Latchkey-Kind') !== 'key') return res.sendStatus(500) // the proxy has not checked a key
   req.caller = (field) => decodeURIComponent(req.get(`X-Latchkey-${field}`) ?? '')
   next()
 }

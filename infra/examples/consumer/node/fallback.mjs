@@ -1,16 +1,16 @@
-// Imports a key of your earlier system when it is first used. It decides nothing: Latchkey is asked again.
+// Imports a key of your earlier system at its first use. Latchkey then checks the imported key.
 import { createHash } from 'node:crypto'
 import { serviceToken } from './service_token.mjs'
 
 const { API, EARLIER_SYSTEM } = process.env
-const post = (url, body, headers) => fetch(url, { // the key is not in the URL, which is in logs
+const post = (url, body, headers) => fetch(url, { // the key is in the body, because logs show URLs
   method: 'POST', body: JSON.stringify(body), redirect: 'error', signal: AbortSignal.timeout(2000),
   headers: { 'Content-Type': 'application/json', ...headers },
 })
 
 export async function importIfGood(text) {
   const old = await post(EARLIER_SYSTEM, { key: text })
-  if (old.status === 404) return // it is no key of yours
+  if (old.status === 404) return // your earlier system does not know the key
   if (!old.ok) throw new Error(`status ${old.status}`)
   const { orgId, name, scopes } = await old.json()
   const key = { sha256: createHash('sha256').update(text).digest('hex'), prefix: text.slice(0, 8), name, scopes }

@@ -1,6 +1,6 @@
-// A service's token from your issuer, kept until a minute before its end.
+// Gets a service's token from your issuer, and keeps it until a minute before it expires.
 const { TOKEN_URL, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, AUDIENCE: audience = '' } = process.env
-const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, audience }) // or scope, as your issuer asks
+const body = new URLSearchParams({ grant_type: 'client_credentials', client_id, client_secret, audience }) // some issuers need scope instead of audience
 let kept = { until: 0 }
 
 export async function serviceToken() {

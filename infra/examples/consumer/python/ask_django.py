@@ -1,4 +1,4 @@
-# A view of Django without a proxy. authorize.py is beside it, and LATCHKEY in the environment.
+# A Django view without a proxy. It needs authorize.py in the same folder, and LATCHKEY in the environment.
 from functools import wraps
 from authorize import authorize
 from django.http import HttpResponse, JsonResponse
@@ -6,7 +6,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 def key(*scopes, **settings):
     def decorate(view):
-        @csrf_exempt  # the browser adds no API key by itself
+        @csrf_exempt  # a browser never adds an API key by itself
         @wraps(view)
         def checked(request, *args, **kwargs):
             request.caller, refusal = authorize(request.headers.get("Authorization"), *scopes, **settings)

@@ -1,4 +1,4 @@
-# An API in FastAPI without a proxy, authorize.py beside it: LATCHKEY=https://… uvicorn ask_fastapi:app --port 8080 --no-access-log
+# An API in FastAPI without a proxy. It imports authorize.py: LATCHKEY=https://… uvicorn ask_fastapi:app --port 8080 --no-access-log
 from authorize import authorize
 from fastapi import Depends, FastAPI, Request, Response
 

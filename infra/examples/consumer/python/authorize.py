@@ -1,4 +1,4 @@
-"""Asks Latchkey about the API key of each request: pip install httpx
+"""Checks the API key of each request at Latchkey: pip install httpx
 
 LATCHKEY is the output ForwardAuthUrl, SECRET the parameter ForwardAuthSecret, if it is set."""
 import logging
@@ -22,14 +22,14 @@ def authorize(authorization, *scopes, fallback=None):
         if fallback and answer.headers.get("x-latchkey-code") == "invalid_credentials":
             fallback(authorization.partition(" ")[2].strip())
             answer = latchkey.get("/authorize", params={"scope": scopes}, headers=sent)
-        status, said = answer.status_code, dict(answer.headers)
-    except Exception as error:  # not its text, which can have the key
+        status, got = answer.status_code, dict(answer.headers)
+    except Exception as error:  # log the type only: the text can have the key
         logging.error("a key was not checked: %s", type(error).__name__)
-        status, said = 503, {}
-    if status == 200 and said.get("x-latchkey-v") == "1":
-        return {name[11:]: unquote(value) for name, value in said.items() if name.startswith("x-latchkey-")}, None
-    if status in (401, 403, 429) and "x-latchkey-code" in said:
-        if "x-amzn-remapped-www-authenticate" in said:  # so a function URL on AWS sends it
-            said["www-authenticate"] = said["x-amzn-remapped-www-authenticate"]
-        return None, (answer.content, status, {name: said[name] for name in PASSED if name in said})
+        status, got = 503, {}
+    if status == 200 and got.get("x-latchkey-v") == "1":
+        return {name[11:]: unquote(value) for name, value in got.items() if name.startswith("x-latchkey-")}, None
+    if status in (401, 403, 429) and "x-latchkey-code" in got:
+        if "x-amzn-remapped-www-authenticate" in got:  # a function URL on AWS renames WWW-Authenticate
+            got["www-authenticate"] = got["x-amzn-remapped-www-authenticate"]
+        return None, (answer.content, status, {name: got[name] for name in PASSED if name in got})
     return None, (b'{"code":"unavailable"}', 503, {"content-type": "application/json", "retry-after": "1"})

@@ -15,7 +15,7 @@ def from_proxy(get_response):
         return get_response(request)
     return answer
 
-@csrf_exempt  # the browser adds no API key by itself
+@csrf_exempt  # a browser never adds an API key by itself
 def invoices(request):
     caller = request.caller
     return JsonResponse({"orgId": caller["org-id"], "name": caller["key-name"], "scopes": caller["scopes"].split()})

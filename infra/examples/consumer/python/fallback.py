@@ -1,11 +1,11 @@
-# Imports a key of your earlier system when it is first used. It decides nothing: Latchkey is asked again.
+# Imports a key of your earlier system at its first use. Latchkey then checks the imported key.
 import hashlib, os, httpx
 from service_token import service_token
 
 def import_if_good(text):
-    old = httpx.post(os.environ["EARLIER_SYSTEM"], json={"key": text}, timeout=2)  # not in the URL, which is in logs
+    old = httpx.post(os.environ["EARLIER_SYSTEM"], json={"key": text}, timeout=2)  # in the body, because logs show URLs
     if old.status_code == 404:
-        return  # it is no key of yours
+        return  # your earlier system does not know the key
     key = old.raise_for_status().json()
     new = {"sha256": hashlib.sha256(text.encode()).hexdigest(), "prefix": text[:8], "name": key["name"], "scopes": key["scopes"]}
     url, headers = f"{os.environ['API']}/v1/orgs/{key['orgId']}/keys/import", {"Authorization": "Bearer " + service_token()}

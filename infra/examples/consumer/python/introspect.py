@@ -1,7 +1,7 @@
-"""Asks Latchkey about tokens with Authlib.
+"""Introspects tokens with Authlib.
 
 Arguments: the URL of /introspect, an API key of the owner's org, and the tokens. It prints a line for each token
-and way."""
+and client authentication."""
 
 import sys
 
@@ -13,5 +13,5 @@ for way in ("client_secret_basic", "client_secret_post"):
     for token in tokens:
         answer = client.introspect_token(endpoint, token=token)
         answer.raise_for_status()
-        said = answer.json()
-        print("Authlib", "{sub} {orgId} {scope}".format(**said) if said["active"] else "refused")
+        token_info = answer.json()
+        print("Authlib", "{sub} {orgId} {scope}".format(**token_info) if token_info["active"] else "refused")

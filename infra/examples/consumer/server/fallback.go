@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// earlier is the owner's earlier system of API keys, which is asked for keys that were not imported yet. A real one is a table
-// of hashes by bcrypt, or the API of a vendor.
+// earlier imports keys from the owner's earlier system when they are first used. A real earlier system is a table of bcrypt hashes,
+// or the API of a vendor.
 type earlier struct {
-	system string // answers POST {"key"} with the key's org and name as JSON, or 404 for a key that is not good
-	api    string // Latchkey's
+	system string // URL of the earlier system. It answers POST {"key"} with the key's org and name as JSON, or 404 for a bad key
+	api    string // URL of Latchkey's API
 	token  func(context.Context) (string, error)
 }
 
-// fallback returns the guard's Fallback, nil without an earlier system. The token is a service's; a real program gets one from its
-// issuer, and a new one before it expires.
+// fallback returns the guard's Fallback; nil: there is no earlier system. Its token belongs to a service. A real program gets tokens
+// from its issuer, each before the last one expires.
 func fallback() func(ctx context.Context, text string) error {
 	if os.Getenv("EARLIER_SYSTEM") == "" {
 		return nil
@@ -31,14 +31,14 @@ func fallback() func(ctx context.Context, text string) error {
 	return e.importIfGood
 }
 
-// importIfGood imports a key that is good in the earlier system. The guard then reads the imported key, and decides by it.
+// importIfGood imports a key that is good in the earlier system. The guard then checks the imported key.
 func (e earlier) importIfGood(ctx context.Context, text string) error {
 	var key struct {
 		OrgID  string   `json:"orgId"`
 		Name   string   `json:"name"`
 		Scopes []string `json:"scopes"`
 	}
-	// In the body: errors and access logs have addresses, so a key in a query would be in logs.
+	// The key is in the body, because errors and access logs show URLs.
 	err := post(ctx, e.system, "", map[string]string{"key": text}, &key)
 	if errors.Is(err, status(http.StatusNotFound)) {
 		return nil
@@ -54,17 +54,17 @@ func (e earlier) importIfGood(ctx context.Context, text string) error {
 	body := map[string]any{"keys": []any{map[string]any{
 		"sha256": hex.EncodeToString(hash[:]), "prefix": text[:min(len(text), 8)], "name": key.Name, "scopes": key.Scopes,
 	}}}
-	// The answer may refuse the one key because another request was faster: the guard reads that one's row.
+	// If another request imports the key first, the answer is still 200 and its body refuses the key. The guard reads the other row.
 	return post(ctx, e.api+"/v1/orgs/"+key.OrgID+"/keys/import", token, body, nil)
 }
 
-// status is the error of an answer with another status than 200. The guard reports it by HTTPStatusCode: it shows no text of an error.
+// status is the error of an answer with another status than 200. The guard reports only HTTPStatusCode, never the text of an error.
 type status int
 
 func (s status) Error() string       { return fmt.Sprintf("status %d", int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
-// post sends JSON, and decodes the body of a 200 into answer, unless that is nil.
+// post sends JSON, and decodes the body of a 200 into answer, unless answer is nil.
 func post(ctx context.Context, target, token string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -78,7 +78,7 @@ func post(ctx context.Context, target, token string, body, answer any) error {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // no other host gets the key, or the token
+	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // so that no other host gets the key or the token
 	out, err := (&http.Client{Timeout: 2 * time.Second, CheckRedirect: noRedirect}).Do(r)
 	if err != nil {
 		return err

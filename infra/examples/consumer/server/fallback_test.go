@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestTheFallbackFollowsNoRedirect has first the earlier system, then Latchkey's API, send a request on to another host.
+// TestTheFallbackFollowsNoRedirect redirects from the earlier system, then from Latchkey's API, to another host.
 func TestTheFallbackFollowsNoRedirect(t *testing.T) {
 	answer := func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"orgId": "org_1", "name": "a"}`))

@@ -1,6 +1,6 @@
 // Command server is an HTTP server whose routes use package guard: they accept Latchkey's API keys, and users with a role.
-// It is an example, and `make doors` runs it. A program on AWS loads its aws.Config by
-// config.LoadDefaultConfig. This program reads environment variables instead, so that go.mod needs no further module.
+// `make doors` runs this example. A program on AWS gets its aws.Config from config.LoadDefaultConfig. This program reads
+// environment variables instead, so that go.mod needs no other module.
 package main
 
 import (
@@ -50,7 +50,7 @@ func main() {
 	})
 	http.Handle("GET /invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireScope("invoices:read")))
 	http.Handle("GET /orgs/{orgId}/invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member")))
-	// Here a customer whose org is suspended pays.
+	// Customers whose org is suspended can still pay here.
 	http.Handle("GET /orgs/{orgId}/invoices/payment", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member"), guard.AllowSuspended()))
 	server := &http.Server{Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second}
 	if err := server.ListenAndServe(); err != nil {
@@ -59,7 +59,7 @@ func main() {
 	}
 }
 
-// showCaller answers with the principal, where a real server has its invoices.
+// showCaller answers with the principal. A real server answers with invoices.
 func showCaller(w http.ResponseWriter, r *http.Request) {
 	p, ok := guard.FromContext(r.Context())
 	if !ok { // the route was registered without g.Handler
@@ -68,7 +68,7 @@ func showCaller(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(p.Fields()); err != nil {
-		slog.ErrorContext(r.Context(), "the caller has gone", "error", err)
+		slog.ErrorContext(r.Context(), "the answer was not sent", "error", err)
 	}
 }
 

@@ -4,8 +4,8 @@ import org.springframework.security.oauth2.server.resource.introspection.BadOpaq
 import org.springframework.security.oauth2.server.resource.introspection.SpringOpaqueTokenIntrospector;
 
 /**
- * Asks Latchkey about tokens as a Spring resource server with opaque tokens does. Arguments: the URL of
- * /introspect, an API key of the owner's org, and the tokens. It prints a line for each token.
+ * Introspects tokens with Spring's two introspectors: plain sends the client's id and secret unchanged, encoding encodes them first.
+ * Arguments: the URL of /introspect, an API key of the owner's org, and the tokens. It prints a line for each token and introspector.
  */
 class Introspect {
   public static void main(String[] args) {

@@ -29,10 +29,10 @@ func main() {
 	fmt.Println(answer.Events[0].ID)
 }
 
-// Answer has the ids of the events, in their order.
+// Answer has the ids of the events, in the order of the request.
 type Answer struct{ Events []struct{ ID string } }
 
-// publish sends events, and again after 1, 2 and 4 seconds where another try can succeed.
+// publish sends events. After a failure that another try may solve, it sends them again: after 1, 2 and 4 seconds.
 func publish(events ...Event) (out Answer, err error) {
 	body, err := json.Marshal(map[string]any{"events": events})
 	if err != nil {
@@ -45,7 +45,7 @@ func publish(events ...Event) (out Answer, err error) {
 			if status == http.StatusAccepted {
 				return out, json.Unmarshal(text, &out)
 			}
-			err = fmt.Errorf("status %d", status) // not the text: what a server sends does not belong in a log
+			err = fmt.Errorf("status %d", status) // without the body: a server's text does not belong in a log
 			if status < http.StatusInternalServerError && status != http.StatusTooManyRequests {
 				return out, err
 			}
@@ -64,7 +64,7 @@ func post(address string, body []byte) (status int, text []byte, err error) {
 	noRedirect := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	answer, err := (&http.Client{Timeout: 10 * time.Second, CheckRedirect: noRedirect}).Do(request)
 	if err != nil {
-		return 0, nil, errors.Unwrap(err) // without the address
+		return 0, nil, errors.Unwrap(err) // the wrapping error has the URL
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err = io.ReadAll(answer.Body)

@@ -1,6 +1,6 @@
 // Command cli is `make receiver`. It registers itself as a webhook endpoint of an API key's app,
-// prints each webhook that it can verify, and deletes the endpoint at Ctrl-C. The stack must be
-// able to send webhooks to loopback, as the local stack is.
+// prints each webhook that it can verify, and deletes the endpoint at Ctrl-C. The stack must
+// send webhooks to loopback addresses, as the local stack does.
 //
 // Its environment has KEY (an API key, lk_…), BASE_URL (by default http://127.0.0.1:3000) and
 // ISSUER (the webhooks' iss, by default BASE_URL).
@@ -37,7 +37,7 @@ This makes an org and a key, and prints the key:
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // after the first Ctrl-C, so that a second one ends the program at once
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	base := cmp.Or(os.Getenv("BASE_URL"), "http://127.0.0.1:3000")
 	key := os.Getenv("KEY")
 	if key == "" {
@@ -51,7 +51,7 @@ func main() {
 	}
 }
 
-const shutdownTimeout = 10 * time.Second // to answer running requests, and again to delete the endpoint
+const shutdownTimeout = 10 * time.Second // once for the running requests, and once to delete the endpoint
 
 // receiver registers an endpoint and prints its webhooks.
 type receiver struct {
@@ -69,7 +69,7 @@ func (r *receiver) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // it fails when the server has closed the listener already
+	defer func() { _ = listener.Close() }() // ignore the error: the server may have closed the listener
 	address := "http://" + listener.Addr().String() + "/"
 	// Ctrl-C must not interrupt the call that creates the endpoint: without its id, run could not delete the endpoint.
 	var made struct{ ID string }
@@ -77,10 +77,10 @@ func (r *receiver) run(ctx context.Context) (err error) {
 	if err := r.api.call(context.WithoutCancel(ctx), "/webhook_endpoint/create", in, http.StatusCreated, &made); err != nil {
 		return fmt.Errorf("registering the endpoint: %w", err)
 	}
-	defer func() { err = errors.Join(err, r.leave(ctx, made.ID)) }()
+	defer func() { err = errors.Join(err, r.deleteEndpoint(ctx, made.ID)) }()
 	v, err := verify.New(verify.Config{
 		BaseURL: r.api.base, Issuer: cmp.Or(r.issuer, r.api.base), EndpointID: made.ID,
-		Report: func(_ context.Context, err error) { r.print("%s  not taken: %v", clock(), err) },
+		Report: func(_ context.Context, err error) { r.print("%s  not accepted: %v", clock(), err) },
 	})
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (r *receiver) run(ctx context.Context) (err error) {
 	return server.Shutdown(ending)
 }
 
-// leave deletes the endpoint, even when ctx has ended.
-func (r *receiver) leave(ctx context.Context, id string) error {
+// deleteEndpoint deletes the endpoint, even when ctx has ended.
+func (r *receiver) deleteEndpoint(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := r.api.call(ctx, "/webhook_endpoint/delete", map[string]string{"endpointId": id}, http.StatusOK, new(any)); err != nil {
@@ -140,17 +140,17 @@ func (r *receiver) print(format string, args ...any) {
 	}, fmt.Sprintf(format, args...))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = fmt.Fprintln(r.out, line) // it fails when the terminal is closed
+	_, _ = fmt.Fprintln(r.out, line) // ignore the error of a closed terminal
 }
 
-// apiTimeout leaves time for the cold start of a function.
+// apiTimeout is long enough for the cold start of a function.
 const apiTimeout = 15 * time.Second
 
 // api calls Latchkey's API with an API key.
 type api struct{ base, key string }
 
-// call posts in as JSON and decodes the answer into out. Unless the answer has the status want, call returns the API's
-// problem as an error. It follows no redirect, which would send the API key elsewhere.
+// call posts in as JSON and decodes the answer into out. If the answer has another status than want, call returns the API's
+// problem as an error. It follows no redirect, so that no other host gets the API key.
 func (a api) call(ctx context.Context, path string, in any, want int, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {

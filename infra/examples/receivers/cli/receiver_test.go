@@ -20,9 +20,9 @@ import (
 type fakeAPI struct {
 	t      *testing.T
 	mu     sync.Mutex
-	status int               // create is refused with this status; 0: it succeeds
+	status int               // the status of a refused create; 0: create succeeds
 	bodies map[string]string // the body of the last request, by path
-	url    string            // of the registered endpoint; "": there is no endpoint
+	url    string            // the URL of the registered endpoint; "": there is no endpoint
 	made   chan string       // gets the URL of a new endpoint
 	keys   http.Handler      // answers lookups of keys; nil: the test receives no webhook
 }
@@ -98,7 +98,7 @@ func post(t *testing.T, url, body string) int {
 	return res.StatusCode
 }
 
-// TestReceiverRegistersPrintsAndLeaves runs a receiver from its start to its end, after which no endpoint is left.
+// TestReceiverRegistersPrintsAndLeaves checks that a receiver registers an endpoint, prints webhooks, and deletes the endpoint at its end.
 func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	f := &fakeAPI{keys: v.Handler()}
@@ -130,7 +130,7 @@ func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 	if got := post(t, url, tokens["audience as an array of one"]); got != 204 || !strings.Contains(out.String(), line+"  (again)\n") {
 		t.Errorf("again: %d\n%s", got, out)
 	}
-	if got := post(t, url, tokens["a stranger's signature"]); got != 401 || !strings.Contains(out.String(), "not taken: verify: the webhook is refused: wrong_signature") {
+	if got := post(t, url, tokens["a stranger's signature"]); got != 401 || !strings.Contains(out.String(), "not accepted: verify: the webhook is refused: wrong_signature") {
 		t.Errorf("hostile: %d\n%s", got, out)
 	}
 	ctrlC()
@@ -138,12 +138,11 @@ func TestReceiverRegistersPrintsAndLeaves(t *testing.T) {
 		t.Error(err)
 	}
 	if f.url != "" || f.bodies["/webhook_endpoint/delete"] != `{"endpointId":"`+vectors.EndpointID+`"}` {
-		t.Errorf("the endpoint is left behind: %v", f.bodies)
+		t.Errorf("the endpoint was not deleted: %v", f.bodies)
 	}
 }
 
-// TestDataDoesNotSteerTheTerminal prints control characters.
-func TestDataDoesNotSteerTheTerminal(t *testing.T) {
+func TestControlCharactersAreReplaced(t *testing.T) {
 	out := &screen{}
 	r := &receiver{out: out}
 	// ESC [2J clears the screen, U+009B is ESC [ as one character, and U+202E turns the direction of the text.
@@ -153,8 +152,7 @@ func TestDataDoesNotSteerTheTerminal(t *testing.T) {
 	}
 }
 
-// TestRefusedRegistrationSaysWhy checks that the error has the API's problem.
-func TestRefusedRegistrationSaysWhy(t *testing.T) {
+func TestARefusedRegistrationShowsTheProblem(t *testing.T) {
 	f := &fakeAPI{status: http.StatusConflict}
 	r, _ := start(t, f)
 	err := r.run(t.Context())
@@ -163,7 +161,7 @@ func TestRefusedRegistrationSaysWhy(t *testing.T) {
 	}
 	for _, want := range []string{"409 limit_reached", "An app has 20 endpoints.", "/url: No.", "/webhook_endpoint/delete"} {
 		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not say %q", err, want)
+			t.Errorf("the error %q lacks %q", err, want)
 		}
 	}
 	if strings.Contains(err.Error(), "lk_test") {

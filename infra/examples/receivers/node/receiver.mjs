@@ -1,4 +1,4 @@
-// Receives Latchkey's webhooks. verify.mjs is beside it.
+// Receives Latchkey's webhooks. It needs verify.mjs in the same folder.
 //
 //   BASE_URL=https://api.example.com ENDPOINT_ID=whe_… node receiver.mjs
 //
@@ -14,7 +14,7 @@ const verify = verifier({ baseURL: BASE_URL, endpointId: ENDPOINT_ID, issuer: IS
 
 // Put your work here. The same event can come again; it has the same id then.
 async function work(event) {
-  if (event.test) return // an example, which did not happen
+  if (event.test) return // an example event; nothing happened
   console.log(event.id, event.type)
 }
 
@@ -22,7 +22,7 @@ async function statusOf(request) {
   let token = '', event
   try {
     for await (const chunk of request.setEncoding('latin1')) {
-      if (token.length <= MAX_LENGTH) token += chunk // the rest is read and dropped
+      if (token.length <= MAX_LENGTH) token += chunk // read the rest, but do not keep it
     }
     event = await verify(token)
   } catch (error) {

@@ -4,7 +4,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose'
 export const MAX_LENGTH = 256 * 1024 // bytes of a webhook
 const KEY_LIFETIME = 5 * 60 * 1000 // milliseconds for which this program remembers a key
 
-// Unavailable means that no one can say now whether the webhook is genuine.
+// Unavailable means that the webhook cannot be verified now, because the key could not be looked up.
 export class Unavailable extends Error {}
 
 function check(condition) {
@@ -13,18 +13,18 @@ function check(condition) {
 const isText = (value) => typeof value === 'string' && value !== ''
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-// decode reads base64url and takes no second spelling of the same bytes.
+// decode reads base64url and refuses another spelling of the same bytes.
 function decode(text) {
   const bytes = Buffer.from(text, 'base64url')
   check(bytes.toString('base64url') === text)
   return bytes
 }
 
-// parse reads JSON in which no object has two members of one name. Of two, JSON.parse keeps the
-// last, and then there are fewer members than colons outside of strings.
+// parse reads JSON and refuses an object with two members of the same name. JSON.parse keeps only
+// the last of the two: then the value has fewer members than the text has colons outside of strings.
 function parse(bytes) {
   const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  let members = -1 // JSON.parse passes the whole value as one member more
+  let members = -1 // JSON.parse also passes the whole value as a member
   const value = JSON.parse(text, function (name, member) {
     if (!Array.isArray(this)) members++
     return member
@@ -34,8 +34,8 @@ function parse(bytes) {
   return value
 }
 
-// verifier returns the function verify(token), which returns the event of a genuine webhook. Any error but Unavailable: it is
-// not genuine. baseURL is the URL of the API, issuer the iss of the webhooks if that is another URL.
+// verifier returns the function verify(token), which returns the event of a genuine webhook. Any other error than Unavailable
+// means: not genuine. baseURL is the URL of the API, issuer the iss of the webhooks if that is another URL.
 export function verifier({ baseURL, endpointId, issuer = baseURL }) {
   // The public keys. The set is fetched again for a kid that is not in it, at most twice a minute.
   const keySetURL = new URL(baseURL + '/.well-known/jwks.json')
@@ -47,9 +47,9 @@ export function verifier({ baseURL, endpointId, issuer = baseURL }) {
     })
   }
 
-  const ends = new Map() // kid → { end, until }, only of keys that have verified a signature
+  const ends = new Map() // kid → { end, until }, only for keys that have verified a signature
 
-  // endOf returns the time, in milliseconds, from which a key proves nothing: 0 when it was revoked,
+  // endOf returns the time, in milliseconds, from which signatures of a key are not valid: 0 if the key was revoked,
   // Infinity while it is in use.
   async function endOf(kid) {
     const known = ends.get(kid)

@@ -1,4 +1,4 @@
-"""Receives Latchkey's webhooks. verify.py is beside it.
+"""Receives Latchkey's webhooks. It needs verify.py in the same folder.
 
     BASE_URL=https://api.example.com ENDPOINT_ID=whe_… python receiver.py
 
@@ -19,7 +19,7 @@ SETTINGS = dict(
 def work(event):
     """Put your work here. The same event can come again; it has the same id then."""
     if event.get("test"):
-        return  # an example, which did not happen
+        return  # an example event; nothing happened
     print(f"{event['id']} {event['type']}\n", end="", flush=True)
 
 
@@ -31,7 +31,7 @@ class Receiver(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, *_):
-        pass  # it would have the URL, with its query
+        pass  # the message would have the URL and its query
 
     def status(self):
         try:

@@ -1,4 +1,4 @@
-"""Receives Latchkey's webhooks in FastAPI. verify.py is beside it: pip install fastapi uvicorn 'PyJWT[crypto]'
+"""Receives Latchkey's webhooks in FastAPI. It needs verify.py in the same folder: pip install fastapi uvicorn 'PyJWT[crypto]'
 
     BASE_URL=https://api.example.com ENDPOINT_ID=whe_… uvicorn receiver_fastapi:app --port 4000 --no-access-log
 """
@@ -16,7 +16,7 @@ settings = dict(base_url=env["BASE_URL"], endpoint_id=env["ENDPOINT_ID"], issuer
 async def receive(request: Request):
     token = b""
     async for chunk in request.stream():
-        token += chunk if len(token) <= MAX_LENGTH else b""  # the rest is read and dropped
+        token += chunk if len(token) <= MAX_LENGTH else b""  # read the rest, but do not keep it
     try:
         event = await run_in_threadpool(verify, token.decode("latin-1"), **settings)
     except Exception as error:

@@ -12,11 +12,11 @@ import jwt
 MAX_LENGTH = 256 * 1024  # bytes of a webhook
 MAX_AGE = 5 * 60  # seconds from the signature to the arrival
 LEEWAY = 60  # seconds that the clocks of sender and receiver may differ
-one_look_up = threading.Lock()  # one at a time, so that made-up kids cause no flood of requests
+one_look_up = threading.Lock()  # one look-up at a time, so that invented kids cause no flood of requests
 
 
 class Unavailable(Exception):
-    """No one can say now whether the webhook is genuine."""
+    """The webhook cannot be verified now, because the key could not be looked up."""
 
 
 def check(condition):
@@ -25,7 +25,7 @@ def check(condition):
 
 
 def decode(text):
-    """Reads base64url, and takes no second spelling of the same bytes."""
+    """Reads base64url, and refuses another spelling of the same bytes."""
     raw = base64.urlsafe_b64decode(text + "==")
     check(base64.urlsafe_b64encode(raw).rstrip(b"=").decode() == text)
     return raw
@@ -37,18 +37,18 @@ def no_name_twice(pairs):
 
 
 def parse(raw):
-    """Reads JSON in which no object has two members of one name."""
+    """Reads JSON, and refuses an object with two members of the same name."""
     return json.loads(raw.decode(), object_pairs_hook=no_name_twice)
 
 
 class NoRedirect(HTTPRedirectHandler):
     def redirect_request(self, *_):
-        """Makes a redirect an error: only base_url says what a key is."""
+        """Makes a redirect an error: keys come only from base_url."""
 
 
 @lru_cache(maxsize=100)
 def look_up(base_url, kid, minute):
-    """Returns the public key as it is in that minute, or None when the kid proves nothing."""
+    """Returns the public key, or None if it is unknown or revoked. minute limits the cache to one minute."""
     url, body = base_url + "/webhook_verification_key/get", json.dumps({"kid": kid}).encode()
     try:
         request = Request(url, body, {"Content-Type": "application/json"})
@@ -61,7 +61,7 @@ def look_up(base_url, kid, minute):
 
 
 def verify(token, *, base_url, endpoint_id, issuer=None):
-    """Returns the event of a genuine webhook. Any error but Unavailable: it is not genuine.
+    """Returns the event of a genuine webhook. Any other error than Unavailable means: not genuine.
 
     base_url is the URL of the API, issuer the iss of the webhooks if that is another URL."""
     check(len(token) <= MAX_LENGTH)

@@ -11,7 +11,7 @@ import java.util.*;
 
 /** Prints, for each case of a file of vectors, whether Nimbus JOSE + JWT accepts the token: java Nimbus webhooks.json */
 public class Nimbus {
-    @SuppressWarnings("unchecked") // of JSON
+    @SuppressWarnings("unchecked") // casts of parsed JSON
     public static void main(String[] args) throws Exception {
         Map<String, Object> vectors = JSONObjectUtils.parse(Files.readString(Path.of(args[0])));
         List<JWK> keys = new ArrayList<>();

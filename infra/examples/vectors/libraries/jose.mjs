@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { createLocalJWKSet, errors, jwtVerify } from 'jose'
 
 const { now, issuer, endpointId, lookups, cases } = JSON.parse(readFileSync(process.argv[2], 'utf8'))
-const found = Object.values(lookups).filter((answer) => answer.status === 200)
-const keySet = createLocalJWKSet({ keys: found.map((answer) => answer.body) })
+const known = Object.values(lookups).filter((answer) => answer.status === 200)
+const keySet = createLocalJWKSet({ keys: known.map((answer) => answer.body) })
 const options = {
   algorithms: ['ES256'], typ: 'webhook+jwt', issuer, audience: endpointId, requiredClaims: ['exp'],
   currentDate: new Date(now * 1000), clockTolerance: 60, maxTokenAge: 300, // seconds

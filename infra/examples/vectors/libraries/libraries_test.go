@@ -1,6 +1,5 @@
-// Package libraries runs JWT libraries over the vectors. It finds the cases that a library alone decides otherwise than a
-// receiver must, so that the receiver needs a check of its own. `make clients` runs it and `make test` does not, because it
-// installs much.
+// Package libraries runs JWT libraries over the vectors. It finds the cases that a library judges wrong, so that a receiver needs
+// another check. `make clients` runs this package. `make test` does not, because it installs many packages.
 package libraries
 
 import (
@@ -27,12 +26,12 @@ import (
 
 const (
 	vectorsFile = "../webhooks.json"
-	receivers   = "../../receivers/" // the receivers that infra/docs/webhooks.md shows: jose and PyJWT have their versions
+	receivers   = "../../receivers/" // its lock files pin the versions of jose and PyJWT
 	accepts     = "accepts"
 	refuses     = "refuses"
 )
 
-// library is a JWT library. name has %s for its version, which the pattern version finds in the file pins. run returns a line
+// library is a JWT library. name has %s for the version; the pattern version finds it in the file pins. run returns a line
 // for each case: the verdict (accepts or refuses), a tab, and the case's name.
 type library struct {
 	name, pins, version string
@@ -54,7 +53,7 @@ func libraries() []library {
 	}
 }
 
-// TestLibrariesDifferAsListed compares what the libraries decide with the table in infra/docs/webhooks.md.
+// TestLibrariesDifferAsListed compares the libraries' verdicts with the table in infra/docs/webhooks.md.
 func TestLibrariesDifferAsListed(t *testing.T) {
 	var v vectors.Vectors
 	if err := json.Unmarshal([]byte(read(t, vectorsFile)), &v); err != nil {
@@ -74,7 +73,7 @@ func TestLibrariesDifferAsListed(t *testing.T) {
 		}
 	}
 	if len(verdicts) != len(v.Cases) {
-		t.Fatalf("%d cases were decided, of %d", len(verdicts), len(v.Cases))
+		t.Fatalf("the libraries judged %d cases of %d", len(verdicts), len(v.Cases))
 	}
 	head := "| Reason | Cases | " + strings.Join(names, " | ") + " |\n|---|---|" + strings.Repeat("---|", len(names)) + "\n"
 	servicetest.Generated(t, "../../../docs/webhooks.md", func(text string) (string, error) {
@@ -94,11 +93,11 @@ func names(t *testing.T) (names []string) {
 	return names
 }
 
-// rows returns a row for the cases with the same reason that the same libraries decide otherwise than a receiver must.
+// rows returns the rows of the table. The cases of a row have the same reason, and the same libraries judge them wrong.
 func rows(cases []vectors.Case, verdicts map[string][]string) string {
 	type row struct{ reason, cells string }
 	var order []row
-	names, all := map[row][]string{}, map[string]int{} // all: how many cases have the reason
+	names, all := map[row][]string{}, map[string]int{} // all: the number of cases by reason
 	for _, c := range cases {
 		r, want, differs := row{reason: cmp.Or(c.Reason, "none: it is good")}, refuses, false
 		if c.Valid {
@@ -139,7 +138,7 @@ func golangJWT(v vectors.Vectors, newClaims func() jwt.Claims) string {
 	for _, c := range v.Cases {
 		verdict := accepts
 		if _, err := parser.ParseWithClaims(c.Token, newClaims(), func(token *jwt.Token) (any, error) {
-			kid, _ := token.Header["kid"].(string) // "" is the kid of no key
+			kid, _ := token.Header["kid"].(string) // no key has the kid ""
 			return publicKey(v.Lookups[kid])
 		}); err != nil {
 			verdict = refuses
@@ -149,7 +148,7 @@ func golangJWT(v vectors.Vectors, newClaims func() jwt.Claims) string {
 	return b.String()
 }
 
-// publicKey returns the key of a lookup. golang-jwt reads no JWK.
+// publicKey returns the key in the answer of a lookup. golang-jwt cannot read a JWK.
 func publicKey(a vectors.Answer) (any, error) {
 	if a.Status != http.StatusOK {
 		return nil, errors.New("the lookup has no key")
@@ -184,10 +183,10 @@ func nimbus(t *testing.T, _ vectors.Vectors) string {
 	return output(t, err, "java", "-cp", dir+":"+dir+"/*", "Nimbus", vectorsFile)
 }
 
-// output runs an installed program and returns what it prints. installed is the error of its installation.
-func output(t *testing.T, installed error, name string, args ...string) string {
-	if installed != nil {
-		t.Fatal(installed)
+// output runs an installed program and returns its output. installErr is the error of its installation.
+func output(t *testing.T, installErr error, name string, args ...string) string {
+	if installErr != nil {
+		t.Fatal(installErr)
 	}
 	out, err := tools.Output(t.Context(), ".", nil, name, args...)
 	if err != nil {

@@ -11,7 +11,7 @@ KEYS = jwt.PyJWKSet.from_dict({"keys": [a["body"] for a in vectors["lookups"].va
 
 
 class Clock(datetime.datetime):
-    """PyJWT has no option for the time: it asks this class."""
+    """PyJWT has no option for the time, so this class replaces its clock."""
 
     @classmethod
     def now(cls, tz=None):

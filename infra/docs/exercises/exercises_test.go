@@ -38,7 +38,7 @@ var exercises = []exercise{
 	{"role", 7, map[string]string{
 		"./pkg/api":                "TestRoleMatrix|TestTheMatrixIsTheContracts|TestARowOfTheMatrixForTheCallerThemselves",
 		"./infra/harness/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing",
-		"./infra/harness/examples": "TestThePrincipalsAreThoseOfTheSchema",
+		"./infra/harness/examples": "TestPrincipalsFitTheirSchema",
 	}, nil},
 	{"event", 6, map[string]string{
 		"./pkg/webhook":            "TestAFilterIsATypeOfTheContractOrTheStar",

@@ -92,7 +92,7 @@ func (s exchange) check(c *contract.Contract) error {
 	return c.Check(s.method, s.path, s.status, s.header, []byte(s.body))
 }
 
-func TestAnAnswerAsDocumentedIsTaken(t *testing.T) {
+func TestDocumentedAnswersAreAccepted(t *testing.T) {
 	c := load(t)
 	for name, s := range answers() {
 		if err := s.check(c); err != nil {
@@ -101,13 +101,13 @@ func TestAnAnswerAsDocumentedIsTaken(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNotDocumentedIsRefused spoils good answers in one place.
-func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
+// TestUndocumentedAnswersAreRefused changes good answers in one place.
+func TestUndocumentedAnswersAreRefused(t *testing.T) {
 	c := load(t)
 	replace := func(old, changed string) func(*exchange) {
 		return func(s *exchange) {
 			if !strings.Contains(s.body, old) {
-				panic("nothing to spoil: " + old)
+				panic("the body does not have " + old)
 			}
 			s.body = strings.Replace(s.body, old, changed, 1)
 		}
@@ -117,56 +117,56 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		spoil   func(*exchange)
 		wantErr string // a part of the error
 	}{
-		"another status":                  {"orgs", func(s *exchange) { s.status = 201 }, "no answer 201"},
-		"another status of an error":      {"missing", func(s *exchange) { s.status = 403 }, "status is 404"},
-		"a member of another type":        {"orgs", replace(`1790000000000`, `"today"`), "createdAt"},
-		"a time in seconds":               {"orgs", replace(`1790000000000`, `1790000000`), "createdAt"},
-		"an extra member":                 {"orgs", replace(`"name"`, `"colour":"x","name"`), "colour"},
-		"an extra member beside the list": {"orgs", replace(`{"orgs"`, `{"total":1,"orgs"`), "total"},
-		"a member that is not there":      {"orgs", replace(`"name":"Acme",`, ``), "name"},
-		"null for a member":               {"orgs", replace(`"Acme"`, `null`), "name"},
-		"a role that there is not":        {"orgs", replace(`admin`, `owner`), "role"},
-		"a charset of JSON":               {"orgs", func(s *exchange) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
-		"a text without its charset":      {"contract", func(s *exchange) { s.header.Set("Content-Type", "application/yaml") }, "content type"},
-		"another content type":            {"orgs", func(s *exchange) { s.header.Set("Content-Type", "text/html") }, "content type"},
-		"a content type with a parameter": {"orgs", func(s *exchange) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
-		"an error as plain JSON":          {"missing", func(s *exchange) { s.header.Set("Content-Type", "application/json") }, "content type"},
-		"no Cache-Control":                {"orgs", func(s *exchange) { s.header.Del("Cache-Control") }, "Cache-Control is missing"},
-		"another Cache-Control":           {"orgs", func(s *exchange) { s.header.Set("Cache-Control", "max-age=60") }, "Cache-Control"},
-		"a header twice":                  {"orgs", func(s *exchange) { s.header.Add("Cache-Control", "no-store") }, "2 times"},
-		"no JSON":                         {"orgs", func(s *exchange) { s.body = "<html>" }, "not JSON"},
-		"no newline at the end":           {"orgs", func(s *exchange) { s.body = strings.TrimSpace(s.body) }, "newline"},
-		"no ETag":                         {"contract", func(s *exchange) { s.header.Del("ETag") }, "ETag is missing"},
-		"the contract as JSON":            {"contract", func(s *exchange) { s.header.Set("Content-Type", "application/json") }, "content type"},
-		"a body with a 304":               {"contract, unchanged", func(s *exchange) { s.body = "x" }, "has a body"},
-		"data behind the JSON":            {"orgs", func(s *exchange) { s.body += "{}" }, "not JSON"},
-		"no body":                         {"orgs", func(s *exchange) { s.body = "" }, "not JSON"},
-		"a body where there is none":      {"done", func(s *exchange) { s.body = "{}" }, "has a body"},
-		"a code the route has not":        {"missing", replace(`"code":"org_not_found"`, `"code":"key_not_found"`), "key_not_found"},
-		"a code that there is not":        {"missing", replace(`"code":"org_not_found"`, `"code":"lost"`), "code"},
-		"a code of another status":        {"missing", replace(`"code":"org_not_found"`, `"code":"internal"`), "internal"},
-		"another title":                   {"missing", replace(`No such org`, `Not found`), "title"},
-		"another type":                    {"missing", replace(`problem:org_not_found`, `problem:not_found`), "type"},
-		"another status in the body":      {"missing", replace(`"status":404`, `"status":400`), "status is 400"},
-		"no request id":                   {"missing", replace(`"requestId":"r"`, `"requestId":""`), "requestId"},
-		"a cause, which is for the log":   {"missing", replace(`"detail"`, `"cause":"x","detail"`), "cause"},
-		"invalid without a pointer":       {"invalid", replace(`,"errors":[{"pointer":"/name","code":"required","message":"M."}]`, ``), "0 errors"},
-		"a parameter without its name":    {"unknown parameter", replace(`,"errors":[{"pointer":"?page","code":"unknown","message":"M."}]`, ``), "0 errors"},
-		"a pointer's unknown code":        {"invalid", replace(`"required"`, `"odd"`), "code"},
-		"errors where none belong":        {"missing", replace(`"requestId":"r"`, `"requestId":"r","errors":[{"pointer":"/x","code":"type","message":"M."}]`), "1 errors"},
-		"an event without its data":       {"event", replace(`"message":"M."`, ``), "message"},
-		"an extra member of its data":     {"event", replace(`"message":"M."`, `"message":"M.","secret":"x"`), "secret"},
-		"the data of another type":        {"event", replace(`"type":"test"`, `"type":"link.claimed"`), "the data of link.claimed"},
-		"a type of event there is not":    {"event", replace(`"type":"test"`, `"type":"link.lost"`), "type"},
-		"an event in a list":              {"events", replace(`"message"`, `"text"`), "the data of test"},
-		"no type of the owner's":          {"own event", replace(`invoice.paid`, `Invoice.paid`), "type"},
-		"a status that there is not":      {"delivery", replace(`"held"`, `"lost"`), "status"},
-		"a filter that there is not":      {"endpoint", replace(`"*"`, `"**"`), "events"},
-		"an event's type in a delivery":   {"delivery", replace(`"test"`, `"tested"`), "eventType"},
-		"an unknown route that answers":   {"no route", func(s *exchange) { s.status = 200 }, "no answer 200"},
-		"an unknown route that is a 403":  {"no such method", func(s *exchange) { s.status = 403 }, "no answer 403"},
-		"another code for no route":       {"no route", func(s *exchange) { s.body = orgMissing + "\n" }, "org_not_found"},
-		"no route, though there is one":   {"missing", func(s *exchange) { s.body = noRoute + "\n" }, "route_not_found"},
+		"another status":                     {"orgs", func(s *exchange) { s.status = 201 }, "no answer 201"},
+		"another status of an error":         {"missing", func(s *exchange) { s.status = 403 }, "status is 404"},
+		"a member of another type":           {"orgs", replace(`1790000000000`, `"today"`), "createdAt"},
+		"a time in seconds":                  {"orgs", replace(`1790000000000`, `1790000000`), "createdAt"},
+		"an extra member":                    {"orgs", replace(`"name"`, `"colour":"x","name"`), "colour"},
+		"an extra member next to the list":   {"orgs", replace(`{"orgs"`, `{"total":1,"orgs"`), "total"},
+		"a missing member":                   {"orgs", replace(`"name":"Acme",`, ``), "name"},
+		"null for a member":                  {"orgs", replace(`"Acme"`, `null`), "name"},
+		"an unknown role":                    {"orgs", replace(`admin`, `owner`), "role"},
+		"a charset of JSON":                  {"orgs", func(s *exchange) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
+		"a text without a charset":           {"contract", func(s *exchange) { s.header.Set("Content-Type", "application/yaml") }, "content type"},
+		"another content type":               {"orgs", func(s *exchange) { s.header.Set("Content-Type", "text/html") }, "content type"},
+		"a content type with a parameter":    {"orgs", func(s *exchange) { s.header.Set("Content-Type", "application/json; charset=utf-8") }, "content type"},
+		"an error as plain JSON":             {"missing", func(s *exchange) { s.header.Set("Content-Type", "application/json") }, "content type"},
+		"no Cache-Control":                   {"orgs", func(s *exchange) { s.header.Del("Cache-Control") }, "Cache-Control is missing"},
+		"another Cache-Control":              {"orgs", func(s *exchange) { s.header.Set("Cache-Control", "max-age=60") }, "Cache-Control"},
+		"a header twice":                     {"orgs", func(s *exchange) { s.header.Add("Cache-Control", "no-store") }, "2 times"},
+		"no JSON":                            {"orgs", func(s *exchange) { s.body = "<html>" }, "not JSON"},
+		"no newline at the end":              {"orgs", func(s *exchange) { s.body = strings.TrimSpace(s.body) }, "newline"},
+		"no ETag":                            {"contract", func(s *exchange) { s.header.Del("ETag") }, "ETag is missing"},
+		"the contract as JSON":               {"contract", func(s *exchange) { s.header.Set("Content-Type", "application/json") }, "content type"},
+		"a body with a 304":                  {"contract, unchanged", func(s *exchange) { s.body = "x" }, "has a body"},
+		"data after the JSON":                {"orgs", func(s *exchange) { s.body += "{}" }, "not JSON"},
+		"no body":                            {"orgs", func(s *exchange) { s.body = "" }, "not JSON"},
+		"a body of a 204":                    {"done", func(s *exchange) { s.body = "{}" }, "has a body"},
+		"a code of another route":            {"missing", replace(`"code":"org_not_found"`, `"code":"key_not_found"`), "key_not_found"},
+		"an unknown code":                    {"missing", replace(`"code":"org_not_found"`, `"code":"lost"`), "code"},
+		"a code of another status":           {"missing", replace(`"code":"org_not_found"`, `"code":"internal"`), "internal"},
+		"another title":                      {"missing", replace(`No such org`, `Not found`), "title"},
+		"another type":                       {"missing", replace(`problem:org_not_found`, `problem:not_found`), "type"},
+		"another status in the body":         {"missing", replace(`"status":404`, `"status":400`), "status is 400"},
+		"no request id":                      {"missing", replace(`"requestId":"r"`, `"requestId":""`), "requestId"},
+		"a cause, which is for the log":      {"missing", replace(`"detail"`, `"cause":"x","detail"`), "cause"},
+		"validation_failed without errors":   {"invalid", replace(`,"errors":[{"pointer":"/name","code":"required","message":"M."}]`, ``), "0 errors"},
+		"unknown_parameter without errors":   {"unknown parameter", replace(`,"errors":[{"pointer":"?page","code":"unknown","message":"M."}]`, ``), "0 errors"},
+		"an unknown code of a pointer":       {"invalid", replace(`"required"`, `"odd"`), "code"},
+		"errors of a code that has none":     {"missing", replace(`"requestId":"r"`, `"requestId":"r","errors":[{"pointer":"/x","code":"type","message":"M."}]`), "1 errors"},
+		"an event without its data":          {"event", replace(`"message":"M."`, ``), "message"},
+		"an extra member of an event's data": {"event", replace(`"message":"M."`, `"message":"M.","secret":"x"`), "secret"},
+		"the data of another type":           {"event", replace(`"type":"test"`, `"type":"link.claimed"`), "the data of link.claimed"},
+		"an unknown type of event":           {"event", replace(`"type":"test"`, `"type":"link.lost"`), "type"},
+		"a bad event in a list":              {"events", replace(`"message"`, `"text"`), "the data of test"},
+		"a malformed type of the owner":      {"own event", replace(`invoice.paid`, `Invoice.paid`), "type"},
+		"an unknown status":                  {"delivery", replace(`"held"`, `"lost"`), "status"},
+		"a malformed filter":                 {"endpoint", replace(`"*"`, `"**"`), "events"},
+		"an unknown type in a delivery":      {"delivery", replace(`"test"`, `"tested"`), "eventType"},
+		"an unknown route that answers":      {"no route", func(s *exchange) { s.status = 200 }, "no answer 200"},
+		"an unknown route that is a 403":     {"no such method", func(s *exchange) { s.status = 403 }, "no answer 403"},
+		"another code for an unknown route":  {"no route", func(s *exchange) { s.body = orgMissing + "\n" }, "org_not_found"},
+		"route_not_found on a known route":   {"missing", func(s *exchange) { s.body = noRoute + "\n" }, "route_not_found"},
 		// An empty parameter fits no route, so the only right code is route_not_found.
 		"a path with an empty parameter": {"missing", func(s *exchange) { s.path = "/v1/orgs//keys" }, "org_not_found"},
 		"a path that ends with a slash":  {"missing", func(s *exchange) { s.path = "/v1/orgs/" }, "no answer 404"}, // the list has this path
@@ -175,17 +175,16 @@ func TestAnAnswerThatIsNotDocumentedIsRefused(t *testing.T) {
 		tc.spoil(&s)
 		err := s.check(c)
 		if err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		} else if !strings.Contains(err.Error(), tc.wantErr) {
-			t.Errorf("%s: %v; want it to say %q", name, err, tc.wantErr)
+			t.Errorf("%s: %v, want an error with %q", name, err, tc.wantErr)
 		}
 	}
 }
 
-// TestAnAcceptedBodyThatIsNotDocumentedIsRefused has request bodies, each with whether the document allows it.
-func TestAnAcceptedBodyThatIsNotDocumentedIsRefused(t *testing.T) {
+func TestUndocumentedRequestBodiesAreRefused(t *testing.T) {
 	c := load(t)
-	for body, good := range map[string]bool{
+	for body, good := range map[string]bool{ // whether the document allows the body
 		`{"name":"x"}`: true, `{"name":"  x "}`: true, ``: false, `{}`: false, `{"name":""}`: false, `{"name":7}`: false,
 		`{"name":"x","x":1}`: false, `{"name":"` + strings.Repeat("x", 101) + `"}`: false, `x`: false,
 	} {
@@ -193,14 +192,14 @@ func TestAnAcceptedBodyThatIsNotDocumentedIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	for body, good := range map[string]bool{ // exactly one of eventId and endpointId
+	for body, good := range map[string]bool{ // the document requires exactly one of eventId and endpointId
 		`{"eventId":"e"}`: true, `{"endpointId":"w"}`: true, `{"endpointId":"w","eventId":null}`: true, `{"eventId":"e","endpointId":"w"}`: false,
 	} {
 		if err := c.CheckRequest("POST", "/webhook_delivery/list", []byte(body)); (err == nil) != good {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	for body, good := range map[string]bool{ // eventId and since exclude each other
+	for body, good := range map[string]bool{ // the document does not allow both eventId and since
 		`{"endpointId":"w","eventId":"e"}`: true, `{"endpointId":"w","since":5}`: true, `{"endpointId":"w","eventId":"e","since":null}`: true,
 		`{"endpointId":"w","eventId":"e","since":5}`: false,
 	} {

@@ -1,9 +1,9 @@
 // Package contract checks the API's answers against infra/openapi.yaml, and makes the
-// document of OpenAPI 3.1 from it. Tests use the package; the product does not.
+// OpenAPI 3.1 document from it. Tests use the package; the product does not.
 //
-// A client must accept a member that it does not know. A test of this repository must not. So the
-// document is read twice: once as it is, and once with every answer closed. A closed answer
-// fails for a member that the document does not name, and for a value that is not in the
+// Clients must accept unknown members of an answer. The tests of this repository must not. So the
+// package reads the document twice: once unchanged, and once with every answer closed. A closed answer
+// allows only the members that the document names, and only values in the
 // list of its x-extensible-enum or x-known-values.
 package contract
 
@@ -32,15 +32,15 @@ const (
 
 // Contract is the OpenAPI document, validated with its examples.
 type Contract struct {
-	doc    *openapi3.T // as it is
+	doc    *openapi3.T // unchanged
 	strict *openapi3.T // with every answer closed
 }
 
 // Load parses infra/openapi.yaml of this repository.
 func Load() (*Contract, error) { return Parse(infra.OpenAPI) }
 
-// Parse reads an OpenAPI document, and validates its examples by their schemas. It validates
-// the examples of answers by the closed schemas too.
+// Parse reads an OpenAPI document, and validates its examples by their schemas. It also validates
+// the examples of answers by the closed schemas.
 func Parse(text []byte) (*Contract, error) {
 	doc, err := read(text, func(*openapi3.T) error { return nil })
 	if err != nil {
@@ -48,7 +48,7 @@ func Parse(text []byte) (*Contract, error) {
 	}
 	strict, err := read(text, closeAnswers)
 	if err != nil {
-		return nil, fmt.Errorf("the document, its answers closed: %w", err)
+		return nil, fmt.Errorf("the document with closed answers: %w", err)
 	}
 	if strict.Components == nil || strict.Components.Responses[unknownRoute] == nil {
 		return nil, fmt.Errorf("the document has no components/responses/%s", unknownRoute)
@@ -56,7 +56,7 @@ func Parse(text []byte) (*Contract, error) {
 	return &Contract{doc, strict}, nil
 }
 
-// read reads the document, applies change, and validates what this makes of it.
+// read reads the document, applies change, and validates the result.
 func read(text []byte, change func(*openapi3.T) error) (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(text)
@@ -93,7 +93,7 @@ func (c *Contract) Check(method, path string, status int, header http.Header, bo
 		err = fmt.Errorf("the document has no answer %d", status)
 	} else {
 		err = checkHeader(response.Value, header)
-		// A handler answers HEAD with the body of GET, which the server then leaves out: both are right.
+		// An answer to HEAD may have a body or not: a handler writes the body of GET, which a server drops.
 		if method != http.MethodHead || len(body) > 0 {
 			err = errors.Join(err, c.checkBody(response.Value, status, header, body))
 		}
@@ -104,8 +104,7 @@ func (c *Contract) Check(method, path string, status int, header http.Header, bo
 	return nil
 }
 
-// CheckRequest checks a body that the API has accepted against the document, so that the
-// document refuses nothing that the API accepts. An empty body counts as {}.
+// CheckRequest checks a request body that the API has accepted: the document must allow it too. An empty body counts as {}.
 func (c *Contract) CheckRequest(method, path string, body []byte) error {
 	op := find(c.doc, method, path)
 	if op == nil {
@@ -123,8 +122,8 @@ func (c *Contract) CheckRequest(method, path string, body []byte) error {
 	return nil
 }
 
-// checkHeader checks the headers that the document names: they are there when required, at
-// most once, and fit their schema.
+// checkHeader checks the headers that the document names: required headers are present, no header comes twice, and the values
+// fit their schemas.
 func checkHeader(response *openapi3.Response, header http.Header) error {
 	var errs []error
 	for name, ref := range response.Headers {
@@ -133,7 +132,7 @@ func checkHeader(response *openapi3.Response, header http.Header) error {
 		case len(values) == 0 && ref.Value.Required:
 			errs = append(errs, fmt.Errorf("the header %s is missing", name))
 		case len(values) > 1:
-			errs = append(errs, fmt.Errorf("the header %s is there %d times", name, len(values)))
+			errs = append(errs, fmt.Errorf("the answer has the header %s %d times", name, len(values)))
 		case len(values) == 1:
 			if err := checkHeaderValue(ref.Value.Schema.Value, values[0]); err != nil {
 				errs = append(errs, fmt.Errorf("the header %s: %q: %w", name, values[0], err))
@@ -191,10 +190,10 @@ func (c *Contract) checkBody(response *openapi3.Response, status int, header htt
 	return nil
 }
 
-// visit returns the value of a JSON body, once its schema allows it.
+// visit returns the value of a JSON body, and an error if the schema does not allow it.
 func visit(media *openapi3.MediaType, body []byte, as openapi3.SchemaValidationOption) (value any, err error) {
 	if media == nil || media.Schema == nil {
-		return nil, errors.New("the document has no schema for it")
+		return nil, errors.New("the document has no schema for this body")
 	}
 	if err := json.Unmarshal(body, &value); err != nil {
 		return nil, fmt.Errorf("the body is not JSON: %w", err)
@@ -211,8 +210,8 @@ type problem struct {
 	Errors []json.RawMessage `json:"errors"`
 }
 
-// checkProblem checks what a schema cannot express: the code is one of the answer's examples,
-// with its type and title, the status equals the answer's, and the number of errors fits the code.
+// checkProblem checks rules that a schema cannot express. An example of the answer has the same code, type and title. The
+// status in the body equals the status of the answer. The number of errors fits the code.
 func checkProblem(media *openapi3.MediaType, status int, body []byte) error {
 	var p problem
 	if err := json.Unmarshal(body, &p); err != nil {

@@ -18,8 +18,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// checks are the rules of the document that a schema cannot express. Each returns the places that break
-// its rule; plants_test.go shows that each finds a fault.
+// checks are rules of the document that a schema cannot express. Each check returns the places that break
+// the rule. plants_test.go shows that each check finds a planted fault.
 var checks = map[string]func(*openapi3.T) []string{
 	"operations": checkOperations,
 	"parameters": checkParameters,
@@ -58,8 +58,8 @@ func operations(doc *openapi3.T) map[string]*openapi3.Operation {
 	return out
 }
 
-// onlyIn returns a line for each value that is in only one of two sets.
-func onlyIn(what string, document, tables []string) []string {
+// differences returns a line for each value that is in only one of two sets.
+func differences(what string, document, tables []string) []string {
 	var faults []string
 	for _, v := range document {
 		if !slices.Contains(tables, v) {
@@ -74,8 +74,8 @@ func onlyIn(what string, document, tables []string) []string {
 	return faults
 }
 
-// checkOperations compares the operations with the routes. The document has no operations for HEAD, nor for
-// OPTIONS under /v1, which depends on the deployment's settings. Its prose describes them.
+// checkOperations compares the operations with the routes. The document describes HEAD, and OPTIONS under /v1, only in prose:
+// OPTIONS under /v1 depends on the deployment's settings.
 func checkOperations(doc *openapi3.T) []string {
 	var routes, documented []string
 	for _, r := range route.All() {
@@ -85,17 +85,17 @@ func checkOperations(doc *openapi3.T) []string {
 	}
 	for name, op := range operations(doc) {
 		operation := op.OperationID
-		// Each OPTIONS has an operationId of its own in the document, and all have one operation in the routes.
+		// In the document each OPTIONS has another operationId. In the routes they all have the same operation.
 		if strings.HasPrefix(name, http.MethodOptions+" ") {
 			operation = route.Preflight
 		}
 		documented = append(documented, operation+": "+name)
 	}
-	return onlyIn("operations", documented, routes)
+	return differences("operations", documented, routes)
 }
 
-// checkParameters reports an operation whose query parameters differ from its route's. A route refuses an
-// unknown query parameter if and only if it needs a credential, so its operation must or must not have that code.
+// checkParameters reports an operation whose query parameters differ from the route. A route refuses an unknown query parameter
+// exactly if it needs a credential. Then its operation must have the code unknown_parameter, otherwise it must not.
 func checkParameters(doc *openapi3.T) []string {
 	var faults []string
 	ops := operations(doc)
@@ -110,7 +110,7 @@ func checkParameters(doc *openapi3.T) []string {
 				named = append(named, p.Value.Name)
 			}
 		}
-		faults = append(faults, onlyIn(r.Name()+": query parameters", named, r.Query)...)
+		faults = append(faults, differences(r.Name()+": query parameters", named, r.Query)...)
 		refuses := slices.Contains(errorCodes(op.Extensions), string(problem.UnknownParameter))
 		if takesCredential := r.Takes != principal.Public; refuses != takesCredential {
 			faults = append(faults, fmt.Sprintf("%s: refuses an unknown parameter: %v", r.Name(), refuses))
@@ -119,7 +119,7 @@ func checkParameters(doc *openapi3.T) []string {
 	return faults
 }
 
-// TestHEADIsServedOnPublicReads follows RFC 9110, section 9.3.2.
+// TestHEADIsServedOnPublicReads checks a rule of RFC 9110, section 9.3.2.
 func TestHEADIsServedOnPublicReads(t *testing.T) {
 	var reads, heads []string
 	for _, r := range route.All() {
@@ -137,8 +137,7 @@ func TestHEADIsServedOnPublicReads(t *testing.T) {
 	}
 }
 
-// errorCodes returns the x-error-codes in the extensions of an operation, or of the document, which lists the codes that
-// belong to no operation.
+// errorCodes returns the x-error-codes of an operation, or of the document: its list has the codes without an operation.
 func errorCodes(extensions map[string]any) (codes []string) {
 	values, _ := extensions["x-error-codes"].([]any)
 	for _, v := range values {
@@ -147,8 +146,7 @@ func errorCodes(extensions map[string]any) (codes []string) {
 	return codes
 }
 
-// checkAllCodes reports a code of the product that neither an operation nor the document's own list has, and
-// a code in these lists that the product does not have.
+// checkAllCodes reports differences between the codes of the product and all x-error-codes of the document.
 func checkAllCodes(doc *openapi3.T) []string {
 	used := errorCodes(doc.Extensions)
 	for _, op := range operations(doc) {
@@ -158,17 +156,17 @@ func checkAllCodes(doc *openapi3.T) []string {
 	for _, code := range problem.Codes() {
 		known = append(known, string(code))
 	}
-	return onlyIn("x-error-codes", used, known)
+	return differences("x-error-codes", used, known)
 }
 
-// checkProblems reports an error answer without examples. It reports an example whose status or type differs from its code's, and
-// an example with a wrong number of errors.
+// checkProblems reports an error answer without examples. It also reports an example with another status or type than its code
+// has, or with a wrong number of errors.
 func checkProblems(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {
 		for status, ref := range op.Responses.Map() {
 			shown := problems(ref)
-			isError := status >= "400" // as texts: "default" is an error too
+			isError := status >= "400" // a comparison of texts, so "default" is an error too
 			if isError && len(shown) == 0 {
 				faults = append(faults, name+": no code for "+status)
 			}
@@ -191,7 +189,7 @@ func problems(ref *openapi3.ResponseRef) []map[string]any {
 	var out []map[string]any
 	if media := ref.Value.Content.Get("application/problem+json"); media != nil {
 		for _, example := range media.Examples {
-			p, _ := example.Value.Value.(map[string]any) // an example that is no object has no code, which the checks report
+			p, _ := example.Value.Value.(map[string]any) // any other value than an object has no code, which the checks report
 			out = append(out, p)
 		}
 	}
@@ -220,9 +218,9 @@ func hasExample(m *openapi3.MediaType) bool {
 	return m != nil && (m.Example != nil || len(m.Examples) > 0)
 }
 
-// checkBodies reports a request that permits unknown members. An empty body counts as {}, so it reports a
-// request whose body is required though no member is, or the other way round. It reports an answer that is
-// closed to clients, and an operation without an answer for errors that do not exist yet.
+// checkBodies reports a request that permits unknown members. An empty body counts as {}, so a body must be required exactly if
+// one of its members is. checkBodies also reports an answer that is closed to clients, and an operation without the default
+// answer, which is for future errors.
 func checkBodies(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {
@@ -232,7 +230,7 @@ func checkBodies(doc *openapi3.T) []string {
 			}
 		}
 		if op.Responses.Default() == nil || op.Responses.Default().Value != doc.Components.Responses["Error"].Value {
-			faults = append(faults, name+": no answer for errors that do not exist yet")
+			faults = append(faults, name+": no default answer for future errors")
 		}
 		if op.RequestBody == nil || op.OperationID == "reportLeaks" { // GitHub's report is an array, and may gain members
 			continue
@@ -242,13 +240,13 @@ func checkBodies(doc *openapi3.T) []string {
 			faults = append(faults, name+": the request body is not closed")
 		}
 		if op.RequestBody.Value.Required != (len(schema.Required) > 0) {
-			faults = append(faults, name+": the request body is required, or not, unlike its members")
+			faults = append(faults, name+": the request body and its members differ in whether they are required")
 		}
 	}
 	return faults
 }
 
-// closedIn returns the objects of an answer that do not say that they may gain members.
+// closedIn returns the objects of an answer that do not allow more members.
 func closedIn(where string, ref *openapi3.SchemaRef) []string {
 	if ref == nil {
 		return nil
@@ -268,8 +266,7 @@ func closedIn(where string, ref *openapi3.SchemaRef) []string {
 	return faults
 }
 
-// checkCaching reports an answer without Cache-Control, and an answer to a credential that
-// may be cached.
+// checkCaching reports an answer without Cache-Control, and a cacheable answer to a request with a credential.
 func checkCaching(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {
@@ -280,15 +277,15 @@ func checkCaching(doc *openapi3.T) []string {
 			case header == nil || !header.Value.Required:
 				faults = append(faults, name+": "+status+" has no Cache-Control")
 			case takesCredential && fmt.Sprint(header.Value.Schema.Value.Enum) != "[no-store]":
-				faults = append(faults, name+": "+status+" to a credential may be kept")
+				faults = append(faults, name+": "+status+" to a credential may be cached")
 			}
 		}
 	}
 	return faults
 }
 
-// checkRetries checks that an operation that answers 201 accepts an Idempotency-Key, refuses a malformed one and marks a replay. An
-// operation that answers 200 does all of these or none. Without a body, a key cannot be reused for another body.
+// checkRetries checks that an operation that answers 201 accepts an Idempotency-Key, refuses a malformed one, refuses one that was
+// used for another body, and marks a replay. Other operations do all of these or none. Without a body, the third is not needed.
 func checkRetries(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {
@@ -302,9 +299,9 @@ func checkRetries(doc *openapi3.T) []string {
 			slices.Contains(codes, string(problem.InvalidIdempotencyKey)), slices.Contains(codes, string(problem.IdempotencyKeyReused)) || made != nil && op.RequestBody == nil,
 			made != nil && made.Value.Headers["Idempotency-Replayed"] != nil,
 		}
-		for _, does := range got {
-			if does != (made != nil) {
-				faults = append(faults, fmt.Sprintf("%s: creates %v; key, its two refusals, replay %v", name, made != nil, got))
+		for _, has := range got {
+			if has != (made != nil) {
+				faults = append(faults, fmt.Sprintf("%s: creates %v; has the key, its two refusals, and the replay: %v", name, made != nil, got))
 				break
 			}
 		}
@@ -312,31 +309,31 @@ func checkRetries(doc *openapi3.T) []string {
 	return faults
 }
 
-// checkSecrets checks that the key and the link token in the document are well formed, each with
-// the id that is beside it, and the key with its prefix.
+// checkSecrets checks that the key and the link token in the document's examples are well formed, and that the example of each
+// has the right id. The example of the key must also have the right prefix.
 func checkSecrets(doc *openapi3.T) []string {
-	// shown returns a member of a response's example, and the example, which has the members beside it.
+	// shown returns a member of a response's example, and the whole example.
 	shown := func(response, member string) (text string, example map[string]any) {
 		example, _ = doc.Components.Responses[response].Value.Content.Get("application/json").Example.(map[string]any)
 		text, _ = example[member].(string)
 		return text, example
 	}
 	var faults []string
-	text, beside := shown("CreatedKey", "key")
-	prefix, _ := beside["prefix"].(string)
+	text, example := shown("CreatedKey", "key")
+	prefix, _ := example["prefix"].(string)
 	key, err := apikey.Parse(text)
 	hasPrefix := prefix != "" && strings.HasPrefix(text, prefix)
-	if err != nil || string(key.Key) != beside["id"] || !hasPrefix {
-		faults = append(faults, fmt.Sprintf("the key of the document: %v, of %s, beside %v and %q", err, key.Key, beside["id"], prefix))
+	if err != nil || string(key.Key) != example["id"] || !hasPrefix {
+		faults = append(faults, fmt.Sprintf("the key of the document: %v, id in the key %s, in the example %v, prefix %q", err, key.Key, example["id"], prefix))
 	}
-	text, beside = shown("CreatedLink", "token")
-	if token, err := link.ParseToken(text); err != nil || string(token.Link) != beside["id"] {
-		faults = append(faults, fmt.Sprintf("the token of the document: %v, of %s, beside %v", err, token.Link, beside["id"]))
+	text, example = shown("CreatedLink", "token")
+	if token, err := link.ParseToken(text); err != nil || string(token.Link) != example["id"] {
+		faults = append(faults, fmt.Sprintf("the token of the document: %v, id in the token %s, in the example %v", err, token.Link, example["id"]))
 	}
 	return faults
 }
 
-// checkData checks that the events in the document's examples have the data of their type.
+// checkData checks that the data of each event in the document's examples fits the event's type.
 func checkData(doc *openapi3.T) []string {
 	var faults []string
 	for name, op := range operations(doc) {

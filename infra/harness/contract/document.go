@@ -18,7 +18,7 @@ func find(doc *openapi3.T, method, path string) *openapi3.Operation {
 		method = http.MethodGet
 	}
 	path, _, _ = strings.Cut(path, "?")
-	path = "/" + strings.TrimLeft(strings.TrimSuffix(path, "/"), "/") // as the document's introduction says
+	path = "/" + strings.TrimLeft(strings.TrimSuffix(path, "/"), "/") // a rule of the document's introduction
 	for _, template := range doc.Paths.InMatchingOrder() {
 		op := doc.Paths.Value(template).Operations()[method] // GetOperation panics for methods it does not know
 		if op != nil && fits(template, path) {
@@ -39,8 +39,8 @@ func fits(template, path string) bool {
 	})
 }
 
-// knownKey is an extension of a member of an answer. It names the component schema whose enum
-// lists today's values. An enum of the member itself would break clients at each new value.
+// knownKey is an extension of a member of an answer. It names a component schema, and the enum of that schema
+// lists today's values. An enum in the member itself would break clients at each new value.
 const knownKey = "x-known-values"
 
 // Known returns the x-known-values of a schema: the name of a component schema, or "".
@@ -49,14 +49,14 @@ func Known(s *openapi3.Schema) string {
 	return name
 }
 
-// closer closes schemas, each once.
+// closer closes schemas. seen has the closed ones.
 type closer struct {
 	doc  *openapi3.T
 	seen map[*openapi3.Schema]bool
 }
 
-// closeAnswers closes the schemas of all answers: objects have only the members that are
-// named, and x-extensible-enum and x-known-values become enums, beside the values of x-owner-values.
+// closeAnswers closes the schemas of all answers. A closed object has only the named members. The lists of
+// x-extensible-enum and x-known-values become enums; values that x-owner-values allows stay allowed.
 func closeAnswers(doc *openapi3.T) error {
 	c := closer{doc, map[*openapi3.Schema]bool{}}
 	var errs []error
@@ -84,7 +84,7 @@ func closeAnswers(doc *openapi3.T) error {
 }
 
 // close closes a schema and the schemas inside it. In the document every object of an answer
-// has additionalProperties: true, which some generators need.
+// has additionalProperties: true, because some generators need it.
 func (c closer) close(ref *openapi3.SchemaRef) error {
 	if ref == nil || ref.Value == nil || c.seen[ref.Value] {
 		return nil
@@ -118,12 +118,11 @@ func (c closer) close(ref *openapi3.SchemaRef) error {
 	return errors.Join(errs...)
 }
 
-// ownerKey is an extension of a member of an answer. It names the component schema of the values that the owner adds to
-// the known ones.
+// ownerKey is an extension of a member of an answer. It names the component schema of the owner's own values.
 const ownerKey = "x-owner-values"
 
-// allowOnly lets a schema have only these values (nil: any), and the owner's values as x-owner-values allows them. The owner's
-// values do not begin as the known ones do: link.lost is neither known nor the owner's, because link.claimed is known.
+// allowOnly makes a schema accept only the given values (nil: any), and the owner's values if the schema has x-owner-values. An
+// owner's value must not begin like a known one: because link.claimed is known, link.lost cannot be an owner's value.
 func (c closer) allowOnly(s *openapi3.Schema, values []any) error {
 	name, _ := s.Extensions[ownerKey].(string)
 	if name == "" {
@@ -149,7 +148,7 @@ func (c closer) allowOnly(s *openapi3.Schema, values []any) error {
 	return nil
 }
 
-// closeData closes the schemas of events' data, which no answer refers to.
+// closeData closes the schemas of events' data: no answer refers to them, so closeAnswers does not reach them.
 func (c closer) closeData() error {
 	var errs []error
 	for _, ref := range c.doc.Components.Schemas {
@@ -165,7 +164,7 @@ func (c closer) closeData() error {
 	return errors.Join(errs...)
 }
 
-// permitNull lets members without a type be null: OpenAPI 3.0 permits it, kin-openapi does not.
+// permitNull allows null for members without a type: OpenAPI 3.0 allows it, but kin-openapi does not.
 func permitNull(doc *openapi3.T) {
 	if doc.Components == nil {
 		return
@@ -180,10 +179,10 @@ func permitNull(doc *openapi3.T) {
 }
 
 // dataKey is an extension of the schema of events. It names the schema of `data` for each
-// `type`. An anyOf could do the same, but a new type would then break clients.
+// `type`. With an anyOf instead, a new type would break clients.
 const dataKey = "x-data"
 
-// DataOf returns the x-data of a schema: names of component schemas by type of event, or nil.
+// DataOf returns the x-data of a schema: the names of component schemas by event type, or nil.
 func DataOf(s *openapi3.Schema) map[string]string {
 	list, _ := s.Extensions[dataKey].(map[string]any)
 	if list == nil {
@@ -219,7 +218,7 @@ func CheckData(doc *openapi3.T, s *openapi3.Schema, value any) error {
 
 func checkEvent(doc *openapi3.T, schemaOf map[string]string, event map[string]any) error {
 	kind := fmt.Sprint(event["type"])
-	if schemaOf[kind] == "" { // of the owner's own, with any data
+	if schemaOf[kind] == "" { // a type of the owner, with any data
 		return nil
 	}
 	ref := doc.Components.Schemas[schemaOf[kind]]

@@ -19,8 +19,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestMakeGenerateChangesNothing generates parts of the OpenAPI document from the tables of the code, and
-// tables of infra/docs from both. The files must already have these texts.
+// TestMakeGenerateChangesNothing generates parts of the OpenAPI document from the tables in the code, and
+// tables of infra/docs from both. The files must have these texts already.
 func TestMakeGenerateChangesNothing(t *testing.T) {
 	var document string
 	servicetest.Generated(t, "../../openapi.yaml", func(text string) (string, error) {
@@ -43,14 +43,14 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestARouteWithoutItsDescriptionIsNotGenerated checks that generate refuses a document that has no place for a generated text, or
-// that describes an operation that is not a route.
-func TestARouteWithoutItsDescriptionIsNotGenerated(t *testing.T) {
+// TestGenerateRefusesAnUnfitDocument checks that generate refuses a document that has no place for a generated text, or
+// that describes an operation without a route.
+func TestGenerateRefusesAnUnfitDocument(t *testing.T) {
 	for name, p := range map[string]plant{
 		"no sentence of roles": {"", "description: 'Roles: admin, member.'", "description: 'For some.'"},
 		"no such route":        {"", "  /app/get:\n", "  /app/got:\n"},
 		"no list of codes":     {"", "    ErrorCode:\n", "    ErrorCodes:\n"},
-		"an event too few":     {"", "      | `test` | ", "      | test | "},
+		"a missing event":      {"", "      | `test` | ", "      | test | "},
 		"no data of events":    {"", "      x-data:\n", "      x-datum:\n"},
 	} {
 		if _, err := generate(string(spoiled(t, p.old, p.new))); err == nil {
@@ -59,18 +59,18 @@ func TestARouteWithoutItsDescriptionIsNotGenerated(t *testing.T) {
 	}
 }
 
-// generatedLines matches the generated lines, which follow the operationId.
+// generatedLines matches the generated lines after an operationId.
 var generatedLines = regexp.MustCompile(`\A(?:      (?:security: .*|x-(?:roles|error-codes): \[[^\]]*\])\n)*`)
 
-// roleSentence begins the description of an operation that not every user may call.
+// roleSentence matches the first sentence in the description of an operation that only some users may call.
 var roleSentence = regexp.MustCompile(`Roles: [a-z, ]+\.`)
 
-// problemHead matches the lines of an example that are the same for all errors of its code.
+// problemHead matches the type, title and status in the example of an error. These depend only on the error's code.
 var problemHead = regexp.MustCompile(`( +)type: urn:latchkey:problem:(\w+)\n(?: +title: .*\n)?(?: +status: .*\n)?`)
 
-// generate writes into the OpenAPI document, from the tables of the code: the credential and the roles of each
-// operation; the lists of roles, codes, types of events and statuses; and the type, title and status of each
-// example of an error. It also writes the codes of an operation, taken from its examples.
+// generate returns the OpenAPI document with its generated parts. From the tables in the code come the credential and the roles
+// of each operation, the lists of roles, codes, event types and statuses, and the type, title and status in each example of an
+// error. From an operation's examples come its error codes.
 func generate(text string) (string, error) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(text))
 	if err != nil {
@@ -82,7 +82,7 @@ func generate(text string) (string, error) {
 		return fmt.Sprintf("%[1]stype: %[2]s\n%[1]stitle: %[3]s\n%[1]sstatus: %[4]d\n", m[1], code.Type(), code.Title(), code.Status())
 	})
 	const id = "\n      operationId: "
-	blocks := strings.Split(text, id) // each but the first begins with an operationId
+	blocks := strings.Split(text, id) // all blocks after the first begin with an operationId
 	names := map[string]string{}      // Route.Name by operationId
 	for name, op := range operations(doc) {
 		names[op.OperationID] = name
@@ -91,9 +91,9 @@ func generate(text string) (string, error) {
 		operation, rest, _ := strings.Cut(block, "\n")
 		r := slices.IndexFunc(route.All(), func(r route.Route) bool { return r.Name() == names[operation] })
 		if r < 0 {
-			return "", fmt.Errorf("%s is no route: %s", operation, names[operation])
+			return "", fmt.Errorf("no route has the operation %s: %s", operation, names[operation])
 		}
-		rest, err = ofRoute(route.All()[r], operations(doc)[names[operation]], generatedLines.ReplaceAllString(rest, ""))
+		rest, err = operationLines(route.All()[r], operations(doc)[names[operation]], generatedLines.ReplaceAllString(rest, ""))
 		if err != nil {
 			return "", err
 		}
@@ -106,9 +106,9 @@ func generate(text string) (string, error) {
 	return setEnums(text)
 }
 
-// ofRoute returns the lines of an operation after its operationId: the generated ones, then rest with its roles
-// set. rest holds the lines that are not generated.
-func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error) {
+// ofRoute returns the lines of an operation after its operationId: first the generated lines, then rest (the other lines)
+// with the generated sentence about roles.
+func operationLines(r route.Route, op *openapi3.Operation, rest string) (string, error) {
 	schemes := map[principal.Credential]string{principal.UserToken: "{ userToken: [] }", principal.APIKey: "{ apiKey: [] }"}
 	lines := list("      security", []string{schemes[r.Takes]}) // [] for a public route
 	roles, words := r.May.List(), joined(r.May.List())
@@ -125,7 +125,7 @@ func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error)
 	}
 	var codes []problem.Code
 	for _, code := range problem.Codes() {
-		if shows(op, code) {
+		if hasErrorExample(op, code) {
 			codes = append(codes, code)
 		}
 	}
@@ -135,11 +135,11 @@ func ofRoute(r route.Route, op *openapi3.Operation, rest string) (string, error)
 	return lines + rest, nil
 }
 
-// shows reports whether an operation has an example of an error.
-func shows(op *openapi3.Operation, code problem.Code) bool {
+// hasErrorExample reports whether an operation has an example of an error.
+func hasErrorExample(op *openapi3.Operation, code problem.Code) bool {
 	for status, ref := range op.Responses.Map() {
 		for _, p := range problems(ref) {
-			if status != "default" && p["code"] == string(code) { // default is for codes that do not exist yet
+			if status != "default" && p["code"] == string(code) { // default is for future codes
 				return true
 			}
 		}
@@ -147,10 +147,10 @@ func shows(op *openapi3.Operation, code problem.Code) bool {
 	return false
 }
 
-// eventRow is a row of the document's table of events: a type, when it happens, the schema of its data.
+// eventRow matches a row of the document's table of events: the type, when the event happens, and the schema of its data.
 var eventRow = regexp.MustCompile("(?m)^ +\\| `([a-z_.]+)` \\| (.*) \\| `([A-Z]\\w*)` \\|$")
 
-// setData writes x-data, which names the schema of the data of each type of event, from the table of events.
+// setData writes x-data from the table of events. x-data names the schema of the data for each event type.
 func setData(text string) (string, error) {
 	var types []webhook.Type
 	data := ""
@@ -160,13 +160,13 @@ func setData(text string) (string, error) {
 	}
 	place := regexp.MustCompile(`\n      x-data:\n(?:        .*\n)+`)
 	if !slices.Equal(types, webhook.AllTypes()) || !place.MatchString(text) {
-		return "", fmt.Errorf("the table of events has %v, and the code %v; or there is no x-data", types, webhook.AllTypes())
+		return "", fmt.Errorf("the table of events has %v, the code has %v; or the document has no x-data", types, webhook.AllTypes())
 	}
 	return place.ReplaceAllString(text, "\n      x-data:\n"+data), nil
 }
 
-// setEnums writes the lists of values into their schemas. x-enum-varnames are the names that generators give to
-// the constants of a list; EVERY_EVENT is the filter '*'.
+// setEnums writes the lists of values into their schemas. x-enum-varnames are names of the values for generators of clients;
+// EVERY_EVENT is the filter '*'.
 func setEnums(text string) (string, error) {
 	types := webhook.AllTypes()
 	varnames := []string{"EVERY_EVENT"}
@@ -191,7 +191,7 @@ func setEnums(text string) (string, error) {
 	return text, nil
 }
 
-// list returns a list of YAML in lines of up to 120 characters.
+// list returns a YAML list in lines of up to 120 characters.
 func list[T ~string](key string, values []T) string {
 	out, line := "", key+": ["
 	if len(values) == 0 {
@@ -219,7 +219,7 @@ func joined[T ~string](values []T) string {
 	return strings.Join(texts, ", ")
 }
 
-// routeTable returns the table of the routes for infra/docs, without HEAD (not in the document) and OPTIONS.
+// routeTable returns the table of routes for infra/docs, without HEAD and OPTIONS.
 func routeTable(doc *openapi3.T) string {
 	out := "| Route | Credential | Role | Right of a service | Query | What it does |\n|---|---|---|---|---|---|\n"
 	credentials := map[principal.Credential]string{principal.UserToken: "access token", principal.APIKey: "API key", principal.Public: "none"}
@@ -259,7 +259,7 @@ func eventTable(document string) string {
 	return out
 }
 
-// codeTable returns a table with one row a status, which lists its codes.
+// codeTable returns a table with the codes of each status.
 func codeTable() string {
 	out, status := "| Status | `code` |\n|---|---|", 0
 	for _, code := range problem.Codes() {
@@ -269,5 +269,5 @@ func codeTable() string {
 		}
 		out += fmt.Sprintf(" `%s`", code)
 	}
-	return strings.ReplaceAll(out, "`\n", "` |\n") + " |\n" // closes each row
+	return strings.ReplaceAll(out, "`\n", "` |\n") + " |\n" // end each row with |
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/getkin/kin-openapi/openapi3conv"
 )
 
-// enumOrNull matches how 3.0 writes "null or a value of another schema". In 3.1 this allOf would refuse null.
+// enumOrNull matches the 3.0 form of "null or a value of another schema". In 3.1 this allOf would refuse null.
 var enumOrNull = regexp.MustCompile(`type: string\n +nullable: true\n +allOf: \[(.*)\]`)
 
-// OpenAPI31 converts the OpenAPI 3.0 document to OpenAPI 3.1, in JSON. It adds webhooks, which 3.0 does not have: they describe
-// each event as it arrives.
+// OpenAPI31 converts the OpenAPI 3.0 document to OpenAPI 3.1, in JSON. It adds the section webhooks, which 3.0 does not have. That
+// section describes the webhook of each event type.
 func OpenAPI31(text []byte) ([]byte, error) {
 	doc30, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
@@ -34,7 +34,7 @@ func OpenAPI31(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	openapi3conv.Upgrade(doc)
-	doc.OpenAPI = "3.1.0" // the newest version that tools read
+	doc.OpenAPI = "3.1.0" // the newest version that most tools can read
 	out, err := json.MarshalIndent(doc, "", "  ")
 	return append(out, '\n'), err
 }
@@ -48,20 +48,20 @@ func name(kind string) string {
 	return out
 }
 
-// webhooks writes two parts: more schemas, then the section "webhooks:". Its input is what DataOf returns.
+// webhooks prints two parts: more schemas, then the section "webhooks:". Its input is the result of DataOf.
 var webhooks = template.Must(template.New("").Funcs(template.FuncMap{"name": name}).Parse(`    WebhookClaims:
       type: object
       description: The claims of a webhook's token
       required: [iss, aud, iat, exp, jti, event]
       properties:
-        iss: { type: string, minLength: 1, description: The deployment that sends it }
+        iss: { type: string, minLength: 1, description: The deployment that sends the webhook }
         aud: { type: string, pattern: '^whe_', description: The id of your endpoint }
         iat: { type: integer, description: Seconds since the epoch }
         exp: { type: integer, description: 'Seconds since the epoch, five minutes after iat' }
-        jti: { type: string, minLength: 1, description: Of this attempt }
+        jti: { type: string, minLength: 1, description: The id of this attempt }
         event: { $ref: '#/components/schemas/WebhookEvent' }
     WebhookEvent:
-      description: An event as it arrives. The list of types may grow
+      description: The event in a webhook. The list of types may grow
       oneOf:
 {{- range $kind, $_ := .}}
         - { $ref: '#/components/schemas/{{name $kind}}Event' }
@@ -75,7 +75,7 @@ var webhooks = template.Must(template.New("").Funcs(template.FuncMap{"name": nam
 {{- end}}
     OwnEvent:
       type: object
-      description: An event of the owner's own
+      description: An event that the owner publishes
       required: [id, type, createdAt, data]
       properties:
         id: { type: string, pattern: '^evt_' }
@@ -101,7 +101,7 @@ webhooks:
       operationId: receive{{name $kind}}
       tags: [Webhooks]
       summary: An event of the type {{$kind}}
-      description: The body is a JWT, whose event has the type {{$kind}} and the data of {{$data}}. See the tag Webhooks.
+      description: The body is a JWT. Its event has the type {{$kind}} and the data of {{$data}}. See the tag Webhooks.
       security: []
       parameters:
         - { name: webhook-id, in: header, required: true, description: The event's id, schema: { type: string, pattern: '^evt_' } }
@@ -116,8 +116,8 @@ webhooks:
                 $ref: '#/components/schemas/WebhookClaims'
                 properties: { event: { $ref: '#/components/schemas/{{name $kind}}Event' } }
       responses:
-        2XX: { description: 'You have it, and it does not come again' }
-        '410': { description: Your endpoint has gone. It is disabled }
-        default: { description: You do not have it. It comes again }
+        2XX: { description: 'You accept the webhook, and it is not sent again' }
+        '410': { description: Your endpoint no longer exists. It gets disabled }
+        default: { description: You do not accept the webhook. It is sent again }
 {{- end}}
 `))

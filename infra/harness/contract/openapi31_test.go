@@ -35,8 +35,8 @@ func load31(t *testing.T) *openapi3.T {
 func TestNullIsATypeInOpenAPI31(t *testing.T) {
 	schemas := load31(t).Components.Schemas
 	for name, c := range map[string]struct {
-		schema      *openapi3.SchemaRef
-		good, wrong any
+		schema    *openapi3.SchemaRef
+		good, bad any
 	}{
 		"a nullable time":    {schemas["TimeOrNull"], nil, "today"},
 		"a nullable enum":    {schemas["MemberAddition"].Value.Properties["role"], nil, "owner"},
@@ -45,8 +45,8 @@ func TestNullIsATypeInOpenAPI31(t *testing.T) {
 		if err := c.schema.Value.VisitJSON(c.good, openapi3.EnableJSONSchema2020()); err != nil {
 			t.Errorf("%s: %v is refused: %v", name, c.good, err)
 		}
-		if c.schema.Value.VisitJSON(c.wrong, openapi3.EnableJSONSchema2020()) == nil {
-			t.Errorf("%s: %v is taken", name, c.wrong)
+		if c.schema.Value.VisitJSON(c.bad, openapi3.EnableJSONSchema2020()) == nil {
+			t.Errorf("%s: %v is accepted", name, c.bad)
 		}
 	}
 	for name, schema := range schemas {
@@ -58,8 +58,8 @@ func TestNullIsATypeInOpenAPI31(t *testing.T) {
 	}
 }
 
-// dataShown returns an example of the data of events by the name of its schema. It reads the document's examples.
-func dataShown(doc *openapi3.T) map[string]any {
+// dataExamples returns the event data in the document's examples, by the name of the data's schema.
+func dataExamples(doc *openapi3.T) map[string]any {
 	shown := map[string]any{}
 	for _, example := range operations(doc)["POST /webhook_event/get"].Responses.Value("200").Value.Content.Get("application/json").Examples {
 		event, _ := example.Value.Value.(map[string]any)
@@ -69,7 +69,7 @@ func dataShown(doc *openapi3.T) map[string]any {
 	return shown
 }
 
-// claims returns the claims of a webhook's token, as the product makes them for an event of this type and data.
+// claims returns the claims of a token that the product makes for an event of this type and data.
 func claims(t *testing.T, kind webhook.Type, data any) (value map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(data)
@@ -93,11 +93,11 @@ func claims(t *testing.T, kind webhook.Type, data any) (value map[string]any) {
 	return value
 }
 
-// TestTokensHaveTheClaimsOfTheirWebhook checks that an event is valid only with the data of its type: by the schema of all claims
-// (WebhookClaims) and by the schema of the type's own webhook.
+// TestTokensHaveTheClaimsOfTheirWebhook checks that an event is valid only with the data of its type, by two schemas: the schema
+// of all claims (WebhookClaims), and the schema of the type's webhook.
 func TestTokensHaveTheClaimsOfTheirWebhook(t *testing.T) {
 	doc30, doc := load(t).Document(), load31(t)
-	schemaOf, shown := contract.DataOf(doc30.Components.Schemas["Event"].Value), dataShown(doc30)
+	schemaOf, shown := contract.DataOf(doc30.Components.Schemas["Event"].Value), dataExamples(doc30)
 	for _, kind := range webhook.AllTypes() {
 		item := doc.Webhooks[string(kind)]
 		if item == nil {
@@ -116,10 +116,10 @@ func TestTokensHaveTheClaimsOfTheirWebhook(t *testing.T) {
 		i := slices.IndexFunc(webhook.AllTypes(), func(other webhook.Type) bool { return other != kind })
 		otherEvent := claims(t, webhook.AllTypes()[i], shown[schemaOf[string(kind)]])
 		if content.Value.VisitJSON(otherEvent, openapi3.EnableJSONSchema2020()) == nil {
-			t.Errorf("the webhook %s takes an event of another type", kind)
+			t.Errorf("the webhook %s accepts an event of another type", kind)
 		}
 	}
 	if len(doc.Webhooks) != len(webhook.AllTypes()) {
-		t.Errorf("%d webhooks of %d types", len(doc.Webhooks), len(webhook.AllTypes()))
+		t.Errorf("%d webhooks for %d types", len(doc.Webhooks), len(webhook.AllTypes()))
 	}
 }

@@ -1,5 +1,5 @@
-// Package examples tests that the documents and the proxies' configurations of infra/examples/consumer agree with the code: what an
-// owner's API learns of a caller, and what a check costs. The end-to-end tests run the example programs (`make doors`).
+// Package examples checks that the documents and the proxies' configurations in infra/examples/consumer agree with the code: the
+// fields of a principal, and the cost of a check. The end-to-end tests run the example programs (`make doors`).
 package examples
 
 import (
@@ -23,7 +23,7 @@ import (
 	"latchkey/pkg/org"
 )
 
-// folder has the example, in the module of the product.
+// folder is the folder of the examples.
 const folder = "../../examples/consumer/"
 
 const schemaFile = folder + "principal.schema.json"
@@ -49,7 +49,7 @@ func user() guard.Principal {
 	return guard.Principal{Kind: guard.User, OrgID: string(id.Source{}.NewOrg()), UserID: string(id.Source{}.NewUser()), Role: "admin", Email: "a@b.c"}
 }
 
-func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
+func TestPrincipalsFitTheirSchema(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +98,8 @@ func TestThePrincipalsAreThoseOfTheSchema(t *testing.T) {
 	}
 }
 
-// TestTheMembersExampleServesOnlyTheRolesItNames tries roles that Latchkey does not have today.
-func TestTheMembersExampleServesOnlyTheRolesItNames(t *testing.T) {
+// TestTheMembersExampleRefusesUnknownRoles includes roles that Latchkey does not have today.
+func TestTheMembersExampleRefusesUnknownRoles(t *testing.T) {
 	const program = `import { handler } from './members/index.mjs'
 		const authorizer = { v: '1', kind: 'user', orgId: 'org_1', userId: 'usr_1', role: JSON.parse(process.argv[1]) }
 		console.log((await handler({ requestContext: { authorizer } })).statusCode)`
@@ -121,9 +121,8 @@ var (
 	header = regexp.MustCompile(`X-Latchkey-[A-Z][A-Za-z-]*`)
 )
 
-// TestTheDocumentedTableIsTheContract compares the table with the code: its fields, the kinds of callers that have them, and their
-// headers.
-func TestTheDocumentedTableIsTheContract(t *testing.T) {
+// TestTheTableOfFieldsIsComplete compares the table with the code: the fields, the kinds of callers that have each, and the headers.
+func TestTheTableOfFieldsIsComplete(t *testing.T) {
 	documented := map[string]string{}
 	var headers []string
 	for _, m := range row.FindAllStringSubmatch(file(t, "../../docs/protect.md"), -1) {
@@ -152,9 +151,9 @@ func TestTheDocumentedTableIsTheContract(t *testing.T) {
 	}
 }
 
-// TestProxiesPassOnEveryHeader checks for each header in both configurations: with a header that a proxy does not set or remove, a
-// client can pretend to be someone else.
-func TestProxiesPassOnEveryHeader(t *testing.T) {
+// TestProxiesSetOrRemoveEveryHeader looks for each header in both configurations. With a header that a proxy neither sets nor
+// removes, a client could pretend to be another caller.
+func TestProxiesSetOrRemoveEveryHeader(t *testing.T) {
 	for _, name := range []string{"Caddyfile", "nginx.conf"} {
 		named := map[string]bool{}
 		for line := range strings.Lines(file(t, name)) {
@@ -165,7 +164,7 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 		}
 		for _, h := range append(forwardauth.Headers(), "X-Latchkey-Secret", "X-Latchkey-Client-Ip", "X-Latchkey-Proxy-Secret") {
 			if name == "Caddyfile" && h == "X-Latchkey-Code" {
-				continue // only a refusal has it, which Caddy copies to the client with all headers
+				continue // only refusals have this header, and Caddy copies all headers of a refusal to the client
 			}
 			if !named[h] {
 				t.Errorf("%s does not name %s", name, h)
@@ -174,7 +173,7 @@ func TestProxiesPassOnEveryHeader(t *testing.T) {
 	}
 }
 
-// TestProxiesRefuseTheSamePaths compares the two patterns of a path that is not canonical.
+// TestProxiesRefuseTheSamePaths compares the two patterns for bad paths in nginx.conf and Caddyfile.
 func TestProxiesRefuseTheSamePaths(t *testing.T) {
 	pattern := func(name, before, after string) string {
 		_, rest, found := strings.Cut(file(t, name), before)
@@ -190,15 +189,15 @@ func TestProxiesRefuseTheSamePaths(t *testing.T) {
 	}
 	utf8 := pattern("nginx.conf", `if ($request_uri !~* "`, `") {`)
 	if caddy := pattern("Caddyfile", "@malformed not vars_regexp {http.request.uri} `(?i)", "`\n"); utf8 != caddy {
-		t.Errorf("of UTF-8 nginx has %s, Caddy %s", utf8, caddy)
+		t.Errorf("the pattern of UTF-8 is %s in nginx, %s in Caddy", utf8, caddy)
 	}
 }
 
-// TestTheDoorsCostWhatIsDocumented computes the dollars for a million checks. A key costs one read, and a role costs three.
-// An introspection costs one more, for the key of its caller. The end-to-end tests count these reads.
+// TestTheDoorsCostWhatIsDocumented computes the dollars for a million checks. The check of a key costs one read, of a role three.
+// An introspection costs one more, for the caller's key. The end-to-end tests count these reads.
 func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
-	const seconds, gigabytes = 0.005, 0.5 // of a call: as infra/docs/costs.md assumes, and the template's MemorySize
-	// calls counts calls of Lambda: none for the Go middleware, which runs in the owner's program.
+	const seconds, gigabytes = 0.005, 0.5 // of a call: the time that infra/docs/costs.md assumes, and the template's MemorySize
+	// calls is the number of Lambda calls: 0 for the Go middleware, which runs in the owner's program.
 	dollars := func(calls, reads float64) string {
 		return fmt.Sprintf("$%.2f", cost.Use{Invocations: calls, GBSeconds: calls * seconds * gigabytes, Reads: reads}.Million())
 	}
@@ -209,12 +208,12 @@ func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
 		"everything else | " + dollars(1, 1) + "; introspection " + dollars(1, 2) + " | " + dollars(1, 3) + "; introspection " + dollars(1, 4) + " |",
 	} {
 		if !strings.Contains(doc, want) {
-			t.Errorf("infra/docs/protect.md does not say %q", want)
+			t.Errorf("infra/docs/protect.md lacks %q", want)
 		}
 	}
 	for _, want := range []string{"without code | " + dollars(1, 1) + " |", "AWS role | " + dollars(0, 1) + " |", "everything else | " + dollars(1, 1) + " to " + dollars(1, 4) + " |"} {
 		if !strings.Contains(readme, want) {
-			t.Errorf("the README does not say %q", want)
+			t.Errorf("the README lacks %q", want)
 		}
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// distFolder holds what build makes. It is checked in, so that the function's build needs nothing of all this.
+// distFolder has the built files. They are committed, so that the build of the function needs neither the sources nor esbuild.
 const distFolder = "functions/console/dist"
 
-// build returns the files of dist, by name. A name has a hash of the file, so that a browser may keep the file without an end; the
+// build returns the files of dist, by name. A name has a hash of the file, so that browsers may cache the file without a limit. The
 // names of pages, elements.js, accent.css and llms.txt have no hash.
 func build(sources string) (map[string][]byte, error) {
 	temp, err := os.MkdirTemp("", "console")
@@ -45,69 +45,69 @@ func build(sources string) (map[string][]byte, error) {
 			return nil, err
 		}
 	}
-	named := map[string][]byte{}
-	if named["icon.svg"], err = os.ReadFile(filepath.Join(sources, "icon.svg")); err != nil {
+	hashed := map[string][]byte{} // the files that get a hash in their name
+	if hashed["icon.svg"], err = os.ReadFile(filepath.Join(sources, "icon.svg")); err != nil {
 		return nil, err
 	}
 	for _, entry := range []string{"src/main.ts", "src/verify.ts", "src/elements.ts", "src/reference.ts", "page.css"} {
 		name := strings.Replace(filepath.Base(entry), ".ts", ".js", 1)
-		if named[name], err = bundle(filepath.Join(sources, entry), modules); err != nil {
+		if hashed[name], err = bundle(filepath.Join(sources, entry), modules); err != nil {
 			return nil, err
 		}
 	}
-	for name, b := range named {
+	for name, b := range hashed {
 		if err := rename(files, name, hashedName(name, b)); err != nil {
 			return nil, err
 		}
 	}
-	for name, b := range named {
+	for name, b := range hashed {
 		files[hashedName(name, b)] = b
 	}
 	return files, nil
 }
 
-// rename writes the hashed name in place of the name, in the files that name it.
+// rename replaces a name by its hashed name in the files that refer to it.
 func rename(files map[string][]byte, name, hashed string) error {
 	before, after := []byte("/"+name+`"`), []byte("/"+hashed+`"`)
-	isNamed := false
+	isUsed := false
 	for file, b := range files {
-		isNamed = isNamed || bytes.Contains(b, before)
+		isUsed = isUsed || bytes.Contains(b, before)
 		files[file] = bytes.ReplaceAll(b, before, after)
 	}
-	if !isNamed {
-		return fmt.Errorf("no page names %s", name)
+	if !isUsed {
+		return fmt.Errorf("no page refers to %s", name)
 	}
 	return nil
 }
 
-// tsconfig replaces the file tsconfig.json, whose paths are for the check of types. As in the file, class fields must
-// not hide Lit's reactive properties.
+// tsconfig is used in place of the file tsconfig.json, because the paths in that file are only for the check of types. As in that
+// file, class fields must not hide Lit's reactive properties.
 const tsconfig = `{"compilerOptions": {"useDefineForClassFields": false}}`
 
-// bundle returns one file with the entry and all its imports. Licenses are at its end.
+// bundle returns one file with the entry and all its imports, and the licenses at the end.
 func bundle(entry, modules string) ([]byte, error) {
 	result := api.Build(api.BuildOptions{
 		EntryPoints: []string{entry}, NodePaths: []string{modules}, Bundle: true, Outdir: "dist", Platform: api.PlatformBrowser,
 		Format: api.FormatESModule, Target: api.ES2022, Charset: api.CharsetUTF8, LegalComments: api.LegalCommentsEndOfFile,
-		TsconfigRaw: tsconfig, Loader: loaders(entry), Define: defined(),
+		TsconfigRaw: tsconfig, Loader: loaders(entry), Define: constants(),
 		MinifyWhitespace: true, MinifyIdentifiers: true, MinifySyntax: true,
 	})
 	if len(result.Errors) > 0 {
 		return nil, errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
 	}
 	if len(result.OutputFiles) != 1 {
-		return nil, fmt.Errorf("%s became %d files", entry, len(result.OutputFiles))
+		return nil, fmt.Errorf("the bundle of %s has %d files", entry, len(result.OutputFiles))
 	}
 	return result.OutputFiles[0].Contents, nil
 }
 
-// defined has what the sources use from the product's own tables.
-func defined() map[string]string {
-	types, _ := json.Marshal(webhook.AllTypes()) // texts are always JSON
+// constants returns constants of the sources, with their values from the product's tables.
+func constants() map[string]string {
+	types, _ := json.Marshal(webhook.AllTypes()) // a list of texts has no error
 	return map[string]string{"EVENT_TYPES": string(types)}
 }
 
-// loaders turns an import of another file into its text, as a part of the script.
+// loaders makes a script get an imported .css, .mjs or .py file as text.
 func loaders(entry string) map[string]api.Loader {
 	if filepath.Ext(entry) == ".css" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestDistIsCurrent builds the page again: what is checked in is what the sources make, byte for byte.
+// TestDistIsCurrent builds dist again, and compares it with the committed files byte for byte.
 func TestDistIsCurrent(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestDistIsCurrent(t *testing.T) {
 	const advice = "run: make generate"
 	for name, want := range files {
 		if got, err := os.ReadFile(filepath.Join(root, distFolder, name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s/%s is not what the sources make; %s", distFolder, name, advice)
+			t.Errorf("%s/%s differs from the built file; %s", distFolder, name, advice)
 		}
 	}
 	entries, err := os.ReadDir(filepath.Join(root, distFolder))
@@ -32,13 +32,12 @@ func TestDistIsCurrent(t *testing.T) {
 	}
 	for _, e := range entries {
 		if _, ok := files[e.Name()]; !ok {
-			t.Errorf("%s/%s is left over; %s", distFolder, e.Name(), advice)
+			t.Errorf("%s/%s is not built any more; %s", distFolder, e.Name(), advice)
 		}
 	}
 }
 
-// TestAnotherTarballIsRefused changes one byte of a package.
-func TestAnotherTarballIsRefused(t *testing.T) {
+func TestAChangedTarballIsRefused(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -56,11 +55,11 @@ func TestAnotherTarballIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b[len(b)/2] ^= 1
+	b[len(b)/2] ^= 1 // one bit differs
 	if err := os.WriteFile(path, b, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := unpack(npm, t.TempDir()); err == nil || !strings.Contains(err.Error(), "integrity") {
-		t.Errorf("want an error of integrity, got %v", err)
+		t.Errorf("want an error about the integrity, got %v", err)
 	}
 }

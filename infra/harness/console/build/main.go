@@ -1,5 +1,5 @@
-// Command build makes the console's page, functions/console/dist, from infra/console. It needs neither Node nor a network:
-// the packages of npm lie in infra/console/npm.
+// Command build makes the console's files, functions/console/dist, from infra/console. It needs neither Node nor a network:
+// the npm packages are in infra/console/npm.
 //
 //	go -C infra/harness run ./console/build                        writes dist
 //	go -C infra/harness run ./console/build -unpack DIR            unpacks the packages to DIR/node_modules, for a check of types

@@ -26,12 +26,12 @@ func TestModulesInNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// test/lit.js takes the place of lit: it keeps what is drawn as text, for the tests to read.
+	// test/lit.js replaces lit: it draws text, which the tests read.
 	built, drawing := t.TempDir(), filepath.Join(root, "infra/console/test/lit.js")
 	result := api.Build(api.BuildOptions{
 		EntryPoints: tests, NodePaths: []string{modules}, Bundle: true, Outdir: built, OutExtension: map[string]string{".js": ".mjs"}, Write: true,
 		Platform: api.PlatformBrowser, External: []string{"node:*"}, Format: api.FormatESModule, Target: api.ES2022, TsconfigRaw: tsconfig,
-		Alias: map[string]string{"lit": drawing, "lit/directives/keyed.js": drawing}, Loader: loaders(".js"), Define: defined(),
+		Alias: map[string]string{"lit": drawing, "lit/directives/keyed.js": drawing}, Loader: loaders(".js"), Define: constants(),
 	})
 	if len(result.Errors) > 0 {
 		t.Fatal(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}))
@@ -41,7 +41,7 @@ func TestModulesInNode(t *testing.T) {
 		args = append(args, f.Path)
 	}
 	node := exec.CommandContext(t.Context(), "node", args...)
-	node.Env = append(os.Environ(), "TZ=UTC") // pages show times in the person's zone; the tests expect these texts
+	node.Env = append(os.Environ(), "TZ=UTC") // pages show times in the person's time zone; the tests expect UTC
 	if out, err := node.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -15,15 +15,15 @@ import (
 	"strings"
 )
 
-// locked is a package of npm, as lock.json names it. The integrity is the one that npm publishes.
+// locked is an npm package in lock.json. npm publishes the integrity.
 type locked struct {
 	Name      string `json:"name"`
 	File      string `json:"file"`
 	Integrity string `json:"integrity"`
 }
 
-// unpack puts the packages of the folder npm into the folder modules, by their names. A tarball of another integrity is an
-// error, before anything of it is read.
+// unpack unpacks the packages of the folder npm into the folder modules. It checks the integrity of a tarball before it unpacks
+// the tarball.
 func unpack(npm, modules string) error {
 	b, err := os.ReadFile(filepath.Join(npm, "lock.json"))
 	if err != nil {
@@ -40,7 +40,7 @@ func unpack(npm, modules string) error {
 		}
 		sum := sha512.Sum512(tarball)
 		if got := "sha512-" + base64.StdEncoding.EncodeToString(sum[:]); got != p.Integrity {
-			return fmt.Errorf("%s has the integrity %s, and lock.json says %s", p.File, got, p.Integrity)
+			return fmt.Errorf("%s has the integrity %s, but lock.json has %s", p.File, got, p.Integrity)
 		}
 		if err := unpackTarball(tarball, filepath.Join(modules, filepath.FromSlash(p.Name))); err != nil {
 			return fmt.Errorf("%s: %w", p.File, err)
@@ -62,12 +62,12 @@ func unpackTarball(tarball []byte, to string) error {
 		if err != nil {
 			return err
 		}
-		_, name, _ := strings.Cut(header.Name, "/") // all is in a folder "package"
+		_, name, _ := strings.Cut(header.Name, "/") // all files of an npm tarball are in one folder, "package"
 		if header.Typeflag != tar.TypeReg {
 			continue
 		}
 		if !filepath.IsLocal(name) {
-			return fmt.Errorf("the name %q leads elsewhere", header.Name)
+			return fmt.Errorf("the name %q leads out of the folder", header.Name)
 		}
 		b, err := io.ReadAll(r)
 		if err != nil {

@@ -1,4 +1,4 @@
-// Package reference makes the API reference, a page that needs no script, and llms.txt from the OpenAPI document.
+// Package reference makes the API reference and llms.txt from the OpenAPI document. The reference is a page that works without scripts.
 package reference
 
 import (
@@ -35,21 +35,21 @@ var (
 		"status":    func(code string) int { return problem.Code(code).Status() },
 	}).ParseFS(files, "page.html"))
 	markdown = goldmark.New(goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))))
-	finish   = strings.NewReplacer("&amp;lt;", "&lt;", "<th>", `<th scope="col">`, "<pre>", `<pre tabindex="0">`)
+	toFinal  = strings.NewReplacer("&amp;lt;", "&lt;", "<th>", `<th scope="col">`, "<pre>", `<pre tabindex="0">`)
 	escape   = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 )
 
-// operation is one operation of the document. URL and Body have the examples of its required parameters and its body. Secret is the
-// environment variable of its credential: KEY, TOKEN, or "" for none.
+// operation is one operation of the document. URL has example values for the required parameters, and Body is an example of the
+// body. Secret is the environment variable with the credential: KEY, TOKEN, or "" for none.
 type operation struct {
 	*openapi3.Operation
 	Method, Path, URL, Body, Secret string
 }
 
-// Build returns reference.html and llms.txt of the document in YAML. The document must have an example of each required
-// parameter and of each body. A required header is an error, and so is anything required after a parameter of the query.
+// Build returns reference.html and llms.txt for a document in YAML. The document must have an example of each required
+// parameter and of each body. A required header is an error, and so is a required parameter after one in the query.
 func Build(openapi []byte) (map[string][]byte, error) {
-	doc, err := (&openapi3.Loader{IncludeOrigin: true}).LoadFromData(openapi) // the origins are for inOrder
+	doc, err := (&openapi3.Loader{IncludeOrigin: true}).LoadFromData(openapi) // an origin is a position in the text, for inOrder
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (o *operation) fill() error {
 	for _, ref := range o.Parameters {
 		p := ref.Value
 		if p.Required && (p.In == openapi3.ParameterInHeader || p.Example == nil || strings.Contains(o.URL, "?")) {
-			return fmt.Errorf("no example has the parameter %s", p.Name)
+			return fmt.Errorf("no example request can have the parameter %s", p.Name)
 		}
 		if p.Required && p.In == openapi3.ParameterInQuery {
 			o.URL += "?" + url.Values{p.Name: {fmt.Sprint(p.Example)}}.Encode()
@@ -101,7 +101,7 @@ func (o *operation) fill() error {
 	return err
 }
 
-// examples returns the examples of a body in the order of the text. The summary of each is its name.
+// examples returns the examples of a body in the order of the document's text, with their names as summaries.
 func examples(m *openapi3.MediaType) (all []openapi3.Example) {
 	if m.Example != nil {
 		return []openapi3.Example{{Summary: "Example", Value: m.Example}}
@@ -120,7 +120,7 @@ func inOrder[T any](m map[string]T, origin func(T) *openapi3.Origin) []string {
 	})
 }
 
-// code writes a text, or another value in JSON. It escapes only what it must, because quotes are many.
+// code returns a text as it is, and any other value as JSON. It does not escape quotes, because examples have many.
 func code(v any) (html.HTML, error) {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if text, ok := v.(string); ok {
@@ -129,7 +129,7 @@ func code(v any) (html.HTML, error) {
 	return html.HTML(escape.Replace(string(b))), err
 }
 
-// program returns a program that does the operation, in the language of a template.
+// program returns an example program that calls the operation. language is the name of a template in text.tmpl.
 func program(language string, o *operation) (string, error) {
 	var b bytes.Buffer
 	if err := texts.ExecuteTemplate(&b, language, o); err != nil || language != "go" {
@@ -139,26 +139,26 @@ func program(language string, o *operation) (string, error) {
 	return string(source), err
 }
 
-// toHTML makes HTML of a description. HTML in it becomes text.
+// toHTML turns a Markdown description into HTML. HTML in the description becomes text.
 func toHTML(description string) (html.HTML, error) {
 	var b bytes.Buffer
 	err := markdown.Convert([]byte(strings.ReplaceAll(description, "<", "&lt;")), &b)
-	return html.HTML(strings.TrimSpace(finish.Replace(b.String()))), err
+	return html.HTML(strings.TrimSpace(toFinal.Replace(b.String()))), err
 }
 
-// row describes a value. Link is the name of its schema where that has its own place on the page.
+// row describes a value. Link is the name of the value's schema, if the page shows that schema.
 type row struct {
 	Name, Link, Note, Type, Description string
-	Values                              []any // all, or the known ones
+	Values                              []any // the allowed values, or the values known today
 }
 
-// rows describes a value, then its parts: the name of a member follows a dot, an element of an array has [], a value of a map .*.
-// In an answer, it only links objects. within guards against a schema in itself.
+// rows describes a value, then its parts. In the names of parts, a member follows a dot, [] is an element of an array, and .* a
+// value of a map. In an answer, rows only links to the schemas of objects. within has the enclosing schemas, to end a recursion.
 func rows(name string, ref *openapi3.SchemaRef, answer, required bool, within ...*openapi3.Schema) []row {
 	s := ref.Value
 	known, _ := s.Extensions["x-extensible-enum"].([]any)
 	r := row{Name: name, Type: typeOf(s, answer), Description: s.Description, Values: slices.Concat(s.Enum, known)}
-	switch { // note only the exceptions: usually, answers have all members, and bodies may omit any
+	switch { // note only exceptions: most answers have all members, and most members of bodies are optional
 	case required && !answer:
 		r.Note = "required"
 	case !required && answer:
@@ -188,7 +188,7 @@ func rows(name string, ref *openapi3.SchemaRef, answer, required bool, within ..
 	return all
 }
 
-// typeOf returns the type of a value and, but for an answer, which no client need check, its bounds: "integer, 1…100".
+// typeOf returns the type of a value and its bounds: "integer, 1…100". It leaves out the bounds of an answer, which clients need not check.
 func typeOf(s *openapi3.Schema, answer bool) string {
 	var m map[string]json.RawMessage
 	b, _ := s.MarshalJSON()
@@ -208,7 +208,7 @@ func typeOf(s *openapi3.Schema, answer bool) string {
 	return out
 }
 
-// onPage reports whether a schema is an object of answers, which is open, or a list of values.
+// onPage reports whether the page shows a schema: an object that may gain members, as in answers, or a list of values.
 func onPage(s *openapi3.Schema) bool {
 	return s.Properties != nil && s.AdditionalProperties.Has != nil && *s.AdditionalProperties.Has || s.Enum != nil
 }

@@ -25,7 +25,7 @@ var (
 	activePart = regexp.MustCompile(`<script|<[^>]*\s(style|on\w+)\s*=`)
 )
 
-// document returns infra/openapi.yaml, and the two texts of it.
+// document returns infra/openapi.yaml and the two texts that Build makes from it.
 func document(t *testing.T) (openapi []byte, page, llms string) {
 	root, errRoot := tools.Root()
 	openapi, errRead := os.ReadFile(filepath.Join(root, "infra/openapi.yaml"))
@@ -41,7 +41,7 @@ func TestLinksResolveAndIDsAreUnique(t *testing.T) {
 	ids := map[string]bool{}
 	for _, m := range anID.FindAllStringSubmatch(page, -1) {
 		if ids[m[1]] {
-			t.Errorf("the id %s is there twice", m[1])
+			t.Errorf("two elements have the id %s", m[1])
 		}
 		ids[m[1]] = true
 	}
@@ -52,7 +52,7 @@ func TestLinksResolveAndIDsAreUnique(t *testing.T) {
 	}
 }
 
-func TestPageIsInertAndItsHeadingsAreInOrder(t *testing.T) {
+func TestPageHasOneScriptAndOrderedHeadings(t *testing.T) {
 	_, page, _ := document(t)
 	const own = `<script type="module" src="console/files/reference.js"></script>`
 	if found := activePart.FindString(strings.Replace(page, own, "", 1)); found != "" {
@@ -89,8 +89,7 @@ func TestEveryOperationHasItsErrorCodes(t *testing.T) {
 	}
 }
 
-// TestTheMenuSaysWhatOperationsDo, and the page what its requests read.
-func TestTheMenuSaysWhatOperationsDo(t *testing.T) {
+func TestThePageExplainsOperationsAndVariables(t *testing.T) {
 	_, page, _ := document(t)
 	for _, want := range []string{`<a href="#createKey">Make an API key, and show it once</a>`, `<code>API</code> is the address of this API`} {
 		if !strings.Contains(page, want) {
@@ -98,7 +97,7 @@ func TestTheMenuSaysWhatOperationsDo(t *testing.T) {
 		}
 	}
 	if n := strings.Count(page, "As Name"); n != 0 {
-		t.Errorf("As Name stands there %d times", n)
+		t.Errorf("the page has the text As Name %d times", n)
 	}
 }
 
@@ -129,6 +128,6 @@ func TestHTMLInDescriptionBecomesText(t *testing.T) {
 	openapi, _, _ := document(t)
 	files, err := Build(bytes.Replace(openapi, []byte("Make a link for one"), []byte("Make <img src=x onerror=alert(1)> for one"), 1))
 	if page := string(files["reference.html"]); err != nil || !strings.Contains(page, "<p>Make &lt;img src=x onerror=alert(1)&gt; for one") {
-		t.Errorf("the page does not have it as text: %v", err)
+		t.Errorf("the page does not show the HTML as text: %v", err)
 	}
 }

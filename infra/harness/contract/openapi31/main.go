@@ -1,4 +1,4 @@
-// Command openapi31 prints the contract in OpenAPI 3.1, which has a section of webhooks.
+// Command openapi31 prints the API's contract in OpenAPI 3.1, with a section that describes the webhooks.
 package main
 
 import (

@@ -32,7 +32,7 @@ func assertOnlyLoopback(t *testing.T, port int) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2), Port: port})
 	if err != nil {
-		t.Fatalf("port %d is held beyond 127.0.0.1: %v", port, err)
+		t.Fatalf("the service listens on port %d of other addresses than 127.0.0.1: %v", port, err)
 	}
 	_ = l.Close()
 }
@@ -46,8 +46,9 @@ func TestMissingProgramsAreNamed(t *testing.T) {
 	}
 }
 
-// TestPythonKeepsWhatItCompiles has Python forbidden to, as many images do: then each start would take four times as long.
-func TestPythonKeepsWhatItCompiles(t *testing.T) {
+// TestPythonPackagesAreCompiled forbids Python to write compiled files, as many images do. Without compiled files each start would
+// take four times as long.
+func TestPythonPackagesAreCompiled(t *testing.T) {
 	python, err := parts.Python(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

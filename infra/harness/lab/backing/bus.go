@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// CreateBus creates an event bus, unless it exists, with a queue that gets each of its events. It returns the queue's URL.
-// The server of queues has event buses too.
+// CreateBus creates an event bus, unless it exists, and a queue that gets each event of the bus. It returns the queue's URL.
+// The server of the queues also has event buses.
 func CreateBus(ctx context.Context, endpoint, name string) (queueURL string, err error) {
 	queue := "bus-" + name
 	out, err := NewSQSClient(endpoint).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &queue})
@@ -45,15 +45,15 @@ func callEvents(ctx context.Context, endpoint, operation string, in map[string]a
 	return err
 }
 
-// ReceiveAll receives messages of a queue until the context ends, and deletes each once take has returned.
-func ReceiveAll(ctx context.Context, client *sqs.Client, queueURL string, take func(body string)) error {
+// ReceiveAll receives messages of a queue until the context ends, and deletes each message after handle has returned.
+func ReceiveAll(ctx context.Context, client *sqs.Client, queueURL string, handle func(body string)) error {
 	for {
 		out, err := client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &queueURL, MaxNumberOfMessages: 10, WaitTimeSeconds: 1})
 		if err != nil {
 			return err
 		}
 		for _, m := range out.Messages {
-			take(aws.ToString(m.Body))
+			handle(aws.ToString(m.Body))
 			if _, err := client.DeleteMessage(ctx, &sqs.DeleteMessageInput{QueueUrl: &queueURL, ReceiptHandle: m.ReceiptHandle}); err != nil {
 				return err
 			}

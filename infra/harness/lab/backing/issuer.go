@@ -19,10 +19,10 @@ import (
 
 // TokenKind is a kind of token that an issuer makes.
 type TokenKind struct {
-	Param  string         // the request's parameter whose value selects this kind; "": kind
-	Name   string         // this value, or a regular expression of it
+	Param  string         // the name of a request parameter; "": kind
+	Name   string         // the value of that parameter which selects this kind, or a regular expression for it
 	Type   string         // the header typ of the token
-	Claims map[string]any // in a text, the issuer (a Java server) replaces ${name} by the request's parameter of that name
+	Claims map[string]any // in texts, the issuer (a Java server) replaces ${name} by the request parameter of that name
 }
 
 // IssuerOptions are the options of a token issuer.
@@ -30,7 +30,7 @@ type IssuerOptions struct {
 	ID      string // the path of the issuer's URL
 	Login   string // the file of the page on which a browser signs in: a form that posts username; "": no browser signs in
 	Kinds   []TokenKind
-	KeyPath string // the file of the signing key, created if there is none; "": a new key at each start
+	KeyPath string // the file of the signing key, created if it is missing; "": a new key at each start
 	Options
 }
 
@@ -59,10 +59,10 @@ func StartIssuer(ctx context.Context, o IssuerOptions) (*Process, error) {
 	})
 }
 
-// IssuerURL returns the URL of the issuer with an ID on a port. It is the claim iss of its tokens.
+// IssuerURL returns the URL of the issuer with an ID on a port. The issuer's tokens have this URL as the claim iss.
 func IssuerURL(port int, id string) string { return fmt.Sprintf("http://127.0.0.1:%d/%s", port, id) }
 
-// issuerKey returns the private P-256 key in the file as a JWK in JSON. Without such a file it makes a key.
+// issuerKey returns the private P-256 key in the file as a JWK in JSON. If the file is missing, it makes a key and writes the file.
 func issuerKey(path string) (string, error) {
 	if path != "" {
 		if b, err := os.ReadFile(path); err == nil {
@@ -92,7 +92,7 @@ func newJWK() (string, error) {
 	return string(b), errors.Join(errD, err)
 }
 
-// NewKey makes a key of an issuer, with its public half as a JWK (RFC 7517) whose kid no other key has.
+// NewKey makes a signing key for an issuer. jwk is the public half (RFC 7517), with a unique kid.
 func NewKey() (key *ecdsa.PrivateKey, jwk map[string]string, err error) {
 	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, nil, err
@@ -107,7 +107,7 @@ func NewKey() (key *ecdsa.PrivateKey, jwk map[string]string, err error) {
 	}, nil
 }
 
-// issuerConfig returns the issuer's configuration. Each kind of token is a mapping, which a parameter of the request selects.
+// issuerConfig returns the issuer's configuration. Each kind of token is a mapping; a parameter of the request selects it.
 func issuerConfig(o IssuerOptions, jwk string) (string, error) {
 	mappings := make([]map[string]any, len(o.Kinds))
 	for i, k := range o.Kinds {

@@ -1,14 +1,14 @@
 """A KMS on loopback: moto's server with corrections.
 
 moto hashes the message of Sign and Verify even when MessageType is DIGEST, so
-that it signs the hash of a hash (its pull request 10202). Until a release
-corrects that, this program passes MessageType to the key. moto also does not
-refuse a digest of another length, a key that is disabled or for another use, a wrong signature and a reserved or
-doubled tag, and does not take an
-ARN to schedule a key's deletion. The program does not start when moto's internals have changed, or when
-a signature over a digest does not verify.
+that it signs the hash of a hash (moto's pull request 10202). Until a release
+corrects that, this program passes MessageType to the key. Other corrections:
+moto accepts a digest of a wrong length, a disabled key, a key for another use,
+a wrong signature, and reserved or duplicate tags. It refuses an ARN when it
+schedules a key's deletion. This program does not start if moto's internals have
+changed, or if a signature over a digest does not verify.
 
-Prints READY once it listens; ends when its standard input does.
+It prints READY once it listens, and ends when its standard input ends.
 """
 
 import base64
@@ -39,7 +39,7 @@ def correct():
     """Corrects moto, or exits when moto's internals have changed."""
     expected = ["self", "key_id", "message", "signing_algorithm"]
     if list(inspect.signature(models.KmsBackend.sign).parameters) != expected or not hasattr(utils.ECDSAPrivateKey, HASH):
-        raise SystemExit("moto's KMS has changed: see whether it still needs the correction of DIGEST")
+        raise SystemExit("moto's KMS has changed: check whether it still needs the correction of DIGEST")
     hash_algorithm = getattr(utils.ECDSAPrivateKey, HASH)
 
     def prehashed(self, signing_algorithm):
@@ -47,10 +47,10 @@ def correct():
         return Prehashed(algorithm) if getattr(call, "digest", False) else algorithm
 
     setattr(utils.ECDSAPrivateKey, HASH, prehashed)
-    schedule = models.KmsBackend.schedule_key_deletion  # moto takes only a key's id; AWS takes an ARN too
+    schedule = models.KmsBackend.schedule_key_deletion  # moto accepts only a key's id; AWS also accepts an ARN
     models.KmsBackend.schedule_key_deletion = lambda self, key_id, days: schedule(self, self.get_key_id(key_id), days)
     for name in ("sign", "verify"):
-        setattr(responses.KmsResponse, name, noting(getattr(responses.KmsResponse, name), name.capitalize()))
+        setattr(responses.KmsResponse, name, checking(getattr(responses.KmsResponse, name), name.capitalize()))
     for name in ("create_key", "tag_resource"):
         setattr(responses.KmsResponse, name, tagging(getattr(responses.KmsResponse, name)))
 
@@ -69,9 +69,9 @@ def tagging(method):
     return wrapped
 
 
-def noting(method, operation):
-    """Keeps MessageType while the method runs, and refuses what KMS refuses: a digest of another length, a disabled key, a key
-    for another use, a wrong signature."""
+def checking(method, operation):
+    """Stores MessageType while the method runs. Refuses the calls that KMS refuses: a digest of a wrong length, a disabled key,
+    a key for another use, a wrong signature."""
 
     def wrapped(self):
         call.digest = self._get_param("MessageType") == "DIGEST"
@@ -97,19 +97,19 @@ def noting(method, operation):
     return wrapped
 
 
-def prove(port):
+def check_signature(port):
     """Signs a digest over HTTP and verifies the signature without moto."""
-    key = ask(port, "CreateKey", {"KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY"})["KeyMetadata"]["KeyId"]
+    key = call_kms(port, "CreateKey", {"KeySpec": "ECC_NIST_P256", "KeyUsage": "SIGN_VERIFY"})["KeyMetadata"]["KeyId"]
     message = b"text"
     digest = base64.b64encode(hashlib.sha256(message).digest()).decode()
-    signed = ask(port, "Sign", {"KeyId": key, "Message": digest, "MessageType": "DIGEST", "SigningAlgorithm": "ECDSA_SHA_256"})
-    public = ask(port, "GetPublicKey", {"KeyId": key})["PublicKey"]
+    signed = call_kms(port, "Sign", {"KeyId": key, "Message": digest, "MessageType": "DIGEST", "SigningAlgorithm": "ECDSA_SHA_256"})
+    public = call_kms(port, "GetPublicKey", {"KeyId": key})["PublicKey"]
     loaded = serialization.load_der_public_key(base64.b64decode(public))
     loaded.verify(base64.b64decode(signed["Signature"]), message, ec.ECDSA(hashes.SHA256()))
 
 
-def ask(port, action, body):
-    # In a region of its own, so that the key is not among the product's.
+def call_kms(port, action, body):
+    # Another region than the product uses, so that the product does not see the key.
     credential = "AWS4-HMAC-SHA256 Credential=a/20200101/eu-north-1/kms/aws4_request, SignedHeaders=host, Signature=a"
     headers = {"X-Amz-Target": "TrentService." + action, "Content-Type": "application/x-amz-json-1.1", "Authorization": credential}
     request = urllib.request.Request("http://127.0.0.1:%d/" % port, json.dumps(body).encode(), headers)
@@ -123,7 +123,7 @@ def main():
     app = DomainDispatcherApplication(create_backend_app)
     server = make_server("127.0.0.1", port, app, threaded=True, request_handler=MotoRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    prove(port)
+    check_signature(port)
     print("READY", flush=True)
     while sys.stdin.buffer.read(1024):
         pass

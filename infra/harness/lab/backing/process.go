@@ -25,7 +25,7 @@ const (
 	// stopGrace is the time for a child to end after the end of its input. Then it is killed.
 	stopGrace = 5 * time.Second
 
-	// portTries is how many free ports are tried: another process can take a port before the child does.
+	// portTries is the number of free ports to try: another process can use a port before the child does.
 	portTries = 3
 )
 
@@ -45,11 +45,11 @@ type Process struct {
 
 	mu      sync.Mutex
 	stopped bool
-	guard   io.Closer // input of the shell that wakes the child should this process die; nil: not paused
+	guard   io.Closer // input of the shell that resumes the child if this process dies; nil: not paused
 }
 
-// start starts the child, with the command that command returns for a port, and waits until it prints
-// READY. An answer on the port would prove nothing: it could come from another process.
+// start starts a child with the command for a free port, and waits until the child prints READY. An answer
+// on the port is no proof, because it could come from another process.
 func start(ctx context.Context, name string, o Options, command func(port int) (*exec.Cmd, error)) (*Process, error) {
 	for try := 1; ; try++ {
 		port, err := tools.FreePort(o.Port)
@@ -75,7 +75,7 @@ func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int)
 	if err != nil {
 		return nil, err
 	}
-	// A process group of its own: a terminal's Ctrl-C must not end it before the others.
+	// A separate process group, so that a Ctrl-C in the terminal does not end the child before the others.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Stderr = log
 	stdin, errIn := cmd.StdinPipe()
@@ -93,7 +93,7 @@ func startOn(ctx context.Context, name, logPath string, cmd *exec.Cmd, port int)
 	return p, p.await(ctx, ready)
 }
 
-// openLog opens the child's log. Without a path the log is a deleted file: it lasts as long as this process.
+// openLog opens the child's log. Without a path the log is a deleted file, which this process can still read.
 func openLog(name, path string) (*os.File, error) {
 	if path != "" {
 		return os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_APPEND|os.O_RDWR, 0o644)
@@ -120,7 +120,7 @@ func (p *Process) watch(out io.Reader, ready chan<- struct{}) {
 			break
 		}
 	}
-	_ = p.cmd.Wait() // Err prints the state that Wait sets
+	_ = p.cmd.Wait() // Wait sets the state that Err prints
 	close(p.done)
 }
 
@@ -165,7 +165,7 @@ func (p *Process) logTail() string {
 	return tools.Tail(text)
 }
 
-// Stop ends the child and waits for its end. Afterwards all that the child acknowledged is on disk.
+// Stop ends the child and waits for its end. Then all acknowledged writes of the child are on disk.
 // Stopping twice is allowed.
 func (p *Process) Stop() error {
 	p.mu.Lock()
@@ -195,7 +195,7 @@ func (p *Process) Pause() error {
 	if p.guard != nil || p.stopped {
 		return nil
 	}
-	// A paused child does not see the end of its input. When this process dies, the guard wakes it.
+	// A paused child does not see the end of its input. If this process dies, the guard resumes the child.
 	guard := exec.Command("/bin/sh", "-c", fmt.Sprintf("cat >/dev/null; kill -CONT %d 2>/dev/null", p.cmd.Process.Pid))
 	guard.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	in, err := guard.StdinPipe()
@@ -210,7 +210,7 @@ func (p *Process) Pause() error {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	for range 1000 { // about a second: a thread on another processor runs on for a moment
+	for range 1000 { // about a second: a thread on another processor can continue for a moment
 		if isStopped(p.cmd.Process.Pid) {
 			break
 		}
@@ -219,7 +219,7 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// isStopped reports whether every thread of a process is stopped. It reads /proc, and returns true where there is none.
+// isStopped reports whether every thread of a process is stopped. It reads /proc; on systems without /proc it returns true.
 func isStopped(pid int) bool {
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)) // the pattern is well formed
 	for _, thread := range threads {

@@ -14,9 +14,9 @@ import (
 	"latchkey/infra/harness/lab/backing"
 )
 
-// TestMessageGroupsHaveTheirTurn sends 50 messages of group a, and then two of group b. As a fair queue of SQS does, the queue
-// returns b's messages in the first batch. The new group c comes before a, because many messages of a are in flight (received and
-// not deleted).
+// TestMessageGroupsHaveTheirTurn sends 50 messages of group a, then two of group b. Like a fair queue of SQS, the queue
+// returns b's messages in the first batch. Messages of the new group c come before those of a, because many messages of a are in
+// flight (received and not deleted).
 func TestMessageGroupsHaveTheirTurn(t *testing.T) {
 	ctx := context.Background()
 	p, err := backing.StartQueue(ctx, backing.Options{})

@@ -27,7 +27,7 @@ type recorded struct {
 	Message *string        `yaml:"message"`
 }
 
-// service is how a target's service is signed, and where it is.
+// service is a service of AWS: the name that signatures have, and the endpoint.
 type service struct{ name, endpoint string }
 
 // TestTheServicesAnswerAsAWSDid sends each recorded request to the database, the KMS, the queues and the event buses.
@@ -48,23 +48,23 @@ func TestTheServicesAnswerAsAWSDid(t *testing.T) {
 		"DynamoDB_20120810": {"dynamodb", db.Endpoint}, "DynamoDBStreams_20120810": {"dynamodb", db.Endpoint}, "TrentService": {"kms", keys.Endpoint},
 		"AmazonSQS": {"sqs", queues.Endpoint}, "AWSEvents": {"events", queues.Endpoint},
 	}
-	ask := func(target string, in any) (int, map[string]any) {
+	call := func(target string, in any) (int, map[string]any) {
 		t.Helper()
 		prefix, _, _ := strings.Cut(target, ".")
-		return services[prefix].ask(t, target, in)
+		return services[prefix].call(t, target, in)
 	}
-	ask("DynamoDB_20120810.CreateTable", map[string]any{
+	call("DynamoDB_20120810.CreateTable", map[string]any{
 		"TableName": "rows", "BillingMode": "PAY_PER_REQUEST", "KeySchema": []any{map[string]any{"AttributeName": "id", "KeyType": "HASH"}},
 		"AttributeDefinitions": []any{map[string]any{"AttributeName": "id", "AttributeType": "S"}},
 	})
-	put := strings.NewReplacer(given(ask)...)
+	variables := strings.NewReplacer(makeVariables(call)...)
 	facts := factsOf(t)
 	for _, fact := range facts {
 		text, err := json.Marshal(fact)
-		if err != nil || json.Unmarshal([]byte(put.Replace(string(text))), &fact) != nil {
+		if err != nil || json.Unmarshal([]byte(variables.Replace(string(text))), &fact) != nil {
 			t.Fatal(err)
 		}
-		status, got := ask(fact.Call, fact.In)
+		status, got := call(fact.Call, fact.In)
 		what := fmt.Sprintf("%s, %s: %d %.300v", fact.Of, fact.Call, status, got)
 		kind, _ := got["__type"].(string)
 		if _, after, ok := strings.Cut(kind, "#"); ok {
@@ -101,24 +101,24 @@ func factsOf(t *testing.T) []recorded {
 	return facts.Services
 }
 
-// given makes what the facts name, and returns the names and values in turn.
-func given(ask func(string, any) (int, map[string]any)) []string {
+// makeVariables makes the keys and the queue that facts refer to by a variable. It returns each variable, followed by its value.
+func makeVariables(call func(string, any) (int, map[string]any)) []string {
 	key := func(spec, usage string) string {
-		_, made := ask("TrentService.CreateKey", map[string]any{"KeySpec": spec, "KeyUsage": usage})
+		_, made := call("TrentService.CreateKey", map[string]any{"KeySpec": spec, "KeyUsage": usage})
 		metadata, _ := made["KeyMetadata"].(map[string]any)
 		return fmt.Sprint(metadata["KeyId"])
 	}
 	sign := key("ECC_NIST_P256", "SIGN_VERIFY")
-	_, signed := ask("TrentService.Sign", map[string]any{"KeyId": sign, "SigningAlgorithm": "ECDSA_SHA_256", "Message": "YmFk"})
-	_, queue := ask("AmazonSQS.CreateQueue", map[string]any{"QueueName": "jobs"})
+	_, signed := call("TrentService.Sign", map[string]any{"KeyId": sign, "SigningAlgorithm": "ECDSA_SHA_256", "Message": "YmFk"})
+	_, queue := call("AmazonSQS.CreateQueue", map[string]any{"QueueName": "jobs"})
 	return []string{
 		"$SIGNED", fmt.Sprint(signed["Signature"]), "$SIGN", sign, "$MAC", key("HMAC_224", "GENERATE_VERIFY_MAC"),
 		"$QUEUE", fmt.Sprint(queue["QueueUrl"]), "$BIG", strings.Repeat("p", 256<<10-17),
 	}
 }
 
-// ask makes one call and returns the status and the answer.
-func (s service) ask(t *testing.T, target string, in any) (int, map[string]any) {
+// call makes one call and returns the status and the answer.
+func (s service) call(t *testing.T, target string, in any) (int, map[string]any) {
 	t.Helper()
 	body, errIn := json.Marshal(in)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint, bytes.NewReader(body))
@@ -141,7 +141,7 @@ func (s service) ask(t *testing.T, target string, in any) (int, map[string]any) 
 	return res.StatusCode, out
 }
 
-// covers reports whether got has all that want has.
+// covers reports whether got has all members and elements of want.
 func covers(got, want any) bool {
 	switch w := want.(type) {
 	case map[string]any:

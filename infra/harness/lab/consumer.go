@@ -10,22 +10,22 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// ConsumerPrefix begins the names of the consumer's functions in the lab, so that they differ from the names of the
-// functions of the stack's template.
+// ConsumerPrefix begins the names of the consumer's functions in the lab, so that they differ from the functions of the
+// stack's template.
 const ConsumerPrefix = "consumer-"
 
-// consumer is a second template. The lab serves only its API, beside the API of the stack's template. Its authorizers may be
-// functions of the stack's template, as on AWS in one account.
+// consumer is a second template. The lab serves its API and nothing else of it. As in one AWS account, the authorizers of this
+// API may be functions of the stack's template.
 type consumer struct {
 	sources
 	api *translated.API
 }
 
-// unserved are types of resources that call functions, and that are not served for a consumer.
+// unserved are types of resources that call functions, and that the lab cannot serve for a consumer.
 var unserved = []string{"AWS::Lambda::EventSourceMapping", "AWS::Events::Rule", "AWS::Scheduler::Schedule", translated.URLType}
 
-// translateConsumer reads the consumer's template, if there is one. Its parameters of type
-// AWS::SSM::Parameter::Value<String> are resolved by the parameters in the stack's template.
+// translateConsumer reads the consumer's template, if there is one. The AWS::SSM::Parameter resources of the stack's template give
+// the values of its parameters of type AWS::SSM::Parameter::Value<String>.
 func (s *Stack) translateConsumer(ctx context.Context) error {
 	s.consumer = consumer{}
 	path := s.options.Consumer
@@ -49,7 +49,7 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 	var errs []error
 	for _, typ := range unserved {
 		for _, name := range t.Named(typ) {
-			errs = append(errs, fmt.Errorf("%s: the lab serves no %s of a consumer", name, typ))
+			errs = append(errs, fmt.Errorf("%s: the lab cannot serve %s for a consumer", name, typ))
 		}
 	}
 	api, errAPI := t.API()
@@ -63,14 +63,14 @@ func (s *Stack) readConsumer(t *translated.Template) (consumer, error) {
 		switch {
 		case !own && !shared:
 			errs = append(errs, fmt.Errorf("authorizer %s: there is no function %s, here or in %s", name, a.Function, s.options.Template))
-		// The template that has the function must permit the call: the consumer's for its own API (""), the stack's for any other.
+		// The template with the function must permit the call: the consumer's template for its API (""), the stack's for any other API.
 		case !t.LetsAuthorize(a.Function, "") && !s.template.LetsAuthorize(a.Function, "any-other"):
 			errs = append(errs, fmt.Errorf("authorizer %s: AWS would answer 500: no permission lets API Gateway call %s as an authorizer of this API", name, a.Function))
 		case shared && a.TTL > 0:
 			s.options.Progress(fmt.Sprintf("authorizer %s keeps answers for %s: a revoked credential is accepted until then, as on AWS", name, a.TTL))
 		}
 	}
-	_, errGateway := gateway.New(api, nil, nil) // only to learn whether the gateway can serve the API
+	_, errGateway := gateway.New(api, nil, nil) // only checks whether the gateway can serve the API
 	code, errCode := sourcesOf(s.options.Consumer, filepath.Join(s.dir, "consumer"), functions)
 	return consumer{code, api}, errors.Join(append(errs, errGateway, errCode)...)
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Info is the control endpoint's description of a stack: GET /info.
+// Info describes a stack: the answer of the control endpoint to GET /info.
 type Info struct {
 	URL          string            `json:"url"`
 	PID          int               `json:"pid"`
@@ -20,7 +20,7 @@ type Info struct {
 
 // controlHandler returns the control endpoint, for tests and make targets on this machine: GET /info,
 // GET /copies?function=, POST /{db,kms}/{stop,start,pause,resume}, POST /schedules/{function}. It is not part of the
-// API and answers only on loopback. It refuses requests with an Origin: a browser lets any page send a POST to it.
+// API and answers only on loopback. It refuses requests with an Origin, because in a browser any page could send it a POST.
 func (s *Stack) controlHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /info", func(w http.ResponseWriter, _ *http.Request) {
@@ -37,7 +37,7 @@ func (s *Stack) controlHandler() http.Handler {
 		for action, do := range map[string]func() error{"stop": service.Stop, "pause": service.Pause, "resume": service.Resume} {
 			actions[name+"/"+action] = func(*http.Request) error { return do() }
 		}
-		// A service that starts again does not stop when the client of the request goes away.
+		// The start continues when the client closes the connection.
 		actions[name+"/start"] = func(r *http.Request) error { return service.Start(context.WithoutCancel(r.Context())) }
 	}
 	for name, do := range actions {
@@ -46,13 +46,13 @@ func (s *Stack) controlHandler() http.Handler {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
-			s.options.Progress("asked for " + strings.TrimPrefix(r.URL.Path, "/"))
+			s.options.Progress("done: " + strings.TrimPrefix(r.URL.Path, "/"))
 			w.WriteHeader(http.StatusNoContent)
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") != "" {
-			http.Error(w, "pages may not use the control endpoint", http.StatusForbidden)
+			http.Error(w, "web pages may not use the control endpoint", http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)

@@ -22,8 +22,8 @@ import (
 
 const feed = "testdata/feed.yaml"
 
-// call is a line that the function eater prints. Each call prints two: PID and Items, what it got, at the begin, and
-// Done, what it has done, at the end.
+// call is a line that the function eater prints. Each call of eater prints two lines: at its start PID and Items (the received
+// records), at its end Done (the names of the handled records).
 type call struct {
 	PID      int
 	Schedule bool
@@ -31,7 +31,7 @@ type call struct {
 	Done     []string
 }
 
-// calls returns the whole lines that a function has printed.
+// calls returns the complete lines that a function has printed.
 func calls(t *testing.T, s *lab.Stack, function string) []call {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.LogDir, function+".log"))
@@ -48,9 +48,9 @@ func calls(t *testing.T, s *lab.Stack, function string) []call {
 	return out
 }
 
-// got returns the names of records or messages that start with prefix: those that came, by call, and those that the
-// function has done, in order.
-func got(t *testing.T, s *lab.Stack, function, prefix string) (came [][]string, done []string) {
+// received returns the names of records or messages that start with prefix: came has the received names by call, and done the
+// handled names in order.
+func received(t *testing.T, s *lab.Stack, function, prefix string) (came [][]string, done []string) {
 	t.Helper()
 	for _, c := range calls(t, s, function) {
 		var names []string
@@ -71,22 +71,22 @@ func got(t *testing.T, s *lab.Stack, function, prefix string) (came [][]string, 
 	return came, done
 }
 
-// patience bounds each wait. It is long because the machine may be busy.
+// patience is the longest wait. It is long because the machine may be busy.
 const patience = time.Minute
 
-// until waits until a condition holds; what names it in the failure.
+// until waits until a condition is true. what names the condition in the failure.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("not in %s: %s", patience, what)
+			t.Fatalf("not within %s: %s", patience, what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// put writes rows in one transaction, so that they come in few batches. Each row is "name" or "name=order". The orders of the
-// function eater are once (fail once), poison (always fail) and slow.
+// put writes rows in one transaction, so that the stream delivers them in few batches. Each row is "name" or "name=order". The
+// function eater obeys the orders once (fail once), poison (always fail) and slow.
 func put(t *testing.T, s *lab.Stack, pk string, rows ...string) {
 	t.Helper()
 	var items []types.TransactWriteItem

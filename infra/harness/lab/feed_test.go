@@ -25,18 +25,18 @@ func TestFunctionsAreFed(t *testing.T) {
 		name string
 		test func(*testing.T, *lab.Stack)
 	}{
-		{"records come in order and only those that fit", inOrder},
-		{"poison record is given up and blocks nothing", poisonGivenUp},
-		{"failed message comes again and ends in the dead letters", deadLetters},
-		{"a throttled function loses nothing", throttled},
-		{"KMS comes back", kmsBack},
+		{"matching records come in order", inOrder},
+		{"a poison record is given up and blocks no other", poisonGivenUp},
+		{"a failing message is repeated and then dead-lettered", deadLetters},
+		{"a throttled function loses no record", throttled},
+		{"a restarted KMS answers", kmsRestarted},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
 	}
 }
 
 func inOrder(t *testing.T, s *lab.Stack) {
-	put(t, s, "OTHER#1", "order-other") // the filter takes only INSERTs of EVTS#…
+	put(t, s, "OTHER#1", "order-other") // the filter accepts only INSERTs of EVTS#…
 	var want []string
 	for i := range 12 {
 		name := fmt.Sprintf("order-%02d", i)
@@ -44,10 +44,10 @@ func inOrder(t *testing.T, s *lab.Stack) {
 		put(t, s, "EVTS#1", name)
 	}
 	put(t, s, "EVTS#1", want[0]+"=changed") // a MODIFY
-	until(t, "all records", func() bool { _, done := got(t, s, "StreamFunction", "order-"); return len(done) >= len(want) })
-	time.Sleep(300 * time.Millisecond) // for records that must not come
+	until(t, "all records", func() bool { _, done := received(t, s, "StreamFunction", "order-"); return len(done) >= len(want) })
+	time.Sleep(300 * time.Millisecond) // so that a record that must not come would come
 	overBatchSize := func(batch []string) bool { return len(batch) > 5 }
-	if came, done := got(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, overBatchSize) {
+	if came, done := received(t, s, "StreamFunction", "order-"); !slices.Equal(done, want) || slices.ContainsFunc(came, overBatchSize) {
 		t.Errorf("came %v, done %v", came, done)
 	}
 }
@@ -56,7 +56,7 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 	before := depth(t, s, "GivenUp").Visible
 	put(t, s, "EVTS#1", "poison-1", "poison-2=poison", "poison-3", "poison-4")
 	until(t, "the other records", func() bool {
-		_, done := got(t, s, "StreamFunction", "poison-")
+		_, done := received(t, s, "StreamFunction", "poison-")
 		for _, name := range []string{"poison-1", "poison-3", "poison-4"} {
 			if !slices.Contains(done, name) {
 				return false
@@ -97,7 +97,7 @@ func poisonGivenUp(t *testing.T, s *lab.Stack) {
 		t.Errorf("%s, sequence number %s", body, id)
 	}
 	if strings.Contains(body, "poison-2") {
-		t.Errorf("the message holds the record: %s", body)
+		t.Errorf("the message contains the record: %s", body)
 	}
 }
 
@@ -107,18 +107,18 @@ func deadLetters(t *testing.T, s *lab.Stack) {
 	send(t, s, "dead-poison", "poison")
 	until(t, "a dead letter", func() bool { return depth(t, s, "DeadJobs").Visible == before+1 })
 	// maxReceiveCount is 2.
-	if came, done := got(t, s, "QueueFunction", "dead-once"); len(came) != 2 || len(done) != 1 {
+	if came, done := received(t, s, "QueueFunction", "dead-once"); len(came) != 2 || len(done) != 1 {
 		t.Errorf("the message that failed once came %v, done %v", came, done)
 	}
-	if came, done := got(t, s, "QueueFunction", "dead-poison"); len(came) != 2 || len(done) != 0 {
+	if came, done := received(t, s, "QueueFunction", "dead-poison"); len(came) != 2 || len(done) != 0 {
 		t.Errorf("the message that always fails came %v, done %v", came, done)
 	}
 	if d := depth(t, s, "Jobs"); d != (lab.Depth{}) {
-		t.Errorf("left in the queue: %+v", d)
+		t.Errorf("the queue still has messages: %+v", d)
 	}
 }
 
-// throttled stops the functions for longer than the stream's two retries would last, and for less than the queue hides a
+// throttled stops the functions for longer than the stream's two retries take, but shorter than the queue hides a
 // message. The message fails once, and may be received twice.
 func throttled(t *testing.T, s *lab.Stack) {
 	gaveUp, dead := depth(t, s, "GivenUp"), depth(t, s, "DeadJobs")
@@ -141,8 +141,8 @@ func throttled(t *testing.T, s *lab.Stack) {
 	time.Sleep(600 * time.Millisecond)
 	reserve(1)
 	for function, want := range map[string]struct{ calls, done int }{"StreamFunction": {1, 1}, "QueueFunction": {2, 1}} {
-		until(t, function, func() bool { _, done := got(t, s, function, "full-"); return len(done) == want.done })
-		if came, _ := got(t, s, function, "full-"); len(came) != want.calls {
+		until(t, function, func() bool { _, done := received(t, s, function, "full-"); return len(done) == want.done })
+		if came, _ := received(t, s, function, "full-"); len(came) != want.calls {
 			t.Errorf("%s got %v", function, came)
 		}
 	}
@@ -150,11 +150,11 @@ func throttled(t *testing.T, s *lab.Stack) {
 		t.Errorf("the schedule's call: %v", err)
 	}
 	if depth(t, s, "GivenUp") != gaveUp || depth(t, s, "DeadJobs") != dead {
-		t.Error("a throttled call was counted as a failed one")
+		t.Error("a throttled call was counted as a failed call")
 	}
 }
 
-func kmsBack(t *testing.T, s *lab.Stack) {
+func kmsRestarted(t *testing.T, s *lab.Stack) {
 	if err := s.KMS.Stop(); err != nil {
 		t.Fatal(err)
 	}

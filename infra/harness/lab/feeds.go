@@ -30,7 +30,7 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The client does not retry: the pumps wait between errors themselves.
+	// The client does not retry, because the pumps wait after an error.
 	queues := sqs.New(backing.NewSQSClient(s.DataPlane.SQS).Options(), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
 	watch := pump.Watcher{Called: s.logCall, Received: s.options.Received, Trouble: func(source string, err error) {
 		s.options.Progress(fmt.Sprintf("%s: %v", source, err))
@@ -51,8 +51,8 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 		s.streams = append(s.streams, p)
 		run = append(run, p.Run)
 	}
-	for name, take := range s.options.Buses {
-		run = append(run, func(ctx context.Context) { s.forwardBus(ctx, name, take) })
+	for name, handle := range s.options.Buses {
+		run = append(run, func(ctx context.Context) { s.forwardBus(ctx, name, handle) })
 	}
 	for _, sc := range s.schedules {
 		run = append(run, func(ctx context.Context) { s.keepCalling(ctx, sc) })
@@ -63,10 +63,10 @@ func (s *Stack) startPumps(ctx, background context.Context) error {
 	return nil
 }
 
-// forwardBus passes on each event of a bus until the context ends, also after the queue server restarts.
-func (s *Stack) forwardBus(ctx context.Context, bus string, take func(event string)) {
+// forwardBus passes each event of a bus to handle until the context ends. It continues after a restart of the queue server.
+func (s *Stack) forwardBus(ctx context.Context, bus string, handle func(event string)) {
 	for ctx.Err() == nil {
-		err := backing.ReceiveAll(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.buses[bus], take)
+		err := backing.ReceiveAll(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.buses[bus], handle)
 		if ctx.Err() == nil {
 			s.options.Progress(fmt.Sprintf("event bus %s: %v", bus, err))
 			time.Sleep(time.Second)
@@ -89,7 +89,7 @@ func (s *Stack) logCall(c pump.Call) {
 	s.requests.Printf("%s %d records %s%s", c.Source, c.Records, c.Took.Round(100*time.Microsecond), note)
 }
 
-// SkipStreams makes the streams lose the records that they have from now on: no function gets them. False ends that.
+// SkipStreams makes the streams lose their records from now on, so that no function gets them. False ends this.
 func (s *Stack) SkipStreams(on bool) {
 	for _, p := range s.streams {
 		p.Skip(on)
@@ -103,7 +103,7 @@ type Depth struct {
 	Delayed  int `json:"delayed"`
 }
 
-// QueueDepth counts the messages of a queue, by its logical id.
+// QueueDepth returns the numbers of messages in a queue. queue is its logical id.
 func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
 	q, err := s.queueNamed(queue)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Stack) QueueDepth(ctx context.Context, queue string) (Depth, error) {
 	return Depth{visible, inFlight, delayed}, errors.Join(errVisible, errInFlight, errDelayed)
 }
 
-// QueueURL returns the URL of a queue, by its logical id, for a client of DataPlane.SQS.
+// QueueURL returns the URL of a queue, for a client of DataPlane.SQS. queue is its logical id.
 func (s *Stack) QueueURL(queue string) (string, error) {
 	q, err := s.queueNamed(queue)
 	return q.URL, err
@@ -147,7 +147,7 @@ type serialSchedule struct {
 }
 
 // callAllSchedules calls each scheduled function once, so that its work is done before the first
-// request. On AWS the first call comes with the first interval.
+// request. On AWS the first call comes after the first interval.
 func (s *Stack) callAllSchedules(ctx context.Context) error {
 	for _, sc := range s.schedules {
 		if err := s.callOnce(ctx, sc); err != nil {
@@ -157,12 +157,12 @@ func (s *Stack) callAllSchedules(ctx context.Context) error {
 	return nil
 }
 
-// interval returns how long the interval of a schedule lasts. Options.Minute sets how long a minute of it lasts.
+// interval returns the time between two calls of a schedule. Options.Minute sets the real length of a minute.
 func (s *Stack) interval(sc *serialSchedule) time.Duration {
 	return time.Duration(float64(sc.Every) / float64(time.Minute) * float64(cmp.Or(s.options.Minute, time.Minute)))
 }
 
-// keepCalling calls a scheduled function at its interval. While a call takes longer than its interval, ticks are left out.
+// keepCalling calls a scheduled function at its interval. When a call takes longer than the interval, it skips the missed calls.
 func (s *Stack) keepCalling(ctx context.Context, sc *serialSchedule) {
 	tick := time.NewTicker(s.interval(sc))
 	defer tick.Stop()
@@ -178,8 +178,8 @@ func (s *Stack) keepCalling(ctx context.Context, sc *serialSchedule) {
 	}
 }
 
-// RunSchedule calls a scheduled function now, by its logical id, as its schedule would, and returns
-// its error. It waits for a running call of the schedule first.
+// RunSchedule calls a scheduled function now, with the event of its schedule, and returns
+// the function's error. function is its logical id. RunSchedule first waits for the end of a running call of the schedule.
 func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 	for _, sc := range s.schedules {
 		if sc.Function == function {
@@ -189,10 +189,10 @@ func (s *Stack) RunSchedule(ctx context.Context, function string) error {
 	return fmt.Errorf("the template has no schedule for %s", function)
 }
 
-// callOnce calls the function of a schedule with the event that EventBridge would send, after a running call of the schedule
-// has ended. Lambda keeps a throttled event and tries again after 1 s, 2 s, 4 s and so on, by its documentation ("How Lambda
-// handles errors and retries with asynchronous invocation"). Here it does so until the next event is due, when Lambda may drop
-// the event: MaximumEventAgeInSeconds is not read.
+// callOnce calls the function of a schedule with the event that EventBridge would send. It first waits for the end of a running
+// call of the schedule. By AWS's documentation ("How Lambda handles errors and retries with asynchronous invocation"), Lambda
+// retries a throttled event after 1 s, 2 s, 4 s and so on. callOnce does so until the next event is due; it does not read
+// MaximumEventAgeInSeconds.
 func (s *Stack) callOnce(ctx context.Context, sc *serialSchedule) error {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
@@ -211,7 +211,7 @@ func (s *Stack) callOnce(ctx context.Context, sc *serialSchedule) error {
 			break
 		}
 	}
-	if ctx.Err() == nil { // else the stack is closing
+	if ctx.Err() == nil { // otherwise the stack is closing
 		failed := 0
 		if err != nil {
 			failed = 1

@@ -22,15 +22,15 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// translate reads the template. It fails, before anything is built, when the local stack cannot serve a
-// part of it.
+// translate reads the template. If the lab cannot serve a part of the template, translate fails before
+// any function is built.
 func (s *Stack) translate(ctx context.Context) error {
 	var err error
 	if s.template, err = translated.Translate(ctx, s.options.Template, s.resolveOptions(s.options.Parameters)); err != nil {
 		return err
 	}
 	api, errAPI := s.template.API()
-	if errAPI == nil { // only to learn whether the gateway can serve the API
+	if errAPI == nil { // only check whether the gateway can serve the API
 		_, errAPI = gateway.New(api, nil, nil)
 	}
 	_, errSources := s.template.EventSources()
@@ -44,7 +44,7 @@ func (s *Stack) translate(ctx context.Context) error {
 	for _, schedule := range schedules {
 		s.schedules = append(s.schedules, &serialSchedule{Schedule: schedule})
 	}
-	if err := s.takeURLs(); err != nil {
+	if err := s.openURLs(); err != nil {
 		return fmt.Errorf("%s: %w", s.options.Template, err)
 	}
 	if s.sources, err = sourcesOf(s.options.Template, filepath.Join(s.dir, "build"), functions); err != nil {
@@ -56,7 +56,7 @@ func (s *Stack) translate(ctx context.Context) error {
 // Template returns the translated template.
 func (s *Stack) Template() *translated.Template { return s.template }
 
-// resolveOptions returns the options for resolving the template's references here.
+// resolveOptions returns the options that resolve the template's references to local names and addresses.
 func (s *Stack) resolveOptions(parameters map[string]string) translated.Options {
 	names, urls := map[string]string{}, map[string]string{}
 	maps.Copy(names, s.options.Names)
@@ -74,13 +74,13 @@ func (s *Stack) startFunctions(context.Context) error {
 	if err := s.startAccess(); err != nil {
 		return fmt.Errorf("the roles of %s: %w", s.options.Template, err)
 	}
-	var err error // the variables of the functions now name the keys and URLs that were made since translate
+	var err error // read the functions again: their variables now have the keys and URLs that were made after translate
 	if s.sources.functions, err = s.template.Functions(); err != nil {
 		return err
 	}
 	aws := map[string]string{"AWS_ENDPOINT_URL": s.AWS}
 	own, errOwn := s.sources.run(aws)
-	consumers, errConsumer := s.consumer.run(aws) // iam knows no role of theirs, so it refuses their calls to AWS
+	consumers, errConsumer := s.consumer.run(aws) // iam knows no roles of a consumer, so it refuses these functions' calls to AWS
 	if err := errors.Join(errOwn, errConsumer); err != nil {
 		return err
 	}
@@ -90,10 +90,10 @@ func (s *Stack) startFunctions(context.Context) error {
 	return err
 }
 
-// Copies returns the living copies of a function, by its logical id.
+// Copies returns the running copies of a function. function is its logical id.
 func (s *Stack) Copies(function string) []lambda.Copy { return s.lambda.Copies(function) }
 
-// KillFunction kills every copy of a function (SIGKILL), by its logical id, also during calls. The
+// KillFunction kills every copy of a function (SIGKILL), also during calls. function is its logical id. The
 // next call starts a new copy. Error: lambda.ErrNoFunction.
 func (s *Stack) KillFunction(function string) error { return s.lambda.Kill(function) }
 
@@ -102,7 +102,7 @@ func (s *Stack) Invoke(ctx context.Context, function string, payload []byte) ([]
 	return s.lambda.Invoke(ctx, function, payload)
 }
 
-// gatewayOf returns a gateway for an API, which adds the header Options.Marker to the answers that it makes itself.
+// gatewayOf returns a gateway for an API. The gateway adds the header Options.Marker to its gateway responses.
 func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
 	g, err := gateway.New(api, s.lambda, s.requests)
 	if err != nil {
@@ -112,13 +112,13 @@ func (s *Stack) gatewayOf(api *translated.API) (*gateway.Gateway, error) {
 	return g, nil
 }
 
-// takeURLs listens on a port for each function URL, and resolves the template with the addresses.
-func (s *Stack) takeURLs() error {
+// openURLs listens on a port for each function URL, and resolves the template with the addresses.
+func (s *Stack) openURLs() error {
 	var err error
 	if s.urls, err = s.template.FunctionURLs(); err != nil {
 		return err
 	}
-	// Each declared URL has its port, also while its condition fails, so that a port stays the same after Deploy.
+	// Each declared URL has a fixed port, also while its condition is false, so that its port stays the same after Deploy.
 	declared := s.template.Declared(translated.URLType)
 	s.FunctionURLs = make(map[string]string)
 	for _, u := range s.urls {
@@ -131,7 +131,7 @@ func (s *Stack) takeURLs() error {
 	return err
 }
 
-// startAccess serves the endpoint through which the functions call AWS. The endpoint decides each call
+// startAccess serves the endpoint at which the functions call AWS. The endpoint allows or refuses each call
 // by the role of the function.
 func (s *Stack) startAccess() error {
 	var err error
@@ -145,7 +145,7 @@ func (s *Stack) startAccess() error {
 		"dynamodb": s.DataPlane.DynamoDB, "kms": s.DataPlane.KMS, "sqs": s.DataPlane.SQS, "events": s.DataPlane.SQS,
 	}, s.options.Network, func(d *iam.DeniedError) {
 		if strings.HasPrefix(d.Function, ConsumerPrefix) {
-			s.options.Progress("refused: " + d.Error() + " (the roles of a consumer are not read here)")
+			s.options.Progress("refused: " + d.Error() + " (the lab does not read the roles of a consumer)")
 			return
 		}
 		s.options.Progress("refused, as AWS would: " + d.Error() + " (see its role in the template)")
@@ -157,10 +157,10 @@ func (s *Stack) startAccess() error {
 	return nil
 }
 
-// Access returns the authority that decides the functions' calls by their roles.
+// Access returns the authority that allows or refuses the functions' calls by their roles.
 func (s *Stack) Access() *iam.Authority { return s.access }
 
-// Watch calls f for each call of a function to AWS from now on. Nil ends the watch.
+// Watch makes the stack call f for each call of a function to AWS from now on. Nil ends this.
 func (s *Stack) Watch(f func(proxy.Call)) { s.proxy.Watch(f) }
 
 // makeKeys creates the template's KMS keys, as CloudFormation would, and resolves the template

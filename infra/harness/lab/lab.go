@@ -1,7 +1,7 @@
-// Package lab runs a SAM template on one machine: the gateway serves the template's API and calls the
-// functions, which are compiled as deployed and use DynamoDB Local, a KMS and queues. Streams, queues and
-// schedules call the functions that the template maps to them, and each call of a function to AWS is held to
-// its role. In two lines:
+// Package lab runs a SAM template on one machine. The gateway serves the template's API and calls the
+// functions. The functions are compiled with the flags of a deployment, and use DynamoDB Local, a KMS and queues. Streams, queues
+// and schedules call the functions that the template maps to them. The lab checks each call of a function to AWS against
+// the function's role. In two lines:
 //
 //	s, err := lab.Start(ctx, lab.Options{Template: "template.yaml"})
 //	defer s.Close()
@@ -36,33 +36,33 @@ import (
 	"latchkey/infra/tools"
 )
 
-// Options are the options of a stack. All but Template may be missing.
+// Options are the options of a stack. Only Template is required.
 type Options struct {
 	Template    string
-	Port        int                    // of the gateway; the others follow it (Ports). 0: free ones
+	Port        int                    // the port of the gateway; the other ports follow it (Ports). 0: free ports
 	Site        *Site                  // the stack's addresses, if Listen was called before; nil: addresses by Port
 	Dir         string                 // state and logs; "": a temporary folder
-	InMemory    bool                   // the tables are in memory: faster for some minutes (backing.MemoryDir), and gone when the database stops
+	InMemory    bool                   // tables in memory: faster for some minutes (backing.MemoryDir), and lost when the database stops
 	Name        string                 // the stack's name; "": lab
-	Parameters  map[string]string      // of the template
+	Parameters  map[string]string      // the template's parameters
 	Names       map[string]string      // names of resources, by logical id; other names are made up
-	Issuer      *backing.IssuerOptions // ID and kinds of the token issuer; nil: there is none
-	Requests    io.Writer              // gets one line a request; nil: no lines
+	Issuer      *backing.IssuerOptions // ID and kinds of the token issuer; nil: no issuer
+	Requests    io.Writer              // gets one line for each request; nil: no lines
 	Progress    tools.Progress         // nil: standard error
-	MaxCopies   int                    // of one function; 0: lambda's default
-	Concurrency int                    // the account's: calls of all functions at once; 0: lambda's default
-	Reload      bool                   // functions whose code changes are built anew, and served when they compile
-	Minute      time.Duration          // how long a minute of a schedule lasts; 0: a minute
+	MaxCopies   int                    // the most copies of one function; 0: lambda's default
+	Concurrency int                    // the account's limit: calls of all functions at once; 0: lambda's default
+	Reload      bool                   // build and replace a function when its code changes and compiles
+	Minute      time.Duration          // the real length of a minute of a schedule; 0: a minute
 
-	Buses map[string]func(event string) // event buses beside the template, by name, with the function that gets each of their events (JSON)
+	Buses map[string]func(event string) // event buses that the template does not have, by name. The function gets each event (JSON)
 
-	Consumer           string            // a second template, whose API is served beside this one's; "": none
-	ConsumerParameters map[string]string // of that template
+	Consumer           string            // a second template; the lab also serves its API. "": none
+	ConsumerParameters map[string]string // the parameters of the second template
 
-	Network  func(http.RoundTripper) http.RoundTripper // carries the functions' calls to the services, and can lose them; nil: all arrive
-	Marker   string                                    // a header of the answers that the gateway itself gives; "": none
+	Network  func(http.RoundTripper) http.RoundTripper // carries the functions' calls to the services, and can make them fail; nil: no failures
+	Marker   string                                    // the name of a header that the gateway adds to gateway responses; "": none
 	Control  map[string]http.Handler                   // more handlers of the control endpoint, by pattern
-	Received func(pump.Message)                        // gets each message that a function is fed from a queue; may be nil
+	Received func(pump.Message)                        // gets each message that a function receives from a queue; may be nil
 }
 
 // Stack is a running template: its addresses, its services, and the functions between them.
@@ -73,10 +73,10 @@ type Stack struct {
 	options   Options
 	root      string // the folder of this repository
 	dir       string
-	urls      []translated.FunctionURL // those to serve
+	urls      []translated.FunctionURL // the function URLs to serve
 	sources   sources
-	consumer  consumer          // its api is nil: there is none
-	built     map[string]bool   // which programs are built, by their paths
+	consumer  consumer          // without a consumer, its api is nil
+	built     map[string]bool   // whether a program is built, by the program's path
 	keys      map[string]string // ids of the KMS keys, by their logical ids
 	template  *translated.Template
 	api       *translated.API
@@ -85,17 +85,17 @@ type Stack struct {
 	proxy     *proxy.Proxy
 	requests  *log.Logger        // nil: no lines
 	failed    chan error         // see Failed
-	once      sync.Once          // for Close
+	once      sync.Once          // makes Close work once
 	temporary bool               // Close removes dir
-	stop      context.CancelFunc // ends feeding
+	stop      context.CancelFunc // ends the goroutines of feeding
 	feeding   sync.WaitGroup     // the goroutines of pumps, schedules and reload
 	streams   []*pump.Stream
 	schedules []*serialSchedule
-	stopped   map[string]bool // functions that Reserve has stopped (true) or freed (false)
+	stopped   map[string]bool // by function: Reserve has stopped it (true), or has ended that (false)
 }
 
-// Start starts a stack and returns when it serves. It fails when a port is taken, when the lab cannot serve the
-// template, and with a *tools.MissingError when a program is not on this machine.
+// Start starts a stack and returns when the stack serves requests. It fails when a port is in use, when the lab cannot
+// serve the template, and with a *tools.MissingError when this machine lacks a program.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Progress == nil {
 		o.Progress = func(line string) { fmt.Fprintln(os.Stderr, line) }
@@ -111,9 +111,9 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		Site: o.Site, options: o, failed: make(chan error, 1), stopped: make(map[string]bool), built: make(map[string]bool), keys: make(map[string]string),
 	}
 	s.Site.fail = s.fail
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until Close: ctx is only for the start
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // lasts until Close; ctx is only for the start
 	s.stop = cancel
-	for _, step := range []func(context.Context) error{s.place, s.startServices, s.startFunctions, s.callAllSchedules} {
+	for _, step := range []func(context.Context) error{s.prepare, s.startServices, s.startFunctions, s.callAllSchedules} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -124,8 +124,8 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// place sets the paths of the state and the logs, and checks what the start needs of this machine.
-func (s *Stack) place(context.Context) error {
+// prepare sets the paths of the state and the logs, and checks that this machine has the needed programs.
+func (s *Stack) prepare(context.Context) error {
 	_, errTemplate := os.Stat(s.options.Template)
 	root, errRoot := tools.Root()
 	if err := errors.Join(tools.Missing(), errTemplate, errRoot); err != nil {
@@ -150,8 +150,8 @@ func (s *Stack) place(context.Context) error {
 	return os.MkdirAll(s.LogDir, 0o755)
 }
 
-// startServices starts the services. Meanwhile it reads the template, and builds its functions. It then creates what they
-// store.
+// startServices starts the services. At the same time it reads the template and builds the functions. Then it creates the
+// tables, queues, buses and keys.
 func (s *Stack) startServices(ctx context.Context) error {
 	readAndBuild := func(ctx context.Context) error {
 		if err := s.translate(ctx); err != nil {
@@ -165,7 +165,7 @@ func (s *Stack) startServices(ctx context.Context) error {
 	return s.makeStores(ctx)
 }
 
-// makeStores creates the tables, queues and keys of the template that are not there yet.
+// makeStores creates the tables, queues, buses and keys that do not exist yet.
 func (s *Stack) makeStores(ctx context.Context) error {
 	return errors.Join(s.makeTables(ctx, s.template), s.makeQueues(ctx, s.template), s.makeBuses(ctx), s.makeKeys(ctx))
 }
@@ -197,7 +197,7 @@ func (s *Stack) open(ctx, background context.Context) error {
 	return nil
 }
 
-// fail keeps the reason why the stack cannot go on. Only the first one counts.
+// fail stores the error that makes the stack unusable. Only the first one counts.
 func (s *Stack) fail(err error) {
 	select {
 	case s.failed <- err:
@@ -205,11 +205,11 @@ func (s *Stack) fail(err error) {
 	}
 }
 
-// Failed returns a channel that gets the reason when a part of the stack ended by itself. The stack
+// Failed returns a channel that gets an error when a part of the stack ends by itself. The stack
 // cannot be used then: Close it.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
-// halt ends the functions and everything that calls them: requests, pumps and schedules. The services go on.
+// halt ends the functions and everything that calls them: requests, pumps and schedules. The services continue.
 func (s *Stack) halt() {
 	s.stop()
 	_ = s.Site.Close()
@@ -220,7 +220,7 @@ func (s *Stack) halt() {
 	s.lambda, s.streams, s.schedules = nil, nil, nil
 }
 
-// Close ends every process of the stack. Afterwards all that was acknowledged is on disk.
+// Close ends every process of the stack. Then all acknowledged writes are on disk.
 func (s *Stack) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -235,9 +235,9 @@ func (s *Stack) Close() error {
 	return err
 }
 
-// Deploy changes the running stack as CloudFormation does when it gets other parameters. The parameters replace all
-// earlier ones; nil keeps those. Requests fail meanwhile. The services go on, and Reserve stays in effect, but Access
-// forgets the calls before. After an error the stack cannot be used: Close it.
+// Deploy changes the running stack like a CloudFormation update with other parameters. The parameters replace all
+// earlier ones; nil keeps the earlier ones. During Deploy, requests fail. The services continue, and Reserve stays in effect, but
+// Access forgets the earlier calls. After an error the stack cannot be used: Close it.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
 	s.halt()
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -266,14 +266,14 @@ func (s *Stack) DeployConsumer(ctx context.Context, template string) error {
 	return s.Deploy(ctx, nil)
 }
 
-// Reserve sets a function's reserved concurrency in the running stack. Only 0 has an effect: the function gets no
-// call. Any other number ends that.
+// Reserve sets a function's reserved concurrency in the running stack. 0 stops the function: it gets no calls. Any other
+// number only ends this.
 func (s *Stack) Reserve(function string, copies int) error {
 	s.stopped[function] = copies == 0
 	return s.lambda.SetStopped(function, copies == 0)
 }
 
-// Outputs returns the stack's outputs, with the API's URL on this machine for those that end in ApiUrl.
+// Outputs returns the stack's outputs. An output whose name ends in ApiUrl is the API's URL on this machine.
 func (s *Stack) Outputs() map[string]string {
 	out := maps.Clone(s.template.Outputs)
 	for name := range out {

@@ -30,8 +30,8 @@ func start(t *testing.T, o lab.Options) *lab.Stack {
 	return s
 }
 
-// ask sends a request and returns the answer's status and body. headers are names and values in turn.
-func ask(t *testing.T, method, url string, headers ...string) (int, string) {
+// request sends a request and returns the answer's status and body. In headers, a value follows each name.
+func request(t *testing.T, method, url string, headers ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, nil)
 	if err != nil {
@@ -61,31 +61,31 @@ func TestStackServesTheTemplate(t *testing.T) {
 	defer requests.Close()
 	s := start(t, lab.Options{Template: toy, Requests: requests})
 	// The schedule has run, with the template's key and table.
-	if status, body := ask(t, "GET", s.URL+"/open"); status != 200 || body != "ticked" {
+	if status, body := request(t, "GET", s.URL+"/open"); status != 200 || body != "ticked" {
 		t.Errorf("open route: %d %s", status, body)
 	}
-	if status, body := ask(t, "GET", s.URL+"/v1/orgs"); status != 401 || body != `{"code":"missing_credentials"}` {
+	if status, body := request(t, "GET", s.URL+"/v1/orgs"); status != 401 || body != `{"code":"missing_credentials"}` {
 		t.Errorf("without credentials: %d %s", status, body)
 	}
-	if status, body := ask(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 200 || body != "ticked" {
+	if status, body := request(t, "GET", s.URL+"/v1/orgs", "Authorization", "x"); status != 200 || body != "ticked" {
 		t.Errorf("with credentials: %d %s", status, body)
 	}
 	for state, c := range map[string]struct{ begin, end string }{"stopped": {"stop", "start"}, "paused": {"pause", "resume"}} {
-		if status, body := ask(t, "POST", s.Control+"/db/"+c.begin); status != 204 {
+		if status, body := request(t, "POST", s.Control+"/db/"+c.begin); status != 204 {
 			t.Fatal(status, body)
 		}
-		if status, _ := ask(t, "GET", s.URL+"/open"); status != 503 {
+		if status, _ := request(t, "GET", s.URL+"/open"); status != 503 {
 			t.Errorf("database %s: %d", state, status)
 		}
-		if status, body := ask(t, "POST", s.Control+"/db/"+c.end); status != 204 {
+		if status, body := request(t, "POST", s.Control+"/db/"+c.end); status != 204 {
 			t.Fatal(status, body)
 		}
 		until(t, "an answer from the database that is no longer "+state, func() bool {
-			status, body := ask(t, "GET", s.URL+"/open")
+			status, body := request(t, "GET", s.URL+"/open")
 			return status == 200 && body == "ticked"
 		})
 	}
-	_, text := ask(t, "GET", s.Control+"/copies?function=AuthorizerFunction")
+	_, text := request(t, "GET", s.Control+"/copies?function=AuthorizerFunction")
 	var copies []struct{ PID, Answered int }
 	if err := json.Unmarshal([]byte(text), &copies); err != nil || len(copies) != 1 || copies[0].Answered < 2 {
 		t.Errorf("copies %s", text)
@@ -95,7 +95,7 @@ func TestStackServesTheTemplate(t *testing.T) {
 	}
 }
 
-func TestTakenPortIsNamed(t *testing.T) {
+func TestTheErrorNamesAPortInUse(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -105,9 +105,9 @@ func TestTakenPortIsNamed(t *testing.T) {
 	s, err := lab.Start(context.Background(), lab.Options{Template: toy, Port: port.Port, Dir: t.TempDir()})
 	if err == nil {
 		_ = s.Close()
-		t.Fatal("two on one port")
+		t.Fatal("two programs listen on one port")
 	}
 	if _, number, _ := net.SplitHostPort(port.String()); !strings.Contains(err.Error(), number) {
-		t.Errorf("the port is not named: %v", err)
+		t.Errorf("the error does not name the port: %v", err)
 	}
 }

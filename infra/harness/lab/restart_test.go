@@ -81,8 +81,8 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	send(t, s, "left", "slow")
 	put(t, s, "EVTS#1", "left=slow")
 	until(t, "both calls", func() bool {
-		a, _ := got(t, s, "QueueFunction", "left")
-		b, _ := got(t, s, "StreamFunction", "left")
+		a, _ := received(t, s, "QueueFunction", "left")
+		b, _ := received(t, s, "StreamFunction", "left")
 		return len(a) > 0 && len(b) > 0
 	})
 	if err := s.KMS.Pause(); err != nil {

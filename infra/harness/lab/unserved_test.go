@@ -40,9 +40,9 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
 		"no permission":     {`functions/${__FunctionArn__}/inv`, `functions/a:function:EchoFunction/inv`, "no permission lets API Gateway call EchoFunction"},
 		"a runtime":         {`"Runtime":"nodejs20.x"`, `"Runtime":"java21"`, "function NodeFunction"},
-		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the lab serves no AWS::Lambda::EventSourceMapping"},
-		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the lab serves no AWS::Lambda::Url"},
-		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the lab serves no AWS::Events::Rule"},
+		"a queue":           {`"Resources":{`, `"Resources":{"Feed":{"Type":"AWS::Lambda::EventSourceMapping"},`, "Feed: the lab cannot serve AWS::Lambda::EventSourceMapping"},
+		"a URL":             {`"Resources":{`, `"Resources":{"Url":{"Type":"AWS::Lambda::Url"},`, "Url: the lab cannot serve AWS::Lambda::Url"},
+		"a schedule":        {`"Resources":{`, `"Resources":{"Tick":{"Type":"AWS::Events::Rule"},`, "Tick: the lab cannot serve AWS::Events::Rule"},
 		"a misspelt answer": {"ACCESS_DENIED", "ACCES_DENIED", "ACCES_DENIED"},
 	} {
 		changed := *whole

@@ -26,9 +26,9 @@ type Table struct {
 	TimeToLive *types.TimeToLiveSpecification // nil: no row expires
 }
 
-// ReadTable returns the schema of the only table of the template at path. It leaves out properties
+// ReadTable returns the schema of the only table in the template at path. It leaves out properties
 // that DynamoDB Local does not know (tags, backups, deletion protection). The other properties must have
-// literal values: it evaluates no function of CloudFormation, and reads the argument of "!Ref" as a text.
+// literal values: ReadTable evaluates no CloudFormation function, and reads the argument of "!Ref" as a text.
 func ReadTable(path string) (*Table, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -50,13 +50,13 @@ func ReadTable(path string) (*Table, error) {
 		}
 	}
 	if len(tables) != 1 {
-		return nil, fmt.Errorf("%s has %d tables, not one", path, len(tables))
+		return nil, fmt.Errorf("%s has %d tables, want one", path, len(tables))
 	}
 	return TableOf(tables[0])
 }
 
 // TableOf converts the properties of an AWS::DynamoDB::Table. CloudFormation and the API use the same
-// names, so JSON converts them. What an index takes on its first day is left out: a database here has no such bounds.
+// names, so JSON converts them. TableOf leaves out WarmThroughput: DynamoDB Local does not limit the throughput.
 func TableOf(properties map[string]any) (*Table, error) {
 	out, properties := &Table{Create: &dynamodb.CreateTableInput{}}, maps.Clone(properties)
 	given, _ := properties["GlobalSecondaryIndexes"].([]any)
@@ -97,7 +97,7 @@ func (t *Table) CreateIn(ctx context.Context, db *dynamodb.Client, name string) 
 	t.Create.TableName = &name
 	var exists *types.ResourceInUseException
 	if _, err := db.CreateTable(ctx, t.Create); errors.As(err, &exists) {
-		return t.sameAs(ctx, db, name)
+		return t.compareWith(ctx, db, name)
 	} else if err != nil {
 		return fmt.Errorf("creating table %s: %w", name, err)
 	}
@@ -124,8 +124,8 @@ func CreateTable(ctx context.Context, db *dynamodb.Client, templatePath, name st
 // ErrOtherTable means that another template made the table.
 var ErrOtherTable = errors.New("another template made the table")
 
-// sameAs returns nil when the existing table of that name has the same shape, and otherwise ErrOtherTable.
-func (t *Table) sameAs(ctx context.Context, db *dynamodb.Client, name string) error {
+// compareWith compares the schema with the existing table of that name. Error: ErrOtherTable when they differ.
+func (t *Table) compareWith(ctx context.Context, db *dynamodb.Client, name string) error {
 	out, err := db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (t *Table) sameAs(ctx context.Context, db *dynamodb.Client, name string) er
 		found.Create.GlobalSecondaryIndexes = append(found.Create.GlobalSecondaryIndexes, index)
 	}
 	if existing, wanted := found.shape(), t.shape(); existing != wanted {
-		return fmt.Errorf("%w %s: it has %s, and %s is wanted", ErrOtherTable, name, existing, wanted)
+		return fmt.Errorf("%w %s: it has %s, the template %s", ErrOtherTable, name, existing, wanted)
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package backing runs the services that functions need, on one machine: DynamoDB Local, a KMS, a
-// server of queues and a token issuer, each a child process on a loopback port. Tests get a real
+// Package backing runs the services that functions need on this machine: DynamoDB Local, a KMS, a
+// server of queues and a token issuer. Each is a child process on a loopback port. Tests get a real
 // database in two lines:
 //
 //	db, err := backing.StartDynamoDB(ctx, backing.Options{})
@@ -33,7 +33,7 @@ import (
 	"latchkey/infra/tools/parts"
 )
 
-// Region is the region of everything local.
+// Region is the region of all local services.
 const Region = translated.Region
 
 var (
@@ -46,7 +46,7 @@ var (
 // Options are the options of a service. The zero value uses a free port, and keeps all data in memory.
 type Options struct {
 	Port     int            // 0: a free one
-	DataDir  string         // the folder of DynamoDB's rows and streams; "": in memory, gone at Stop
+	DataDir  string         // the folder for DynamoDB's rows and streams; "": in memory, lost at Stop
 	LogPath  string         // "": a temporary file, which only error messages quote
 	Progress tools.Progress // nil: standard error
 }
@@ -71,10 +71,9 @@ func StartDynamoDB(ctx context.Context, o Options) (*Process, error) {
 	})
 }
 
-// MemoryDir returns a new folder in memory, where the machine has /dev/shm with 2 GiB free, and a temporary one
-// otherwise: 36 minutes of the proof take 0.9. On a busy disk DynamoDB Local's writes take seconds. Without a folder
-// they are faster than in this one for some minutes; but then SQLite walks all that it holds in memory for each write
-// that it takes back.
+// MemoryDir returns a new folder for DynamoDB's data. The folder is in memory if /dev/shm has 2 GiB free (36 minutes of the proof
+// need 0.9 GiB), and a temporary folder otherwise. On a busy disk DynamoDB Local's writes take seconds. Without any folder, writes
+// get slow after some minutes: for each write that it rolls back, SQLite then walks all its data in memory.
 func MemoryDir(pattern string) (string, error) {
 	const shared = "/dev/shm"
 	var f syscall.Statfs_t
@@ -84,7 +83,7 @@ func MemoryDir(pattern string) (string, error) {
 	return os.MkdirTemp(shared, pattern)
 }
 
-// java returns the command of a JVM that runs a class of the tool in dir, with options for a small
+// java returns the command that runs a class of the tool in dir. The JVM's options are for a small
 // memory and a quick start.
 func java(dir, class string, args ...string) (*exec.Cmd, error) {
 	tmp := filepath.Join(dir, "tmp")
@@ -98,14 +97,14 @@ func java(dir, class string, args ...string) (*exec.Cmd, error) {
 	return exec.Command("java", append(flags, args...)...), nil
 }
 
-// StartKMS starts a KMS and returns when the KMS has tested that it signs a digest correctly. Its
-// keys are gone when it ends. Without Python the error is a *tools.MissingError.
+// StartKMS starts a KMS. It returns after the KMS has checked that it signs a digest correctly. The
+// keys are lost when the KMS ends. Without Python the error is a *tools.MissingError.
 func StartKMS(ctx context.Context, o Options) (*Process, error) {
 	return startPython(ctx, "kms", kmsScript, o)
 }
 
-// StartQueue starts a server of queues and returns when the server has tested that it passes a message on.
-// CreateQueues creates its queues. Queues and messages are gone when it ends. Without Python the
+// StartQueue starts a server of queues. It returns after the server has checked that it delivers a message.
+// CreateQueues creates the queues. Queues and messages are lost when the server ends. Without Python the
 // error is a *tools.MissingError.
 func StartQueue(ctx context.Context, o Options) (*Process, error) {
 	return startPython(ctx, "sqs", sqsScript, o)
@@ -119,7 +118,7 @@ func startPython(ctx context.Context, name, script string, o Options) (*Process,
 	return start(ctx, name, o, func(port int) (*exec.Cmd, error) { return exec.Command(python, "-c", script, fmt.Sprint(port)), nil })
 }
 
-// credentials are some credentials: the services check none, but the SDK must sign with some.
+// credentials are arbitrary: the services check none, but the SDK must sign with some.
 var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
 })
@@ -139,7 +138,7 @@ func NewSQSClient(endpoint string) *sqs.Client {
 	return sqs.New(sqs.Options{Region: Region, BaseEndpoint: &endpoint, Credentials: credentials})
 }
 
-// CallError is an error that a service answers.
+// CallError is the error in a service's answer.
 type CallError struct {
 	Type    string `json:"__type"` // such as com.amazonaws.dynamodb.v20120810#ValidationException
 	Message string
@@ -147,8 +146,8 @@ type CallError struct {
 
 func (e *CallError) Error() string { return e.Type + ": " + e.Message }
 
-// CallDynamoDB makes one call of DynamoDB Local. The target, such as DynamoDB_20120810.Scan, is the operation; body
-// and answer are JSON as on the wire. Error: a *CallError when DynamoDB refuses.
+// CallDynamoDB makes one call of DynamoDB Local. The target, such as DynamoDB_20120810.Scan, names the operation. body
+// and answer are JSON in the form of the HTTP API. Error: a *CallError when DynamoDB refuses.
 func CallDynamoDB(ctx context.Context, endpoint, target string, body []byte) ([]byte, error) {
 	return callService(ctx, endpoint, "dynamodb", target, body)
 }
@@ -160,7 +159,7 @@ func callService(ctx context.Context, endpoint, service, target string, body []b
 	}
 	req.Header.Set("X-Amz-Target", target)
 	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	// No service checks the signature.
+	// The local services do not check the signature.
 	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20200101/"+Region+"/"+service+"/aws4_request, SignedHeaders=host, Signature=0")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {

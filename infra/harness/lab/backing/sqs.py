@@ -1,7 +1,7 @@
-"""Queues and event buses on loopback: moto's server with corrections, in a process of its own.
+"""Queues and event buses on loopback: moto's server with corrections.
 
-Prints READY once it has made, filled and emptied a queue; ends when its standard
-input does. Messages are gone then.
+It prints READY after it has made, filled and emptied a queue. It ends when its
+standard input ends; all messages are lost then.
 """
 
 import json
@@ -24,13 +24,14 @@ from moto.sqs.models import Queue, SQSBackend
 from werkzeug.serving import make_server
 
 
-# moto counts the whole queue for each message that it stores or returns, and reads the time for each message that it
-# counts. With a few thousand waiting messages a poll takes seconds, and all senders give up.
+# moto counts the whole queue for each message that it stores or returns, and reads the clock for each counted
+# message. With a few thousand waiting messages a poll would take seconds, and senders would time out. The next functions
+# read the clock once.
 
 
 def messages(queue):
-    """Returns the visible messages, of each message group in turn. As in SQS's fair queues, the group with the fewest
-    in flight comes first. moto returns them in the order in which they were sent."""
+    """Returns the visible messages, one of each message group in turn. As in SQS's fair queues, the group with the fewest
+    messages in flight comes first. moto returns messages in the order of sending."""
     now = unix_time_millis()
     turns = Counter(m.group_id for m in queue._messages if now <= m.visible_at)
     shown = []
@@ -53,7 +54,7 @@ def not_visible(queue):
 
 
 def pending_groups(queue):
-    """Iterates over a copy. moto iterates over a set that another thread changes, and then answers 500."""
+    """Iterates over a copy. moto iterates over a set that another thread can change, and then answers 500."""
     return {m.group_id for m in list(queue._pending_messages) if m.group_id is not None}
 
 
@@ -62,7 +63,7 @@ def is_kept(backend, name, message):
 
 
 def delete_message(queue, handle):
-    """Deletes the message from the list. moto replaces the list by a filtered one, and so loses messages sent meanwhile."""
+    """Deletes the message from the list. moto replaces the list by a filtered copy, and loses messages that are sent meanwhile."""
     with queue._messages_lock:
         if handle in queue.deleted_messages:
             return
@@ -76,8 +77,8 @@ def delete_message(queue, handle):
 
 
 def whole_event(input_template, input_paths_map, event):
-    """Returns the event of a bus as its targets get it. No target here transforms it. moto always does: it needs another
-    package for it, and changes texts that look like a template."""
+    """Returns the event for the targets of a bus. No target here transforms events. moto always transforms them, which needs
+    another package, and changes texts that look like a template."""
     return {name: value for name, value in event.items() if name != "ingestion-time"}
 
 
@@ -85,17 +86,17 @@ put_each = EventsBackend.put_events
 
 
 def put_events(backend, events):
-    """Puts events as EventBridge does: an event for a bus that is not there is taken and lost, with an id as any other. moto
-    refuses the call, takes details that are no objects, and has no limit of size."""
+    """Puts events like EventBridge: an event for an unknown bus is accepted, gets an id, and is lost; a Detail must be an
+    object; and a call has a limit of size. moto refuses the unknown bus, accepts any Detail, and has no limit."""
     texts = [str(event.get(part, "")) for event in events for part in ("Source", "DetailType", "Detail")]
     if sum(len(text.encode()) for text in texts) > 256 * 1024:
         raise ValidationException("Total size of the entries in the request is over the limit.")
     if len(events) > 10:
-        return put_each(backend, events)  # which refuses them
+        return put_each(backend, events)  # moto refuses more than ten events
     answers = []
     for event in events:
         if not str(event.get("Detail") or "{").lstrip().startswith("{"):
-            event = {**event, "Detail": "no object"}  # moto refuses what is no JSON
+            event = {**event, "Detail": "no object"}  # moto refuses a text that is not JSON
         try:
             answers += put_each(backend, [event])
         except ResourceNotFoundException:
@@ -104,6 +105,7 @@ def put_events(backend, events):
 
 
 def correct():
+    """Corrects moto, or exits when moto's internals have changed."""
     corrections = {
         Queue: {
             "messages": property(messages), "approximate_number_of_messages_delayed": property(delayed),
@@ -114,26 +116,26 @@ def correct():
         EventTemplateParser: {"parse": whole_event},
         EventsBackend: {"put_events": put_events},
     }
-    for of, by in corrections.items():
-        for name, better in by.items():
-            if type(getattr(of, name, None)) is not type(better):
-                raise SystemExit("moto has changed: see whether %s still needs correcting" % name)
-            setattr(of, name, better)
+    for kind, members in corrections.items():
+        for name, corrected in members.items():
+            if type(getattr(kind, name, None)) is not type(corrected):
+                raise SystemExit("moto has changed: check whether %s still needs a correction" % name)
+            setattr(kind, name, corrected)
 
 
-def prove(port):
+def check_queue(port):
     """Sends and receives a message. This also loads moto's queues before the first request."""
-    url = ask(port, "CreateQueue", {"QueueName": "proof"})["QueueUrl"]
-    ask(port, "SendMessage", {"QueueUrl": url, "MessageBody": "proof"})
-    message = ask(port, "ReceiveMessage", {"QueueUrl": url})["Messages"][0]
+    url = call_sqs(port, "CreateQueue", {"QueueName": "proof"})["QueueUrl"]
+    call_sqs(port, "SendMessage", {"QueueUrl": url, "MessageBody": "proof"})
+    message = call_sqs(port, "ReceiveMessage", {"QueueUrl": url})["Messages"][0]
     if message["Body"] != "proof":
         raise SystemExit("moto's queue answered %r" % message)
-    ask(port, "DeleteMessage", {"QueueUrl": url, "ReceiptHandle": message["ReceiptHandle"]})
-    ask(port, "DeleteQueue", {"QueueUrl": url})
+    call_sqs(port, "DeleteMessage", {"QueueUrl": url, "ReceiptHandle": message["ReceiptHandle"]})
+    call_sqs(port, "DeleteQueue", {"QueueUrl": url})
 
 
-def ask(port, action, body):
-    # In a region of its own, so that the queue is not among the product's.
+def call_sqs(port, action, body):
+    # Another region than the product uses, so that the product does not see the queue.
     credential = "AWS4-HMAC-SHA256 Credential=a/20200101/eu-north-1/sqs/aws4_request, SignedHeaders=host, Signature=a"
     headers = {"X-Amz-Target": "AmazonSQS." + action, "Content-Type": "application/x-amz-json-1.0", "Authorization": credential}
     request = urllib.request.Request("http://127.0.0.1:%d/" % port, json.dumps(body).encode(), headers)
@@ -147,7 +149,7 @@ def main():
     app = DomainDispatcherApplication(create_backend_app)
     server = make_server("127.0.0.1", port, app, threaded=True, request_handler=MotoRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    prove(port)
+    check_queue(port)
     print("READY", flush=True)
     while sys.stdin.buffer.read(1024):
         pass

@@ -15,16 +15,16 @@ import (
 	"latchkey/infra/tools"
 )
 
-// Options lists the functions to build, and where to.
+// Options lists the functions to build, and the folders for their programs.
 type Options struct {
 	Root    string   // the module's folder
-	Folders []string // of main packages, under Root, with different last names
-	Out     string   // the folder for the programs, which have the last names of Folders
-	Kept    string   // a folder for programs between builds; "": .local/built in Root
+	Folders []string // main packages, as folders under Root; their last names must differ
+	Out     string   // the folder for the programs. Each has the last name of its folder in Folders
+	Kept    string   // the folder that keeps programs between builds; "": .local/built in Root
 }
 
-// Functions builds functions and returns the path of each folder's program. The programs stay in
-// Options.Kept too, where go links only those that have changed.
+// Functions builds functions and returns the path of each folder's program. Copies of the programs stay in
+// Options.Kept, so that the next build links only changed programs.
 func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	folders := make(map[string]string) // by the last name
 	for _, folder := range o.Folders {
@@ -34,14 +34,14 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 		}
 		folders[name] = folder
 	}
-	// Only for Go's test cache: this call reads the files' times, so a test that builds functions depends on them.
+	// This call is for Go's test cache. It reads the files' times, so that a cached test result depends on them.
 	if _, err := Fingerprint(o.Root); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Out, 0o755); err != nil {
 		return nil, err
 	}
-	kept, unlock, err := keep(ctx, o)
+	kept, unlock, err := lockKept(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,9 @@ func Functions(ctx context.Context, o Options) (map[string]string, error) {
 	return programs, nil
 }
 
-// keep returns the folder that keeps the programs between builds, and locks it until unlock. Its name depends on the
-// parents of o.Folders: folders with other parents may have the same last names.
-func keep(ctx context.Context, o Options) (dir string, unlock func(), err error) {
+// lockKept returns the folder that keeps the programs between builds, and locks it until unlock. The name of this folder depends
+// on the parents of o.Folders, because folders with other parents may have the same last names.
+func lockKept(ctx context.Context, o Options) (dir string, unlock func(), err error) {
 	parents := make([]string, len(o.Folders))
 	for i, folder := range o.Folders {
 		parents[i] = filepath.Dir(filepath.Clean(folder))
@@ -79,7 +79,7 @@ func keep(ctx context.Context, o Options) (dir string, unlock func(), err error)
 // name returns the name of a folder's program.
 func (o Options) name(folder string) string { return filepath.Base(filepath.Join(o.Root, folder)) }
 
-// build builds all programs by one call of go. The program of the module's own folder takes a call for itself,
+// build builds all programs by one call of go. The program of the module's root folder needs a separate call,
 // because go would name it after the module.
 func (o Options) build(ctx context.Context, out string) error {
 	var below []string
@@ -120,14 +120,14 @@ func place(from, to string) error {
 	if err := os.Rename(next, to); err != nil {
 		return err
 	}
-	return os.RemoveAll(next) // it is still there when both paths were links to one file: Rename then does nothing
+	return os.RemoveAll(next) // next still exists if both paths were links to one file: then Rename does nothing
 }
 
-// code has the extensions of source files. A change of a file that Go embeds is not noticed.
+// code has the extensions of source files. Fingerprint does not notice a change in an embedded file of another type.
 var code = []string{".go", ".mod", ".sum", ".js", ".mjs", ".cjs", ".py"}
 
-// Fingerprint returns a text that changes with the source files in a folder and below it, by their
-// paths, sizes and times. Hidden folders and node_modules do not count.
+// Fingerprint returns a hash of the paths, sizes and times of all source files in a folder and its subfolders. It skips hidden
+// folders and node_modules.
 func Fingerprint(folder string) (string, error) {
 	sum := sha256.New()
 	err := filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {

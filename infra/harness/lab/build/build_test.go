@@ -35,7 +35,7 @@ func TestAFunctionIsBuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range info.Settings {
-		if strings.HasPrefix(s.Key, "vcs") { // with it, each commit would change every program
+		if strings.HasPrefix(s.Key, "vcs") { // with this setting, each commit would change every program
 			t.Errorf("the program depends on the state of git: %s=%s", s.Key, s.Value)
 		}
 	}
@@ -48,7 +48,7 @@ func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 	write(t, root, "go.mod", "module toy\n")
 	var programs []string
 	for _, word := range []string{"one", "two"} {
-		write(t, root, "functions/a/main.go", says(word))
+		write(t, root, "functions/a/main.go", printing(word))
 		built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{"functions/a"}, Out: filepath.Join(root, word)})
 		if err != nil {
 			t.Fatal(err)
@@ -56,26 +56,26 @@ func TestALaterBuildKeepsARunningProgram(t *testing.T) {
 		programs = append(programs, built["functions/a"])
 	}
 	if first, second := output(t, programs[0]), output(t, programs[1]); first != "one" || second != "two" {
-		t.Errorf("they say %q and %q", first, second)
+		t.Errorf("the programs print %q and %q", first, second)
 	}
 }
 
-// TestModulesOwnFolderIsBuiltToo has a module whose path does not end in its folder's name: go would name the
+// TestTheRootPackageIsBuilt uses a module whose path does not end in its folder's name: go would name the
 // program "toy".
-func TestModulesOwnFolderIsBuiltToo(t *testing.T) {
+func TestTheRootPackageIsBuilt(t *testing.T) {
 	root, kept := t.TempDir(), t.TempDir()
 	write(t, root, "go.mod", "module example.com/toy/v2\n")
-	write(t, root, "main.go", says("own"))
-	write(t, root, "a/main.go", says("a"))
+	write(t, root, "main.go", printing("own"))
+	write(t, root, "a/main.go", printing("a"))
 	built, err := build.Functions(t.Context(), build.Options{Root: root, Folders: []string{".", "a"}, Out: t.TempDir(), Kept: kept})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if own, a := output(t, built["."]), output(t, built["a"]); own != "own" || a != "a" {
-		t.Errorf("they say %q and %q", own, a)
+		t.Errorf("the programs print %q and %q", own, a)
 	}
 	if _, err := os.Stat(filepath.Join(root, ".local")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the module's folder was written to: %v", err)
+		t.Errorf("the build wrote into the module's folder: %v", err)
 	}
 }
 
@@ -87,8 +87,8 @@ func write(t *testing.T, root, name, text string) {
 	}
 }
 
-// says returns a program that prints a word.
-func says(word string) string {
+// printing returns a program that prints a word.
+func printing(word string) string {
 	return "package main\n\nfunc main() { print(\"" + word + "\") }\n"
 }
 

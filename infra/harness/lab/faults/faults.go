@@ -1,6 +1,5 @@
-// Package faults is a network between functions and their AWS services on which calls fail, as they can fail on AWS: before
-// or after the service has done what it was asked for, late, or only in part. It knows DynamoDB, KMS, SQS and EventBridge
-// by the names of their operations, and nothing of Latchkey.
+// Package faults makes calls of AWS services fail, as they can fail on AWS: before or after the service has done the operation,
+// late, or in part. It knows the operations of DynamoDB, KMS, SQS and EventBridge, and nothing of Latchkey.
 package faults
 
 import (
@@ -8,7 +7,7 @@ import (
 	"errors"
 	"io"
 	"maps"
-	"math/rand/v2" //nolint:depguard // faults follow from a seed
+	"math/rand/v2" //nolint:depguard // a seed decides the faults
 	"net/http"
 	"strings"
 	"sync"
@@ -20,13 +19,13 @@ type Network struct {
 	mu    sync.Mutex
 	rate  float64 // the part of calls that get a fault, from 0 to 1
 	rnd   *rand.Rand
-	made  map[string]int // faults by their names
-	old   map[string]copied
+	made  map[string]int    // numbers of faults by name
+	old   map[string]copied // earlier answers by operation and body
 	calls int
 }
 
-// Set makes a part of the calls fail from now on: rate is from 0 (none) to 1. The seed decides which call, by its
-// number, gets which fault. Reads that do not ask for consistency get old copies at any rate.
+// Set makes a part of the calls fail from now on: rate is from 0 (no calls) to 1 (all). The seed decides which call, by its
+// number, gets which fault. Eventually consistent reads can get old copies at any rate.
 func (n *Network) Set(rate float64, seed uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -36,14 +35,14 @@ func (n *Network) Set(rate float64, seed uint64) {
 	}
 }
 
-// Made returns how many calls there were, and how many faults of each name.
+// Made returns the number of calls, and the number of faults by name.
 func (n *Network) Made() (calls int, faults map[string]int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.calls, maps.Clone(n.made)
 }
 
-// Between returns a transport that makes the faults, before next, which makes the call. See lab.Options.
+// Between returns a transport that makes the faults. It makes calls through next. See lab.Options.
 func (n *Network) Between(next http.RoundTripper) http.RoundTripper { return carrier{n, next} }
 
 type carrier struct {
@@ -57,13 +56,13 @@ var errLost = errors.New("faults: the connection was lost")
 // call is a call of a function to a service.
 type call struct {
 	*http.Request
-	operation string // as in PutItem
+	operation string // such as PutItem
 	body      []byte
 	next      http.RoundTripper
-	dice      float64 // from 0 to 1: decides what else is left to chance
+	dice      float64 // a random number from 0 to 1, for the details of the fault
 }
 
-// RoundTrip makes the call, perhaps with a fault. Error: one of the transport behind it, or errLost.
+// RoundTrip makes the call, perhaps with a fault. Error: an error of next, or errLost.
 func (c carrier) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -92,7 +91,7 @@ func (c call) sendBody(body []byte) (*http.Response, error) {
 // fault answers a call in place of its service.
 type fault func(call) (*http.Response, error)
 
-// choose returns the fault of a call, or nil, and a number for what the fault leaves to chance.
+// choose returns the fault of a call, or nil, and the call's dice.
 func (c carrier) choose(now call) (fault, float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,7 +99,7 @@ func (c carrier) choose(now call) (fault, float64) {
 	if c.rnd == nil {
 		return nil, 0
 	}
-	if isEventual(now) { // an old copy is no fault of the service, so the rate does not count
+	if isEventual(now) { // DynamoDB may return an old copy at any time, so the rate does not matter
 		return c.oldCopy, c.rnd.Float64()
 	}
 	if c.rnd.Float64() >= c.rate {
@@ -118,8 +117,8 @@ type named struct {
 	make fault
 }
 
-// faultsOf returns the faults that a call can have. Those that make a caller wait are rare: they are once in the list, and
-// the others several times.
+// faultsOf returns the faults that a call can have. Faults that make the caller wait are rare: they are in the list once, and
+// the others four times.
 func faultsOf(c call) []named {
 	refused := named{"throttled", answered(http.StatusBadRequest, "ThrottlingException")}
 	if strings.HasPrefix(c.Header.Get("X-Amz-Target"), "AmazonSQS") {
@@ -137,14 +136,14 @@ func faultsOf(c call) []named {
 		named{"hang before", hang}, named{"hang after", after(hang)}, named{"late", late})
 }
 
-// answered returns a fault that answers with an error of the service, which has done nothing.
+// answered returns a fault: an error of the service, which has not done the operation.
 func answered(status int, code string) fault {
 	return func(c call) (*http.Response, error) {
 		return answer(c, status, `{"__type":"com.amazonaws#`+code+`","message":"`+code+`","Message":"`+code+`"}`), nil
 	}
 }
 
-// answer is an answer with a body of JSON.
+// answer returns an answer with a JSON body.
 func answer(c call, status int, body string) *http.Response {
 	return &http.Response{
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: c.Request,
@@ -152,11 +151,11 @@ func answer(c call, status int, body string) *http.Response {
 	}
 }
 
-// after returns a fault that comes once the service has done what it was asked for.
+// after returns a fault that comes after the service has done the operation.
 func after(then fault) fault {
 	return func(c call) (*http.Response, error) {
 		if res, err := c.send(); err == nil {
-			_, _ = io.Copy(io.Discard, res.Body) // the service has answered, and no one reads it
+			_, _ = io.Copy(io.Discard, res.Body) // drop the service's answer
 			_ = res.Body.Close()
 		}
 		return then(c)
@@ -166,18 +165,18 @@ func after(then fault) fault {
 // lost ends the connection.
 func lost(call) (*http.Response, error) { return nil, errLost }
 
-// hang answers nothing until the caller gives up.
+// hang sends no answer until the caller gives up.
 func hang(c call) (*http.Response, error) {
 	<-c.Context().Done()
 	return nil, c.Context().Err()
 }
 
-// latest bounds how late a call arrives whose connection was lost.
+// latest is the longest delay of a late call.
 const latest = time.Second
 
-// late ends the connection, and makes the call afterwards: the caller's next try can be faster.
+// late ends the connection, and makes the call afterwards: the caller's next try can reach the service first.
 func late(c call) (*http.Response, error) {
-	detached, _ := http.NewRequest(c.Method, c.URL.String(), nil) // the same address as before: no error
+	detached, _ := http.NewRequest(c.Method, c.URL.String(), nil) // no error: the URL is from a good request
 	detached.Header, detached.Host = c.Header.Clone(), c.Host
 	c.Request = detached
 	go func() {
@@ -189,14 +188,14 @@ func late(c call) (*http.Response, error) {
 	return nil, errLost
 }
 
-// Before returns a handler that makes faults of its own before next: a service that others read, as an issuer's keys.
+// Before returns a handler that makes faults before next, for a service that AWS does not run, such as an issuer's keys.
 func (n *Network) Before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.mu.Lock()
 		n.calls++
 		dice := 1.0
 		if n.rate > 0 {
-			dice = n.rnd.Float64() / n.rate // below 1: a fault
+			dice = n.rnd.Float64() / n.rate // below 1, with the probability n.rate: a fault
 		}
 		n.mu.Unlock()
 		switch {
@@ -205,7 +204,7 @@ func (n *Network) Before(next http.Handler) http.Handler {
 			w.WriteHeader(http.StatusInternalServerError)
 		case dice < 0.6:
 			n.count("keys: no JSON")
-			_, _ = io.WriteString(w, "<html>") // the caller may be gone
+			_, _ = io.WriteString(w, "<html>") // ignore the error of a closed connection
 		case dice < 0.9:
 			n.count("keys: reset")
 			panic(http.ErrAbortHandler)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// partsOf returns the faults that only this call's operation has.
+// partsOf returns the faults that depend on the call's operation. A fault that is listed twice is more frequent.
 func partsOf(c call) []named {
 	switch c.operation {
 	case "TransactWriteItems":
@@ -48,7 +48,7 @@ func cancelled(code string) fault {
 	}
 }
 
-// batch is a BatchGetItem, and its answer.
+// batch is the request of a BatchGetItem, or its answer.
 type batch struct {
 	RequestItems    map[string]keys              `json:",omitempty"`
 	Responses       map[string][]json.RawMessage `json:",omitempty"`
@@ -60,7 +60,7 @@ type keys struct {
 	ConsistentRead bool
 }
 
-// halves returns the requests for the two halves of a batch of one table. ok is false if it has no two keys.
+// halves returns the keys of the two halves of a batch on one table. ok is false if the batch has fewer than two keys.
 func halves(body []byte) (table string, first, second keys, ok bool) {
 	var in batch
 	if json.Unmarshal(body, &in) != nil || len(in.RequestItems) != 1 {
@@ -73,8 +73,8 @@ func halves(body []byte) (table string, first, second keys, ok bool) {
 	return table, first, second, len(first.Keys) > 0
 }
 
-// part reads some of a batch's keys.
-func (c call) part(table string, some keys) (out batch, err error) {
+// readPart reads some of a batch's keys.
+func (c call) readPart(table string, some keys) (out batch, err error) {
 	body, err := json.Marshal(batch{RequestItems: map[string]keys{table: some}})
 	if err != nil {
 		return out, err
@@ -95,13 +95,13 @@ func (c call) answerBatch(out batch) (*http.Response, error) {
 	return answer(c, http.StatusOK, string(text)), err
 }
 
-// unprocessed reads the second half of a batch, and leaves the first.
+// unprocessed reads the second half of a batch, and returns the first half as unprocessed.
 func unprocessed(c call) (*http.Response, error) {
 	table, first, second, ok := halves(c.body)
 	if !ok {
 		return c.send()
 	}
-	out, err := c.part(table, second)
+	out, err := c.readPart(table, second)
 	if err != nil {
 		return nil, err
 	}
@@ -109,18 +109,18 @@ func unprocessed(c call) (*http.Response, error) {
 	return c.answerBatch(out)
 }
 
-// torn reads the halves of a batch at two moments: DynamoDB reads each row of a batch by itself.
+// torn reads the halves of a batch at two moments: a batch of DynamoDB is not a transaction.
 func torn(c call) (*http.Response, error) {
 	table, first, second, ok := halves(c.body)
 	if !ok {
 		return c.send()
 	}
-	out, err := c.part(table, first)
+	out, err := c.readPart(table, first)
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(time.Duration(c.dice * float64(30*time.Millisecond)))
-	rest, err := c.part(table, second)
+	rest, err := c.readPart(table, second)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func torn(c call) (*http.Response, error) {
 	return c.answerBatch(out)
 }
 
-// slow keeps an answer back: what was read may be past when it arrives.
+// slow delays an answer, so that the row may have changed when the answer arrives.
 func slow(c call) (*http.Response, error) {
 	res, err := c.send()
 	time.Sleep(time.Duration(c.dice * float64(60*time.Millisecond)))
@@ -153,7 +153,7 @@ func short(c call) (*http.Response, error) {
 	return c.sendBody(body)
 }
 
-// refusedMessages sends nothing, and answers that the queue took no message.
+// refusedMessages sends no message, and answers that the queue accepted none.
 func refusedMessages(c call) (*http.Response, error) {
 	var in struct {
 		Entries []struct {
@@ -171,7 +171,7 @@ func refusedMessages(c call) (*http.Response, error) {
 	return answer(c, http.StatusOK, string(text)), err
 }
 
-// isEventual reports whether a call is a read of DynamoDB that does not ask for consistency.
+// isEventual reports whether a call is an eventually consistent read of DynamoDB.
 func isEventual(c call) bool {
 	switch c.operation {
 	case "GetItem", "Query", "BatchGetItem":
@@ -180,23 +180,23 @@ func isEventual(c call) bool {
 	return false
 }
 
-// oldest bounds how old a copy is that an eventually consistent read returns.
+// oldest is the greatest age of a copy that an eventually consistent read returns.
 const oldest = 2 * time.Second
 
-// copied is an answer that was true some time ago.
+// copied is an earlier answer of DynamoDB.
 type copied struct {
 	text string
 	at   time.Time
 }
 
-// oldCopy answers an eventually consistent read from a copy of at most oldest, half of the time if there is one. It keeps
-// the true answer for later reads.
+// oldCopy answers an eventually consistent read. If there is a copy that is younger than oldest, half of the answers are the copy. All
+// other answers come from DynamoDB, and oldCopy keeps them for later reads.
 func (c carrier) oldCopy(now call) (*http.Response, error) {
 	key := now.operation + string(now.body)
 	c.mu.Lock()
-	kept, has := c.old[key]
+	kept, isKept := c.old[key]
 	c.mu.Unlock()
-	if has && time.Since(kept.at) < oldest && now.dice < 0.5 {
+	if isKept && time.Since(kept.at) < oldest && now.dice < 0.5 {
 		c.count("old copy")
 		return answer(now, http.StatusOK, kept.text), nil
 	}
@@ -208,8 +208,8 @@ func (c carrier) oldCopy(now call) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = res.Body.Close() // all of it is read
-	if !has || time.Since(kept.at) >= oldest {
+	_ = res.Body.Close() // the whole body is read
+	if !isKept || time.Since(kept.at) >= oldest {
 		c.mu.Lock()
 		if c.old == nil || len(c.old) > 10_000 {
 			c.old = map[string]copied{}

@@ -13,7 +13,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// refusal is the gateway response to a request that does not reach its function.
+// refusal is a gateway response in place of the function's answer.
 type refusal struct {
 	kind    kind
 	message string
@@ -48,8 +48,7 @@ func (s *stringOrList) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(s))
 }
 
-// authorize calls the route's authorizer, or uses its cached answer. It returns nil when the request may
-// pass.
+// authorize calls the route's authorizer, or uses its cached answer. It returns nil if the request is allowed.
 func (x *exchange) authorize() *refusal {
 	name := x.matched.route.Authorizer
 	if name == "" {
@@ -77,20 +76,20 @@ type keptVerdict struct {
 	until   time.Time
 }
 
-// cached returns the authorizer's kept answer, or asks the authorizer and keeps its answer.
+// cached returns the authorizer's kept answer, or calls the authorizer and keeps the answer.
 func (x *exchange) cached(key string, auth translated.Authorizer) (verdict, error) {
 	if kept, ok := x.g.kept.Load(key); ok && x.g.now().Before(kept.(keptVerdict).until) {
 		return kept.(keptVerdict).verdict, nil
 	}
-	v, err := x.ask(auth)
+	v, err := x.callAuthorizer(auth)
 	if err == nil && auth.TTL > 0 {
 		x.g.kept.Store(key, keptVerdict{v, x.g.now().Add(auth.TTL)})
 	}
 	return v, err
 }
 
-// cacheKey returns what an answer depends on: the authorizer and the values of its identity sources. It returns false
-// when the request lacks one of them: the request is then refused.
+// cacheKey returns the key of a kept answer: the authorizer and the values of its identity sources. It returns false
+// when the request lacks one of these values. The gateway then refuses the request.
 func (x *exchange) cacheKey(name string, auth translated.Authorizer) (string, bool) {
 	key := name
 	for _, source := range auth.Identity {
@@ -108,8 +107,8 @@ func (x *exchange) source(source string) string {
 	return x.r.Header.Get(strings.TrimPrefix(source, "method.request.header."))
 }
 
-// ask calls the authorizer's function.
-func (x *exchange) ask(auth translated.Authorizer) (verdict, error) {
+// callAuthorizer calls the authorizer's function.
+func (x *exchange) callAuthorizer(auth translated.Authorizer) (verdict, error) {
 	payload, err := x.authorizerEvent(auth)
 	if err != nil {
 		return verdict{}, err
@@ -133,16 +132,16 @@ func parseVerdict(answer []byte) (verdict, error) {
 		end := s.Condition["DateLessThan"]
 		isKnown := len(s.Condition) == 1 && len(end) == 1 && !end["aws:CurrentTime"].IsZero()
 		if s.Condition != nil && !isKnown {
-			return v, &malformedVerdictError{"the local stack does not know its policy's condition"}
+			return v, &malformedVerdictError{"the lab does not know the condition of its policy"}
 		}
 	}
 	for name, value := range v.Context {
 		switch value := value.(type) {
 		case string:
-		case bool, float64: // reach the function as text
+		case bool, float64: // the function gets these as text
 			v.Context[name] = fmt.Sprint(value)
 		default:
-			return v, &malformedVerdictError{"context." + name + " is neither text, number nor true or false"}
+			return v, &malformedVerdictError{"context." + name + " is not a text, a number or a boolean"}
 		}
 	}
 	return v, nil
@@ -152,9 +151,9 @@ type malformedVerdictError struct{ why string }
 
 func (m *malformedVerdictError) Error() string { return "its answer is malformed: " + m.why }
 
-// authorizerFault returns the response when an authorizer gave no verdict. An authorizer that fails
-// with the text "Unauthorized" means 401, by AWS's convention. A throttled one is believed to be AUTHORIZER_FAILURE, as one that
-// exceeds its time; no recording and no documentation has it, and its status is 500 in both types.
+// authorizerFault returns the response when an authorizer gave no verdict. By AWS's convention, the error text
+// "Unauthorized" of an authorizer means 401. We assume that a throttled authorizer is AUTHORIZER_FAILURE, like a time-out: AWS
+// does not document it, and the status is 500 in any case.
 func authorizerFault(err error) *refusal {
 	var failed *lambda.FunctionError
 	var malformed *malformedVerdictError
@@ -167,8 +166,8 @@ func authorizerFault(err error) *refusal {
 	return &refusal{authorizerFailure, "Internal server error"}
 }
 
-// evaluate decides as IAM does: an explicit Deny wins, and without an Allow the request is denied. The condition of a
-// kept answer counts at each request, although AWS does not document whether API Gateway evaluates it again.
+// evaluate decides like IAM: an explicit Deny wins, and without an Allow the request is denied. It evaluates the condition
+// of a kept answer at each request. AWS does not document whether API Gateway does so.
 func (p policy) evaluate(methodARN string, now time.Time) *refusal {
 	allowed := false
 	for _, s := range p.Statement {

@@ -35,9 +35,9 @@ func TestTokenAuthorizerSeesOnlyTheToken(t *testing.T) {
 	}
 }
 
-// TestWithoutItsIdentitySourceTheAuthorizerIsNotCalled has the statuses of the developer guide, "Configure an API Gateway
+// TestAMissingIdentitySourceIsRefusedWithoutACall has the statuses of the developer guide, "Configure an API Gateway
 // Lambda authorizer".
-func TestWithoutItsIdentitySourceTheAuthorizerIsNotCalled(t *testing.T) {
+func TestAMissingIdentitySourceIsRefusedWithoutACall(t *testing.T) {
 	token := translated.Authorizer{Token: true, Identity: []string{authorizationHeader}}
 	two := translated.Authorizer{Identity: []string{authorizationHeader, "method.request.header.X-Key"}}
 	for name, c := range map[string]struct {
@@ -66,8 +66,8 @@ func TestWithoutItsIdentitySourceTheAuthorizerIsNotCalled(t *testing.T) {
 	}
 }
 
-// TestCachedAnswerServesTheWholeAPI shows how a revoked credential is still accepted: an Allow, like a Deny, is kept by
-// the values of the identity sources, for every route, until the cache time (a minute) is over.
+// TestCachedAnswerServesTheWholeAPI shows that a cache accepts a revoked credential. The gateway keeps an Allow or a Deny
+// for the values of the identity sources, for every route, until the cache time (a minute) is over.
 func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
 	for name, a := range map[string]translated.Authorizer{
 		"token":   {Token: true, TTL: time.Minute, Identity: []string{authorizationHeader}},
@@ -82,11 +82,11 @@ func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
 		g.now = func() time.Time { return now }
 		for _, step := range []struct {
 			after  time.Duration
-			effect string // of the authorizer from now on
+			effect string // of the authorizer's policy from now on
 			key    string // the credential
 			path   string
 			status int // 401 for a Deny: testAPI maps ACCESS_DENIED to it
-			asked  int // calls of the authorizer so far
+			calls  int // calls of the authorizer until now
 		}{
 			{0, "Allow", "a", "/v1/pets", 200, 1},
 			{0, "Deny", "a", "/v1/pets", 200, 1},
@@ -99,8 +99,8 @@ func TestCachedAnswerServesTheWholeAPI(t *testing.T) {
 		} {
 			now = now.Add(step.after)
 			f.answer["Auth"] = policyOf(step.effect, nil)
-			if status := statusWithKey(g, step.key, step.path); status != step.status || f.calls["Auth"] != step.asked {
-				t.Errorf("%s: %+v: %d, asked %d times", name, step, status, f.calls["Auth"])
+			if status := statusWithKey(g, step.key, step.path); status != step.status || f.calls["Auth"] != step.calls {
+				t.Errorf("%s: %+v: %d, %d calls of the authorizer", name, step, status, f.calls["Auth"])
 			}
 		}
 	}
@@ -115,8 +115,8 @@ func statusWithKey(g *Gateway, key, path string) int {
 	return w.Code
 }
 
-// TestAnAllowEndsAtItsTime evaluates one answer before and at the end of its Allow, as the gateway does with a kept
-// answer. Conditions that the gateway does not know are refused.
+// TestAnAllowEndsAtItsTime evaluates one answer before and at the end of its Allow. The gateway must refuse conditions that
+// it does not know.
 func TestAnAllowEndsAtItsTime(t *testing.T) {
 	answer := func(condition string) []byte {
 		return []byte(`{"principalId":"p","policyDocument":{"Statement":[{"Effect":"Allow","Action":"execute-api:Invoke","Resource":"*","Condition":` + condition + `}]}}`)
@@ -134,7 +134,7 @@ func TestAnAllowEndsAtItsTime(t *testing.T) {
 		`{"DateLessThan":{"aws:CurrentTime":"tomorrow"}}`, `{"DateLessThan":{"aws:CurrentTime":"2026-01-01T00:00:05Z"},"Bool":{}}`,
 	} {
 		if _, err := parseVerdict(answer(condition)); err == nil {
-			t.Errorf("%s is taken", condition)
+			t.Errorf("%s is accepted", condition)
 		}
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// unpack replaces a body in gzip by what it holds, and keeps the header. A body smaller than CompressFrom stays as it is. refusal is the
-// gateway response of a body that cannot be unpacked, "" for none. API Gateway knows deflate too.
+// unpack decompresses a gzip body, and keeps the header Content-Encoding. It does not decompress a body smaller than CompressFrom. refusal
+// is the gateway response for a body that cannot be decompressed; "": none. API Gateway also accepts deflate; unpack does not.
 func (x *exchange) unpack() (refusal kind) {
 	coding := strings.ToLower(strings.Join(x.r.Header.Values("Content-Encoding"), ","))
 	if coding == "" || coding == "identity" || coding == "gzip" && len(x.body) < max(x.g.api.CompressFrom, 1) {
 		return ""
 	}
-	from, err := gzip.NewReader(bytes.NewReader(x.body))
+	unzipped, err := gzip.NewReader(bytes.NewReader(x.body))
 	if err == nil {
-		x.body, err = io.ReadAll(io.LimitReader(from, maxBody+1))
+		x.body, err = io.ReadAll(io.LimitReader(unzipped, maxBody+1))
 	}
 	switch {
 	case coding != "gzip" || err != nil:
@@ -28,7 +28,8 @@ func (x *exchange) unpack() (refusal kind) {
 	return ""
 }
 
-// compressed returns a function's answer in gzip, and sets the header, for a client that names gzip first. API Gateway reads weights too.
+// compressed returns a function's answer in gzip and sets the header, if the client's Accept-Encoding begins with gzip. API Gateway also
+// reads weights (q=0.9); compressed does not.
 func (x *exchange) compressed(h http.Header, body string) string {
 	first, _, _ := strings.Cut(strings.ToLower(x.r.Header.Get("Accept-Encoding")), ",")
 	if from := x.g.api.CompressFrom; from == 0 || len(body) < from || h.Get("Content-Encoding") != "" || first != "gzip" {
@@ -36,7 +37,7 @@ func (x *exchange) compressed(h http.Header, body string) string {
 	}
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	_, _ = io.WriteString(w, body) // into memory: never fails
+	_, _ = io.WriteString(w, body) // no error: the writer is in memory
 	_ = w.Close()
 	h.Set("Content-Encoding", "gzip")
 	return out.String()

@@ -22,7 +22,8 @@ func packed(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestRequestsAreUnpackedAsOnAWS: its guide ("Call an API method with a compressed payload"), and users, who see the header beside the unpacked body.
+// TestRequestsAreUnpackedAsOnAWS has cases from AWS's guide ("Call an API method with a compressed payload"). Users report that the
+// function gets the header Content-Encoding with the unpacked body.
 func TestRequestsAreUnpackedAsOnAWS(t *testing.T) {
 	long, bomb := strings.Repeat("long ", 1000), strings.Repeat("0", 10<<20+1)
 	for name, c := range map[string]struct {
@@ -33,11 +34,11 @@ func TestRequestsAreUnpackedAsOnAWS(t *testing.T) {
 		"gzip":                             {"gzip", packed(t, long), 0, 200, long},
 		"GZIP":                             {"GZIP", packed(t, long), 0, 200, long},
 		"identity":                         {"identity", long, 0, 200, long},
-		"smaller than what is compressed":  {"gzip", "\x1f\x8b", 1024, 200, "\x1f\ufffd"},
+		"smaller than CompressFrom":        {"gzip", "\x1f\x8b", 1024, 200, "\x1f\ufffd"},
 		"brotli":                           {"br", "x", 0, 415, ""},
 		"two codings":                      {"gzip, gzip", packed(t, long), 0, 415, ""},
 		"another coding than the header's": {"gzip", long, 0, 415, ""},
-		"torn":                             {"gzip", packed(t, long)[:20], 0, 415, ""},
+		"incomplete":                       {"gzip", packed(t, long)[:20], 0, 415, ""},
 		"10 MB at most":                    {"gzip", packed(t, bomb[1:]), 0, 200, bomb[1:]},
 		"more than 10 MB":                  {"gzip", packed(t, bomb), 0, 413, ""},
 	} {
@@ -59,7 +60,7 @@ func TestRequestsAreUnpackedAsOnAWS(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCompressedAsOnAWS: its guide ("Receive an API response with a compressed payload").
+// TestAnswersAreCompressedAsOnAWS has cases from AWS's guide ("Receive an API response with a compressed payload").
 func TestAnswersAreCompressedAsOnAWS(t *testing.T) {
 	body := strings.Repeat("a", 1024)
 	for accepted, compressed := range map[string]bool{
@@ -67,9 +68,9 @@ func TestAnswersAreCompressedAsOnAWS(t *testing.T) {
 		"": false, "*": false, "br, gzip;q=0.9": false, "identity": false, "gzip;q=0": false, "br": false,
 	} {
 		for _, c := range []struct {
-			from, length int
-			coded        bool
-			compresses   bool
+			from, length int  // CompressFrom, and the bytes of the answer
+			coded        bool // the function's answer has a Content-Encoding
+			compresses   bool // the gateway must compress it, for a client that accepts gzip
 		}{{1024, 1024, false, true}, {1024, 1023, false, false}, {0, 1024, false, false}, {1, 1024, true, false}} {
 			api := testAPI()
 			api.CompressFrom = c.from

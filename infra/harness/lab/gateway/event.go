@@ -31,7 +31,7 @@ func (x *exchange) proxyEvent() ([]byte, error) {
 	e := x.commonEvent()
 	e["body"] = nil
 	if len(x.body) > 0 {
-		e["body"] = string(x.body) // what is not UTF-8 is replaced, as on AWS
+		e["body"] = string(x.body) // Marshal replaces bytes that are not UTF-8, as AWS does
 	}
 	e["isBase64Encoded"] = false
 	if x.principal != nil {
@@ -62,7 +62,7 @@ func (x *exchange) commonEvent() map[string]any {
 	}
 }
 
-// parameters reads a query string. It keeps parameters with a semicolon, which url.ParseQuery drops.
+// parameters reads a query string. Unlike url.ParseQuery, it keeps parameters with a semicolon.
 func parameters(query string) url.Values {
 	out := url.Values{}
 	for part := range strings.SplitSeq(query, "&") {
@@ -74,7 +74,7 @@ func parameters(query string) url.Values {
 	return out
 }
 
-// unescaped decodes a part of a query string. It returns a part that is not escaped well as it is.
+// unescaped decodes a part of a query string. It returns a malformed part unchanged.
 func unescaped(s string) string {
 	if decoded, err := url.QueryUnescape(s); err == nil {
 		return decoded
@@ -93,7 +93,7 @@ func (x *exchange) requestContext() map[string]any {
 	}
 }
 
-// identity returns what is known of the caller from the connection.
+// identity returns the caller's address and user agent. The other members are null without IAM and Cognito.
 func (x *exchange) identity() map[string]any {
 	id := map[string]any{"sourceIp": x.sourceIP(), "userAgent": x.r.UserAgent()}
 	for _, name := range []string{
@@ -139,7 +139,7 @@ func (x *exchange) forwardedHeaders() http.Header {
 	return h
 }
 
-// last returns the last value of each name, for the maps with one value a name.
+// last returns the last value of each name, for the event's maps with one value for each name.
 func last[M http.Header | url.Values](all M) map[string]string {
 	out := make(map[string]string, len(all))
 	for name, values := range all {
@@ -158,32 +158,32 @@ func orNil[M ~map[string]V, V any](m M) any {
 	return m
 }
 
-// traceHeader has the trace id of a request, its client's or a new one.
+// traceHeader is the header with the trace id of a request.
 const traceHeader = "X-Amzn-Trace-Id"
 
-// traceID returns the trace id of a request: its client's, or a new one.
+// traceID returns the trace id that the client sent, or a new one.
 func traceID(r *http.Request, now time.Time) string {
 	return cmp.Or(r.Header.Get(traceHeader), lambda.NewTrace(now))
 }
 
-// newExtendedID returns an extendedRequestId as API Gateway's: 11 bytes in base64.
+// newExtendedID returns an extendedRequestId in the form of API Gateway: 11 bytes in base64.
 func newExtendedID() string {
 	b := make([]byte, 11)
 	_, _ = rand.Read(b) // never fails
 	return base64.StdEncoding.EncodeToString(b)
 }
 
-// proxyAnswer is a function's answer to a proxy event. It has no other members.
+// proxyAnswer is a function's answer to a proxy event. Other members are not allowed.
 type proxyAnswer struct {
 	StatusCode        json.Number         `json:"statusCode"`
 	Headers           map[string]any      `json:"headers"`
 	MultiValueHeaders map[string][]string `json:"multiValueHeaders"`
 	Body              string              `json:"body"`
-	IsBase64Encoded   any                 `json:"isBase64Encoded"` // ignored without binary media types, which the local stack does not have
+	IsBase64Encoded   any                 `json:"isBase64Encoded"` // ignored: the lab has no binary media types
 }
 
-// Headers of a function's answer that API Gateway sends under another name, and those that it does not
-// send (its developer guide, "Important notes", the table of headers).
+// Headers of a function's answer that API Gateway renames, and headers that it drops (its developer guide, "Important notes",
+// the table of headers).
 var (
 	remapped = []string{
 		"Authorization", "Connection", "Content-Length", "Content-Md5", "Date", "Max-Forwards", "Server", "User-Agent",
@@ -203,7 +203,7 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 		return err
 	}
 	if decoder.More() {
-		return errors.New("there is more behind the JSON")
+		return errors.New("there is more text after the JSON")
 	}
 	if a.StatusCode == "" && (a.Headers != nil || a.MultiValueHeaders != nil || a.Body != "") {
 		a.StatusCode = "200"
@@ -214,7 +214,7 @@ func (x *exchange) write(w http.ResponseWriter, raw []byte) error {
 		return err
 	}
 	for name, values := range a.MultiValueHeaders {
-		before := headers.Values(name) // the one in headers comes last
+		before := headers.Values(name) // the value in headers comes after those in multiValueHeaders
 		headers.Del(name)
 		for _, v := range append(slices.Clone(values), before...) {
 			add(headers, name, v)
@@ -241,7 +241,7 @@ func (x *exchange) send(w http.ResponseWriter, status int, body string) {
 func statusOf(code json.Number) (int, error) {
 	n, err := code.Int64()
 	if err != nil || n < 200 || n > 599 {
-		return 0, errors.New("statusCode is missing or none")
+		return 0, errors.New("statusCode is missing or not a status")
 	}
 	return int(n), nil
 }
@@ -254,13 +254,13 @@ func singles(all map[string]any) (http.Header, error) {
 		case string, bool, float64:
 			add(headers, name, fmt.Sprint(value))
 		default:
-			return nil, fmt.Errorf("header %s is no text", name)
+			return nil, fmt.Errorf("header %s is not a text", name)
 		}
 	}
 	return headers, nil
 }
 
-// add adds a header as API Gateway sends it: as it is, under another name, or not at all.
+// add adds a header to an answer. Like API Gateway, it renames some headers and drops others.
 func add(h http.Header, name, value string) {
 	is := func(other string) bool { return strings.EqualFold(name, other) }
 	if slices.ContainsFunc(dropped, is) {

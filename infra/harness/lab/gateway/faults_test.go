@@ -13,7 +13,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestAuthorizersFailureNeverOpens(t *testing.T) {
+func TestAFailingAuthorizerNeverAllowsARequest(t *testing.T) {
 	cases := map[string]struct {
 		answer func(map[string]any) (any, error)
 		status int
@@ -47,14 +47,14 @@ func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
 		status int
 		body   string
 	}{
-		"failed":         {func(map[string]any) (any, error) { return nil, &lambda.FunctionError{} }, 500, "default5xx"},
-		"crashed":        {func(map[string]any) (any, error) { return nil, lambda.ErrCrash }, 500, "default5xx"},
-		"too slow":       {func(map[string]any) (any, error) { return nil, context.DeadlineExceeded }, 503, "timeout"},
-		"not an object":  {func(map[string]any) (any, error) { return `"text"`, nil }, 500, "default5xx"},
-		"no status":      {func(map[string]any) (any, error) { return `{"statusCode":null,"body":null}`, nil }, 500, "default5xx"},
-		"text behind it": {func(map[string]any) (any, error) { return `{"statusCode":200} x`, nil }, 500, "default5xx"},
-		"body no text":   {func(map[string]any) (any, error) { return `{"statusCode":200,"body":{}}`, nil }, 500, "default5xx"},
-		"header no text": {func(map[string]any) (any, error) { return `{"statusCode":200,"headers":{"a":[]}}`, nil }, 500, "default5xx"},
+		"failed":          {func(map[string]any) (any, error) { return nil, &lambda.FunctionError{} }, 500, "default5xx"},
+		"crashed":         {func(map[string]any) (any, error) { return nil, lambda.ErrCrash }, 500, "default5xx"},
+		"too slow":        {func(map[string]any) (any, error) { return nil, context.DeadlineExceeded }, 503, "timeout"},
+		"not an object":   {func(map[string]any) (any, error) { return `"text"`, nil }, 500, "default5xx"},
+		"no status":       {func(map[string]any) (any, error) { return `{"statusCode":null,"body":null}`, nil }, 500, "default5xx"},
+		"text after it":   {func(map[string]any) (any, error) { return `{"statusCode":200} x`, nil }, 500, "default5xx"},
+		"body not text":   {func(map[string]any) (any, error) { return `{"statusCode":200,"body":{}}`, nil }, 500, "default5xx"},
+		"header not text": {func(map[string]any) (any, error) { return `{"statusCode":200,"headers":{"a":[]}}`, nil }, 500, "default5xx"},
 	}
 	for name, c := range answers {
 		f, s := setUp(t, testAPI())
@@ -96,7 +96,8 @@ func TestGatewayWaitsNoLongerThanItsLimits(t *testing.T) {
 	}
 }
 
-// TestFunctionsHeadersAreRemapped has headers that the gateway renames, a header that is in both maps, and a body in base64 that the gateway does not decode.
+// TestFunctionsHeadersAreRemapped has headers that the gateway renames, a header in both maps, and a base64 body that the gateway
+// does not decode.
 func TestFunctionsHeadersAreRemapped(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	f.answer["Open"] = func(map[string]any) (any, error) {

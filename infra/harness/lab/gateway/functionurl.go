@@ -18,11 +18,11 @@ import (
 	"latchkey/infra/harness/lab/lambda"
 )
 
-// maxPayload is Lambda's limit of a synchronous call's payload, in bytes.
+// maxPayload is Lambda's limit for the payload of a synchronous call, in bytes.
 const maxPayload = 6 << 20
 
-// FunctionURL returns the handler of a function URL without authentication, which accepts any method and path. Each request
-// writes one line to requests, if that is not nil.
+// FunctionURL returns the handler of a function URL without authentication. It accepts any method and path, and writes one line
+// for each request to requests, unless requests is nil.
 func FunctionURL(function string, invoker Invoker, requests *log.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{r: r, begun: time.Now(), id: lambda.NewID()}
@@ -42,7 +42,7 @@ func (x *exchange) answerURL(w http.ResponseWriter, function string, invoker Inv
 		x.refuse(w, http.StatusRequestEntityTooLarge, "Request Entity Too Large")
 		return
 	}
-	// Without a limit of its own: Lambda waits as long as the function may run.
+	// No time limit here: Lambda waits until the function's time-out.
 	answer, err := invoker.Invoke(lambda.WithTrace(x.r.Context(), x.trace), function, payload)
 	if err == nil {
 		err = x.writeURL(w, answer)
@@ -66,7 +66,7 @@ func (x *exchange) refuse(w http.ResponseWriter, status int, message string) {
 }
 
 // urlEvent returns the payload of a function URL, in AWS's format 2.0 (Lambda developer guide, "Invoking Lambda
-// function URLs"). Members without a value are left out.
+// function URLs"). It leaves out members without a value.
 func (x *exchange) urlEvent() ([]byte, error) {
 	path, headers := x.r.URL.EscapedPath(), x.forwardedHeaders()
 	e := map[string]any{
@@ -127,13 +127,13 @@ func (x *exchange) writeURL(w http.ResponseWriter, raw []byte) error {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &members) // a text or a list has no members
 	a, errJSON := urlAnswer{StatusCode: "200", Body: string(raw)}, json.Unmarshal(raw, new(json.RawMessage))
-	_ = json.Unmarshal(raw, &a.Body) // a text goes out without its quotes
+	_ = json.Unmarshal(raw, &a.Body) // a JSON text is sent without its quotes
 	if _, isFormatted := members["statusCode"]; isFormatted {
 		a = urlAnswer{}
 		errJSON = json.Unmarshal(raw, &a)
 	}
 	status, errStatus := statusOf(a.StatusCode)
-	headers, errHeaders := singles(a.Headers) // Lambda renames headers as API Gateway does
+	headers, errHeaders := singles(a.Headers) // Lambda renames and drops the same headers as API Gateway
 	body, errBody := []byte(a.Body), error(nil)
 	if a.IsBase64Encoded {
 		body, errBody = base64.StdEncoding.DecodeString(a.Body)

@@ -18,9 +18,9 @@ func setUpURL(t *testing.T, answer func(map[string]any) (any, error)) (*function
 	return f, s
 }
 
-// TestFunctionURLsEventIsOfFormatTwo follows the Lambda developer guide, "Invoking Lambda function URLs". The
-// header Cookie arrives beside the list of cookies, and the path arrives encoded.
-func TestFunctionURLsEventIsOfFormatTwo(t *testing.T) {
+// TestAFunctionURLSendsEventsInFormatTwo follows the Lambda developer guide, "Invoking Lambda function URLs". The
+// event has the header Cookie as well as the list of cookies, and the encoded path.
+func TestAFunctionURLSendsEventsInFormatTwo(t *testing.T) {
 	f, s := setUpURL(t, ok)
 	res, _ := do(t, "PURGE", s.URL+"/my%2Fpath/x?a=1&a=%202&b=", `{"a":1}`, "Content-Type", "application/json",
 		"X-Many", "one", "X-Many", "two", "Cookie", "a=1; b=2", "Cookie", "c=3", "Authorization", "Bearer x", "User-Agent", "agent")
@@ -59,7 +59,7 @@ func TestFunctionURLsEventIsOfFormatTwo(t *testing.T) {
 	}
 }
 
-func TestBinaryBodyReachesAFunctionURLEncoded(t *testing.T) {
+func TestAFunctionURLEncodesABinaryBody(t *testing.T) {
 	f, s := setUpURL(t, ok)
 	for _, c := range []struct {
 		contentType, body, want string
@@ -78,7 +78,7 @@ func TestBinaryBodyReachesAFunctionURLEncoded(t *testing.T) {
 	}
 }
 
-func TestFunctionURLsAnswerIsTheFunctions(t *testing.T) {
+func TestAFunctionURLSendsTheFunctionsAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  string
 		status  int
@@ -114,7 +114,7 @@ func TestFunctionURLsAnswerIsTheFunctions(t *testing.T) {
 	}
 }
 
-func TestFunctionURLSaysThatTheFunctionFailed(t *testing.T) {
+func TestAFunctionURLHidesTheFunctionsError(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int
@@ -132,9 +132,9 @@ func TestFunctionURLSaysThatTheFunctionFailed(t *testing.T) {
 	}
 }
 
-// TestFunctionURLTakesSixMegabytes counts the whole event, as Lambda does. The event has between 100 and 2000 bytes
-// beside the body, and base64 makes an image longer by a third.
-func TestFunctionURLTakesSixMegabytes(t *testing.T) {
+// TestAFunctionURLAcceptsSixMegabytes checks that the limit is for the whole event, as on Lambda. The event has between 100 and 2000
+// bytes more than the body, and base64 makes an image longer by a third.
+func TestAFunctionURLAcceptsSixMegabytes(t *testing.T) {
 	f, s := setUpURL(t, ok)
 	for _, c := range []struct {
 		bytes  int

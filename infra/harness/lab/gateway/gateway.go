@@ -1,7 +1,6 @@
-// Package gateway serves a translated template's REST API on this machine as API Gateway would. Routes,
-// the authorizers and their cache, and gateway responses come from the template. The gateway does all
-// that a client or a function can see of API Gateway, but for throttling. FunctionURL
-// serves a function's own address as Lambda would. The package is generic: it serves any template.
+// Package gateway serves a translated template's REST API on this machine, like API Gateway. Routes, authorizers, their cache,
+// and gateway responses come from the template. A client or a function sees no difference from API Gateway, except that the
+// gateway does not throttle. FunctionURL serves the URL of a function, like Lambda. The package is generic: it serves any template.
 package gateway
 
 import (
@@ -20,11 +19,11 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// maxBody is API Gateway's limit of a request's body, in bytes.
+// maxBody is API Gateway's limit for the body of a request, in bytes.
 const maxBody = 10 << 20
 
-// maxHeaders is API Gateway's limit of all header lines of a request together, in
-// bytes (its developer guide, "Quotas", which calls them header values).
+// maxHeaders is API Gateway's limit for all header lines of a request together, in bytes. Its developer guide, "Quotas", calls them
+// header values.
 const maxHeaders = 10_240
 
 // integrationLimit is the time after which API Gateway answers INTEGRATION_TIMEOUT.
@@ -33,7 +32,7 @@ const integrationLimit = 29 * time.Second
 // authorizerLimit is the time that API Gateway waits for an authorizer.
 const authorizerLimit = 10 * time.Second
 
-// Invoker calls functions; lambda.Service is one.
+// Invoker calls functions; lambda.Service implements it.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) ([]byte, error)
 }
@@ -45,16 +44,15 @@ type Gateway struct {
 	responses responses
 	invoker   Invoker
 	kept      sync.Map    // answers of authorizers (keptVerdict), by cacheKey
-	requests  *log.Logger // gets one line a request; nil: no lines
-	mark      string      // a header of gateway responses; "": none
+	requests  *log.Logger // gets one line for each request; nil: no lines
+	mark      string      // the name of a header with the type of a gateway response; "": no such header
 	now       func() time.Time
 
 	integrationLimit, authorizerLimit time.Duration
 }
 
-// New makes the handler of an API. It refuses a gateway response of a type that AWS does not have, or
-// whose template has a variable that this gateway does not know. Each request writes one line to requests, if
-// that is not nil.
+// New makes the handler of an API. It refuses a gateway response of an unknown type, and a template of a gateway response
+// with an unknown variable. The handler writes one line for each request to requests, unless requests is nil.
 func New(api *translated.API, invoker Invoker, requests *log.Logger) (*Gateway, error) {
 	rs, err := newResponses(api.Responses)
 	if err != nil {
@@ -101,17 +99,17 @@ type exchange struct {
 	trace     string // the trace id, in X-Amzn-Trace-Id
 	extended  string // the extended request id
 	matched   match
-	found     bool // matched is the request's route; false: there is none
+	found     bool // whether the request has a route: matched
 	body      []byte
 	principal map[string]any // the authorizer's context, allowed or not
 	status    int
-	failure   string // the fault of a function or of this gateway, for the request's line
+	failure   string // the error of a function or of this gateway, for the line of the request
 }
 
 func newExchange(g *Gateway, r *http.Request) *exchange {
 	x := &exchange{g: g, r: r, begun: g.now(), id: lambda.NewID(), extended: newExtendedID()}
 	x.trace = traceID(r, x.begun)
-	// A client may choose the request id. Only the extended one is always the gateway's.
+	// A client may choose the request id, but not the extended request id.
 	if chosen := r.Header.Get("X-Amzn-Requestid"); chosen != "" {
 		x.id = chosen
 	}
@@ -119,7 +117,7 @@ func newExchange(g *Gateway, r *http.Request) *exchange {
 	return x
 }
 
-// path returns the path as it was sent, with one slash at its beginning. Only requestContext.path has more.
+// path returns the escaped path, with a single slash at the beginning. Only requestContext.path keeps more slashes.
 func (x *exchange) path() string { return "/" + strings.TrimLeft(x.r.URL.EscapedPath(), "/") }
 
 // answer passes a request through the steps of API Gateway: limits, route, authorizer, integration.
@@ -129,7 +127,7 @@ func (x *exchange) answer(w http.ResponseWriter) {
 	h.Set("X-Amz-Apigw-Id", x.extended)
 	switch {
 	case headerBytes(x.r) > maxHeaders:
-		// AWS sends no gateway response here. The text is the one that users report.
+		// AWS sends no gateway response here. Users report this text.
 		h.Set("Content-Type", "application/json")
 		x.send(w, http.StatusRequestHeaderFieldsTooLarge, `{"message":"HTTP header is larger than 10240 bytes."}`)
 		return
@@ -177,8 +175,8 @@ func headerBytes(r *http.Request) int {
 	return n
 }
 
-// unknownRoute answers as API Gateway does for an unknown path or method: it takes the request for one that
-// is signed for AWS, and refuses the signature.
+// unknownRoute answers a request with an unknown path or method. Like API Gateway, it expects a signature for AWS, and
+// answers that this signature is missing or invalid.
 func (x *exchange) unknownRoute(w http.ResponseWriter) {
 	if x.r.Header.Get("Authorization") != "" {
 		x.respond(w, invalidSignature, "'…' not a valid key=value pair (missing equal-sign) in Authorization header")
@@ -207,8 +205,8 @@ func (x *exchange) integrate(w http.ResponseWriter) {
 	}
 }
 
-// invoke calls a function and waits for its answer. After the limit it returns
-// context.DeadlineExceeded. The function runs on then, as on AWS, and also when the client is gone.
+// invoke calls a function and waits for its answer. After the limit it returns context.DeadlineExceeded. As on AWS, the
+// function continues then, and also when the client closes the connection.
 func (x *exchange) invoke(function string, payload []byte, limit time.Duration) ([]byte, error) {
 	type result struct {
 		answer []byte
@@ -230,9 +228,9 @@ func (x *exchange) invoke(function string, payload []byte, limit time.Duration) 
 	}
 }
 
-// integrationFault returns the response when a call gave no answer. For API Gateway, a function that fails,
-// crashes or exceeds its own time has a malformed answer. A throttled call is 500 "Internal server error", by Lambda's developer
-// guide ("Handling Lambda errors with an API Gateway API"). Its type is not documented; users report INTEGRATION_FAILURE too.
+// integrationFault returns the response when a call gave no answer. For API Gateway, a function that fails, crashes or times out
+// has a malformed answer. By Lambda's developer guide ("Handling Lambda errors with an API Gateway API"), a throttled call is 500
+// "Internal server error". The type of this response is not documented; users also report INTEGRATION_FAILURE.
 func integrationFault(err error) kind {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

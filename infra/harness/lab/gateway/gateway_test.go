@@ -15,14 +15,14 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// functions is a stand-in for the Lambda service. A func returns the answer of each function: a text as it is, or a
+// functions is a stand-in for the Lambda service. answer has a func for each function; it returns the answer as a text, or as a
 // value that becomes JSON.
 type functions struct {
 	mu     sync.Mutex
 	calls  map[string]int
-	events map[string]map[string]any // the last of each function
+	events map[string]map[string]any // the last event of each function
 	answer map[string]func(event map[string]any) (any, error)
-	trace  string // of the last call
+	trace  string // the trace id of the last call
 }
 
 func (f *functions) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
@@ -135,7 +135,7 @@ func do(t *testing.T, method, url, body string, headers ...string) (*http.Respon
 	return res, string(b)
 }
 
-func TestEventIsOfFormatOne(t *testing.T) {
+func TestTheGatewaySendsEventsInFormatOne(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	res, _ := do(t, "DELETE", s.URL+"/v1/pets/a%2Fb/tags/k1?x=1&x=2&y=%20", "body", "Authorization", "Bearer one", "Authorization", "Bearer two", "Www-Authenticate", "x")
 	if res.StatusCode != 200 {
@@ -176,7 +176,7 @@ func TestEventIsOfFormatOne(t *testing.T) {
 	}
 }
 
-func TestClientChoosesNotTheExtendedRequestID(t *testing.T) {
+func TestAClientCannotChooseTheExtendedRequestID(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	res, _ := do(t, "POST", s.URL+"/open", "", "X-Amzn-Requestid", "mine", "X-Amz-Apigw-Id", "mine")
 	c := f.events["Open"]["requestContext"].(map[string]any)
@@ -188,7 +188,7 @@ func TestClientChoosesNotTheExtendedRequestID(t *testing.T) {
 	}
 }
 
-func TestMostParticularRouteIsTaken(t *testing.T) {
+func TestTheMostSpecificRouteWins(t *testing.T) {
 	f, s := setUp(t, testAPI())
 	for path, want := range map[string]string{"/v1/pets/new": "New", "/v1/pets/other": "Pets", "/files/a/b": "Open"} {
 		before := f.calls[want]
@@ -201,8 +201,8 @@ func TestMostParticularRouteIsTaken(t *testing.T) {
 	}
 }
 
-// TestAResourceWithoutTheMethodIsPassedOver: so does AWS (infra/adr/0047-one-route-of-preflights.md).
-func TestAResourceWithoutTheMethodIsPassedOver(t *testing.T) {
+// TestAResourceWithoutTheMethodIsSkipped checks a behaviour of AWS (infra/adr/0047-one-route-of-preflights.md).
+func TestAResourceWithoutTheMethodIsSkipped(t *testing.T) {
 	api := testAPI()
 	api.Routes = append(api.Routes, translated.Route{Method: "OPTIONS", Path: "/v1/{proxy+}", Function: "Open"})
 	f, s := setUp(t, api)
@@ -217,7 +217,7 @@ func TestAResourceWithoutTheMethodIsPassedOver(t *testing.T) {
 	}
 }
 
-func TestUnknownRoutesAreTakenForBadSignatures(t *testing.T) {
+func TestUnknownRoutesAreAnsweredAsBadSignatures(t *testing.T) {
 	_, s := setUp(t, testAPI())
 	for _, path := range []string{"/", "/nope", "/v1/pets/a/b", "/v1//pets"} {
 		res, body := do(t, "GET", s.URL+path, "")

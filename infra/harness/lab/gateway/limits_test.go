@@ -16,7 +16,7 @@ func TestHeaderLinesAreLimitedTogether(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := http.Header{}
-			left := bytes - len("Host: x\r\n") // what the other lines share
+			left := bytes - len("Host: x\r\n") // bytes for the other lines
 			for n := lines; n > 0; n-- {
 				line := left / n
 				left -= line

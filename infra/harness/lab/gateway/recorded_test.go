@@ -31,8 +31,8 @@ type recorded struct {
 	Body     *string            `yaml:"body"`
 }
 
-// TestTheGatewayDoesWhatAWSDid sends each recorded request to the gateway and the function URL.
-func TestTheGatewayDoesWhatAWSDid(t *testing.T) {
+// TestTheGatewayAnswersAsAWSDid sends each recorded request to the gateway and the function URL.
+func TestTheGatewayAnswersAsAWSDid(t *testing.T) {
 	text, err := os.ReadFile("../testdata/recorded.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -49,14 +49,14 @@ func TestTheGatewayDoesWhatAWSDid(t *testing.T) {
 		t.Fatal("too few facts were read")
 	}
 	for _, fact := range facts.Gateway {
-		ask(t.Errorf, api, f, fact)
+		compareWith(t.Errorf, api, f, fact)
 	}
 	for _, fact := range facts.URL {
-		ask(t.Errorf, FunctionURL("f", f, nil), f, fact)
+		compareWith(t.Errorf, FunctionURL("f", f, nil), f, fact)
 	}
 }
 
-// recordedAPI returns an API of the form of the recorded ones, and its function.
+// recordedAPI returns an API with the routes of the recorded APIs, and its function.
 func recordedAPI(t *testing.T) (*Gateway, *functions) {
 	t.Helper()
 	f := &functions{calls: map[string]int{}, events: map[string]map[string]any{}, answer: map[string]func(map[string]any) (any, error){}}
@@ -69,9 +69,9 @@ func recordedAPI(t *testing.T) (*Gateway, *functions) {
 	return api, f
 }
 
-// TestTheGatewayDoesWhatTrialsHaveRecorded compares it with each file that has the recordings of a make trial. recorded-trial.yaml
-// is of a trial on the lab: each of its facts is also changed, which must be found.
-func TestTheGatewayDoesWhatTrialsHaveRecorded(t *testing.T) {
+// TestTheGatewayAnswersAsTrialsRecorded compares the gateway with the recordings of each make trial. recorded-trial.yaml comes from
+// a trial on the lab. The test also changes each of its facts, and the comparison must find the change.
+func TestTheGatewayAnswersAsTrialsRecorded(t *testing.T) {
 	files, err := filepath.Glob("../testdata/recorded-*.yaml")
 	if err != nil || !slices.Contains(files, "../testdata/recorded-trial.yaml") {
 		t.Fatalf("%q, %v", files, err)
@@ -86,21 +86,21 @@ func TestTheGatewayDoesWhatTrialsHaveRecorded(t *testing.T) {
 			t.Fatalf("%s: %d facts, %v", file, len(facts.Gateway), err)
 		}
 		for _, fact := range facts.Gateway {
-			ask(t.Errorf, api, f, fact)
+			compareWith(t.Errorf, api, f, fact)
 			if !strings.HasSuffix(file, "/recorded-trial.yaml") {
 				continue
 			}
 			for what, changed := range changes(fact) {
 				found := 0
-				if ask(func(string, ...any) { found++ }, api, f, changed); found == 0 {
-					t.Errorf("%s %s: %s is not found", fact.Request, fact.Answers, what)
+				if compareWith(func(string, ...any) { found++ }, api, f, changed); found == 0 {
+					t.Errorf("%s %s: the comparison did not find %s", fact.Request, fact.Answers, what)
 				}
 			}
 		}
 	}
 }
 
-// changes returns a fact with another value of each member that is compared.
+// changes returns copies of a fact, each with another value in one compared member, by a name for the change.
 func changes(fact recorded) map[string]recorded {
 	other, all := "other", map[string]recorded{}
 	changed := fact
@@ -126,8 +126,8 @@ func changes(fact recorded) map[string]recorded {
 	return all
 }
 
-// ask sends a fact's request to a handler, and calls differs for each difference from AWS's answer.
-func ask(differs func(format string, a ...any), h http.Handler, f *functions, fact recorded) {
+// compareWith sends a fact's request to a handler, and calls differs for each difference from AWS's answer.
+func compareWith(differs func(format string, a ...any), h http.Handler, f *functions, fact recorded) {
 	f.answer["f"] = func(map[string]any) (any, error) {
 		if fact.Answers == "" {
 			return `{"statusCode": 200}`, nil
@@ -165,7 +165,7 @@ func ask(differs func(format string, a ...any), h http.Handler, f *functions, fa
 	}
 }
 
-// sameText compares JSON by its value, and other texts as they are.
+// sameText compares two JSON texts by their values, and other texts character by character.
 func sameText(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil {
@@ -178,8 +178,8 @@ func sameText(a, b string) bool {
 func covers(differs func(format string, a ...any), what string, got, want map[string]any) {
 	for name, value := range want {
 		part, isObject := value.(map[string]any)
-		inner, is := got[name].(map[string]any)
-		if isObject && is {
+		inner, isInnerObject := got[name].(map[string]any)
+		if isObject && isInnerObject {
 			covers(differs, what+": "+name, inner, part)
 			continue
 		}

@@ -30,13 +30,12 @@ const (
 	default4XX                   kind = "DEFAULT_4XX"
 	default5XX                   kind = "DEFAULT_5XX"
 
-	// malformedAnswer has no type of its own at AWS: it is a DEFAULT_5XX with the status 502.
+	// malformedAnswer is not a type of AWS. On AWS it is a DEFAULT_5XX with the status 502.
 	malformedAnswer kind = "MALFORMED_ANSWER"
 )
 
-// statuses are AWS's types of gateway response, each with the status that it has unless the template has
-// another (API Gateway developer guide, "Gateway response types"). Lint accepts a name that is not here,
-// although such a response never takes effect.
+// statuses are AWS's types of gateway response, with their default statuses (API Gateway developer guide, "Gateway response
+// types"). cfn-lint accepts any other name, although such a response never has an effect.
 var statuses = map[kind]int{
 	accessDenied: 403, "API_CONFIGURATION_ERROR": 500, authorizerConfigurationError: 500, authorizerFailure: 500,
 	"BAD_REQUEST_PARAMETERS": 400, badRequestBody: 400, default4XX: 400, default5XX: 500, "EXPIRED_TOKEN": 403,
@@ -54,7 +53,7 @@ var errorTypes = map[kind]string{
 	unsupportedMediaType: "UnsupportedMediaTypeException",
 }
 
-// responses are the template's gateway responses, checked.
+// responses are the checked gateway responses of the template.
 type responses map[kind]translated.GatewayResponse
 
 const headerParameter = "gatewayresponse.header."
@@ -84,15 +83,15 @@ func checkResponse(name string, r translated.GatewayResponse) error {
 	for _, text := range r.Templates {
 		for _, v := range variable.FindAllString(text, -1) {
 			if !knownVariable(v) {
-				errs = append(errs, fmt.Errorf("gateway response %s: its template asks for %s, which the local stack does not know", name, v))
+				errs = append(errs, fmt.Errorf("gateway response %s: its template has %s, which the local stack does not know", name, v))
 			}
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// respond writes a gateway response: the template's for this type, else its DEFAULT_4XX or
-// DEFAULT_5XX, else API Gateway's own.
+// respond writes a gateway response. It uses the first of these: the template's response for this type, the
+// template's DEFAULT_4XX or DEFAULT_5XX, the default of API Gateway.
 func (x *exchange) respond(w http.ResponseWriter, k kind, message string) {
 	status, shown := statuses[k], k
 	if k == malformedAnswer {
@@ -143,7 +142,7 @@ func parameterValue(x *exchange, value string) (string, bool) {
 }
 
 // variable matches a variable in a gateway response's template. API Gateway only replaces variables
-// there: it is no template language, and nothing is escaped.
+// there, without escaping. The template has no other syntax.
 var variable = regexp.MustCompile(`\$[a-zA-Z]+(\.[a-zA-Z_][a-zA-Z0-9_-]*)*`)
 
 // errorContext has the values of the variables $context.error.…
@@ -184,6 +183,6 @@ func (x *exchange) variable(v string, e errorContext) string {
 }
 
 func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string cannot fail
+	b, _ := json.Marshal(s) // no error for a text
 	return string(b)
 }

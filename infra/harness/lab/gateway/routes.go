@@ -13,7 +13,7 @@ type route struct {
 	segments []string
 }
 
-// match is the route of a request, with its path parameters. API Gateway decodes neither these nor the path.
+// match is the route of a request, with its path parameters. Like API Gateway, it decodes neither the parameters nor the path.
 type match struct {
 	route      route
 	parameters map[string]string
@@ -32,9 +32,9 @@ func compile(all []translated.Route) ([]route, error) {
 	return out, nil
 }
 
-// find returns the most specific route: the one whose score, a text, comes last in order. A score has a digit for each
-// segment (2: literal, 1: parameter, 0: greedy parameter), and then one for the method (1: a method, 0: ANY). A slash at the end
-// of the path is no part of it.
+// find returns the most specific matching route. It compares scores as texts, and the last in order wins. A score has a digit for
+// each segment (2: literal, 1: parameter, 0: greedy parameter), and a last digit for the method (1: a method, 0: ANY). find ignores
+// a slash at the end of the path.
 func find(routes []route, method, escapedPath string) (match, bool) {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(escapedPath, "/"), "/"), "/")
 	var best match

@@ -16,15 +16,15 @@ func TestNodeRunsAFunction(t *testing.T) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Skip("this machine has no node")
 	}
-	runs(t, false, "testdata/node", "old.handler")
+	checkInterpreted(t, false, "testdata/node", "old.handler")
 }
 
 func TestPythonRunsAFunction(t *testing.T) {
-	runs(t, true, "testdata/python", "sub/old.handler")
+	checkInterpreted(t, true, "testdata/python", "sub/old.handler")
 }
 
-// runs calls the handlers of app in a folder, and textHandler, which answers with the text of its event.
-func runs(t *testing.T, python bool, folder, textHandler string) {
+// checkInterpreted calls good and bad handlers of the module app in a folder, and textHandler, which answers with the text of its event.
+func checkInterpreted(t *testing.T, python bool, folder, textHandler string) {
 	t.Helper()
 	var run []lambda.Function
 	for name, handler := range map[string]string{"Module": "app.handler", "Text": textHandler, "Misspelt": "app.handle", "Missing": "none.handler"} {
@@ -39,12 +39,12 @@ func runs(t *testing.T, python bool, folder, textHandler string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	for _, text := range []string{"one", "two"} { // the second call wakes the frozen copy
+	for _, text := range []string{"one", "two"} { // the second call resumes the frozen copy
 		answer, err := s.Invoke(lambda.WithTrace(context.Background(), "Root="+text), "Module", []byte(`{"Text":"`+text+`"}`))
 		var r struct {
 			Text, ID, ARN, Own, Trace string
 			Left                      int
-			Home                      bool // a variable of this process is visible
+			Home                      bool // whether the function sees HOME, a variable of this process
 		}
 		if err := errors.Join(err, json.Unmarshal(answer, &r)); err != nil || r.Text != text || len(r.ID) != 36 || r.Own != "value" || r.Home ||
 			r.ARN != "arn:aws:lambda:us-east-1:000000000000:function:Module" || r.Left < 4000 || r.Left > 5000 || r.Trace != "Root="+text {
@@ -59,8 +59,8 @@ func runs(t *testing.T, python bool, folder, textHandler string) {
 	if answer, err := s.Invoke(context.Background(), "Text", []byte(`{"Text":"old"}`)); err != nil || string(answer) != `"old"` {
 		t.Errorf("%s, %v", answer, err)
 	}
-	for name, says := range map[string]string{"Misspelt": "handle", "Missing": "none"} {
-		if _, err := s.Invoke(context.Background(), name, []byte(`{}`)); !errors.Is(err, lambda.ErrCrash) || !strings.Contains(err.Error(), says) {
+	for name, word := range map[string]string{"Misspelt": "handle", "Missing": "none"} {
+		if _, err := s.Invoke(context.Background(), name, []byte(`{}`)); !errors.Is(err, lambda.ErrCrash) || !strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

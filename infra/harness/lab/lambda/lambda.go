@@ -1,8 +1,7 @@
-// Package lambda runs functions on this machine as AWS Lambda does. Each copy of a function is a
-// process of its bootstrap, which gets one event at a time from the Runtime API. There are as many
-// copies as calls at the same time, up to a limit. An idle copy is frozen (SIGSTOP), so that work
-// between calls stops here as on AWS. A copy that crashes or exceeds its time is replaced.
-// The package is generic: it runs any function.
+// Package lambda runs functions on this machine like AWS Lambda. Each copy of a function is a
+// process of its bootstrap, and gets one event at a time from the Runtime API. Each call that runs at the same time
+// has a copy, up to a limit. An idle copy is frozen (SIGSTOP), so that work between calls stops, as on AWS. A copy that crashes
+// or times out is replaced. The package is generic: it runs any function.
 package lambda
 
 import (
@@ -27,27 +26,27 @@ import (
 // Function is a function and the settings of its copies.
 type Function struct {
 	Name    string
-	Path    string // of the bootstrap
+	Path    string // path of the bootstrap
 	Timeout time.Duration
-	Memory  int // megabytes; only a variable for the copies, not a limit
+	Memory  int // megabytes; only a variable in the environment, not a limit
 	Env     map[string]string
 
-	Args    []string // of the bootstrap
-	Dir     string   // of the code; "": the bootstrap's folder
+	Args    []string // arguments of the bootstrap
+	Dir     string   // folder of the code; "": the bootstrap's folder
 	Handler string   // "": bootstrap
 
-	// Reserved is the reserved concurrency, a part of the account's: a call over it fails with ErrThrottled. nil: none is
-	// reserved. Of a number over Options.MaxCopies, MaxCopies run.
+	// Reserved is the reserved concurrency, a part of the account's limit; nil: none is reserved. A call over it fails with
+	// ErrThrottled. If it is greater than Options.MaxCopies, a call over MaxCopies waits.
 	Reserved *int
 }
 
 // Options are the options of a Service.
 type Options struct {
 	Functions   []Function
-	Port        int    // of the Runtime API; 0: a free one
-	LogDir      string // has a file for each function
-	MaxCopies   int    // of one function; 0: 32. A call over it waits, unlike on AWS, for this machine's sake
-	Concurrency int    // the account's: calls of all functions at once; a call over it fails with ErrThrottled. 0: 1,000
+	Port        int    // the port of the Runtime API; 0: a free one
+	LogDir      string // the folder for the functions' log files
+	MaxCopies   int    // the most copies of one function; 0: 32. To spare this machine, a call over it waits, unlike on AWS
+	Concurrency int    // the account's limit: calls of all functions at once; a call over it fails with ErrThrottled. 0: 1,000
 }
 
 const (
@@ -63,12 +62,12 @@ type Service struct {
 	server   *http.Server
 	group    *group
 	pools    map[string]*pool
-	account  chan struct{} // one token for each running call of the functions that reserve no concurrency
+	account  chan struct{} // one token for each running call of the functions without reserved concurrency
 	logs     []*os.File
 }
 
-// Start starts the Runtime API; Invoke starts the copies. Copies are killed when this process dies,
-// frozen ones too.
+// Start starts the Runtime API; Invoke starts the copies. When this process dies, all copies are killed, also
+// frozen ones.
 func Start(o Options) (*Service, error) {
 	o.MaxCopies, o.Concurrency = cmp.Or(o.MaxCopies, defaultMaxCopies), cmp.Or(o.Concurrency, defaultConcurrency)
 	left := o.Concurrency
@@ -77,8 +76,8 @@ func Start(o Options) (*Service, error) {
 			left -= *f.Reserved
 		}
 	}
-	if left < 1 { // AWS wants 100 left, or all of an account with fewer; here a small account can be tried with a reserve
-		return nil, fmt.Errorf("the functions reserve all of the %d calls that the account runs at once", o.Concurrency)
+	if left < 1 { // AWS requires 100 calls without reservation; here one is enough, so that tests can use a small account
+		return nil, fmt.Errorf("the functions reserve all %d calls that the account can run at once", o.Concurrency)
 	}
 	l, err := tools.Listen(o.Port)
 	if err != nil {
@@ -123,12 +122,12 @@ func (s *Service) Close() {
 var (
 	// ErrNoFunction means that there is no function of that name.
 	ErrNoFunction = errors.New("no such function")
-	// ErrTimeout means that the function exceeded its time. Its copy was killed.
+	// ErrTimeout means that the call ran longer than the function's time-out. The copy was killed.
 	ErrTimeout = errors.New("the function timed out")
 	// ErrCrash means that the copy ended, or did not start in time.
 	ErrCrash = errors.New("the function's process ended")
-	// ErrThrottled means that no more calls may run at once: of the function, or of the account. The text is AWS's, with the
-	// reason behind it.
+	// ErrThrottled means that the function or the account has reached its limit of calls at once. The text is AWS's; AWS's reason
+	// follows it.
 	ErrThrottled = errors.New("TooManyRequestsException: Rate Exceeded")
 	errReserved  = fmt.Errorf("%w. ReservedFunctionConcurrentInvocationLimitExceeded", ErrThrottled)
 	errAccount   = fmt.Errorf("%w. ConcurrentInvocationLimitExceeded", ErrThrottled)
@@ -151,15 +150,15 @@ func (s *Service) pool(name string) (*pool, error) {
 	return p, nil
 }
 
-// Invoke calls a function with a JSON payload and returns its JSON answer. The context only ends
+// Invoke calls a function with a JSON payload and returns its JSON answer. The end of ctx only ends
 // the wait for a copy. Errors: ErrNoFunction, ErrThrottled, ErrTimeout, ErrCrash, *FunctionError,
-// or the context's.
+// or the error of ctx.
 func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	p, err := s.pool(name)
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.take(ctx)
+	c, err := p.takeCopy(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -172,10 +171,10 @@ func (s *Service) Invoke(ctx context.Context, name string, payload []byte) ([]by
 type Copy struct {
 	ID       int `json:"id"`
 	PID      int `json:"pid"`
-	Answered int `json:"answered"` // calls
+	Answered int `json:"answered"` // the number of answered calls
 }
 
-// Copies returns the living copies of a function.
+// Copies returns the running copies of a function.
 func (s *Service) Copies(name string) []Copy {
 	p, ok := s.pools[name]
 	if !ok {
@@ -194,8 +193,8 @@ func (s *Service) SetStopped(name string, stopped bool) error {
 // The next call starts a new copy. Error: ErrNoFunction.
 func (s *Service) Kill(name string) error { return s.on(name, (*pool).killAll) }
 
-// Renew makes every call that begins from now on run the program that is now at the function's path.
-// Calls that run already end in their old copies. Error: ErrNoFunction.
+// Renew makes all later calls use the program that is now at the function's path.
+// Running calls end in their old copies. Error: ErrNoFunction.
 func (s *Service) Renew(name string) error { return s.on(name, (*pool).renew) }
 
 func (s *Service) on(name string, do func(*pool)) error {
@@ -206,8 +205,8 @@ func (s *Service) on(name string, do func(*pool)) error {
 	return err
 }
 
-// group is a process group whose members are killed when this process ends in any way. Its leader
-// kills the group at the end of its input, which only this process can write.
+// group is a process group. When this process ends in any way, all members are killed: the leader
+// kills the group at the end of its input, and only this process can write this input.
 type group struct {
 	leader *exec.Cmd
 	stdin  io.Closer
@@ -215,7 +214,7 @@ type group struct {
 }
 
 func newGroup() (*group, error) {
-	// The leader prints a line when it runs. No process can join its group before.
+	// The leader prints a line when it runs. Only then can processes join the group.
 	cmd := exec.Command("/bin/sh", "-c", "echo; cat >/dev/null; kill -KILL 0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, errIn := cmd.StdinPipe()

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// report is the answer of the toy function, see testdata/toy.
+// report is the answer of the toy function; see testdata/toy.
 type report struct {
 	Text     string
 	PID      int
@@ -72,7 +72,7 @@ func start(t *testing.T, o lambda.Options) (*lambda.Service, string) {
 	o.Functions = []lambda.Function{
 		{Name: "Toy", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"OWN": "value"}},
 		{Name: "NoStart", Path: path, Timeout: time.Second, Memory: 128, Env: map[string]string{"FAIL_INIT": "1"}},
-		{Name: "NoProgram", Path: path + "-is-not-there", Timeout: time.Second},
+		{Name: "NoProgram", Path: path + "-missing", Timeout: time.Second},
 		{Name: "Slow", Path: path, Timeout: time.Minute},
 		{Name: "Kept", Path: path, Timeout: time.Minute, Reserved: &one},
 	}
@@ -111,14 +111,14 @@ func TestFunctionSeesOnlyLambdasEnvironment(t *testing.T) {
 	}
 }
 
-func TestCopiesAreAsManyAsCallsAtOnce(t *testing.T) {
+func TestEachSimultaneousCallHasACopy(t *testing.T) {
 	s, _ := start(t, lambda.Options{MaxCopies: 3})
 	first, second := call(t, s, `{}`), call(t, s, `{}`)
 	if first.PID != second.PID {
-		t.Error("one call after the other took two copies")
+		t.Error("two calls after each other used two copies")
 	}
 	pids := make(chan int, 4)
-	for range 4 { // one more than the limit, which waits
+	for range 4 { // one more than the limit: the last call waits
 		go func() { pids <- call(t, s, `{"Seconds":0.3}`).PID }()
 	}
 	seen := make(map[int]int)
@@ -143,7 +143,7 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-// TestIdleCopiesAreFrozen counts the ticks of the copy's clock, one each 10 ms.
+// TestIdleCopiesAreFrozen counts the ticks of the copy's clock, which has a tick every 10 ms.
 func TestIdleCopiesAreFrozen(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	before := call(t, s, `{}`)
@@ -152,11 +152,11 @@ func TestIdleCopiesAreFrozen(t *testing.T) {
 	if ticks := after.Ticks - before.Ticks; ticks > 10 {
 		t.Errorf("a frozen copy's clock ran %d times", ticks)
 	}
-	// During calls the clock runs, more slowly on a busy machine. Otherwise the test would prove nothing.
+	// The clock must run during calls (slower on a busy machine). Otherwise the check above would prove nothing.
 	until(t, func() bool { return call(t, s, `{"Seconds":0.5}`).Ticks-after.Ticks >= 20 })
 }
 
-func TestCrashCostsOneCall(t *testing.T) {
+func TestACrashFailsOneCallOnly(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	before := call(t, s, `{}`)
 	if _, err := s.Invoke(context.Background(), "Toy", []byte(`{"Do":"crash"}`)); !errors.Is(err, lambda.ErrCrash) {
@@ -167,7 +167,7 @@ func TestCrashCostsOneCall(t *testing.T) {
 	}
 }
 
-// TestDeadIdleCopyIsReplaced kills an idle copy: no call fails.
+// TestDeadIdleCopyIsReplaced kills an idle copy, and checks that the next call succeeds.
 func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	before := call(t, s, `{}`)
@@ -178,7 +178,7 @@ func TestDeadIdleCopyIsReplaced(t *testing.T) {
 	call(t, s, `{}`)
 }
 
-func TestRenewedFunctionEndsItsCallsAndStartsAgain(t *testing.T) {
+func TestRenewLetsRunningCallsEndInOldCopies(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	answered := make(chan error)
 	var during report
@@ -192,7 +192,7 @@ func TestRenewedFunctionEndsItsCallsAndStartsAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-answered; err != nil {
-		t.Errorf("the call that ran: %v", err)
+		t.Errorf("the running call: %v", err)
 	}
 	for range 2 {
 		if after := call(t, s, `{}`); after.PID == idle.PID || after.PID == during.PID {
@@ -205,7 +205,7 @@ func TestRenewedFunctionEndsItsCallsAndStartsAgain(t *testing.T) {
 	}
 }
 
-func TestTimeoutIsTheFunctions(t *testing.T) {
+func TestACallEndsAtTheFunctionsTimeout(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	begun := time.Now()
 	_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Seconds":30}`))
@@ -215,7 +215,7 @@ func TestTimeoutIsTheFunctions(t *testing.T) {
 	call(t, s, `{}`) // by a new copy
 }
 
-func TestFunctionsErrorIsAFunctionError(t *testing.T) {
+func TestInvokeReturnsTheKindOfFailure(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	_, err := s.Invoke(context.Background(), "Toy", []byte(`{"Do":"fail","Text":"boom"}`))
 	var failed *lambda.FunctionError
@@ -232,11 +232,11 @@ func TestFunctionsErrorIsAFunctionError(t *testing.T) {
 	}
 }
 
-// TestTheAccountRunsSoManyCallsAtOnce has an account that runs three calls at once. Kept reserves one. Each way that a call can
-// end gives its place back.
-func TestTheAccountRunsSoManyCallsAtOnce(t *testing.T) {
+// TestTheAccountLimitsSimultaneousCalls has an account with a limit of three calls at once. The function Kept reserves one of them. The
+// end of a call, in any way, makes room for another.
+func TestTheAccountLimitsSimultaneousCalls(t *testing.T) {
 	s, _ := start(t, lambda.Options{Concurrency: 3})
-	file := filepath.Join(t.TempDir(), "go on")
+	file := filepath.Join(t.TempDir(), "continue")
 	ended := make(chan error, 3)
 	begin := func(function string) {
 		t.Helper()
@@ -247,7 +247,7 @@ func TestTheAccountRunsSoManyCallsAtOnce(t *testing.T) {
 		}()
 		until(t, func() bool { return len(s.Copies(function)) > before })
 	}
-	throttled := func(function, reason string) {
+	checkThrottled := func(function, reason string) {
 		t.Helper()
 		_, err := s.Invoke(context.Background(), function, []byte(`{}`))
 		if !errors.Is(err, lambda.ErrThrottled) || !strings.HasSuffix(fmt.Sprint(err), " "+reason) {
@@ -256,10 +256,10 @@ func TestTheAccountRunsSoManyCallsAtOnce(t *testing.T) {
 	}
 	begin("Slow")
 	begin("Slow")
-	throttled("Toy", "ConcurrentInvocationLimitExceeded")
-	throttled("Slow", "ConcurrentInvocationLimitExceeded")
+	checkThrottled("Toy", "ConcurrentInvocationLimitExceeded")
+	checkThrottled("Slow", "ConcurrentInvocationLimitExceeded")
 	begin("Kept")
-	throttled("Kept", "ReservedFunctionConcurrentInvocationLimitExceeded")
+	checkThrottled("Kept", "ReservedFunctionConcurrentInvocationLimitExceeded")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestTheAccountRunsSoManyCallsAtOnce(t *testing.T) {
 	call(t, s, `{}`)
 }
 
-func TestAFunctionCannotReserveAllOfTheAccount(t *testing.T) {
+func TestFunctionsCannotReserveTheWholeLimit(t *testing.T) {
 	reserved := func(n int) []lambda.Function {
 		return []lambda.Function{{Name: "A", Reserved: &n}, {Name: "B", Reserved: &n}, {Name: "C"}}
 	}

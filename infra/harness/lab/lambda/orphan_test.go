@@ -13,11 +13,11 @@ import (
 	"latchkey/infra/harness/lab/lambda"
 )
 
-// orphanEnv is a variable with the path of the toy function. It makes this test program the parent that
-// TestNoCopyOutlivesAKilledParent kills.
+// orphanEnv is an environment variable with the path of the toy function. With it, this test program is the parent
+// process that TestNoCopyOutlivesAKilledParent kills.
 const orphanEnv = "LOCAL_TEST_PARENT"
 
-// parent calls a function, prints the answer, which has the copy's process id, and waits to be killed.
+// parent calls a function, prints the answer (it has the copy's process id), and waits to be killed.
 func parent(program string) error {
 	logs, err := os.MkdirTemp("", "local-orphan-")
 	if err != nil {
@@ -37,7 +37,7 @@ func parent(program string) error {
 	return err
 }
 
-// TestNoCopyOutlivesAKilledParent has a frozen copy, which cannot notice its parent's death itself.
+// TestNoCopyOutlivesAKilledParent has a frozen copy, which cannot notice the death of its parent.
 func TestNoCopyOutlivesAKilledParent(t *testing.T) {
 	program, err := toy()
 	if err != nil {
@@ -57,7 +57,7 @@ func TestNoCopyOutlivesAKilledParent(t *testing.T) {
 	defer func() { _ = parent.Process.Kill() }()
 	var answer report
 	if err := json.NewDecoder(out).Decode(&answer); err != nil || !alive(answer.PID) {
-		t.Fatalf("no copy to look at: %+v, %v", answer, err)
+		t.Fatalf("no copy is alive: %+v, %v", answer, err)
 	}
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)

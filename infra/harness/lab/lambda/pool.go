@@ -16,15 +16,15 @@ type pool struct {
 	function Function
 	log      *os.File
 	room     chan struct{} // one token for each running call
-	refuses  bool          // a call fails when there is no room; else it waits
+	refuses  bool          // without room, a call fails; false: it waits
 
 	stopped atomic.Bool
 
 	mu     sync.Mutex
 	copies map[int]*process
-	idle   []*process // the last used one is taken first, as Lambda tends to do
-	lastID int        // of the copy that started last
-	oldID  int        // copies up to this id run an old program and get no further call
+	idle   []*process // the next call gets the last copy, which was used last; Lambda mostly does so
+	lastID int        // the id of the newest copy
+	oldID  int        // copies up to this id run an old program and get no more calls
 	closed bool
 }
 
@@ -40,9 +40,9 @@ func newPool(s *Service, f Function, log *os.File) *pool {
 	return p
 }
 
-// take returns an idle copy or a new one. At the function's limit of copies it waits until a copy is idle. Error:
-// ErrThrottled when the function is stopped, or at the limit that the function reserves, or at the account's.
-func (p *pool) take(ctx context.Context) (*process, error) {
+// takeCopy returns an idle copy or a new one. At the limit of copies it waits until a copy is idle. Error: ErrThrottled
+// when the function is stopped, or when its reserved concurrency or the account's limit is reached.
+func (p *pool) takeCopy(ctx context.Context) (*process, error) {
 	if p.stopped.Load() {
 		return nil, errReserved
 	}
@@ -88,7 +88,7 @@ func (p *pool) enter(ctx context.Context) error {
 	}
 }
 
-// leave gives back what enter took.
+// leave frees the room that enter reserved.
 func (p *pool) leave() {
 	<-p.room
 	if p.function.Reserved == nil {
@@ -96,8 +96,8 @@ func (p *pool) leave() {
 	}
 }
 
-// pick returns the idle copy that was used last, or a new one when none is idle. It returns nil
-// when the idle copy is dead.
+// pick returns the idle copy that was used last, or a new copy if none is idle. It returns nil
+// if the idle copy is dead.
 func (p *pool) pick() (*process, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,11 +121,11 @@ func (p *pool) pick() (*process, error) {
 	return c, nil
 }
 
-// giveBack makes the copy idle, unless it has died or is of an old program.
+// giveBack makes the copy idle, unless it is dead or runs an old program.
 func (p *pool) giveBack(c *process) {
 	p.mu.Lock()
 	switch {
-	case c.dead(): // its own goroutine removes it
+	case c.dead(): // the goroutine of startProcess removes it
 	case c.id <= p.oldID:
 		_ = c.cmd.Process.Kill()
 	default:

@@ -28,12 +28,12 @@ type process struct {
 	pool     *pool
 	id       int
 	cmd      *exec.Cmd
-	events   chan event    // call sends to it, and the copy's request for its next event receives
-	asked    chan struct{} // closed when the copy first requests an event
+	events   chan event    // from call to the copy's request for its next event
+	ready    chan struct{} // closed when the copy first requests an event
 	gone     chan struct{} // closed when the process has ended
 	answered atomic.Int64
 
-	first   sync.Once // closes asked
+	first   sync.Once // closes ready once
 	mu      sync.Mutex
 	current *event // the running call; nil: none
 }
@@ -41,10 +41,10 @@ type process struct {
 // event is one call.
 type event struct {
 	id       string
-	trace    string // of X-Ray
+	trace    string // the trace id of X-Ray
 	payload  []byte
 	deadline time.Time
-	answer   chan answer // buffered: the first answer does not wait
+	answer   chan answer // buffered, so that the first answer does not wait
 }
 
 type answer struct {
@@ -53,7 +53,7 @@ type answer struct {
 }
 
 func startProcess(p *pool, id int) (*process, error) {
-	c := &process{pool: p, id: id, events: make(chan event), asked: make(chan struct{}), gone: make(chan struct{})}
+	c := &process{pool: p, id: id, events: make(chan event), ready: make(chan struct{}), gone: make(chan struct{})}
 	c.cmd = exec.Command(p.function.Path, p.function.Args...)
 	c.cmd.Dir = cmp.Or(p.function.Dir, filepath.Dir(p.function.Path))
 	c.cmd.Env = c.environment()
@@ -70,20 +70,20 @@ func startProcess(p *pool, id int) (*process, error) {
 	return c, nil
 }
 
-// environment returns the variables that Lambda gives a function, and none of this process.
+// environment returns the variables that Lambda gives a function. It has no variables of this process.
 func (c *process) environment() []string {
 	f := c.pool.function
 	env := map[string]string{
 		"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "en_US.UTF-8", "TZ": ":UTC",
 		"AWS_LAMBDA_RUNTIME_API": fmt.Sprintf("%s/%s.%d", c.pool.service.listener.Addr(), f.Name, c.id),
 		"AWS_REGION":             backing.Region, "AWS_DEFAULT_REGION": backing.Region,
-		// The access key id names the function: the proxy of package iam finds its role by it.
+		// The access key id is the name of the function, so that the proxy finds the function's role.
 		"AWS_ACCESS_KEY_ID": f.Name, "AWS_SECRET_ACCESS_KEY": "local", "AWS_SESSION_TOKEN": "local",
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name, "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
 		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": strconv.Itoa(f.Memory), "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
 		"AWS_LAMBDA_LOG_GROUP_NAME": "/aws/lambda/" + f.Name, "AWS_LAMBDA_LOG_STREAM_NAME": fmt.Sprintf("local/%d", c.id),
 		"_HANDLER": cmp.Or(f.Handler, "bootstrap"), "LAMBDA_TASK_ROOT": c.cmd.Dir, "LAMBDA_RUNTIME_DIR": "/var/runtime",
-		"AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000", // nothing listens there
+		"AWS_XRAY_CONTEXT_MISSING": "LOG_ERROR", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000", // no program listens there
 		"_AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1", "_AWS_XRAY_DAEMON_PORT": "2000",
 	}
 	maps.Copy(env, f.Env)
@@ -103,8 +103,8 @@ func (c *process) dead() bool {
 	}
 }
 
-// call sends the copy an event and waits for its answer. As on Lambda, the start of a new copy does
-// not count as the function's time.
+// call sends the copy an event and waits for its answer. As on Lambda, the function's time-out begins
+// after the start of a new copy.
 func (c *process) call(trace string, payload []byte) ([]byte, error) {
 	if err := c.awaitFirst(); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (c *process) call(trace string, payload []byte) ([]byte, error) {
 			c.answered.Add(1)
 			return a.payload, a.err
 		case <-c.gone:
-			if len(e.answer) == 0 { // else the copy answered before it ended
+			if len(e.answer) == 0 { // otherwise the copy answered before it ended
 				return nil, ErrCrash
 			}
 		case <-timeout.C:
@@ -132,12 +132,12 @@ func (c *process) call(trace string, payload []byte) ([]byte, error) {
 	}
 }
 
-// awaitFirst waits until the copy has asked for its first event.
+// awaitFirst waits until the copy has requested its first event.
 func (c *process) awaitFirst() error {
 	limit := time.NewTimer(initLimit)
 	defer limit.Stop()
 	select {
-	case <-c.asked:
+	case <-c.ready:
 		return nil
 	case <-c.gone:
 		return fmt.Errorf("%w while it started: %s", ErrCrash, c.lastLine())
@@ -149,7 +149,7 @@ func (c *process) awaitFirst() error {
 
 // lastLine returns the last line of the function's log.
 func (c *process) lastLine() string {
-	text, _ := os.ReadFile(c.pool.log.Name()) // nothing of a log that is gone
+	text, _ := os.ReadFile(c.pool.log.Name()) // no line if the log was removed
 	text = bytes.TrimSpace(text)
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
@@ -165,13 +165,13 @@ func (c *process) settle(id string, a answer) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.current == nil || c.current.id != id {
-		return errors.New("this call does not run")
+		return errors.New("this call is not running")
 	}
 	select {
 	case c.current.answer <- a:
 		return nil
 	default:
-		return errors.New("this call is answered already")
+		return errors.New("this call was answered already")
 	}
 }
 
@@ -181,11 +181,11 @@ func (c *process) kill() {
 	<-c.gone
 }
 
-// freeze stops the copy between calls, as Lambda does. thaw lets it go on.
+// freeze stops the copy between calls, as Lambda does. thaw resumes it.
 func (c *process) freeze() { _ = c.cmd.Process.Signal(syscall.SIGSTOP) }
 func (c *process) thaw()   { _ = c.cmd.Process.Signal(syscall.SIGCONT) }
 
-// failure returns the *FunctionError in a report of the Runtime API. A body that is no such report is
+// failure returns the *FunctionError in an error report of a function. If the body is not such a report, it becomes
 // the error's message.
 func failure(body []byte) error {
 	var e FunctionError
@@ -216,7 +216,7 @@ func Trace(ctx context.Context) string {
 	return cmp.Or(id, NewTrace(time.Now()))
 }
 
-// NewTrace returns a trace id of X-Ray's form, with the time in seconds.
+// NewTrace returns a new trace id in the form of X-Ray: the time in seconds, and random bytes.
 func NewTrace(now time.Time) string {
 	b := make([]byte, 12)
 	_, _ = rand.Read(b) // never fails
@@ -230,20 +230,20 @@ var (
 	pythonRuntime string
 )
 
-// Interpreted returns a function that Node.js or Python runs: its code is in a folder, with the packages that it
-// imports. Its handler is file.export or module.function. The interpreter must be on this machine, Python in any
-// version.
+// Interpreted returns a function that Node.js or Python runs. The folder has its code and the packages that it
+// imports. The handler is file.export or module.function. The interpreter must be on this machine; any version of Python 3 is
+// accepted.
 func Interpreted(f Function, python bool, folder, handler string) (Function, error) {
 	path, err := exec.LookPath("node")
 	f.Args, f.Handler = []string{"--input-type=module", "--eval", nodeRuntime}, handler
 	if python {
-		// python3 may be a script that starts the interpreter (pyenv's is), and needs variables that a function lacks.
+		// python3 may be a script that starts the interpreter (as in pyenv), and needs variables that a function does not get.
 		var out []byte
 		out, err = exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 		path, f.Args = strings.TrimSpace(string(out)), []string{"-u", "-B", "-c", pythonRuntime}
 	}
 	if err != nil {
-		return f, fmt.Errorf("its interpreter is not on this machine: %w", err)
+		return f, fmt.Errorf("this machine does not have the interpreter of the function: %w", err)
 	}
 	f.Path = path
 	f.Dir, err = filepath.Abs(folder)

@@ -12,9 +12,8 @@ import (
 	"latchkey/infra/harness/lab/lambda"
 )
 
-// TestLambdaDoesWhatAWSDid compares the variables of a function, and the answer to a call over its concurrency, with the
-// recorded facts.
-func TestLambdaDoesWhatAWSDid(t *testing.T) {
+// TestLambdaBehavesAsRecordedOnAWS compares with recorded facts: the variables of a function, and the answer to a throttled call.
+func TestLambdaBehavesAsRecordedOnAWS(t *testing.T) {
 	text, err := os.ReadFile("../testdata/recorded.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +51,7 @@ func TestLambdaDoesWhatAWSDid(t *testing.T) {
 	}
 }
 
-// TestATraceReachesTheFunction has a call go on with its client's trace, and one without begin its own.
+// TestATraceReachesTheFunction checks that a call has the trace id of its client, or else a new one.
 func TestATraceReachesTheFunction(t *testing.T) {
 	s, _ := start(t, lambda.Options{})
 	ctx := lambda.WithTrace(context.Background(), "Root=1-0-a")

@@ -1,4 +1,4 @@
-// The Runtime API's client of functions in Node.js: it calls the handler with one event at a time.
+// The runtime of functions in Node.js. It gets events from the Runtime API, and calls the handler with one event at a time.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,7 +12,7 @@ const failure = (error) => ({ errorType: error?.name ?? "Error", errorMessage: e
 async function load() {
   const dot = name.lastIndexOf(".");
   const path = [".js", ".mjs", ".cjs"].map((end) => join(root, name.slice(0, dot) + end)).find(existsSync);
-  if (!path) throw new Error(`there is no file for the handler ${name}`);
+  if (!path) throw new Error(`no file exists for the handler ${name}`);
   const module = await import(pathToFileURL(path));
   const handler = module[name.slice(dot + 1)] ?? module.default?.[name.slice(dot + 1)];
   if (typeof handler !== "function") throw new Error(`${path} exports no function ${name.slice(dot + 1)}`);

@@ -1,4 +1,4 @@
-# The Runtime API's client of functions in Python: it calls the handler with one event at a time.
+# The runtime of functions in Python. It gets events from the Runtime API, and calls the handler with one event at a time.
 import importlib
 import json
 import os

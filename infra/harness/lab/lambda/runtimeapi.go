@@ -9,11 +9,11 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// maxAnswer is Lambda's limit of a synchronous answer, in bytes.
+// maxAnswer is Lambda's limit for a synchronous answer, in bytes.
 const maxAnswer = 6 << 20
 
-// runtimeAPI is the Runtime API of every copy. The address that a copy gets ends in /<function>.<id of the copy>, so
-// paths begin with that.
+// runtimeAPI is the Runtime API of every copy. Each copy gets an address that ends in /<function>.<id of the copy>, so
+// paths begin with this.
 func (s *Service) runtimeAPI() http.Handler {
 	mux := http.NewServeMux()
 	for path, serve := range map[string]func(*process, http.ResponseWriter, *http.Request){
@@ -32,7 +32,7 @@ func (s *Service) runtimeAPI() http.Handler {
 	return mux
 }
 
-// find returns the living copy <function>.<id>, or nil.
+// find returns the running copy <function>.<id>, or nil.
 func (s *Service) find(copyName string) *process {
 	name, number, _ := strings.Cut(copyName, ".")
 	id, err := strconv.Atoi(number)
@@ -43,9 +43,9 @@ func (s *Service) find(copyName string) *process {
 	return p.find(id)
 }
 
-// serveNext sends the copy its next event. The copy is frozen until there is one.
+// serveNext sends the copy its next event. It freezes the copy until there is an event.
 func (c *process) serveNext(w http.ResponseWriter, r *http.Request) {
-	c.first.Do(func() { close(c.asked) })
+	c.first.Do(func() { close(c.ready) })
 	var e event
 	select {
 	case e = <-c.events: // a call waits already, so the copy is not frozen

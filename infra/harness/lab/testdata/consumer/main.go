@@ -1,5 +1,5 @@
 // Command consumer is a function of another stack, whose API uses the authorizer of the lab's stack. It answers with the
-// principal that the authorizer returned, and with the status of a call to DynamoDB, which the lab must refuse. It uses the Runtime API without a library. TestAFunctionWhoseCodeChangesIsServedAnew edits a copy of this file.
+// principal that the authorizer returned, and with the status of a call to DynamoDB, which the lab must refuse. It uses the Runtime API without a library. TestAChangedFunctionIsReplaced edits a copy of this file.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command toy is a function that does what its event orders.
+// Command toy is a function for tests. Its event names the action.
 package main
 
 import (
@@ -24,10 +24,10 @@ type report struct {
 	Text     string
 	PID      int
 	Ticks    int64             // ticks of the copy's clock
-	LeftMs   int64             // to the deadline
-	ARN, ID  string            // of the call
-	Env      map[string]string // the variables that a test looks at
-	HomeSeen bool
+	LeftMs   int64             // milliseconds until the deadline
+	ARN, ID  string            // the function's ARN and the request id
+	Env      map[string]string // the variables that a test compares
+	HomeSeen bool              // whether the variable HOME is set
 }
 
 func main() {
@@ -52,7 +52,7 @@ func main() {
 			fmt.Println(o.Text)
 		case "environment":
 			o.Text = strings.Join(os.Environ(), "\n")
-		case "wait": // until the file is there
+		case "wait": // until the file exists
 			for _, err := os.Stat(o.Text); err != nil; _, err = os.Stat(o.Text) {
 				time.Sleep(time.Millisecond)
 			}

@@ -79,8 +79,8 @@ func (s *Stack) startFunctions(context.Context) error {
 		return err
 	}
 	aws := map[string]string{"AWS_ENDPOINT_URL": s.AWS}
-	own, errOwn := s.sources.run(aws)
-	consumers, errConsumer := s.consumer.run(aws) // iam knows no roles of a consumer, so it refuses these functions' calls to AWS
+	own, errOwn := s.sources.lambdaFunctions(aws)
+	consumers, errConsumer := s.consumer.lambdaFunctions(aws) // iam knows no roles of a consumer, so it refuses these functions' calls to AWS
 	if err := errors.Join(errOwn, errConsumer); err != nil {
 		return err
 	}

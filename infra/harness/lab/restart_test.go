@@ -15,7 +15,7 @@ import (
 	"latchkey/infra/harness/lab"
 )
 
-func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
+func TestARestartContinuesTheStream(t *testing.T) {
 	t.Parallel()
 	o := lab.Options{Template: feed, Dir: t.TempDir()}
 	first, err := lab.Start(t.Context(), o)
@@ -23,48 +23,48 @@ func TestRestartGoesOnWhereTheStreamWasLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, first, "EVTS#1", "restart-1")
-	until(t, "the first record", func() bool { _, done := got(t, first, "StreamFunction", "restart-"); return len(done) == 1 })
-	// Closed during a call: records that were not done come again.
+	until(t, "the first record", func() bool { _, done := received(t, first, "StreamFunction", "restart-"); return len(done) == 1 })
+	// The close during a call does not lose the record: it comes again.
 	put(t, first, "EVTS#1", "restart-2=slow")
-	until(t, "the slow call", func() bool { came, _ := got(t, first, "StreamFunction", "restart-2"); return len(came) == 1 })
+	until(t, "the slow call", func() bool { came, _ := received(t, first, "StreamFunction", "restart-2"); return len(came) == 1 })
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := start(t, o)
 	put(t, second, "EVTS#1", "restart-3")
-	until(t, "the last record", func() bool { _, done := got(t, second, "StreamFunction", "restart-3"); return len(done) == 1 })
-	// Both runs have the same log.
-	if _, done := got(t, second, "StreamFunction", "restart-"); !slices.Equal(done, []string{"restart-1", "restart-2", "restart-3"}) {
+	until(t, "the last record", func() bool { _, done := received(t, second, "StreamFunction", "restart-3"); return len(done) == 1 })
+	// Both runs write the same log.
+	if _, done := received(t, second, "StreamFunction", "restart-"); !slices.Equal(done, []string{"restart-1", "restart-2", "restart-3"}) {
 		t.Errorf("done: %v", done)
 	}
 }
 
-// TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce has minutes of 400 ms, and calls of 50 ms or more. A call prints a
-// line at its begin, with its process, and a line without a process at its end.
-func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
+// TestCallsOfAScheduleNeverOverlap has minutes of 400 ms, and calls of 50 ms or more. A call prints a line with its process id
+// at its start, and a line without one at its end.
+func TestCallsOfAScheduleNeverOverlap(t *testing.T) {
 	t.Parallel()
 	const minute = 400 * time.Millisecond
 	s := start(t, lab.Options{Template: feed, Minute: minute})
 	seen := func() []call { return calls(t, s, "TickFunction") }
 	begun, before := time.Now(), len(seen())
-	time.Sleep(1700 * time.Millisecond) // four minutes; two calls are enough on a busy machine
+	time.Sleep(1700 * time.Millisecond) // four short minutes; on a busy machine two calls are enough
 	n := (len(seen()) - before) / 2
 	if most := int(time.Since(begun)/minute) + 1; n < 2 || n > most {
-		t.Errorf("%d calls in %s at one each %s", n, time.Since(begun), minute)
+		t.Errorf("%d calls in %s, with an interval of %s", n, time.Since(begun), minute)
 	}
-	var asked sync.WaitGroup
+	var requests sync.WaitGroup
 	for range 12 {
-		asked.Go(func() {
+		requests.Go(func() {
 			if err := s.RunSchedule(t.Context(), "TickFunction"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	asked.Wait()
+	requests.Wait()
 	if n := len(seen()); n < 2*12 {
-		t.Errorf("%d lines of 12 calls or more", n)
+		t.Errorf("%d lines, want 24 or more for 12 calls", n)
 	}
-	// Calls at the same time would mix their lines.
+	// Overlapping calls would mix their lines.
 	for i, c := range seen() {
 		if begin := i%2 == 0; begin != (c.PID != 0) || !c.Schedule {
 			t.Fatalf("line %d: %+v", i, c)
@@ -72,7 +72,7 @@ func TestScheduleIsCalledEachMinuteAndNeverTwiceAtOnce(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftRunningAfterClose(t *testing.T) {
+func TestCloseEndsEveryProcess(t *testing.T) {
 	dir := t.TempDir()
 	s, err := lab.Start(t.Context(), lab.Options{Template: feed, Dir: dir, InMemory: true})
 	if err != nil {
@@ -90,14 +90,14 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	}
 	pids := children(t)
 	if len(pids) < 6 { // database, KMS, queues, issuer, two copies or more
-		t.Errorf("children %v: the test proves nothing", pids)
+		t.Errorf("children %v: too few for this test", pids)
 	}
 	begun := time.Now()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begun); took > patience {
-		t.Errorf("it took %s to end", took)
+		t.Errorf("Close took %s", took)
 	}
 	until(t, fmt.Sprintf("the end of %v", pids), func() bool {
 		return !slices.ContainsFunc(pids, func(pid int) bool { return syscall.Kill(pid, 0) == nil })
@@ -105,15 +105,15 @@ func TestNothingIsLeftRunningAfterClose(t *testing.T) {
 	for _, endpoint := range []string{s.DataPlane.DynamoDB, s.DataPlane.KMS, s.DataPlane.SQS, s.URL, s.Control} {
 		if c, err := net.Dial("tcp", strings.TrimPrefix(endpoint, "http://")); err == nil {
 			_ = c.Close()
-			t.Errorf("%s is there after the end", endpoint)
+			t.Errorf("%s accepts connections after Close", endpoint)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "data")); !os.IsNotExist(err) {
-		t.Errorf("rows that were in memory are in the folder: %v", err)
+		t.Errorf("the folder has rows, although the tables were in memory: %v", err)
 	}
 }
 
-// children returns the processes that this process has started, for any stack.
+// children returns the ids of the processes that this process has started, for any stack.
 func children(t *testing.T) []int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")

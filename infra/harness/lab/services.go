@@ -12,25 +12,25 @@ import (
 	"latchkey/infra/tools"
 )
 
-// Services are what the functions use: a database, a KMS, queues, and a token issuer if one is wanted.
+// Services are the services that the functions use: a database, a KMS, queues and, if the options have one, a token issuer.
 type Services struct {
 	DataPlane Endpoints
-	LogDir    string // has a file for each function and service
+	LogDir    string // the folder with a log file for each function and service
 
-	DB    Service // a database in memory loses its data when it is stopped
-	KMS   Service // loses its keys when it is stopped
-	Queue Service // the queues and the event buses: loses their messages when it is stopped
+	DB    Service // a database in memory loses its data at Stop
+	KMS   Service // loses its keys at Stop
+	Queue Service // the queues and the event buses; loses all messages at Stop
 
-	dir           string // of their data
-	inMemory      bool   // the tables
+	dir           string // the folder of the services' data
+	inMemory      bool   // whether the tables are in memory
 	ports         Ports
-	issuerOptions *backing.IssuerOptions // nil: there is no issuer
+	issuerOptions *backing.IssuerOptions // nil: no issuer
 	progress      tools.Progress
-	fail          func(error) // gets the reason when a service ends by itself
+	fail          func(error) // gets an error when a service ends by itself
 
 	issuer Service
-	queues []translated.Queue // the queues to create in a queue server that starts again
-	buses  map[string]string  // event buses, which are in that server too: the URLs of their queues by name
+	queues []translated.Queue // the queues to create after a restart of the queue server
+	buses  map[string]string  // the event buses, also in the queue server: the URLs of their queues, by name of the bus
 }
 
 // Endpoints are the base URLs of the services.
@@ -46,19 +46,19 @@ type Service struct {
 	start func(context.Context) error // sets process
 
 	mu      sync.Mutex
-	process *backing.Process // nil: it was not started yet
+	process *backing.Process // nil: not started yet
 }
 
-// steps returns the functions that start the services. They may run at once.
+// steps returns the functions that start the services. They may run at the same time.
 func (s *Services) steps() []func(context.Context) error {
 	s.DB.name, s.DB.start = "the database", s.startDB
 	s.KMS.name, s.KMS.start = "the KMS", s.startKMS
 	s.Queue.name, s.Queue.start = "the queues", s.restartQueue
-	steps := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue}
+	starts := []func(context.Context) error{s.startDB, s.startKMS, s.startQueue}
 	if s.issuerOptions != nil {
-		steps = append(steps, s.startIssuer)
+		starts = append(starts, s.startIssuer)
 	}
-	return steps
+	return starts
 }
 
 func (s *Services) startDB(ctx context.Context) error {
@@ -90,7 +90,7 @@ func (s *Services) startIssuer(ctx context.Context) error {
 
 func (s *Services) log(service string) string { return filepath.Join(s.LogDir, service+".log") }
 
-// keep sets the service's process and address once it has started, and calls fail when the process ends by itself.
+// keep stores the process and the address of a started service. If the process ends by itself later, keep calls fail.
 func (s *Services) keep(service *Service, endpoint *string, p *backing.Process, err error) error {
 	if err != nil {
 		return err
@@ -105,8 +105,7 @@ func (s *Services) keep(service *Service, endpoint *string, p *backing.Process, 
 	return nil
 }
 
-// makeTables creates the template's tables, but for those that an earlier run has made. Error:
-// backing.ErrOtherTable.
+// makeTables creates the template's tables that do not exist yet. Error: backing.ErrOtherTable.
 func (s *Services) makeTables(ctx context.Context, t *translated.Template) error {
 	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
 	for name, properties := range t.Tables() {
@@ -131,7 +130,7 @@ func (s *Services) makeQueues(ctx context.Context, t *translated.Template) error
 	return backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues)
 }
 
-// makeBuses creates the event buses that are not there yet.
+// makeBuses creates the event buses that do not exist yet.
 func (s *Services) makeBuses(ctx context.Context) error {
 	for name := range s.buses {
 		var err error
@@ -142,7 +141,7 @@ func (s *Services) makeBuses(ctx context.Context) error {
 	return nil
 }
 
-// restartQueue starts the queues again, empty.
+// restartQueue starts the queue server again, and makes its queues and buses, which are empty then.
 func (s *Services) restartQueue(ctx context.Context) error {
 	if err := s.startQueue(ctx); err != nil {
 		return err
@@ -150,7 +149,7 @@ func (s *Services) restartQueue(ctx context.Context) error {
 	return errors.Join(backing.CreateQueues(ctx, backing.NewSQSClient(s.DataPlane.SQS), s.queues), s.makeBuses(ctx))
 }
 
-// stop ends the services. Afterwards all that was acknowledged is on disk.
+// stop ends the services. Then all acknowledged writes are on disk.
 func (s *Services) stop() error {
 	var steps []func(context.Context) error
 	for _, one := range []*Service{&s.DB, &s.KMS, &s.Queue, &s.issuer} {
@@ -159,10 +158,10 @@ func (s *Services) stop() error {
 	return tools.AtOnce(context.Background(), steps)
 }
 
-// Stop stops the service: connections to it are refused.
+// Stop stops the service, so that it refuses connections.
 func (s *Service) Stop() error { return s.change((*backing.Process).Stop) }
 
-// Pause makes the service hang: it accepts connections and answers nothing.
+// Pause makes the service hang: it accepts connections but does not answer.
 func (s *Service) Pause() error { return s.change((*backing.Process).Pause) }
 
 // Resume ends a Pause.
@@ -177,7 +176,7 @@ func (s *Service) change(do func(*backing.Process) error) error {
 	return do(s.process)
 }
 
-// Start starts a stopped service again. A running one stays as it is.
+// Start starts a stopped service again. It does nothing if the service runs.
 func (s *Service) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

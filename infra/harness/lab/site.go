@@ -14,7 +14,7 @@ import (
 type Ports struct {
 	Gateway, Control, DynamoDB, KMS, Issuer, Runtime, Queue, AWS, Consumer int
 
-	URLs int // of the first function URL; the others follow
+	URLs int // the port of the first function URL; the others follow
 }
 
 // PortsFrom returns the ports of the stack whose gateway listens on port.
@@ -27,12 +27,12 @@ func PortsFrom(port int) Ports {
 	return p
 }
 
-// all returns the ports except for the function URLs' ports.
+// all returns all ports except the ports of function URLs.
 func (p *Ports) all() []*int {
 	return []*int{&p.Gateway, &p.Control, &p.DynamoDB, &p.KMS, &p.Issuer, &p.Runtime, &p.Queue, &p.AWS, &p.Consumer}
 }
 
-// Site is where a stack is served on this machine: its addresses, and the servers on them.
+// Site has the addresses of a stack on this machine, and the servers that listen there.
 type Site struct {
 	URL          string            // base URL of the API
 	Consumer     string            // base URL of the consumer's API; "": there is no consumer
@@ -41,14 +41,14 @@ type Site struct {
 	FunctionURLs map[string]string // base URL of each function URL, by its function's logical id
 	Ports        Ports
 
-	urlPorts map[string]int // of the function URLs, by their logical ids
+	urlPorts map[string]int // ports of the function URLs, by their logical ids
 	listens  map[int]net.Listener
 	servers  []*http.Server
-	fail     func(error) // gets the reason when a server ends by itself
+	fail     func(error) // gets an error when a server ends by itself
 }
 
-// Listen uses the ports from the given port on, or free ports if it is 0. It listens on those that this process
-// always serves, so that no second stack can use this stack's state, and checks that the others are free.
+// Listen reserves the ports from the given port on, or free ports if it is 0. It listens on the ports that this process always
+// serves, so that no second stack can use this stack's state. It checks that the other ports are free.
 func Listen(port int) (*Site, error) {
 	if port == 0 {
 		var err error
@@ -57,15 +57,15 @@ func Listen(port int) (*Site, error) {
 		}
 	}
 	s := &Site{Ports: PortsFrom(port), urlPorts: make(map[string]int)}
-	if err := s.take(); err != nil {
+	if err := s.reserve(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.URL, s.Control, s.AWS = loopback(s.Ports.Gateway), loopback(s.Ports.Control), loopback(s.Ports.AWS)
 	return s, nil
 }
 
-// take checks that the ports of other processes are free, and listens on those that this process always serves.
-func (s *Site) take() error {
+// reserve checks that all ports are free, and listens on the ports that this process always serves.
+func (s *Site) reserve() error {
 	for _, port := range s.Ports.all() {
 		if _, err := tools.FreePort(*port); err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Site) take() error {
 	return s.open()
 }
 
-// open listens on the ports that this process always serves; after Close, again.
+// open listens on the ports that this process always serves. It can be called again after Close.
 func (s *Site) open() error {
 	s.listens = make(map[int]net.Listener)
 	for _, port := range []int{s.Ports.Gateway, s.Ports.Control, s.Ports.AWS} {

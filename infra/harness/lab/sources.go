@@ -22,13 +22,13 @@ import (
 type sources struct {
 	functions map[string]translated.Function // by name
 	folders   map[string]string              // the full path of each function's code, by the function's name
-	module    string                         // the folder of the Go module of the functions in Go; "": there are none
+	module    string                         // the folder of the Go module with the functions in Go; "": no function is in Go
 	out       string                         // the folder for the programs
-	code      []string                       // the folders to watch: the module, and each interpreted function's
+	code      []string                       // the folders to watch: the module, and the folder of each interpreted function
 	files     map[string]string              // the last seen fingerprint of each folder in code
 }
 
-// sourcesOf finds the code of a template's functions. A CodeUri is relative to its template.
+// sourcesOf finds the code of a template's functions. A CodeUri is relative to the template's folder.
 func sourcesOf(template, out string, functions map[string]translated.Function) (sources, error) {
 	c := sources{functions: functions, folders: make(map[string]string), out: out}
 	base, err := filepath.Abs(filepath.Dir(template))
@@ -62,7 +62,7 @@ func sourcesOf(template, out string, functions map[string]translated.Function) (
 	return c, err
 }
 
-// fingerprints returns a text for each folder in c.code. The text changes with the folder's files.
+// fingerprints returns the fingerprint of each folder in c.code. It changes when a file in the folder changes.
 func (c sources) fingerprints() (map[string]string, error) {
 	out := make(map[string]string)
 	for _, folder := range c.code {
@@ -123,9 +123,9 @@ func (s *Stack) compile(ctx context.Context, c sources, functions []string) erro
 	return err
 }
 
-// run returns the functions as package lambda runs them. The defaults are variables that a function gets unless the
-// template gives them a value.
-func (c sources) run(defaults map[string]string) ([]lambda.Function, error) {
+// lambdaFunctions returns the functions for package lambda. A function gets the variables in defaults, unless the template
+// sets them.
+func (c sources) lambdaFunctions(defaults map[string]string) ([]lambda.Function, error) {
 	var out []lambda.Function
 	for _, name := range slices.Sorted(maps.Keys(c.functions)) {
 		f := c.functions[name]
@@ -145,34 +145,34 @@ func (c sources) run(defaults map[string]string) ([]lambda.Function, error) {
 	return out, nil
 }
 
-// lookEvery is the interval at which reload looks for changed files. One look takes some milliseconds.
-const lookEvery = 300 * time.Millisecond
+// reloadInterval is the time between two checks for changed files. A check takes some milliseconds.
+const reloadInterval = 300 * time.Millisecond
 
 // reload replaces the functions whose code changes, until the context ends.
 func (s *Stack) reload(ctx context.Context) {
-	for tools.Sleep(ctx, lookEvery) == nil {
+	for tools.Sleep(ctx, reloadInterval) == nil {
 		for _, c := range []*sources{&s.sources, &s.consumer.sources} {
-			was := c.files
-			// An error means that a file is just being replaced: the next look sees it.
-			if now, err := c.fingerprints(); err == nil && !maps.Equal(now, was) {
+			before := c.files
+			// An error means that a file is being replaced now: the next check finds the change.
+			if now, err := c.fingerprints(); err == nil && !maps.Equal(now, before) {
 				c.files = now
-				s.replace(ctx, *c, was)
+				s.replace(ctx, *c, before)
 			}
 		}
 	}
 }
 
-// replace replaces the interpreted functions whose files differ from the fingerprints was. It builds the functions in
-// Go, those that have copies first, and replaces those whose programs change. When the code does not compile, they
-// stay as they are.
-func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
+// replace replaces interpreted functions with changed files; oldFiles has the earlier fingerprints. It builds the functions in Go,
+// first the functions with running copies, and replaces a function if its program has changed. If the code does not compile, the
+// functions in Go stay unchanged.
+func (s *Stack) replace(ctx context.Context, c sources, oldFiles map[string]string) {
 	begun := time.Now()
 	var interpreted, used, unused []string
 	for name, f := range c.functions {
 		switch {
-		case f.Interpreted() && was[c.folders[name]] != c.files[c.folders[name]]:
+		case f.Interpreted() && oldFiles[c.folders[name]] != c.files[c.folders[name]]:
 			interpreted = append(interpreted, name)
-		case f.Interpreted(): // it has not changed
+		case f.Interpreted(): // unchanged
 		case len(s.lambda.Copies(name)) > 0:
 			used = append(used, name)
 		default:
@@ -184,7 +184,7 @@ func (s *Stack) replace(ctx context.Context, c sources, was map[string]string) {
 		before := c.programs()
 		if err := s.compile(ctx, c, names); err != nil {
 			if ctx.Err() == nil {
-				s.options.Progress("the functions stay as they were: " + err.Error())
+				s.options.Progress("the functions stay unchanged: " + err.Error())
 			}
 			return
 		}
@@ -202,13 +202,13 @@ func (s *Stack) renew(begun time.Time, changed []string) {
 	slices.Sort(changed)
 	switch {
 	case errs != nil:
-		s.options.Progress("the functions are not replaced: " + errs.Error())
+		s.options.Progress("the functions were not replaced: " + errs.Error())
 	case len(changed) > 0:
 		s.options.Progress(fmt.Sprintf("replaced after %.1f s: %s", time.Since(begun).Seconds(), strings.Join(changed, ", ")))
 	}
 }
 
-// programs returns the files of the programs, by the functions in Go.
+// programs returns the program files of the functions in Go, by function.
 func (c sources) programs() map[string]os.FileInfo {
 	out := make(map[string]os.FileInfo)
 	for name, f := range c.functions {

@@ -1,4 +1,4 @@
-// Package proxy checks each call of the lab's functions to AWS by their roles, and passes on what is allowed.
+// Package proxy checks each call of the lab's functions to AWS against the function's role, and passes on the allowed calls.
 package proxy
 
 import (
@@ -25,27 +25,27 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// Proxy is between the functions and their AWS endpoints. It passes on calls that the caller's role
-// allows, and refuses others as AWS would.
+// Proxy is between the functions and the local AWS services. It passes on calls that the caller's role
+// allows, and refuses the others like AWS.
 type Proxy struct {
 	authority *iam.Authority
 	calls     *iam.Calls
 	services  map[string]*httputil.ReverseProxy // by the name in a request's signature
 	denied    func(*iam.DeniedError)
 
-	watch atomic.Pointer[func(Call)] // gets each answered call; nil: no one watches
+	watch atomic.Pointer[func(Call)] // gets each answered call; nil: none
 	keys  sync.Map                   // the KMS's keys (*iam.Key), by the id in the call
 	kms   *kms.Client
 }
 
-// New makes a proxy before services: base URLs by the names "dynamodb", "kms", "sqs" and "events". It calls
-// denied for each refused call. Allowed calls go through network; nil is a plain one.
+// New makes a proxy for services: base URLs by the names "dynamodb", "kms", "sqs" and "events". The proxy calls
+// denied for each refused call. Allowed calls go through network; nil: they go directly to the service.
 func New(
 	t *translated.Template, a *iam.Authority, services map[string]string, network func(http.RoundTripper) http.RoundTripper, denied func(*iam.DeniedError),
 ) (*Proxy, error) {
 	p := &Proxy{
 		authority: a, services: make(map[string]*httputil.ReverseProxy), denied: denied,
-		// The proxy does not retry: the caller does.
+		// The proxy does not retry, because the caller does.
 		kms: kms.New(backing.NewKMSClient(services["kms"]).Options(), func(o *kms.Options) { o.Retryer = aws.NopRetryer{} }),
 	}
 	p.calls = iam.NewCalls(t, p.key)
@@ -61,7 +61,7 @@ func New(
 		p.services[name] = &httputil.ReverseProxy{
 			Transport: transport,
 			Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host },
-			// When a service does not answer, the caller's connection ends too.
+			// If a service does not answer, the proxy closes the caller's connection.
 			ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		}
 	}
@@ -77,7 +77,7 @@ const maxCall = 16 << 20
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	signer := credential.FindStringSubmatch(r.Header.Get("Authorization"))
 	if signer == nil {
-		// An unsigned request: a function opens its connection before its first call.
+		// A function sends an unsigned request before its first call, only to open the connection.
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
@@ -85,7 +85,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next := p.services[service]
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	if next == nil || operation == "" {
-		http.Error(w, "the local stack has no "+service+" "+operation, http.StatusNotImplemented)
+		http.Error(w, "the local stack does not serve "+service+" "+operation, http.StatusNotImplemented)
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCall))
@@ -118,12 +118,12 @@ func (p *Proxy) decide(ctx context.Context, function, service, operation string,
 		needs = []iam.Need{{Action: service + ":" + operation, Resource: err.Error()}}
 	}
 	if operation == "TagResource" || operation == "UntagResource" {
-		p.keys.Clear() // they have the tags from before
+		p.keys.Clear() // the stored keys have the old tags
 	}
 	return p.authority.Decide(function, needs...)
 }
 
-// refuse answers as AWS answers a caller without the right.
+// refuse answers like AWS when the caller's role does not allow the call.
 func refuse(w http.ResponseWriter, service string, d *iam.DeniedError) {
 	code, status := "AccessDeniedException", http.StatusBadRequest
 	if service == "sqs" {
@@ -138,10 +138,10 @@ func refuse(w http.ResponseWriter, service string, d *iam.DeniedError) {
 	})
 }
 
-// errNoAnswer means that the KMS did not answer when it was asked for a key.
+// errNoAnswer means that the KMS did not answer a request for a key.
 var errNoAnswer = errors.New("proxy: the KMS does not answer")
 
-// key gets a key from the KMS, once for each id. An unknown key is nil. Error: errNoAnswer.
+// key reads a key from the KMS, once for each id. For an unknown key it returns nil. Error: errNoAnswer.
 func (p *Proxy) key(ctx context.Context, id string) (*iam.Key, error) {
 	if known, ok := p.keys.Load(id); ok {
 		return known.(*iam.Key), nil
@@ -160,7 +160,8 @@ func (p *Proxy) key(ctx context.Context, id string) (*iam.Key, error) {
 	}
 	found := &iam.Key{ARN: aws.ToString(out.KeyMetadata.Arn), Tags: map[string]string{}}
 	found.Spec, found.Usage = string(out.KeyMetadata.KeySpec), string(out.KeyMetadata.KeyUsage)
-	// A tag can take five minutes to have an effect, so a role must not rely on the tags of a key that a role can name.
+	// A new tag can have its effect five minutes late. So a key that a policy names by its ARN has no tags here: its policy must
+	// not depend on them.
 	if !p.authority.Names(found.ARN) {
 		for _, t := range tags.Tags {
 			found.Tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
@@ -170,14 +171,14 @@ func (p *Proxy) key(ctx context.Context, id string) (*iam.Key, error) {
 	return found, nil
 }
 
-// Call is an answered call of a function, with the capacity that DynamoDB counted for it.
+// Call is an answered call of a function, with the capacity that DynamoDB counted.
 type Call struct {
 	Function, Service, Operation string
-	Request                      []byte  // JSON, as the function sent it
+	Request                      []byte  // the function's JSON
 	Read, Write                  float64 // capacity units
 }
 
-// Watch calls f for each call that is answered from now on. Nil ends the watch.
+// Watch makes the proxy call f for each answered call from now on. Nil ends this.
 func (p *Proxy) Watch(f func(Call)) { p.watch.Store(&f) }
 
 // watched returns a copy of a service's proxy that calls watch with the answered call.
@@ -194,8 +195,8 @@ func watched(next *httputil.ReverseProxy, c Call, watch func(Call)) *httputil.Re
 	return &counted
 }
 
-// Counting is a transport that makes DynamoDB report the capacity units of each call. It does not change the calls of
-// other services, and counts 0 units for them.
+// Counting is a transport that makes DynamoDB report the capacity units of each call. It does not change calls to
+// other services, and reports 0 units for them.
 type Counting struct {
 	http.RoundTripper
 	Counted func(units float64)
@@ -224,13 +225,13 @@ func (c Counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = res.Body.Close() // all of it is read, so an error says nothing
+	_ = res.Body.Close() // the whole body is read, so an error does not matter
 	res.Body = io.NopCloser(bytes.NewReader(answer))
 	c.Counted(unitsIn(answer))
 	return res, nil
 }
 
-// unitsIn returns the capacity units in an answer of DynamoDB to a call that asked for their total.
+// unitsIn returns the sum of the capacity units in an answer of DynamoDB.
 func unitsIn(answer []byte) (sum float64) {
 	type capacity struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity capacity }

@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// parseFilter reads a pattern of a mapping's FilterCriteria: a tree like the record's, whose leaves are lists of
-// permitted texts and prefixes. Any other form of Lambda's language (numbers, exists, anything-but and others) is
-// an error.
+// parseFilter reads a pattern of a mapping's FilterCriteria. A pattern is a tree with the names of the record's members. Its leaves
+// are lists of permitted texts and prefixes. Other forms of Lambda's filter language (numbers, exists, anything-but and others) are
+// errors.
 func parseFilter(pattern string) (any, error) {
 	var tree any
 	errJSON := json.Unmarshal([]byte(pattern), &tree)
@@ -45,7 +45,7 @@ func checkFilter(tree any) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%v must be a list of what the value may be", tree)
+	return fmt.Errorf("%v must be a list of permitted values", tree)
 }
 
 // fits reports whether a value fits a filter.

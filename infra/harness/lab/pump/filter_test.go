@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// pattern takes inserts of rows whose partition key begins with EVTS# or is EXACT.
+// pattern accepts inserts of rows with a partition key that begins with EVTS# or is EXACT.
 const pattern = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},"EXACT"]}}}}`
 
-func TestFilterTakesWhatItsPatternSays(t *testing.T) {
+func TestAFilterAcceptsMatchingRecordsOnly(t *testing.T) {
 	f, err := parseFilter(pattern)
 	if err != nil {
 		t.Fatal(err)
@@ -33,13 +33,13 @@ func TestFilterTakesWhatItsPatternSays(t *testing.T) {
 	}
 }
 
-func TestFilterThatIsNotUnderstoodIsRefused(t *testing.T) {
+func TestUnknownFormsOfFiltersAreRefused(t *testing.T) {
 	for _, pattern := range []string{
 		`{"a":[{"exists":true}]}`, `{"a":[{"anything-but":["x"]}]}`, `{"a":[{"numeric":[">",1]}]}`, `{"a":[1]}`, `{"a":[null]}`,
 		`{"a":"x"}`, `{"$or":[{"a":["x"]}]}`, `{"a":[{"prefix":"x","suffix":"y"}]}`, `{"a":[{"prefix":1}]}`, `[]x`, ``,
 	} {
 		if _, err := parseFilter(pattern); err == nil {
-			t.Errorf("%s was taken", pattern)
+			t.Errorf("%s was accepted", pattern)
 		}
 	}
 }

@@ -1,7 +1,6 @@
-// Package pump feeds functions from a table's stream and from queues, as Lambda's event source
-// mappings do, with batches, filters, partial failures, retries, and messages about records that
-// are given up. The settings of a mapping come from the translated template. The
-// package is generic: it feeds the functions of any template.
+// Package pump feeds functions from a table's stream and from queues, like Lambda's event source mappings: with batches,
+// filters, partial failures, retries, and messages about records that are given up. The translated template has the
+// settings of a mapping. The package is generic: it feeds the functions of any template.
 package pump
 
 import (
@@ -15,23 +14,23 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// Invoker calls a function with a JSON event and returns its JSON answer, as lambda.Service does.
-// The context ends the wait for a copy, not a call.
+// Invoker calls a function with a JSON event and returns its JSON answer; lambda.Service.Invoke is an Invoker.
+// The context ends the wait for a copy, but not a running call.
 type Invoker func(ctx context.Context, function string, event []byte) ([]byte, error)
 
 // Call is a call that a pump has made.
 type Call struct {
 	Source  string // name of the mapping
 	Records int
-	Failed  int   // how many of Records failed; they come again, or are given up
-	Err     error // the call itself failed, and so all records; nil: it did not
+	Failed  int   // the number of failed records; each comes again or is given up
+	Err     error // the error of the whole call; then all records failed
 	Took    time.Duration
 }
 
 // Message is a message that a pump has received from a queue, for the first time or again.
 type Message struct {
 	Source string // name of the mapping
-	Group  string // MessageGroupId; "" when it has none
+	Group  string // MessageGroupId; "": none
 	Body   string
 }
 
@@ -39,19 +38,19 @@ type Message struct {
 type Watcher struct {
 	Called   func(Call)
 	Received func(Message)
-	Trouble  func(source string, err error) // called once for errors in a row
+	Trouble  func(source string, err error) // called for the first of several errors in a row
 }
 
 const (
-	pollEvery = 50 * time.Millisecond  // of a stream
-	askLimit  = 10 * time.Second       // for one answer of the database or the queue
-	firstWait = 100 * time.Millisecond // after an error; doubled for each further one, up to maxWait
-	maxWait   = 5 * time.Second
+	pollEvery    = 50 * time.Millisecond  // between two polls of a stream
+	requestLimit = 10 * time.Second       // for one request to the database or the queue
+	firstWait    = 100 * time.Millisecond // after an error; doubled for each further error, up to maxWait
+	maxWait      = 5 * time.Second
 )
 
-// backoff returns how long to wait after one or more errors in a row.
+// backoff returns the time to wait after one or more errors in a row.
 func backoff(errors int) time.Duration {
-	return min(maxWait, firstWait<<min(errors-1, 10)) // 10: an unlimited shift would overflow
+	return min(maxWait, firstWait<<min(errors-1, 10)) // the limit 10 prevents an overflow of the shift
 }
 
 // caller calls the function of a mapping.
@@ -64,8 +63,8 @@ type caller struct {
 	troubled bool // the last call of trouble had an error
 }
 
-// call calls the function with records and returns the ids of those that failed. When all failed
-// because the call did, it returns the error too.
+// call calls the function with records and returns the ids of the failed ones. If the whole call failed,
+// it returns all ids and the error.
 func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []string) (failed map[string]bool, err error) {
 	event, err := json.Marshal(map[string]any{"Records": records})
 	if err != nil {
@@ -86,8 +85,8 @@ func (c *caller) call(ctx context.Context, records []json.RawMessage, ids []stri
 	return failed, err
 }
 
-// failures returns the failed records in the answer of a function that reports failures. As on
-// Lambda, the whole batch has failed when the answer cannot be read or has an unknown id, and none when it is empty in any form.
+// failures returns the ids of failed records in the answer of a function that reports them. As on Lambda, all records failed if
+// the answer cannot be read or has an unknown id. No record failed if the answer is empty in any form.
 func failures(answer []byte, ids []string) map[string]bool {
 	var report struct {
 		Failures []struct {
@@ -119,8 +118,8 @@ func all(ids []string) map[string]bool {
 	return set
 }
 
-// trouble reports an error to the watcher, unless the call before had an error too, or the pump is ending. Nil means that
-// a request succeeded.
+// trouble reports an error to the watcher, unless the previous request also had an error, or the pump is ending. A nil error
+// means that a request succeeded.
 func (c *caller) trouble(ctx context.Context, err error) {
 	c.mu.Lock()
 	isFirst := err != nil && !c.troubled

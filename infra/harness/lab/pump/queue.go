@@ -18,11 +18,11 @@ import (
 	"latchkey/infra/tools"
 )
 
-// pollSeconds is how long a poll waits for a message. It is short: a poller that is killed may still receive
-// a message, which no one else gets until its visibility time-out ends.
+// pollSeconds is the time that a poll waits for a message. It is short, because the queue may still give a message to a killed
+// poller. Other pollers get this message only after its visibility time-out.
 const pollSeconds = 1
 
-// Queue feeds a function from a queue. A failed message stays in the queue: it comes again after
+// Queue feeds a function from a queue. A failed message stays in the queue. It comes again after
 // its visibility time-out, or goes to the dead letters. While the function is throttled, the same batch is
 // tried again until its visibility time-out ends (AWS's documentation of queues' mappings, "Backoff strategy"; not tried on AWS).
 type Queue struct {
@@ -35,11 +35,11 @@ func NewQueue(source translated.EventSource, client *sqs.Client, invoke Invoker,
 	return &Queue{client: client, caller: caller{source: source, invoke: invoke, watch: watch}}
 }
 
-// Run feeds the function until the context ends. It then waits for running calls.
+// Run feeds the function until the context ends. Then it waits for the end of running calls.
 func (q *Queue) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	room := make(chan struct{}, q.source.Concurrency) // one token for each batch, taken before it is received
+	room := make(chan struct{}, q.source.Concurrency) // one token for each batch, reserved before the batch is received
 	for errorsInRow := 0; ctx.Err() == nil; {
 		select {
 		case <-ctx.Done():
@@ -68,7 +68,7 @@ func (q *Queue) Run(ctx context.Context) {
 
 // receive polls the queue once, and passes each message to the watcher.
 func (q *Queue) receive(ctx context.Context) ([]types.Message, error) {
-	out, err := ask(ctx, q.client.ReceiveMessage, &sqs.ReceiveMessageInput{
+	out, err := callSQS(ctx, q.client.ReceiveMessage, &sqs.ReceiveMessageInput{
 		QueueUrl: &q.source.Queue, MaxNumberOfMessages: int32(q.source.BatchSize), WaitTimeSeconds: pollSeconds,
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll},
 		MessageAttributeNames:       []string{"All"},
@@ -96,7 +96,7 @@ func (q *Queue) deliver(ctx context.Context, messages []types.Message) {
 		events[i], ids[i] = event, aws.ToString(m.MessageId)
 	}
 	received := time.Now()
-	failed, err := q.call(ctx, events, ids) // call reports the error to the watcher
+	failed, err := q.call(ctx, events, ids)
 	for tries := 1; errors.Is(err, lambda.ErrThrottled) && time.Since(received)+backoff(tries) < q.source.Visibility; tries++ {
 		if tools.Sleep(ctx, backoff(tries)) != nil {
 			return
@@ -119,15 +119,15 @@ func (q *Queue) delete(ctx context.Context, done []types.DeleteMessageBatchReque
 	if len(done) == 0 {
 		return
 	}
-	// Finished messages are deleted even when the pump is ending.
-	out, err := ask(context.WithoutCancel(ctx), q.client.DeleteMessageBatch, &sqs.DeleteMessageBatchInput{QueueUrl: &q.source.Queue, Entries: done})
+	// Delete finished messages even when the pump is ending.
+	out, err := callSQS(context.WithoutCancel(ctx), q.client.DeleteMessageBatch, &sqs.DeleteMessageBatchInput{QueueUrl: &q.source.Queue, Entries: done})
 	if err == nil && len(out.Failed) > 0 {
 		err = errors.New("a message could not be deleted: " + aws.ToString(out.Failed[0].Message))
 	}
 	q.trouble(ctx, err)
 }
 
-// event returns the message in the form of Lambda's event.
+// event returns the message as a record of Lambda's event.
 func (q *Queue) event(m types.Message) (json.RawMessage, error) {
 	attributes := make(map[string]any, len(m.MessageAttributes))
 	for name, a := range m.MessageAttributes {
@@ -151,9 +151,9 @@ func (q *Queue) event(m types.Message) (json.RawMessage, error) {
 	return json.Marshal(record)
 }
 
-// ask makes one request to SQS with a time limit. The client must not retry: the pumps wait between errors.
-func ask[In, Out, Opt any](ctx context.Context, do func(context.Context, *In, ...func(*Opt)) (*Out, error), in *In) (*Out, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+// callSQS makes one request to SQS with a time limit. The client must not retry, because the pumps wait between errors.
+func callSQS[In, Out, Opt any](ctx context.Context, do func(context.Context, *In, ...func(*Opt)) (*Out, error), in *In) (*Out, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	return do(ctx, in)
 }

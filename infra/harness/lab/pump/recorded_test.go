@@ -20,7 +20,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// recorded is a fact of testdata/recorded.yaml about a mapping. Without Answers the function fails.
+// recorded is a fact of testdata/recorded.yaml about a mapping. If Answers is empty, the function fails.
 type recorded struct {
 	Of         string               `yaml:"of"`
 	Answers    string               `yaml:"answers"`
@@ -38,8 +38,8 @@ func (r recorded) answer() ([]byte, error) {
 	return []byte(r.Answers), nil
 }
 
-// TestMappingsDoWhatAWSDid has each recorded answer given to a batch of a stream and of a queue.
-func TestMappingsDoWhatAWSDid(t *testing.T) {
+// TestMappingsBehaveAsRecordedOnAWS gives each recorded answer to a batch of a stream or a queue.
+func TestMappingsBehaveAsRecordedOnAWS(t *testing.T) {
 	text, err := os.ReadFile("../testdata/recorded.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func TestMappingsDoWhatAWSDid(t *testing.T) {
 	}
 }
 
-// queueServer keeps the requests of a client of SQS, by operation.
-func queueServer(t *testing.T) (client *sqs.Client, asked func(operation string) []map[string]any) {
+// queueServer returns a client of SQS, and a function that returns the client's requests for an operation.
+func queueServer(t *testing.T) (client *sqs.Client, requests func(operation string) []map[string]any) {
 	t.Helper()
 	got := make(chan map[string]any, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -79,9 +79,9 @@ func queueServer(t *testing.T) (client *sqs.Client, asked func(operation string)
 }
 
 func (r recorded) ofStream(t *testing.T) {
-	client, asked := queueServer(t)
-	e := &eaten{answer: func([]string) ([]byte, error) { return r.answer() }}
-	database := httptest.NewServer(&fake{shards: []fakeShard{{id: "a", records: []string{"1"}, closed: true}}})
+	client, requests := queueServer(t)
+	e := &recorder{answer: func([]string) ([]byte, error) { return r.answer() }}
+	database := httptest.NewServer(&fakeDatabase{shards: []fakeShard{{id: "a", records: []string{"1"}, closed: true}}})
 	t.Cleanup(database.Close)
 	s, err := NewStream(t.Context(), StreamOptions{
 		Dir: t.TempDir(), Database: database.URL, Queues: client, Invoke: e.invoke,
@@ -90,11 +90,11 @@ func (r recorded) ofStream(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	(&shard{stream: s, id: "a"}).run(t.Context()) // to the shard's end
+	(&shard{stream: s, id: "a"}).run(t.Context()) // reads to the end of the shard
 	if calls := len(e.seen()); calls != r.Calls {
 		t.Errorf("%d calls, on AWS %d", calls, r.Calls)
 	}
-	messages := asked("SendMessage")
+	messages := requests("SendMessage")
 	if len(messages) > 1 || (len(messages) == 1) != (r.Message != nil) {
 		t.Fatalf("messages %v, on AWS %v", messages, r.Message)
 	}
@@ -109,7 +109,7 @@ func (r recorded) ofStream(t *testing.T) {
 }
 
 func (r recorded) ofQueue(t *testing.T) {
-	client, asked := queueServer(t)
+	client, requests := queueServer(t)
 	var event struct{ Records []map[string]any }
 	q := NewQueue(translated.EventSource{Partial: true}, client, func(_ context.Context, _ string, payload []byte) ([]byte, error) {
 		if err := json.Unmarshal(payload, &event); err != nil {
@@ -123,10 +123,10 @@ func (r recorded) ofQueue(t *testing.T) {
 			m.MessageAttributes = map[string]types.MessageAttributeValue{}
 		}
 		m.MessageAttributes[name] = types.MessageAttributeValue{DataType: &a[0], StringValue: &a[1]}
-		m.MD5OfMessageAttributes = aws.String("d25a6aea97eb8f585bfa92d314504a92") // SQS computes it
+		m.MD5OfMessageAttributes = aws.String("d25a6aea97eb8f585bfa92d314504a92") // in the form that SQS computes
 	}
 	q.deliver(t.Context(), []types.Message{m})
-	if deleted := len(asked("DeleteMessageBatch")) > 0; deleted != r.Deleted {
+	if deleted := len(requests("DeleteMessageBatch")) > 0; deleted != r.Deleted {
 		t.Errorf("deleted: %t, on AWS %t", deleted, r.Deleted)
 	}
 	covers(t, "record", event.Records[0], r.Event)
@@ -135,7 +135,7 @@ func (r recorded) ofQueue(t *testing.T) {
 	}
 }
 
-// covers checks that got has each member of want. JSON's numbers and YAML's have different types.
+// covers checks that got has each member of want. Numbers from JSON and YAML have different types.
 func covers(t *testing.T, what string, got, want map[string]any) {
 	t.Helper()
 	for name, value := range want {
@@ -149,7 +149,7 @@ func covers(t *testing.T, what string, got, want map[string]any) {
 			value = float64(n)
 		}
 		if !ok || !reflect.DeepEqual(has, value) {
-			t.Errorf("%s.%s is %v (there: %t), on AWS %v", what, name, has, ok, value)
+			t.Errorf("%s.%s is %v (present: %t), on AWS %v", what, name, has, ok, value)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// record is a record of a stream, in the form of Lambda's event.
+// record is a record of a stream. event has the form of a record in Lambda's event.
 type record struct {
 	sequence string
 	created  time.Time
@@ -32,22 +32,22 @@ type record struct {
 type shard struct {
 	stream   *Stream
 	id       string
-	at       position // up to which the shard is read
-	iterator string   // of DynamoDB, for the next records; "": none
+	at       position // the end of the read part
+	iterator string   // DynamoDB's iterator for the next records; "": none
 }
 
-// next returns the records after at, if there are any yet, and moves at. After an error the next call starts from at
+// next returns new records after at, if there are any, and moves at to their end. After an error the next call reads from at
 // again.
 func (h *shard) next(ctx context.Context) ([]map[string]any, error) {
 	records, err := h.read(ctx)
 	switch {
 	case err == nil:
 		return records, nil
-	case isDatabaseError(err, "ResourceNotFoundException"): // an expired shard, which may still be listed
+	case isDatabaseError(err, "ResourceNotFoundException"): // the shard has expired, although the list may still have it
 		h.at.Ended = true
 		return nil, nil
 	case isDatabaseError(err, "TrimmedDataAccessException"):
-		h.at.After = "" // the position is too old: read from the oldest record
+		h.at.After = "" // the position is too old, so read from the oldest record
 	}
 	h.iterator = ""
 	return nil, err
@@ -60,7 +60,7 @@ func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
 			in["ShardIteratorType"], in["SequenceNumber"] = "AFTER_SEQUENCE_NUMBER", h.at.After
 		}
 		var out struct{ ShardIterator string }
-		if err := h.stream.ask(ctx, "DynamoDBStreams_20120810.GetShardIterator", in, &out); err != nil {
+		if err := h.stream.callDatabase(ctx, "DynamoDBStreams_20120810.GetShardIterator", in, &out); err != nil {
 			return nil, err
 		}
 		h.iterator = out.ShardIterator
@@ -69,7 +69,7 @@ func (h *shard) read(ctx context.Context) ([]map[string]any, error) {
 		Records           []map[string]any
 		NextShardIterator string
 	}
-	if err := h.stream.ask(ctx, "DynamoDBStreams_20120810.GetRecords", map[string]any{"ShardIterator": h.iterator, "Limit": 1000}, &out); err != nil {
+	if err := h.stream.callDatabase(ctx, "DynamoDBStreams_20120810.GetRecords", map[string]any{"ShardIterator": h.iterator, "Limit": 1000}, &out); err != nil {
 		return nil, err
 	}
 	h.iterator, h.at.Ended = out.NextShardIterator, out.NextShardIterator == ""
@@ -97,7 +97,7 @@ func (h *shard) run(ctx context.Context) {
 			}
 		}
 		if len(records) > 0 || h.at.Ended {
-			h.save(ctx, h.at) // records that do not fit the filter are finished too
+			h.save(ctx, h.at) // this also finishes records that do not fit the filter
 			continue
 		}
 		_ = tools.Sleep(ctx, pollEvery)
@@ -129,31 +129,30 @@ func sequenceOf(tree map[string]any) string {
 	return sequence
 }
 
-// save writes the position in the shard to the checkpoints.
+// save writes the position in the shard into the checkpoints.
 func (h *shard) save(ctx context.Context, p position) {
 	if err := h.stream.points.set(h.id, p); err != nil {
 		h.stream.trouble(ctx, err)
 	}
 }
 
-// deliver calls the function until every record has succeeded or is given up, and moves the
-// checkpoint behind each finished record. tries is how often these records have failed already.
-// deliver returns an error only when the pump ends.
+// deliver calls the function until every record has succeeded or is given up. It moves the checkpoint after each finished record.
+// tries is the number of times that these records have failed before. deliver returns an error only when the pump ends.
 //
-// When the function reports a record as failed, the records before it are finished, and the batch
-// then begins with it. When the first record or the whole call fails, the batch is split in two if
-// the mapping has Bisect. Both do not count as a try (Lambda, "Discarding failed records"). A call that is throttled is repeated: it
-// counts as no try and splits nothing, because the function has seen no record. No recording of AWS shows the last of these.
+// When the function reports a record as failed, the records before it are finished, and the next batch
+// begins with it. When the first record or the whole call fails, and the mapping has Bisect, the batch is split in two. Neither
+// counts as a try (Lambda, "Discarding failed records"). A throttled call is repeated: it does not count as a try and splits
+// nothing, because the function got no record. This last rule is assumed; no recording of AWS shows it.
 func (h *shard) deliver(ctx context.Context, records []record, tries int) error {
 	for throttled := 0; ; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if h.stream.skips.Load() { // these records are passed over without a call
+		if h.stream.skips.Load() { // skip these records without a call
 			h.save(ctx, position{After: records[len(records)-1].sequence})
 			return nil
 		}
-		from, err := h.call(ctx, records) // the first failed record
+		from, err := h.call(ctx, records) // the index of the first failed record
 		if from > 0 {
 			h.save(ctx, position{After: records[from-1].sequence})
 			tries = 0
@@ -168,7 +167,7 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 			continue
 		case errors.Is(err, lambda.ErrThrottled):
 			throttled++
-			_ = tools.Sleep(ctx, backoff(throttled)) // the loop looks at ctx
+			_ = tools.Sleep(ctx, backoff(throttled)) // the loop checks ctx
 			continue
 		case len(records) > 1 && h.stream.options.Source.Bisect:
 			half := len(records) / 2
@@ -189,7 +188,7 @@ func (h *shard) deliver(ctx context.Context, records []record, tries int) error 
 	}
 }
 
-// call calls the function, and returns how many records from the first on are finished.
+// call calls the function, and returns the number of finished records before the first failed one.
 func (h *shard) call(ctx context.Context, records []record) (int, error) {
 	events, ids := make([]json.RawMessage, len(records)), make([]string, len(records))
 	for i, r := range records {
@@ -204,11 +203,11 @@ func (h *shard) call(ctx context.Context, records []record) (int, error) {
 	return len(records), nil
 }
 
-// sendTries is how often the pump tries to send a message about records that were given up. Then
+// sendTries is the number of tries to send a message about records that were given up. Then
 // the message is lost, as on Lambda.
 const sendTries = 5
 
-// giveUp sends a message about the records to the mapping's queue: where they are in the stream, not the records.
+// giveUp sends a message about the records to the mapping's queue. The message has the records' positions, but not the records.
 func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause error) {
 	source := h.stream.options.Source
 	if source.OnFailure == "" {
@@ -221,7 +220,7 @@ func (h *shard) giveUp(ctx context.Context, records []record, calls int, cause e
 	}
 	for try := 1; try <= sendTries; try++ {
 		in := &sqs.SendMessageInput{QueueUrl: &source.OnFailure, MessageBody: aws.String(string(message))}
-		if _, err = ask(ctx, h.stream.options.Queues.SendMessage, in); err == nil {
+		if _, err = callSQS(ctx, h.stream.options.Queues.SendMessage, in); err == nil {
 			return
 		}
 		h.stream.trouble(ctx, err)
@@ -255,10 +254,10 @@ func (h *shard) failure(records []record, calls int, cause error) map[string]any
 	}
 }
 
-// position is a position in a shard, up to which it was read.
+// position is the end of the read part of a shard.
 type position struct {
 	After string `json:"after,omitempty"` // sequence number; "": nothing was read
-	Ended bool   `json:"ended,omitempty"` // all was read, and no more records come
+	Ended bool   `json:"ended,omitempty"` // the shard was read to its end, and gets no more records
 }
 
 // checkpoints keeps the positions in a stream, in a file that survives restarts.
@@ -267,7 +266,7 @@ type checkpoints struct {
 
 	mu    sync.Mutex
 	state struct {
-		Stream string              `json:"stream"` // ARN; the positions do not hold for another stream
+		Stream string              `json:"stream"` // ARN of the stream that the positions belong to
 		Shards map[string]position `json:"shards"`
 	}
 }
@@ -288,7 +287,7 @@ func openCheckpoints(path, stream string) (*checkpoints, error) {
 	return c, nil
 }
 
-// position returns the position of a shard; the zero value when nothing of it was read.
+// position returns the position of a shard; the zero value: no record was read.
 func (c *checkpoints) position(shard string) position {
 	c.mu.Lock()
 	defer c.mu.Unlock()

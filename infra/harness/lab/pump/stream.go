@@ -21,9 +21,9 @@ import (
 // StreamOptions are the options of a Stream.
 type StreamOptions struct {
 	Source   translated.EventSource
-	Dir      string      // for the checkpoint
+	Dir      string      // the folder for the checkpoint
 	Database string      // the base URL of a DynamoDB Local
-	Queues   *sqs.Client // for records that are given up
+	Queues   *sqs.Client // for messages about records that are given up
 	Invoke   Invoker
 	Watch    Watcher
 }
@@ -37,13 +37,12 @@ type Stream struct {
 	caller
 	options StreamOptions
 	filters []any
-	arn     string // of the stream in the database; events have the ARN in the template
+	arn     string // ARN of the stream in the database; events have the ARN in the template
 	points  *checkpoints
 	skips   atomic.Bool // see Skip
 }
 
-// NewStream makes the pump of a mapping. Run runs it. An unknown form of filter, and a table
-// without a stream, is an error.
+// NewStream makes the pump of a mapping. Run runs it. An unknown form of filter is an error, and so is a table without a stream.
 func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 	s := &Stream{options: o, caller: caller{source: o.Source, invoke: o.Invoke, watch: o.Watch}}
 	for _, pattern := range o.Source.Filters {
@@ -56,22 +55,21 @@ func NewStream(ctx context.Context, o StreamOptions) (*Stream, error) {
 	var described struct {
 		Table struct{ LatestStreamArn string }
 	}
-	if err := s.ask(ctx, "DynamoDB_20120810.DescribeTable", map[string]any{"TableName": o.Source.Table}, &described); err != nil {
+	if err := s.callDatabase(ctx, "DynamoDB_20120810.DescribeTable", map[string]any{"TableName": o.Source.Table}, &described); err != nil {
 		return nil, err
 	}
 	if s.arn = described.Table.LatestStreamArn; s.arn == "" {
-		return nil, fmt.Errorf("table %s was made without a stream (make stack DO=clean-data forgets it)", o.Source.Table)
+		return nil, fmt.Errorf("table %s was made without a stream (make stack DO=clean-data deletes it)", o.Source.Table)
 	}
 	var err error
 	s.points, err = openCheckpoints(filepath.Join(o.Dir, o.Source.Name+".json"), s.arn)
 	return s, err
 }
 
-// Skip makes the stream lose the records that it reads from now on, and those that fail: no function gets them again. False ends
-// that.
+// Skip makes the stream lose records from now on: new records, and failed ones that would come again. False ends this.
 func (s *Stream) Skip(on bool) { s.skips.Store(on) }
 
-// Run feeds the function until the context ends, from every shard after its parent. It then waits for running calls.
+// Run feeds the function until the context ends. It reads each shard after its parent. At the end it waits for running calls.
 func (s *Stream) Run(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -95,7 +93,7 @@ func (s *Stream) Run(ctx context.Context) {
 			wg.Go(func() {
 				(&shard{stream: s, id: id, at: s.points.position(id)}).run(ctx)
 				select {
-				case ended <- struct{}{}: // its children can be read now
+				case ended <- struct{}{}: // the shard's children can be read now
 				default:
 				}
 			})
@@ -108,7 +106,7 @@ func (s *Stream) Run(ctx context.Context) {
 	}
 }
 
-// ready returns the shards that are not read to their end, and whose parent is or no longer exists.
+// ready returns the shards that can be read: they are not read to their end, and their parent is, or it no longer exists.
 func (s *Stream) ready(ctx context.Context) (ids []string, err error) {
 	parents, err := s.list(ctx)
 	for id, parent := range parents {
@@ -121,7 +119,7 @@ func (s *Stream) ready(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// list returns the parent of each shard, or "", by the shard's id.
+// list returns the parent of each shard by the shard's id; "": no parent.
 func (s *Stream) list(ctx context.Context) (map[string]string, error) {
 	parents := make(map[string]string)
 	in := map[string]any{"StreamArn": s.arn}
@@ -132,7 +130,7 @@ func (s *Stream) list(ctx context.Context) (map[string]string, error) {
 				LastEvaluatedShardID string
 			}
 		}
-		if err := s.ask(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out); err != nil {
+		if err := s.callDatabase(ctx, "DynamoDBStreams_20120810.DescribeStream", in, &out); err != nil {
 			return nil, err
 		}
 		for _, sh := range out.StreamDescription.Shards {
@@ -156,10 +154,10 @@ func isDatabaseError(err error, exception string) bool {
 	return errors.As(err, &answered) && strings.HasSuffix(answered.Type, "#"+exception)
 }
 
-// ask makes one request to the database, with a time limit. It does not use the SDK: the SDK would parse the records,
+// callDatabase makes one request to the database, with a time limit. It does not use the SDK: the SDK would parse the records,
 // but Lambda passes them on in the database's JSON.
-func (s *Stream) ask(ctx context.Context, target string, in map[string]any, out any) error {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
+func (s *Stream) callDatabase(ctx context.Context, target string, in map[string]any, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -17,22 +17,22 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// fake is a database whose stream has several shards. DynamoDB Local has several only after hours.
-type fake struct {
-	mu      sync.Mutex
-	shards  []fakeShard
-	asked   []string // the requests for an iterator: type, shard and sequence number
-	problem string   // the error that the next call of GetRecords gets, once; "": none
+// fakeDatabase is a database with several shards in its stream. A stream of DynamoDB Local has one shard for the first hours.
+type fakeDatabase struct {
+	mu        sync.Mutex
+	shards    []fakeShard
+	iterators []string // the requests for an iterator: type, shard and sequence number
+	problem   string   // the error of the next call of GetRecords; "": none
 }
 
 type fakeShard struct {
 	id, parent string
 	records    []string // sequence numbers
-	closed     bool     // no more records come
-	expired    bool     // still listed, but it has no iterator any more
+	closed     bool     // the shard gets no more records
+	expired    bool     // the list still has the shard, but it has no iterator any more
 }
 
-func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *fakeDatabase) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var in struct{ ShardId, ShardIteratorType, SequenceNumber, ShardIterator string }
@@ -49,7 +49,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-func (f *fake) answer(action, shard, kind, sequence, iterator string) (answer any, problem string) {
+func (f *fakeDatabase) answer(action, shard, kind, sequence, iterator string) (answer any, problem string) {
 	switch action {
 	case "DescribeTable":
 		return map[string]any{"Table": map[string]any{"LatestStreamArn": "arn:stream"}}, ""
@@ -64,14 +64,14 @@ func (f *fake) answer(action, shard, kind, sequence, iterator string) (answer an
 		}
 		return map[string]any{"StreamDescription": map[string]any{"Shards": list}}, ""
 	case "GetShardIterator":
-		f.asked = append(f.asked, strings.TrimSpace(kind+" "+shard+" "+sequence))
+		f.iterators = append(f.iterators, strings.TrimSpace(kind+" "+shard+" "+sequence))
 		s := f.shard(shard)
 		if s.expired {
 			return nil, "ResourceNotFoundException"
 		}
 		return map[string]any{"ShardIterator": fmt.Sprintf("%s %d", shard, slices.Index(s.records, sequence)+1)}, ""
 	}
-	if f.problem != "" { // GetRecords, whose iterator is "shard index"
+	if f.problem != "" { // the action is GetRecords; its iterator is "shard index"
 		problem, f.problem = f.problem, ""
 		return nil, problem
 	}
@@ -89,24 +89,24 @@ func (f *fake) answer(action, shard, kind, sequence, iterator string) (answer an
 	return next, ""
 }
 
-func (f *fake) shard(id string) fakeShard {
+func (f *fakeDatabase) shard(id string) fakeShard {
 	return f.shards[slices.IndexFunc(f.shards, func(s fakeShard) bool { return s.id == id })]
 }
 
-func (f *fake) change(do func()) {
+func (f *fakeDatabase) change(do func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	do()
 }
 
-// eaten is a function that collects the records that it gets.
-type eaten struct {
+// recorder is a function that collects the records that it gets.
+type recorder struct {
 	mu      sync.Mutex
-	records []string                               // one text for each call: its sequence numbers, with +
+	records []string                               // for each call the sequence numbers, joined with +
 	answer  func(records []string) ([]byte, error) // nil: success
 }
 
-func (e *eaten) invoke(_ context.Context, _ string, event []byte) ([]byte, error) {
+func (e *recorder) invoke(_ context.Context, _ string, event []byte) ([]byte, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var in struct {
@@ -128,14 +128,14 @@ func (e *eaten) invoke(_ context.Context, _ string, event []byte) ([]byte, error
 	return []byte("{}"), nil
 }
 
-func (e *eaten) seen() []string {
+func (e *recorder) seen() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.records)
 }
 
 // run runs a pump until stop is called.
-func run(t *testing.T, f *fake, e *eaten, source translated.EventSource, dir string) (s *Stream, stop func()) {
+func run(t *testing.T, f *fakeDatabase, e *recorder, source translated.EventSource, dir string) (s *Stream, stop func()) {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
@@ -157,7 +157,7 @@ func run(t *testing.T, f *fake, e *eaten, source translated.EventSource, dir str
 	return s, stop
 }
 
-func expect(t *testing.T, e *eaten, want ...string) {
+func expect(t *testing.T, e *recorder, want ...string) {
 	t.Helper()
 	for limit := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		got := e.seen()
@@ -170,49 +170,49 @@ func expect(t *testing.T, e *eaten, want ...string) {
 	}
 }
 
-func TestChildIsReadAfterItsParent(t *testing.T) {
-	f, e := &fake{shards: []fakeShard{{id: "child", parent: "parent", records: []string{"3"}}, {id: "parent", parent: "long-gone", records: []string{"1", "2"}}}}, &eaten{}
+func TestAChildShardIsReadAfterItsParent(t *testing.T) {
+	f, e := &fakeDatabase{shards: []fakeShard{{id: "child", parent: "parent", records: []string{"3"}}, {id: "parent", parent: "long-gone", records: []string{"1", "2"}}}}, &recorder{}
 	dir := t.TempDir()
 	_, stop := run(t, f, e, translated.EventSource{BatchSize: 1}, dir)
 	expect(t, e, "1", "2")
 	time.Sleep(100 * time.Millisecond)
-	expect(t, e, "1", "2") // the parent may get more
+	expect(t, e, "1", "2") // not the child: the parent may get more records
 	f.change(func() { f.shards[1].records, f.shards[1].closed = []string{"1", "2", "2b"}, true })
 	expect(t, e, "1", "2", "2b", "3")
 	stop()
-	// After a restart only the child is read, from its last position. The parent has expired
-	// by then, but is still listed.
-	f.change(func() { f.asked, f.shards[1].expired, f.shards[0].records = nil, true, []string{"3", "4"} })
+	// After a restart only the child is read, from its last position. The parent has expired,
+	// but the list still has it.
+	f.change(func() { f.iterators, f.shards[1].expired, f.shards[0].records = nil, true, []string{"3", "4"} })
 	run(t, f, e, translated.EventSource{BatchSize: 1}, dir)
 	expect(t, e, "1", "2", "2b", "3", "4")
-	if want := []string{"AFTER_SEQUENCE_NUMBER child 3"}; !slices.Equal(f.asked, want) {
-		t.Errorf("asked %v", f.asked)
+	if want := []string{"AFTER_SEQUENCE_NUMBER child 3"}; !slices.Equal(f.iterators, want) {
+		t.Errorf("requested iterators %v", f.iterators)
 	}
 }
 
-func TestExpiredShardIsAnEndedOne(t *testing.T) {
-	f := &fake{shards: []fakeShard{{id: "parent", expired: true}, {id: "child", parent: "parent", records: []string{"1"}}}}
-	e := &eaten{}
+func TestAnExpiredShardCountsAsEnded(t *testing.T) {
+	f := &fakeDatabase{shards: []fakeShard{{id: "parent", expired: true}, {id: "child", parent: "parent", records: []string{"1"}}}}
+	e := &recorder{}
 	run(t, f, e, translated.EventSource{BatchSize: 1}, t.TempDir())
 	expect(t, e, "1")
 }
 
-func TestReadingGoesOnAfterAnError(t *testing.T) {
+func TestReadingContinuesAfterAnError(t *testing.T) {
 	for _, problem := range []string{"ExpiredIteratorException", "InternalServerError", "TrimmedDataAccessException"} {
-		f, e := &fake{shards: []fakeShard{{id: "a", records: []string{"1"}}}}, &eaten{}
+		f, e := &fakeDatabase{shards: []fakeShard{{id: "a", records: []string{"1"}}}}, &recorder{}
 		_, stop := run(t, f, e, translated.EventSource{BatchSize: 1}, t.TempDir())
 		expect(t, e, "1")
-		f.change(func() { f.asked, f.problem = nil, problem })
+		f.change(func() { f.iterators, f.problem = nil, problem })
 		next, want := []string{"1", "2"}, []string{"AFTER_SEQUENCE_NUMBER a 1"}
-		if problem == "TrimmedDataAccessException" { // 1 is no longer there
+		if problem == "TrimmedDataAccessException" { // the stream no longer has record 1
 			next, want = []string{"2"}, []string{"TRIM_HORIZON a"}
 		}
 		for limit := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			var asked []string
-			f.change(func() { asked = slices.Clone(f.asked); f.shards[0].records = next })
-			if len(asked) > 0 {
-				if !slices.Equal(asked, want) {
-					t.Errorf("%s: asked %v", problem, asked)
+			var iterators []string
+			f.change(func() { iterators = slices.Clone(f.iterators); f.shards[0].records = next })
+			if len(iterators) > 0 {
+				if !slices.Equal(iterators, want) {
+					t.Errorf("%s: requested iterators %v", problem, iterators)
 				}
 				break
 			}
@@ -225,8 +225,10 @@ func TestReadingGoesOnAfterAnError(t *testing.T) {
 	}
 }
 
-func TestBatchIsSplitWhereItFailed(t *testing.T) {
-	four := func() *fake { return &fake{shards: []fakeShard{{id: "a", records: []string{"1", "2", "3", "4"}}}} }
+func TestABatchIsSplitAtTheFailedRecord(t *testing.T) {
+	four := func() *fakeDatabase {
+		return &fakeDatabase{shards: []fakeShard{{id: "a", records: []string{"1", "2", "3", "4"}}}}
+	}
 	report := func(failedID string) []byte {
 		b, _ := json.Marshal(map[string]any{"batchItemFailures": []map[string]string{{"itemIdentifier": failedID}}})
 		return b
@@ -252,7 +254,7 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 		}, []string{"1+2+3+4", "1+2", "1", "2", "3+4"}},
 		"thrown, not split":   {translated.EventSource{Retries: 1}, func([]string) ([]byte, error) { return nil, errors.New("thrown") }, []string{"1+2+3+4", "1+2+3+4"}},
 		"unknown id reported": {translated.EventSource{Partial: true, Retries: 1}, func([]string) ([]byte, error) { return report("9"), nil }, []string{"1+2+3+4", "1+2+3+4"}},
-		"throttled, as often as it may": {translated.EventSource{Partial: true, Bisect: true}, func() func([]string) ([]byte, error) {
+		"throttled more often than Retries": {translated.EventSource{Partial: true, Bisect: true}, func() func([]string) ([]byte, error) {
 			calls := 0
 			return func([]string) ([]byte, error) {
 				if calls++; calls <= 4 {
@@ -261,14 +263,14 @@ func TestBatchIsSplitWhereItFailed(t *testing.T) {
 				return nil, nil
 			}
 		}(), []string{"1+2+3+4", "1+2+3+4", "1+2+3+4", "1+2+3+4", "1+2+3+4"}},
-		"report is not read": {translated.EventSource{Retries: 1}, reportTwo, []string{"1+2+3+4"}},
+		"report ignored without Partial": {translated.EventSource{Retries: 1}, reportTwo, []string{"1+2+3+4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, e := four(), &eaten{answer: c.answer}
+			f, e := four(), &recorder{answer: c.answer}
 			c.source.BatchSize = 10
 			s, _ := run(t, f, e, c.source, t.TempDir())
 			expect(t, e, c.want...)
-			// Records that were given up are not tried again.
+			// Records that were given up do not come again.
 			for limit := time.Now().Add(2 * time.Second); s.points.position("a").After != "4"; time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(limit) {
 					t.Fatalf("read to %+v", s.points.position("a"))

@@ -1,5 +1,6 @@
-// Command consumer is a function of another stack, whose API uses the authorizer of the lab's stack. It answers with the
-// principal that the authorizer returned, and with the status of a call to DynamoDB, which the lab must refuse. It uses the Runtime API without a library. TestAChangedFunctionIsReplaced edits a copy of this file.
+// Command consumer is a function of another stack; the API of that stack uses the authorizer of the lab's stack. The function
+// answers with the principal from the authorizer, and with the status of a call to DynamoDB: the lab must refuse this call. It uses
+// the Runtime API without a library. TestAChangedFunctionIsReplaced edits a copy of this file.
 package main
 
 import (
@@ -35,8 +36,8 @@ func main() {
 	}
 }
 
-// scan calls DynamoDB with this function's access key id. The lab knows the caller by this id, and checks no signature. scan
-// returns the answer's status.
+// scan calls DynamoDB and returns the status of the answer. The lab knows the caller by the access key id, and checks no
+// signature.
 func scan() string {
 	req, err := http.NewRequest(http.MethodPost, os.Getenv("AWS_ENDPOINT_URL"), strings.NewReader(body))
 	if err != nil {

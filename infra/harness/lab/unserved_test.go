@@ -10,9 +10,9 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// TestWhatCannotBeServedForAConsumerStopsTheStart changes the translated template of the consumer, as if its author
-// had. A cache of an authorizer does not stop the start, but a line of progress names it.
-func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
+// TestAConsumerThatCannotBeServedStopsTheStart changes the consumer's translated template. The cache of an authorizer
+// does not stop the start, but a line of progress reports it.
+func TestAConsumerThatCannotBeServedStopsTheStart(t *testing.T) {
 	const path = "testdata/consumer/template.yaml"
 	first, err := translated.Translate(t.Context(), "testdata/door.yaml", translated.Options{StackName: "lab"})
 	if err != nil {
@@ -24,7 +24,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Parameters, o.SSM = whole.Parameters, nil // Resolve takes the values that Translate has looked up
+	o.Parameters, o.SSM = whole.Parameters, nil // Resolve gets the values that Translate has found
 	var output []string
 	s := &Stack{options: Options{Template: "first.yaml", Consumer: path, Progress: func(line string) { output = append(output, line) }}, dir: t.TempDir(), template: first}
 	if s.sources.functions, err = first.Functions(); err != nil {
@@ -34,7 +34,7 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct{ old, new, says string }{
+	for name, c := range map[string]struct{ old, new, wantErr string }{
 		"no change":         {`x`, `x`, ""},
 		"a cache":           {`"authorizerResultTtlInSeconds":0`, `"authorizerResultTtlInSeconds":300,"identitySource":"method.request.header.Authorization"`, ""},
 		"no such function":  {`functions/${__FunctionArn__}/inv`, `functions/a:function:Another/inv`, "no function Another"},
@@ -55,9 +55,9 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		switch _, err := s.readConsumer(resolved); {
-		case c.says == "" && err != nil:
+		case c.wantErr == "" && err != nil:
 			t.Errorf("%s: %v", name, err)
-		case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+		case c.wantErr != "" && (err == nil || !strings.Contains(err.Error(), c.wantErr)):
 			t.Errorf("%s: %v", name, err)
 		}
 		if cached := strings.Contains(strings.Join(output, " "), "authorizer Shared keeps answers for 5m0s"); cached != (name == "a cache") {
@@ -67,21 +67,20 @@ func TestWhatCannotBeServedForAConsumerStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestCodeThatCannotBeBuiltStopsTheStart has code outside any Go module, code in two modules, and a folder that is not
-// there.
+// TestCodeThatCannotBeBuiltStopsTheStart has code outside any Go module, code in two modules, and a missing folder.
 func TestCodeThatCannotBeBuiltStopsTheStart(t *testing.T) {
 	const consumer = "testdata/consumer/template.yaml"
-	for _, c := range []struct{ template, uri, says string }{
+	for _, c := range []struct{ template, uri, wantErr string }{
 		{"/template.yaml", ".", "no go.mod"}, {consumer, "../echo", "two Go modules"}, {consumer, "none", "no such file"},
 	} {
 		functions := map[string]translated.Function{"A": {CodeURI: "."}, "B": {CodeURI: c.uri}}
-		if _, err := sourcesOf(c.template, t.TempDir(), functions); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := sourcesOf(c.template, t.TempDir(), functions); err == nil || !strings.Contains(err.Error(), c.wantErr) {
 			t.Errorf("%s: %v", c.uri, err)
 		}
 	}
 }
 
-// TestAPageMayNotUseTheControlEndpoint sends what a browser sends for a page, of this machine or of another.
+// TestAPageMayNotUseTheControlEndpoint sends the header Origin, as browsers do for pages of this machine and of others.
 func TestAPageMayNotUseTheControlEndpoint(t *testing.T) {
 	h := (&Stack{Site: &Site{}, Services: &Services{}}).controlHandler()
 	for origin, want := range map[string]int{"": 200, "null": 403, "https://evil.example": 403, "http://127.0.0.1:3000": 403} {

@@ -1,4 +1,4 @@
-// Command ctl is the local stack's part of the Makefile. Its verbs run the stack, also with the data of a demo, get a token, stop and
+// Command ctl controls the local stack, for the Makefile. Its verbs run the stack (also with the demo's data), print a token, stop and
 // start the database and the KMS, call a scheduled function, and delete the table's data.
 package main
 
@@ -27,7 +27,7 @@ import (
 
 const usage = "make stack needs DO=stop-db, start-db, pause-db, resume-db, stop-kms, start-kms, clean-data, or schedule with FUNCTION="
 
-// settings are the flags; main describes each.
+// settings are the flags; main describes them.
 type settings struct {
 	port, concurrency            int
 	kind, email, name, sub       string
@@ -39,17 +39,17 @@ type settings struct {
 
 func main() {
 	var o settings
-	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; those after it are used too, see lab.Ports")
+	flag.IntVar(&o.port, "port", 3000, "port of the stack's API; the stack also uses the next ports, see lab.Ports")
 	flag.StringVar(&o.kind, "kind", string(stack.User), "token: user, unverified, service, idtoken, userinfo or otheraudience")
 	flag.StringVar(&o.email, "email", "", "token: the person's email")
 	flag.StringVar(&o.name, "name", "", "token: the person's name")
 	flag.StringVar(&o.sub, "sub", "", "token: the subject; made from the email if empty")
 	flag.StringVar(&o.function, "function", "", "schedule: the scheduled function to call, by its name in the template")
-	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, Name=value, with blanks between them")
-	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API, which is served beside this one")
-	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of that template, as parameters")
-	flag.IntVar(&o.concurrency, "concurrency", 0, "run: how many calls of functions the account runs at once; 0: 1,000")
-	flag.BoolVar(&o.tap, "tap", false, "run: print what the owner's event bus gets")
+	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, as Name=value, separated by blanks")
+	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API that the stack also serves")
+	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of the second template, in the same form")
+	flag.IntVar(&o.concurrency, "concurrency", 0, "run: the account's limit of function calls at once; 0: 1,000")
+	flag.BoolVar(&o.tap, "tap", false, "run: print the events on the owner's event bus")
 	flag.Parse()
 	tools.Main("latchkey: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), o) })
 }
@@ -110,7 +110,7 @@ func control(ctx context.Context, port int, path string) error {
 	return nil
 }
 
-// cleanData deletes the table's data. It fails while the stack runs: a running database would keep a part of the data.
+// cleanData deletes the table's data. It fails while the stack runs, because a running database would keep a part of the data.
 func cleanData(port int) error {
 	client := http.Client{Timeout: time.Second}
 	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
@@ -164,7 +164,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	if s.OwnIssuer() {
 		fmt.Printf("The console is at %s/console\n", s.URL)
 	}
-	if err := reach(ctx, s, given["JwksUrl"]); err != nil {
+	if err := checkIssuer(ctx, s, given["JwksUrl"]); err != nil {
 		fmt.Printf("The issuer %s cannot be reached: until it can, every token is answered 503 (%v)\n", s.Issuer, err)
 	}
 	if isDemo {
@@ -186,7 +186,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	}
 }
 
-// fill fills the stack with the demo's data, and prints as which people to sign in.
+// fill fills the stack with the demo's data, and prints the email addresses to sign in with.
 func fill(ctx context.Context, s *stack.Stack) error {
 	begun := time.Now()
 	people, err := demo.Fill(ctx, s)
@@ -197,8 +197,9 @@ func fill(ctx context.Context, s *stack.Stack) error {
 	return nil
 }
 
-// reach reads the keys of an issuer that is not the stack's own, or else its discovery document, which names them.
-func reach(ctx context.Context, s *stack.Stack, keys string) error {
+// checkIssuer checks that an external issuer can be reached: it reads the issuer's keys at the URL keys, or the discovery document
+// if keys is "".
+func checkIssuer(ctx context.Context, s *stack.Stack, keys string) error {
 	if s.OwnIssuer() || s.Issuer == "" {
 		return nil
 	}
@@ -210,7 +211,7 @@ func reach(ctx context.Context, s *stack.Stack, keys string) error {
 	}
 	a, err := fetch.Do(http.DefaultClient, req, 1<<20)
 	if err == nil && a.Status != http.StatusOK {
-		err = fmt.Errorf("it answered %d", a.Status)
+		err = fmt.Errorf("the issuer answered %d", a.Status)
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package demo fills a local stack with customers and what they did in thirty days. The use cases of the product write all of it,
-// with a clock that stands in the past.
+// Package demo fills a local stack with customers and thirty days of their use. The use cases of the product write all of this data,
+// with a clock that shows past times.
 package demo
 
 import (
@@ -34,35 +34,35 @@ import (
 //go:embed customers.json
 var customers []byte
 
-// customer is an org of the demo. Its people who are admins make its keys, and its first key makes its endpoints.
+// customer is an org of the demo. The org's admins make its keys, and its first key makes its endpoints.
 type customer struct {
 	Name, ExternalID, Plan, Allowance, Shows string
-	Suspended                                string // why; "": it is not
+	Suspended                                string // the reason of the suspension; "": not suspended
 	People                                   []struct {
 		Email, Name string
 		Role        org.Role
 	}
 	Keys []struct {
 		Name, Scopes, Limits, Source       string
-		Today                              int64 // requests
+		Today                              int64 // requests today
 		HoursAgo, Rotated, Revoked, Leaked int   // hours ago; 0: never
 		Metadata                           map[string]string
 	}
 	Endpoints []endpoint
 }
 
-// endpoint answers Status from the one to the other time in hours ago, and 200 at other times.
+// endpoint is a webhook endpoint. Between From and To hours ago it answered with Status, and at other times with 200.
 type endpoint struct {
 	URL, Description string
 	Status, From, To int
 }
 
-// demo makes what happened. After its first error all else fails too, or does not matter.
+// demo writes the data. err is the first error; later steps may fail because of it.
 type demo struct {
 	store      *store.Store
 	issuer     string
-	begun, now time.Time  // now is what the clock shows: see ago
-	endpoints  []endpoint // of all customers so far
+	begun, now time.Time  // now is the time of the store's clock; see ago
+	endpoints  []endpoint // the endpoints of all customers until now
 	err        error
 }
 
@@ -71,8 +71,8 @@ const day = 24 * time.Hour
 // billing is the service of the local stack.
 var billing = store.Actor{Service: "billing", WhileSuspended: true}
 
-// Fill fills a stack that has an issuer of its own, unless Fill did so before, and puts the example of a catalogue there. It returns
-// a line for each customer: as whom to sign in, and what is to be seen.
+// Fill fills a stack that runs its own issuer, unless the stack has the data already. It also writes the example catalogue. It returns
+// a line for each customer: the email address to sign in with, and the things to see.
 func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -91,9 +91,9 @@ func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 	if _, isThere, err := d.store.OrgByExternalID(ctx, billing, all[len(all)-1].ExternalID); err != nil || isThere {
 		return people, err
 	}
-	s.SkipStreams(true) // else the stack would send what is in the past
+	s.SkipStreams(true) // otherwise the stack would send webhooks for the past events
 	defer s.SkipStreams(false)
-	defer slog.SetLogLoggerLevel(slog.SetLogLoggerLevel(slog.LevelWarn)) // of the metrics
+	defer slog.SetLogLoggerLevel(slog.SetLogLoggerLevel(slog.LevelWarn)) // without the metrics' log lines
 	d.check(d.store.PutCatalogue(ctx, string(catalogue)))
 	for _, c := range all {
 		d.add(ctx, c)
@@ -103,7 +103,7 @@ func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 
 func (d *demo) check(err error) { d.err = cmp.Or(d.err, err) }
 
-// ago sets the clock, and returns a context for what is done then.
+// ago sets the clock to some hours ago, and returns a context for the calls at that time.
 func (d *demo) ago(ctx context.Context, hours int) context.Context {
 	d.now = d.begun.Add(-time.Duration(hours) * time.Hour)
 	return problem.WithRequestID(ctx, rand.Text()[:16])
@@ -140,7 +140,7 @@ func (d *demo) add(ctx context.Context, c customer) {
 	d.check(err)
 }
 
-// addKey adds a key, with its use and what happened to it.
+// addKey adds a key with its use. Then the key may be reported as leaked, revoked or rotated.
 func (d *demo) addKey(ctx context.Context, c customer, o id.Org, i int, by store.Actor) {
 	k := c.Keys[i]
 	wanted := store.NewKey{Name: k.Name, Prefix: "lk", Carried: store.Carried{Scopes: k.Scopes, Limits: k.Limits, Metadata: k.Metadata}}
@@ -166,7 +166,7 @@ func (d *demo) addKey(ctx context.Context, c customer, o id.Org, i int, by store
 	d.check(err)
 }
 
-// use writes how many requests were let through on each of thirty days: fewer on earlier days, and at weekends.
+// use writes the numbers of requests on each of thirty days: fewer on earlier days and at weekends.
 func (d *demo) use(ctx context.Context, of limit.Owner, today int64) {
 	for i := range 30 {
 		start := d.begun.UTC().Truncate(day).Add(-time.Duration(i) * day)
@@ -181,7 +181,7 @@ func (d *demo) use(ctx context.Context, of limit.Owner, today int64) {
 	}
 }
 
-// send registers the endpoints of a customer by a key, and sends them invoices in each hour of a day.
+// send registers the endpoints of a customer with a key, and sends them invoices in each hour of the last day.
 func (d *demo) send(ctx context.Context, c customer, o id.Org, by id.Key) {
 	app := id.DefaultApp(o)
 	d.endpoints = append(d.endpoints, c.Endpoints...)
@@ -206,13 +206,13 @@ func (d *demo) send(ctx context.Context, c customer, o id.Org, by id.Key) {
 			d.check(err)
 			all = append(all, sent...)
 		}
-		for _, due := range all[max(0, len(all)-30):] { // also those that failed in the hours before
+		for _, due := range all[max(0, len(all)-30):] { // also deliveries that failed in earlier hours
 			d.check(deliver.Message(at, webhook.Message{Org: o, DeliveryID: due.DeliveryID}))
 		}
 	}
 }
 
-// Post answers for an endpoint, by the time of the clock.
+// Post is the answer of an endpoint at the time of the clock.
 func (d *demo) Post(_ context.Context, url string, _ http.Header, _ []byte) outbound.Result {
 	hour := int(d.begun.Sub(d.now).Hours())
 	for _, e := range d.endpoints {
@@ -223,10 +223,10 @@ func (d *demo) Post(_ context.Context, url string, _ http.Header, _ []byte) outb
 	return outbound.Result{Status: http.StatusOK, Took: 84 * time.Millisecond}
 }
 
-// Sign makes no signature, because nothing is sent.
+// Sign makes no signature, because Post sends nothing.
 func (*demo) Sign(context.Context, string, [sha256.Size]byte) (none webhook.Signature, _ error) {
 	return none, nil
 }
 
-// Send wakes nothing, because send tries again by itself.
+// Send does nothing, because the method send repeats failed deliveries.
 func (*demo) Send(context.Context, time.Duration, ...webhook.Message) error { return nil }

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/fetch"
 )
 
-// shown is what the tests read of the answers.
+// shown has the members of answers that the test reads.
 type shown struct {
 	ID, Name, State, Description, DisabledReason, Status, RotatedTo, Action string
 	Requests, LeakedAt, ExpiresAt, FailingSince, Attempts                   int64
@@ -24,8 +24,8 @@ type shown struct {
 	Orgs, Keys, Usage, Days, Endpoints, Deliveries, Entries []shown
 }
 
-// TestTheDemoHasWhatItPromises fills a stack twice.
-func TestTheDemoHasWhatItPromises(t *testing.T) {
+// TestTheDemoHasItsPromisedData fills a stack twice: the second Fill must change nothing.
+func TestTheDemoHasItsPromisedData(t *testing.T) {
 	t.Parallel()
 	s, err := stack.Start(t.Context(), stack.Options{})
 	if err != nil {
@@ -37,7 +37,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		}
 	})
 	if left := time.Until(time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)); left < time.Minute {
-		time.Sleep(left) // the demo and the test are of one day
+		time.Sleep(left) // the demo and the test must run on the same day
 	}
 	for range 2 {
 		people, err := demo.Fill(t.Context(), s)
@@ -66,7 +66,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		t.Helper()
 		i := slices.IndexFunc(all, func(one shown) bool { return one.Name == name || one.Description == name })
 		if i < 0 {
-			t.Fatalf("there is no %s: %+v", name, all)
+			t.Fatalf("no element has the name %s: %+v", name, all)
 		}
 		return all[i]
 	}
@@ -79,7 +79,7 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		delete(states, of.Name)
 	}
 	if len(states) > 0 || len(orgs) != 3 {
-		t.Errorf("without use: %v; %d orgs", states, len(orgs))
+		t.Errorf("orgs without use: %v; %d orgs", states, len(orgs))
 	}
 
 	northwind := "/v1/orgs/" + named(orgs, "Northwind Logistics").ID
@@ -107,14 +107,14 @@ func TestTheDemoHasWhatItPromises(t *testing.T) {
 		return get(app + "/webhook_deliveries?order=desc&limit=100&endpointId=" + of.ID + "&status=" + status).Deliveries
 	}
 	erp, warehouse, crm := named(endpoints, "ERP"), named(endpoints, "Data warehouse"), named(endpoints, "The old CRM")
-	if healed := deliveries(erp, "delivered"); erp.FailingSince != 0 || !slices.ContainsFunc(healed, func(d shown) bool { return d.Attempts > 1 }) || len(deliveries(erp, "pending")) != 0 {
-		t.Errorf("the ERP has healed nothing, or fails: %+v", deliveries(erp, "pending"))
+	if delivered := deliveries(erp, "delivered"); erp.FailingSince != 0 || !slices.ContainsFunc(delivered, func(d shown) bool { return d.Attempts > 1 }) || len(deliveries(erp, "pending")) != 0 {
+		t.Errorf("the ERP still fails, or has no delivery that succeeded after a retry: %+v", deliveries(erp, "pending"))
 	}
 	if warehouse.FailingSince == 0 || len(deliveries(warehouse, "pending")) == 0 {
-		t.Errorf("%+v does not fail", warehouse)
+		t.Errorf("the endpoint %+v does not fail", warehouse)
 	}
 	if crm.DisabledReason != "gone" {
-		t.Errorf("%+v is not gone", crm)
+		t.Errorf("the endpoint %+v is not disabled as gone", crm)
 	}
 	var actors []string
 	for _, e := range get(northwind + "/audit").Entries {

@@ -8,16 +8,16 @@ import (
 	"sync"
 )
 
-// forwarder lets containers reach services of this machine that listen on loopback. It listens on
+// forwarder lets containers reach services that listen on this machine's loopback address. It listens on
 // the same ports of the Docker bridge's address.
 type forwarder []net.Listener
 
-// bridge returns the address of this machine on Docker's bridge. It is "" without a bridge, as with
-// Docker Desktop, whose containers reach loopback without a forwarder.
+// bridge returns the address of this machine on Docker's bridge, or "" if there is no bridge. Docker Desktop has no
+// bridge: its containers reach loopback without a forwarder.
 func bridge() (string, error) {
 	i, err := net.InterfaceByName("docker0")
 	if err != nil {
-		return "", nil //nolint:nilerr // no bridge is no error
+		return "", nil //nolint:nilerr // a missing bridge is not an error
 	}
 	addresses, err := i.Addrs()
 	if err != nil {
@@ -31,8 +31,7 @@ func bridge() (string, error) {
 	return "", fmt.Errorf("docker0 has no IPv4 address: %v", addresses)
 }
 
-// forward starts a forwarder for the given base URLs, which listens on bridgeAddress (see bridge). Without a bridge it has
-// nothing to do.
+// forward starts a forwarder for the given base URLs. It listens on bridgeAddress (see bridge); "": it does nothing.
 func forward(bridgeAddress string, bases ...string) (f forwarder, err error) {
 	if bridgeAddress == "" {
 		return nil, nil
@@ -56,25 +55,25 @@ func forward(bridgeAddress string, bases ...string) (f forwarder, err error) {
 	return f, nil
 }
 
-// pipe copies both ways, until both ends are closed.
+// pipe copies data in both directions, until both ends are closed.
 func pipe(in net.Conn, to string) {
 	defer func() { _ = in.Close() }()
 	out, err := net.Dial("tcp", to)
 	if err != nil {
-		return // the service is not there, so close the connection
+		return // the service does not run: close the connection
 	}
 	defer func() { _ = out.Close() }()
 	var both sync.WaitGroup
-	for _, way := range [][2]net.Conn{{in, out}, {out, in}} {
+	for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
 		both.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
-			_ = way[0].(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(pair[0], pair[1])
+			_ = pair[0].(*net.TCPConn).CloseWrite()
 		})
 	}
 	both.Wait()
 }
 
-// close stops to accept connections. Those that are open end with sam local's containers.
+// close stops accepting connections. Open connections end with sam local's containers.
 func (f forwarder) close() {
 	for _, l := range f {
 		_ = l.Close()

@@ -14,28 +14,28 @@ import (
 	"latchkey/infra/tools"
 )
 
-// The image in which SAM runs functions of the runtime provided.al2023.
+// SAM runs functions of the runtime provided.al2023 in this image.
 const (
-	image       = "public.ecr.aws/lambda/provided:al2023-" // and the architecture
+	image       = "public.ecr.aws/lambda/provided:al2023-" // the architecture follows
 	pullTimeout = time.Minute
 	busybox     = "/bin/busybox"
 )
 
-// ensureImage makes sure that this machine has the image. It pulls the published one. If that fails, it makes an image that
-// has only busybox, to which SAM adds its runtime emulator.
-func ensureImage(ctx context.Context, say tools.Progress) error {
+// ensureImage makes sure that this machine has the image. It pulls the published image. If that fails, it makes an image with only
+// busybox; SAM adds its runtime emulator to it.
+func ensureImage(ctx context.Context, progress tools.Progress) error {
 	name := image + tools.Architecture(runtime.GOARCH)
 	if exec.CommandContext(ctx, "docker", "image", "inspect", name).Run() == nil {
 		return nil
 	}
-	say("pulling " + name)
+	progress("pulling " + name)
 	pull, cancel := context.WithTimeout(ctx, pullTimeout)
 	defer cancel()
 	errPull := exec.CommandContext(pull, "docker", "pull", "-q", name).Run()
 	if errPull == nil {
 		return nil
 	}
-	say("it cannot be pulled; making a stand-in of busybox")
+	progress("the image cannot be pulled; making a stand-in of busybox")
 	layer, err := busyboxLayer()
 	if err != nil {
 		return fmt.Errorf("the image %s cannot be pulled (%w), and a stand-in needs a static %s (Debian: busybox-static): %w", name, errPull, busybox, err)
@@ -48,8 +48,8 @@ func ensureImage(ctx context.Context, say tools.Progress) error {
 	return nil
 }
 
-// busyboxLayer returns a root file system as a tar: busybox under the names of the programs that SAM's own layer calls,
-// and the folders that Lambda has.
+// busyboxLayer returns a root file system as a tar: busybox under the names of the programs that SAM's layer calls,
+// and the folders of a Lambda function.
 func busyboxLayer() ([]byte, error) {
 	program, err := os.ReadFile(busybox)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command eater is called by streams, queues and schedules. It prints a line at the start and at the end of each call. A
-// record names what happens: a message that fails the first time, a record that always fails, or a slow one. A request of an API is answered
-// with the queue's URL and name from the environment.
+// Command eater is a function for streams, queues and schedules. It prints a line at the start and at the end of each call. The
+// member Do of a record is an order: fail once ("once"), always fail ("poison"), or take long ("slow"). To a request of an API it
+// answers with the queue's URL and name from the environment.
 package main
 
 import (
@@ -21,8 +21,8 @@ type event struct {
 
 type item struct {
 	Name, Do string
-	ID       string // names the record in a report of failures
-	again    bool   // a message was received before, perhaps by another process
+	ID       string // the record's id in a report of failures
+	again    bool   // the message was received before, perhaps by another process
 }
 
 type line struct {
@@ -49,7 +49,7 @@ func main() {
 			}
 			begun.Items = append(begun.Items, i)
 		}
-		say(begun)
+		printLine(begun)
 		if begun.Schedule {
 			time.Sleep(50 * time.Millisecond) // so that overlapping calls mix their lines
 		}
@@ -65,23 +65,23 @@ func main() {
 			}
 			done.Done = append(done.Done, i.Name)
 		}
-		say(done)
+		printLine(done)
 		return answer, nil
 	})
 }
 
-func say(l line) {
+func printLine(l line) {
 	text, _ := json.Marshal(l)
 	fmt.Println(string(text))
 }
 
-// read reads a record with the types that functions use: the pumps must send what Lambda sends.
+// read reads a record with the types of aws-lambda-go, and checks members that Lambda always sends.
 func read(r json.RawMessage) (item, error) {
 	var stream events.DynamoDBEventRecord
 	if err := json.Unmarshal(r, &stream); err == nil && stream.EventSource == "aws:dynamodb" {
 		image := stream.Change.NewImage
 		if stream.EventName != "INSERT" || stream.Change.ApproximateCreationDateTime.IsZero() || image["list"].List()[0].String() != "x" {
-			return item{}, fmt.Errorf("not as expected: %s", r)
+			return item{}, fmt.Errorf("not a record as Lambda sends it: %s", r)
 		}
 		return item{Name: image["SK"].String(), Do: image["do"].String(), ID: stream.Change.SequenceNumber}, nil
 	}
@@ -91,7 +91,7 @@ func read(r json.RawMessage) (item, error) {
 	}
 	i := item{ID: message.MessageId, again: message.Attributes["ApproximateReceiveCount"] != "1"}
 	if v := message.MessageAttributes["name"].StringValue; v == nil || message.Attributes["SentTimestamp"] == "" || message.Attributes["MessageGroupId"] != "group-"+*v {
-		return item{}, fmt.Errorf("not as expected: %s", r)
+		return item{}, fmt.Errorf("not a record as Lambda sends it: %s", r)
 	}
 	return i, json.Unmarshal([]byte(message.Body), &i)
 }

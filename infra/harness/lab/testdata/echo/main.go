@@ -1,5 +1,5 @@
-// Command echo answers an HTTP request with the request's event. With the header x-slow it takes half a second. The answer's
-// header X-Door is the variable DOOR, which shows a test what a reference in the template became.
+// Command echo answers an HTTP request with the request's event. With the header x-slow, it waits half a second. The answer's
+// header X-Door is the variable DOOR, so that a test sees the value of a reference in the template.
 package main
 
 import (
@@ -13,7 +13,8 @@ import (
 )
 
 func main() {
-	// A function URL takes this answer too. One with cookies, which a REST API does not know, would be 502 there.
+	// A REST API and a function URL both accept this type of answer. The type for function URLs has the member cookies, and a REST API
+	// would answer 502.
 	lambda.Start(func(_ context.Context, raw json.RawMessage) (events.APIGatewayProxyResponse, error) {
 		var e events.LambdaFunctionURLRequest
 		if err := json.Unmarshal(raw, &e); err != nil {

@@ -1,6 +1,6 @@
-// Command hello is a function for the tests of the lab. When a schedule calls it, it asks KMS for its key and then writes a
-// row, so the row shows that both work. An HTTP request is answered 200 if there is the row, 404 if there is none, and 503
-// if the read fails, or takes so long that the function's own time would be up.
+// Command hello is a function for the tests of the lab. When a schedule calls it, it reads its key from KMS and then writes a
+// row, so the row shows that KMS and the table work. It answers an HTTP request with 200 if the row exists, with 404 if it does not,
+// and with 503 if the read fails or takes longer than 2 seconds.
 package main
 
 import (

@@ -20,17 +20,17 @@ import (
 // bug is one planted bug: replacements in files, and the test that must fail.
 type bug struct {
 	name    string // a sentence about the fault
-	source  string // the file of the list and the line, as in roles.txt:12
-	short   bool   // `make mutants SHORT=1` tries the bug too
-	pkg     string // the test's package, as in ./pkg/store
-	pattern string // whole names of tests with | between them, as in TestA|TestB/case
+	source  string // the list's file and the line, such as roles.txt:12
+	short   bool   // whether `make mutants SHORT=1` includes the bug
+	pkg     string // the test's package, such as ./pkg/store
+	pattern string // whole names of tests, separated by |, such as TestA|TestB/case
 	edits   []edit
 }
 
 // edit replaces text that occurs in the file exactly once.
 type edit struct{ file, old, new string }
 
-// apply returns the file's text with the replacement made. It fails when the bug no longer fits the code: text must have the
+// apply returns the file's text with the new text. It returns an error if the bug no longer fits the code: the file must have the
 // old text exactly once.
 func (e edit) apply(text string) (string, error) {
 	if n := strings.Count(text, e.old); n != 1 {
@@ -41,9 +41,9 @@ func (e edit) apply(text string) (string, error) {
 
 var testName = regexp.MustCompile(`Test\w+`)
 
-// hasTests returns an error when a test of b is not in its package. It does not look for subtests.
+// hasTests returns an error if the package of b lacks a test of b. It does not check subtests.
 func (b bug) hasTests(root string) (err error) {
-	files, _ := filepath.Glob(filepath.Join(root, b.pkg, "*_test.go")) // an error would mean a bad pattern
+	files, _ := filepath.Glob(filepath.Join(root, b.pkg, "*_test.go")) // no error: the pattern is well formed
 	var code []byte
 	for _, path := range files {
 		text, errFile := os.ReadFile(path)
@@ -57,7 +57,7 @@ func (b bug) hasTests(root string) (err error) {
 	return err
 }
 
-// readBugs reads every list in a folder. Its error has the faults of all lists.
+// readBugs reads every list in a folder. The error has the faults of all lists.
 func readBugs(dir string) ([]bug, error) {
 	lists, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
@@ -77,8 +77,8 @@ func readBugs(dir string) ([]bug, error) {
 	return all, errors.Join(errs...)
 }
 
-// bugForm is the form of a bug in a list. The line "short" may be missing. A bug may change several files, and a file in
-// several places; each replacement has a "file" line of its own. Without lines that begin with +, the old text is deleted.
+// bugForm is the form of a bug in a list. The line "short" is optional. A bug may change several files, and several places of a
+// file; each replacement begins with a "file" line. Without lines that begin with +, the old text is deleted.
 //
 //	# What is wrong, in a sentence.
 //	test ./pkg/store TestName
@@ -101,14 +101,14 @@ func parse(list, text string) (all []bug, err error) {
 		line += strings.Count(block, "\n") + 2 // the block's lines and the empty one
 		m := bugForm.FindStringSubmatch(strings.Trim(block, "\n") + "\n")
 		if m == nil {
-			err = errors.Join(err, fmt.Errorf("%s: it is not in the form of a planted bug", source))
+			err = errors.Join(err, fmt.Errorf("%s: the text does not have the form of a planted bug", source))
 			continue
 		}
 		b := bug{name: m[1], source: source, short: m[4] != "", pkg: m[2], pattern: m[3]}
 		for _, e := range editForm.FindAllStringSubmatch(m[5], -1) {
 			file, old, replacement := e[1], firstCharacter.ReplaceAllString(e[2], ""), firstCharacter.ReplaceAllString(e[3], "")
 			if old == "\n" || old == replacement {
-				err = errors.Join(err, fmt.Errorf("%s: %s: nothing is replaced", source, file))
+				err = errors.Join(err, fmt.Errorf("%s: %s: the replacement changes nothing", source, file))
 			}
 			b.edits = append(b.edits, edit{file, strings.TrimSuffix(old, "\n"), strings.TrimSuffix(replacement, "\n")})
 		}
@@ -117,12 +117,12 @@ func parse(list, text string) (all []bug, err error) {
 	return all, err
 }
 
-// testLimit bounds the compilation and the run of a bug's tests, which a bug may make hang.
+// testLimit is the time limit for the compilation and the run of a bug's tests. A bug can make a test hang.
 const testLimit = 10 * time.Minute
 
-// tree is a copy of the repository in which bugs are planted.
+// tree is a copy of the repository. Bugs are planted in the copy.
 type tree struct {
-	root, dir string // of the repository, and of the copy
+	root, dir string // the folders of the repository and of the copy
 	binary    string // the path of the compiled tests
 	database  *servicetest.Database
 }
@@ -140,7 +140,7 @@ func newTree(ctx context.Context, root string, n int) (*tree, error) {
 	return &tree{root: root, dir: dir, binary: filepath.Join(dir, ".local", "tests"), database: database}, nil
 }
 
-// passes returns an error when the tests of b fail without a planted bug: their failure would not show that they find it.
+// passes returns an error if the tests of b fail without a planted bug: then a failure would not show that they find the bug.
 func (t *tree) passes(ctx context.Context, b bug) error {
 	out, err := t.test(ctx, b)
 	if err != nil {
@@ -149,7 +149,7 @@ func (t *tree) passes(ctx context.Context, b bug) error {
 	return nil
 }
 
-// finds plants a bug, and returns an error when its test does not fail.
+// finds plants a bug, and returns an error if its test does not fail.
 func (t *tree) finds(ctx context.Context, b bug) error {
 	defer t.restore(b)
 	for _, e := range b.edits {
@@ -185,20 +185,20 @@ func (t *tree) finds(ctx context.Context, b bug) error {
 func (t *tree) restore(b bug) {
 	for _, e := range b.edits {
 		if err := copied.File(filepath.Join(t.root, e.file), filepath.Join(t.dir, e.file)); err != nil {
-			panic(err) // the bug would stay planted in the copy and fail the tests of the next bugs
+			panic(err) // otherwise the bug would stay in the copy and fail the tests of the next bugs
 		}
 	}
 }
 
-// test compiles and runs the tests of b, and returns the end of their output. The error is an *exec.ExitError only for a
-// test that failed, or took longer than testLimit. Code that does not compile is another error, because no test has found the bug.
+// test compiles and runs the tests of b, and returns the end of their output. The error is an *exec.ExitError only if a test
+// failed, or took longer than testLimit. For code that does not compile it is another error, because no test has found the bug.
 func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testLimit)
 	defer cancel()
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-o", t.binary, ".")
-	compile.Dir = filepath.Join(t.dir, b.pkg) // which is in one of two modules
+	compile.Dir = filepath.Join(t.dir, b.pkg) // the package is in one of two modules
 	if out, err := compile.CombinedOutput(); err != nil {
-		return string(out), fmt.Errorf("it does not compile: %s", err) //nolint:errorlint // without the *exec.ExitError
+		return string(out), fmt.Errorf("the code does not compile: %s", err) //nolint:errorlint // without the *exec.ExitError
 	}
 	run := exec.CommandContext(ctx, t.binary, "-test.run", exactly(b.pattern), "-test.failfast")
 	run.Dir = filepath.Join(t.dir, b.pkg)
@@ -207,7 +207,7 @@ func (t *tree) test(ctx context.Context, b bug) (string, error) {
 	return tools.Tail(out), err
 }
 
-// exactly returns the pattern for -test.run that matches only the whole names. Go splits it at each / before it matches.
+// exactly returns the pattern for -test.run that matches only the whole names. Go splits this pattern at each / before it matches.
 func exactly(pattern string) string {
 	names := alternatives(pattern)
 	for i, name := range names {

@@ -45,7 +45,7 @@ func TestAListOfBugsIsRead(t *testing.T) {
 		"nonsense":  "# A bug.\ntest ./a TestA\nfile a\n-old\nnonsense",
 	} {
 		if _, err := parse("list.txt", text); err == nil {
-			t.Errorf("%s: it was read", fault)
+			t.Errorf("%s: parse returned no error", fault)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestThePlantedBugsFitTheCode also has the planted faults of make prove.
+// TestThePlantedBugsFitTheCode also checks the planted faults of make prove.
 func TestThePlantedBugsFitTheCode(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {

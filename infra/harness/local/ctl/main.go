@@ -77,15 +77,15 @@ func do(ctx context.Context, verb string, o settings) error {
 func token(ctx context.Context, o settings) error {
 	kind := cmp.Or(stack.Kind(o.kind), stack.User)
 	if kinds := []stack.Kind{stack.User, stack.Unverified, stack.Service, stack.IDToken, stack.Userinfo, stack.OtherAudience}; !slices.Contains(kinds, kind) {
-		return fmt.Errorf("no KIND= is %q: it is one of %q. A person's role is in an org, not in the token", kind, kinds)
+		return fmt.Errorf("unknown KIND=%q: it must be one of %q. A person's role is in an org, not in the token", kind, kinds)
 	}
 	if o.email == "" && kind != stack.Service {
-		return errors.New("whose token? Give EMAIL=, and NAME= if you like")
+		return errors.New("EMAIL= is missing: the email of the person; NAME= is optional")
 	}
 	issuer := stack.IssuerURL(lab.PortsFrom(o.port).Issuer)
 	t, err := stack.IssueToken(ctx, issuer, kind, o.sub, o.email, o.name)
 	if err != nil {
-		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, o.port)
+		return fmt.Errorf("%w (is `make run PORT=%d` running?)", err, o.port)
 	}
 	fmt.Println(t)
 	return nil
@@ -102,7 +102,7 @@ func control(ctx context.Context, port int, path string) error {
 	}
 	a, err := fetch.Do(http.DefaultClient, req, 1<<20)
 	if err != nil {
-		return fmt.Errorf("%w (does `make run PORT=%d` run?)", err, port)
+		return fmt.Errorf("%w (is `make run PORT=%d` running?)", err, port)
 	}
 	if a.Status != http.StatusNoContent {
 		return fmt.Errorf("%d: %s", a.Status, a.Body)
@@ -115,7 +115,7 @@ func cleanData(port int) error {
 	client := http.Client{Timeout: time.Second}
 	if res, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/info", lab.PortsFrom(port).Control)); err == nil {
 		_ = res.Body.Close()
-		return fmt.Errorf("the stack on port %d runs; stop it first", port)
+		return fmt.Errorf("the stack on port %d is running; stop it first", port)
 	}
 	root, err := tools.Root()
 	if err != nil {
@@ -165,7 +165,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 		fmt.Printf("The console is at %s/console\n", s.URL)
 	}
 	if err := checkIssuer(ctx, s, given["JwksUrl"]); err != nil {
-		fmt.Printf("The issuer %s cannot be reached: until it can, every token is answered 503 (%v)\n", s.Issuer, err)
+		fmt.Printf("The issuer %s cannot be reached. Until it answers, the API answers 503 to every token (%v)\n", s.Issuer, err)
 	}
 	if isDemo {
 		if err := fill(ctx, s); err != nil {
@@ -191,9 +191,9 @@ func fill(ctx context.Context, s *stack.Stack) error {
 	begun := time.Now()
 	people, err := demo.Fill(ctx, s)
 	if err != nil {
-		return fmt.Errorf("the demo's data: %w (make stack DO=clean-data deletes what is there)", err)
+		return fmt.Errorf("the demo's data: %w (make stack DO=clean-data deletes the present data)", err)
 	}
-	fmt.Printf("The demo's data is there, after %.1f s. Sign in to the console as one of:\n  %s\n", time.Since(begun).Seconds(), strings.Join(people, "\n  "))
+	fmt.Printf("The demo's data is ready, after %.1f s. Sign in to the console as one of:\n  %s\n", time.Since(begun).Seconds(), strings.Join(people, "\n  "))
 	return nil
 }
 

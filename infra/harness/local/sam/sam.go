@@ -1,5 +1,5 @@
-// Package sam serves the functions in containers with `sam local start-api`. A local stack runs beside
-// it, and the functions use this stack's database, KMS, queues and issuer. It needs a Docker engine.
+// Package sam serves the functions in containers with `sam local start-api`. A local stack runs at the same time,
+// and the functions use its database, KMS, queues and issuer. Package sam needs a Docker engine.
 package sam
 
 import (
@@ -27,7 +27,7 @@ import (
 )
 
 // ErrNoEngine means that no Docker engine answers.
-var ErrNoEngine = errors.New("sam local needs a Docker engine, and none answers (docker info)")
+var ErrNoEngine = errors.New("sam local needs a Docker engine, but no engine answers (docker info)")
 
 const (
 	host = "host.docker.internal" // a container's name for this machine
@@ -35,9 +35,9 @@ const (
 	tryTimeout   = "4000" // the parameter TryTimeout, in milliseconds: high, because a container may be slow
 	buildTimeout = 5 * time.Minute
 	startTimeout = 2 * time.Minute
-	stopGrace    = 30 * time.Second // for sam local to remove its containers
+	stopGrace    = 30 * time.Second // time for sam local to remove its containers
 
-	// BehindPort is added to sam local's port for the port of the stack behind it.
+	// BehindPort is the difference between the port of the local stack and the port of sam local.
 	BehindPort = 10
 )
 
@@ -50,36 +50,36 @@ type SAM struct {
 	cmd       *exec.Cmd
 	done      chan struct{}
 	logPath   string
-	services  *httptest.Server // all services of AWS
+	services  *httptest.Server // passes calls on to the local stack's services
 	forwarder forwarder
 }
 
 // Start starts a local stack, builds the functions and serves them. It returns when a request succeeds. With port 0 it
 // uses free ports. The error is ErrNoEngine when no Docker engine answers.
-func Start(ctx context.Context, port int, say tools.Progress) (*SAM, error) {
+func Start(ctx context.Context, port int, progress tools.Progress) (*SAM, error) {
 	if err := exec.CommandContext(ctx, "docker", "info").Run(); err != nil {
 		return nil, ErrNoEngine
 	}
-	cli, err := tools.SAM(ctx, say)
+	cli, err := tools.SAM(ctx, progress)
 	if err != nil {
 		return nil, err
 	}
-	if err := ensureImage(ctx, say); err != nil {
+	if err := ensureImage(ctx, progress); err != nil {
 		return nil, err
 	}
 	s := &SAM{done: make(chan struct{})}
-	if err := s.start(ctx, cli, port, say); err != nil {
+	if err := s.start(ctx, cli, port, progress); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progress) error {
+func (s *SAM) start(ctx context.Context, cli string, port int, progress tools.Progress) error {
 	var err error
 	if s.root, err = tools.Root(); err != nil {
 		return err
 	}
-	options := stack.Options{Progress: say}
+	options := stack.Options{Progress: progress}
 	if port != 0 {
 		options.Port = port + BehindPort
 	}
@@ -94,7 +94,7 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	if s.forwarder, err = forward(address, s.services.URL, s.Stack.Issuer, s.Stack.Control); err != nil {
 		return err
 	}
-	built, err := s.build(ctx, cli, say)
+	built, err := s.build(ctx, cli, progress)
 	if err != nil {
 		return err
 	}
@@ -107,10 +107,10 @@ func (s *SAM) start(ctx context.Context, cli string, port int, say tools.Progres
 	return s.await(ctx)
 }
 
-// build compiles the functions for this machine's processor, and returns the path of the built template. It does not use --cached:
-// with it, sam build misses changes under pkg.
-func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (template string, err error) {
-	say("building the functions with sam build")
+// build compiles the functions for this machine's processor, and returns the path of the built template. It does not use --cached,
+// because sam build then misses changes under pkg.
+func (s *SAM) build(ctx context.Context, cli string, progress tools.Progress) (template string, err error) {
+	progress("building the functions with sam build")
 	dir := filepath.Join(s.root, ".local", "sam", "build")
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
@@ -122,13 +122,14 @@ func (s *SAM) build(ctx context.Context, cli string, say tools.Progress) (templa
 
 func (s *SAM) config() string { return filepath.Join(s.root, "samconfig.toml") }
 
-// serve starts sam local. Its containers reach this machine's services under the name host. Only Issuer keeps the name on
-// loopback, because it must equal the iss of the tokens.
+// serve starts sam local. Its containers reach this machine's services under the name host. Only the parameter Issuer keeps
+// 127.0.0.1, because it must equal the iss of the tokens.
 func (s *SAM) serve(cli, template string, port int) error {
 	vars := filepath.Join(s.Stack.LogDir, "sam-env.json")
 	queue, errQueue := s.Stack.QueueURL("DeliveryQueue")
-	// sam local has no table and no queue to take these from. It gives a function only those that the template names for it.
-	text, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Stack.TableName, "QUEUE_URL": seen(queue)}})
+	// sam local has no table and no queue, so it does not know these two values. It gives each function only the variables that the
+	// function has in the template.
+	text, err := json.Marshal(map[string]any{"Parameters": map[string]string{"TABLE": s.Stack.TableName, "QUEUE_URL": fromContainer(queue)}})
 	if err := errors.Join(errQueue, err); err != nil {
 		return err
 	}
@@ -142,8 +143,8 @@ func (s *SAM) serve(cli, template string, port int) error {
 		"--parameter-overrides",
 	}
 	for name, value := range map[string]string{
-		"Issuer": s.Stack.Issuer, "Audience": stack.Audience, "JwksUrl": seen(s.Stack.Issuer) + "/jwks", "UserinfoUrl": seen(s.Stack.Control) + "/userinfo",
-		"AwsEndpoint": seen(s.services.URL), "Architecture": tools.Architecture(runtime.GOARCH), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
+		"Issuer": s.Stack.Issuer, "Audience": stack.Audience, "JwksUrl": fromContainer(s.Stack.Issuer) + "/jwks", "UserinfoUrl": fromContainer(s.Stack.Control) + "/userinfo",
+		"AwsEndpoint": fromContainer(s.services.URL), "Architecture": tools.Architecture(runtime.GOARCH), "TryTimeout": tryTimeout, "WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": "http://127.0.0.1:" + strconv.Itoa(port),
 	} {
 		args = append(args, "ParameterKey="+name+",ParameterValue="+value)
 	}
@@ -155,7 +156,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	defer func() { _ = log.Close() }()
 	s.cmd = exec.Command(cli, args...)
 	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = tools.SAMEnvironment(), log, log
-	// A process group of its own: a terminal's Ctrl-C must not end it before Close does.
+	// A separate process group, so that a Ctrl-C in the terminal does not end sam local before Close does.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := s.cmd.Start(); err != nil {
 		return err
@@ -168,7 +169,7 @@ func (s *SAM) serve(cli, template string, port int) error {
 	return nil
 }
 
-// services passes each call on to the service that its signature names.
+// services passes each call on to the service that the call's signature names.
 func services(at lab.Endpoints) http.Handler {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		scope := append(strings.Split(r.In.Header.Get("Authorization"), "/"), "", "", "", "") // Credential=KEY/DATE/REGION/SERVICE/…
@@ -178,8 +179,8 @@ func services(at lab.Endpoints) http.Handler {
 	}}
 }
 
-// seen returns the URL that a container uses for a URL on loopback.
-func seen(loopback string) string { return strings.Replace(loopback, "127.0.0.1", host, 1) }
+// fromContainer returns the URL that a container uses for a URL on loopback.
+func fromContainer(loopback string) string { return strings.Replace(loopback, "127.0.0.1", host, 1) }
 
 // await sends requests until a public route answers. The first answer is slow, because sam local first builds a container.
 func (s *SAM) await(ctx context.Context) error {
@@ -218,7 +219,7 @@ func (s *SAM) log() string {
 func (s *SAM) Close() error {
 	var errs []error
 	if s.cmd != nil && s.cmd.Process != nil {
-		_ = s.cmd.Process.Signal(syscall.SIGINT) // it may have ended already
+		_ = s.cmd.Process.Signal(syscall.SIGINT) // ignore the error of an ended process
 		select {
 		case <-s.done:
 		case <-time.After(stopGrace):

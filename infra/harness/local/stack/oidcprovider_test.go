@@ -29,7 +29,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// oidcProvider is a running oidc-provider, an issuer from npm that many products use. testdata/oidcprovider configures it.
+// oidcProvider is a running oidc-provider, a widely used issuer from npm. testdata/oidcprovider configures it.
 type oidcProvider struct{ issuer string }
 
 const providersAudience = "https://api.example.com" // the aud of its access tokens
@@ -60,14 +60,14 @@ func startOIDCProvider(t *testing.T) *oidcProvider {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Wait() }) // t.Context ends the process
-	lines := bufio.NewScanner(out)       // the program prints its URL when it listens
+	lines := bufio.NewScanner(out)       // the program prints its URL once it listens
 	if !lines.Scan() {
 		t.Fatal("oidc-provider did not start")
 	}
 	return &oidcProvider{issuer: lines.Text()}
 }
 
-// setKeys sets the keys that the provider publishes, by their kids, separated by commas. A kid that was there before keeps
+// setKeys sets the keys that the provider publishes. kids has their kids, separated by commas. A kid that was used before keeps
 // its key. The first key signs from now on.
 func (p *oidcProvider) setKeys(t *testing.T, kids string) {
 	t.Helper()
@@ -85,7 +85,7 @@ var (
 	formPrompt = regexp.MustCompile(`name="prompt" value="([^"]+)"`)
 )
 
-// signIn signs a user in as a browser would, by the authorization code flow with PKCE, and returns the tokens.
+// signIn signs a user in like a browser, by the authorization code flow with PKCE, and returns the tokens.
 func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -107,7 +107,7 @@ func (p *oidcProvider) signIn(t *testing.T, user string) (access, idToken string
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(challenge[:])},
 	}
 	next, body := p.issuer+"/auth?"+client.Encode()+"&"+request.Encode(), ""
-	for range 3 { // gets the login page, sends the login, and sends the consent, which leads back with a code
+	for range 3 { // get the login page, send the login, send the consent; then the provider redirects with a code
 		form := url.Values{}
 		if prompt := formPrompt.FindStringSubmatch(body); prompt != nil {
 			form = url.Values{"prompt": {prompt[1]}, "login": {user}, "password": {"any"}}
@@ -140,21 +140,21 @@ func (p *oidcProvider) serviceToken(t *testing.T) string {
 	return access
 }
 
-// tokens returns what the provider gives for a grant. The ID token is "" when it gives none.
+// tokens returns the provider's tokens for a grant. idToken is "" if the provider gives none.
 func (p *oidcProvider) tokens(t *testing.T, grant url.Values) (access, idToken string) {
 	t.Helper()
-	var given struct {
+	var tokens struct {
 		Access string `json:"access_token"`
 		ID     string `json:"id_token"`
 	}
 	answer := p.post(t, http.DefaultClient, p.issuer+"/token", grant)
-	if err := json.Unmarshal([]byte(answer), &given); err != nil || given.Access == "" {
+	if err := json.Unmarshal([]byte(answer), &tokens); err != nil || tokens.Access == "" {
 		t.Fatalf("no tokens: %s, %v", answer, err)
 	}
-	return given.Access, given.ID
+	return tokens.Access, tokens.ID
 }
 
-// post sends a form, or gets the page when the form is empty.
+// post sends a form. If the form is empty, it gets the page.
 func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, form url.Values) string {
 	t.Helper()
 	method := http.MethodPost
@@ -170,8 +170,8 @@ func (p *oidcProvider) post(t *testing.T, browser *http.Client, address string, 
 	return body
 }
 
-// junk returns a token of an issuer's subject, by a key that the issuer never had.
-func junk(t *testing.T, issuer, subject string) string {
+// forgedToken returns a token for a subject of an issuer, signed with a key that the issuer never had.
+func forgedToken(t *testing.T, issuer, subject string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -187,15 +187,15 @@ func junk(t *testing.T, issuer, subject string) string {
 	return signed
 }
 
-// noKeyWaits has 16 callers send a made-up token of a service whose issuer hangs, so that they wait for a second. Meanwhile
-// each check of a key is good, and hardly any takes so long.
-func noKeyWaits(t *testing.T, call func(method, path, token, body string) (int, string), key, madeUp string) {
+// checkKeysDoNotWait lets 16 callers send a forged token of an issuer that hangs, so that each waits for a second. At the same
+// time it checks an API key many times: all checks must succeed, and only few may be slow.
+func checkKeysDoNotWait(t *testing.T, call func(method, path, token, body string) (int, string), key, forged string) {
 	t.Helper()
 	var callers sync.WaitGroup
 	for range 16 {
 		callers.Go(func() {
-			if status, body := call("GET", "/v1/orgs", madeUp, ""); status != 503 {
-				t.Errorf("a made-up token of an issuer that hangs: %d %s", status, body)
+			if status, body := call("GET", "/v1/orgs", forged, ""); status != 503 {
+				t.Errorf("a forged token of an issuer that hangs: %d %s", status, body)
 			}
 		})
 	}
@@ -206,29 +206,29 @@ func noKeyWaits(t *testing.T, call func(method, path, token, body string) (int, 
 	for ; waiting.Load(); checks++ {
 		begun := time.Now()
 		if status, body := call("POST", "/app/get", key, ""); status != 200 {
-			t.Errorf("a key, meanwhile: %d %s", status, body)
+			t.Errorf("an API key at the same time: %d %s", status, body)
 		}
 		if time.Since(begun) > 900*time.Millisecond {
 			slow++
 		}
 	}
 	if checks < 10 || slow > checks/10 {
-		t.Errorf("%d of %d checks of a key waited", slow, checks)
+		t.Errorf("%d of %d checks of a key were slow", slow, checks)
 	}
 }
 
-// TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo permits a 503 for a key that the stack has not looked up yet, but no 401.
-func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
+// TestOIDCProvidersTokensStayGoodWhenKeysChange permits a 503 while the stack does not know a new key yet, but no 401.
+func TestOIDCProvidersTokensStayGoodWhenKeysChange(t *testing.T) {
 	t.Parallel()
 	p := startOIDCProvider(t)
-	hung, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nothing answers
+	hung, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = hung.Close() }()
-	hangs := "http://" + hung.Addr().String()
+	hungURL := "http://" + hung.Addr().String()
 	s := start(t, stack.Options{Parameters: map[string]string{
-		"Issuer": p.issuer, "Audience": providersAudience, "Services": "billing=" + p.issuer + "#billing,deploy=" + hangs + "#role",
+		"Issuer": p.issuer, "Audience": providersAudience, "Services": "billing=" + p.issuer + "#billing,deploy=" + hungURL + "#role",
 	}})
 	if _, err := os.Stat(filepath.Join(s.LogDir, "issuer.log")); !os.IsNotExist(err) || s.OwnIssuer() || s.Issuer != p.issuer {
 		t.Errorf("the stack's issuer is %s, and it has started its own: %v", s.Issuer, err)
@@ -261,12 +261,12 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 	if status, body := call("POST", "/v1/orgs/"+made.ID+"/keys", service, `{}`); status != 201 || json.Unmarshal([]byte(body), &made) != nil {
 		t.Fatalf("a service's key: %d %s", status, body)
 	}
-	noKeyWaits(t, call, made.Key, junk(t, hangs, "role"))
+	checkKeysDoNotWait(t, call, made.Key, forgedToken(t, hungURL, "role"))
 	alias, _ := p.signIn(t, "billing")
 	if status, body := orgs("GET", alias, ""); status != 401 || !strings.Contains(body, "person") {
-		t.Errorf("a user whose subject is the service's: %d %s", status, body)
+		t.Errorf("a user with the subject of a service: %d %s", status, body)
 	}
-	goodSoon := func(what string) { // a new token is accepted, after any 503
+	awaitGoodToken := func(what string) { // waits until a new token is accepted; 503 is permitted until then
 		token, _ := p.signIn(t, "ada")
 		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(250 * time.Millisecond) {
 			status, body := orgs("GET", token, "")
@@ -279,16 +279,16 @@ func TestATokenOfOIDCProviderIsGoodWhateverItsKeysDo(t *testing.T) {
 		}
 	}
 	p.setKeys(t, "one,two")
-	if status, body := orgs("GET", junk(t, p.issuer, "eve"), ""); status != 401 { // the authorizer fetches the keys again
-		t.Errorf("junk: %d %s", status, body)
+	if status, body := orgs("GET", forgedToken(t, p.issuer, "eve"), ""); status != 401 { // this makes the authorizer fetch the keys again
+		t.Errorf("a forged token: %d %s", status, body)
 	}
 	p.setKeys(t, "two,one")
-	goodSoon("a key that was published ahead")
-	for range 20 { // the first one makes the authorizer fetch the keys, and then it pauses for ten seconds
-		if status, body := orgs("GET", junk(t, p.issuer, "eve"), ""); status != 401 && status != 503 {
-			t.Fatalf("junk: %d %s", status, body)
+	awaitGoodToken("a key that was published before its use")
+	for range 20 { // the first one makes the authorizer fetch the keys; then it fetches none for ten seconds
+		if status, body := orgs("GET", forgedToken(t, p.issuer, "eve"), ""); status != 401 && status != 503 {
+			t.Fatalf("a forged token: %d %s", status, body)
 		}
 	}
 	p.setKeys(t, "three")
-	goodSoon("a key that was not published ahead, after junk")
+	awaitGoodToken("a new key that was not published before, after forged tokens")
 }

@@ -8,9 +8,9 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestNothingHereLooksAtAnAccountOfAWS checks that the local stack drops a given AlarmTopicArn, and only this parameter: the
-// function that the template adds for alarms would call AWS.
-func TestNothingHereLooksAtAnAccountOfAWS(t *testing.T) {
+// TestTheLocalStackDropsAlarmTopicArn checks that this parameter is dropped and another one is kept: the function that the
+// template adds for alarms would call AWS.
+func TestTheLocalStackDropsAlarmTopicArn(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)

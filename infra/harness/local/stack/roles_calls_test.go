@@ -24,16 +24,16 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// keysOfKMS has the tag of each key of the KMS behind the proxy, by the key's id.
+// keysOfKMS has the tags of the keys in the KMS, by the key's id.
 var keysOfKMS = map[string]string{
-	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the template's
+	"SigningKey": `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`, // the key in the template
 	"ours":       `{"TagKey":"latchkey:stack","TagValue":"` + StackName + `"}`,
 	"theirs":     `{"TagKey":"latchkey:stack","TagValue":"other"}`,
 	"plain":      ``,
 }
 
-// service imitates DynamoDB, KMS and SQS. It answers every call with success, except a call for a key that is not in
-// keysOfKMS. So only the proxy refuses a call.
+// service imitates DynamoDB, KMS and SQS. All calls succeed, except calls for a key that is not in keysOfKMS. So any other refusal
+// comes from the proxy.
 func service(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
@@ -57,16 +57,16 @@ func service(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// clients calls AWS through a proxy, which decides by the roles of the template, as the functions do.
+// clients calls AWS like the functions: through a proxy that decides by the roles of the template.
 type clients struct{ url string }
 
 // newClients starts a proxy on the template with replacements (see template).
 func newClients(t *testing.T, replace ...string) clients {
 	t.Helper()
 	tpl := template(t, replace...)
-	behind := httptest.NewServer(http.HandlerFunc(service))
-	t.Cleanup(behind.Close)
-	services := map[string]string{"dynamodb": behind.URL, "kms": behind.URL, "sqs": behind.URL}
+	server := httptest.NewServer(http.HandlerFunc(service))
+	t.Cleanup(server.Close)
+	services := map[string]string{"dynamodb": server.URL, "kms": server.URL, "sqs": server.URL}
 	a, err := iam.New(tpl)
 	if err != nil {
 		t.Fatal(err)
@@ -75,9 +75,9 @@ func newClients(t *testing.T, replace ...string) clients {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(p)
-	t.Cleanup(server.Close)
-	return clients{server.URL}
+	proxyServer := httptest.NewServer(p)
+	t.Cleanup(proxyServer.Close)
+	return clients{proxyServer.URL}
 }
 
 // as returns the credentials that the local stack gives a function.
@@ -103,7 +103,7 @@ type values = map[string]types.AttributeValue
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// keyed returns the key of a row in a partition.
+// keyed returns the primary key of a row in a partition.
 func keyed(pk string) values { return values{"PK": text(pk), "SK": text("META")} }
 
 // table is the table's name: its logical id, because the template is translated without a physical name.
@@ -163,7 +163,7 @@ func (c clients) send(function, queue string) error {
 	return err
 }
 
-// code returns AWS's code of an error, or "" without an error.
+// code returns AWS's error code, or "" without an error.
 func code(t *testing.T, err error) string {
 	t.Helper()
 	var api smithy.APIError
@@ -178,8 +178,8 @@ func code(t *testing.T, err error) string {
 
 const denied = "AccessDeniedException"
 
-// TestCallsAreHeldToTheirRoles makes real calls with the SDK, by the roles of template.yaml.
-func TestCallsAreHeldToTheirRoles(t *testing.T) {
+// TestRolesAllowOnlyTheNeededCalls makes real calls with the SDK, with the roles of template.yaml.
+func TestRolesAllowOnlyTheNeededCalls(t *testing.T) {
 	c := newClients(t)
 	batch := func(function string, partitions ...string) error {
 		var keys []values
@@ -194,7 +194,7 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{TableName: table, Key: keyed(pk)})
 		return err
 	}
-	use := func(function, attribute string) error { // writes the last use of a key, and one attribute more
+	use := func(function, attribute string) error { // writes the last use of a key, and one more attribute
 		_, err := c.dynamoDB(function).UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
 			TableName: table, Key: keyed("USED#1"), UpdateExpression: aws.String("SET lastUsedAt = :at, " + attribute + " = :at"),
 		})
@@ -206,42 +206,42 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 		err  error
 		want string // the code; "": the call is allowed
 	}{
-		"a read of its partition":                     {c.get("AppsFunction", "ORG#1"), ""},
-		"a read of another partition":                 {c.get("AppsFunction", "KEYS#1"), denied},
-		"GetItem where the role has Query":            {c.get("FanoutFunction", "HOOKS#1"), denied},
-		"an unknown function":                         {c.get("NoFunction", "ORG#1"), denied},
-		"a query":                                     {c.query("FanoutFunction", "", partition, "HOOKS#1"), ""},
-		"a query of another partition":                {c.query("FanoutFunction", "", partition, "KEYS#1"), denied},
-		"a query that names no partition":             {c.query("FanoutFunction", "", "begins_with(SK, :at)", ""), denied},
-		"the index, by the sweep":                     {c.query("SweepFunction", "due", due, "DUE#link#1"), ""},
-		"the index, by another function":              {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
-		"a batch":                                     {batch("DeliverFunction", "DLV#1", "HOOKS#1"), ""},
-		"a batch with one row of another partition":   {batch("DeliverFunction", "DLV#1", "KEYS#1"), denied},
-		"a transaction":                               {c.transact("KeysFunction", "KEYS#1", "EVTS#1"), ""},
-		"a transaction with an event, not allowed":    {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
-		"a transaction with that event first":         {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
-		"a write outside of a transaction":            {update("OrgsFunction", "ORG#1"), denied},
-		"a last use, outside of a transaction":        {update("AuthorizerFunction", "USED#1"), ""},
-		"a last use with an attribute of the index":   {use("AuthorizerFunction", "due"), denied},
-		"an attribute of the index, by an authorizer": {use("KeyAuthorizerFunction", "dueAt"), denied},
-		"an attribute of the index, by a program":     {use("GuardPolicy", "due"), denied},
-		"a last use with the time to delete it":       {use("GuardPolicy", "purgeAt"), ""},
-		"a scan":                                      {scan, denied},
-		"a signature":                                 {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
-		"a signature over a message":                  {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},
-		"a signature with another stack's key":        {c.sign("DeliverFunction", "theirs", kmstypes.MessageTypeDigest), denied},
-		"a signature with a key that is not there":    {c.sign("DeliverFunction", "none", kmstypes.MessageTypeDigest), "NotFoundException"},
-		"a signature by the rotation":                 {c.sign("RotateFunction", "ours", kmstypes.MessageTypeDigest), denied},
-		"a new key":                                   {c.createKey("RotateFunction", StackName, kmstypes.KeySpecEccNistP256), ""},
-		"a new key without a tag":                     {c.createKey("RotateFunction", "", kmstypes.KeySpecEccNistP256), denied},
-		"a new key of another stack":                  {c.createKey("RotateFunction", "other", kmstypes.KeySpecEccNistP256), denied},
-		"a new key of another kind":                   {c.createKey("RotateFunction", StackName, kmstypes.KeySpecRsa2048), denied},
-		"a tag on another stack's key":                {c.tag("RotateFunction", "theirs"), denied},
-		"a tag on a key of ours":                      {c.tag("RotateFunction", "ours"), ""},
-		"a tag on a key that has none":                {c.tag("RotateFunction", "plain"), ""},
-		"a message":                                   {c.send("WebhooksFunction", "DeliveryQueue"), ""},
-		"a message to another queue":                  {c.send("WebhooksFunction", "FanoutDeadLetters"), "AccessDenied"},
-		"a message by a function without the right":   {c.send("OrgsFunction", "DeliveryQueue"), "AccessDenied"},
+		"a read of its partition":                      {c.get("AppsFunction", "ORG#1"), ""},
+		"a read of another partition":                  {c.get("AppsFunction", "KEYS#1"), denied},
+		"GetItem where the role has Query":             {c.get("FanoutFunction", "HOOKS#1"), denied},
+		"an unknown function":                          {c.get("NoFunction", "ORG#1"), denied},
+		"a query":                                      {c.query("FanoutFunction", "", partition, "HOOKS#1"), ""},
+		"a query of another partition":                 {c.query("FanoutFunction", "", partition, "KEYS#1"), denied},
+		"a query that names no partition":              {c.query("FanoutFunction", "", "begins_with(SK, :at)", ""), denied},
+		"the index, by the sweep":                      {c.query("SweepFunction", "due", due, "DUE#link#1"), ""},
+		"the index, by another function":               {c.query("FanoutFunction", "due", due, "DUE#link#1"), denied},
+		"a batch":                                      {batch("DeliverFunction", "DLV#1", "HOOKS#1"), ""},
+		"a batch with one row of another partition":    {batch("DeliverFunction", "DLV#1", "KEYS#1"), denied},
+		"a transaction":                                {c.transact("KeysFunction", "KEYS#1", "EVTS#1"), ""},
+		"a transaction with a forbidden event":         {c.transact("OrgsFunction", "ORG#1", "EVTS#1"), denied},
+		"a transaction with the forbidden event first": {c.transact("OrgsFunction", "EVTS#1", "ORG#1"), denied},
+		"a write outside of a transaction":             {update("OrgsFunction", "ORG#1"), denied},
+		"a last use, outside of a transaction":         {update("AuthorizerFunction", "USED#1"), ""},
+		"a last use with an attribute of the index":    {use("AuthorizerFunction", "due"), denied},
+		"an attribute of the index, by an authorizer":  {use("KeyAuthorizerFunction", "dueAt"), denied},
+		"an attribute of the index, by a program":      {use("GuardPolicy", "due"), denied},
+		"a last use with the time to delete it":        {use("GuardPolicy", "purgeAt"), ""},
+		"a scan":                                       {scan, denied},
+		"a signature":                                  {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeDigest), ""},
+		"a signature over a message":                   {c.sign("DeliverFunction", "ours", kmstypes.MessageTypeRaw), denied},
+		"a signature with another stack's key":         {c.sign("DeliverFunction", "theirs", kmstypes.MessageTypeDigest), denied},
+		"a signature with an unknown key":              {c.sign("DeliverFunction", "none", kmstypes.MessageTypeDigest), "NotFoundException"},
+		"a signature by the rotation":                  {c.sign("RotateFunction", "ours", kmstypes.MessageTypeDigest), denied},
+		"a new key":                                    {c.createKey("RotateFunction", StackName, kmstypes.KeySpecEccNistP256), ""},
+		"a new key without a tag":                      {c.createKey("RotateFunction", "", kmstypes.KeySpecEccNistP256), denied},
+		"a new key of another stack":                   {c.createKey("RotateFunction", "other", kmstypes.KeySpecEccNistP256), denied},
+		"a new key of another kind":                    {c.createKey("RotateFunction", StackName, kmstypes.KeySpecRsa2048), denied},
+		"a tag on another stack's key":                 {c.tag("RotateFunction", "theirs"), denied},
+		"a tag on a key of ours":                       {c.tag("RotateFunction", "ours"), ""},
+		"a tag on a key without tags":                  {c.tag("RotateFunction", "plain"), ""},
+		"a message":                                    {c.send("WebhooksFunction", "DeliveryQueue"), ""},
+		"a message to another queue":                   {c.send("WebhooksFunction", "FanoutDeadLetters"), "AccessDenied"},
+		"a message by a function without the right":    {c.send("OrgsFunction", "DeliveryQueue"), "AccessDenied"},
 	} {
 		if got := code(t, call.err); got != call.want {
 			t.Errorf("%s: %q, want %q (%v)", what, got, call.want, call.err)
@@ -249,9 +249,9 @@ func TestCallsAreHeldToTheirRoles(t *testing.T) {
 	}
 }
 
-// TestRotationTagsKeysOnlyWithTheExtraTags checks that each new key has the stack's tag, and otherwise only tags that the
-// parameter KeyTagNames names.
-func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
+// TestRotationMayOnlyUseTheNamedTags checks that each new key has the stack's tag, and no other tags than the names in the
+// parameter KeyTagNames.
+func TestRotationMayOnlyUseTheNamedTags(t *testing.T) {
 	plain := newClients(t)
 	extra := newClients(t, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)
 	for _, c := range []struct {
@@ -269,14 +269,14 @@ func TestRotationTagsKeysOnlyWithTheExtraTags(t *testing.T) {
 		}
 		_, err := c.clients.kms("RotateFunction").CreateKey(t.Context(), in)
 		if refused := code(t, err) == "AccessDeniedException"; refused == c.allowed {
-			t.Errorf("%s: %v, want it allowed: %v", c.tags, err, c.allowed)
+			t.Errorf("%s: %v, want allowed: %v", c.tags, err, c.allowed)
 		}
 	}
 }
 
-// TestWhatAWSMayNotKnowYetAllowsNothing tries two calls with the template's roles, which allow them, and with roles that
-// rely on what AWS may not know: the tag of a key just made, and a condition key that a ConditionCheckItem does not have.
-func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
+// TestUnreliableConditionsAllowNothing makes two calls. The template's roles allow both. The changed roles rely on facts that AWS may
+// not know at the call, and must refuse both: the tag of a new key, and a condition key that a ConditionCheckItem does not have.
+func TestUnreliableConditionsAllowNothing(t *testing.T) {
 	const writes = `"Action":["dynamodb:PutItem","dynamodb:UpdateItem"],`
 	check := func(c clients) error {
 		_, err := c.dynamoDB("OrgsFunction").TransactWriteItems(context.Background(), &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
@@ -287,7 +287,7 @@ func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 	signByFirstKey := func(c clients) error { return c.sign("DeliverFunction", "SigningKey", kmstypes.MessageTypeDigest) }
 	for what, v := range map[string]struct {
 		call    func(clients) error
-		replace []string // takes away the right that the template gives, and leaves what AWS may not know
+		replace []string // changes the role, so that only the unreliable condition remains
 	}{
 		"the first key by its tag": {signByFirstKey, []string{`{"Fn::GetAtt":["SigningKey","Arn"]},"Sid":"SignByFirstKey"`, `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid":"SignByFirstKey"`}},
 		"a check in a transaction": {check, []string{`["dynamodb:ConditionCheckItem"]`, `["dynamodb:GetItem"]`, writes, strings.Replace(writes, `]`, `,"dynamodb:ConditionCheckItem"]`, 1)}},
@@ -296,7 +296,7 @@ func TestWhatAWSMayNotKnowYetAllowsNothing(t *testing.T) {
 			t.Errorf("%s: %s", what, got)
 		}
 		if got := code(t, v.call(newClients(t, v.replace...))); got != denied {
-			t.Errorf("%s, with the changed roles: %q, want %s", what, got, denied)
+			t.Errorf("%s, with changed roles: %q, want %s", what, got, denied)
 		}
 	}
 }

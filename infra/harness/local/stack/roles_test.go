@@ -27,7 +27,7 @@ func options() translated.Options {
 	return translated.Options{StackName: StackName, Parameters: map[string]string{"Issuer": "https://issuer.example"}}
 }
 
-// template returns the repository's template. replace has pairs of old and new text, to be replaced in its JSON.
+// template returns the repository's template. replace has pairs of an old and a new text for the template's JSON.
 func template(t *testing.T, replace ...string) *translated.Template {
 	t.Helper()
 	tpl, err := repository()
@@ -46,7 +46,7 @@ func template(t *testing.T, replace ...string) *translated.Template {
 	}
 	copied := *tpl // other tests use tpl, so only the copy gets the changed JSON
 	if copied.Raw = nil; json.Unmarshal([]byte(changed), &copied.Raw) != nil {
-		t.Fatalf("%q makes no JSON", replace)
+		t.Fatalf("with %q the template is not JSON", replace)
 	}
 	out, err := copied.Resolve(options())
 	if err != nil {
@@ -55,9 +55,9 @@ func template(t *testing.T, replace ...string) *translated.Template {
 	return out
 }
 
-// TestAPolicyThatIsNotUnderstoodStopsTheStart plants parts of policies that the evaluator does not know.
-func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
-	for fault, replace := range map[string][2]string{ // the unknown part, and the texts for template
+// TestUnknownPartsOfPoliciesAreErrors puts parts into policies that the evaluator does not know.
+func TestUnknownPartsOfPoliciesAreErrors(t *testing.T) {
+	for fault, replace := range map[string][2]string{ // by the unknown part, the texts for template
 		"an operator":         {`"ForAnyValue:StringEquals"`, `"ForAnyValue:StringEqualsIgnoreCase"`},
 		"a key":               {`"dynamodb:EnclosingOperation"`, `"dynamodb:Select"`},
 		"a read's attributes": {`"Null":{"dynamodb:LeadingKeys":"false"}`, `"Null":{"dynamodb:Attributes":"false"}`},
@@ -66,7 +66,7 @@ func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 		"a managed policy":    {`"Policies":[{`, `"ManagedPolicyArns":["arn:aws:iam::aws:policy/x"],"Policies":[{`},
 	} {
 		if _, err := iam.New(template(t, replace[0], replace[1])); err == nil {
-			t.Errorf("%s is taken", fault)
+			t.Errorf("%s is accepted", fault)
 		}
 	}
 	if _, err := iam.New(template(t)); err != nil {
@@ -74,8 +74,8 @@ func TestAPolicyThatIsNotUnderstoodStopsTheStart(t *testing.T) {
 	}
 }
 
-// TestLambdaItselfNeedsItsRights replaces, one at a time, rights that only Lambda uses: for logs, streams and queues.
-func TestLambdaItselfNeedsItsRights(t *testing.T) {
+// TestMissingRightsOfLambdaAreFound replaces rights that only Lambda itself uses (for logs, streams and queues), one at a time.
+func TestMissingRightsOfLambdaAreFound(t *testing.T) {
 	for right, other := range map[string]string{
 		`"logs:PutLogEvents"`: `"logs:CreateLogStream"`, `"dynamodb:GetShardIterator"`: `"dynamodb:GetRecords"`,
 		`"sqs:DeleteMessage"`: `"sqs:SendMessage"`, `{"Fn::GetAtt":["FanoutDeadLetters","Arn"]},"Sid"`: `{"Fn::GetAtt":["DeliveryQueue","Arn"]},"Sid"`,
@@ -86,7 +86,7 @@ func TestLambdaItselfNeedsItsRights(t *testing.T) {
 			t.Fatal(err)
 		}
 		if a.Platform(tpl) == nil {
-			t.Errorf("without %s everything is allowed", right)
+			t.Errorf("Platform returned no error without %s", right)
 		}
 	}
 	tpl := template(t)
@@ -95,16 +95,16 @@ func TestLambdaItselfNeedsItsRights(t *testing.T) {
 	}
 }
 
-// TestRightsThatNoCallNeededAreSpare: Spare lists a statement until a call uses it, and then the actions of the statement
-// that no call has used.
-func TestRightsThatNoCallNeededAreSpare(t *testing.T) {
+// TestSpareListsUnusedRights checks that Spare lists a statement until a call uses it, and then the unused actions of the
+// statement.
+func TestSpareListsUnusedRights(t *testing.T) {
 	a, err := iam.New(template(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const statement = "WebhookKeysRole ReadVerificationKeys: no call needed this statement"
 	if !slices.Contains(a.Spare(), statement) {
-		t.Fatalf("%q is not spare", statement)
+		t.Fatalf("Spare does not list %q", statement)
 	}
 	get := iam.Need{Action: "dynamodb:GetItem", Resource: "arn:aws:dynamodb:us-east-1:000000000000:table/Table", Context: map[string][]string{"dynamodb:LeadingKeys": {"VKEYS"}}}
 	if err := a.Decide("WebhookKeysFunction", get); err != nil {
@@ -114,11 +114,11 @@ func TestRightsThatNoCallNeededAreSpare(t *testing.T) {
 	if want := []string{"WebhookKeysRole ReadVerificationKeys: dynamodb:Query"}; !slices.Equal(spare, want) {
 		t.Errorf("spare: %q, want %q", spare, want)
 	}
-	// Another statement allows this GetItem: ReadAppsAndAccess allows only BatchGetItem on the same rows, and stays unused.
+	// Another statement allows this GetItem. ReadAppsAndAccess allows only BatchGetItem on the same rows, so it stays unused.
 	if err := a.Decide("AppsFunction", iam.Need{Action: "dynamodb:GetItem", Resource: get.Resource, Context: map[string][]string{"dynamodb:LeadingKeys": {"ORG#1"}}}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(a.Spare(), "AppsRole ReadAppsAndAccess: no call needed this statement") {
-		t.Error("a statement counts as used by a call of another action")
+		t.Error("a call of another action made a statement count as used")
 	}
 }

@@ -12,21 +12,21 @@ import (
 	"latchkey/infra/harness/lab/backing"
 )
 
-// Row is a row of the table in DynamoDB's format, or a part of one.
+// Row is a row of the table, or a part of a row, in DynamoDB's format.
 type Row = map[string]types.AttributeValue
 
 // Key returns the key of a row.
 func Key(pk, sk string) Row { return Row{"PK": Text(pk), "SK": Text(sk)} }
 
-// Text returns a text as the table has it.
+// Text returns a text in DynamoDB's format.
 func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// Millis returns a time as the table has it.
+// Millis returns a time in the table's format: a number of milliseconds.
 func Millis(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.UnixMilli(), 10)}
 }
 
-// Rows returns the rows of a partition, in the order of their sort keys, or of the whole table if pk is "". It does not use the
+// Rows returns the rows of a partition in the order of their sort keys; with pk "", all rows of the table. It does not use the
 // product's code.
 func (s *Stack) Rows(ctx context.Context, pk string) (rows []Row, err error) {
 	db, start := backing.NewDynamoDBClient(s.DataPlane.DynamoDB), Row(nil)

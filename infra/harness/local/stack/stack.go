@@ -1,6 +1,5 @@
-// Package stack runs all of Latchkey on this machine: its template in the lab (latchkey/infra/harness/lab), with the
-// parameters, the names and the token issuer of the local stack. `make run` is a small program around this
-// package, and tests start stacks too.
+// Package stack runs the whole of Latchkey on this machine. It starts Latchkey's template in the lab (latchkey/infra/harness/lab),
+// with the parameters, the names and the token issuer of the local stack. `make run` and many tests use this package.
 package stack
 
 import (
@@ -28,12 +27,12 @@ const StackName = "latchkey"
 // TableName is the name of the local table.
 const TableName = "latchkey"
 
-// Options are the options of a stack. By default Template is the repository's, and Dir is .local/<port> if there is a Port.
-// Parameters win over the local stack's own values, but AlarmTopicArn is always dropped. With the parameter Issuer the stack
-// starts no issuer of its own. Site, Name, Names and Marker are the stack's own.
+// Options are the options of a stack. By default Template is the repository's template, and Dir is .local/<port> if Port is set.
+// Parameters replace the local stack's values, but AlarmTopicArn is always dropped. With the parameter Issuer the stack starts no
+// issuer. Start sets Site, Name, Names and Marker itself.
 type Options = lab.Options
 
-// Stack is Latchkey, running in the lab.
+// Stack is a running Latchkey in the lab.
 type Stack struct {
 	*lab.Stack
 
@@ -41,11 +40,11 @@ type Stack struct {
 	TableName string
 
 	ownIssuer bool              // see OwnIssuer
-	given     map[string]string // the caller's parameters, of Start and of each Deploy
-	template  string            // its path
+	given     map[string]string // the caller's parameters from Start and each Deploy
+	template  string            // path of the template
 }
 
-// Start starts a stack and returns when a request succeeds. It fails as lab.Start does.
+// Start starts a stack and returns when a request succeeds. It has the errors of lab.Start.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	root, err := tools.Root()
 	if err != nil {
@@ -80,14 +79,14 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// Dir returns the folder of the state of the stack on a port.
+// Dir returns the folder with the state of the stack on a port.
 func Dir(root string, port int) string { return filepath.Join(root, ".local", strconv.Itoa(port)) }
 
-// DataDir returns the folder of the table's data of the stack on a port.
+// DataDir returns the folder with the table's data of the stack on a port.
 func DataDir(root string, port int) string { return filepath.Join(Dir(root, port), "data") }
 
-// Deploy changes the running stack as CloudFormation does when it gets other parameters. Parameters
-// that are not given keep their values. See lab.Stack.Deploy.
+// Deploy changes the running stack like a CloudFormation update with other parameters. All other parameters
+// keep their values. See lab.Stack.Deploy.
 func (s *Stack) Deploy(ctx context.Context, parameters map[string]string) error {
 	maps.Copy(s.given, parameters)
 	all, err := s.parameters(s.Site)
@@ -103,31 +102,31 @@ func (s *Stack) readTableName() {
 	s.TableName = cmp.Or(s.Template().Outputs["TableName"], TableName)
 }
 
-// OwnIssuer reports whether the stack has started an issuer of its own: the template has the parameter Issuer, and the
-// caller gave no value for it.
+// OwnIssuer reports whether the stack has started an issuer: the template has the parameter Issuer, and the caller gave no value
+// for this parameter.
 func (s *Stack) OwnIssuer() bool { return s.ownIssuer }
 
-// parameters sets Issuer and ownIssuer, and returns the values of the template's parameters: the local stack's own, as far
-// as the template declares them, and over them the caller's.
+// parameters sets Issuer and ownIssuer, and returns the values of the template's parameters: the caller's values, and for other
+// declared parameters the local stack's values.
 func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	declared, err := translated.ReadParameters(s.template)
 	if err != nil {
 		return nil, err
 	}
-	_, takesIssuer := declared["Issuer"]
+	_, hasIssuer := declared["Issuer"]
 	own := map[string]string{
 		"Architecture": tools.Architecture(runtime.GOARCH),
 		// The functions call AWS through the proxy that decides by their roles.
 		"AwsEndpoint": site.AWS,
-		// Receivers on this machine get webhooks too.
+		// The stack may send webhooks to receivers on this machine.
 		"WebhookAllowCidrs": "127.0.0.0/8", "WebhookIssuer": site.URL,
 	}
-	s.Issuer, s.ownIssuer = s.given["Issuer"], takesIssuer && s.given["Issuer"] == ""
+	s.Issuer, s.ownIssuer = s.given["Issuer"], hasIssuer && s.given["Issuer"] == ""
 	if s.ownIssuer {
 		s.Issuer = IssuerURL(site.Ports.Issuer)
 		own["Issuer"], own["JwksUrl"], own["UserinfoUrl"], own["Audience"] = s.Issuer, s.Issuer+"/jwks", site.Control+"/userinfo", Audience
 		own["ConsoleClientId"] = ConsoleClient
-		// "service" is the sub of a Service token that names no other.
+		// IssueToken uses "service" as the default sub of a Service token.
 		own["Services"] = "billing=" + s.Issuer + "#service,support=" + s.Issuer + "#support"
 		if s.given["Services"] == "" {
 			own["ServiceRights"] = "support=orgs.read+keys.read+keys.revoke"
@@ -135,17 +134,17 @@ func (s *Stack) parameters(site *lab.Site) (map[string]string, error) {
 	}
 	maps.DeleteFunc(own, func(name, _ string) bool { _, ok := declared[name]; return !ok })
 	maps.Copy(own, s.given)
-	// No alarm works on this machine, and a function that the template adds for alarms would call AWS.
+	// Alarms do not work on this machine, and the function that the template adds for them would call AWS.
 	delete(own, "AlarmTopicArn")
 	return own, nil
 }
 
-// probeLimit bounds the wait for the first request to succeed.
+// probeLimit is the time limit of the first request.
 const probeLimit = time.Minute
 
-// probe makes one real request, so that gateway, authorizer and issuer work when Start returns: GET /v1/orgs with a
-// service's token, which creates no user. Another template may answer 404. A stack without an issuer of its own has no
-// token to send, so there the authorizer may refuse the request.
+// probe makes one real request, so that gateway, authorizer and issuer work when Start returns. It sends GET /v1/orgs with a
+// service's token, which creates no user. Another template may answer 404. A stack that has not started an issuer has no token
+// to send, so its authorizer may refuse the request.
 func (s *Stack) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeLimit)
 	defer cancel()

@@ -14,8 +14,8 @@ import (
 
 const toy = "../../lab/testdata/template.yaml" // a small template, which starts faster than Latchkey's
 
-// TestATableOfAnotherTemplateNamesTheRemedy starts a stack on the rows of another one, whose template has another sort key.
-func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
+// TestTheErrorForAnotherTableNamesTheRemedy starts a stack on the data of a stack with another sort key.
+func TestTheErrorForAnotherTableNamesTheRemedy(t *testing.T) {
 	o := stack.Options{Template: toy, Dir: t.TempDir()}
 	s, err := stack.Start(t.Context(), o)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir() // other tests read the repository's files meanwhile
+	dir := t.TempDir() // not in the repository, because other tests read its files at the same time
 	functions, err := filepath.Rel(dir, here)
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestATableOfAnotherTemplateNamesTheRemedy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, err := stack.Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make stack DO=clean-data") {
-		t.Errorf("the rows of another template: %v", err)
+		t.Errorf("a table of another template: %v", err)
 		if err == nil {
 			_ = s.Close()
 		}

@@ -9,9 +9,9 @@ import (
 	"latchkey/pkg/authn/accesstoken"
 )
 
-// userinfoHandler returns a userinfo endpoint for the issuer at issuerURL. It verifies the token as Latchkey's authorizer
-// does. Its answer has the subject, and for a Userinfo token email and name. The issuer's own endpoint is of no use here:
-// it accepts no token of the type at+jwt, and only repeats the token's claims.
+// userinfoHandler returns a userinfo endpoint for the issuer at issuerURL. It verifies the token like Latchkey's authorizer.
+// Its answer has the subject, and for a Userinfo token also email and name. The endpoint of the issuer itself cannot be used:
+// it refuses tokens of the type at+jwt, and only repeats the token's claims.
 func userinfoHandler(issuerURL string) http.Handler {
 	tokens := accesstoken.New(accesstoken.Config{
 		Issuer: issuerURL, JWKSURL: issuerURL + "/jwks", Audience: Audience, EmailClaim: hiddenEmail, NameClaim: hiddenName,

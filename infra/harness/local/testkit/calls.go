@@ -16,11 +16,11 @@ import (
 type dynamoCall struct {
 	Function  string // the function's folder under functions/
 	Operation string // such as GetItem
-	Body      []byte // of the request; in it the table has the name stack.TableName
+	Body      []byte // the body of the request; its table name is stack.TableName
 }
 
-// checkCalls reads calls as JSON from standard input, which the tests of pkg/api send. For each call it prints a string in
-// JSON. If the role of the function in template.yaml does not allow the call, the string is the kind of the refused call
+// checkCalls reads calls as JSON from standard input; the tests of pkg/api send them. For each call it prints a JSON
+// string. If the function's role in template.yaml does not allow the call, the string is the kind of the refused call
 // (iam.DeniedError.Kind): the function, the action, the resource and the kinds of partitions. Otherwise it is "".
 func checkCalls(ctx context.Context) error {
 	root, err := tools.Root()
@@ -29,7 +29,7 @@ func checkCalls(ctx context.Context) error {
 	}
 	o := translated.Options{
 		StackName: stack.StackName, Physical: map[string]string{"Table": stack.TableName},
-		Parameters: map[string]string{"Issuer": "https://issuer.example"}, // a parameter without a default; any value
+		Parameters: map[string]string{"Issuer": "https://issuer.example"}, // this parameter has no default; any value will do
 	}
 	tpl, err := translated.Translate(ctx, filepath.Join(root, "template.yaml"), o)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command testkit serves the tests of pkg, which may not import infra. serve-db and serve-kms serve a database and a KMS,
-// check-answers checks answers against infra/openapi.yaml, and check-calls checks calls against the roles in template.yaml.
+// Command testkit helps the tests of pkg, because these must not import infra. serve-db and serve-kms run a database and a KMS.
+// check-answers checks answers against infra/openapi.yaml. check-calls checks calls against the roles in template.yaml.
 package main
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	database := flag.String("database", "", "serve-db: the base URL of a running database, in place of a new one")
+	database := flag.String("database", "", "serve-db: the base URL of a running database, to start no new one")
 	flag.Parse()
 	tools.Main("testkit: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), *database) })
 }

@@ -14,8 +14,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// serveDB prints {"endpoint", "table"}: the base URL of a database, and the schema of the table in template.yaml. It starts
-// a database when endpoint is "", and returns when its input ends.
+// serveDB prints {"endpoint", "table"}: the base URL of a database, and the schema of the table in template.yaml. If endpoint
+// is "", it starts a database. It returns when its input ends.
 func serveDB(ctx context.Context, endpoint string) error {
 	root, err := tools.Root()
 	if err != nil {
@@ -44,10 +44,10 @@ func serveKMS(ctx context.Context) error {
 	return serve(map[string]any{"endpoint": p.Endpoint})
 }
 
-// serve prints what the caller needs as one line of JSON, and waits for the end of the input. The services end with this
+// serve prints information for the caller as one line of JSON, and waits for the end of the input. The services end with this
 // process.
-func serve(needed map[string]any) error {
-	if err := json.NewEncoder(os.Stdout).Encode(needed); err != nil {
+func serve(info map[string]any) error {
+	if err := json.NewEncoder(os.Stdout).Encode(info); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, os.Stdin)
@@ -62,8 +62,8 @@ type exchange struct {
 	Header        http.Header
 }
 
-// checkAnswers reads exchanges as JSON from standard input. For each it prints a JSON text: how the exchange differs from
-// infra/openapi.yaml, or "".
+// checkAnswers reads exchanges as JSON from standard input. For each it prints a JSON string: the difference between the exchange
+// and infra/openapi.yaml, or "".
 func checkAnswers() error {
 	documented, err := contract.Load()
 	if err != nil {
@@ -77,7 +77,7 @@ func checkAnswers() error {
 	})
 }
 
-// answerEach reads values as JSON from the input, and prints the answer to each as a JSON text.
+// answerEach reads JSON values from the input, and prints the answer to each as a JSON string.
 func answerEach[T any](answer func(T) (string, error)) error {
 	in, out := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
@@ -97,7 +97,7 @@ func answerEach[T any](answer func(T) (string, error)) error {
 	}
 }
 
-// check checks the answer, and the body of a request that was accepted. It skips paths that are not in the document: the
+// check checks the answer, and the body of an accepted request. It skips paths that the document does not have, because the
 // gateway answers them.
 func check(documented *contract.Contract, e exchange) error {
 	if !documented.Has(e.Method, e.Path) {

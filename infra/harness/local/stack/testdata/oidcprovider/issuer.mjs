@@ -1,12 +1,12 @@
-// An oidc-provider on a free port. The first line that it prints is its address. PUT /keys
-// sets its signing keys, such as "two,one", of which the first signs.
+// An oidc-provider on a free port. The first line of its output is its address. PUT /keys
+// sets its signing keys, such as "two,one"; the first key signs.
 import http from 'node:http'
 import { exportJWK, generateKeyPair } from 'jose'
 import Provider from 'oidc-provider'
 
 const audience = process.env.AUDIENCE
 const jwks = new Map()
-let handle // of the provider with the keys of now
+let handle // the request handler of the provider with the present keys
 
 async function keyOf(kid) {
   if (!jwks.has(kid)) {

@@ -1,17 +1,17 @@
 package main
 
-// floor is how many mutants the package's own tests must at least find. A change may only raise a floor.
+// floor is the smallest percentage of mutants that the package's own tests must find. A change may only raise a floor.
 type floor struct {
 	pkg             string
-	killed, covered float64 // percent: killed of the covered mutants, and covered of all
+	killed, covered float64 // percent: killed mutants among the covered ones, and covered mutants among all
 	kind            string
 }
 
-// The kinds of floors: when gremlins changes the package.
+// The kinds of floors decide in which runs gremlins changes the package.
 const (
-	shortToo = "short"   // in each run without a seed, also in the short one
-	long     = "long"    // in each run without a seed, but not in the short one
-	sampled  = "sampled" // only in a run with a seed, and a quarter of the mutants: the tests need a database, so they are slow
+	shortToo = "short"   // each run without a seed, also the short run
+	long     = "long"    // each run without a seed, except the short run
+	sampled  = "sampled" // only a run with a seed, with a quarter of the mutants: these tests need a database, so they are slow
 )
 
 var floors = []floor{
@@ -56,11 +56,11 @@ var floors = []floor{
 	{"pkg/api", 85, 0, sampled},
 }
 
-// equivalent has the mutants that no test can find, because they change nothing that can be observed. The key is the file,
-// the type of the mutant, and the line of code without its indentation. The value is the reason.
+// equivalent has the mutants that no test can find, because their behaviour is the same. The key has the file, the type of the
+// mutant, and the line of code without its indentation. The value is the reason.
 var equivalent = map[string]string{
-	"pkg/p256/p256.go INVERT_LOGICAL if len(x) != Size || len(y) != Size {":                 "where one length alone differs, the two together have no length of a point, which crypto/ecdsa refuses",
+	"pkg/p256/p256.go INVERT_LOGICAL if len(x) != Size || len(y) != Size {":                 "if only one length is wrong, the length of the whole point is wrong too, and crypto/ecdsa refuses it",
 	"pkg/webhook/signature.go INVERT_LOGICAL if errX != nil || errY != nil || err != nil {": "p256.PublicKey refuses the short coordinate that a failed decoding returns",
 }
 
-const maxEquivalent = 40 // so that the list does not become a way around the floors
+const maxEquivalent = 40 // a limit, so that this list cannot be used to avoid the floors

@@ -29,11 +29,11 @@ type mutant struct {
 	Line, Column int
 }
 
-// gremlins runs gremlins in a copy of the repository, on each package of floors that wanted chooses, and prints the
-// results. It returns an error for each package below its floor. seed chooses the sample of packages of the kind sampled.
+// gremlins runs the program gremlins in a copy of the repository, on each package in floors that wanted selects, and prints the
+// results. It returns an error for each package below its floor. For packages of the kind sampled, seed selects the mutants.
 func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed int) error {
 	if len(equivalent) > maxEquivalent {
-		return fmt.Errorf("%d mutants are listed as equivalent, and %d may be", len(equivalent), maxEquivalent)
+		return fmt.Errorf("equivalent lists %d mutants; the limit is %d", len(equivalent), maxEquivalent)
 	}
 	chosen := slices.DeleteFunc(slices.Clone(floors), func(f floor) bool { return !wanted(f) })
 	if len(chosen) == 0 {
@@ -54,7 +54,7 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 		if f.kind == sampled {
 			env = append(slices.Clone(env), fmt.Sprintf("%s=%d", sampleEnv, seed))
 		}
-		found, err := f.unleash(ctx, program, dir, env)
+		found, err := f.findMutants(ctx, program, dir, env)
 		if err != nil {
 			return err
 		}
@@ -64,8 +64,8 @@ func gremlins(ctx context.Context, root string, wanted func(floor) bool, seed in
 	return errors.Join(low...)
 }
 
-// prepare returns the path of gremlins' program, and its environment: in it, the go command that gremlins calls is a link
-// to this program (see asGo), in the folder bin. The flags in GOFLAGS make mutants compile faster.
+// prepare returns the path of the program gremlins, and its environment. It makes a link named go in the folder bin, so that
+// gremlins calls this program in place of the go command (see asGo). The flags in GOFLAGS make mutants compile faster.
 func prepare(ctx context.Context, root, bin string) (env []string, program string, err error) {
 	out, errTool := tools.Output(ctx, root, nil, "go", "tool", "-n", "-modfile="+filepath.Join("infra", "tools", "test", "tools.mod"), "gremlins")
 	self, errSelf := os.Executable()
@@ -77,12 +77,12 @@ func prepare(ctx context.Context, root, bin string) (env []string, program strin
 		strings.TrimSpace(out), nil
 }
 
-// unleash runs gremlins on a package, and returns the mutants by file. asGo sets the time limit, so the coefficient only
-// has to be large enough.
-func (f floor) unleash(ctx context.Context, program, dir string, env []string) (map[string][]mutant, error) {
+// findMutants runs gremlins on a package, and returns the mutants by file. asGo sets the time limit of tests, so the time-out
+// coefficient of gremlins only has to be large enough.
+func (f floor) findMutants(ctx context.Context, program, dir string, env []string) (map[string][]mutant, error) {
 	report := filepath.Join(dir, ".local", "gremlins.json")
 	cmd := exec.CommandContext(ctx, program, "unleash", "--silent", "--workers", strconv.Itoa(workers), "--timeout-coefficient", "1000", "--output", report,
-		"--exclude-files", "/", // leaves out the packages in folders below this one
+		"--exclude-files", "/", // leave out the packages in subfolders
 		"--invert-assignments", "--invert-bitwise", "--invert-bwassign", "--invert-logical", "--invert-loopctrl", "--remove-self-assignments", "./"+f.pkg)
 	cmd.Dir, cmd.Env = dir, env
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -106,8 +106,8 @@ func (f floor) unleash(ctx context.Context, program, dir string, env []string) (
 	return found, err
 }
 
-// check prints how many mutants of a package were killed, lived or were not covered, and each that lived, without the
-// equivalent ones. It returns an error when the package is below its floor.
+// check prints the numbers of killed, living and uncovered mutants of a package, without the equivalent ones, and a line for each
+// mutant that was not killed. It returns an error if the package is below its floor.
 func (f floor) check(root string, found map[string][]mutant) error {
 	var killed, lived, uncovered int
 	var notKilled []string
@@ -124,28 +124,28 @@ func (f floor) check(root string, found map[string][]mutant) error {
 			case m.Status == "KILLED":
 				killed++
 				continue
-			case isEquivalent || m.Status == "NOT VIABLE": // NOT VIABLE: it does not compile
+			case isEquivalent || m.Status == "NOT VIABLE": // NOT VIABLE: the mutant does not compile
 				continue
 			case m.Status == "NOT COVERED":
 				uncovered++
 			default:
 				lived++
 			}
-			if m.Status != "NOT COVERED" || f.kind != sampled { // what is outside of a sample counts as not covered
+			if m.Status != "NOT COVERED" || f.kind != sampled { // mutants outside of a sample count as not covered
 				notKilled = append(notKilled, fmt.Sprintf("  %s: %s:%d:%d %s: %s", strings.ToLower(m.Status), file, m.Line, m.Column, m.Type, line))
 			}
 		}
 	}
 	covered := killed + lived
 	percent := func(n, all int) float64 { return 100 * float64(n) / float64(max(all, 1)) }
-	fmt.Printf("%-24s %4d killed, %3d lived, %3d not covered: %5.1f %% of the covered killed, %5.1f %% covered\n",
+	fmt.Printf("%-24s %4d killed, %3d lived, %3d not covered: %5.1f %% of the covered ones killed, %5.1f %% covered\n",
 		f.pkg, killed, lived, uncovered, percent(killed, covered), percent(covered, covered+uncovered))
 	slices.Sort(notKilled)
 	for _, line := range notKilled {
 		fmt.Println(line)
 	}
 	if percent(killed, covered) < f.killed || percent(covered, covered+uncovered) < f.covered {
-		return fmt.Errorf("%s is below its floor: %v %% of the covered killed, %v %% covered", f.pkg, f.killed, f.covered)
+		return fmt.Errorf("%s is below its floor: %v %% of the covered mutants killed, %v %% covered", f.pkg, f.killed, f.covered)
 	}
 	return nil
 }
@@ -153,13 +153,13 @@ func (f floor) check(root string, found map[string][]mutant) error {
 // Environment variables that gremlins passes on to asGo.
 const (
 	realGoEnv = "LATCHKEY_REAL_GO" // the path of the real go command
-	sampleEnv = "LATCHKEY_SAMPLE"  // the seed of the sample; "": all mutants are tried
+	sampleEnv = "LATCHKEY_SAMPLE"  // the seed of the sample; "": all mutants
 )
 
-// asGo calls the real go command for gremlins, and corrects three errors of gremlins. For a mutant that does not compile,
-// it returns 2: otherwise gremlins takes the mutant for killed. It has coverGaps cover code that has no block in Go's
-// coverage (constants, the conditions of cases). And it bounds only the tests: gremlins' own limit includes the
-// compilation, so that a busy machine kills mutants.
+// asGo acts as the go command for gremlins. It calls the real go command, and corrects three errors of gremlins:
+//   - For a mutant that does not compile, it returns 2. Otherwise gremlins counts the mutant as killed.
+//   - coverGaps covers code that has no block in Go's coverage (constants, the conditions of cases).
+//   - The time limit is only for the tests. The limit of gremlins includes the compilation, so that a busy machine kills mutants.
 func asGo(args []string) (int, error) {
 	profile := slices.Index(args, "-coverprofile") + 1
 	if args[0] == "test" && profile == 0 { // before the mutants, gremlins measures the coverage once
@@ -181,8 +181,8 @@ func asGo(args []string) (int, error) {
 	return 0, nil
 }
 
-// testMutant runs the tests of pkg, the package in the current folder. It returns 0 when they pass, 1 when they fail, 2 when
-// they do not compile, and 3 with an error. Gremlins takes 3 for a mutant that lived.
+// testMutant runs the tests of pkg, the package in the current folder. It returns 0 if they pass, 1 if they fail, 2 if
+// they do not compile, and 3 with an error. For gremlins, 3 means that the mutant lived.
 func testMutant(pkg string) (int, error) {
 	program, err := testProgram(pkg)
 	if errors.Is(err, errNoProgram) {
@@ -191,7 +191,7 @@ func testMutant(pkg string) (int, error) {
 	if err != nil {
 		return 3, err
 	}
-	processor, clock := "5", "30s"  // limits: seconds of processor time, which end a loop also on a busy machine, and time in all
+	processor, clock := "5", "30s"  // limits: seconds of processor time (this ends a loop also on a busy machine), and total time
 	if os.Getenv(sampleEnv) != "" { // the tests use a database
 		processor, clock = "120", "10m"
 	}
@@ -205,11 +205,11 @@ func testMutant(pkg string) (int, error) {
 	return 0, nil
 }
 
-// maxOutput bounds the output of a mutant's tests, in bytes: a mutant that loops may print without end.
+// maxOutput is the limit for the output of a mutant's tests, in bytes: a mutant can print in an endless loop.
 const maxOutput = 16 << 20
 
-// passes runs a test program, and reports whether all tests pass. It kills the program and its children when a test fails,
-// or when the output is longer than maxOutput.
+// passes runs a test program, and reports whether all tests pass. When a test fails, or the output is longer than maxOutput, it
+// kills the program and its children.
 func passes(cmd *exec.Cmd) (bool, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the kill below also ends the children
 	out, err := cmd.StdoutPipe()
@@ -238,16 +238,16 @@ func passes(cmd *exec.Cmd) (bool, error) {
 	return failed == nil, nil
 }
 
-// block is a line of a coverage profile: the code between two positions, and how often it ran.
+// block is a line of a coverage profile: the code between two positions, with the number of its runs.
 type block struct {
 	file              string
-	line, col         int // where it begins
+	line, col         int // the beginning
 	endLine, endCol   int
-	statements, count int
+	statements, count int // count: the number of runs
 }
 
-// coverGaps rewrites a coverage profile, so that the code between two blocks counts as covered when one of them does.
-// With a seed, only a sample of the covered blocks and gaps stays, because gremlins tries only mutants of covered code.
+// coverGaps rewrites a coverage profile. The code between two blocks (a gap) counts as covered if one of them is covered. With a
+// seed, only a sample of the covered blocks and gaps stays, because gremlins makes mutants only of covered code.
 func coverGaps(profile, seed string) error {
 	text, err := os.ReadFile(profile)
 	if err != nil {
@@ -276,7 +276,7 @@ func coverGaps(profile, seed string) error {
 	}
 	var before block
 	for i, b := range blocks {
-		if b.file != before.file { // the first gap begins where the file does
+		if b.file != before.file { // the first gap begins at the beginning of the file
 			before = block{file: b.file, endLine: 1, endCol: 1, count: b.count}
 		}
 		write(block{file: b.file, line: before.endLine, col: before.endCol + 1, endLine: b.line, endCol: b.col - 1, count: before.count + b.count})
@@ -290,7 +290,7 @@ func coverGaps(profile, seed string) error {
 	return os.WriteFile(profile, []byte(out.String()), 0o644)
 }
 
-// inSample reports whether a block is in the sample of a seed: a quarter of all blocks. Without a seed every block is.
+// inSample reports whether a block is in the sample of a seed: a quarter of all blocks; seed "": all blocks.
 func inSample(b block, seed string) bool {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d %d", seed, b.file, b.line, b.col))
 	return seed == "" || sum[0]%4 == 0

@@ -1,7 +1,7 @@
 // Command mutants is `make mutants`. It plants bugs, one at a time, in a copy of the repository, and checks that the test
-// named with each bug fails. The bugs are in planted/, one list for each topic. The run fails for a bug whose old text is
-// no longer in the code, that does not compile, or that its test does not find. Then the program gremlins makes
-// mutants that no one chooses, and the run fails for a package below its floor in floors.go.
+// of each bug fails. The bugs are in planted/, one list for each topic. The run fails for a bug that no longer fits the code, that
+// does not compile, or that its test does not find. Then the program gremlins makes many small changes (mutants), and the
+// run fails for a package below its floor in floors.go.
 package main
 
 import (
@@ -19,7 +19,8 @@ import (
 	"latchkey/pkg/parallel"
 )
 
-// workers is how many bugs or mutants are tried at once. Planted bugs have this many copies of the repository.
+// workers is the number of bugs or mutants that are tested at the same time. Each worker has a copy of the repository for the
+// planted bugs.
 const workers = 2
 
 // plantedLists is the folder of the lists that `make mutants` plants, from the repository's root.
@@ -34,9 +35,9 @@ func main() {
 		os.Exit(code)
 	}
 	short := flag.Bool("short", false, "only the short form")
-	run := flag.String("run", "", "only bugs whose list or name matches, or packages of floors.go")
-	lists := flag.String("lists", plantedLists, "the folder of the lists of bugs; gremlins runs for the usual one only")
-	seed := flag.Int("seed", 0, "only a sample of gremlins' mutants in the packages that need a database, chosen by this seed")
+	run := flag.String("run", "", "only bugs with a matching list or name, and packages of floors.go with a matching path")
+	lists := flag.String("lists", plantedLists, "the folder with the lists of bugs; gremlins runs only with the default folder")
+	seed := flag.Int("seed", 0, "test only a sample of gremlins' mutants in the packages that need a database; the seed selects the sample")
 	flag.Parse()
 	tools.Main("", func(ctx context.Context) error { return mutants(ctx, *lists, *short, *run, *seed) })
 }
@@ -58,13 +59,13 @@ func mutants(ctx context.Context, lists string, short bool, run string, seed int
 		return errBugs
 	}
 	return errors.Join(errBugs, gremlins(ctx, root, func(f floor) bool {
-		ofThisRun := (f.kind == sampled) == (seed != 0) // a seed chooses the sampled packages, and only these
+		ofThisRun := (f.kind == sampled) == (seed != 0) // a run with a seed is only for the sampled packages
 		shortEnough := !short || f.kind == shortToo
 		return ofThisRun && shortEnough && wanted.MatchString(f.pkg)
 	}, seed))
 }
 
-// planted tries the bugs that short and wanted choose.
+// planted tests the bugs that short and wanted select.
 func planted(ctx context.Context, root, lists string, short bool, wanted *regexp.Regexp) error {
 	bugs, err := readBugs(filepath.Join(root, lists))
 	if err != nil {
@@ -87,7 +88,8 @@ func planted(ctx context.Context, root, lists string, short bool, wanted *regexp
 	return errors.Join(survivors...)
 }
 
-// fit returns an error for each bug that no longer fits the code, and for each test that is not there. It checks all bugs, also those that -run leaves out.
+// fit returns an error for each bug that no longer fits the code, and for each missing test. It checks all bugs, also those that -run
+// leaves out.
 func fit(root string, bugs []bug) error {
 	var errs []error
 	for _, b := range bugs {
@@ -105,7 +107,7 @@ func fit(root string, bugs []bug) error {
 	return errors.Join(errs...)
 }
 
-// tryAll first checks that the tests pass without a bug. Then it plants each bug. survivors has an error for each bug that was not
+// tryAll first checks that the tests pass without a bug. Then it plants each bug. survivors has an error for each bug that no test
 // found.
 func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, err error) {
 	copies := make(chan *tree, workers)
@@ -134,7 +136,7 @@ func tryAll(ctx context.Context, root string, bugs []bug) (survivors []error, er
 	return each(bugs, (*tree).finds), nil
 }
 
-// testsOf returns for each package one bug without replacements, whose pattern names all tests of the package's bugs.
+// testsOf returns a bug without replacements for each package. Its pattern names all tests of the package's bugs.
 func testsOf(bugs []bug) []bug {
 	var out []bug
 	for _, b := range bugs {

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// The recipe of a test program is a shell script: the calls of the compiler and the linker with which the go command built the
-// program. Calling them again builds the program of another mutant. That is faster than the go command, which looks for
-// changes in all packages each time, and it does not fill the go command's cache.
+// The recipe of a test program is a shell script with the go command's calls of the compiler and the linker. Calling
+// them again builds the program of another mutant. That is faster than the go command, which looks for changes in all
+// packages each time, and it does not fill the go command's cache.
 const recipe = ".recipe" // a file in the package's folder
 
-// recipeLine matches the lines of a recipe, in what the go command prints because of -x. The last one calls the linker.
+// recipeLine matches the lines of a recipe in the output of the go command with -x. The last line calls the linker.
 var recipeLine = regexp.MustCompile(`(?m)^(WORK=|cd |.*/compile -o |.*/link -o \$WORK).*$`)
 
 // errNoProgram is the error for a mutant that does not compile.
 var errNoProgram = errors.New("the test program cannot be built")
 
-// testProgram builds the test program of pkg, the package in the current folder, and returns its path. The first program is
-// built by the go command, and the others by its recipe.
+// testProgram builds the test program of pkg, the package in the current folder, and returns the program's path. The go command
+// builds the first program, and the recipe builds the others.
 func testProgram(pkg string) (string, error) {
 	text, err := os.ReadFile(recipe)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,8 +38,8 @@ func testProgram(pkg string) (string, error) {
 	if shell(work, all[own]) != nil {
 		return "", errNoProgram
 	}
-	// When the mutant exports something else, the linker refuses the packages that were compiled for the old exports. They
-	// are compiled after the package.
+	// If the mutant changes the exports, the linker refuses packages that were compiled with the old exports. The lines after
+	// the package's own line compile these packages again.
 	if shell(work, link) != nil && shell(append([]string{work}, all[own+1:]...)...) != nil {
 		return record(pkg)
 	}
@@ -52,7 +52,7 @@ func compiles(text, pkg string) bool { return strings.Contains(text, " -p "+pkg+
 
 func shell(lines ...string) error { return exec.Command("sh", "-ec", strings.Join(lines, "\n")).Run() }
 
-// record has the go command build a test program, and writes the recipe. It writes none when the go command had the package
+// record builds a test program with the go command, and writes the recipe. It writes no recipe if the go command had the package
 // in its cache.
 func record(pkg string) (string, error) {
 	program, err := filepath.Abs(recipe + ".test")

@@ -15,11 +15,11 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// removal is how long the removal of one thing may take.
+// removal is the time limit for the removal of one resource.
 const removal = 15 * time.Minute
 
-// clean removes all that trials have made in this account and region, whatever state it is in, and on this machine all but the
-// reports. Signing keys are only scheduled for their deletion: KMS keeps them for seven days, without cost.
+// clean removes everything that trials have made in this account and region, in any state, and their files on this machine except
+// the reports. It only schedules the deletion of signing keys: KMS keeps them for seven days, without cost.
 func (t *trial) clean(ctx context.Context) error {
 	for _, remove := range []func(context.Context) error{t.removeStacks, t.removeTagged, t.removeObjects, t.removeBucket} {
 		if err := remove(ctx); err != nil {
@@ -33,11 +33,11 @@ func (t *trial) clean(ctx context.Context) error {
 	return err
 }
 
-// named matches the names of trials' stacks (see try). A match proves nothing: others may have such names too.
+// named matches the names of trials' stacks (see try). A match is no proof, because other stacks may have such names.
 var named = regexp.MustCompile("^" + prefix + "[a-z2-7]{6}$")
 
-// ours reports whether a trial has made the stack. A stack has the tag once a change set was executed; before that, its change
-// set has it.
+// ours reports whether a trial has made the stack. The stack has the trials' tag once a change set was executed; before that, the
+// change set has the tag.
 func (t *trial) ours(s cloud.Stack) (bool, error) {
 	if !named.MatchString(s.StackName) || s.StackStatus != cloud.InReview {
 		return named.MatchString(s.StackName) && hasTag(s), nil
@@ -46,12 +46,12 @@ func (t *trial) ours(s cloud.Stack) (bool, error) {
 	return slices.ContainsFunc(sets, hasTag), err
 }
 
-// hasTag reports whether one of the tags of a stack, or of a change set, is the trials'.
+// hasTag reports whether a stack or a change set has the trials' tag.
 func hasTag(s cloud.Stack) bool {
 	return slices.ContainsFunc(s.Tags, func(one settings.Tag) bool { return one.Key == settings.TrialTag })
 }
 
-// removals is how often the removal of a stack is begun, before it is given up: CloudFormation may fail to remove one at first.
+// removals is the number of tries to remove a stack: the first try of CloudFormation may fail.
 const removals = 3
 
 func (t *trial) removeStacks(ctx context.Context) error {
@@ -63,13 +63,13 @@ func (t *trial) removeStacks(ctx context.Context) error {
 			err = errors.Join(err, errOurs)
 			return !ours
 		})
-		// The companions follow: a bus with a rule of Latchkey's stack cannot be removed.
+		// Remove Latchkey's stacks before the companions: a bus with a rule of Latchkey's stack cannot be removed.
 		isLatchkeys := slices.ContainsFunc(all, func(s cloud.Stack) bool { return len(s.Values()) > 0 })
 		if err != nil || len(all) == 0 {
 			return err
 		}
 		if time.Since(begun) > removal {
-			return fmt.Errorf("%d stacks named %s… are not removed", len(all), prefix)
+			return fmt.Errorf("%d stacks named %s… could not be removed", len(all), prefix)
 		}
 		for _, s := range all {
 			if s.StackStatus != cloud.InReview && strings.HasSuffix(s.StackStatus, "_IN_PROGRESS") || isLatchkeys && len(s.Values()) == 0 {
@@ -77,13 +77,14 @@ func (t *trial) removeStacks(ctx context.Context) error {
 			}
 			tried[s.StackName]++
 			if err := t.removeStack(ctx, s); err != nil && (ctx.Err() != nil || tried[s.StackName] == removals) {
-				return fmt.Errorf("the stack %s is not removed: %w", s.StackName, err)
+				return fmt.Errorf("the stack %s could not be removed: %w", s.StackName, err)
 			}
 		}
 	}
 }
 
-// removeStack removes Latchkey's stack by make undeploy's program, and the companion, which has no parameters.
+// removeStack removes a stack. For Latchkey's stack it runs the program of make undeploy. A companion has no parameters; CloudFormation
+// removes it.
 func (t *trial) removeStack(ctx context.Context, s cloud.Stack) error {
 	t.say("Removing %s (%s)", s.StackName, s.StackStatus)
 	if len(s.Values()) == 0 && s.StackStatus != cloud.InReview {
@@ -92,7 +93,7 @@ func (t *trial) removeStack(ctx context.Context, s cloud.Stack) error {
 	return t.program(ctx, t.out, []string{"STACK=" + s.StackName, "YES=1"}, t.built("deploy"), "undeploy")
 }
 
-// pause is the time between two looks.
+// pause is the time between two checks of AWS.
 func (t *trial) pause() time.Duration {
 	if t.local {
 		return 100 * time.Millisecond
@@ -100,7 +101,7 @@ func (t *trial) pause() time.Duration {
 	return 10 * time.Second
 }
 
-// removeTagged removes the tables, keys and APIs with the trials' tag. AWS still lists some for a moment after their end.
+// removeTagged removes the tables, keys and APIs with the trials' tag. AWS may list a resource for a moment after its removal.
 func (t *trial) removeTagged(context.Context) error {
 	for begun := time.Now(); ; time.Sleep(t.pause()) {
 		var out struct {
@@ -110,22 +111,22 @@ func (t *trial) removeTagged(context.Context) error {
 		if err := t.aws.Call("resourcegroupstaggingapi", "get_resources", in, &out); err != nil {
 			return err
 		}
-		var waits error
+		var remaining error
 		for _, one := range out.ResourceTagMappingList {
 			if err := t.remove(one.ResourceARN); err != nil && !strings.Contains(err.Error(), "NotFoundException") {
-				waits = errors.Join(waits, err)
+				remaining = errors.Join(remaining, err)
 			}
 		}
-		if waits == nil || time.Since(begun) > removal {
-			return waits
+		if remaining == nil || time.Since(begun) > removal {
+			return remaining
 		}
 	}
 }
 
-// errGoes means that AWS removes a thing, which takes a moment.
-var errGoes = errors.New("the table is being removed")
+// errRemoving means that AWS is removing the table, which takes a moment.
+var errRemoving = errors.New("the table is being removed")
 
-// remove removes a table, a key or an API. Error: it is still there.
+// remove removes a table, a key or an API. Without an error the resource is removed, or a key's deletion is scheduled.
 func (t *trial) remove(arn string) error {
 	kind, name, _ := strings.Cut(arn[strings.LastIndex(arn, ":")+1:], "/")
 	api, isAPI := strings.CutPrefix(name, "restapis/")
@@ -133,9 +134,9 @@ func (t *trial) remove(arn string) error {
 	case kind == "table":
 		protection := t.aws.Call("dynamodb", "update_table", cloud.Params{"TableName": name, "DeletionProtectionEnabled": false}, nil)
 		if err := t.aws.Call("dynamodb", "delete_table", cloud.Params{"TableName": name}, nil); err != nil {
-			return errors.Join(err, protection) // a table that is being changed takes no call for a moment
+			return errors.Join(err, protection) // during a change, a table refuses calls for a moment
 		}
-		return errGoes
+		return errRemoving
 	case kind == "key":
 		var described struct{ KeyMetadata struct{ KeyState string } }
 		err := t.aws.Call("kms", "describe_key", cloud.Params{"KeyId": arn}, &described)
@@ -146,13 +147,13 @@ func (t *trial) remove(arn string) error {
 	case isAPI && !strings.Contains(api, "/"):
 		return t.aws.Call("apigateway", "delete_rest_api", cloud.Params{"restApiId": api}, nil)
 	}
-	return nil // a part of an API, which ends with it
+	return nil // a part of an API: it is removed with the API
 }
 
-// version is a version of an object. The SAM CLI's bucket keeps all.
+// version is a version of an object. The SAM CLI's bucket keeps all versions.
 type version struct{ Key, VersionID string }
 
-// versions returns the versions of the bucket's objects whose keys begin with a text.
+// versions returns all versions of the bucket's objects with a key that begins with a text.
 func (t *trial) versions(bucket, begin string) ([]version, error) {
 	var out struct{ Versions, DeleteMarkers []version }
 	err := t.aws.Call("s3", "list_object_versions", cloud.Params{"Bucket": bucket, "Prefix": begin}, &out)
@@ -176,10 +177,10 @@ func (t *trial) removeObjects(context.Context) error {
 	return err
 }
 
-// removeBucket removes the SAM CLI's bucket if a trial has had it made, and nothing else is in it.
+// removeBucket removes the SAM CLI's bucket if it was made for a trial and is empty.
 func (t *trial) removeBucket(context.Context) error {
 	if _, err := os.Stat(t.ownBucket()); errors.Is(err, os.ErrNotExist) {
-		return nil // the bucket was there before, or there is none
+		return nil // the bucket existed before the trial, or does not exist
 	}
 	bucket, err := t.samBucket()
 	if err != nil {
@@ -191,7 +192,7 @@ func (t *trial) removeBucket(context.Context) error {
 			return err
 		}
 		if len(others) > 0 {
-			t.say("Kept: the SAM CLI's bucket %s, which has other objects by now.", bucket)
+			t.say("Kept: the SAM CLI's bucket %s, which now has other objects.", bucket)
 			return os.Remove(t.ownBucket())
 		}
 	}
@@ -209,7 +210,7 @@ func (t *trial) removeBucket(context.Context) error {
 			}
 		}
 		if time.Since(begun) > removal {
-			return fmt.Errorf("the stack %s is not removed (%s)", samStack, left[0].StackStatus)
+			return fmt.Errorf("the stack %s could not be removed (%s)", samStack, left[0].StackStatus)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// The trial's issuer: a name, a key in a file, and the public half of the key at an address that Lambda can read.
+// The trial's issuer is only a name, a private key in a file, and the public key at an address that Lambda can read.
 const (
 	issuer   = "https://trial.invalid"
 	audience = "https://trial.invalid/api"
@@ -24,7 +24,7 @@ const (
 	keyFile  = "key.pem"
 )
 
-// makeKey makes the issuer's key in a folder, and returns its JWK set.
+// makeKey writes a new key of the issuer into a folder, and returns its JWK set.
 func makeKey(dir string) (jwks string, err error) {
 	key, jwk, err := backing.NewKey()
 	if err != nil {
@@ -42,7 +42,7 @@ func makeKey(dir string) (jwks string, err error) {
 	return string(text), err
 }
 
-// token returns an access token of the trial's issuer for a verified email. Its user is the email's.
+// token returns an access token of the trial's issuer for a verified email. The subject is the hash of the email.
 func token(dir, email, name string, now time.Time) (string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, keyFile))
 	if err != nil {
@@ -50,7 +50,7 @@ func token(dir, email, name string, now time.Time) (string, error) {
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || email == "" {
-		return "", errors.New("there is no key, or no EMAIL")
+		return "", errors.New("the key or EMAIL is missing")
 	}
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2" //nolint:depguard // only chooses when a trial is killed
+	"math/rand/v2" //nolint:depguard // only for the moment at which a trial is killed
 	"os"
 	"os/exec"
 	"runtime"
@@ -19,17 +19,17 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// host is a stand-in for AWS. Each stack of the template that is deployed to it runs on this machine.
+// host is a stand-in for AWS. It runs each deployed stack of the template on this machine.
 type host struct {
 	*standin.Standin
-	env     []string      // of programs that call it as AWS
-	options stack.Options // of the stacks that it runs, but for Dir and Parameters
+	env     []string      // the environment of programs that use the host as AWS
+	options stack.Options // for the stacks, except Dir and Parameters
 
 	mu      sync.Mutex
 	running map[string]running
 }
 
-// running is a stack that runs, and the folder of its state.
+// running is a running stack, with the folder of its state.
 type running struct {
 	*stack.Stack
 	dir string
@@ -50,9 +50,9 @@ func newHost(ctx context.Context) *host {
 	return h
 }
 
-// start starts a stack with the parameters that it was deployed with.
+// start starts a stack with the parameters of its deployment.
 func (h *host) start(ctx context.Context, name string, parameters map[string]string) (*standin.Live, error) {
-	if err := h.stop(name); err != nil { // it is deployed again
+	if err := h.stop(name); err != nil { // the stack may run from an earlier deployment
 		return nil, err
 	}
 	given := maps.Clone(parameters)
@@ -63,7 +63,7 @@ func (h *host) start(ctx context.Context, name string, parameters map[string]str
 	}
 	o := h.options
 	o.Dir, o.Parameters, o.Buses = dir, given, map[string]func(string){given["EventBusName"]: h.Publish}
-	delete(o.Buses, "") // without the parameter
+	delete(o.Buses, "") // the name without the parameter EventBusName
 	s, err := stack.Start(ctx, o)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -73,7 +73,7 @@ func (h *host) start(ctx context.Context, name string, parameters map[string]str
 	h.running[name] = running{s, dir}
 	outputs := func() map[string]string {
 		out := s.Outputs()
-		delete(out, "GuardPolicyArn") // the local stack makes no policy
+		delete(out, "GuardPolicyArn") // the local stack does not make this policy
 		return out
 	}
 	return &standin.Live{
@@ -93,7 +93,7 @@ func (h *host) stop(name string) error {
 	return errors.Join(s.Close(), os.RemoveAll(s.dir))
 }
 
-// close stops what runs. It returns an error when a trial has left something in the account, or has changed what others have.
+// close stops all stacks. It returns an error if a trial has left resources in the account, or has changed resources of others.
 func (h *host) close() error {
 	left := h.Left()
 	h.mu.Lock()
@@ -109,16 +109,16 @@ func (h *host) close() error {
 		err = errors.Join(err, fmt.Errorf("the trial has left %q", left))
 	}
 	if harmed := h.Harmed(); harmed != nil {
-		err = errors.Join(err, fmt.Errorf("the trial has changed what others have: %q", harmed))
+		err = errors.Join(err, fmt.Errorf("the trial has changed resources of others: %q", harmed))
 	}
 	return err
 }
 
-// onStandIn is the argument that shows a trial that its AWS is a host.
+// onStandIn is the argument that makes a trial use a host as AWS.
 const onStandIn = "on-stand-in"
 
-// rehearse runs a trial on a host, in a process of its own, and checks that nothing is left. With KILLS=n it first kills n trials, each
-// at a random moment: the next one must remove what they left.
+// rehearse runs a trial on a host, in a separate process, and checks that the trial leaves no resources. With KILLS=n it first kills n
+// trials, each at a random moment; the next trial must remove their resources.
 func rehearse(ctx context.Context) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -126,27 +126,27 @@ func rehearse(ctx context.Context) error {
 	}
 	kills, err := strconv.Atoi(cmp.Or(os.Getenv("KILLS"), "0"))
 	if err != nil {
-		return fmt.Errorf("KILLS=%s is no number", os.Getenv("KILLS"))
+		return fmt.Errorf("KILLS=%s is not a number", os.Getenv("KILLS"))
 	}
 	h := newHost(context.WithoutCancel(ctx))
 	for range kills {
 		at := time.Duration(rand.Int64N(int64(time.Minute)))
 		err := h.trial(ctx, program, at)
-		fmt.Printf("Killed after %s (%v), with %d things in the account\n", at.Round(time.Millisecond), err, len(h.Left()))
+		fmt.Printf("Killed after %s (%v), with %d resources in the account\n", at.Round(time.Millisecond), err, len(h.Left()))
 	}
 	return errors.Join(h.trial(ctx, program, 0), h.close())
 }
 
-// trial runs a trial to its end, or kills it after a time that is not 0.
+// trial runs a trial. It kills the trial after a time; 0: it waits for the trial's end.
 func (h *host) trial(ctx context.Context, program string, after time.Duration) error {
 	cmd := exec.CommandContext(ctx, program, onStandIn)
 	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it cleans up
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // after an interrupt, a trial cleans up
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	if after > 0 {
-		defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop() // an error: it is over
+		defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop() // ignore the error of an ended process
 	}
 	return cmd.Wait()
 }

@@ -1,6 +1,6 @@
-// Command trial serves `make trial`: it deploys a stack of its own name to the account in use, without an identity provider,
-// runs `make smoke` and the README's walk on it, answers the questions that only AWS can settle, and removes everything again.
-// What it makes has the tag latchkey-trial, and it removes nothing without that.
+// Command trial is `make trial`. It deploys a stack with a new name to the present AWS account, without an identity provider. It runs
+// `make smoke` and the README's walk on the stack, answers the questions that only AWS can settle, and removes everything again.
+// All its resources have the tag latchkey-trial, and it removes no resource without this tag.
 package main
 
 import (
@@ -21,10 +21,10 @@ import (
 	"latchkey/infra/tools"
 )
 
-// prefix is what the names of trials' stacks begin with. make deploy refuses such a name without the trial's tag.
+// prefix begins the names of trials' stacks. make deploy refuses such a name without the trial's tag.
 const prefix = settings.TrialTag + "-"
 
-// signedFor is how long the address of the trial's keys is good. A trial that takes longer signs it again.
+// signedFor is the lifetime of the signed address of the trial's keys. A trial that takes longer signs a new address.
 const signedFor = time.Hour
 
 func main() {
@@ -45,31 +45,31 @@ func start(ctx context.Context) error {
 	case len(args) == 1 && args[0] == onStandIn:
 		return try(ctx, root, true)
 	case len(args) != 0:
-		return fmt.Errorf("%q is no command", args)
+		return fmt.Errorf("unknown command %q", args)
 	case os.Getenv("LOCAL") == "1":
 		return rehearse(ctx)
 	}
 	return try(ctx, root, false)
 }
 
-// trial is one run.
+// trial is one run of make trial.
 type trial struct {
-	root, dir string   // of the repository; of the trial's own files
-	env       []string // of the programs that it runs
+	root, dir string   // the folders of the repository and of the trial's files
+	env       []string // the environment of the programs that it runs
 	sam       string
 	stack     string
-	local     bool // AWS is the stand-in before a local stack
+	local     bool // AWS is a host (a stand-in with a local stack)
 	out       io.Writer
 	rows      map[question]row
-	leftOut   map[question]string // why a part of an answer is left out
+	leftOut   map[question]string // the part of an answer that is left out, with the reason
 	recorded  string              // facts in the form of infra/harness/lab/testdata/recorded.yaml
 	signed    time.Time           // when the address of the keys was signed
-	limit     int                 // how many functions the account runs at once
-	companion cloud.Stack         // see companion.yaml; without outputs: it could not be made
+	limit     int                 // the number of function calls that the account runs at once
+	companion cloud.Stack         // the stack of companion.yaml; it has no outputs if it could not be made
 
 	account string
 	aws     *cloud.Client
-	running *lock // held by the programs that it runs, too
+	running *lock // the programs that it runs also hold this lock
 }
 
 // try runs the whole trial. It cleans up before and after.
@@ -94,9 +94,9 @@ func try(ctx context.Context, root string, local bool) (err error) {
 		return err
 	}
 	if err := t.clean(ctx); err != nil {
-		return fmt.Errorf("what an earlier trial left cannot be removed: %w", err)
+		return fmt.Errorf("resources of an earlier trial cannot be removed: %w", err)
 	}
-	// What was made is removed also after a Ctrl-C, which ends ctx.
+	// The trial also cleans up after a Ctrl-C, which ends ctx.
 	defer func() {
 		after := context.WithoutCancel(ctx)
 		begun := time.Now()
@@ -118,7 +118,7 @@ func (t *trial) connect(ctx context.Context) (err error) {
 		return fmt.Errorf("no AWS credentials: %w", err)
 	}
 	if t.aws.Region == "" || !t.aws.HasCredentials {
-		return errors.New("give REGION=us-east-1, or another, and AWS credentials (AWS_PROFILE, or aws sso login)")
+		return errors.New("a region (REGION=us-east-1) and AWS credentials (AWS_PROFILE, or aws sso login) are needed")
 	}
 	if left := time.Until(t.aws.Expires); !t.aws.Expires.IsZero() && left < signedFor {
 		return fmt.Errorf("the credentials end in %s, and a trial may take an hour: sign in again first", left.Round(time.Minute))
@@ -137,16 +137,16 @@ func (t *trial) connect(ctx context.Context) (err error) {
 	t.limit = lambda.AccountLimit.UnreservedConcurrentExecutions
 	t.env = append(t.env, "STACK="+t.stack, "REGION="+t.aws.Region, "AWS_REGION="+t.aws.Region)
 	t.say("Trial %s in %s of account %s: about 15 minutes, under a dollar. It removes only what has the tag %s.", t.stack, t.aws.Region, t.account, settings.TrialTag)
-	t.say("Lambda runs %d functions at once here, so the test of a revoked key sends %d requests at once.", t.limit, max(1, min(16, t.limit/3)))
+	t.say("Lambda runs %d functions at once here. So the test of a revoked key sends %d requests at once.", t.limit, max(1, min(16, t.limit/3)))
 	if t.limit < spareConcurrency {
-		t.leftOut[qURL] = fmt.Sprintf("the function URL, for AWS lets no function reserve concurrency of %d", t.limit)
+		t.leftOut[qURL] = fmt.Sprintf("the function URL, because AWS lets no function reserve concurrency from a limit of %d", t.limit)
 		t.say("Left out: %s.", t.leftOut[qURL])
 	}
 	if os.Getenv("YES") == "1" || t.local {
 		return nil
 	}
-	fmt.Fprint(t.out, "Go on? [y/N] ")
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // an error: the answer is not y
+	fmt.Fprint(t.out, "Continue? [y/N] ")
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // after an error the line is not y
 	if strings.TrimSpace(line) != "y" {
 		return errors.New("nothing was done")
 	}
@@ -155,7 +155,7 @@ func (t *trial) connect(ctx context.Context) (err error) {
 
 func (t *trial) say(format string, a ...any) { fmt.Fprintf(t.out, format+"\n", a...) }
 
-// without returns an environment without these variables.
+// without removes variables from an environment.
 func without(env []string, names ...string) []string {
 	return slices.DeleteFunc(env, func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

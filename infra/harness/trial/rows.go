@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// question is what only AWS can settle. README.md lists them.
+// question is a question that only AWS can settle. README.md lists the questions.
 type question string
 
 const (
 	qImport    question = "Does API Gateway import the API's document without a warning?"
 	qIssuer    question = "Do the functions read the issuer's keys and the table?"
-	qTags      question = "How long until a key's tag counts?"
+	qTags      question = "How long until a key's tag has an effect?"
 	qRoles     question = "Do the roles allow each transaction, and refuse the rest?"
 	qURL       question = "May a proxy call the function URL, and does each door note a use?"
 	qAuthorize question = "What does the API answer when the authorizer fails?"
 	qThrottled question = "What does the API answer when a function is throttled?"
 	qRevoked   question = "Is a revoked key refused at once, by many requests?"
-	qKept      question = "What does a kept Allow do?"
-	qHead      question = "What Content-Length has the answer to HEAD?"
-	qTwo       question = "What becomes of two Authorization lines?"
+	qKept      question = "When does a cached Allow end?"
+	qHead      question = "What is the Content-Length of an answer to HEAD?"
+	qTwo       question = "How are two Authorization lines answered?"
 	qTLS       question = "Is old TLS refused?"
 	qHeaders   question = "Are too many header bytes refused?"
 	qBytes     question = "Are bytes that are not text refused?"
-	qSignature question = "Does a signature of KMS verify?"
-	qWebhook   question = "Does an event go all the way to an attempt?"
-	qSweep     question = "Does the sweep run, and the search for consumers?"
+	qSignature question = "Is a signature of KMS valid?"
+	qWebhook   question = "Does an event lead to an attempt?"
+	qSweep     question = "Do the sweep and the search for consumers run?"
 	qBus       question = "Does the event bus get events?"
 	qConsole   question = "Does the console have its files?"
 	qWalk      question = "Does the README's walk print what the README shows?"
@@ -40,7 +40,7 @@ const (
 	qRemoved   question = "Is everything removed?"
 )
 
-// questions are all of them, in the order of the report.
+// questions are all questions, in the order of the report.
 var questions = []question{
 	qImport, qIssuer, qTags, qRoles, qURL, qAuthorize, qThrottled, qRevoked, qKept, qHead, qTwo, qTLS, qHeaders, qBytes, qSignature, qWebhook, qSweep, qBus, qConsole, qWalk, qMetrics, qAlarms, qRemoved,
 }
@@ -53,34 +53,34 @@ var bySmoke = map[question][]string{
 	qBus: {"TheEventBusHasEvents"}, qConsole: {"TheConsoleHasItsFiles"}, qWalk: {"TheWalkOfTheREADME"}, qMetrics: {"LogLinesBecomeMetrics"},
 }
 
-// byNote has the questions that the smoke test answers by a note, by the note's name. Nothing is promised there, but for qRevoked.
+// byNote has the name of the note with which the smoke test answers a question. Of these questions only qRevoked is about a promise.
 var byNote = map[question]string{qThrottled: "Throttled", qAlarms: "Alarms", qKept: "KeptAllow", qHead: "HeadLength", qTwo: "TwoCredentials", qRevoked: "Storm"}
 
-// result is what a trial saw of a promise. Only broken is a failure.
+// result is the result of a question: whether AWS lets Latchkey keep its promise. Only broken is a failure.
 type result string
 
 const (
 	held   result = "held"
-	noted  result = "noted" // nothing is promised, or it was not tried: the row has what AWS did, or why
+	noted  result = "noted" // Latchkey promises nothing here, or the trial could not try: the row says what AWS did, or the reason
 	broken result = "broken"
 )
 
-// row is an answer.
+// row is the answer to a question.
 type row struct {
 	question
 	result
 	text string
 }
 
-// note adds an answer where nothing is promised.
+// note adds an answer with the result noted.
 func (t *trial) note(q question, format string, a ...any) {
 	t.add(row{q, noted, fmt.Sprintf(format, a...)})
 }
 
-// refusals matches the errors of calls that AWS refused or did not answer, for reasons of the account or of the network.
+// refusals matches errors that show nothing about a promise: AWS refused the call because of the account, or the network failed.
 var refusals = regexp.MustCompile(`(?i)AccessDenied|not authorized|Throttl|TooManyRequests|Rate exceeded|LimitExceeded|ConnectionError|TimeoutError|dial tcp|SSLError`)
 
-// answer adds the answer yes, or the error.
+// answer adds the answer "yes" with the time that it took, or the error.
 func (t *trial) answer(q question, err error, took time.Duration) {
 	switch {
 	case err == nil:
@@ -92,10 +92,10 @@ func (t *trial) answer(q question, err error, took time.Duration) {
 	}
 }
 
-// add adds an answer, or replaces the earlier one to its question. On the local stack, the answer says so.
+// add stores an answer; it replaces an earlier answer to the same question. On the local stack, the text begins with "local: ".
 func (t *trial) add(r row) {
-	if why := t.leftOut[r.question]; why != "" && r.result == held {
-		r.result, r.text = noted, r.text+"; left out: "+why
+	if reason := t.leftOut[r.question]; reason != "" && r.result == held {
+		r.result, r.text = noted, r.text+"; left out: "+reason
 	}
 	if t.local {
 		r.text = "local: " + r.text
@@ -104,15 +104,15 @@ func (t *trial) add(r row) {
 	t.rows[r.question] = r
 }
 
-// What the smoke test prints: the outcomes of its parts, its notes, and its recordings.
+// These match the output of the smoke test: the outcomes of its parts, its notes, and its recordings.
 var (
 	outcomes   = regexp.MustCompile(`(?m)^ +--- (PASS|FAIL|SKIP): TestSmoke/(\w+) \(([0-9.]+s)\)$`)
 	notes      = regexp.MustCompile(`NOTED (\w+): (.*)`)
 	recordings = regexp.MustCompile(`RECORDED (.*\n)`)
 )
 
-// smoked answers by what the smoke test printed. A part that did not run shows nothing.
-func (t *trial) smoked(printed string) {
+// readSmoke answers questions from the output of the smoke test. A part that did not run gives the result noted.
+func (t *trial) readSmoke(printed string) {
 	outcome, noteOf := map[string]string{}, map[string]string{}
 	for _, m := range outcomes.FindAllStringSubmatch(printed, -1) {
 		outcome[m[2]] = m[1] + " (" + m[3] + ")"
@@ -133,13 +133,13 @@ func (t *trial) smoked(printed string) {
 			r = row{q, noted, cmp.Or(r.text, "not tried; ")}
 		}
 		for _, part := range parts {
-			how := cmp.Or(outcome[part], "did not run")
-			if strings.HasPrefix(how, "FAIL") {
+			partOutcome := cmp.Or(outcome[part], "did not run")
+			if strings.HasPrefix(partOutcome, "FAIL") {
 				r.result = broken
-			} else if !strings.HasPrefix(how, "PASS") && r.result == held {
+			} else if !strings.HasPrefix(partOutcome, "PASS") && r.result == held {
 				r.result = noted
 			}
-			r.text += part + " " + how + "; "
+			r.text += part + " " + partOutcome + "; "
 		}
 		r.text = strings.TrimSuffix(r.text, "; ")
 		t.add(r)
@@ -152,9 +152,9 @@ func (t *trial) report() error {
 		time.Now().UTC().Format(time.DateOnly), t.aws.Region, runtime.GOOS, runtime.GOARCH, t.limit)
 	bad := 0
 	for _, q := range questions {
-		r, asked := t.rows[q]
-		if !asked {
-			r = row{q, noted, "not asked, because an earlier step failed"}
+		r, isAnswered := t.rows[q]
+		if !isAnswered {
+			r = row{q, noted, "not tried, because an earlier step failed"}
 		}
 		if r.result == broken {
 			bad++
@@ -162,13 +162,13 @@ func (t *trial) report() error {
 		text += fmt.Sprintf("| %s | %s | %s |\n", q, r.result, strings.ReplaceAll(strings.ReplaceAll(r.text, t.account, "…"), "|", "/"))
 	}
 	if t.recorded != "" {
-		text += "\nFor `infra/harness/lab/testdata/recorded-….yaml`, which a test then compares with the lab:\n\n```yaml\ngateway:\n" + t.recorded + "```\n"
+		text += "\nFor `infra/harness/lab/testdata/recorded-….yaml`; a test compares these with the lab:\n\n```yaml\ngateway:\n" + t.recorded + "```\n"
 	}
 	path := filepath.Join(t.dir, t.stack+".md")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		return err
 	}
-	t.say("\n%s\nThe table is in %s, for a report.", text, path)
+	t.say("\n%s\nThe table is also in %s.", text, path)
 	if bad > 0 {
 		return fmt.Errorf("%d promises are broken", bad)
 	}

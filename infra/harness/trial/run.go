@@ -22,7 +22,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// run deploys the stack and answers the questions. It stops at a failure without which the others mean nothing.
+// run deploys the stack and answers the questions. It stops at a failure that makes the remaining answers meaningless.
 func (t *trial) run(ctx context.Context) error {
 	begun := time.Now()
 	t.answer(qImport, t.importDocument(ctx), time.Since(begun))
@@ -35,7 +35,7 @@ func (t *trial) run(ctx context.Context) error {
 		return err
 	}
 	if err := t.aws.Call("s3", "put_object", cloud.Params{"Bucket": bucket, "Key": t.stack + "/jwks.json", "Body": jwks}, nil); err != nil {
-		return fmt.Errorf("the keys cannot be put into %s: %w", bucket, err)
+		return fmt.Errorf("the keys cannot be written to the bucket %s: %w", bucket, err)
 	}
 	if err := t.makeCompanion(ctx); err != nil {
 		return err
@@ -50,12 +50,12 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	all, err := t.aws.Stacks(t.stack)
 	if err != nil || len(all) != 1 {
-		return fmt.Errorf("the stack %s: %w", t.stack, cmp.Or(err, errors.New("it is not there")))
+		return fmt.Errorf("the stack %s: %w", t.stack, cmp.Or(err, errors.New("it does not exist")))
 	}
 	return t.smoke(ctx, all[0].Output("ApiUrl"))
 }
 
-// importDocument has API Gateway import only the API's document, as the stack will, with warnings as failures.
+// importDocument imports only the API's document into API Gateway, like the stack, and makes warnings errors.
 func (t *trial) importDocument(ctx context.Context) error {
 	tpl, err := translated.Translate(ctx, filepath.Join(t.root, "template.yaml"), translated.Options{Parameters: map[string]string{"Issuer": issuer}})
 	if err != nil {
@@ -82,10 +82,10 @@ func (t *trial) importDocument(ctx context.Context) error {
 	return t.aws.Call("apigateway", "put_rest_api", cloud.Params{"restApiId": api.ID, "mode": "overwrite", "failOnWarnings": true, "body": string(text)}, nil)
 }
 
-// samStack is the SAM CLI's own stack, which has its bucket.
+// samStack is the stack of the SAM CLI; it has the SAM CLI's bucket.
 const samStack = "aws-sam-cli-managed-default"
 
-// bucket returns the SAM CLI's bucket. When there is none, the SAM CLI makes it, and the trial removes it.
+// bucket returns the SAM CLI's bucket. If it does not exist, the SAM CLI makes it now, and the trial removes it at the end.
 func (t *trial) bucket(ctx context.Context) (string, error) {
 	name, err := t.samBucket()
 	if err != nil || name != "" {
@@ -104,12 +104,12 @@ func (t *trial) bucket(ctx context.Context) (string, error) {
 	return t.samBucket()
 }
 
-// ownBucket returns the file that marks the SAM CLI's bucket as made by a trial.
+// ownBucket returns the path of a file which shows that a trial made the SAM CLI's bucket.
 func (t *trial) ownBucket() string {
 	return filepath.Join(t.dir, "made-bucket-"+t.account+"-"+t.aws.Region)
 }
 
-// deploy deploys by `make deploy`'s program, with a new address of the keys.
+// deploy runs the program of `make deploy`, with a newly signed address of the keys.
 func (t *trial) deploy(ctx context.Context, bucket string) error {
 	var address string
 	t.signed = time.Now()
@@ -144,13 +144,13 @@ func (t *trial) deploy(ctx context.Context, bucket string) error {
 	return err
 }
 
-// spareConcurrency is the concurrency of an account in which a function URL can reserve some.
+// spareConcurrency is the account's concurrency from which the trial reserves some for the function URL.
 const spareConcurrency = 200
 
 //go:embed companion.yaml
 var companion string
 
-// makeCompanion makes the stack of companion.yaml. Without it the trial leaves out what needs it.
+// makeCompanion makes the stack of companion.yaml. If that fails, the trial leaves out the questions that need this stack.
 func (t *trial) makeCompanion(ctx context.Context) error {
 	name := prefix + strings.ToLower(rand.Text()[:6])
 	in := cloud.Params{"StackName": name, "TemplateBody": companion, "Capabilities": []string{"CAPABILITY_IAM"}, "Tags": []cloud.Params{{"Key": settings.TrialTag, "Value": name}}}
@@ -166,18 +166,18 @@ func (t *trial) makeCompanion(ctx context.Context) error {
 		time.Sleep(t.pause())
 	}
 	if err != nil {
-		t.say("Left out: the event bus, the alarms and the recordings, for their stack cannot be made: %v", err)
+		t.say("Left out: the event bus, the alarms and the recordings, because their stack cannot be made: %v", err)
 		for _, q := range []question{qBus, qSweep} {
-			t.leftOut[q] = "it needs a stack that could not be made"
+			t.leftOut[q] = "the part that needs the companion stack, which could not be made"
 		}
 	}
 	return ctx.Err()
 }
 
-// built returns the path of one of our programs.
+// built returns the path of a program of this repository.
 func (t *trial) built(name string) string { return filepath.Join(t.root, ".local", "bin", name) }
 
-// program runs a program in the repository to its end. It ends with ctx, and holds t.running.
+// program runs a program in the repository's folder to its end. The program ends with ctx, and holds the lock t.running.
 func (t *trial) program(ctx context.Context, out io.Writer, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = t.root, append(append([]string(nil), t.env...), env...)
@@ -186,7 +186,7 @@ func (t *trial) program(ctx context.Context, out io.Writer, env []string, name s
 	return t.running.run(cmd)
 }
 
-// samBucket returns the name of the SAM CLI's bucket, or "" when there is none.
+// samBucket returns the name of the SAM CLI's bucket, or "" if it does not exist.
 func (t *trial) samBucket() (string, error) {
 	all, err := t.aws.Stacks(samStack)
 	if err != nil || len(all) == 0 {
@@ -195,7 +195,7 @@ func (t *trial) samBucket() (string, error) {
 	return all[0].Output("SourceBucket"), nil
 }
 
-// smoke runs `make smoke` with the README's walk, and takes its rows from what it prints.
+// smoke runs `make smoke` with the README's walk, and reads answers from its output.
 func (t *trial) smoke(ctx context.Context, api string) error {
 	log, err := os.Create(filepath.Join(t.dir, t.stack+".smoke.log"))
 	if err != nil {
@@ -210,14 +210,14 @@ func (t *trial) smoke(ctx context.Context, api string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.smoked(output.String())
+	t.readSmoke(output.String())
 	if err != nil {
 		return fmt.Errorf("the smoke test failed: %s", log.Name())
 	}
 	return nil
 }
 
-// lock is a lock on a file, which ends with the last process that has it open.
+// lock is a lock on a file. It ends when the last process that has the file open ends.
 type lock struct{ file *os.File }
 
 // lockFile locks a file, or fails at once.
@@ -232,7 +232,7 @@ func lockFile(path string) (*lock, error) {
 	return &lock{f}, nil
 }
 
-// lockAfterAll ends the programs that a killed trial has left, and takes the lock that they hold.
+// lockAfterAll ends programs that a killed trial has left running, and then gets the lock that they held.
 func lockAfterAll(path string) (*lock, error) {
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
 		l, err := lockFile(path)
@@ -243,14 +243,14 @@ func lockAfterAll(path string) (*lock, error) {
 			return nil, fmt.Errorf("programs of an earlier trial do not end: %w", err)
 		}
 		var group int
-		text, _ := os.ReadFile(path) // an error: nothing is ended, and the time runs out
+		text, _ := os.ReadFile(path) // after an error no program is ended, and the loop ends by its time limit
 		if _, err := fmt.Sscan(string(text), &group); err == nil && group > 1 {
-			_ = syscall.Kill(-group, syscall.SIGKILL) // the lock is held, so the group is still the trial's
+			_ = syscall.Kill(-group, syscall.SIGKILL) // a process holds the lock, so the group still belongs to the trial
 		}
 	}
 }
 
-// run runs a program in a process group of its own, which holds the lock and whose id is in its file.
+// run runs a program in a separate process group, which holds the lock. It writes the group's id into the lock's file.
 func (l *lock) run(cmd *exec.Cmd) error {
 	cmd.ExtraFiles = []*os.File{l.file}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

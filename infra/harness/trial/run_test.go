@@ -13,7 +13,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// fakeDeploy puts a program in the place of make deploy's: it runs these lines of a shell, and removes the stack when it is to.
+// fakeDeploy replaces the program of make deploy. The replacement runs these shell lines; with the argument undeploy it removes the
+// stack.
 func fakeDeploy(t *testing.T, root, sam, lines string) {
 	t.Helper()
 	path := filepath.Join(root, ".local", "bin", "deploy")
@@ -28,8 +29,8 @@ func fakeDeploy(t *testing.T, root, sam, lines string) {
 	}
 }
 
-// TestAnInterruptedTrialRemovesWhatItHasMade interrupts it while it deploys, when its stack is there.
-func TestAnInterruptedTrialRemovesWhatItHasMade(t *testing.T) {
+// TestAnInterruptedTrialCleansUp interrupts a trial during its deployment, after its stack was made.
+func TestAnInterruptedTrialCleansUp(t *testing.T) {
 	sam, err := tools.SAM(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -65,12 +66,13 @@ func TestAnInterruptedTrialRemovesWhatItHasMade(t *testing.T) {
 		t.Errorf("the trial was not interrupted: %v", err)
 	}
 	if left, harmed := h.Left(), h.Harmed(); left != nil || harmed != nil {
-		t.Errorf("left: %q; things of others: %q", left, harmed)
+		t.Errorf("not removed: %q; changed, of others: %q", left, harmed)
 	}
 }
 
-// TestTheAgeOfAnAddressBeginsBeforeItsDeployment has a deployment that notes its begin: the address of the keys is at least as old.
-func TestTheAgeOfAnAddressBeginsBeforeItsDeployment(t *testing.T) {
+// TestTheAgeOfTheKeysAddressIncludesTheDeployment checks that the trial's time of the signature is before the start of the
+// deployment.
+func TestTheAgeOfTheKeysAddressIncludesTheDeployment(t *testing.T) {
 	t.Parallel()
 	sam, err := tools.SAM(t.Context(), nil)
 	if err != nil {
@@ -103,7 +105,7 @@ func TestTheAgeOfAnAddressBeginsBeforeItsDeployment(t *testing.T) {
 			t.Fatal(err, errAt)
 		}
 		if tr.signed.After(at.ModTime()) {
-			t.Errorf("signed at %s, and deployed from %s", tr.signed, at.ModTime())
+			t.Errorf("signed at %s, but the deployment began at %s", tr.signed, at.ModTime())
 		}
 		for _, word := range []string{"1 0 latchkey-trial=latchkey-trial-abc234 JwksUrl=http", "/bucket/latchkey-trial-abc234/jwks.json?", "Expires=3600", " ForwardAuth=true"} {
 			if !strings.Contains(string(given), word) {

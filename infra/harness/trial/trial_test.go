@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// TestEachQuestionIsAnsweredSomewhere checks that README.md has each question, and that each part of the smoke test that answers
-// one exists.
-func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
+// TestEachQuestionIsListedAndAnswered checks that README.md has each question, and that the smoke test has each part that answers
+// a question.
+func TestEachQuestionIsListedAndAnswered(t *testing.T) {
 	t.Parallel()
 	docs, errDocs := os.ReadFile("README.md")
 	smoke, errSmoke := os.ReadFile("../e2e/smoke_test.go")
@@ -32,21 +32,21 @@ func TestEachQuestionIsAnsweredSomewhere(t *testing.T) {
 	}
 }
 
-// TestAQuestionOfTwoPartsIsGoodWhenBothPassed has each pair of outcomes, in both orders of printing.
-func TestAQuestionOfTwoPartsIsGoodWhenBothPassed(t *testing.T) {
+// TestAQuestionIsHeldOnlyIfBothPartsPass has each pair of outcomes of two parts.
+func TestAQuestionIsHeldOnlyIfBothPartsPass(t *testing.T) {
 	t.Parallel()
 	parts := bySmoke[qRoles]
 	for n, one := range []string{"PASS", "FAIL", "SKIP", ""} {
 		for m, two := range []string{"PASS", "FAIL", "SKIP", ""} {
 			printed := ""
-			for i, how := range []string{one, two} {
-				if how != "" {
-					printed += "    --- " + how + ": TestSmoke/" + parts[i] + " (1.00s)\n"
+			for i, outcome := range []string{one, two} {
+				if outcome != "" {
+					printed += "    --- " + outcome + ": TestSmoke/" + parts[i] + " (1.00s)\n"
 				}
 			}
 			for _, printed := range []string{printed, printed + "    --- PASS: TestSmoke/AKeptAllowEnds (1.00s)\n"} {
 				tr := &trial{out: t.Output(), rows: map[question]row{}}
-				tr.smoked(printed)
+				tr.readSmoke(printed)
 				want := noted
 				if n == 0 && m == 0 {
 					want = held
@@ -61,11 +61,11 @@ func TestAQuestionOfTwoPartsIsGoodWhenBothPassed(t *testing.T) {
 	}
 }
 
-// TestOnlyTheOppositeOfAPromiseIsBroken reads what a smoke test prints: parts and notes.
-func TestOnlyTheOppositeOfAPromiseIsBroken(t *testing.T) {
+// TestOnlyAFailedPartBreaksAPromise reads the output of a smoke test: parts and notes.
+func TestOnlyAFailedPartBreaksAPromise(t *testing.T) {
 	t.Parallel()
 	tr := &trial{out: t.Output(), rows: map[question]row{}, leftOut: map[question]string{qConsole: "the sky is grey"}}
-	tr.smoked(`=== RUN
+	tr.readSmoke(`=== RUN
     --- PASS: TestSmoke/AKeptAllowEnds (7.01s)
         smoke_kept_test.go:30: NOTED KeptAllow: it outlives AllowForSeconds=5
         credentials_test.go:91: NOTED Storm: 3 clients, 200 requests
@@ -91,7 +91,7 @@ func TestOnlyTheOppositeOfAPromiseIsBroken(t *testing.T) {
 	}
 }
 
-// TestACallThatAWSRefusesBreaksNoPromise has errors as boto3 prints them.
+// TestACallThatAWSRefusesBreaksNoPromise has errors in the form of boto3.
 func TestACallThatAWSRefusesBreaksNoPromise(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]result{
@@ -113,8 +113,8 @@ func TestACallThatAWSRefusesBreaksNoPromise(t *testing.T) {
 	}
 }
 
-// TestATrialFailsByABrokenPromiseOnly writes reports of one row.
-func TestATrialFailsByABrokenPromiseOnly(t *testing.T) {
+// TestOnlyABrokenPromiseFailsATrial writes reports with one row.
+func TestOnlyABrokenPromiseFailsATrial(t *testing.T) {
 	t.Parallel()
 	for _, result := range []result{held, noted, broken} {
 		tr := &trial{out: t.Output(), dir: t.TempDir(), stack: "s", account: "1", aws: &cloud.Client{}, recorded: "  - a\n", limit: 10, rows: map[question]row{qImport: {qImport, result, "a|b"}}}

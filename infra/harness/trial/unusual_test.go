@@ -36,8 +36,8 @@ func (echo) Invoke(_ context.Context, _ string, payload []byte) ([]byte, error) 
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return nil, err
 	}
-	if told := event.Headers["X-Answer"]; told != "" {
-		return []byte(told), nil
+	if wanted := event.Headers["X-Answer"]; wanted != "" {
+		return []byte(wanted), nil
 	}
 	return json.Marshal(map[string]any{"statusCode": 200, "body": string(payload)})
 }
@@ -56,12 +56,13 @@ func startEcho(t *testing.T) string {
 	return server.URL
 }
 
-// front is a server before a stack's API. It joins Authorization lines, and answers keys from memory once it remembers.
+// front is a server in front of a stack's API. It joins Authorization lines. With remembers, it accepts again any key that the API has
+// accepted once, like a cache.
 type front struct {
 	to        *url.URL
 	remembers bool
 	mu        sync.Mutex
-	kept      map[string]bool // keys that were accepted
+	kept      map[string]bool // keys that the API has accepted
 }
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -103,7 +104,7 @@ func programs(t *testing.T) (root, sam string) {
 	return root, sam
 }
 
-// freeAddress returns a URL for a stack.
+// freeAddress returns a URL with a free port for a stack.
 func freeAddress(t *testing.T) (at *url.URL, port int) {
 	t.Helper()
 	site, err := lab.Listen(0)
@@ -118,9 +119,9 @@ func freeAddress(t *testing.T) (at *url.URL, port int) {
 	return at, port
 }
 
-// oddTrial runs a trial in an account which runs ten functions at once, whose global host of S3 redirects, whose event bus accepts
-// everything, and whose API joins Authorization lines. It returns the report, and the trial's error.
-func oddTrial(t *testing.T) (report string, err error) {
+// unusualTrial runs a trial in an unusual account: it runs only ten functions at once, the global host of S3 redirects, the event bus
+// accepts everything, and the API joins Authorization lines. unusualTrial returns the report and the trial's error.
+func unusualTrial(t *testing.T) (report string, err error) {
 	t.Helper()
 	root, sam := programs(t)
 	h := newHost(t.Context())
@@ -130,8 +131,8 @@ func oddTrial(t *testing.T) (report string, err error) {
 	h.Echo, h.options.Concurrency = startEcho(t), 10
 	var at *url.URL
 	at, h.options.Port = freeAddress(t)
-	before := httptest.NewServer(&front{to: at})
-	defer before.Close()
+	frontServer := httptest.NewServer(&front{to: at})
+	defer frontServer.Close()
 	start := h.Deployed
 	h.Deployed = func(name string, parameters map[string]string) (*standin.Live, error) {
 		live, err := start(name, parameters)
@@ -141,7 +142,7 @@ func oddTrial(t *testing.T) (report string, err error) {
 		outputs := live.Outputs
 		live.Outputs = func() map[string]string {
 			all := outputs()
-			all["ApiUrl"] = before.URL
+			all["ApiUrl"] = frontServer.URL
 			return all
 		}
 		return live, nil
@@ -155,7 +156,7 @@ func oddTrial(t *testing.T) (report string, err error) {
 			t.Setenv(name, value)
 		}
 	}
-	if err := os.Unsetenv("AWS_ENDPOINT_URL"); err != nil { // or S3 would have one host
+	if err := os.Unsetenv("AWS_ENDPOINT_URL"); err != nil { // with this variable, S3 would have only one host
 		t.Fatal(err)
 	}
 	t.Setenv("LAB_PORT", at.Port())
@@ -172,23 +173,23 @@ func oddTrial(t *testing.T) (report string, err error) {
 		}
 	}
 	if left, harmed := h.Left(), h.Harmed(); left != nil || harmed != nil {
-		t.Errorf("left: %q; things of others: %q", left, harmed)
+		t.Errorf("not removed: %q; changed, of others: %q", left, harmed)
 	}
 	return report, err
 }
 
-// recordedHere is the part of a report that infra/harness/lab/testdata/recorded-trial.yaml has of a trial on this machine, but for its date.
+// recordedHere matches the recordings in a report. infra/harness/lab/testdata/recorded-trial.yaml has them, without the date.
 var recordedHere = regexp.MustCompile("(?s)```yaml\n(gateway:\n.*?)```")
 
-// TestATrialInAnOddAccountBreaksNoPromise also compares what it records with the file that the lab's tests read.
-func TestATrialInAnOddAccountBreaksNoPromise(t *testing.T) {
-	report, err := oddTrial(t)
+// TestATrialInAnUnusualAccountBreaksNoPromise also compares the recordings with the file that the lab's tests read.
+func TestATrialInAnUnusualAccountBreaksNoPromise(t *testing.T) {
+	report, err := unusualTrial(t)
 	if err != nil || strings.Contains(report, "| broken |") {
 		t.Fatalf("%v\n%s", err, report)
 	}
 	for _, words := range []string{"Lambda runs 10 functions", "left out: the function URL", "3 clients, 200 requests", "| " + string(qBus) + " | held |", "| " + string(qConsole) + " | held |", "| " + string(qTwo) + " | noted | local: 401 invalid_credentials"} {
 		if !strings.Contains(report, words) {
-			t.Errorf("no %q in\n%s", words, report)
+			t.Errorf("the report lacks %q:\n%s", words, report)
 		}
 	}
 	fixture := filepath.Join("..", "lab", "testdata", "recorded-trial.yaml")
@@ -197,7 +198,7 @@ func TestATrialInAnOddAccountBreaksNoPromise(t *testing.T) {
 		t.Fatalf("the report has no ten recordings:\n%s", report)
 	}
 	date := regexp.MustCompile(`a trial, [0-9-]+`)
-	recorded := "# Recordings of a make trial on the lab itself (TestATrialInAnOddAccountBreaksNoPromise), which show that the comparison sees a difference.\n" +
+	recorded := "# Recordings of a make trial on the lab itself (TestATrialInAnUnusualAccountBreaksNoPromise). A test changes them, to check that the comparison\n# finds differences.\n" +
 		date.ReplaceAllString(found[1], "a trial")
 	if os.Getenv("UPDATE_GOLDEN") == "1" {
 		if err := os.WriteFile(fixture, []byte(recorded), 0o644); err != nil {
@@ -205,16 +206,16 @@ func TestATrialInAnOddAccountBreaksNoPromise(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(fixture); err != nil || string(want) != recorded {
-		t.Errorf("%v: UPDATE_GOLDEN=1 writes %s anew:\n%s", err, fixture, recorded)
+		t.Errorf("%v: %s differs from these recordings; UPDATE_GOLDEN=1 writes it:\n%s", err, fixture, recorded)
 	}
 }
 
-// TestATrialSeesARevokedKeyThatWorks runs the trial's smoke test on a stack behind a server that remembers the keys that were accepted.
-func TestATrialSeesARevokedKeyThatWorks(t *testing.T) {
+// TestATrialFindsARevokedKeyThatWorks runs the trial's smoke test on a stack behind a front that remembers accepted keys.
+func TestATrialFindsARevokedKeyThatWorks(t *testing.T) {
 	root, _ := programs(t)
 	at, port := freeAddress(t)
-	before := httptest.NewServer(&front{to: at, remembers: true, kept: map[string]bool{}})
-	defer before.Close()
+	frontServer := httptest.NewServer(&front{to: at, remembers: true, kept: map[string]bool{}})
+	defer frontServer.Close()
 	dir := filepath.Join(root, ".local", "trial")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestATrialSeesARevokedKeyThatWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.running.release()
-	errSmoke, errReport := tr.smoke(t.Context(), before.URL), tr.report()
+	errSmoke, errReport := tr.smoke(t.Context(), frontServer.URL), tr.report()
 	if r := tr.rows[qRevoked]; errSmoke == nil || errReport == nil || r.result != broken {
 		t.Errorf("%v, %v: %+v", errSmoke, errReport, r)
 	}

@@ -307,7 +307,7 @@ func TestACallWaitsForRetryAfter(t *testing.T) {
 	}
 }
 
-func TestACommandIsOneRequest(t *testing.T) {
+func TestEachCommandSendsOneRequest(t *testing.T) {
 	w := newWorld(t)
 	w.runAndMatch(`\{"id":"org_[^\n]*,"name":"Acme","externalId":"cus_1",[^\n]*`, "org", "make", "--name", "Acme", "--external-id", "cus_1")
 	w.runAndMatch("orgId,[^\n]*\r\norg_[^\n]*,Acme,cus_1,,active,0,\r", "usage", "--csv")
@@ -423,7 +423,7 @@ func TestAnIncompleteCommandIsExplained(t *testing.T) {
 	}
 }
 
-func TestAKeyDeletedMeanwhileEndsNoRun(t *testing.T) {
+func TestAKeyDeletedMeanwhileDoesNotStopARun(t *testing.T) {
 	w, moment := newWorld(t), time.Now().Add(-90*time.Second).Truncate(time.Second)
 	w.keys(moment.Add(-time.Hour), w.orgs(1)...)
 	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {

@@ -186,8 +186,8 @@ func TestReceiversAnswer503WhileTheLookupFails(t *testing.T) {
 	})
 }
 
-// TestReceiversOutliveABadCaller sends incomplete requests, a wrong length, and bytes that are not HTTP.
-func TestReceiversOutliveABadCaller(t *testing.T) {
+// TestReceiversSurviveBadCallers sends incomplete requests, a wrong length, and bytes that are not HTTP.
+func TestReceiversSurviveBadCallers(t *testing.T) {
 	startOnVectors(t, nil, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
 		for _, request := range []string{
 			"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\neyJ",

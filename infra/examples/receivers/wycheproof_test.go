@@ -155,8 +155,8 @@ func foreignVectors(t *testing.T) vectors.Vectors {
 	return v
 }
 
-// TestWycheproofSignaturesAreJudgedRight sends Wycheproof's signatures to pkg/verify and to the receivers.
-func TestWycheproofSignaturesAreJudgedRight(t *testing.T) {
+// TestReceiversAgreeWithWycheproof sends Wycheproof's signatures to pkg/verify and to the receivers.
+func TestReceiversAgreeWithWycheproof(t *testing.T) {
 	v := foreignVectors(t)
 	valid := strings.Count(fmt.Sprint(v.Cases), " true 204") // Valid and Status of a printed case
 	if valid < 150 || len(v.Cases)-valid < 80 {              // Wycheproof has more: with fewer, some were not read

@@ -35,9 +35,9 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestPackageVerifyJudgesPresentVectorsRight includes the cases that are too large for the file. Each case gets a new
+// TestVerifyAcceptsAndRefusesTheVectors includes the cases that are too large for the file. Each case gets a new
 // Verifier, because one Verifier looks up only a few unknown keys.
-func TestPackageVerifyJudgesPresentVectorsRight(t *testing.T) {
+func TestVerifyAcceptsAndRefusesTheVectors(t *testing.T) {
 	v := vectors.Mint(time.Now())
 	server := httptest.NewServer(v.Handler())
 	defer server.Close()

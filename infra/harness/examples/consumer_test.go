@@ -193,9 +193,9 @@ func TestProxiesRefuseTheSamePaths(t *testing.T) {
 	}
 }
 
-// TestTheDoorsCostWhatIsDocumented computes the dollars for a million checks. The check of a key costs one read, of a role three.
+// TestDocumentedCostsOfDoorsAreRight computes the dollars for a million checks. The check of a key costs one read, of a role three.
 // An introspection costs one more, for the caller's key. The end-to-end tests count these reads.
-func TestTheDoorsCostWhatIsDocumented(t *testing.T) {
+func TestDocumentedCostsOfDoorsAreRight(t *testing.T) {
 	const seconds, gigabytes = 0.005, 0.5 // of a call: the time that infra/docs/costs.md assumes, and the template's MemorySize
 	// calls is the number of Lambda calls: 0 for the Go middleware, which runs in the owner's program.
 	dollars := func(calls, reads float64) string {

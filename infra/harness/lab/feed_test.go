@@ -18,7 +18,7 @@ import (
 	"latchkey/infra/harness/lab/lambda"
 )
 
-func TestFunctionsAreFed(t *testing.T) {
+func TestStreamsAndQueuesCallTheirFunctions(t *testing.T) {
 	t.Parallel()
 	s := start(t, lab.Options{Template: feed})
 	for _, c := range []struct {

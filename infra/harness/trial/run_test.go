@@ -70,9 +70,8 @@ func TestAnInterruptedTrialCleansUp(t *testing.T) {
 	}
 }
 
-// TestTheAgeOfTheKeysAddressIncludesTheDeployment checks that the trial's time of the signature is before the start of the
-// deployment.
-func TestTheAgeOfTheKeysAddressIncludesTheDeployment(t *testing.T) {
+// TestTheKeysURLIsSignedBeforeTheDeployment also checks the settings that a deployment gets.
+func TestTheKeysURLIsSignedBeforeTheDeployment(t *testing.T) {
 	t.Parallel()
 	sam, err := tools.SAM(t.Context(), nil)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// TestModulesInNode runs the tests of the modules with Node's own runner, without a browser.
-func TestModulesInNode(t *testing.T) {
+// TestConsoleModulesPassTheirNodeTests runs the tests of the modules with Node's own runner, without a browser.
+func TestConsoleModulesPassTheirNodeTests(t *testing.T) {
 	t.Parallel()
 	root, err := tools.Root()
 	if err != nil {

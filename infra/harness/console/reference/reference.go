@@ -188,7 +188,8 @@ func rows(name string, ref *openapi3.SchemaRef, answer, required bool, within ..
 	return all
 }
 
-// typeOf returns the type of a value and its bounds: "integer, 1…100". It leaves out the bounds of an answer, which clients need not check.
+// typeOf returns the type of a value and its bounds: "integer, 1…100". It leaves out the bounds of an answer, because clients need not
+// check them.
 func typeOf(s *openapi3.Schema, answer bool) string {
 	var m map[string]json.RawMessage
 	b, _ := s.MarshalJSON()

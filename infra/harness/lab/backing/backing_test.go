@@ -37,7 +37,7 @@ func assertOnlyLoopback(t *testing.T, port int) {
 	_ = l.Close()
 }
 
-func TestMissingProgramsAreNamed(t *testing.T) {
+func TestTheErrorNamesMissingPrograms(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := backing.StartDynamoDB(context.Background(), backing.Options{})
 	var m *tools.MissingError

@@ -14,10 +14,10 @@ import (
 	"latchkey/infra/harness/lab/backing"
 )
 
-// TestMessageGroupsHaveTheirTurn sends 50 messages of group a, then two of group b. Like a fair queue of SQS, the queue
+// TestMessageGroupsTakeTurns sends 50 messages of group a, then two of group b. Like a fair queue of SQS, the queue
 // returns b's messages in the first batch. Messages of the new group c come before those of a, because many messages of a are in
 // flight (received and not deleted).
-func TestMessageGroupsHaveTheirTurn(t *testing.T) {
+func TestMessageGroupsTakeTurns(t *testing.T) {
 	ctx := context.Background()
 	p, err := backing.StartQueue(ctx, backing.Options{})
 	if err != nil {

@@ -262,11 +262,11 @@ func singles(all map[string]any) (http.Header, error) {
 
 // add adds a header to an answer. Like API Gateway, it renames some headers and drops others.
 func add(h http.Header, name, value string) {
-	is := func(other string) bool { return strings.EqualFold(name, other) }
-	if slices.ContainsFunc(dropped, is) {
+	isThisName := func(other string) bool { return strings.EqualFold(name, other) }
+	if slices.ContainsFunc(dropped, isThisName) {
 		return
 	}
-	if slices.ContainsFunc(remapped, is) {
+	if slices.ContainsFunc(remapped, isThisName) {
 		name = remappedPrefix + http.CanonicalHeaderKey(name)
 	}
 	h.Add(name, value)

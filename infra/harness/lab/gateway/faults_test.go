@@ -41,7 +41,7 @@ func TestAFailingAuthorizerNeverAllowsARequest(t *testing.T) {
 	}
 }
 
-func TestFunctionsFaultsAreGatewayResponses(t *testing.T) {
+func TestFailuresOfFunctionsBecomeGatewayResponses(t *testing.T) {
 	answers := map[string]struct {
 		answer func(map[string]any) (any, error)
 		status int

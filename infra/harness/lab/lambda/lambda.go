@@ -186,18 +186,18 @@ func (s *Service) Copies(name string) []Copy {
 // SetStopped stops a function: every new call fails with ErrThrottled, as with a reserved concurrency of 0. With
 // false the function accepts calls again. Error: ErrNoFunction.
 func (s *Service) SetStopped(name string, stopped bool) error {
-	return s.on(name, func(p *pool) { p.stopped.Store(stopped) })
+	return s.withPool(name, func(p *pool) { p.stopped.Store(stopped) })
 }
 
 // Kill kills every copy of a function (SIGKILL), also during calls, and waits until they are gone.
 // The next call starts a new copy. Error: ErrNoFunction.
-func (s *Service) Kill(name string) error { return s.on(name, (*pool).killAll) }
+func (s *Service) Kill(name string) error { return s.withPool(name, (*pool).killAll) }
 
 // Renew makes all later calls use the program that is now at the function's path.
 // Running calls end in their old copies. Error: ErrNoFunction.
-func (s *Service) Renew(name string) error { return s.on(name, (*pool).renew) }
+func (s *Service) Renew(name string) error { return s.withPool(name, (*pool).renew) }
 
-func (s *Service) on(name string, do func(*pool)) error {
+func (s *Service) withPool(name string, do func(*pool)) error {
 	p, err := s.pool(name)
 	if err == nil {
 		do(p)

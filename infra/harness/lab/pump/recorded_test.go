@@ -91,7 +91,7 @@ func (r recorded) ofStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	(&shard{stream: s, id: "a"}).run(t.Context()) // reads to the end of the shard
-	if calls := len(e.seen()); calls != r.Calls {
+	if calls := len(e.calls()); calls != r.Calls {
 		t.Errorf("%d calls, on AWS %d", calls, r.Calls)
 	}
 	messages := requests("SendMessage")

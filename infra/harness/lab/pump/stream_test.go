@@ -128,7 +128,7 @@ func (e *recorder) invoke(_ context.Context, _ string, event []byte) ([]byte, er
 	return []byte("{}"), nil
 }
 
-func (e *recorder) seen() []string {
+func (e *recorder) calls() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.records)
@@ -160,7 +160,7 @@ func run(t *testing.T, f *fakeDatabase, e *recorder, source translated.EventSour
 func expect(t *testing.T, e *recorder, want ...string) {
 	t.Helper()
 	for limit := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		got := e.seen()
+		got := e.calls()
 		if slices.Equal(got, want) {
 			return
 		}

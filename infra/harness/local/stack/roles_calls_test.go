@@ -80,23 +80,23 @@ func newClients(t *testing.T, replace ...string) clients {
 	return clients{proxyServer.URL}
 }
 
-// as returns the credentials that the local stack gives a function.
-func as(function string) aws.CredentialsProviderFunc {
+// credentialsOf returns the credentials that the local stack gives a function.
+func credentialsOf(function string) aws.CredentialsProviderFunc {
 	return func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: function, SecretAccessKey: "local"}, nil
 	}
 }
 
 func (c clients) dynamoDB(function string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: as(function), Retryer: aws.NopRetryer{}})
+	return dynamodb.New(dynamodb.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: credentialsOf(function), Retryer: aws.NopRetryer{}})
 }
 
 func (c clients) kms(function string) *kms.Client {
-	return kms.New(kms.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: as(function), Retryer: aws.NopRetryer{}})
+	return kms.New(kms.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: credentialsOf(function), Retryer: aws.NopRetryer{}})
 }
 
 func (c clients) sqs(function string) *sqs.Client {
-	return sqs.New(sqs.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: as(function), Retryer: aws.NopRetryer{}})
+	return sqs.New(sqs.Options{Region: backing.Region, BaseEndpoint: &c.url, Credentials: credentialsOf(function), Retryer: aws.NopRetryer{}})
 }
 
 type values = map[string]types.AttributeValue

@@ -29,7 +29,7 @@ type customer struct {
 type walk struct {
 	*cli
 	journal
-	isDry bool // nothing is changed
+	isDry bool // the run changes nothing, because --yes is missing
 }
 
 func newWalk(c *cli, run entry) (w *walk, err error) {
@@ -44,9 +44,10 @@ func newWalk(c *cli, run entry) (w *walk, err error) {
 // visit does the work of an org. known is the org's entry in the journal. visit returns the new entry. Error: org_not_found.
 type visit func(ctx context.Context, o customer, known entry) (entry, error)
 
-// all visits the orgs of the list, from the position on, and skips the finished ones. The list has 16 parts, each in the order of
-// ids. Ids are random, so a new org may land before the position. No org moves, so all reaches each org that existed at its start.
-func (w *walk) all(ctx context.Context, do visit) error {
+// visitList visits the orgs of the list, from the position on, and skips the finished ones. The list has 16 parts, each in the order
+// of ids. Ids are random, so a new org may land before the position. No org moves in the list, so visitList reaches each org that
+// existed at its start.
+func (w *walk) visitList(ctx context.Context, do visit) error {
 	for {
 		var list struct {
 			Orgs       []customer
@@ -56,7 +57,7 @@ func (w *walk) all(ctx context.Context, do visit) error {
 			return err
 		}
 		isOver := func(o customer) bool { e := w.orgs[o.ID]; return e.Do != "" && e.Do != tried }
-		if err := w.each(ctx, slices.DeleteFunc(list.Orgs, isOver), do); err != nil {
+		if err := w.visitOrgs(ctx, slices.DeleteFunc(list.Orgs, isOver), do); err != nil {
 			return err
 		}
 		if err := w.add(entry{Do: page, Cursor: list.NextCursor}); err != nil || list.NextCursor == "" {
@@ -65,7 +66,8 @@ func (w *walk) all(ctx context.Context, do visit) error {
 	}
 }
 
-func (w *walk) each(ctx context.Context, orgs []customer, do visit) error {
+// visitOrgs visits eight orgs at a time, and adds the new entries to the journal.
+func (w *walk) visitOrgs(ctx context.Context, orgs []customer, do visit) error {
 	return cmp.Or(parallel.Each(8, orgs, func(_ int, o customer) error {
 		e, err := do(ctx, o, w.entryOf(o.ID))
 		if problem.Is(err, problem.OrgNotFound) {
@@ -132,7 +134,7 @@ func revokeAll(ctx context.Context, c *cli) error {
 		_, err = w.waitUntilSettled(ctx, w.run.At)
 	}
 	if err == nil && !w.isOver {
-		err = w.all(ctx, w.revokeOf)
+		err = w.visitList(ctx, w.revokeOf)
 	}
 	if err == nil {
 		err = w.add(entry{Do: ended})
@@ -140,8 +142,8 @@ func revokeAll(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	did := map[bool]string{true: "are good", false: "are revoked"}[w.isDry]
-	return w.report("${keys of done} keys of $done orgs " + did + ", made before " + stamp(w.run.At) + ". $left other orgs have none, and $gone are deleted.")
+	state := map[bool]string{true: "are good", false: "are revoked"}[w.isDry]
+	return w.report("${keys of done} keys of $done orgs " + state + ", made before " + stamp(w.run.At) + ". $left other orgs have none, and $gone are deleted.")
 }
 
 // revokeOf revokes the keys of an org, also of an org whose deletion did not finish.
@@ -197,14 +199,14 @@ func (w *walk) goodKeys(ctx context.Context, o string) (good []string, err error
 
 // suspendAll suspends every org. It repeats the walk until a whole walk, begun at least a minute after the run, meets no new org.
 func suspendAll(ctx context.Context, c *cli) error {
-	now, err := c.waitUntilSettled(ctx, 0)
+	now, err := c.waitUntilSettled(ctx, 0) // only reads the API's clock: the moment 0 is long ago
 	if err != nil {
 		return err
 	}
 	w, err := newWalk(c, entry{Do: "suspend", At: now.UnixMilli()})
 	for err == nil && !w.isOver {
 		isWhole, known := w.at.Cursor == "" && now.Sub(time.UnixMilli(w.run.At)) >= settle, len(w.orgs)
-		switch err = w.all(ctx, w.suspendOne); {
+		switch err = w.visitList(ctx, w.suspendOne); {
 		case err != nil:
 		case w.isDry || isWhole && len(w.orgs) == known:
 			err = w.add(entry{Do: ended})
@@ -215,8 +217,8 @@ func suspendAll(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	did := map[bool]string{true: "to suspend", false: "suspended by this run"}[w.isDry]
-	return w.report("$done orgs are " + did + ", $left were suspended before, and $gone are deleted.")
+	state := map[bool]string{true: "to suspend", false: "suspended by this run"}[w.isDry]
+	return w.report("$done orgs are " + state + ", $left were suspended before, and $gone are deleted.")
 }
 
 // suspendOne suspends an org. After a lost answer, the time of the suspension shows whether this run or someone else suspended it.
@@ -247,7 +249,7 @@ func (e entry) caused(o customer) bool {
 
 // resumeFrom resumes the orgs that a run of suspendAll has suspended, except those that someone resumed and suspended again.
 func resumeFrom(ctx context.Context, c *cli) error {
-	w, err := newWalk(c, entry{Do: "suspend"})
+	w, err := newWalk(c, entry{Do: "suspend"}) // without At, so that the file must exist
 	if err != nil {
 		return err
 	}
@@ -270,7 +272,7 @@ func resumeFrom(ctx context.Context, c *cli) error {
 	if _, err := w.waitUntilSettled(ctx, last); err != nil {
 		return err
 	}
-	if err := w.each(ctx, orgs, w.resumeOne); err != nil {
+	if err := w.visitOrgs(ctx, orgs, w.resumeOne); err != nil {
 		return err
 	}
 	return w.report("$resumed orgs are resumed, $kept were suspended again by someone else, and $gone are deleted.")

@@ -66,19 +66,19 @@ func TestLockFileNamesNoHost(t *testing.T) {
 	}
 }
 
-// written keeps a receiver's output.
-type written struct {
+// output keeps a receiver's output.
+type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (w *written) Write(p []byte) (int, error) {
+func (w *output) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.b.Write(p)
 }
 
-func (w *written) count(text string) int {
+func (w *output) count(text string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.Count(w.b.String(), text)
@@ -128,7 +128,7 @@ func startOnVectors(t *testing.T, output io.Writer, try func(t *testing.T, r *re
 
 // TestReceiversAcceptGoodAndRefuseHostileWebhooks sends every vector to each receiver.
 func TestReceiversAcceptGoodAndRefuseHostileWebhooks(t *testing.T) {
-	var out written
+	var out output
 	startOnVectors(t, &out, func(t *testing.T, r *receivers.Receiver, mint func() vectors.Vectors, _ func(http.Handler)) {
 		// The vectors of startOnVectors may be too old: installing the receiver's packages can take minutes.
 		before, v, good := out.count(handled), mint(), 0
@@ -164,7 +164,8 @@ func TestReceiversAnswer503WhileTheLookupFails(t *testing.T) {
 				return
 			}
 			header, _, _ := strings.Cut(v.Cases[0].Token, ".")
-			kid, _ := base64.RawURLEncoding.DecodeString(header) // a JSON object with the member kid, as the body of a lookup; its other members are ignored
+			// The header is a JSON object with the member kid, like the body of a lookup, which ignores the other members.
+			kid, _ := base64.RawURLEncoding.DecodeString(header)
 			v.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/webhook_verification_key/get", bytes.NewReader(kid)))
 		}))
 		defer other.Close()

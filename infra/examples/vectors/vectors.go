@@ -1,7 +1,7 @@
 // Package vectors makes good and hostile webhooks, to test any receiver. webhooks.json has webhooks for one fixed time. For a
 // receiver that uses the machine's clock, Mint makes webhooks for the present time.
 //
-// The private keys are computed from public names, so they are no secrets.
+// The private keys are computed from public names, so they are not secret.
 package vectors
 
 import (

@@ -106,7 +106,7 @@ func generate(text string) (string, error) {
 	return setEnums(text)
 }
 
-// ofRoute returns the lines of an operation after its operationId: first the generated lines, then rest (the other lines)
+// operationLines returns the lines of an operation after its operationId: first the generated lines, then rest (the other lines)
 // with the generated sentence about roles.
 func operationLines(r route.Route, op *openapi3.Operation, rest string) (string, error) {
 	schemes := map[principal.Credential]string{principal.UserToken: "{ userToken: [] }", principal.APIKey: "{ apiKey: [] }"}

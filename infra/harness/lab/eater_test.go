@@ -75,9 +75,9 @@ func received(t *testing.T, s *lab.Stack, function, prefix string) (came [][]str
 const patience = time.Minute
 
 // until waits until a condition is true. what names the condition in the failure.
-func until(t *testing.T, what string, holds func() bool) {
+func until(t *testing.T, what string, isTrue func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); {
+	for end := time.Now().Add(patience); !isTrue(); {
 		if time.Now().After(end) {
 			t.Fatalf("not within %s: %s", patience, what)
 		}

@@ -170,7 +170,7 @@ func (s *Stack) makeKeys(ctx context.Context) error {
 	client := backing.NewKMSClient(s.DataPlane.KMS)
 	for _, name := range s.template.Named("AWS::KMS::Key") {
 		id, exists := s.keys[name]
-		if exists { // unless the KMS was stopped since
+		if exists { // the KMS has lost the key if it was stopped since then
 			_, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
 			exists = err == nil
 		}

@@ -78,7 +78,7 @@ func (s *screen) String() string {
 	return s.b.String()
 }
 
-// start starts the API and returns a receiver for it, which does not run yet.
+// start starts the API and returns a receiver that is not running yet.
 func start(t *testing.T, f *fakeAPI) (r *receiver, out *screen) {
 	t.Helper()
 	f.t, f.bodies, f.made = t, map[string]string{}, make(chan string, 1)

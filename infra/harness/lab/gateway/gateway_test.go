@@ -113,7 +113,7 @@ func setUp(t *testing.T, api *translated.API) (*functions, *httptest.Server) {
 	return f, s
 }
 
-// do sends a request. headers are names and values in turn.
+// do sends a request. In headers, a value follows each name.
 func do(t *testing.T, method, url, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequest(method, url, strings.NewReader(body))

@@ -43,6 +43,7 @@ const redeliver = `POST ${app}/webhook_deliveries/redeliver`
 test('sending failed again goes on where it stopped, but for another choice it begins anew', async () => {
   const day = `${24 * hour}`, week = `${7 * 24 * hour}`
   const failed = lost()
+  mock.timers.enable({ apis: ['Date'], now: 500 * hour })
   for (const [second, goesOn] of [[{}, true], [{ since: week }, false], [{ endpointId: 'e2' }, false], [{ endpointId: 'e2', since: week }, false]]) {
     serve({
       [`GET ${app}/webhook_events`]: { events: [] }, [`GET ${app}/webhook_endpoints`]: endpoints,
@@ -54,6 +55,7 @@ test('sending failed again goes on where it stopped, but for another choice it b
     const d = opened()
     await submit(d, { endpointId: 'e1', since: day })
     await settle()
+    mock.timers.tick(1)
     await submit(d, second)
     const sent = asked(redeliver).map(c => c.body)
     assert.deepEqual(sent.map(b => b.cursor), [undefined, 'c1', 'c2', goesOn ? 'c2' : undefined, 'c3'])

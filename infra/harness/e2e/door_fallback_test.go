@@ -48,7 +48,7 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 			if got := []string{ask(first), ask(unknown)}; !slices.Equal(got, []string{"200", "401 invalid_credentials"}) {
 				t.Fatalf("%q", got)
 			}
-			if got := flood(32, func(int) string { return ask(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
+			if got := floodBy(4, 32, func(int) string { return ask(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
 				t.Errorf("moved: %v, with %d requests for a token", got, issuer.n.Load())
 			}
 			earlier(func() { f.earlier.down = true })

@@ -76,6 +76,7 @@ func planted(ctx context.Context, root, lists string, short bool, wanted *regexp
 	}
 	bugs = slices.DeleteFunc(bugs, func(b bug) bool { return short && !b.short || !wanted.MatchString(b.source+" "+b.name) })
 	if len(bugs) == 0 {
+		fmt.Printf("no bug in %s matches %q\n", lists, wanted)
 		return nil
 	}
 	started := time.Now()

@@ -29,7 +29,8 @@ const usage = "make stack needs DO=stop-db, start-db, pause-db, resume-db, stop-
 
 // settings are the flags; main describes them.
 type settings struct {
-	port, concurrency            int
+	port                         int
+	concurrency                  uint
 	kind, email, name, sub       string
 	function                     string
 	parameters                   string
@@ -48,7 +49,7 @@ func main() {
 	flag.StringVar(&o.parameters, "parameters", "", "run: parameters of the template, as Name=value, separated by blanks")
 	flag.StringVar(&o.consumer, "consumer", "", "run: the template of a second API that the stack also serves")
 	flag.StringVar(&o.consumerParameters, "consumer-parameters", "", "run: parameters of the second template, in the same form")
-	flag.IntVar(&o.concurrency, "concurrency", 0, "run: the account's limit of function calls at once; 0: 1,000")
+	flag.UintVar(&o.concurrency, "concurrency", 0, "run: the account's limit of function calls at once; 0: 1,000")
 	flag.BoolVar(&o.tap, "tap", false, "run: print the events on the owner's event bus")
 	flag.Parse()
 	tools.Main("latchkey: ", func(ctx context.Context) error { return do(ctx, flag.Arg(0), o) })
@@ -128,7 +129,11 @@ func cleanData(port int) error {
 func run(ctx context.Context, o settings, isDemo bool) error {
 	given, errGiven := parameters.Parse(o.parameters)
 	consumers, errConsumers := parameters.Parse(o.consumerParameters)
-	if err := errors.Join(errGiven, errConsumers); err != nil {
+	var errTemplate error
+	if o.consumer != "" { // the stack reads it after half a minute
+		_, errTemplate = os.Stat(o.consumer)
+	}
+	if err := errors.Join(errGiven, errConsumers, errTemplate); err != nil {
 		return err
 	}
 	var buses map[string]func(string)
@@ -144,7 +149,7 @@ func run(ctx context.Context, o settings, isDemo bool) error {
 	s, err := stack.Start(ctx, stack.Options{
 		Buses: buses,
 		Port:  o.port, Parameters: given, Reload: true, Requests: os.Stdout,
-		Consumer: o.consumer, ConsumerParameters: consumers, Concurrency: o.concurrency,
+		Consumer: o.consumer, ConsumerParameters: consumers, Concurrency: int(o.concurrency),
 	})
 	var missing *tools.MissingError
 	switch {

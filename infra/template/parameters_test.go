@@ -82,6 +82,9 @@ func explained(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
+// defaultsNotInCode has the defaults that only the template has: no other test compares them.
+var defaultsNotInCode = map[string]string{"RotationDays": "90", "KeyPrefix": "lk", "ForwardAuthConcurrency": "50"}
+
 // checkDefaults checks that each parameter but Issuer has a default that CloudFormation accepts, and that each number refuses -1.
 func checkDefaults(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
@@ -94,6 +97,9 @@ func checkDefaults(tpl *translated.Template) (faults []string) {
 		wantsDefault := name != "Issuer"
 		if has != wantsDefault || has && !takes(p, fmt.Sprint(value)) {
 			faults = append(faults, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
+		}
+		if want := defaultsNotInCode[name]; want != "" && fmt.Sprint(value) != want {
+			faults = append(faults, fmt.Sprintf("%s is %v by default, want %s", name, value, want))
 		}
 		if p["Type"] == "Number" && takes(p, "-1") {
 			faults = append(faults, name+" takes -1")

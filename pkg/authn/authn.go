@@ -414,6 +414,9 @@ func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Clai
 	if !isUsable { // an earlier address is no longer the user's
 		s.Email, s.Verified = "", false
 	}
+	if org.CleanedName(s.Name) == "" && known.Name != org.NameFor("", known.Email) {
+		s.Name = known.Name // another client of the user, with more scopes, got tokens with the name
+	}
 	s.Folded, s.Name = folded, org.NameFor(s.Name, s.VerifiedEmail())
 	return s, true, nil
 }

@@ -268,6 +268,36 @@ func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
 	}
 }
 
+// TestATokenWithoutANameKeepsTheName: clients of one person ask for different scopes, so some of the person's tokens have no name. A
+// name that was made of the address follows the address.
+func TestATokenWithoutANameKeepsTheName(t *testing.T) {
+	named := store.Identity{UserID: newUser, Email: "ada@example.com", Verified: true, Holds: true, Name: "Ada Lindqvist"}
+	unnamed, unverified := named, named
+	unnamed.Name, unverified.Verified = "ada", false
+	for name, c := range map[string]struct {
+		known  store.Identity
+		claims accesstoken.Claims
+		want   string
+	}{
+		"a name":                           {named, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true}, "Ada Lindqvist"},
+		"a name, and another address":      {named, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, "Ada Lindqvist"},
+		"a name of hidden characters":      {named, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true, Name: "\u200b"}, "Ada Lindqvist"},
+		"another name":                     {named, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true, Name: "Eve"}, "Eve"},
+		"made of the address":              {unnamed, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, "eve"},
+		"a name, of an unverified address": {unverified, accesstoken.Claims{Email: "ada@example.com"}, "Ada Lindqvist"},
+		"no one is known":                  {store.Identity{}, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true}, "ada"},
+	} {
+		_, table := minted(t)
+		table.Known = &c.known
+		if _, err := authn.New(table, &authntest.Tokens{Claims: c.claims}).Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt}); err != nil {
+			t.Fatal(err)
+		}
+		if table.Signed == nil || table.Signed.Name != c.want {
+			t.Errorf("%s: %+v, want %q", name, table.Signed, c.want)
+		}
+	}
+}
+
 func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
 	_, table := minted(t)
 	now := time.UnixMilli(1_700_000_000_000)

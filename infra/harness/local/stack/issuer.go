@@ -67,14 +67,11 @@ func kinds() []backing.TokenKind {
 	idToken["token_use"], idToken["at_hash"] = "id", "MTIzNDU2Nzg5MDEyMzQ1Ng" // the value of at_hash does not matter; only ID tokens have this claim
 	other := person(true)
 	other["aud"] = []string{"https://another.test"}
-	signedIn := person(true)
-	for claim := range signedIn { // at a sign-in, the issuer knows only the name in the form (${subject})
-		if claim != "email_verified" {
-			signedIn[claim] = "${subject}"
-		}
+	signedIn := map[string]any{ // at a sign-in, the issuer knows only the address in the form (${subject})
+		"sub": "${subject}", "email": "${subject}", "email_verified": true,
+		// The issuer gives ID tokens the claims of access tokens, so the audiences also have the client.
+		"aud": []string{Audience, "${client_id}"}, "azp": "${client_id}",
 	}
-	// The issuer gives ID tokens the claims of access tokens, so the audiences also have the client.
-	signedIn["sub"], signedIn["aud"], signedIn["azp"] = "${subject}", []string{Audience, "${client_id}"}, "${client_id}"
 	const accessToken = "at+jwt"
 	selected := []backing.TokenKind{ // the first match counts
 		tokenKind(User, accessToken, person(true)),

@@ -37,7 +37,7 @@ func TestAWorseFigureFailsTheGate(t *testing.T) {
 	}
 	committed := map[string]result{}
 	if err := compare(committed, was, list); err == nil {
-		t.Error("a figure that was never committed passes")
+		t.Error("a figure without a committed value passes")
 	}
 }
 
@@ -61,10 +61,10 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	})
 }
 
-// ofFunction matches a figure that each function has.
+// ofFunction matches the description of a figure that is measured for each function.
 var ofFunction = regexp.MustCompile(`^(start|bootstrap) of (\w+), (.+)$`)
 
-// table returns the figures as speed.md shows them. Functions with one goal share a row, which has the largest figure.
+// table returns the figures as speed.md shows them. Functions with the same goal share a row, which shows their largest figure.
 func table(r results) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s.\n\n| Figure | Count | Against | Ratio | Goal |\n|---|---|---|---|---|\n", r.Date)

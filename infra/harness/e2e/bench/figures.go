@@ -16,12 +16,12 @@ import (
 // bench has the programs to measure.
 type bench struct {
 	*world
-	programs string // a folder of functions, as make build makes them for this machine
-	baseline string // a folder of the baselines, built with the same flags
-	arm      string // a folder of the functions as they are deployed
+	programs string // the folder of the functions that make build builds for this machine
+	baseline string // the folder of the baselines, built with the same flags
+	arm      string // the folder of the functions for arm64, as they are deployed
 	gogc     string // the GOGC that the template sets for the functions
 
-	passes func(result) bool // whether the gate lets the figure pass that is measured
+	passes func(result) bool // reports whether the gate accepts a result of the figure that is measured
 
 	// Several figures use these measurements. The first figure that needs one makes it, once.
 	hello, getItem func() (int64, error)
@@ -31,7 +31,7 @@ type bench struct {
 // measurement returns the value of a figure and the value of its baseline: 0 without a baseline.
 type measurement func(context.Context, *bench) (value, base int64, err error)
 
-// figure is a number that is measured and, with a baseline, its ratio to it.
+// figure is a number to measure. A figure with a baseline is compared by its ratio to the baseline.
 type figure struct {
 	Name    string // in results.json
 	What    string
@@ -40,7 +40,7 @@ type figure struct {
 	measure measurement
 }
 
-// alone reports whether nothing else runs while a figure is measured, because the figure is a time.
+// alone reports whether a figure is measured while nothing else runs: the figure is a time.
 func (f figure) alone() bool { return f.Name == "drain" }
 
 // gated reports whether `make bench-gate` measures a figure. It leaves out the figures that take long, and
@@ -83,7 +83,7 @@ func figures() []figure {
 		{"key", "a key check, instructions", read, 2.1, check("authorizer", "POST", "/app/get", func(w *world) string { return w.key })},
 		{"door/authorizer", "a key check by the shared authorizer, instructions", read, 2.1, check("keyauthorizer", "GET", "/invoices", func(w *world) string { return w.key })},
 		{"door/guard", "a key check by package guard, instructions", read, 1.3, guarded(func(w *world) string { return w.key })},
-		{"door/limited", "the same of a key with limits, instructions", read, 1.25, guarded(func(w *world) string { return w.limited })},
+		{"door/limited", "the same for a key with limits, instructions", read, 1.25, guarded(func(w *world) string { return w.limited })},
 		{"grown/check", "a key check among 1,000,000 keys, read units", "among 1,000 keys", 1, units("check among many", "check among few")},
 		{"grown/first", "the first page of 50 of 100,000 keys, read units", "of 100 keys", 1, units("page of many", "page of few")},
 		{"grown/middle", "a page in their middle, read units", "the first of 100 keys", 1, units("middle of many", "page of few")},
@@ -96,7 +96,7 @@ func figures() []figure {
 	for _, folder := range folders {
 		name := filepath.Base(folder)
 		largest := 8.7e6
-		if name == "deliver" || name == "webhooks" { // one also sends to receivers; the other has most handlers, and checks their URLs
+		if name == "deliver" || name == "webhooks" { // deliver also sends to receivers; webhooks has the most handlers, and checks receivers' URLs
 			largest = 8.9e6
 		}
 		list = append(list,
@@ -106,14 +106,14 @@ func figures() []figure {
 	return list
 }
 
-// startRuns is how often a start is measured. The smallest result counts: the runtime's background work
-// depends on the time that passes, and only adds. So does the heap's address, which is random: at four of ten
-// addresses the search for free pages takes 2 to 3 % of a start more. A figure and its baseline have the same number of runs:
-// more runs alone would give a smaller minimum.
+// startRuns is how often a start is measured. The smallest result counts, because two things add instructions to some
+// runs: the runtime's background work, which depends on the time that passes, and the random address of the heap. At
+// four of ten addresses the search for free pages adds 2 to 3 % to a start. A figure and its baseline have the same number of
+// runs, because more runs give a smaller minimum.
 const startRuns = 20
 
-// start measures the instructions until a function asks for its first event. Its endpoint is a URL that
-// cannot be parsed, so the connections that it opens while it starts are not measured.
+// start measures the instructions until a function requests its first event. The URL of AWS cannot be parsed, so the
+// function opens no connections while it starts, and none are measured.
 func start(name string) measurement {
 	return func(ctx context.Context, b *bench) (int64, int64, error) {
 		p := b.calls(name, nil, nil)(0)
@@ -127,8 +127,8 @@ func start(name string) measurement {
 	}
 }
 
-// least returns the instructions of the run that takes the fewest. It stops at the first run that is enough: more runs can only
-// lower the minimum.
+// least runs a program up to startRuns times, and returns the smallest number of instructions. It stops at the first run that is
+// enough: more runs can only lower the minimum.
 func least(ctx context.Context, p program, enough func(instructions int64) bool) (int64, error) {
 	smallest := int64(math.MaxInt64)
 	for run := 0; run < startRuns && !enough(smallest); run++ {
@@ -141,15 +141,15 @@ func least(ctx context.Context, p program, enough func(instructions int64) bool)
 	return smallest, nil
 }
 
-// passesOver returns for least whether a value over the baseline lets the measured figure pass the gate.
+// passesOver returns a condition for least: the gate accepts the measured figure with this value and the baseline.
 func (b *bench) passesOver(base int64) func(int64) bool {
 	return func(value int64) bool { return b.passes(newResult(value, base)) }
 }
 
-// never has least run as often as it may.
+// never is a condition for least that makes it do all startRuns runs.
 func never(int64) bool { return false }
 
-// perCall returns the instructions of one call without the start: it subtracts a run of a third of the calls.
+// perCall returns the instructions of one call. It subtracts a run with a third of the calls, so that the start does not count.
 func perCall(ctx context.Context, calls int, with func(calls int) program) (int64, error) {
 	few, err := instructionsOf(ctx, with(calls/3))
 	if err != nil {
@@ -159,8 +159,7 @@ func perCall(ctx context.Context, calls int, with func(calls int) program) (int6
 	return (all - few) / int64(calls-calls/3), err
 }
 
-// loop returns a program of the folder baseline, which makes n calls by itself and gets no events. All of them but guard are
-// baselines.
+// loop returns, for a number n, a program of the folder baseline that makes n calls by itself. It gets no events.
 func (b *bench) loop(name string, env ...string) func(int) program {
 	return func(n int) program {
 		return program{path: b.baseline + "/" + name, env: slices.Concat(b.env(), env, []string{fmt.Sprint("COUNT=", n)})}
@@ -176,7 +175,7 @@ func (b *bench) calls(function string, event []byte, good func([]byte) bool) fun
 
 func allowed(answer []byte) bool { return bytes.Contains(answer, []byte(`"Effect":"Allow"`)) }
 
-// checks is how many credentials are checked to measure one.
+// checks is the number of checks in the run that measures one check.
 const checks = 120
 
 // check measures a warm check of a credential by an authorizer.

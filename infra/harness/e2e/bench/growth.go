@@ -60,7 +60,7 @@ func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	if d.rows, err = w.rowsOf(ctx, string(w.message.Event)); err != nil {
 		return 0, 0, err
 	}
-	if _, err := d.run(ctx, fewWaiting); err != nil { // warms up: DynamoDB Local compiles what runs often
+	if _, err := d.run(ctx, fewWaiting); err != nil { // warms up: DynamoDB Local's JVM compiles code that runs often
 		return 0, 0, err
 	}
 	if base, err = d.run(ctx, fewWaiting); err == nil {
@@ -69,7 +69,8 @@ func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	return value, base, err
 }
 
-// run adds deliveries that wait, runs the sweep once and delivers what it queues. It returns microseconds a delivery.
+// run adds deliveries that wait, runs the sweep once, and sends the deliveries that the sweep queues. It returns microseconds a
+// delivery.
 func (d *draining) run(ctx context.Context, waiting int) (int64, error) {
 	events := make([]string, waiting)
 	for i := range events {
@@ -101,7 +102,7 @@ func (d *draining) Send(_ context.Context, _ time.Duration, messages ...webhook.
 	return nil
 }
 
-// Post sends a webhook, and counts the one that the receiver took.
+// Post sends a webhook, and counts it if the receiver accepts it.
 func (d *draining) Post(ctx context.Context, url string, header http.Header, body []byte) outbound.Result {
 	r := d.sender.Post(ctx, url, header, body)
 	if r.Status == http.StatusOK {
@@ -115,7 +116,7 @@ func (d *draining) Sign(context.Context, string, [sha256.Size]byte) (webhook.Sig
 	return webhook.Signature{}, nil
 }
 
-// The numbers of API keys in one org's partition. A read is measured at the small and the large number.
+// The numbers of API keys in one org's partition. Each read is measured with the small and with the large number.
 const (
 	fewInPages, manyInPages   = 100, 100_000
 	fewInChecks, manyInChecks = 1_000, 1_000_000

@@ -65,8 +65,8 @@ func run(ctx context.Context, gate bool, only string) error {
 	}
 	defer b.close() //nolint:errcheck // it ends with this program anyway
 	chosen := slices.DeleteFunc(figures(), func(f figure) bool {
-		notOfTheGate := gate && !f.gated()
-		return !strings.HasPrefix(f.Name, only) || notOfTheGate
+		leftOut := gate && !f.gated()
+		return !strings.HasPrefix(f.Name, only) || leftOut
 	})
 	var committed results // empty without gate: then each figure makes all its runs
 	if gate {
@@ -138,20 +138,21 @@ func measure(ctx context.Context, b *bench, list []figure, committed map[string]
 	return out, errors.Join(failed...)
 }
 
-// compare fails for each figure that is worse, and says which are better than the committed ones by more than the tolerance.
+// compare returns an error for each figure that is worse than before. It prints the figures that are better than the committed
+// ones by more than the tolerance.
 func compare(committed, measured map[string]result, list []figure) error {
 	var worse error
 	for _, f := range list {
 		was, is := committed[f.Name], measured[f.Name]
 		worse = errors.Join(worse, f.worse(committed, is))
 		if is.compared()*tolerance < was.compared() {
-			fmt.Printf("%s is better: %s, and was %s. Run make bench and commit it.\n", f.Name, is, was)
+			fmt.Printf("%s is better: %s, and was %s. Run make bench and commit the results.\n", f.Name, is, was)
 		}
 	}
 	return worse
 }
 
-// worse fails if a figure is worse than its goal, or than the committed one by more than the tolerance.
+// worse returns an error if a figure misses its goal, or is worse than the committed one by more than the tolerance.
 func (f figure) worse(committed map[string]result, is result) error {
 	was, ok := committed[f.Name]
 	switch {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// program is a program to measure, with its environment and the event that it gets a number of times.
+// program is a program to measure, with its environment. It gets the same event a number of times.
 type program struct {
 	path  string
 	env   []string
@@ -25,7 +25,7 @@ type program struct {
 	good  func(answer []byte) bool // reports whether an answer shows that the measured work was done
 }
 
-// instructionsOf runs a program behind a Lambda Runtime API and counts its instructions with callgrind. A busy
+// instructionsOf runs a program with a Lambda Runtime API and counts its instructions with callgrind. A busy
 // machine changes the count only a little: by the runtime's background work, which depends on the time that passes.
 func instructionsOf(ctx context.Context, p program) (int64, error) {
 	dir, err := os.MkdirTemp("", "bench-")
@@ -42,8 +42,8 @@ func instructionsOf(ctx context.Context, p program) (int64, error) {
 	return parse(counts)
 }
 
-// residentOf runs a program behind a Lambda Runtime API, and returns the bytes of memory that it has after
-// its last event.
+// residentOf runs a program with a Lambda Runtime API, and returns the bytes of memory that the program uses
+// after its last event.
 func residentOf(ctx context.Context, p program) (int64, error) {
 	cmd := exec.CommandContext(ctx, p.path)
 	var status []byte
@@ -78,11 +78,11 @@ func parse(path string) (int64, error) {
 // by one. After the last event it calls ended, and answers an error, which ends a function. A program that requests no event ends
 // by itself. serve returns why the program did not do its work.
 func (p program) serve(cmd *exec.Cmd, ended func()) error {
-	unsent, unanswered, asked := p.calls, p.calls, false
+	unsent, unanswered, hasRequested := p.calls, p.calls, false
 	var errs error
 	api := http.NewServeMux()
 	api.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, _ *http.Request) {
-		asked = true
+		hasRequested = true
 		if unsent == 0 || errs != nil {
 			ended()
 			w.WriteHeader(http.StatusInternalServerError)
@@ -93,7 +93,7 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 		h.Set("Lambda-Runtime-Aws-Request-Id", "8476a536-e9f4-11e8-9739-2dfe598c3fcd")
 		h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(time.Hour).UnixMilli(), 10))
 		h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:123456789012:function:bench")
-		_, _ = w.Write(p.event) // a function that has ended takes no more events: this one is then not answered
+		_, _ = w.Write(p.event) // if the function has ended, this event stays unanswered, which is an error below
 	})
 	api.HandleFunc("POST /2018-06-01/runtime/invocation/{id}/{result}", func(w http.ResponseWriter, r *http.Request) {
 		answer, err := io.ReadAll(r.Body)
@@ -110,11 +110,11 @@ func (p program) serve(cmd *exec.Cmd, ended func()) error {
 		"AWS_LAMBDA_FUNCTION_NAME=bench", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE=512")
 	cmd.Env = append(cmd.Env, p.env...)
 	out, failed := cmd.CombinedOutput()
-	server.Close() // no handler runs any more
-	if !asked {    // a program that asked was ended by the API's error, so its own failure is expected
+	server.Close()     // no handler runs any more
+	if !hasRequested { // a program that requests events is ended by the API's error, so its failure is expected
 		errs = failed
 	}
-	if asked && unanswered > 0 {
+	if hasRequested && unanswered > 0 {
 		errs = errors.Join(errs, fmt.Errorf("%d events have no answer", unanswered))
 	}
 	if errs != nil {

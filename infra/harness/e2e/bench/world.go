@@ -50,7 +50,7 @@ const (
 type world struct {
 	database *backing.Process
 	services *httptest.Server
-	known    sync.Map // the database's answers by operation and request, as the database is slow on a busy machine
+	known    sync.Map // the database's answers by operation and request, because the database is slow on a busy machine
 	jwks     []byte   // the key set of the issuer
 	token    string   // an access token of a known user
 	key      string   // an API key's text
@@ -100,8 +100,8 @@ func (w *world) env() []string {
 	}
 }
 
-// serve passes each read on to DynamoDB Local once. It takes every write and keeps none, so that one delivery can be
-// attempted any number of times. A GET gets the key set.
+// serve passes each read on to DynamoDB Local once. It accepts every write and stores none, so that one delivery can be
+// attempted any number of times. It answers a GET with the key set.
 func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request) {
 		rw.WriteHeader(http.StatusInternalServerError)
 		answer = []byte(err.Error())
 	}
-	_, _ = rw.Write(answer) // a program that has ended early is missing its own answers, which are checked
+	_, _ = rw.Write(answer) // if the program has ended, its own missing answers are an error
 }
 
 func (w *world) call(ctx context.Context, operation, body string) ([]byte, error) {

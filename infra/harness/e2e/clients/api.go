@@ -26,11 +26,11 @@ type api struct {
 	servers []*httptest.Server
 }
 
-// way is one of these base URLs.
+// way is one of these base URLs: the API's, or a proxy's.
 type way struct {
 	name string
 	url  string
-	code string // the code that every error has this way; "": the API's own codes
+	code string // the code of every error at this URL; "": the API's own codes
 }
 
 // startAPI starts the local stack and the proxies in front of it.

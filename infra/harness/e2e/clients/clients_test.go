@@ -51,7 +51,7 @@ func TestGeneratedClientsWork(t *testing.T) {
 	}
 }
 
-// TestProxyChangesOnlyJSON has a proxy add a member to each object, or a new code to each error, and leave the rest.
+// TestProxyChangesOnlyJSON: a proxy adds a member to each object, or a new code to each error, and changes nothing else.
 func TestProxyChangesOnlyJSON(t *testing.T) {
 	const added = `"x_new":{"deep":[1,null,"text"]}`
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestUnlistedReportsFail(t *testing.T) {
 	here := report{tool: "linter", rule: "b-rule", where: "here"}
 	for name, c := range map[string]struct {
 		found []report
-		says  string // a part of the error; "": no error
+		want  string // a part of the error; "": no error
 	}{
 		"all are listed":     {[]report{here, {tool: "linter", rule: "a-rule", where: "some"}, here}, ""},
 		"another place":      {[]report{here, {tool: "linter", rule: "a-rule", where: "somewhere else"}}, "linter a-rule somewhere else"},
@@ -104,11 +104,11 @@ func TestUnlistedReportsFail(t *testing.T) {
 		"not reported again": {[]report{here}, "listed and not reported: a-rule"},
 	} {
 		switch err := compare("linter", c.found, list); {
-		case c.says == "":
+		case c.want == "":
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-		case err == nil || !strings.Contains(err.Error(), c.says):
+		case err == nil || !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -126,7 +126,7 @@ func finished(check, status string) string {
 		`"interactions":{"c":{"request":{"body":null},"response":{"status_code":422,"content":%s}}}}}}`, check, status, body) + "\n"
 }
 
-func TestSchemathesisIsReadToItsEnd(t *testing.T) {
+func TestIncompleteSchemathesisReportsFail(t *testing.T) {
 	const end = `{"EngineFinished":{"stop_reason":"completed"}}` + "\n"
 	found, err := readEvents([]byte(finished("good", "success") + finished("bad", "failure") + end))
 	if err != nil || len(found) != 1 || found[0].rule != "bad" || found[0].where != "POST /x 422 validation_failed /url length" {
@@ -153,18 +153,18 @@ func TestSchemathesisIsReadToItsEnd(t *testing.T) {
 		"it prints no JSON":      "oops\n" + end,
 	} {
 		if _, err := readEvents([]byte(text)); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: the report is accepted", name)
 		}
 	}
 }
 
-// TestLockFilesNameNoHost lets the tools be installed from any registry: no lock file names its address.
+// TestLockFilesNameNoHost: the tools can be installed from any registry, because no lock file has an address.
 func TestLockFilesNameNoHost(t *testing.T) {
 	lock := pin("package-lock.json")
 	if strings.Contains(lock, `"resolved"`) || !strings.Contains(lock, `"integrity"`) {
-		t.Error("the lock file names where a package came from, or not what it was")
+		t.Error("package-lock.json has the address of a package, or no hashes")
 	}
 	if bytes.Contains([]byte(pin("requirements.txt")), []byte("://")) {
-		t.Error("the requirements name where a package came from")
+		t.Error("requirements.txt has the address of a package")
 	}
 }

@@ -26,7 +26,7 @@ import (
 
 func main() {
 	short := flag.Bool("short", false, "without JWT libraries and generators (`make test` tries two of the generators)")
-	run := flag.String("run", "", "only parts whose name matches")
+	run := flag.String("run", "", "only parts whose name matches this regular expression")
 	flag.Parse()
 	tools.Main("", func(ctx context.Context) error { return clients(ctx, *short, *run) })
 }
@@ -52,7 +52,7 @@ func clients(ctx context.Context, short bool, run string) error {
 	parts = append(parts, part{"schemathesis", schemathesis}) // last: its webhooks keep the stack busy afterwards
 	parts = slices.DeleteFunc(parts, func(p part) bool { return !wanted.MatchString(p.name) })
 	if len(parts) == 0 {
-		return errors.New("no part is chosen")
+		return errors.New("no part has a name that matches -run")
 	}
 	a, err := startAPI(ctx, nil)
 	if err != nil {
@@ -101,7 +101,7 @@ func jwtLibraries(ctx context.Context, _ *api) error {
 // examples/<name>.
 type generator struct {
 	name   string
-	tested bool // `make test` tries it, and `make clients` all
+	tested bool // `make test` tries it too; `make clients` tries all generators
 
 	// build generates the client from the document into dir, which already has the program, and
 	// compiles both. It returns the command that runs the program in dir.
@@ -150,7 +150,7 @@ func buildTypeScriptTypes(ctx context.Context, dir, document string) ([]string, 
 // referenceProgram matches a program in TypeScript on the page of the API reference.
 var referenceProgram = regexp.MustCompile(`(?s)data-operation="(\w+)" data-lang="typescript">(.*?)</code>`)
 
-// writeReferencePrograms writes the programs in TypeScript that the API reference shows into a folder, which is beside the generated types.
+// writeReferencePrograms writes the programs in TypeScript that the API reference shows into a folder next to the generated types.
 func writeReferencePrograms(dir, document string) error {
 	contract, err := os.ReadFile(document)
 	if err != nil {
@@ -200,7 +200,7 @@ func (g generator) try(ctx context.Context, a *api) error {
 	}
 	program, err := g.build(ctx, dir, filepath.Join(root, "infra", "openapi.yaml"))
 	if err != nil {
-		return fmt.Errorf("%s: it does not generate and compile: %w", g.name, err)
+		return fmt.Errorf("%s: the client cannot be generated and compiled: %w", g.name, err)
 	}
 	var errs []error
 	for _, w := range a.ways {
@@ -211,7 +211,7 @@ func (g generator) try(ctx context.Context, a *api) error {
 	return errors.Join(errs...)
 }
 
-// runProgram runs a program by one base URL, as a user of its own, and checks what the program prints.
+// runProgram runs a program with one base URL, as a new user, and checks the output of the program.
 func (a *api) runProgram(ctx context.Context, dir string, program []string, name string, w way) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

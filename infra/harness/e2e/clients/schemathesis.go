@@ -80,11 +80,11 @@ type event struct {
 	NonFatalError, FatalError json.RawMessage
 }
 
-// scenario has cases, by their ids: what they follow, what was checked, and what was sent and answered.
+// scenario has cases with their checks, requests and answers. Each map is by the id of the case.
 type scenario struct {
 	Label string
 	Cases map[string]struct {
-		Parent string `json:"parent_id"` // the case that it follows
+		Parent string `json:"parent_id"` // the id of the case before it
 	}
 	Checks       map[string][]struct{ Name, Status string }
 	Interactions map[string]struct {
@@ -103,8 +103,7 @@ type content struct {
 	Base64 []byte `json:"$base64"`
 }
 
-// readEvents returns the checks that failed. A run that was not completed, or that tried
-// nothing, is an error.
+// readEvents returns the checks that failed. It returns an error if the run was not completed, or had no cases.
 func readEvents(text []byte) (found []report, err error) {
 	tried, ended := 0, false
 	for lines := json.NewDecoder(bytes.NewReader(text)); lines.More(); {
@@ -124,7 +123,7 @@ func readEvents(text []byte) (found []report, err error) {
 		}
 	}
 	if !ended || tried == 0 {
-		return nil, fmt.Errorf("schemathesis did not come to its end: %d cases", tried)
+		return nil, fmt.Errorf("schemathesis did not finish: %d cases", tried)
 	}
 	return found, nil
 }

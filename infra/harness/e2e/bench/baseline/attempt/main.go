@@ -1,5 +1,5 @@
-// Command attempt makes the calls of COUNT deliveries of a webhook, and nothing else: for each three
-// signed calls of the table, one of KMS, and one POST.
+// Command attempt makes the calls of COUNT webhook deliveries. Each delivery makes three signed calls of DynamoDB,
+// one of KMS, and one POST.
 package main
 
 import (
@@ -55,6 +55,6 @@ func attempt(ctx context.Context, db *dynamodb.Client, keys *kms.Client, table s
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, res.Body) // only a body that is read to its end lets the connection be used again
+	_, err = io.Copy(io.Discard, res.Body) // the connection can be reused only after the whole body is read
 	return errors.Join(err, res.Body.Close())
 }

@@ -1,4 +1,4 @@
-// Command getitem reads one row by COUNT signed calls of GetItem with the SDK.
+// Command getitem reads one row COUNT times, each time by a signed call of GetItem with the SDK.
 package main
 
 import (

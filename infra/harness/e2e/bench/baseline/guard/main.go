@@ -1,5 +1,5 @@
-// Command guard checks the API key KEY by COUNT calls of package guard. It is not a baseline: the
-// figure door/guard measures it. It is here because it is built as the baselines are.
+// Command guard checks the API key KEY by COUNT calls of package guard. The figures door/guard and door/limited
+// measure it. It is in this folder because it is built with the flags of the baselines.
 package main
 
 import (

@@ -9,9 +9,9 @@ import (
 // consoleOrigin is an origin of ConsoleOrigins on the stacks that tests start.
 const consoleOrigin = "https://console.example.com"
 
-// strangersPages sends the preflights that a browser sends for a page of a foreign origin. /v1 refuses them,
-// by its function and not by the gateway, whose answers have X-Amzn-Errortype, and public routes allow them.
-func strangersPages(t *testing.T, tg *target) {
+// foreignPages sends the preflights that a browser sends for a page of another origin. Public routes allow them. The function
+// of /v1 refuses them: an answer of the gateway itself has the header X-Amzn-Errortype.
+func foreignPages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {"https://stranger.example"}}
 	for _, path := range []string{"/v1/orgs", "/v1/orgs/o/keys/k", "/v1/orgs/o/members", "/v1/orgs/o/apps"} {
 		r := tg.do(t, call{method: "OPTIONS", path: path, header: from})
@@ -47,7 +47,7 @@ func consolePages(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	once := from.Clone()
 	once.Set("Idempotency-Key", "a-console-that-sends-its-request-twice")
-	for _, replayed := range []string{"", "true"} { // the second request is a replay of the first
+	for _, replayed := range []string{"", "true"} { // the second request repeats the first
 		r := tg.want(t, call{method: "POST", path: "/v1/orgs", body: `{"name":"Acme"}`, bearer: ada.token, header: once}, 201, "")
 		if r.header.Get("Access-Control-Allow-Origin") != consoleOrigin || r.header.Get("Idempotency-Replayed") != replayed {
 			t.Errorf("%v", r.header)
@@ -68,11 +68,11 @@ type difference struct {
 	why    string // the limit
 }
 
-// samDifferences is the closed list of answers of `sam local start-api` that differ: by the
-// request's method and path, or by the problem code of the right answer. A run fails when one of
+// samDifferences is the complete list of answers of `sam local start-api` that differ, by the
+// request's method and path, or by the problem code of the right answer. A run fails if one of
 // them does not occur.
 var samDifferences = map[string]difference{
-	"missing_credentials": {http.StatusForbidden, "SAM local knows no gateway responses: a Deny is a 403 with a fixed sentence"},
+	"missing_credentials": {http.StatusForbidden, "SAM local has no gateway responses: a Deny is a 403 with a fixed sentence"},
 	"invalid_credentials": {http.StatusForbidden, "as above"},
 	"key_revoked":         {http.StatusForbidden, "as above"},
 	"key_expired":         {http.StatusForbidden, "as above"},
@@ -83,16 +83,16 @@ var samDifferences = map[string]difference{
 	"route_not_found":     {http.StatusForbidden, "SAM local answers an unknown path with 403 Missing Authentication Token"},
 }
 
-// differs reports whether the answer differs from the wanted status and code by a known difference of the target.
+// differs reports whether an answer that is not the expected one is a known difference of the target.
 func (tg *target) differs(c call, status int, code string, r reply) bool {
 	if tg.name != "sam" || r.status == status {
 		return false
 	}
-	for _, which := range []string{c.method + " " + c.path, code} {
-		if d, known := samDifferences[which]; known && r.status == d.status {
+	for _, name := range []string{c.method + " " + c.path, code} {
+		if d, known := samDifferences[name]; known && r.status == d.status {
 			tg.mu.Lock()
 			defer tg.mu.Unlock()
-			tg.met[which] = true // for everyDifferenceOccurred
+			tg.met[name] = true // for everyDifferenceOccurred
 			return true
 		}
 	}
@@ -104,9 +104,9 @@ func (tg *target) everyDifferenceOccurred(t *testing.T) {
 	if tg.name != "sam" {
 		return
 	}
-	for which, d := range samDifferences {
-		if !tg.met[which] {
-			t.Errorf("%s: SAM local no longer answers %d (%s): take the line out of samDifferences", which, d.status, d.why)
+	for name, d := range samDifferences {
+		if !tg.met[name] {
+			t.Errorf("%s: SAM local no longer answers %d (%s): remove the line from samDifferences", name, d.status, d.why)
 		}
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// What DynamoDB allows, by its documentation.
+// Limits of DynamoDB, by its documentation.
 const (
-	partitionReads, partitionWrites = 3000, 1000  // units a second of one partition, of the table or its index
+	partitionReads, partitionWrites = 3000, 1000  // units a second of one partition, in the table or in its index
 	firstDayReads, firstDayWrites   = 12000, 4000 // of an on-demand table that was never busy
 	indexPartitions                 = 8           // of each kind of row that waits (infra/docs/design.md, "The table")
 )
@@ -42,8 +42,8 @@ func (m *meter) writes(t *testing.T, c proxy.Call) {
 	}
 }
 
-// ceilings compares the table in infra/docs/speed.md, which says which limit is reached first, with measured units: of an event for
-// no endpoint, for one and for two. checkReads are the read units of the check of a key.
+// ceilings measures the units of an event for no endpoint, for one endpoint and for two. It compares them with the limits of DynamoDB
+// that infra/docs/speed.md shows. checkReads are the read units of one key check.
 func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads float64) {
 	t.Helper()
 	one := c.receiver(t, nil, "one.event")
@@ -51,6 +51,7 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 	billing := serviceOf(t, s, c.tg)
 	pipeline := map[string]float64{"FanoutFunction": 0, "DeliverFunction": 0}
 	all := map[string]float64{"AppsFunction": 0, "FanoutFunction": 0, "DeliverFunction": 0}
+	// writes publishes an event, and returns the write units of the table, of its index, and of the table by kind of partition.
 	writes := func(by map[string]float64, kind string, to ...*receiver) (inTable, inIndex float64, writesTo map[string]float64) {
 		use := m.measure(t, by, func() {
 			made := billing.want(t, "POST", "/v1/orgs/"+c.org+"/apps/"+c.appID+"/events", `{"events":[{"type":"`+kind+`","data":{}}]}`, 202, "").list("events")
@@ -63,7 +64,7 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 		}
 		return inTable, use.Writes - inTable, m.writesTo
 	}
-	writes(all, "no.event") // not used: it waits until the events that the new endpoints caused are fanned out
+	writes(all, "no.event") // its result is not used: it waits until the events of the new endpoints are fanned out
 	_, _, unsent := writes(all, "no.event")
 	inTable, _, alone := writes(all, "one.event", one)
 	_, inIndex, _ := writes(pipeline, "one.event", one)
@@ -73,7 +74,7 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 		"One app's events":                          partitionWrites / unsent["EVTS"],
 		"One endpoint, alone with its event":        partitionWrites / alone["DLV"],
 		"One endpoint, beside others":               partitionWrites / (beside["DLV"] / 2),
-		"The index, of what waits":                  indexPartitions * partitionWrites / (inIndex - 1), // one is the event that leaves another kind
+		"The index, of what waits":                  indexPartitions * partitionWrites / (inIndex - 1), // minus one unit, by which the event leaves the partitions of its own kind
 		"Key checks on a table's first day":         firstDayReads / checkReads,
 		"Published webhooks on a table's first day": firstDayWrites / inTable,
 	} {

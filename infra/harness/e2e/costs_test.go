@@ -48,8 +48,8 @@ type meter struct {
 	writesTo map[string]float64 // write units by the kind of partition, without the index: see writes
 }
 
-// measure returns what the functions in seconds use from the start of do until none of them has called AWS for
-// a second. seconds has the assumed run time of each function by its name.
+// measure calls do, and returns the use of the functions in seconds until none of them has called AWS for a second.
+// seconds has the assumed run time of each function by its name.
 func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cost.Use {
 	t.Helper()
 	m.use, m.last, m.writesTo = cost.Use{}, time.Now(), map[string]float64{}
@@ -127,12 +127,12 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	link, _ := c.link(t, "u-1")
 	device := newDevice()
 	var rows []priced
-	// million adds the row of a million calls that use this.
+	// million adds the row of a million calls, each with this use.
 	million := func(what string, use cost.Use) {
 		gateway, functions, table, signing, logged := use.Of()
 		rows = append(rows, priced{what, []float64{gateway, functions, table, signing, logged, use.Million()}})
 	}
-	// route measures do, which is one request that the function answers, and adds its row.
+	// route measures do, which sends one request that the function answers, and adds its row.
 	route := func(what, function string, do func()) cost.Use {
 		seconds := map[string]float64{authorizer: callSeconds, function: callSeconds}
 		if strings.HasPrefix(what, "public: ") { // the gateway does not call the authorizer
@@ -145,7 +145,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		return use
 	}
 	core := m.measure(t, map[string]float64{authorizer: callSeconds}, func() { c.ok(t, "/app/get", members{}) })
-	core.Requests, core.LogKB = 1, 0                                          // an accepted check logs nothing; only the start of a process does
+	core.Requests, core.LogKB = 1, 0                                          // the log is of the process's start: an accepted check logs nothing
 	core.Invocations, core.GBSeconds = 2*core.Invocations, core.GBSeconds*1.5 // adds a function with half the authorizer's memory
 	million("core: a key is checked, and a function does nothing", core)
 	route("`POST /app/get`", "AppsFunction", func() { c.ok(t, "/app/get", members{}) })
@@ -182,7 +182,7 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	m.invoices(t, serviceOf(t, s, tg))
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
-	months = append(months, switchedOn(t, s)...)
+	months = append(months, optionalCosts(t, s)...)
 	// A key that lacks its last character is refused without a read of the table.
 	refused := m.measure(t, map[string]float64{authorizer: callSeconds}, func() {
 		tg.want(t, call{method: "POST", path: "/app/get", bearer: c.key[:len(c.key)-1]}, 401, "invalid_credentials")
@@ -199,28 +199,28 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 	checkFigure(t, "infra/docs/costs.md", `\$(\d+\.\d\d) is for point-in-time recovery`, cost.RecoveryMonth)
 }
 
-// leakCosts measures reports of one text each.
+// leakCosts measures GitHub's reports, each of one text.
 func leakCosts(t *testing.T, s *stack.Stack, c *server, unknown string, route func(what, function string, do func()) cost.Use) {
 	tell, revoke := newGitHub(t, s, "tell"), newGitHub(t, s, "revoke")
 	report := func(what string, g *gitHub, text func() string) {
 		route("public: `POST /key/leaks/github`, "+what, "LeaksFunction", func() { g.report(t, text()) })
 	}
-	ofNew := func() string { _, key := c.owner.key(t, c.org, `{}`); return key }
+	newKey := func() string { _, key := c.owner.key(t, c.org, `{}`); return key }
 	report("an unknown text", tell, func() string { return unknown })
-	report("a key, `LeakReports=tell`", tell, ofNew)
-	report("a key, `LeakReports=revoke`", revoke, ofNew)
-	known := ofNew()
+	report("a key, `LeakReports=tell`", tell, newKey)
+	report("a key, `LeakReports=revoke`", revoke, newKey)
+	known := newKey()
 	report("the same key again on that day", revoke, func() string { return known })
 }
 
-// invoices compares what walks through all orgs read with the documented units. An org of an invoice has an allowance and two keys, which are
-// all used on each day.
+// invoices measures the reads of a service that lists all orgs, and all their use, to write invoices. It compares them with
+// infra/docs/costs.md. Each org has an allowance and two keys, which are used on each day.
 func (m *meter) invoices(t *testing.T, billing *person) {
 	t.Helper()
 	reads := func(path string) float64 {
 		return m.measure(t, map[string]float64{"KeysFunction": 0, "OrgsFunction": 0}, func() {
 			if r := billing.want(t, "GET", path, "", 200, ""); r.str("nextCursor") != "" {
-				t.Errorf("%s is not whole", path)
+				t.Errorf("%s has more than one page", path)
 			}
 		}).Reads
 	}
@@ -236,7 +236,7 @@ func (m *meter) invoices(t *testing.T, billing *person) {
 	checkFigure(t, "infra/docs/costs.md", `walks through 3,000 such orgs are \$(\d+\.\d\d)`, cost.Use{Reads: 3000 * (list + usage)}.Million()/1000)
 }
 
-// customers writes orgs, with two keys that were used on so many days.
+// customers writes orgs, each with two keys that were used on a number of days.
 func (m *meter) customers(t *testing.T, orgs, days int) {
 	t.Helper()
 	var puts []types.WriteRequest
@@ -272,7 +272,7 @@ func checkFigure(t *testing.T, file, pattern string, want float64) {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(repositoryFile(t, file))
 	if found == nil || !near(found[1], want) {
-		t.Errorf("%s says %q of %q, measured %.2f", file, found, pattern, want)
+		t.Errorf("%s has %q for %q, measured %.2f", file, found, pattern, want)
 	}
 }
 
@@ -304,8 +304,8 @@ func (c *server) publications(t *testing.T, s *stack.Stack, m *meter) (rows []pr
 				publish("unsent.event", size, way.withID)
 			})
 			use.Requests = 1
-			// Several events of a request share its gateway, functions and log, and nothing of the table. One event is measured, and
-			// the price of several is computed: DynamoDB Local counts the rows that a transaction writes into one partition as one.
+			// The events of a request share the costs of the gateway, the functions and the log, but not of the table. One event is measured,
+			// and the price of several is computed, because DynamoDB Local counts all rows of a transaction in one partition as one row.
 			gateway, functions, table, _, logged := use.Of()
 			row.dollars = append(row.dollars, (gateway+functions+logged)/way.n+table)
 		}
@@ -351,17 +351,17 @@ func idle(t *testing.T, m *meter) float64 {
 	return sum
 }
 
-// switchedOn returns the dollars that parameters add to a month.
-func switchedOn(t *testing.T, s *stack.Stack) []priced {
+// optionalCosts returns the dollars that parameters add to a month.
+func optionalCosts(t *testing.T, s *stack.Stack) []priced {
 	t.Helper()
 	parameters := maps.Clone(s.Template().Parameters)
-	parameters["EventBusName"] = "" // which has an alarm of its own
+	parameters["EventBusName"] = "" // because the bus adds an alarm
 	parameters["AlarmTopicArn"] = "arn:aws:sns:us-east-1:000000000000:alarms"
 	tpl, err := s.Template().Resolve(translated.Options{Parameters: parameters})
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := 0 // AWS charges an alarm for each stored metric that it reads
+	read := 0 // the stored metrics that alarms read: AWS charges an alarm for each
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		metrics, _ := tpl.Resources[name].Properties["Metrics"].([]any)
 		n := 0
@@ -379,16 +379,17 @@ func switchedOn(t *testing.T, s *stack.Stack) []priced {
 	}
 }
 
-// costsOfAFlood returns the dollars of a day in which as many requests come as an account takes, and all are refused.
-// refused is the price of a million refusals. The last two rows are the price of data sent to the internet: of the largest public
-// answer, read as often as its throttle allows, and of 4 MB a second.
+// costsOfAFlood returns the dollars of a day with the most requests that an account allows, all refused. refused is the price of
+// a million refusals. The last two rows are the price of data sent to the internet: the largest public answer as often as its
+// throttle allows, and 4 MB a second.
 func costsOfAFlood(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
-	const second, limit = 10_000, 20_000.0                                     // the account's quota; of an address in a minute (TestTheFirewallCountsEachAddressAndEachCredential)
-	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // millions a day
+	const quota = 10_000                                                       // requests a second of an account
+	const firewallLimit = 20_000.0                                             // requests of an address in a minute (TestTheFirewallCountsEachAddressAndEachCredential)
+	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // millions of requests, or GB of KB, a day
 	return []priced{
-		{"10,000 refused requests a second", []float64{day(second) * refused}},
-		{"the same from one address, with `WebAcl=rate-limited`", []float64{day(second)*cost.Firewall + day(limit/60)*refused}},
+		{"10,000 refused requests a second", []float64{day(quota) * refused}},
+		{"the same from one address, with `WebAcl=rate-limited`", []float64{day(quota)*cost.Firewall + day(firewallLimit/60)*refused}},
 		{"`GET /reference` for the internet, as often as its throttle allows", []float64{day(rateOf(t, s, "/~1reference")*float64(len(repositoryFile(t, "functions/console/dist/reference.html")))/1e3) * cost.Internet}},
 		{"4 MB a second for the internet, more than any public route sends", []float64{day(4000) * cost.Internet}}, // TestNoPublicRouteSendsMoreThanFourMegabytesASecond
 	}
@@ -438,17 +439,17 @@ func checkTable(t *testing.T, head string, rows []priced) {
 	table, _, _ = strings.Cut(table, "\n\n")
 	lines := strings.Split(strings.TrimSpace(table), "\n")
 	if lines = lines[min(2, len(lines)):]; len(lines) != len(rows) { // after the two lines of the table's head
-		t.Errorf("%s: %d rows are documented, want:\n%s", head, len(lines), computed.String())
+		t.Errorf("%s: %d rows are documented, the measured rows are:\n%s", head, len(lines), computed.String())
 		return
 	}
 	for i, r := range rows {
 		figures := dollars.FindAllString(lines[i], -1)
 		if !strings.HasPrefix(lines[i], "| "+r.what+" |") || len(figures) != len(r.dollars) {
-			t.Fatalf("%s: %q is documented, want:\n%s", head, lines[i], computed.String())
+			t.Fatalf("%s: %q is documented, the measured rows are:\n%s", head, lines[i], computed.String())
 		}
 		for j, want := range r.dollars {
 			if !near(figures[j], want) {
-				t.Errorf("%s: %s says %s, measured %.2f:\n%s", head, r.what, figures[j], want, computed.String())
+				t.Errorf("%s: %s has %s, measured %.2f:\n%s", head, r.what, figures[j], want, computed.String())
 			}
 		}
 	}

@@ -30,7 +30,7 @@ func aKey(t *testing.T, tg *target) {
 	if r := ada.want(t, "PATCH", base+"/"+id, `{"scopes":["invoices:read"]}`, 200, ""); fmt.Sprint(r.body["scopes"]) != "[invoices:read]" {
 		t.Errorf("changed: %s", r.text)
 	}
-	for range 2 { // a second revocation is answered as the first
+	for range 2 { // a second revocation gets the same answer
 		ada.want(t, "DELETE", base+"/"+id, "", 204, "")
 	}
 	refused := tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 401, "key_revoked")
@@ -71,8 +71,8 @@ func unknownRoutes(t *testing.T, tg *target) {
 	}
 }
 
-// revokedAtOnce revokes a key and then sends requests from all clients at once. The authorizer must refuse every request that it gets
-// after the answer to the revocation. On AWS an account may run so few functions that some requests are throttled, which is noted.
+// revokedAtOnce revokes a key and then sends requests from all clients at once. Every request that begins after the answer to the
+// revocation must be refused. On AWS an account may run too few functions for all requests: the throttled ones are noted.
 func revokedAtOnce(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -103,8 +103,8 @@ func revokedAtOnce(t *testing.T, tg *target) {
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: sibling}, 200, "")
 }
 
-// stormFault returns what is wrong with the answers before and after a revocation, or "". A throttle says nothing about a key: 429 of
-// the gateway, 503 of an authorizer that may not run.
+// stormFault returns the fault of the answers before and after a revocation, or "". It ignores throttled requests: 429 from the gateway,
+// and 503 if the authorizer may not run.
 func stormFault(before, after map[string]int64) string {
 	for _, c := range []struct {
 		counts map[string]int64
@@ -122,8 +122,8 @@ func stormFault(before, after map[string]int64) string {
 	return ""
 }
 
-// TestSmokeWantsNo200AfterARevocation has storms as AWS may answer them.
-func TestSmokeWantsNo200AfterARevocation(t *testing.T) {
+// TestSmokeFailsOnA200AfterARevocation checks answers that AWS may give.
+func TestSmokeFailsOnA200AfterARevocation(t *testing.T) {
 	t.Parallel()
 	good := map[string]int64{"200": 200}
 	throttled := map[string]int64{"200": 20, "429 too_many_requests": 100, "503 unavailable": 80}
@@ -148,7 +148,7 @@ func TestSmokeWantsNo200AfterARevocation(t *testing.T) {
 	}
 }
 
-// note logs what a platform does and no promise says. make trial shows it as the answer to a question.
+// note logs how a platform behaves where Latchkey promises nothing. make trial shows it as the answer to a question.
 func note(t *testing.T, name, format string, a ...any) {
 	t.Helper()
 	t.Logf("NOTED "+name+": "+format, a...)
@@ -172,12 +172,12 @@ func shortly(r reply, err error) string {
 	return strings.TrimSpace(strconv.Itoa(r.status) + " " + r.code())
 }
 
-// flood calls ask with the numbers from 1 to requests, from sixteen goroutines, and counts the equal answers.
-func flood(requests int, ask func(n int) string) map[string]int64 {
-	return floodBy(16, requests, ask)
+// flood calls send with the numbers from 1 to requests, from sixteen goroutines, and counts the equal answers.
+func flood(requests int, send func(n int) string) map[string]int64 {
+	return floodBy(16, requests, send)
 }
 
-func floodBy(clients, requests int, ask func(n int) string) map[string]int64 {
+func floodBy(clients, requests int, send func(n int) string) map[string]int64 {
 	var mu sync.Mutex
 	counts := map[string]int64{}
 	var sent atomic.Int64
@@ -185,7 +185,7 @@ func floodBy(clients, requests int, ask func(n int) string) map[string]int64 {
 	for range clients {
 		wg.Go(func() {
 			for n := sent.Add(1); n <= int64(requests); n = sent.Add(1) {
-				answer := ask(int(n))
+				answer := send(int(n))
 				mu.Lock()
 				counts[answer]++
 				mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// aDeletedOrg deletes an org: its keys are refused, and its members no longer have it.
+// aDeletedOrg deletes an org: its keys are refused, and its members no longer see it.
 func aDeletedOrg(t *testing.T, tg *target) {
 	c := tg.server(t)
 	ada, bob := c.owner, tg.person(t, "bob")
@@ -42,9 +42,9 @@ func aDeletedOrg(t *testing.T, tg *target) {
 	tg.want(t, newDevice().claims(pending), 404, "link_not_found")
 }
 
-// fullOrg fills the server's org up to the limits of 200 active keys and 500 members, with 50 more keys in their
-// grace after a rotation. It returns the texts of all keys. Members are written as rows: an invitation needs a
-// user who has signed in.
+// fullOrg fills the server's org up to the limits of 200 active keys and 500 members, and adds 50 keys in their
+// grace after a rotation. It returns the texts of all keys. It writes members as rows, because only a user who
+// has signed in can be invited.
 func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	t.Helper()
 	const active, rotated, otherMembers = 200, 50, 499 // the owner is the 500th member
@@ -74,12 +74,12 @@ func fullOrg(t *testing.T, s *stack.Stack, c *server) (keys []string) {
 	return append(keys, c.key)
 }
 
-// copiesRefuseAnOrg fills an org up to its limits, and has at least four copies of the authorizer accept its keys.
-// It deletes the org: all copies must refuse the keys. Then the sweep removes what the org leaves behind.
+// copiesRefuseAnOrg fills an org up to its limits. At least four copies of the authorizer accept the org's keys. It deletes
+// the org: all copies must refuse the keys. Then the sweep removes the rows that are left.
 func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	const requests = 1000
 	c := tg.server(t)
-	hook := c.endpoint(t, tg.deaf()+"/ended") // a receiver that no one listens on
+	hook := c.endpoint(t, tg.deadURL()+"/ended") // no receiver listens at this URL
 	c.link(t, "u-1")
 	keys := fullOrg(t, s, c)
 	answering(t, copiesOf(s, "AuthorizerFunction"), 4, func() {
@@ -93,18 +93,19 @@ func copiesRefuseAnOrg(t *testing.T, s *stack.Stack, tg *target) {
 	if refused := tg.storm(t, requests, keys...)["401 key_revoked"]; refused != requests {
 		t.Errorf("%d of %d requests after the deletion were not refused with key_revoked", requests-refused, requests)
 	}
-	c.ends(t, s, hook)
+	c.sweepDeletedOrg(t, s, hook)
 }
 
-// ends has the sweep end the server's deleted org. It sets times in rows back, because the sweep waits for minutes
-// between its steps.
-func (c *server) ends(t *testing.T, s *stack.Stack, endpoint string) {
+// sweepDeletedOrg runs the sweep until the rows of the server's deleted org are gone. It sets times in rows back, because the
+// sweep waits for minutes or days between its steps.
+func (c *server) sweepDeletedOrg(t *testing.T, s *stack.Stack, endpoint string) {
 	t.Helper()
 	meta, past := rowKey{"ORG#" + c.org, "META"}, millis(time.Now().Add(-time.Hour))
 	hook := rowKey{"HOOKS#" + c.appID, "HOOK#" + endpoint}
-	// While a delivery may be parked, the endpoint's row must stay.
+	// The endpoint's row must stay until parksUntil: a delivery may still be parked until then.
 	setRow(t, s, hook, "SET parksUntil = :later", map[string]types.AttributeValue{":later": millis(time.Now().Add(time.Hour))})
-	// The first run deletes the endpoints. The second, minutes after the end of the keys, deletes the apps, and the third, 90 days later, the use.
+	// The first run deletes the endpoints. The second, minutes after the end of the keys, deletes the apps. The third, 90 days later, deletes
+	// the counts of requests.
 	for _, ended := range []time.Duration{0, time.Hour, 91 * 24 * time.Hour} {
 		setRow(t, s, meta, "SET dueAt = :past, keysEndedAt = :ended", map[string]types.AttributeValue{":past": past, ":ended": millis(time.Now().Add(-ended))})
 		runScheduled(t, s, "SweepFunction")
@@ -126,7 +127,7 @@ func (c *server) ends(t *testing.T, s *stack.Stack, endpoint string) {
 	setRow(t, s, link, "SET expiresAt = :past, dueAt = :past", map[string]types.AttributeValue{":past": past})
 	runScheduled(t, s, "SweepFunction")
 	if row := getRow(t, s, link); row["due"] != nil || row["lapsedAt"] == nil || len(rowsOf(t, s, "EVTS#"+c.appID)) != events {
-		t.Errorf("the link has expired with an event, or not at all: %v", row)
+		t.Errorf("the link has not expired, or its end caused an event: %v", row)
 	}
 	entry := getRow(t, s, rowKey{"AUD#" + c.org, newestIn(t, s, "AUD#"+c.org)})
 	if action, _ := entry["action"].(*types.AttributeValueMemberS); action == nil || action.Value != "org.deleted" {

@@ -13,9 +13,9 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// TestADeploymentOnWhichNoCredentialWorksIsFound proves a stack whose issuer is dead, whose issuer's discovery document is
-// another issuer's, and whose authorizer may not read API keys. All other requests of the proof are answered as they should be.
-func TestADeploymentOnWhichNoCredentialWorksIsFound(t *testing.T) {
+// TestTheProofFindsADeploymentThatAcceptsNoCredential runs the proof of `make deploy` on three faulty stacks: the issuer does not answer,
+// the issuer's discovery document names another issuer, or the authorizer may not read API keys. Only one request of the proof fails.
+func TestTheProofFindsADeploymentThatAcceptsNoCredential(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"issuer":"https://another.example","jwks_uri":"https://another.example/jwks"}`))
@@ -32,7 +32,7 @@ func TestADeploymentOnWhichNoCredentialWorksIsFound(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		template, issuer string
-		words            string
+		words            string // of the only fault
 	}{
 		"a dead issuer":                {"", "http://127.0.0.1:1/dead", "cannot read the keys of the issuer http://127.0.0.1:1/dead"},
 		"another issuer's document":    {"", other.URL, "cannot read the keys of the issuer " + other.URL},

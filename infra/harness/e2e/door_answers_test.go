@@ -24,7 +24,7 @@ func newScripted(t *testing.T) *scripted {
 	s := &scripted{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.n.Add(1)
-		body, _ := io.ReadAll(r.Body) // a client that goes on to send gets the answer too
+		body, _ := io.ReadAll(r.Body) // so that a client that is still sending gets the answer too
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		(*s.answer.Load())(w, r)
 	}))
@@ -37,7 +37,7 @@ func (s *scripted) answers(h http.HandlerFunc) {
 	s.n.Store(0)
 }
 
-// plain answers with a status and headers, in pairs of a name and a value, and with a body that no client may see.
+// plain answers with a status, with headers in pairs of a name and a value, and with a body that a proxy must not pass on.
 func plain(status int, pairs ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -53,7 +53,7 @@ func plain(status int, pairs ...string) http.HandlerFunc {
 // hangUp closes the connection without an answer.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// undecided are answers of something else than the check, or of a check that has failed.
+// undecided are answers that do not come from the check, or that come from a failed check.
 var undecided = map[string]http.HandlerFunc{
 	"a throttle": plain(429), "a wrong host": plain(403, "Content-Type", "application/json"), "a crash": plain(502), "a redirect": plain(302, "Location", "/authorize"),
 	"a permanent redirect": plain(308, "Location", "https://other.example/"), "no such path": plain(404), "an error": plain(500), "busy": plain(503), "late": plain(504),
@@ -63,8 +63,8 @@ var undecided = map[string]http.HandlerFunc{
 	"no answer": hangUp,
 }
 
-// answersOfACheck gives the proxies answers in the place of the function URL. What is not the check's decides nothing: the client gets a
-// 503, and the program gets nothing.
+// answersOfACheck answers the proxies in place of the function URL. After an answer that is not a decision of the check, the client gets
+// a 503, and the program gets no request.
 func (f *frontDoor) answersOfACheck(t *testing.T) {
 	door, program := newScripted(t), newScripted(t)
 	program.answers(plain(200))
@@ -82,12 +82,12 @@ func (f *frontDoor) answersOfACheck(t *testing.T) {
 					}
 				}
 			}
-			door.answers(plain(403, "X-Latchkey-Code", "insufficient_scope")) // no refusal has headers that the check did not send
+			door.answers(plain(403, "X-Latchkey-Code", "insufficient_scope")) // the client must get no header that the check did not send
 			r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
 			if err != nil || r.status != 403 || len(r.header.Values("WWW-Authenticate")) != 0 || strings.Contains(fmt.Sprint(r.header), "{http.") {
 				t.Errorf("a refusal: %d %v %v", r.status, r.header, err)
 			}
-			// AWS may leave out headers without a value. The program gets none, or an empty one.
+			// AWS may leave out headers without a value. Then the program gets no such header, or an empty one.
 			door.answers(plain(200, "X-Latchkey-V", "1", "X-Latchkey-Kind", "key", "X-Latchkey-Org-Id", "org_1"))
 			echo := startProxy(t, name, door.URL, upstream(t).URL)
 			r, err = echo.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
@@ -98,7 +98,7 @@ func (f *frontDoor) answersOfACheck(t *testing.T) {
 	}
 }
 
-// failingPrograms has the program fail. A client is told to try again only what the program has not begun.
+// failingPrograms makes the program fail. The client gets Retry-After only if no program got the request.
 func (f *frontDoor) failingPrograms(t *testing.T) {
 	door, program := newCheckServer(t), newScripted(t)
 	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -140,7 +140,7 @@ func (f *frontDoor) failingPrograms(t *testing.T) {
 	}
 }
 
-// otherPaths sends what makes some programs read another path or method than the proxy has checked.
+// otherPaths sends headers and paths from which some programs would read another path or method than the proxy has checked.
 func (f *frontDoor) otherPaths(t *testing.T) {
 	door := newCheckServer(t)
 	names := []string{
@@ -172,7 +172,7 @@ func (f *frontDoor) otherPaths(t *testing.T) {
 			for _, path := range []string{"/INVOICES", "/Invoices/1", "/reportS", "/ORGS/org_1/invoices", "/orgs/org_1/Invoices", "/invoicesx", "/reports-all", "/orgs/ORG_1/invoices"} {
 				door.answers(refusal{})
 				r, err := proxy.try(t.Context(), call{method: "GET", path: path, bearer: anyKey})
-				if checks := door.taken(); err != nil || r.status != 404 || len(checks) != 0 {
+				if checks := door.newChecks(); err != nil || r.status != 404 || len(checks) != 0 {
 					t.Errorf("%s: %d %s %v, %d checks", path, r.status, r.text, err, len(checks))
 				}
 			}

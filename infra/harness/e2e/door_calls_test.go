@@ -22,7 +22,7 @@ func (f *frontDoor) reads(t *testing.T) {
 	calls := map[string][]string{}
 	f.Watch(func(c proxy.Call) {
 		if !slices.Contains([]string{"KeyAuthorizerFunction", "MemberAuthorizerFunction", "ForwardAuthFunction", "GuardPolicy"}, c.Function) {
-			return // the pipeline works at the same time
+			return // a call of the pipeline, which runs at the same time
 		}
 		text := c.Operation
 		if c.Operation == "UpdateItem" && strings.Contains(string(c.Request), "USAGE#") {
@@ -39,8 +39,8 @@ func (f *frontDoor) reads(t *testing.T) {
 		calls[c.Function] = append(calls[c.Function], text)
 	})
 	defer f.Watch(nil)
-	// taken returns the calls since it was last called, by function.
-	taken := func() map[string][]string {
+	// newCalls returns the calls since it was last called, by function.
+	newCalls := func() map[string][]string {
 		mu.Lock()
 		defer mu.Unlock()
 		out := calls
@@ -54,9 +54,9 @@ func (f *frontDoor) reads(t *testing.T) {
 		for range uses {
 			d.want(t, d.keyPath, key, 200, "")
 		}
-		got := taken()
+		got := newCalls()
 		n, reads, counts := len(got[by]), strings.Count(strings.Join(got[by], " "), "GetItem"), strings.Count(strings.Join(got[by], " "), "Count")
-		atMostOneWrite := n-counts <= uses+1 && slices.Index(got[by], "UpdateItem") <= 1 && counts <= uses // of the last use, by the first check; each copy counts its first
+		atMostOneWrite := n-counts <= uses+1 && slices.Index(got[by], "UpdateItem") <= 1 && counts <= uses // the first check writes the last use, and each copy counts its first check
 		if len(got) != 1 || reads != uses || !atMostOneWrite || strings.Contains(strings.Join(got[by], " "), "eventual") || strings.Contains(strings.Join(got[by], " "), "units") {
 			t.Errorf("%s: %d checks of a key make %v", d.name, uses, got)
 		}
@@ -66,14 +66,14 @@ func (f *frontDoor) reads(t *testing.T) {
 		for range uses {
 			d.want(t, d.member(f.org), f.ada.token, 200, "")
 		}
-		if got := taken(); len(got) != 1 || len(got[by]) != 3*uses || strings.Join(slices.Compact(got[by]), " ") != "GetItem" {
+		if got := newCalls(); len(got) != 1 || len(got[by]) != 3*uses || strings.Join(slices.Compact(got[by]), " ") != "GetItem" {
 			t.Errorf("%s: %d checks of a role make %v", d.name, uses, got)
 		}
 	}
 }
 
-// httpAPIs gives the deployed programs the events of HTTP APIs, in the formats 1.0 and 2.0, as AWS's documentation
-// shows them. The local gateway cannot send them: it serves REST APIs only.
+// httpAPIs sends the shared authorizers events of HTTP APIs, in the formats 1.0 and 2.0 of AWS's documentation. The local
+// gateway cannot send them: it serves REST APIs only.
 func (f *frontDoor) httpAPIs(t *testing.T) {
 	id, key := f.key(t)
 	const arn = `"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/x/invoices"`
@@ -104,8 +104,8 @@ func (f *frontDoor) httpAPIs(t *testing.T) {
 	}
 }
 
-// readme pastes the API of infra/docs/protect.md into an empty folder, serves it beside the stack, and does what follows
-// in the terminal of the README's walk through. It registers a receiver as infra/docs/webhooks.md does.
+// readme writes the API of infra/docs/protect.md into an empty folder and serves it next to the stack. It runs the README's walk
+// through, and in the same shell the commands of infra/docs/protect.md, and of infra/docs/webhooks.md that register a receiver.
 func (f *frontDoor) readme(t *testing.T) {
 	walk := stepsOf(t, ofREADME(t, "A walk through"), 5, 0)
 	_, protect, _ := strings.Cut(repositoryFile(t, "infra/docs/protect.md"), "\n### Try it\n")
@@ -135,8 +135,8 @@ func (f *frontDoor) readme(t *testing.T) {
 		t.Fatalf("infra/docs/webhooks.md registers a receiver in %d steps", len(registered))
 	}
 	registered[0].commands = `KEY=$(curl -s -X POST $API/v1/orgs/$ORG/keys -H "Authorization: Bearer $ADA" | field key)` + "\n" + registered[0].commands
-	pasted(t, f.tg, at.Port(), slices.Concat(walk, registered, own[1:]))
-	// The pasted API answers a problem document also when its authorizer cannot be called.
+	runSteps(t, f.tg, at.Port(), slices.Concat(walk, registered, own[1:]))
+	// The pasted API also answers a problem document if its authorizer cannot be called.
 	_, key := f.key(t)
 	if err := f.Reserve("KeyAuthorizerFunction", 0); err != nil {
 		t.Fatal(err)
@@ -147,8 +147,8 @@ func (f *frontDoor) readme(t *testing.T) {
 	}
 }
 
-// misconfigured changes the template of the owner's API, so that a gateway could keep an answer. What
-// the authorizer can see is refused: no request gets in. What it cannot see, make check-consumers lists.
+// misconfigured changes the template of the owner's API so that its gateway may cache answers. The authorizer sees this mistake in
+// its event, and refuses every request. make check-consumers finds the mistakes that the authorizer cannot see.
 func (f *frontDoor) misconfigured(t *testing.T) {
 	_, key := f.key(t)
 	const good = "            FunctionPayloadType: REQUEST\n            Identity: { ReauthorizeEvery: 0 }\n            DisableFunctionDefaultPermissions: true # "

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Two programs that read headers by their CGI names, in which -, _ and . become one character. Each answers with the
-// names and the values of the principal's headers that it sees.
+// Two programs that read headers by their CGI names: -, _ and . all become _ there. Each answers with the names and the
+// values of the headers of the principal.
 const (
 	phpProgram = `<?php
 header('Content-Type: application/json');
@@ -32,8 +32,8 @@ def app(environ, start):
 `
 )
 
-// php starts PHP's own FastCGI server. It returns the server's address, and for each proxy the texts to replace in
-// the configuration, in pairs of old and new, so that the proxy speaks FastCGI.
+// php starts PHP's FastCGI server. It returns the server's address. For each proxy it also returns pairs of old and new texts
+// of the configuration: with the new texts the proxy calls the program by FastCGI.
 func php(t *testing.T) (string, map[string][]string) {
 	t.Helper()
 	address, script := freeAddress(t), filepath.Join(t.TempDir(), "index.php")
@@ -41,7 +41,7 @@ func php(t *testing.T) (string, map[string][]string) {
 		t.Fatal(err)
 	}
 	serve(t, exec.CommandContext(t.Context(), "php-cgi", "-b", address))
-	listening(t, address)
+	waitForServer(t, address)
 	nginx := []string{"1 UPSTREAM;", "1 " + address + ";", "proxy_pass $program;", "fastcgi_pass $program;", `proxy_set_header Authorization "";`, `fastcgi_param HTTP_AUTHORIZATION "";
     fastcgi_param SCRIPT_FILENAME ` + script + `;
     fastcgi_param REQUEST_METHOD $request_method;`}
@@ -54,7 +54,7 @@ func php(t *testing.T) (string, map[string][]string) {
 	}
 }
 
-// gunicorn starts a WSGI server. Its version makes CGI names of all headers, as the gunicorn of Debian 12 does.
+// gunicorn starts a WSGI server. This version gives the program all headers under their CGI names, like gunicorn in Debian 12.
 func gunicorn(t *testing.T) string {
 	t.Helper()
 	address, dir := freeAddress(t), t.TempDir()
@@ -62,12 +62,12 @@ func gunicorn(t *testing.T) string {
 		t.Fatal(err)
 	}
 	serve(t, exec.CommandContext(t.Context(), consumerPython(t), "-m", "gunicorn", "--bind", address, "--chdir", dir, "--worker-class", "gthread", "program:app"))
-	listening(t, address)
+	waitForServer(t, address)
 	return address
 }
 
-// listening waits until a server has the address.
-func listening(t *testing.T, address string) {
+// waitForServer waits until a server listens at the address.
+func waitForServer(t *testing.T, address string) {
 	t.Helper()
 	eventually(t, 20*time.Second, address+" listens", func() bool {
 		c, err := net.Dial("tcp", address)
@@ -104,8 +104,8 @@ func (f *frontDoor) cgi(t *testing.T) {
 	}
 }
 
-// spellings returns sets of headers, each with the names of all fields. The sets differ in the characters at the
-// places of the hyphens: -, _ or . in every combination. A set has each name in four cases.
+// spellings returns sets of forged headers. Each set has all headers of ours. The sets differ in the characters that replace
+// the hyphens: -, _ or . in every combination. A set has each name in four mixes of upper and lower case.
 func spellings() []map[string][]string {
 	var all []map[string][]string
 	const marks = "-_."

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// checkServer is in the place of the function URL: it records each check, and answers as told.
+// checkServer replaces the function URL: it records each check, and sends the answer that the test sets.
 type checkServer struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -50,9 +50,9 @@ func (s *checkServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	header := r.Header.Clone()
-	header.Del("Connection") // of the connection: nginx closes it
+	header.Del("Connection") // not part of the check: nginx closes the connection
 	if header.Get("Authorization") == "" {
-		header.Del("Authorization") // an empty header is as good as none
+		header.Del("Authorization") // an empty header counts as no header
 	}
 	s.checks = append(s.checks, check{r.Method, r.RequestURI, string(body), header})
 	answer := s.refusal
@@ -77,17 +77,17 @@ func (s *checkServer) answers(r refusal) {
 	s.checks, s.refusal = nil, r
 }
 
-// taken returns the checks since the last call, and forgets them.
-func (s *checkServer) taken() []check {
+// newChecks returns the checks since it was last called.
+func (s *checkServer) newChecks() []check {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken := s.checks
+	checks := s.checks
 	s.checks = nil
-	return taken
+	return checks
 }
 
-// sizes is a program behind a proxy: it answers with the length of the body that it got.
-func sizes(t *testing.T) *httptest.Server {
+// bodySizes starts a program that answers with the length of the body that it got.
+func bodySizes(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n, err := io.Copy(io.Discard, r.Body)
@@ -103,11 +103,11 @@ func sizes(t *testing.T) *httptest.Server {
 // invoicesCheck is a line of nginx.conf. Tests add settings of the location /invoices below it.
 const invoicesCheck = "set $check authorize?limited=403&scope=invoices:read;"
 
-// bodies sends bodies through proxies whose location /invoices allows 20 MB. The check has no part in how large a body may be.
+// bodies sends bodies through proxies whose location /invoices allows 20 MB. The check does not change this limit.
 func (f *frontDoor) bodies(t *testing.T) {
 	const mb = 1 << 20
-	program := sizes(t)
-	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}} // waits for the 100
+	program := bodySizes(t)
+	client := &http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}} // waits for the answer 100 Continue
 	t.Cleanup(client.CloseIdleConnections)
 	for _, name := range []string{"Caddy", "nginx"} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func (f *frontDoor) bodies(t *testing.T) {
 			} {
 				for _, expects := range []string{"", "100-continue"} {
 					if name == "Caddy" && c.status != 200 && expects == "" {
-						continue // Caddy closes a connection whose body no one reads, so a client may not see the answer
+						continue // Caddy closes the connection if the body is not read, so the client may not get the answer
 					}
 					door.answers(c.answer)
 					var body io.Reader = bytes.NewReader(make([]byte, c.size))
@@ -173,11 +173,11 @@ func spentAt(proxy string) refusal {
 	return refusal{429, "rate_limited"}
 }
 
-// headersOfACheck sends requests with whatever clients send. The check gets the documented headers only, by GET, at the path that
-// the configuration names.
+// headersOfACheck sends requests with many headers. The check is a GET with only the documented headers, at the path that the
+// configuration names.
 func (f *frontDoor) headersOfACheck(t *testing.T) {
-	program := sizes(t)
-	odd := http.Header{
+	program := bodySizes(t)
+	extra := http.Header{
 		"Cookie": {"session=1", "b=2"}, "X-Api-Key": {"k"}, "Proxy-Authorization": {"Basic eA=="}, "X-Amz-Security-Token": {"t"}, "Host-X": {"h"}, "A": {"a"},
 		"X-Latchkey-Secret": {"forged"}, "X-Latchkey-Client-Ip": {"192.0.2.1"}, "X-Latchkey-Other": {"forged"}, "X_latchkey_secret": {"forged"}, "Authorization-2": {"x"},
 		"X-Forwarded-For": {"192.0.2.1"}, "X-Forwarded-Host": {"h"}, "X-Forwarded-Uri": {"/u"}, "X-Original-Url": {"/u"}, "Forwarded": {"for=x"}, "Referer": {"https://a/?t=1"},
@@ -186,7 +186,7 @@ func (f *frontDoor) headersOfACheck(t *testing.T) {
 		"User-Agent": {"client"}, "Cache-Control": {"no-cache"}, "X-Amzn-Trace-Id": {"Root=1"}, "Traceparent": {"00-1"}, "X-Http-Method-Override": {"DELETE"}, "Large": {strings.Repeat("x", 7000)},
 	}
 	for n := range 60 {
-		odd.Set("Odd-"+strconv.Itoa(n), "x")
+		extra.Set("Extra-"+strconv.Itoa(n), "x")
 	}
 	const good, forged = "Bearer " + anyKey, "Bearer {env.SECRET}$http_cookie"
 	for _, name := range []string{"Caddy", "nginx"} {
@@ -197,7 +197,7 @@ func (f *frontDoor) headersOfACheck(t *testing.T) {
 			for _, c := range []struct {
 				method, path, body string
 				authorization      []string
-				uri, sent          string // of the check: its target, and Authorization; "": no check is made
+				uri, sent          string // the path and query of the check, and its Authorization; "": there is no check
 			}{
 				{"GET", "/invoices/1?scope=x&org=y", "", []string{good}, "/authorize?" + query + "invoices:read", good},
 				{"HEAD", "/reports", "", []string{good}, "/authorize?" + query + "reports:read", good},
@@ -213,7 +213,7 @@ func (f *frontDoor) headersOfACheck(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Header = odd.Clone()
+				r.Header = extra.Clone()
 				r.Header["Authorization"] = c.authorization
 				res, err := proxy.client.Do(r)
 				if err != nil {
@@ -227,7 +227,7 @@ func (f *frontDoor) headersOfACheck(t *testing.T) {
 				if c.uri == "" {
 					want = nil
 				}
-				if got := door.taken(); !reflect.DeepEqual(got, want) || (res.StatusCode == 200) != (c.sent == good) {
+				if got := door.newChecks(); !reflect.DeepEqual(got, want) || (res.StatusCode == 200) != (c.sent == good) {
 					t.Errorf("%s %s: %d, the check was %v, want %v", c.method, c.path, res.StatusCode, got, want)
 				}
 			}
@@ -235,7 +235,7 @@ func (f *frontDoor) headersOfACheck(t *testing.T) {
 	}
 }
 
-// twoCredentials sends a good key beside another. What is checked must be what the proxy was sent, so neither passes.
+// twoCredentials sends a good key with a second credential. Both are refused: the check could check one, and the program read the other.
 func (f *frontDoor) twoCredentials(t *testing.T) {
 	_, key := f.key(t)
 	f.eachProxy(t, func(t *testing.T, proxy *target) {
@@ -248,8 +248,8 @@ func (f *frontDoor) twoCredentials(t *testing.T) {
 	})
 }
 
-// aroundTheProxy runs the example of a program behind a proxy. With a secret it answers its proxy only: not who reaches it by
-// another way, whatever they send, and nothing of a client's passes the proxy.
+// aroundTheProxy runs the example of a program behind a proxy. A program with a secret answers only its proxy. It refuses requests
+// that do not come through the proxy, and the proxy passes on none of the forged headers of a client.
 func (f *frontDoor) aroundTheProxy(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "behind")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/examples/consumer/behind")
@@ -262,7 +262,7 @@ func (f *frontDoor) aroundTheProxy(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), program)
 		cmd.Env = []string{"LISTEN=" + address, "PROXY_SECRET=" + secret}
 		serve(t, cmd)
-		listening(t, address)
+		waitForServer(t, address)
 		return newTarget("behind", "http://"+address, nil)
 	}
 	status := func(tg *target, secrets ...string) int {
@@ -281,7 +281,7 @@ func (f *frontDoor) aroundTheProxy(t *testing.T) {
 		}
 	}
 	if around, without := status(guarded, programSecret), status(open); around != 200 || without != 200 {
-		t.Errorf("with the secret %d, of a program without one %d", around, without)
+		t.Errorf("with the right secret: %d; a program without a secret: %d", around, without)
 	}
 	server := upstream(t)
 	for _, name := range []string{"Caddy", "nginx"} {
@@ -291,7 +291,7 @@ func (f *frontDoor) aroundTheProxy(t *testing.T) {
 		withoutSecret, echo := startProxy(t, name, door.URL, guarded.url, none...), startProxy(t, name, door.URL, server.URL, none...)
 		for _, secrets := range [][]string{nil, {"x"}, {programSecret}, {programSecret, "x"}, {""}} {
 			if through, got := status(proxy, secrets...), status(withoutSecret, secrets...); through != 200 || got != 403 {
-				t.Errorf("%s with %q of a client: %d; without a secret %d", name, secrets, through, got)
+				t.Errorf("%s, a client sends the secrets %q: %d; by a proxy without the secret: %d", name, secrets, through, got)
 			}
 		}
 		for _, spelled := range spellings() {
@@ -303,10 +303,10 @@ func (f *frontDoor) aroundTheProxy(t *testing.T) {
 	}
 }
 
-// settings gives nginx settings that are meant for the server's clients. Each request is checked anew all the same, and each
-// refusal reaches the client as it is.
+// settings adds settings to nginx that are meant for the server's clients. Each request must still be checked, and each refusal must
+// reach the client unchanged.
 func (f *frontDoor) settings(t *testing.T) {
-	door, program := newCheckServer(t), sizes(t)
+	door, program := newCheckServer(t), bodySizes(t)
 	proxy := startProxy(t, "nginx", door.URL, program.URL, "  server {", `
   proxy_cache_path `+t.TempDir()+` keys_zone=all:1m;
   proxy_cache all;
@@ -332,7 +332,7 @@ func (f *frontDoor) settings(t *testing.T) {
 	} {
 		door.answers(c.answer)
 		r, err := proxy.try(t.Context(), call{method: "GET", path: "/invoices", bearer: anyKey})
-		if checks := door.taken(); err != nil || r.status != c.status || r.code() != c.code || len(checks) != 1 {
+		if checks := door.newChecks(); err != nil || r.status != c.status || r.code() != c.code || len(checks) != 1 {
 			t.Errorf("%+v: %d %s %v, %d checks", c, r.status, r.text, err, len(checks))
 		}
 	}

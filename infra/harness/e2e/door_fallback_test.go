@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tokenEndpoint answers as the token endpoint of an issuer does, with tokens that are good for a time in seconds.
+// tokenEndpoint answers like the token endpoint of an issuer. The token is good for a number of seconds.
 func tokenEndpoint(token string, seconds int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -23,7 +23,8 @@ func tokenEndpoint(token string, seconds int) http.HandlerFunc {
 	}
 }
 
-// fallsBackByHTTP has the examples import keys of an earlier system, with a service's token of an issuer.
+// fallsBackByHTTP runs the examples in other languages. They import keys of an earlier system, with a service's token that an issuer
+// gives them.
 func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 	issuer := newScripted(t)
 	issuer.answers(tokenEndpoint(f.billing.token, 3600))
@@ -36,7 +37,7 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 				defer f.earlier.mu.Unlock()
 				change()
 			}
-			ask := func(text string) string {
+			send := func(text string) string {
 				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", bearer: text})
 				if err != nil {
 					return err.Error()
@@ -45,20 +46,20 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 			}
 			first, second, unknown := foreignKey(), foreignKey(), foreignKey()
 			earlier(func() { f.earlier.keys[first], f.earlier.keys[second] = f.org, f.org })
-			if got := []string{ask(first), ask(unknown)}; !slices.Equal(got, []string{"200", "401 invalid_credentials"}) {
+			if got := []string{send(first), send(unknown)}; !slices.Equal(got, []string{"200", "401 invalid_credentials"}) {
 				t.Fatalf("%q", got)
 			}
-			if got := floodBy(4, 32, func(int) string { return ask(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
-				t.Errorf("moved: %v, with %d requests for a token", got, issuer.n.Load())
+			if got := floodBy(4, 32, func(int) string { return send(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
+				t.Errorf("a key of the earlier system: %v, with %d requests for a token", got, issuer.n.Load())
 			}
 			earlier(func() { f.earlier.down = true })
-			if got := []string{ask(unknown), ask(second)}; !slices.Equal(got, []string{"503 unavailable", "200"}) {
+			if got := []string{send(unknown), send(second)}; !slices.Equal(got, []string{"503 unavailable", "200"}) {
 				t.Errorf("the earlier system is away: %q", got)
 			}
 			earlier(func() { f.earlier.down = false })
-			astray := foreignKey()
-			earlier(func() { f.earlier.keys[astray] = "org_00000000000000000000000000" })
-			if got := ask(astray); got != "503 unavailable" {
+			ofNoOrg := foreignKey()
+			earlier(func() { f.earlier.keys[ofNoOrg] = "org_00000000000000000000000000" })
+			if got := send(ofNoOrg); got != "503 unavailable" {
 				t.Errorf("a key whose import is refused: %s", got)
 			}
 			before := 0
@@ -68,8 +69,8 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 					f.billing.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
 				}
 			}
-			if got := ask(second); got != "401 key_revoked" || f.earlier.asked[second] != before || before == 0 {
-				t.Errorf("revoked: %s, and the earlier system was asked %d times, then %d", got, before, f.earlier.asked[second])
+			if got := send(second); got != "401 key_revoked" || f.earlier.asked[second] != before || before == 0 {
+				t.Errorf("revoked: %s; the earlier system got %d requests before, and %d in all", got, before, f.earlier.asked[second])
 			}
 		})
 	}
@@ -81,7 +82,7 @@ func clientOf(issuer *scripted) []string {
 	return []string{"TOKEN_URL=" + issuer.URL + "/token", "CLIENT_ID=billing", "CLIENT_SECRET=s+c r&t", "AUDIENCE=https://api.latchkey.test"}
 }
 
-// fallbackLines returns what infra/docs/moving.md adds to the program that asks: an import, and the fallback of a route.
+// fallbackLines returns the lines that infra/docs/moving.md adds to the examples without a proxy: an import, and the fallback of a route.
 func (f *frontDoor) fallbackLines(t *testing.T) [][2]string {
 	t.Helper()
 	document := repositoryFile(t, "infra/docs/moving.md")
@@ -101,7 +102,7 @@ func (f *frontDoor) fallbackLines(t *testing.T) [][2]string {
 	return out
 }
 
-// tokens has the examples keep a token until a minute before its end, and fail when the issuer gives none.
+// tokens checks that the examples keep a token until a minute before it expires, and fail if the issuer gives no token.
 func (f *frontDoor) tokens(t *testing.T, issuer *scripted) {
 	elsewhere := newScripted(t)
 	elsewhere.answers(tokenEndpoint("elsewhere", 3600))

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// djangoProject has a view and middlewares of the examples. %s are the middlewares and the module of the view.
+// djangoProject has a view and the middlewares of an example. The first %s is the middlewares, the second the module of the view.
 const djangoProject = `from django.conf import settings
 settings.configure(ROOT_URLCONF="project", ALLOWED_HOSTS=["*"], SECRET_KEY="of this test", MIDDLEWARE=["django.middleware.csrf.CsrfViewMiddleware", %s])
 from django.core.wsgi import get_wsgi_application
@@ -34,8 +34,8 @@ func consumerPrograms(t *testing.T) string {
 	return dir
 }
 
-// frameworks starts one example in FastAPI, one in Django and one in Express, whose file begins with kind. Each change is an old
-// and a new text of the files.
+// frameworks starts three examples: in FastAPI, in Django and in Express. The names of their files begin with kind. Each change is an
+// old and a new text of the files.
 func frameworks(t *testing.T, kind, middleware string, env []string, change ...[2]string) map[string]*target {
 	t.Helper()
 	python, node, interpreter := consumerPrograms(t), consumerNode(t), consumerPython(t)
@@ -71,12 +71,12 @@ func frameworks(t *testing.T, kind, middleware string, env []string, change ...[
 		out[name] = newTarget(name, "http://"+address, nil)
 	}
 	for _, tg := range out {
-		listening(t, strings.TrimPrefix(tg.url, "http://"))
+		waitForServer(t, strings.TrimPrefix(tg.url, "http://"))
 	}
 	return out
 }
 
-// behindProxies runs the examples of frameworks behind a proxy, as the documents show them. Around the proxy they answer no one.
+// behindProxies runs the documented examples of frameworks behind a proxy. They refuse requests that do not come through the proxy.
 func (f *frontDoor) behindProxies(t *testing.T) {
 	_, key := f.key(t)
 	sent := func(version, kind string) http.Header {
@@ -106,7 +106,7 @@ func (f *frontDoor) behindProxies(t *testing.T) {
 	}
 }
 
-// wantPost has Django let a POST in, which has no token against forged requests of browsers.
+// wantPost sends a POST. Django must accept it, although it has no CSRF token.
 func wantPost(t *testing.T, name string, to *target, key string) {
 	t.Helper()
 	if r, err := to.try(t.Context(), call{method: "POST", path: "/invoices", body: "{}", bearer: key}); name == "Django" && (err != nil || r.status != 200) {
@@ -114,14 +114,14 @@ func wantPost(t *testing.T, name string, to *target, key string) {
 	}
 }
 
-// isInvoices reports whether an example has answered with the org and the key of a call.
+// isInvoices reports whether an answer of an example has the org, and the name and scopes of the key.
 func isInvoices(r reply, org string) bool {
 	return r.str("orgId") == org && r.str("name") == "Büro" && fmt.Sprint(r.body["scopes"]) == "[invoices:read]"
 }
 
-// asking runs the examples of frameworks that ask the function URL themselves, as the documents show them. They let a caller in for a
-// yes of the check only, pass its refusals on, and answer 503 when it has not decided.
-func (f *frontDoor) asking(t *testing.T) {
+// withoutProxy runs the documented examples of frameworks that call the function URL themselves. They let a caller in only if the check
+// accepts the credential. They pass its refusals on, and answer 503 if it does not decide.
+func (f *frontDoor) withoutProxy(t *testing.T) {
 	check := newScripted(t)
 	at, err := url.Parse(f.FunctionURLs["ForwardAuthFunction"])
 	if err != nil {
@@ -133,14 +133,14 @@ func (f *frontDoor) asking(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			check.answers(func(w http.ResponseWriter, r *http.Request) {
 				if r.Header.Get("X-Latchkey-Secret") != doorSecret {
-					t.Errorf("the check gets the secret %q", r.Header.Get("X-Latchkey-Secret"))
+					t.Errorf("the check gets %q instead of the secret", r.Header.Get("X-Latchkey-Secret"))
 				}
 				toURL.ServeHTTP(w, r)
 			})
 			id, key := f.key(t)
 			_, narrow := f.ada.key(t, f.org, `{"scopes":["x"]}`)
 			_, limited := f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read"],"limits":[{"requests":1,"per":"day"}]}`)
-			ask := func(status int, code, challenge string, authorization ...string) reply {
+			send := func(status int, code, challenge string, authorization ...string) reply {
 				t.Helper()
 				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", header: http.Header{"Authorization": authorization}})
 				if err != nil || r.status != status || r.code() != code || r.header.Get("WWW-Authenticate") != challenge || (status == 200) != isInvoices(r, f.org) || strings.Contains(r.text, "AWS") ||
@@ -150,14 +150,14 @@ func (f *frontDoor) asking(t *testing.T) {
 				return r
 			}
 			const invalid = `Bearer error="invalid_token"`
-			ask(200, "", "", "Bearer "+key)
+			send(200, "", "", "Bearer "+key)
 			wantPost(t, name, program, key)
-			ask(401, "missing_credentials", "Bearer")
-			ask(401, "invalid_credentials", invalid, "Bearer lk_none")
-			ask(401, "api_key_required", invalid, "Bearer "+f.ada.token)
-			ask(403, "insufficient_scope", `Bearer error="insufficient_scope", scope="invoices:read"`, "Bearer "+narrow)
-			ask(200, "", "", "Bearer "+limited)
-			if r := ask(429, "rate_limited", "", "Bearer "+limited); r.header.Get("Retry-After") == "" || !strings.Contains(r.header.Get("RateLimit"), `"day";r=0;t=`) {
+			send(401, "missing_credentials", "Bearer")
+			send(401, "invalid_credentials", invalid, "Bearer lk_none")
+			send(401, "api_key_required", invalid, "Bearer "+f.ada.token)
+			send(403, "insufficient_scope", `Bearer error="insufficient_scope", scope="invoices:read"`, "Bearer "+narrow)
+			send(200, "", "", "Bearer "+limited)
+			if r := send(429, "rate_limited", "", "Bearer "+limited); r.header.Get("Retry-After") == "" || !strings.Contains(r.header.Get("RateLimit"), `"day";r=0;t=`) {
 				t.Errorf("over the limit: %v", r.header)
 			}
 			for _, values := range [][]string{{"Bearer " + key, "Bearer " + key}, {"", "Bearer " + key}, {"Basic eA==", "Bearer " + key}, {"Bearer " + key + "\xff"}, {"Bearer ä"}} {
@@ -166,10 +166,10 @@ func (f *frontDoor) asking(t *testing.T) {
 				}
 			}
 			f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
-			ask(401, "key_revoked", invalid, "Bearer "+key)
+			send(401, "key_revoked", invalid, "Bearer "+key)
 			for what, answer := range undecided {
 				check.answers(answer)
-				if r := ask(503, "unavailable", "", "Bearer "+key); !slices.Equal(r.header.Values("Retry-After"), []string{"1"}) || check.n.Load() != 1 {
+				if r := send(503, "unavailable", "", "Bearer "+key); !slices.Equal(r.header.Values("Retry-After"), []string{"1"}) || check.n.Load() != 1 {
 					t.Errorf("%s: %v, %d requests to the check", what, r.header, check.n.Load())
 				}
 			}

@@ -12,8 +12,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// oauthClients introspects an active and a revoked key with common OAuth clients, each in its two ways of sending
-// the secret: in the header Authorization and in the form.
+// oauthClients introspects an active and a revoked key with common OAuth clients. Each client sends its secret in two ways:
+// in the header Authorization, and in the form.
 func (f *frontDoor) oauthClients(t *testing.T) {
 	id, key := f.key(t)
 	revokedID, revoked := f.key(t)
@@ -36,7 +36,7 @@ func (f *frontDoor) oauthClients(t *testing.T) {
 			cmd.Stderr = &output
 			out, err := cmd.Output()
 			want := ""
-			for range 2 { // by each of the two ways
+			for range 2 { // once for each way
 				for _, answer := range []string{id + " " + f.org + " " + c.scope, "refused"} {
 					for _, client := range c.clients {
 						want += client + " " + answer + "\n"
@@ -61,7 +61,7 @@ func nodeClients(ctx context.Context, t *testing.T) *exec.Cmd {
 	return exec.CommandContext(ctx, "node", filepath.Join(consumerNode(t), "introspect.mjs"))
 }
 
-// consumerNode copies the programs in Node to a folder that links to their modules, because Node looks for modules beside a program.
+// consumerNode copies the programs in Node to a folder with a link to their modules, because Node looks for modules next to a program.
 func consumerNode(t *testing.T) string {
 	t.Helper()
 	dir, err := tools.NodeModules(t.Context(), "consumer-node", consumerFile(t, "node/package.json"), consumerFile(t, "node/package-lock.json"), func(line string) { t.Log(line) })

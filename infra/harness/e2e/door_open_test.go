@@ -18,30 +18,30 @@ import (
 // door is a way in which an endpoint of the owner checks credentials: API Gateway, a server or the function URL.
 type door struct {
 	name     string
-	copies   func() map[int]int      // how many requests each copy of the program that checks has answered
+	copies   func() map[int]int      // the number of requests that each copy of the checking program has answered
 	targets  []*target               // each serves both paths
 	keyPath  string                  // accepts an API key with the scope invoices:read
 	member   func(org string) string // the path that accepts an access token of a member of the org
-	noMember int                     // the status of the refusal of a user who is not a member
-	allows   string                  // behind member, makes it a path that allows suspended orgs; "": there is none
+	noMember int                     // the status for a user who is not a member
+	allows   string                  // added to member's path, it allows suspended orgs; "": the door has no such path
 }
 
-// ask sends request number n. The numbers take the door's targets in turn.
-func (d *door) ask(t *testing.T, n int, path, credential string, header http.Header) (reply, error) {
+// send sends request number n. Successive numbers go to the door's targets in turn.
+func (d *door) send(t *testing.T, n int, path, credential string, header http.Header) (reply, error) {
 	return d.targets[n%len(d.targets)].try(t.Context(), call{method: "GET", path: path, bearer: credential, header: header})
 }
 
 // want sends a request, and checks the status and the code of the answer ("": none).
 func (d *door) want(t *testing.T, path, credential string, status int, code string) reply {
 	t.Helper()
-	r, err := d.ask(t, 0, path, credential, nil)
+	r, err := d.send(t, 0, path, credential, nil)
 	if err != nil || r.status != status || d.code(r) != code {
 		t.Errorf("%s %s: %d %s %s %v, want %d %s", d.name, path, r.status, d.code(r), r.text, err, status, code)
 	}
 	return r
 }
 
-// code returns a refusal's code, by header or in the body.
+// code returns the code of a refusal, from the header or the body.
 func (d *door) code(r reply) string {
 	if code := r.header.Get("X-Latchkey-Code"); code != "" {
 		return code
@@ -52,7 +52,7 @@ func (d *door) code(r reply) string {
 // doorRoles are the roles of the doors, and the policy of programs with package guard.
 var doorRoles = []string{"KeyAuthorizerRole", "MemberAuthorizerRole", "ForwardAuthRole", "GuardPolicy"}
 
-// frontDoor is a stack with an API of an owner beside it, and its doors.
+// frontDoor is a stack with the API of an owner, and its doors.
 type frontDoor struct {
 	*stack.Stack
 	tg    *target
@@ -64,8 +64,8 @@ type frontDoor struct {
 	earlier earlierSystem
 }
 
-// openDoors starts the stack with the owner's API beside it, and the servers. The org must be there before a second
-// deployment can make it the owner's.
+// openDoors starts the stack, the owner's API and the servers. It deploys twice: the second deployment makes ada's org
+// the owner's org, which must exist before.
 func openDoors(t *testing.T) *frontDoor {
 	t.Helper()
 	s, tg := startLocal(t, stack.Options{
@@ -101,7 +101,7 @@ func rootOf(t *testing.T) string {
 	return root
 }
 
-// servers starts four processes of the example of package guard. Each is a copy.
+// servers starts four processes of the example with package guard. Each process counts as a copy.
 func (f *frontDoor) servers(t *testing.T) *door {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "server")
@@ -133,7 +133,7 @@ func (f *frontDoor) servers(t *testing.T) *door {
 	return d
 }
 
-// documentedEnvironment returns the variables that infra/docs/protect.md starts the example with, and the ports of this stack.
+// documentedEnvironment returns the variables with which infra/docs/protect.md starts the example. It sets the ports of this stack.
 func (f *frontDoor) documentedEnvironment(t *testing.T, address string) []string {
 	t.Helper()
 	_, rest, found := strings.Cut(repositoryFile(t, "infra/docs/protect.md"), "```sh\nenv ")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// eachProxy runs a test with each proxy before the plain server.
+// eachProxy runs a test with each proxy in front of the plain server.
 func (f *frontDoor) eachProxy(t *testing.T, test func(t *testing.T, proxy *target)) {
 	server := upstream(t)
 	for _, name := range []string{"Caddy", "nginx"} {
@@ -17,8 +17,8 @@ func (f *frontDoor) eachProxy(t *testing.T, test func(t *testing.T, proxy *targe
 	}
 }
 
-// unclean sends paths that programs read in different ways: some decode twice, some drop what follows a ; or a NUL in a segment, some
-// take a malformed UTF-8 for a dot or a slash. A proxy must refuse them: the server could read another path than the check did.
+// unclean sends paths that programs read in different ways. Some programs decode twice, some drop the text after a ; or a NUL, some
+// read malformed UTF-8 as a dot or a slash. A proxy must refuse such paths: the program could read another path than the check did.
 func (f *frontDoor) unclean(t *testing.T) {
 	server := upstream(t)
 	for _, name := range []string{"Caddy", "nginx"} {
@@ -54,24 +54,24 @@ func (f *frontDoor) unclean(t *testing.T) {
 var uncleanPaths = []string{
 	"/reports/x/../../invoices", "/reports/..;/../invoices", "/reports/%2e%2e/invoices", "/reports/.%2E/invoices", "/reports/..%2finvoices", "/reports/..%5Cinvoices",
 	"/invoices/..", "/invoices/.", "/invoices/./1", "/invoices//1", "//invoices", "/invoices/../reports", "/invoices/..?x=/", "/invoices/%2F",
-	// Encoded twice or more, also the digits of an encoding.
+	// Characters that are encoded twice or more. In some, the digits of an encoding are encoded too.
 	"/reports/%252e%252e/invoices", "/invoices/..%252f1", "/invoices/%25252e", "/invoices/%25%32%65%25%32%65/", "/invoices/..%25%35c", "/invoices/%252%65", "/invoices/%25%32e", "/invoices/%25%2532%2565",
 	"/invoices/%2500", "/invoices/..%253b/1", "/invoices/%25c0%25ae",
-	// What ends or splits a segment for some: NUL and other control characters, and what follows dots.
+	// Characters that end or split a segment in some programs: NUL and other control characters, and characters after dots.
 	"/invoices/..%00/admin", "/invoices/1%00", "/invoices/%00", "/invoices/..%3b/1", "/invoices/..%3B", "/invoices/1%3bx", "/invoices/.%09/1", "/invoices/..%0d%0a", "/invoices/..%1f", "/invoices/..%7f/1",
 	"/invoices/..%20/1", "/invoices/..%3f/1", "/invoices/..%23", "/invoices/.;x=1/1",
-	// Overlong UTF-8, and bytes that are no UTF-8, for a dot, a slash, a backslash or a NUL.
+	// Overlong UTF-8, and bytes that are not UTF-8, in place of a dot, a slash, a backslash or a NUL.
 	"/invoices/%c0%ae%c0%ae/1", "/invoices/..%C0%AF1", "/invoices/%e0%80%ae", "/invoices/%E0%80%AF", "/invoices/%f0%80%80%af", "/invoices/%f8%80%80%80%af", "/invoices/%fc%80%80%80%80%af",
-	// What is no UTF-8, in place of a character or beside dots: some programs leave it out.
+	// Bytes that are not UTF-8, and invisible characters, next to dots or in place of a character: some programs drop them.
 	"/invoices/..\x80/x", "/invoices/.\x80./x", "/invoices/\x80../x", "/invoices/..\xff", "/invoices/..\xe2\x80\x8b/x", "/invoices/..\xc2\xa0/x", "/invoices/.\xcc\x81/x", "/invoices/%80../x", "/invoices/.%80./x",
 	"/invoices/%ff%fe/..x", "/invoices/x\xe2\x80/y", "/invoices/%e2%80/y", "/invoices/%e2%80\xff", "/invoices/%c3", "/invoices/%c3\xa9%bf", "/invoices/%ed%a0%80../x", "/invoices/%f4%90%80%80",
 	"/invoices/%f5%80%80%80", "/invoices/\xbf", "/invoices/..\xed\xbf\xbf/x", "/invoices/%f1%80%80/x",
-	// Dots, and what some file systems leave out behind them.
+	// Dots with a character after them that some file systems drop, and malformed UTF-8.
 	"/invoices/..~/x", "/invoices/..:x/1", "/invoices/..*/1", "/invoices/..\"/1", "/invoices/..|", "/invoices/.,/1", "/invoices/..+/1", "/invoices/..=/1",
 	"/invoices/..%c1%9c1", "/invoices/%c1%1c", "/invoices/%c0%80", "/invoices/%c0.", "/invoices/\xc0\xae\xc0\xae/1", "/invoices/\xe0\x80\xaf", "/invoices/%e0\x80%ae", "/invoices/\xf0%80\x80\xaf",
 }
 
-// rawStatus sends a request with this target, byte for byte, and returns the status.
+// rawStatus sends a request whose target has exactly these bytes, and returns the status.
 func rawStatus(t *testing.T, tg *target, sent, key string) int {
 	t.Helper()
 	at := strings.TrimPrefix(tg.url, "http://")
@@ -91,7 +91,7 @@ func rawStatus(t *testing.T, tg *target, sent, key string) int {
 	return res.StatusCode
 }
 
-// severalPaths requests paths that need different scopes, and a path that only members of the org in it may call.
+// severalPaths requests paths that need different scopes, and a path with an org whose members alone may call it.
 func (f *frontDoor) severalPaths(t *testing.T) {
 	_, key := f.key(t)
 	_, reader := f.ada.key(t, f.org, `{"scopes":["reports:read"]}`)
@@ -112,7 +112,7 @@ func (f *frontDoor) severalPaths(t *testing.T) {
 			{"GET", "/reports", key, 403, "insufficient_scope"},
 			{"GET", "/invoices", reader, 403, "insufficient_scope"},
 			{"GET", "/orgs/" + f.org + "/invoices", f.ada.token, 200, ""},
-			// The org of the check is the path's, and no client can add another: by the query, or by an & in the path.
+			// The check uses the org of the path. No client can add another org, in the query or by an & in the path.
 			{"GET", "/orgs/" + foreign + "/invoices?org=" + f.org, f.ada.token, 403, "insufficient_role"},
 			{"GET", "/orgs/" + foreign + "%26org=" + f.org + "/invoices", f.ada.token, 404, ""},
 			{"GET", "/orgs/" + f.org + "/invoices", key, 401, "user_token_required"},
@@ -131,7 +131,7 @@ func (f *frontDoor) severalPaths(t *testing.T) {
 func (f *frontDoor) browsers(t *testing.T) {
 	_, key := f.key(t)
 	f.eachProxy(t, func(t *testing.T, proxy *target) {
-		ask := func(method, origin, bearer string, header http.Header) reply {
+		send := func(method, origin, bearer string, header http.Header) reply {
 			t.Helper()
 			header = header.Clone()
 			header.Set("Origin", origin)
@@ -142,23 +142,23 @@ func (f *frontDoor) browsers(t *testing.T) {
 			return r
 		}
 		preflight := http.Header{"Access-Control-Request-Method": {"GET"}, "Access-Control-Request-Headers": {"authorization"}}
-		r := ask("OPTIONS", browsersOrigin, "", preflight)
+		r := send("OPTIONS", browsersOrigin, "", preflight)
 		if r.status != 204 || r.header.Get("Access-Control-Allow-Origin") != browsersOrigin || !strings.Contains(r.header.Get("Access-Control-Allow-Methods"), "GET") ||
 			!strings.Contains(r.header.Get("Access-Control-Allow-Headers"), "Authorization") {
 			t.Errorf("a preflight: %d %v", r.status, r.header)
 		}
-		for what, r := range map[string]reply{"a request": ask("GET", browsersOrigin, key, http.Header{}), "a refusal": ask("GET", browsersOrigin, "", http.Header{})} {
+		for what, r := range map[string]reply{"a request": send("GET", browsersOrigin, key, http.Header{}), "a refusal": send("GET", browsersOrigin, "", http.Header{})} {
 			if r.header.Get("Access-Control-Allow-Origin") != browsersOrigin || r.header.Get("Vary") != "Origin" || r.header.Get("Access-Control-Allow-Methods") != "" {
 				t.Errorf("%s: %d %v", what, r.status, r.header)
 			}
 		}
-		for what, r := range map[string]reply{"a preflight": ask("OPTIONS", "https://other.example", "", preflight), "a request": ask("GET", "https://other.example", key, http.Header{})} {
+		for what, r := range map[string]reply{"a preflight": send("OPTIONS", "https://other.example", "", preflight), "a request": send("GET", "https://other.example", key, http.Header{})} {
 			if r.header.Get("Access-Control-Allow-Origin") != "" {
 				t.Errorf("%s of another origin: %d %v", what, r.status, r.header)
 			}
 		}
-		if r := ask("OPTIONS", browsersOrigin, "", http.Header{}); r.status != 401 {
-			t.Errorf("an OPTIONS that is no preflight: %d", r.status)
+		if r := send("OPTIONS", browsersOrigin, "", http.Header{}); r.status != 401 {
+			t.Errorf("an OPTIONS request that is not a preflight: %d", r.status)
 		}
 	})
 }

@@ -20,8 +20,8 @@ import (
 	"latchkey/pkg/forwardauth"
 )
 
-// upstream is the plain server behind a proxy. It resolves no dots. It answers with the headers of a principal and
-// with the credential that it got, and with the path as it was sent.
+// upstream starts a plain server to run behind a proxy. It does not resolve dots in paths. It answers with the headers of a
+// principal and the credential that it got, and with the path as it was sent.
 func upstream(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,14 +45,14 @@ const (
 	programSecret  = "the-secret-of-the-programs-behind-01234567"
 )
 
-// proxy runs a proxy that asks the stack's function URL.
+// proxy runs a proxy that sends its checks to the stack's function URL.
 func (f *frontDoor) proxy(t *testing.T, name, upstream string, pairs ...string) *target {
 	t.Helper()
 	return startProxy(t, name, strings.TrimSuffix(f.FunctionURLs["ForwardAuthFunction"], "/"), upstream, pairs...)
 }
 
-// startProxy runs a proxy with the configuration of infra/examples/consumer, and returns the proxy as a target. The proxy
-// asks for checks at the URL door. pairs are old and new texts, which are replaced in the configuration.
+// startProxy runs a proxy with the configuration of infra/examples/consumer, and returns the proxy as a target. The proxy sends
+// its checks to the URL door. pairs are old and new texts of the configuration.
 func startProxy(t *testing.T, name, door, upstream string, pairs ...string) *target {
 	t.Helper()
 	dir, listen := t.TempDir(), freeAddress(t)
@@ -80,8 +80,8 @@ func startProxy(t *testing.T, name, door, upstream string, pairs ...string) *tar
 	return tg
 }
 
-// configuration writes a file of infra/examples/consumer to dir, with the texts of the pairs replaced, but not in comments,
-// and returns its path.
+// configuration copies a file of infra/examples/consumer to dir, replaces the texts of the pairs outside comments, and returns
+// the path of the copy.
 func configuration(t *testing.T, dir, name string, pairs ...string) string {
 	t.Helper()
 	lines := strings.Split(consumerFile(t, name), "\n")
@@ -115,8 +115,8 @@ func serve(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// proxies runs real proxies before a plain server. The server must get exactly the headers that the check answered,
-// and a client the check's refusals.
+// proxies runs real proxies in front of a plain server. The server must get exactly the headers of the check's answer, and
+// a client must get the check's refusals.
 func (f *frontDoor) proxies(t *testing.T) {
 	server := upstream(t)
 	for _, name := range []string{"Caddy", "nginx"} {
@@ -142,7 +142,7 @@ func (f *frontDoor) proxies(t *testing.T) {
 				r, err := tg.try(t.Context(), c)
 				got := map[string]string{}
 				for h, v := range r.body {
-					if v != "" { // an empty header is as good as none
+					if v != "" { // an empty header counts as no header
 						got[h] = fmt.Sprint(v)
 					}
 				}
@@ -171,8 +171,8 @@ func (f *frontDoor) proxies(t *testing.T) {
 					t.Errorf("%s: Retry-After %q", what, r.header.Values("Retry-After"))
 				}
 			}
-			// Only Caddy's configuration names its host; nginx's takes any.
-			if status := ofHost(t, tg, "other.example"); name == "Caddy" && status != 404 {
+			// Only Caddy's configuration names its host; nginx's accepts any host.
+			if status := statusForHost(t, tg, "other.example"); name == "Caddy" && status != 404 {
 				t.Errorf("another host: %d", status)
 			}
 			refused("no key", "", 401, "missing_credentials")
@@ -190,7 +190,7 @@ func (f *frontDoor) proxies(t *testing.T) {
 			if err := f.DB.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			f.answers(t)
+			f.waitForDatabase(t)
 			_, again := f.key(t)
 			if r, err := tg.try(t.Context(), call{method: "GET", path: "/invoices", bearer: again}); err != nil || r.status != 200 {
 				t.Errorf("the database is back: %d %s %v", r.status, r.text, err)
@@ -201,13 +201,13 @@ func (f *frontDoor) proxies(t *testing.T) {
 	}
 }
 
-// setByProxies returns every header of ours that a request can have: a proxy sets or removes it.
+// setByProxies returns every header of ours that a request can have. A proxy must set or remove each of them.
 func setByProxies() []string {
 	return append(forwardauth.Headers(), "X-Latchkey-Secret", "X-Latchkey-Client-Ip", "X-Latchkey-Proxy-Secret")
 }
 
-// ofHost asks the target for /invoices with another Host, and returns the status.
-func ofHost(t *testing.T, tg *target, host string) int {
+// statusForHost requests /invoices from the target with another Host, and returns the status.
+func statusForHost(t *testing.T, tg *target, host string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", tg.url+"/invoices", nil)
 	if err != nil {

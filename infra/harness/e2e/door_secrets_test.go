@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// nowhere sends credentials that are good, ended and unknown to each door and to introspection, for a key's route and a member's, and
-// with the database away too. No log, row or answer may have them.
-func (f *frontDoor) nowhere(t *testing.T) {
+// noCredentialIsKept sends good, ended and unknown credentials to each door's route for keys, to its route for members, and to
+// introspection. It does so again while the database is stopped. No log, row or answer may have the credentials.
+func (f *frontDoor) noCredentialIsKept(t *testing.T) {
 	ended, revoked := f.key(t)
 	_, key := f.key(t)
 	credentials := map[string]string{
@@ -19,7 +19,7 @@ func (f *frontDoor) nowhere(t *testing.T) {
 	f.billing.imports(t, f.org, "", credentials["imported key"])
 	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+ended, "", 204, "")
 	answers := ""
-	ask := func(to *target, c call) {
+	send := func(to *target, c call) {
 		t.Helper()
 		r, err := to.try(t.Context(), c)
 		if err != nil {
@@ -30,10 +30,10 @@ func (f *frontDoor) nowhere(t *testing.T) {
 	program := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
 	askAll := func() {
 		for _, credential := range credentials {
-			ask(program, introspection(key, url.Values{"token": {credential}}))
+			send(program, introspection(key, url.Values{"token": {credential}}))
 			for _, d := range f.doors {
-				ask(d.targets[0], call{method: "GET", path: d.keyPath, bearer: credential})
-				ask(d.targets[0], call{method: "GET", path: d.member(f.org), bearer: credential})
+				send(d.targets[0], call{method: "GET", path: d.keyPath, bearer: credential})
+				send(d.targets[0], call{method: "GET", path: d.member(f.org), bearer: credential})
 			}
 		}
 	}

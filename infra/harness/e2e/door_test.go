@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// TestFrontDoor tests the three ways in which an owner's own endpoints check credentials: an API beside the stack
-// with the shared authorizers, servers with package guard, and the function URL. `make doors` runs it.
+// TestFrontDoor tests the three ways in which an owner's own endpoints check credentials: an API with the shared
+// authorizers, servers with package guard, and the function URL. `make doors` runs it.
 func TestFrontDoor(t *testing.T) {
 	f := openDoors(t)
 	t.Run("ARevokedKeyIsRefusedAtEveryDoorAtOnce", f.revoked)
@@ -29,41 +29,41 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("AnOutsiderLearnsNothing", f.outsiders)
 	t.Run("ADemotedAdminIsRefusedOnTheNextRequest", f.demoted)
 	t.Run("AChangedKeyIsSeenByTheNextRequest", f.changed)
-	t.Run("ASpentKeyIsLimitedAtEachDoor", f.limited)
-	t.Run("AKeysDaySaysWhyItWasRefused", f.refusals)
-	t.Run("NothingThatAClientSendsChangesThePrincipal", f.forged)
+	t.Run("EachDoorLimitsAKeyOverItsLimits", f.limited)
+	t.Run("AKeysUsageShowsWhyItWasRefused", f.refusals)
+	t.Run("NoClientCanForgeThePrincipal", f.forged)
 	t.Run("ACheckIsOneStrongRead", f.reads)
-	t.Run("HTTPAPIsAreAnsweredInTheirForms", f.httpAPIs)
+	t.Run("HTTPAPIsGetAnswersInTheirFormats", f.httpAPIs)
 	t.Run("AUseIsNotedAtEachDoor", f.noted)
 	t.Run("ProgramsIntrospect", f.introspect)
-	t.Run("OAuthClientsIntrospectAsTheyCome", f.oauthClients)
+	t.Run("CommonOAuthClientsCanIntrospect", f.oauthClients)
 	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)
-	t.Run("NoSpellingOfAHeaderReachesAProgramThatMakesCGINames", f.cgi)
+	t.Run("ForgedHeadersNeverReachProgramsThatReadCGINames", f.cgi)
 	t.Run("ProxiesRefuseAPathThatIsNotCanonical", f.unclean)
-	t.Run("ProxiesAskForEachPathWhatItWants", f.severalPaths)
-	t.Run("OnlyTheChecksOwnAnswersDecide", f.answersOfACheck)
-	t.Run("NoClientIsToldToRepeatWhatAProgramBegan", f.failingPrograms)
+	t.Run("EachPathNeedsItsOwnScope", f.severalPaths)
+	t.Run("OnlyAnswersOfTheCheckDecide", f.answersOfACheck)
+	t.Run("NoClientIsToldToRepeatARequestThatBegan", f.failingPrograms)
 	t.Run("NoHeaderChangesThePathThatIsChecked", f.otherPaths)
 	t.Run("ProxiesAnswerBrowsers", f.browsers)
-	t.Run("ABodyIsBoundByItsLocationOnly", f.bodies)
+	t.Run("TheCheckDoesNotLimitBodySizes", f.bodies)
 	t.Run("TheCheckGetsTheDocumentedHeadersOnly", f.headersOfACheck)
-	t.Run("OfTwoCredentialsNoneIsChecked", f.twoCredentials)
+	t.Run("TwoCredentialsAreRefused", f.twoCredentials)
 	t.Run("AProgramAnswersItsProxyOnly", f.aroundTheProxy)
 	t.Run("FrameworksBehindAProxyReadThePrincipal", f.behindProxies)
-	t.Run("FrameworksAskWithoutAProxy", f.asking)
-	t.Run("AServersSettingsDoNotReachTheCheck", f.settings)
-	t.Run("ADatabaseThatIsAwayIsA503", f.away)
-	t.Run("NoCredentialIsInALogOrTheTable", f.nowhere)
+	t.Run("FrameworksWorkWithoutAProxy", f.withoutProxy)
+	t.Run("NginxSettingsDoNotChangeTheCheck", f.settings)
+	t.Run("ADatabaseOutageIsA503", f.databaseOutage)
+	t.Run("NoCredentialIsInALogOrTheTable", f.noCredentialIsKept)
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
 		for _, spare := range f.Access().Spare() {
 			if slices.Contains(doorRoles, strings.Fields(spare)[0]) {
-				t.Errorf("spare in the template's roles: %s", spare)
+				t.Errorf("not needed in the template's roles: %s", spare)
 			}
 		}
 	})
-	t.Run("OnlyTheProxiesThatHaveASecretAreAnswered", f.secrets)
-	t.Run("WhatAGatewayCouldKeepIsRefused", f.misconfigured)
-	t.Run("TheREADMEsOwnAPIDoesWhatItShows", f.readme)
+	t.Run("OnlyProxiesWithTheSecretGetAnswers", f.secrets)
+	t.Run("AuthorizersWhoseAnswersAreCachedRefuse", f.misconfigured)
+	t.Run("TheDocumentedAPIOfAnOwnerWorks", f.readme)
 }
 
 // key makes an API key with the scope that every door's keyPath needs.
@@ -72,8 +72,8 @@ func (f *frontDoor) key(t *testing.T) (id, key string) {
 	return f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read"]}`)
 }
 
-// revoked has four copies of each door accept a key. While sixteen clients go on to use the key, revoked revokes it,
-// and checks that each of the thousand requests that begin after the answer is refused.
+// revoked checks that four copies of each door accept a key. It revokes the key while sixteen clients use it. Each of
+// the thousand requests that begin after the answer must be refused.
 func (f *frontDoor) revoked(t *testing.T) {
 	const requests = 1000
 	for _, d := range f.doors {
@@ -85,8 +85,8 @@ func (f *frontDoor) revoked(t *testing.T) {
 				}
 			})
 			f.refusedFrom(t, d, key, requests, func() { f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "") })
-			// A revocation by the API takes longer than a short cache would keep a key. A write of the row does
-			// not, and so finds such a cache.
+			// A revocation by the API may take longer than a short cache keeps a key. A write of the row is faster, so it
+			// finds such a cache.
 			for range 10 {
 				id, key := f.key(t)
 				f.refusedFrom(t, d, key, 100, func() {
@@ -108,7 +108,7 @@ func (f *frontDoor) refusedFrom(t *testing.T, d *door, key string, requests int6
 		revoke()
 		done.Store(true)
 	}()
-	got := flood(100_000, func(n int) string { // more than are sent until `after` reaches requests
+	got := flood(100_000, func(n int) string { // a number that is never reached: after counts up to requests first
 		if after.Load() >= requests {
 			return "enough"
 		}
@@ -126,15 +126,15 @@ func (f *frontDoor) refusedFrom(t *testing.T, d *door, key string, requests int6
 
 // answered sends a request with a key, and returns the status and the code of the answer.
 func (d *door) answered(t *testing.T, n int, key string) string {
-	r, err := d.ask(t, n, d.keyPath, key, nil)
+	r, err := d.send(t, n, d.keyPath, key, nil)
 	if err != nil {
 		return err.Error()
 	}
 	return strings.TrimSpace(fmt.Sprint(r.status, " ", d.code(r)))
 }
 
-// suspended suspends an org and resumes it, twice. Each door refuses its key and its member from the answer on, and lets both in again,
-// with the org's plan. Routes that allow suspended orgs stay open for the member. An outsider gets the same answer as before.
+// suspended suspends and resumes an org twice. Each door refuses the org's key and member from the answer on, and later accepts both
+// again, with the org's plan. Routes that allow suspended orgs stay open for the member. The answer for an outsider does not change.
 func (f *frontDoor) suspended(t *testing.T) {
 	eve, org := f.tg.person(t, "eve"), f.ada.org(t)
 	_, key := f.ada.key(t, org, `{"scopes":["invoices:read"]}`)
@@ -154,9 +154,9 @@ func (f *frontDoor) suspended(t *testing.T) {
 			if isSuspended {
 				ofMember = fmt.Sprint(d.noMember, " org_suspended")
 			}
-			for n := range 8 { // at each copy
+			for n := range 8 { // so that each copy answers
 				for at, want := range map[[2]string]string{{d.keyPath, key}: ofKey, {d.member(org), f.ada.token}: ofMember} {
-					r, err := d.ask(t, n, at[0], at[1], nil)
+					r, err := d.send(t, n, at[0], at[1], nil)
 					if got := fmt.Sprint(r.status, " ", d.code(r)); err != nil || got != want || r.status == 200 && at[1] == key && !strings.Contains(r.text+fmt.Sprint(r.header), "pro-2") {
 						t.Errorf("%s %s, suspended %v: %s %s %v, want %s", d.name, at[0], isSuspended, got, r.text, err, want)
 					}
@@ -185,8 +185,8 @@ func (f *frontDoor) suspended(t *testing.T) {
 	}
 }
 
-// outsiders checks that each door answers a user about a foreign org as about an org that does not exist, and refuses services and
-// credentials of the other kind.
+// outsiders checks that each door gives a user the same answer about a foreign org and about an org that does not exist. Each door
+// must also refuse services, and credentials of the wrong kind.
 func (f *frontDoor) outsiders(t *testing.T) {
 	service, err := f.Token(t.Context(), stack.Service, "", "", "")
 	if err != nil {
@@ -215,7 +215,7 @@ func (f *frontDoor) outsiders(t *testing.T) {
 		d.want(t, d.keyPath, "", 401, "missing_credentials")
 	}
 	if r := eve.want(t, "GET", "/v1/orgs", "", 200, ""); len(r.list("orgs")) != 1 {
-		t.Error("eve, who is in one org, is not let into our API")
+		t.Error("eve is a member of one org, and the list of her orgs is different")
 	}
 }
 
@@ -257,19 +257,19 @@ func (f *frontDoor) changed(t *testing.T) {
 	}
 }
 
-// limited spends the limits of a key at each door, which then answers 429. A service's ceiling holds too, an admin cannot change it,
-// and a spent key can still be used for what only ends something.
+// limited spends the limits of a key at each door, which then answers 429. An admin can raise and remove the limits, but cannot
+// change ceilings.
 func (f *frontDoor) limited(t *testing.T) {
 	for _, d := range f.doors {
 		t.Run(d.name, func(t *testing.T) {
 			id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":5,"per":"day"},{"requests":100,"per":"hour"},{"requests":100,"per":"minute"}]}`)
 			for n := range 5 {
-				if r, err := d.ask(t, n, d.keyPath, key, nil); err != nil || r.status != 200 {
+				if r, err := d.send(t, n, d.keyPath, key, nil); err != nil || r.status != 200 {
 					t.Fatalf("request %d: %d %s %v", n, r.status, r.text, err)
 				}
 			}
 			for n := range 3 {
-				r, err := d.ask(t, n, d.keyPath, key, nil)
+				r, err := d.send(t, n, d.keyPath, key, nil)
 				if err != nil || r.status != 429 || d.code(r) != "rate_limited" || r.header.Get("Retry-After") == "" {
 					t.Fatalf("over the limit: %d %s %v %v", r.status, r.text, r.header, err)
 				}
@@ -287,7 +287,7 @@ func (f *frontDoor) limited(t *testing.T) {
 			f.withoutLease(t, d)
 		})
 	}
-	for _, d := range f.doors { // a key without limits is counted: at once by the first request of a process
+	for _, d := range f.doors { // a key without limits is counted too: a process counts its first request at once
 		id, key := f.key(t)
 		d.want(t, d.keyPath, key, 200, "")
 		days := f.ada.want(t, "GET", "/v1/orgs/"+f.org+"/keys/"+id+"/usage", "", 200, "")
@@ -306,7 +306,7 @@ func (f *frontDoor) limited(t *testing.T) {
 	})
 }
 
-// refusals has each door refuse a key for each reason. The first refusal of a key is on its page at once.
+// refusals makes each door refuse a key for each reason. The key's use must show its first refusal at once.
 func (f *frontDoor) refusals(t *testing.T) {
 	for _, d := range f.doors {
 		org := f.ada.org(t)
@@ -334,7 +334,7 @@ func (f *frontDoor) refusals(t *testing.T) {
 	}
 }
 
-// withoutLease has the write of a lease fail while reads are answered: the row of the key's day has a text in place of a number.
+// withoutLease makes the write of a lease fail while reads work: the row of the key's day has a text in place of a number.
 func (f *frontDoor) withoutLease(t *testing.T, d *door) {
 	t.Helper()
 	id, key := f.ada.key(t, f.org, `{"scopes":["invoices:read"],"limits":[{"requests":9,"per":"day"}]}`)
@@ -361,7 +361,7 @@ func (f *frontDoor) forged(t *testing.T) {
 		if d.name != "forward auth" { // a proxy writes the query of this door, and no client
 			path += "?" + query[1:]
 		}
-		r, err := d.ask(t, 0, path, key, header)
+		r, err := d.send(t, 0, path, key, header)
 		shown := r.text + fmt.Sprint(r.header)
 		if err != nil || r.status != 200 || strings.Contains(shown, "forged") || !strings.Contains(shown, f.org) {
 			t.Errorf("%s: %d %s %v %v", d.name, r.status, r.text, r.header, err)
@@ -369,7 +369,7 @@ func (f *frontDoor) forged(t *testing.T) {
 	}
 }
 
-// introspection returns the call of a program that asks about a token, with an API key as its password.
+// introspection returns a call that introspects a token. The caller's password is an API key.
 func introspection(password string, form url.Values) call {
 	return call{
 		method: "POST", path: "/introspect", body: form.Encode(), contentType: "application/x-www-form-urlencoded",
@@ -377,13 +377,13 @@ func introspection(password string, form url.Values) call {
 	}
 }
 
-// introspect has a program ask about a key and an access token. Only an active key of the owner's org may ask.
+// introspect introspects a key and an access token. Only an active key of the owner's org may introspect.
 func (f *frontDoor) introspect(t *testing.T) {
 	id, key := f.key(t)
 	eve := f.tg.person(t, "eve")
 	_, foreign := eve.key(t, eve.org(t), `{"scopes":["introspect"]}`)
 	// ask introspects a token. The caller's password is an API key, which must be one of the owner's org.
-	ask := func(password, token, org string) reply {
+	send := func(password, token, org string) reply {
 		t.Helper()
 		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), introspection(password, url.Values{"token": {token}, "org": {org}}))
 		if err != nil {
@@ -391,27 +391,27 @@ func (f *frontDoor) introspect(t *testing.T) {
 		}
 		return r
 	}
-	if r := ask(key, key, ""); r.status != 200 || r.body["active"] != true || r.str("sub") != id || r.str("scope") != "invoices:read" || r.str("orgId") != f.org {
+	if r := send(key, key, ""); r.status != 200 || r.body["active"] != true || r.str("sub") != id || r.str("scope") != "invoices:read" || r.str("orgId") != f.org {
 		t.Errorf("%d %s", r.status, r.text)
 	}
-	if r := ask(key, f.ada.token, f.org); r.status != 200 || r.body["active"] != true || r.str("role") != "admin" || r.str("email") != f.ada.email {
+	if r := send(key, f.ada.token, f.org); r.status != 200 || r.body["active"] != true || r.str("role") != "admin" || r.str("email") != f.ada.email {
 		t.Errorf("%d %s", r.status, r.text)
 	}
-	if r := ask(foreign, key, ""); r.status != 401 || r.str("error") != "invalid_client" {
+	if r := send(foreign, key, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a key of another org: %d %s", r.status, r.text)
 	}
 	_, second := f.key(t)
 	f.ada.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
-	if r := ask(second, key, ""); r.status != 200 || strings.TrimSpace(r.text) != `{"active":false}` {
+	if r := send(second, key, ""); r.status != 200 || strings.TrimSpace(r.text) != `{"active":false}` {
 		t.Errorf("revoked: %d %s", r.status, r.text)
 	}
-	if r := ask(key, second, ""); r.status != 401 || r.str("error") != "invalid_client" {
+	if r := send(key, second, ""); r.status != 401 || r.str("error") != "invalid_client" {
 		t.Errorf("a revoked caller: %d %s", r.status, r.text)
 	}
 }
 
-// secrets changes the proxies' secret. The old one is also good while it is given. The proxies of this test send
-// doorSecret in every case.
+// secrets changes the proxies' secret. The old secret is good as long as the parameter has it too. The proxies of this test
+// always send doorSecret.
 func (f *frontDoor) secrets(t *testing.T) {
 	_, key := f.key(t)
 	deploy := func(secrets string) {
@@ -439,8 +439,8 @@ func (f *frontDoor) secrets(t *testing.T) {
 	}
 }
 
-// away stops the database, and then makes it hang: each door answers 503 within 3 s, and works again afterwards.
-func (f *frontDoor) away(t *testing.T) {
+// databaseOutage stops the database, and then makes it hang: each door answers 503 within 3 s, and works again afterwards.
+func (f *frontDoor) databaseOutage(t *testing.T) {
 	_, key := f.key(t)
 	for _, fault := range []struct {
 		name       string
@@ -465,7 +465,7 @@ func (f *frontDoor) away(t *testing.T) {
 			if err := fault.end(); err != nil {
 				t.Fatal(err)
 			}
-			f.answers(t)
+			f.waitForDatabase(t)
 			for _, d := range f.doors {
 				d.want(t, d.keyPath, key, 200, "")
 			}
@@ -473,8 +473,8 @@ func (f *frontDoor) away(t *testing.T) {
 	}
 }
 
-// answers waits until the database answers as before, because a database that has just started is slow.
-func (f *frontDoor) answers(t *testing.T) {
+// waitForDatabase waits until the API works again, because a database that has just started is slow.
+func (f *frontDoor) waitForDatabase(t *testing.T) {
 	t.Helper()
 	eventually(t, 30*time.Second, "the database answers", func() bool {
 		r, err := f.tg.try(t.Context(), call{method: "POST", path: "/v1/orgs", body: `{"name":"Back"}`, bearer: f.ada.token})

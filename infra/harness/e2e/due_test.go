@@ -13,9 +13,9 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// whatIsDue makes rows overdue that only the sweep can find, and runs the sweep: a link that expires, a key that
-// expires soon, an event that the stream lost, and a delivery that the queue lost.
-func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
+// lostWork makes four rows overdue that only the sweep can find: a link that expires, a key that expires soon, an event
+// that the stream lost, and a delivery that the queue lost. It runs the sweep and checks the webhooks.
+func lostWork(t *testing.T, s *stack.Stack, tg *target) {
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
 	c, lost := tg.server(t), tg.server(t)
 	hook := c.receiver(t, nil, "link.expired", "key.expiring", "link.revoked")
@@ -31,11 +31,11 @@ func whatIsDue(t *testing.T, s *stack.Stack, tg *target) {
 	within(t, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })
 	late, off := lost.receiver(t, nil, "link.revoked"), lost.receiver(t, nil, "link.revoked")
 	lost.ok(t, "/webhook_endpoint/update", members{"endpointId": off.endpoint, "enabled": false})
-	// Only now is the event due: the sweep also runs by its schedule.
+	// The event becomes due only now, after the endpoints exist: the sweep also runs by its schedule.
 	unread := map[string]types.AttributeValue{":past": past[":past"], ":due": text("DUE#event#0")}
 	setRow(t, s, row, "SET due = :due, dueAt = :past REMOVE fannedAt, endpoints", unread)
 
-	// The queue lost the delivery: its row is as if it had not been sent, so its receiver gets it a second time.
+	// The queue lost the delivery: its row looks as if it had not been sent, so its receiver gets it a second time.
 	again := c.receiver(t, nil, "link.revoked")
 	waiting := c.revokedLink(t, s)
 	c.delivered(t, again.endpoint, waiting)
@@ -78,8 +78,8 @@ func expiredMakeRoom(t *testing.T, s *stack.Stack, tg *target) {
 	ada.key(t, org, `{}`)
 }
 
-// addresses changes a user's address, and then gives this address to another user by a later token.
-func addresses(t *testing.T, s *stack.Stack, tg *target) {
+// emails changes a user's email address. Then a later token gives the same address to another user.
+func emails(t *testing.T, s *stack.Stack, tg *target) {
 	sub, first, second := "sub-"+tg.run, "first-"+tg.run+"@example.com", "second-"+tg.run+"@example.com"
 	signIn := func(sub, email string) {
 		t.Helper()
@@ -92,17 +92,17 @@ func addresses(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	ada := tg.person(t, "ada")
 	base := "/v1/orgs/" + ada.org(t) + "/members"
-	// found invites an address, and checks the answer.
-	found := func(email string, status int, code string) {
+	// invite invites an address, and checks the answer.
+	invite := func(email string, status int, code string) {
 		t.Helper()
 		ada.want(t, "POST", base, `{"email":"`+email+`"}`, status, code)
 	}
 	signIn(sub, first)
 	signIn(sub, second)
-	found(first, 422, "user_not_found")
-	found(second, 201, "")
+	invite(first, 422, "user_not_found")
+	invite(second, 201, "")
 	signIn("other-"+sub, second)
-	found(second, 201, "") // the address is another user's now
+	invite(second, 201, "") // the address now belongs to another user
 	shown := slices.DeleteFunc(ada.want(t, "GET", base, "", 200, "").list("members"), func(m map[string]any) bool { return m["email"] != second })
 	if len(shown) != 1 {
 		t.Errorf("%s is shown at %v", second, shown)

@@ -18,10 +18,10 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// foreignKey returns the text of a key that an owner gave out before.
+// foreignKey returns the text of a key that the owner's earlier system made.
 func foreignKey() string { return "sk_live_" + rand.Text() }
 
-// imports imports keys with the scope invoices:read into an org, and returns their ids. more has other members, as JSON.
+// imports imports keys with the scope invoices:read into an org, and returns their ids. more is JSON to add to each key.
 func (p *person) imports(t *testing.T, org, more string, texts ...string) []string {
 	t.Helper()
 	var sent []string
@@ -40,8 +40,8 @@ func (p *person) imports(t *testing.T, org, more string, texts ...string) []stri
 	return ids
 }
 
-// takeImported deploys the stack with ImportedKeys, unless it has it, and with CountRequests.
-func takeImported(t *testing.T, s *stack.Stack) {
+// allowImportedKeys deploys the stack with ImportedKeys and CountRequests, unless it already has ImportedKeys.
+func allowImportedKeys(t *testing.T, s *stack.Stack) {
 	t.Helper()
 	if s.Template().Parameters["ImportedKeys"] == "true" {
 		return
@@ -51,20 +51,20 @@ func takeImported(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// takenWithParameter imports a key before the deployment that takes it, and counts its requests.
-func takenWithParameter(t *testing.T, s *stack.Stack, tg *target) {
+// importedKeyNeedsParameter imports a key, which is refused until ImportedKeys is set. Then its requests are counted.
+func importedKeyNeedsParameter(t *testing.T, s *stack.Stack, tg *target) {
 	billing, text := serviceOf(t, s, tg), foreignKey()
 	org := billing.want(t, "POST", "/v1/orgs", `{"name":"Customer"}`, 201, "").str("id")
 	key := billing.imports(t, org, "", text)[0]
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: text}, 401, "invalid_credentials")
-	takeImported(t, s)
+	allowImportedKeys(t, s)
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: text}, 200, "")
 	if days := billing.want(t, "GET", "/v1/orgs/"+org+"/keys/"+key+"/usage", "", 200, ""); !strings.Contains(days.text, `"requests":1,"atMost":null`) {
-		t.Errorf("its use: %s", days.text)
+		t.Errorf("the use of the imported key: %s", days.text)
 	}
 }
 
-// importedKeys imports a thousand keys into ten orgs, has each of them accepted, and ends them in five ways.
+// importedKeys imports a thousand keys into ten orgs, checks that each is accepted, and ends them in five ways.
 func importedKeys(t *testing.T, s *stack.Stack, tg *target) {
 	const orgs, batches, inBatch = 10, 4, 25
 	billing := serviceOf(t, s, tg)
@@ -90,7 +90,7 @@ func importedKeys(t *testing.T, s *stack.Stack, tg *target) {
 			return answerOf(t, tg, texts[(n-1)%orgs][(n-1)/orgs])
 		})
 	}
-	takeImported(t, s)
+	allowImportedKeys(t, s)
 	if got := answers(); got["200"] != all {
 		t.Fatalf("imported: %v", got)
 	}
@@ -107,7 +107,7 @@ func importedKeys(t *testing.T, s *stack.Stack, tg *target) {
 			for _, id := range ids[n] {
 				billing.want(t, "POST", path+"/keys/"+id+"/rotate", `{"graceSeconds":0}`, 201, "")
 			}
-		case 3: // a key without its row, as once it is purged
+		case 3: // the row of the key is gone, as after its purge
 			for _, id := range ids[n] {
 				deleteRow(t, s, rowKey{"KEYS#" + org, "KEY#" + id})
 			}
@@ -132,8 +132,8 @@ func answerOf(t *testing.T, tg *target, key string) string {
 	return strings.TrimSpace(fmt.Sprint(r.status, " ", r.code()))
 }
 
-// imported has each door accept an imported key, in four copies, and checks that the key is refused once it has ended: by a
-// revocation while sixteen clients use it, by a rotation, and by the deletion of its org.
+// imported checks that four copies of each door accept an imported key, and refuse it after its end: by a revocation while
+// sixteen clients use the key, by a rotation, and by the deletion of its org.
 func (f *frontDoor) imported(t *testing.T) {
 	const requests = 1000
 	for _, d := range f.doors {
@@ -152,7 +152,7 @@ func (f *frontDoor) imported(t *testing.T) {
 	all := func(text string, status int, code string) {
 		t.Helper()
 		for _, d := range f.doors {
-			for range 4 { // each copy of the servers has seen the key
+			for range 4 { // so that each copy of the servers answers
 				d.want(t, d.keyPath, text, status, code)
 			}
 		}
@@ -167,13 +167,13 @@ func (f *frontDoor) imported(t *testing.T) {
 	all(native, 401, "key_revoked")
 }
 
-// earlierSystem is what an owner used before: it knows which keys are good.
+// earlierSystem is the system that an owner used before Latchkey. It knows which keys are good.
 type earlierSystem struct {
 	url string
 
 	mu    sync.Mutex
 	keys  map[string]string // text → org
-	asked map[string]int
+	asked map[string]int    // the number of requests, by the key's text
 	down  bool
 }
 
@@ -189,7 +189,7 @@ func (e *earlierSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var asked struct{ Key string }
-	_ = json.NewDecoder(r.Body).Decode(&asked) // what is not JSON asks for the key ""
+	_ = json.NewDecoder(r.Body).Decode(&asked) // a body that is not JSON has the key ""
 	text := asked.Key
 	e.asked[text]++
 	switch org, ok := e.keys[text]; {
@@ -202,7 +202,7 @@ func (e *earlierSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fallsBack has the servers with package guard ask the earlier system for keys that were not imported.
+// fallsBack sends unknown keys to the servers with package guard. They look such keys up in the earlier system, and import the good ones.
 func (f *frontDoor) fallsBack(t *testing.T) {
 	var servers *door
 	for _, d := range f.doors {
@@ -241,10 +241,10 @@ func (f *frontDoor) fallsBack(t *testing.T) {
 		}
 	}
 	f.billing.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
-	for _, d := range f.doors { // the earlier system still takes it, and is not asked
+	for _, d := range f.doors { // the earlier system still accepts the key, but gets no request
 		d.want(t, d.keyPath, text, 401, "key_revoked")
 	}
 	if after := f.earlier.asked[text]; before == 0 || after != before {
-		t.Errorf("the earlier system was asked %d times, then %d", before, after)
+		t.Errorf("the earlier system got %d requests before the revocation, and %d in all", before, after)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// notesLastUse makes an API key that expires, has a door check it, and checks that the list of keys shows a last use. Only the
-// list can show that this write failed: the door ignores its error, because no request may fail for it.
-func notesLastUse(t *testing.T, ada *person, org, door string, check func(t *testing.T, key string)) {
+// checkLastUse makes an API key that expires, lets a door check it, and checks that the list of keys shows a last use. The door
+// ignores errors of this write, because no request may fail for it: only the list can show that it failed.
+func checkLastUse(t *testing.T, ada *person, org, door string, check func(t *testing.T, key string)) {
 	t.Helper()
 	id, key := ada.key(t, org, `{"scopes":["invoices:read"],"expiresIn":3600}`)
 	check(t, key)
@@ -19,7 +19,7 @@ func notesLastUse(t *testing.T, ada *person, org, door string, check func(t *tes
 			return
 		}
 	}
-	t.Errorf("%s has checked the key %s, and noted no use: the role's statement LastUse, or the time limit of the write", door, id)
+	t.Errorf("%s has checked the key %s, and has written no last use: see the role's statement LastUse, and the time limit of the write", door, id)
 }
 
 func lastUsesAreNoted(t *testing.T, tg *target, p platform) {
@@ -30,24 +30,24 @@ func lastUsesAreNoted(t *testing.T, tg *target, p platform) {
 		tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, 200, "")
 	}
 	for name, check := range doors {
-		notesLastUse(t, ada, org, name, check)
+		checkLastUse(t, ada, org, name, check)
 	}
 }
 
-// noted has each door of an owner check a key.
+// noted checks the last use at each door of an owner.
 func (f *frontDoor) noted(t *testing.T) {
 	for _, d := range f.doors {
-		notesLastUse(t, f.ada, f.org, d.name, func(t *testing.T, key string) { d.want(t, d.keyPath, key, 200, "") })
+		checkLastUse(t, f.ada, f.org, d.name, func(t *testing.T, key string) { d.want(t, d.keyPath, key, 200, "") })
 	}
 }
 
 func (localPlatform) doors(t *testing.T) map[string]func(t *testing.T, key string) {
-	t.Log("TestFrontDoor asks the doors of an owner's own API")
+	t.Log("TestFrontDoor checks the doors of an owner's own API")
 	return map[string]func(t *testing.T, key string){}
 }
 
-// doors returns the shared authorizer, called as an API Gateway would, and the function URL if the stack has one.
-// Programs with pkg/guard have the same statement in their policy.
+// doors returns the shared authorizer, called like API Gateway does, and the function URL if the stack has one.
+// There is no program with package guard here: its policy has the same statement LastUse.
 func (p awsPlatform) doors(t *testing.T) map[string]func(t *testing.T, key string) {
 	doors := map[string]func(t *testing.T, key string){"the shared authorizer": func(t *testing.T, key string) {
 		if answer := p.authorize(t, key); !strings.Contains(string(answer), `"Effect":"Allow"`) {

@@ -34,15 +34,14 @@ import (
 
 const leakPlace = "https://github.com/acme/app/blob/main/.env"
 
-// gitHub signs reports, and gives them to the handler of functions/leaks. The handler runs in this process, because the function
-// itself fetches only GitHub's own keys. Its AWS calls have the function's credentials, so the stack limits them to the function's
-// role.
+// gitHub signs reports, and passes them to the handler of functions/leaks. The handler runs in this process, because the deployed
+// function fetches its keys only from GitHub. Its AWS calls have the function's credentials, so the function's role limits them.
 type gitHub struct {
 	key    *ecdsa.PrivateKey
 	handle http.Handler
 }
 
-// newGitHub returns GitHub for a deployment with LeakReports. The handler logs to a file of the stack.
+// newGitHub returns a gitHub for a deployment with the parameter LeakReports. The handler logs to a file of the stack.
 func newGitHub(t *testing.T, s *stack.Stack, leakReports string) *gitHub {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -74,7 +73,7 @@ func newGitHub(t *testing.T, s *stack.Stack, leakReports string) *gitHub {
 	return &gitHub{key, api.Leaks(store.New(db, s.TableName), leakReports, keys.Verify, true)}
 }
 
-// report reports texts in one request, and returns the answer and its labels by the texts.
+// report reports texts in one request. It returns the answer, and its label for each text.
 func (g *gitHub) report(t *testing.T, texts ...string) (answer string, labels map[string]string) {
 	t.Helper()
 	var found []any
@@ -113,7 +112,7 @@ func (g *gitHub) report(t *testing.T, texts ...string) (answer string, labels ma
 	return answer, labels
 }
 
-// leakedKeys has GitHub report keys. The stack itself has LeakReports=off.
+// leakedKeys reports keys as GitHub. The stack itself has LeakReports=off.
 func leakedKeys(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	tg.want(t, call{method: "POST", path: "/key/leaks/github", body: `[{"token":"` + c.key + `"}]`}, 404, "route_not_found")
@@ -125,14 +124,14 @@ func leakedKeys(t *testing.T, s *stack.Stack, tg *target) {
 	if labels[c.key] != "true_positive" || labels[c.key[:len(c.key)-1]] != "false_positive" || labels[token] != "false_positive" {
 		t.Errorf("%v", labels)
 	}
-	told := hook.one(t, "key.leaked", c.keyID)
+	event := hook.one(t, "key.leaked", c.keyID)
 	var data struct {
 		URL         string
 		RevokedAt   *int64
 		EndpointIDs []string
 	}
-	if err := json.Unmarshal(told.Data, &data); err != nil || data.URL != leakPlace || data.RevokedAt != nil || len(data.EndpointIDs) != 1 || data.EndpointIDs[0] != hook.endpoint {
-		t.Errorf("%s, %v", told.Data, err)
+	if err := json.Unmarshal(event.Data, &data); err != nil || data.URL != leakPlace || data.RevokedAt != nil || len(data.EndpointIDs) != 1 || data.EndpointIDs[0] != hook.endpoint {
+		t.Errorf("%s, %v", event.Data, err)
 	}
 	c.ok(t, "/app/get", nil)
 

@@ -6,19 +6,19 @@ import (
 	"testing"
 )
 
-// aSpentKey spends the limits of a key. Each route that takes a key then answers 429, but for those that end something: the key ends
-// what it has made.
-func aSpentKey(t *testing.T, tg *target) {
+// keyOverItsLimits spends the limits of a key. Each route for API keys then answers 429, except routes that revoke, disable or delete:
+// with them the key ends the link and the endpoint that it made.
+func keyOverItsLimits(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	id, key := ada.key(t, org, `{"limits":[{"requests":5,"per":"month"},{"requests":9,"per":"minute"},{"requests":9,"per":"hour"}]}`)
-	ask := func(path, body string) reply {
+	send := func(path, body string) reply {
 		t.Helper()
 		return tg.do(t, call{method: "POST", path: path, body: body, bearer: key})
 	}
-	made := map[string]string{"/link/create": `{"clientUserId":"u"}`, "/webhook_endpoint/create": `{"url":"` + tg.deaf() + `"}`}
+	made := map[string]string{"/link/create": `{"clientUserId":"u"}`, "/webhook_endpoint/create": `{"url":"` + tg.deadURL() + `"}`}
 	for path, body := range made {
-		r := ask(path, body)
+		r := send(path, body)
 		if r.status != 201 || !strings.HasPrefix(r.header.Get("RateLimit-Policy"), `"minute";q=9;w=60, "hour";q=9;w=3600, "month";q=5;w=`) {
 			t.Fatalf("within the limit: %d %s %v", r.status, r.text, r.header)
 		}
@@ -32,10 +32,10 @@ func aSpentKey(t *testing.T, tg *target) {
 		/webhook_endpoint/list /webhook_endpoint/update /webhook_endpoint/delete /webhook_endpoint/test /webhook_event/list /webhook_event/get
 		/webhook_delivery/list /webhook_delivery/redeliver`) {
 		body := `{}`
-		if path == "/webhook_endpoint/update" { // its handler refuses what ends nothing
+		if path == "/webhook_endpoint/update" { // its handler allows only an update that just disables the endpoint
 			body = `{"endpointId":"` + made["/webhook_endpoint/create"] + `","enabled":false,"description":"x"}`
 		}
-		got := ask(path, body)
+		got := send(path, body)
 		isLimited := got.status == 429 && got.str("code") == "rate_limited" && got.header.Get("Retry-After") != "" &&
 			strings.Contains(got.text, `"violated-policies":["month"]`) && strings.Contains(got.header.Get("RateLimit"), `"month";r=0;t=`)
 		if isLimited == isFree[path] || got.status == 200 {
@@ -50,10 +50,10 @@ func aSpentKey(t *testing.T, tg *target) {
 		tg.want(t, call{method: "POST", path: end[0], body: end[1], bearer: key}, 200, "")
 	}
 	events := "/v1/orgs/" + org + "/apps/app_" + strings.TrimPrefix(org, "org_") + "/webhook_events?since=0"
-	within(t, "both marks of the month are told of", func() bool {
-		told := ada.want(t, "GET", events, "", 200, "").text
-		isOfMonth := strings.Count(told, `"limit":{"requests":5,"per":"month"},"leased":`) == 2
-		return isOfMonth && strings.Count(told, `"type":"key.limit_near"`) == 1 && strings.Count(told, `"type":"key.limit_reached"`) == 1
+	within(t, "an event near the month's limit, and one at the limit", func() bool {
+		list := ada.want(t, "GET", events, "", 200, "").text
+		areOfMonth := strings.Count(list, `"limit":{"requests":5,"per":"month"},"leased":`) == 2
+		return areOfMonth && strings.Count(list, `"type":"key.limit_near"`) == 1 && strings.Count(list, `"type":"key.limit_reached"`) == 1
 	})
 	if days := ada.want(t, "GET", "/v1/orgs/"+org+"/keys/"+id+"/usage", "", 200, ""); !strings.Contains(days.text, `"refused":{"rate_limited":`) {
 		t.Errorf("the days of use: %s", days.text)
@@ -63,7 +63,7 @@ func aSpentKey(t *testing.T, tg *target) {
 		t.Errorf("as CSV: %q", csv.text)
 	}
 	ada.want(t, "PATCH", "/v1/orgs/"+org+"/keys/"+id, `{"limits":[]}`, 200, "")
-	if r := ask("/app/get", `{}`); r.status != 200 || r.header.Get("RateLimit") != "" {
+	if r := send("/app/get", `{}`); r.status != 200 || r.header.Get("RateLimit") != "" {
 		t.Errorf("without a limit: %d %v", r.status, r.header)
 	}
 }

@@ -46,7 +46,7 @@ func aLink(t *testing.T, tg *target) {
 	if !strings.HasPrefix(id, "lnk_") || !strings.HasPrefix(token, "lkt_") || made.str("status") != "pending" {
 		t.Errorf("created: %s", made.text)
 	}
-	// expiresIn is 600 s. The machine may be slow, and its clock a little off.
+	// expiresIn is 600 s. The bounds allow for a slow machine, and a clock that differs a little.
 	if left := number(made.body["expiresAt"]) - time.Now().UnixMilli(); left > 610_000 || left < 500_000 {
 		t.Errorf("it expires in %d ms", left)
 	}

@@ -18,8 +18,8 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// patient are parameters for the tests of both ways to run the stack. A call of the database may take 4 s, for a busy machine:
-// a test that measures how soon a function gives up a hanging database must not use them.
+// patient are parameters for a busy machine: a call of the database may take 4 s. A test must not use them if it measures how soon a
+// function gives up a hanging database.
 var patient = map[string]string{"TryTimeout": "4000", "ConsoleOrigins": "http://127.0.0.1:5173, " + consoleOrigin}
 
 // startLocal starts the stack of `make run` on free ports.
@@ -32,7 +32,7 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 	}
 	t.Cleanup(func() {
 		for _, denied := range s.Access().Denied() {
-			t.Errorf("missing in the template's roles: %s", denied)
+			t.Errorf("the template's roles do not allow: %s", denied)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -46,46 +46,46 @@ func startLocal(t *testing.T, o stack.Options) (*stack.Stack, *target) {
 	return s, newTarget("local", s.URL, localTokens(s))
 }
 
-// TestLocal runs the suite, the documents' walks through and the tests that only a local stack
-// permits, on the stack of `make run`.
+// TestLocal runs on the stack of `make run`: the suite, the examples of the documents, and the tests that need
+// a local stack.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	bus, parameters := &onBus{}, maps.Clone(patient)
 	parameters["EventBusName"] = ownersBus
 	s, tg := startLocal(t, stack.Options{
-		Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.take}, Network: bus.network,
+		Dir: memoryDir(t), Parameters: parameters, Buses: map[string]func(string){ownersBus: bus.add}, Network: bus.network,
 	})
-	t.Run("ItCostsWhatTheDocumentationSays", func(t *testing.T) { costs(t, s, tg) })
-	t.Run("ImportedKeysAreTakenWithTheirParameterOnly", func(t *testing.T) { takenWithParameter(t, s, tg) })
+	t.Run("TheDocumentedCostsAreTheMeasuredOnes", func(t *testing.T) { costs(t, s, tg) })
+	t.Run("ImportedKeysNeedTheirParameter", func(t *testing.T) { importedKeyNeedsParameter(t, s, tg) })
 	suite(t, tg)
 	base, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("TheREADMEsWalkThroughDoesWhatItShows", func(t *testing.T) { readme(t, tg, base.Port()) })
+	t.Run("TheWalkThroughOfTheREADMEWorks", func(t *testing.T) { readme(t, tg, base.Port()) })
 	t.Run("Smoke", func(t *testing.T) { besideTheSuite(t, tg, localPlatform{port: base.Port()}) })
-	t.Run("APageOfTheConsoleReadsEachAnswerUnderV1", func(t *testing.T) { consolePages(t, tg) })
-	t.Run("FromYourServerDoesWhatItShows", func(t *testing.T) { fromYourServer(t, s, tg, base.Port()) })
+	t.Run("ConsolePagesCanReadAnswersOfV1", func(t *testing.T) { consolePages(t, tg) })
+	t.Run("TheExamplesForServicesWork", func(t *testing.T) { servicesPage(t, s, tg, base.Port()) })
 	t.Run("TheDocumentedPublishersPublishOneEvent", func(t *testing.T) { publishers(t, s, tg) })
 	t.Run("AServiceActsForTheOwner", func(t *testing.T) { aService(t, s, tg) })
 	t.Run("WhatAPersonMadeEndsAfterThem", func(t *testing.T) { aFormerMember(t, tg) })
 	t.Run("AServiceStopsAPerson", func(t *testing.T) { aStop(t, s, tg) })
 	t.Run("AServiceSuspendsAnOrg", func(t *testing.T) { aSuspension(t, s, tg) })
-	t.Run("AServiceWithRightsMayNothingElse", func(t *testing.T) { aServiceWithRights(t, s, tg) })
-	t.Run("AServicePutsTheCatalogue", func(t *testing.T) { aCatalogue(t, s, tg) })
+	t.Run("AServiceCanDoOnlyWhatItsRightsAllow", func(t *testing.T) { aServiceWithRights(t, s, tg) })
+	t.Run("AServiceSetsTheCatalogue", func(t *testing.T) { aCatalogue(t, s, tg) })
 	t.Run("TokensOfOtherKinds", func(t *testing.T) { tokenKinds(t, tg) })
 	t.Run("OwnProgramsGetTokensOfTheLocalIssuer", func(t *testing.T) { ownPrograms(t, s, tg) })
 	t.Run("FourCopiesRefuseAKeyAtOnce", func(t *testing.T) { copiesRefuse(t, s, tg) })
 	t.Run("FourCopiesRefuseTheKeysOfADeletedOrg", func(t *testing.T) { copiesRefuseAnOrg(t, s, tg) })
 	t.Run("APlantedCacheIsFound", func(t *testing.T) { plantedCache(t, s, tg) })
-	t.Run("AnAddressMovesToWhoProvedItLast", func(t *testing.T) { addresses(t, s, tg) })
+	t.Run("AnEmailMovesToTheUserWhoVerifiedItLast", func(t *testing.T) { emails(t, s, tg) })
 	t.Run("ExpiredKeysMakeRoomForNewOnes", func(t *testing.T) { expiredMakeRoom(t, s, tg) })
-	t.Run("TheSweepTakesUpWhatIsDue", func(t *testing.T) { whatIsDue(t, s, tg) })
+	t.Run("TheSweepFindsLostWork", func(t *testing.T) { lostWork(t, s, tg) })
 	t.Run("Webhooks", func(t *testing.T) { webhooks(t, s, tg) })
-	t.Run("ImportedKeysLiveAndDieAsOthersDo", func(t *testing.T) { importedKeys(t, s, tg) })
-	t.Run("AKeyThatGitHubFindsEndsAtOnce", func(t *testing.T) { leakedKeys(t, s, tg) })
-	t.Run("MovingInDoesWhatItShows", func(t *testing.T) { movingIn(t, tg, base.Port()) })
-	t.Run("ABusThatIsAwayHoldsUpNoWebhookAndMissesNothing", func(t *testing.T) { bus.busAway(t, s, tg) })
+	t.Run("ImportedKeysWorkAndEndLikeOthers", func(t *testing.T) { importedKeys(t, s, tg) })
+	t.Run("AKeyFoundByGitHubIsRevokedAtOnce", func(t *testing.T) { leakedKeys(t, s, tg) })
+	t.Run("TheExamplesForMovingWork", func(t *testing.T) { movingPage(t, tg, base.Port()) })
+	t.Run("ABusOutageDelaysNoWebhookAndLosesNoEvent", func(t *testing.T) { bus.outage(t, s, tg) })
 	t.Run("TheBusHasEveryEventAndAuditEntry", func(t *testing.T) { bus.hasAll(t, s) })
 	t.Run("SecretsAreNowhere", func(t *testing.T) { secretsAreNowhere(t, s, tg, bus) })
 	t.Run("TheRolesAllowNothingSpare", func(t *testing.T) {
@@ -93,11 +93,11 @@ func TestLocal(t *testing.T) {
 			if role := strings.Fields(spare)[0]; slices.Contains(doorRoles, role) {
 				continue // TestFrontDoor checks these
 			}
-			t.Errorf("spare in the template's roles: %s", spare)
+			t.Errorf("not needed in the template's roles: %s", spare)
 		}
 	})
-	// A deployment forgets which rights calls have needed.
-	t.Run("OnlyServicesMakeOrgsWithTheirParameter", func(t *testing.T) { onlyServicesMakeOrgs(t, s, tg) })
+	// This test is last, because it deploys: a deployment forgets the rights that calls have needed.
+	t.Run("OnlyServicesMakeOrgsIfTheParameterIsSet", func(t *testing.T) { onlyServicesMakeOrgs(t, s, tg) })
 }
 
 // TestSAM runs the suite on `sam local start-api`. It needs a Docker engine.
@@ -126,8 +126,8 @@ func localTokens(s *stack.Stack) func(ctx context.Context, kind, email, name str
 	}
 }
 
-// TestDeployed runs the suite on BASE_URL with tokens from TOKEN_CMD, which finds EMAIL and NAME in
-// its environment. Without BASE_URL it is skipped; TestLocal runs the same cases.
+// TestDeployed runs the suite on BASE_URL. TOKEN_CMD is a command that prints a token for the variables EMAIL and
+// NAME. Without BASE_URL the test is skipped; TestLocal runs the same cases.
 func TestDeployed(t *testing.T) {
 	base, command := os.Getenv("BASE_URL"), os.Getenv("TOKEN_CMD")
 	if base == "" {
@@ -141,12 +141,12 @@ func TestDeployed(t *testing.T) {
 		t.Fatalf("nothing answers at BASE_URL: %v", err)
 	}
 	if suite(t, tg) == 0 {
-		t.Fatal("no case has this name; the file suite_test.go lists them")
+		t.Fatal("no case has this name: suite_test.go lists the cases")
 	}
 }
 
-// commandTokens gets tokens from a command. Its environment has EMAIL and NAME, and KIND for other
-// kinds of tokens.
+// commandTokens gets tokens from a command. The command's environment has EMAIL and NAME, and KIND for
+// a token that is not a user's.
 func commandTokens(command string) func(ctx context.Context, kind, email, name string) (string, error) {
 	return func(ctx context.Context, kind, email, name string) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)

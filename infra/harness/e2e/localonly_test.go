@@ -24,7 +24,7 @@ import (
 
 func trimmed(b []byte) string { return string(bytes.TrimSpace(b)) }
 
-// tokenKinds sends tokens of other kinds than the suite's. An invite finds only users with a verified address.
+// tokenKinds sends kinds of tokens that the suite does not send. Only users with a verified address can be invited.
 func tokenKinds(t *testing.T, tg *target) {
 	ada, bob := tg.person(t, "ada"), tg.kind(t, "unverified", "bob")
 	org := ada.org(t)
@@ -33,12 +33,12 @@ func tokenKinds(t *testing.T, tg *target) {
 	tg.kind(t, "service", "robot").want(t, "GET", "/v1/orgs", "", 403, "identity_incomplete")
 	tg.kind(t, "idtoken", "carol").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
 	tg.kind(t, "otheraudience", "dave").want(t, "GET", "/v1/orgs", "", 401, "token_invalid")
-	eve := tg.kind(t, "userinfo", "eve") // the issuer tells her address at its userinfo endpoint only
+	eve := tg.kind(t, "userinfo", "eve") // her address is only at the issuer's userinfo endpoint
 	eve.want(t, "GET", "/v1/orgs", "", 200, "")
 	ada.want(t, "POST", "/v1/orgs/"+org+"/members", `{"email":"`+eve.email+`"}`, 201, "")
 }
 
-// copiesOf returns a function that counts the calls each copy of a function has answered, by the copy's id.
+// copiesOf returns a counter of the calls that each copy of a function has answered, by the copy's id.
 func copiesOf(s *stack.Stack, function string) func() map[int]int {
 	return func() map[int]int {
 		out := map[int]int{}
@@ -64,8 +64,8 @@ func answering(t *testing.T, copies func() map[int]int, least int, do func()) {
 	}
 }
 
-// violations has at least the given number of copies of the authorizer accept a key, and revokes the key. It then
-// sends a thousand requests from sixteen clients, and returns the number of answers other than 401 key_revoked.
+// violations checks that at least the given number of copies of the authorizer accept a key, and revokes the key. It
+// then sends a thousand requests from sixteen clients, and returns the number of answers other than 401 key_revoked.
 func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	t.Helper()
 	const requests = 1000
@@ -90,9 +90,9 @@ func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// databaseAway stops the database, and then makes it hang. Meanwhile every credential gets a 503, and none a 401,
-// because it could not be checked.
-func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
+// databaseOutage stops the database, and then makes it hang. Every credential gets a 503, also a revoked one: it cannot
+// be checked.
+func databaseOutage(t *testing.T, s *stack.Stack, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	_, good := ada.key(t, org, `{}`)
@@ -143,8 +143,8 @@ func databaseAway(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// secretsAreNowhere makes secrets and searches for them, in every form, in the logs, in all answers
-// but those that show them, and in the whole table.
+// secretsAreNowhere makes secrets, and searches for every form of them in the logs, in the whole table, on the bus, and in
+// all answers except the ones that show a new secret.
 func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -197,7 +197,7 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	})
 	places := map[string][]byte{"answers": []byte(answers), "table": dump(t, s), "logs": logs(t, s), "bus": []byte(bus.text())}
 	inNoPlace(t, map[string]string{"key": key, "rotated key": rotated, "imported key": foreign, "leaked key": leaked, "leaked imported key": found, "Idempotency-Key": once, "access token": ada.token}, places)
-	// The search must find a planted secret, and the places must have the texts that are sure to be there.
+	// The search must find a planted secret. The table and the logs must have the texts that are always there.
 	planted := filepath.Join(s.LogDir, "planted.log")
 	if err := os.WriteFile(planted, []byte(`{"key":"`+key+`"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func secretsAreNowhere(t *testing.T, s *stack.Stack, tg *target, bus *onBus) {
 	}
 	_ = os.Remove(planted)
 	if !bytes.Contains(places["table"], []byte(made.str("prefix"))) || !bytes.Contains(places["logs"], []byte(`"route":"POST /v1/orgs/{orgId}/keys"`)) {
-		t.Error("the table or the logs are not what was read")
+		t.Error("the table or the logs were not read: texts that are always there are missing")
 	}
 }
 
@@ -282,7 +282,7 @@ func logs(t *testing.T, s *stack.Stack) []byte {
 	return out
 }
 
-// ownPrograms get tokens of the local issuer as ordinary OAuth clients do, without the parameters of make token.
+// ownPrograms gets tokens of the local issuer like ordinary OAuth clients, without the parameters that make token sends.
 func ownPrograms(t *testing.T, s *stack.Stack, tg *target) {
 	send := func(method, address, basic string, form url.Values) (answer http.Header, body []byte) {
 		t.Helper()

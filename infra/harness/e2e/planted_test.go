@@ -14,8 +14,8 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// plantedCache puts a gateway that keeps the authorizer's answers for 300 s before the same functions, and checks
-// that violations finds some. It needs one copy only: behind the cache, few requests reach the authorizer.
+// plantedCache starts a second gateway for the same functions, which caches the authorizer's answers for 300 s. The function
+// violations must find accepted requests. One copy is enough: with the cache, few requests reach the authorizer.
 func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	template := repositoryFile(t, "template.yaml")
 	const from, to = "Identity: { ReauthorizeEvery: 0 }", "Identity: { ReauthorizeEvery: 300, Headers: [Authorization] }"
@@ -41,14 +41,14 @@ func plantedCache(t *testing.T, s *stack.Stack, tg *target) {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	if n := violations(t, s, newTarget(tg.name, server.URL, tg.token), 1); n == 0 {
-		t.Error("1,000 requests after a revocation were refused behind a cache of 300 s: the test sees nothing")
+		t.Error("a cache of 300 s was not found: all 1,000 requests after a revocation were refused")
 	}
 }
 
-// TestAPlantedAnswerIsFound has a server send an answer that the document does not have, and checks that the suite finds it on
+// TestUndocumentedAnswersAreFound checks an answer of a server that the OpenAPI document does not have. The suite must find it on
 // every target but SAM local.
-func TestAPlantedAnswerIsFound(t *testing.T) {
-	var answer string // of each case below
+func TestUndocumentedAnswersAreFound(t *testing.T) {
+	var answer string // the server's answer; each case below sets it
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Cache-Control", "no-store")

@@ -52,10 +52,10 @@ func anInvite(t *testing.T, tg *target) {
 	body := `{"email":"` + strings.ToUpper(bob.email) + `"}` // the case of an address does not matter
 	ada.want(t, "POST", members, body, 422, "user_not_found")
 	before := eve.want(t, "POST", members, body, 404, "org_not_found")
-	bob.want(t, "GET", "/v1/orgs", "", 200, "") // his first request makes his account
+	bob.want(t, "GET", "/v1/orgs", "", 200, "") // his first request makes his user
 	after := eve.want(t, "POST", members, body, 404, "org_not_found")
 	if before.str("detail") != after.str("detail") {
-		t.Errorf("a stranger learns who has an account: %s, %s", before.text, after.text)
+		t.Errorf("the answer shows an outsider who has signed in: %s, %s", before.text, after.text)
 	}
 	if r := ada.want(t, "POST", members, body, 201, ""); r.text != `{"ok":true}`+"\n" {
 		t.Errorf("invited: %s", r.text)
@@ -102,12 +102,12 @@ func roles(t *testing.T, tg *target) {
 	if members := bob.want(t, "GET", base+"/members", "", 200, "").list("members"); members[0]["addedBy"] != bobID {
 		t.Errorf("members: %v", members)
 	}
-	mine := carol.want(t, "GET", "/v1/orgs", "", 200, "").list("orgs")
-	if len(mine) != 1 {
-		t.Fatalf("her orgs: %v", mine)
+	orgsOfCarol := carol.want(t, "GET", "/v1/orgs", "", 200, "").list("orgs")
+	if len(orgsOfCarol) != 1 {
+		t.Fatalf("carol's orgs: %v", orgsOfCarol)
 	}
-	if by, _ := mine[0]["addedBy"].(map[string]any); by["userId"] != bobID || by["email"] != bob.email {
-		t.Errorf("added by: %v", mine)
+	if by, _ := orgsOfCarol[0]["addedBy"].(map[string]any); by["userId"] != bobID || by["email"] != bob.email {
+		t.Errorf("added by: %v", orgsOfCarol)
 	}
 	carol.want(t, "POST", base+"/leave", "{}", 204, "")
 	carol.want(t, "POST", base+"/leave", "{}", 404, "org_not_found")
@@ -149,7 +149,7 @@ func retries(t *testing.T, tg *target) {
 		{base + "/keys/" + rotated + "/rotate", `{"graceSeconds":1}`, `{"graceSeconds":2}`, ada.token},
 		{base + "/apps", `{"name":"once"}`, `{"name":"other"}`, ada.token},
 		{"/link/create", `{"clientUserId":"once"}`, `{"clientUserId":"other"}`, key},
-		{"/webhook_endpoint/create", `{"url":"` + tg.deaf() + `/once"}`, `{"url":"` + tg.deaf() + `/other"}`, key},
+		{"/webhook_endpoint/create", `{"url":"` + tg.deadURL() + `/once"}`, `{"url":"` + tg.deadURL() + `/other"}`, key},
 	} {
 		once := http.Header{"Idempotency-Key": {fmt.Sprintf("e2e-%s-0123456789-0123456789-%06d", tg.run, n)}}
 		create := call{method: "POST", path: c.path, body: c.body, bearer: c.bearer, header: once}
@@ -161,7 +161,7 @@ func retries(t *testing.T, tg *target) {
 		tg.want(t, create, 422, "idempotency_key_reused")
 	}
 	if l := ada.want(t, "GET", base+"/keys", "", 200, "").list("keys"); len(l) != 4 {
-		t.Errorf("%d keys, want the two made before, the one made once and the successor", len(l))
+		t.Errorf("%d keys, want 4: two made before, one made by both requests, and one made by the rotation", len(l))
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// publishers runs each way that infra/docs/webhooks.md shows to publish an event. They send the same event with the same
-// id, so the endpoint that registered for it gets it once, and no other endpoint gets it.
+// publishers runs every program that infra/docs/webhooks.md shows to publish an event. They send the same event with the same
+// id, so the endpoint that registered for it gets it once. Other endpoints do not get it.
 func publishers(t *testing.T, s *stack.Stack, tg *target) {
 	c, billing := tg.server(t), serviceOf(t, s, tg)
 	hook, other := c.receiver(t, nil, "invoice.*"), c.receiver(t, nil, "link.*", "invoice.void")
@@ -50,6 +50,6 @@ func publishers(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "POST", "/v1/orgs/"+c.org+"/apps/"+stranger.appID+"/events", `{"events":[{"type":"a.b","data":{}}]}`, 404, "app_not_found")
 	c.owner.want(t, "POST", events, `{"events":[{"type":"a.b","data":{}}]}`, 403, "insufficient_role")
 	if n := len(other.arrivals()); n != 0 {
-		t.Errorf("%d webhooks arrived at an endpoint that wants none of them", n)
+		t.Errorf("%d webhooks arrived at an endpoint with filters for other types", n)
 	}
 }

@@ -14,13 +14,16 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// step is a block of commands of a walk through, with the answer shown under it, and the output that another terminal
-// shows after it; "": none is shown.
-type step struct{ commands, answer, terminal string }
+// step is a block of commands in a document.
+type step struct {
+	commands string
+	answer   string // the output that the document shows; "": none
+	terminal string // the output that the document shows for another terminal; "": none
+}
 
 var block = regexp.MustCompile("(?s)```(sh|json|text)\n(.*?)```")
 
-// makeToken matches a call of make token with its variables.
+// makeToken matches a call of make token in a shell. Its group is the variables of the call.
 var makeToken = regexp.MustCompile(`\$\(make -s token ([^)]+)\)`)
 
 // ofREADME returns a section of the README, without its title.
@@ -34,10 +37,11 @@ func ofREADME(t *testing.T, name string) string {
 	return section
 }
 
-// stepsOf returns the steps of a walk through, at least so many, and as many outputs of another terminal.
-func stepsOf(t *testing.T, walk string, least, terminals int) (steps []step) {
+// stepsOf returns the steps of a document. The document must have at least a number of steps, and exactly a number of outputs
+// of another terminal.
+func stepsOf(t *testing.T, document string, least, terminals int) (steps []step) {
 	t.Helper()
-	for _, m := range block.FindAllStringSubmatch(walk, -1) {
+	for _, m := range block.FindAllStringSubmatch(document, -1) {
 		last := len(steps) - 1
 		switch {
 		case m[1] == "sh":
@@ -57,7 +61,7 @@ func stepsOf(t *testing.T, walk string, least, terminals int) (steps []step) {
 	return steps
 }
 
-// changing are the parts of an output that differ from run to run: ids, times, keys, request ids.
+// changing are the parts of an output that differ from run to run, such as ids, times and keys, and the text that replaces them.
 var changing = []struct {
 	form *regexp.Regexp
 	as   string
@@ -70,7 +74,7 @@ var changing = []struct {
 	{regexp.MustCompile(`"(requestId|kid|x|y)":"[^"]+"`), `"$1":"*"`},
 }
 
-// normal returns a text without the parts that change, and with each word on a line.
+// normal replaces the parts of a text that change, and writes each word on its own line.
 func normal(s string) string {
 	for _, c := range changing {
 		s = c.form.ReplaceAllString(s, c.as)
@@ -81,9 +85,9 @@ func normal(s string) string {
 const (
 	between = "-- next step --"
 
-	// elsewhere runs the command that a step printed, as the reader runs it in the other terminal: in the background, until
-	// the script ends. %[1]s is the file of that terminal's output: it exists before the background shell runs, since grep
-	// would complain about a missing file in the output that is compared. Later steps use the KEY of that command.
+	// elsewhere runs the command that a step printed. A reader runs it in another terminal; here it runs in the background until
+	// the script ends. %[1]s is the file of its output. The file is made first, because an error of grep about a missing file would be in
+	// the compared output. Later steps use the KEY of that command.
 	elsewhere = `eval "KEY=${paste#*KEY=}"
 : >%[1]s
 $paste >>%[1]s 2>&1 &
@@ -95,25 +99,25 @@ for i in $(seq 100); do grep -q Receiving %[1]s && break; sleep 0.2; done`
 	arrived = "for i in $(seq 100); do grep -q %s %s && break; sleep 0.1; done\n"
 )
 
-// readme runs the README's walk through, which has no other terminal.
+// readme runs the README's walk through.
 func readme(t *testing.T, tg *target, port string) {
-	pasted(t, tg, port, stepsOf(t, ofREADME(t, "A walk through"), 5, 0))
+	runSteps(t, tg, port, stepsOf(t, ofREADME(t, "A walk through"), 5, 0))
 }
 
-// fromYourServer runs the commands of infra/docs/services.md for the local stack.
-func fromYourServer(t *testing.T, s *stack.Stack, tg *target, port string) {
+// servicesPage runs the commands of infra/docs/services.md for the local stack.
+func servicesPage(t *testing.T, s *stack.Stack, tg *target, port string) {
 	_, local, _ := strings.Cut(repositoryFile(t, "infra/docs/services.md"), "Start `make run`")
 	local = strings.ReplaceAll(local, stack.IssuerURL(3004), s.Issuer)
-	pasted(t, tg, port, stepsOf(t, local, 11, 2))
+	runSteps(t, tg, port, stepsOf(t, local, 11, 2))
 }
 
-// movingIn runs the commands of infra/docs/moving.md, on a stack that accepts imported keys.
-func movingIn(t *testing.T, tg *target, port string) {
-	pasted(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/moving.md"), 3, 0))
+// movingPage runs the commands of infra/docs/moving.md, on a stack that accepts imported keys.
+func movingPage(t *testing.T, tg *target, port string) {
+	runSteps(t, tg, port, stepsOf(t, repositoryFile(t, "infra/docs/moving.md"), 3, 0))
 }
 
-// pasted runs the steps in a shell, with only the base URL changed, and compares the output with the document.
-func pasted(t *testing.T, tg *target, port string, steps []step) {
+// runSteps runs the steps in a shell, with the base URL of the target, and compares the output with the document.
+func runSteps(t *testing.T, tg *target, port string, steps []step) {
 	second, terminal := filepath.Join(t.TempDir(), "terminal"), ""
 	script := "set -e\n"
 	for _, s := range steps {
@@ -134,7 +138,7 @@ func pasted(t *testing.T, tg *target, port string, steps []step) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	shell := exec.CommandContext(ctx, "bash", "-c", script)
-	// A make that another make has started prints the folder that it enters.
+	// Without these two variables, make thinks that another make has started it, and prints the folder that it enters.
 	shell.Dir, shell.Env = "../../..", append(os.Environ(), "PORT="+port, "MAKELEVEL=", "MAKEFLAGS=")
 	out, err := shell.CombinedOutput()
 	if err != nil {
@@ -145,16 +149,17 @@ func pasted(t *testing.T, tg *target, port string, steps []step) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen, _, _ := strings.Cut(string(received), "Endpoint whe_") // without the line that it prints at its end,
-		seen, _, _ = strings.Cut(seen, "deleting endpoint whe_")     // also where its org is gone by then
+		// Without the line that the receiver prints at its end, which depends on whether its org still exists.
+		seen, _, _ := strings.Cut(string(received), "Endpoint whe_")
+		seen, _, _ = strings.Cut(seen, "deleting endpoint whe_")
 		if got, want := normal(seen), normal(terminal); got != want {
-			t.Errorf("the other terminal printed\n%s\nwhere the document shows\n%s", received, terminal)
+			t.Errorf("the other terminal printed\n%s\nbut the document shows\n%s", received, terminal)
 		}
 	}
 	printed := strings.Split(string(out), between)
 	for i, s := range steps {
 		if got, want := normal(printed[i]), normal(s.answer); got != want {
-			t.Errorf("%s\nprinted\n%s\nwhere the document shows\n%s", s.commands, printed[i], s.answer)
+			t.Errorf("%s\nprinted\n%s\nbut the document shows\n%s", s.commands, printed[i], s.answer)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func unknownNames(t *testing.T, tg *target) {
 	}
 }
 
-// plainText sends U+FFFD, which is refused unless it is escaped: a gateway writes it for bytes that are not UTF-8.
+// plainText sends U+FFFD. It is refused unless it is escaped, because a gateway writes it for bytes that are not UTF-8.
 func plainText(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	ada.want(t, "POST", "/v1/orgs", "{\"name\":\"a\uFFFDb\"}", 400, "invalid_json")
@@ -69,11 +69,11 @@ func challenges(t *testing.T, tg *target) {
 		{"Bearer " + key[:len(key)-1], "invalid_credentials", `Bearer error="invalid_token"`},
 		{"Bearer " + ada.token, "api_key_required", `Bearer error="invalid_token"`},
 	} {
-		ask := call{method: "POST", path: "/app/get", header: http.Header{}}
+		request := call{method: "POST", path: "/app/get", header: http.Header{}}
 		if c.sent != "" {
-			ask.header.Set("Authorization", c.sent)
+			request.header.Set("Authorization", c.sent)
 		}
-		if got := tg.want(t, ask, 401, c.code).header.Get("WWW-Authenticate"); tg.name != "sam" && got != c.challenge {
+		if got := tg.want(t, request, 401, c.code).header.Get("WWW-Authenticate"); tg.name != "sam" && got != c.challenge {
 			t.Errorf("%.12s: WWW-Authenticate %q, want %q", c.sent, got, c.challenge)
 		}
 	}
@@ -92,7 +92,7 @@ func publicReads(t *testing.T, tg *target) {
 	for path, mediaType := range map[string]string{"/openapi.yaml": "application/yaml; charset=utf-8", "/.well-known/jwks.json": "application/json"} {
 		get, head := tg.want(t, call{method: "GET", path: path}, 200, ""), tg.want(t, call{method: "HEAD", path: path}, 200, "")
 		if head.text != "" || get.header.Get("Content-Type") != mediaType {
-			t.Errorf("%s: %v; its head has %d bytes of body", path, get.header, len(head.text))
+			t.Errorf("%s: %v; the answer to HEAD has a body of %d bytes", path, get.header, len(head.text))
 		}
 		for _, name := range []string{"Content-Type", "Cache-Control", "ETag"} {
 			if head.header.Get(name) != get.header.Get(name) {
@@ -124,7 +124,7 @@ func publicReads(t *testing.T, tg *target) {
 	}
 	unchanged := http.Header{"If-None-Match": {contract.header.Get("ETag")}}
 	if r := tg.want(t, call{method: "GET", path: "/openapi.yaml", header: unchanged}, 304, ""); r.text != "" {
-		t.Errorf("unchanged, and %d bytes", len(r.text))
+		t.Errorf("the answer 304 has %d bytes", len(r.text))
 	}
 }
 
@@ -140,21 +140,21 @@ func spoiledBytes(t *testing.T, tg *target) {
 	tg.want(t, gzipped, 415, "unsupported_media_type")
 }
 
-// headerLimit sends header lines of more than 10,240 bytes together. API Gateway's quotas name the
+// headerLimit sends header lines of more than 10,240 bytes together. API Gateway's quotas name this
 // limit, but not the answer; users report the text "HTTP header is larger than 10240 bytes." So the
 // test logs AWS's answer. The local stack answers 431 (RFC 6585) with this text.
 func headerLimit(t *testing.T, tg *target) {
-	ask := func(bytes int) reply {
+	send := func(bytes int) reply {
 		r, err := tg.try(t.Context(), call{method: "GET", path: "/.well-known/jwks.json", header: http.Header{"X-Filler": {strings.Repeat("a", bytes)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	if r := ask(9_000); r.status != 200 {
+	if r := send(9_000); r.status != 200 {
 		t.Errorf("9,000 bytes: %d %.200s", r.status, r.text)
 	}
-	r := ask(10_240)
+	r := send(10_240)
 	t.Logf("header lines over 10,240 bytes are answered %d, %s, %.200q", r.status, r.header.Get("Content-Type"), r.text)
 	switch r.status {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestHeaderFieldsTooLarge, 494: // 494: nginx
@@ -166,8 +166,8 @@ func headerLimit(t *testing.T, tg *target) {
 	}
 }
 
-// badInputs sends inputs that the contract refuses. The API's own tests have a longer list. Here are the inputs
-// that a gateway could change on their way.
+// badInputs sends inputs that the contract refuses. The tests of package api have a longer list. These are the inputs
+// that a gateway could change before the API gets them.
 func badInputs(t *testing.T, tg *target) {
 	ada, bob, eve := tg.person(t, "ada"), tg.person(t, "bob"), tg.person(t, "eve")
 	org, foreign := ada.org(t), eve.org(t)
@@ -231,7 +231,7 @@ func verificationKey(t *testing.T, tg *target) {
 		byPath := tg.want(t, call{method: "GET", path: "/webhook_verification_key/" + kid + "?utm_source=x"}, 200, "")
 		head := tg.want(t, call{method: "HEAD", path: "/webhook_verification_key/" + kid}, 200, "")
 		if byPath.text != r.text || head.text != "" {
-			t.Errorf("by path %s, its head %q; posted %s", byPath.text, head.text, r.text)
+			t.Errorf("GET answers %s, HEAD %q, POST %s", byPath.text, head.text, r.text)
 		}
 		for _, each := range []reply{r, byPath, head} {
 			if got := each.header.Get("Cache-Control"); got != "public, max-age=300" || each.header.Get("Access-Control-Allow-Origin") != "*" {
@@ -264,8 +264,8 @@ func linkClaim(t *testing.T, tg *target) {
 	}
 }
 
-// foundKeys revokes a key by its text only, and checks that no other text does.
-func foundKeys(t *testing.T, tg *target) {
+// revokedByText revokes a key by its text, and checks that other texts do not revoke it.
+func revokedByText(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	key, other := ada.want(t, "POST", "/v1/orgs/"+org+"/keys", `{}`, 201, "").str("key"), ada.want(t, "POST", "/v1/orgs/"+org+"/keys", `{}`, 201, "").str("key")

@@ -22,7 +22,7 @@ func text(s string) types.AttributeValue { return stack.Text(s) }
 
 func millis(at time.Time) types.AttributeValue { return stack.Millis(at) }
 
-// deleteRow deletes a row without the product.
+// deleteRow deletes a row of the table directly.
 func deleteRow(t *testing.T, s *stack.Stack, k rowKey) {
 	t.Helper()
 	in := &dynamodb.DeleteItemInput{TableName: &s.TableName, Key: k.attributes()}
@@ -31,8 +31,8 @@ func deleteRow(t *testing.T, s *stack.Stack, k rowKey) {
 	}
 }
 
-// setRow changes a row without the product, so that a test need not wait for days. An update writes the attribute
-// state as #state, and status as #status, because these are reserved words of DynamoDB. It may have one of them.
+// setRow changes a row of the table directly, so that a test need not wait for days. An update must write the attribute
+// state as #state, and status as #status: these are reserved words of DynamoDB. An update may have only one of the two.
 func setRow(t *testing.T, s *stack.Stack, k rowKey, update string, values map[string]types.AttributeValue) {
 	t.Helper()
 	in := &dynamodb.UpdateItemInput{
@@ -74,7 +74,7 @@ func rowsOf(t *testing.T, s *stack.Stack, pk string) []map[string]types.Attribut
 // allRows returns every row of the table.
 func allRows(t *testing.T, s *stack.Stack) []map[string]types.AttributeValue { return rowsOf(t, s, "") }
 
-// newestIn returns the sort key of a partition's last row: where sort keys end in ids, the newest row.
+// newestIn returns the sort key of a partition's last row. If sort keys end in ids, this is the newest row.
 func newestIn(t *testing.T, s *stack.Stack, pk string) string {
 	t.Helper()
 	rows := rowsOf(t, s, pk)

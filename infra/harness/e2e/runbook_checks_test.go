@@ -19,8 +19,8 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// prints checks that the output has these words in this order.
-func (r *rehearsal) prints(printed string, words ...string) {
+// hasWords checks that the output has these words in this order.
+func (r *rehearsal) hasWords(printed string, words ...string) {
 	r.t.Helper()
 	rest := printed
 	for _, w := range words {
@@ -47,7 +47,7 @@ func (r *rehearsal) arrives() arrival {
 	return r.hook.one(r.t, "link.claimed", id)
 }
 
-// From here on, each function prepares or checks a trial of rehearsals, in the same order.
+// Each function below prepares or checks a step of the rehearsals, in the order of the steps.
 
 func variablesAreSet(r *rehearsal, printed string) {
 	if want := r.s.URL + "\nlatchkey\nRotateFunction\n/latchkey/latchkey/\n"; printed != want {
@@ -60,13 +60,13 @@ func leakedText(r *rehearsal) []string {
 	thief := &server{tg: r.tg, owner: r.owner.owner, org: r.owner.org}
 	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
 	thief.keyID, thief.key = r.keyID, r.key
-	r.endpoint = thief.endpoint(r.t, r.tg.deaf()+"/thief")
+	r.endpoint = thief.endpoint(r.t, r.tg.deadURL()+"/thief")
 	return []string{r.key}
 }
 
 // keyIsGone checks that the leaked key is refused, also by the map of active keys, and that the other key of the org is good.
 func keyIsGone(r *rehearsal, printed string) {
-	r.prints(printed, "202")
+	r.hasWords(printed, "202")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	live, _ := getRow(r.t, r.s, rowKey{"KEYS#" + r.owner.org, "META"})["live"].(*types.AttributeValueMemberM)
@@ -84,20 +84,20 @@ func leakedLocator(r *rehearsal) []string {
 	return []string{r.key[:strings.LastIndex(r.key, "_")], token}
 }
 
-func keyIsShown(r *rehearsal, printed string) { r.prints(printed, r.owner.org, r.keyID, `"revoked"`) }
+func keyIsShown(r *rehearsal, printed string) { r.hasWords(printed, r.owner.org, r.keyID, `"revoked"`) }
 
 func shownIDs(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
-func tracesAreShown(r *rehearsal, printed string) { r.prints(printed, "key.revoked", r.endpoint) }
+func tracesAreShown(r *rehearsal, printed string) { r.hasWords(printed, "key.revoked", r.endpoint) }
 
 func endpointIsDisabled(r *rehearsal, printed string) {
-	r.prints(printed, "204")
+	r.hasWords(printed, "204")
 	if r.owner.ok(r.t, "/webhook_endpoint/get", members{"endpointId": r.endpoint}).body["enabled"] != false {
 		r.t.Errorf("endpoint %s is enabled", r.endpoint)
 	}
 }
 
-// agedKey makes a key, and dates it back by two hours. The shell runs the program in the folder of the repository.
+// agedKey makes a key whose row shows that it is two hours old. It also defines go in the shell, so that go runs in the repository.
 func agedKey(r *rehearsal) {
 	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
 	setRow(r.t, r.s, rowKey{"KEYS#" + r.owner.org, "KEY#" + r.keyID}, "SET createdAt = :at", map[string]types.AttributeValue{":at": millis(time.Now().Add(-2 * time.Hour))})
@@ -119,12 +119,12 @@ func serviceAndMoment(r *rehearsal) []string {
 }
 
 func agedKeyIsCounted(r *rehearsal, printed string) {
-	r.prints(printed, r.owner.org, "1 keys", "1 keys of 1 orgs are good", "Nothing was changed")
+	r.hasWords(printed, r.owner.org, "1 keys", "1 keys of 1 orgs are good", "Nothing was changed")
 	r.keyIs(r.key, http.StatusOK, "")
 }
 
 func agedKeyIsGone(r *rehearsal, printed string) {
-	r.prints(printed, "1 keys of 1 orgs are revoked")
+	r.hasWords(printed, "1 keys of 1 orgs are revoked")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.keyIs(r.owner.key, http.StatusOK, "")
 }
@@ -141,10 +141,10 @@ func formerMember(r *rehearsal) {
 	}
 }
 
-func keysAreListed(r *rehearsal, printed string) { r.prints(printed, `"id":"`+r.keyID+`"`) }
+func keysAreListed(r *rehearsal, printed string) { r.hasWords(printed, `"id":"`+r.keyID+`"`) }
 
 func theirKeyIsGone(r *rehearsal, printed string) {
-	r.prints(printed, "204")
+	r.hasWords(printed, "204")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.keyIs(r.owner.key, http.StatusOK, "")
 }
@@ -157,14 +157,14 @@ func deletedOrg(r *rehearsal) []string {
 }
 
 func deletionIsShown(r *rehearsal, printed string) {
-	r.prints(printed, "org.created", "usr_", "org.deleted", "usr_", r.org, "Gone Ltd")
+	r.hasWords(printed, "org.created", "usr_", "org.deleted", "usr_", r.org, "Gone Ltd")
 }
 
 func deletionIsFound(r *rehearsal, printed string) {
-	r.prints(printed, "AUD#"+r.org, "Gone Ltd")
+	r.hasWords(printed, "AUD#"+r.org, "Gone Ltd")
 }
 
-// unendedOrg makes an org whose deletion was interrupted: the org is closed, and its keys still work.
+// unendedOrg makes an org whose deletion was interrupted: the org is closed, and the authorizer still accepts its keys.
 func unendedOrg(r *rehearsal) []string {
 	ada := r.tg.person(r.t, "ada")
 	org := ada.org(r.t)
@@ -179,7 +179,7 @@ func unendedOrg(r *rehearsal) []string {
 	now := map[string]types.AttributeValue{":now": millis(time.Now())}
 	setRow(r.t, r.s, rowKey{"ORG#" + org, "META"}, "SET deletedAt = :now", now)
 	setRow(r.t, r.s, rowKey{"KEYS#" + org, "META"}, "SET closed = :now", now)
-	r.keyIs(r.key, http.StatusNotFound, "key_not_found") // and no 401: the authorizer still accepts the key
+	r.keyIs(r.key, http.StatusNotFound, "key_not_found") // not 401, because the authorizer accepts the key
 	r.person, r.org = ada, org
 	return []string{org}
 }
@@ -188,14 +188,14 @@ func orgIsEnded(r *rehearsal, _ string) {
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	r.person.want(r.t, "GET", "/v1/orgs/"+r.org, "", http.StatusNotFound, "org_not_found")
 	if l := r.person.want(r.t, "GET", "/v1/orgs", "", http.StatusOK, "").list("orgs"); len(l) != 0 {
-		r.t.Errorf("its admin has %v", l)
+		r.t.Errorf("the admin of the deleted org still has orgs: %v", l)
 	}
 	if row := getRow(r.t, r.s, rowKey{"EXT#cut-short", "META"}); row != nil {
-		r.t.Errorf("its external id is taken: %v", row)
+		r.t.Errorf("the external id of the deleted org is still taken: %v", row)
 	}
 }
 
-// forgetKeys kills the functions that remember signing keys for a minute, so that the next call reads the table.
+// forgetKeys kills the functions that cache signing keys for a minute, so that the next call reads the table.
 func forgetKeys(r *rehearsal) {
 	killFunction(r.t, r.s, "WebhookKeysFunction")
 	killFunction(r.t, r.s, "DeliverFunction")
@@ -208,13 +208,13 @@ func activeKey(r *rehearsal) []string {
 }
 
 func signingKeyIsGone(r *rehearsal, printed string) {
-	r.prints(printed, `"StatusCode": 200`, `"code":"kid_revoked"`)
+	r.hasWords(printed, `"StatusCode": 200`, `"code":"kid_revoked"`)
 	r.noFunctionError(printed)
 	if getRow(r.t, r.s, verificationRow(r.kid))["disabledAt"] == nil {
 		r.t.Error("the revoked key is not disabled in KMS")
 	}
 	if kid := r.arrives().kid(); kid == r.kid {
-		r.t.Errorf("%s signs still", kid)
+		r.t.Errorf("%s still signs", kid)
 	}
 }
 
@@ -253,14 +253,14 @@ func onlyDeliverSigns(r *rehearsal, _ string) {
 			}
 		}
 	}
-	if refused == 0 || refused != len(keys.Keys)-1 { // all but the key that an earlier section revoked: the block leaves it out
-		r.t.Errorf("%d of %d keys refuse others", refused, len(keys.Keys))
+	if refused == 0 || refused != len(keys.Keys)-1 { // all but the key that an earlier section revoked, which the commands leave out
+		r.t.Errorf("%d of %d keys refuse other roles", refused, len(keys.Keys))
 	}
 	r.arrives()
 }
 
-// secondSigningKey revokes the active key, so that there is an old key to delete. The one that an earlier section revoked is
-// the stack's first, which may not be deleted.
+// secondSigningKey revokes the active key, so that there is an old key to delete. The key that an earlier section revoked cannot
+// be deleted: it is the stack's first key.
 func secondSigningKey(r *rehearsal) {
 	r.kid = signingKeys(r.t, r.s).ActiveKid
 	revoke(r.t, r.s, r.kid)
@@ -273,8 +273,8 @@ func (r *rehearsal) arnOf(kid string) string {
 }
 
 func oldKeysAreListed(r *rehearsal, printed string) {
-	r.prints(printed, "KEY#"+r.kid+"\t"+r.arnOf(r.kid)+"\t")
-	r.prints(printed, "\n"+r.s.Outputs()["SigningKeyArn"]+"\n")
+	r.hasWords(printed, "KEY#"+r.kid+"\t"+r.arnOf(r.kid)+"\t")
+	r.hasWords(printed, "\n"+r.s.Outputs()["SigningKeyArn"]+"\n")
 }
 
 func oldKey(r *rehearsal) []string { return []string{r.arnOf(r.kid)} }
@@ -287,9 +287,9 @@ func oldKeyGoes(r *rehearsal, _ string) {
 	r.arrives()
 }
 
-func queueIsCounted(r *rehearsal, printed string) { r.prints(printed, "\t", "\t") }
+func queueIsCounted(r *rehearsal, printed string) { r.hasWords(printed, "\t", "\t") }
 
-// overdueLink makes a link that only the sweep ends.
+// overdueLink makes a link that is overdue: only the sweep writes its end.
 func overdueLink(r *rehearsal) {
 	r.link, _ = r.owner.link(r.t, "late")
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
@@ -297,12 +297,12 @@ func overdueLink(r *rehearsal) {
 }
 
 func sweepRuns(r *rehearsal, printed string) {
-	r.prints(printed, `"StatusCode": 200`)
+	r.hasWords(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
 	r.hook.one(r.t, "link.expired", r.link)
 }
 
-// noActiveKey revokes the active key in the table, without a run of the rotation that would activate another.
+// noActiveKey revokes the active key in the table. No rotation runs, so no other key becomes active.
 func noActiveKey(r *rehearsal) {
 	r.kid = signingKeys(r.t, r.s).ActiveKid
 	setRow(r.t, r.s, verificationRow(r.kid), "SET #state = :revoked, revokedAt = :now",
@@ -313,11 +313,11 @@ func keyIsActive(r *rehearsal, printed string) {
 	r.noFunctionError(printed)
 	forgetKeys(r)
 	if kid := r.arrives().kid(); kid == r.kid {
-		r.t.Errorf("%s signs still", kid)
+		r.t.Errorf("%s still signs", kid)
 	}
 }
 
-// deadLetter puts a message into each queue of dead letters.
+// deadLetter sends a message to each queue of dead letters.
 func deadLetter(r *rehearsal) {
 	for _, queue := range []string{"DeliveryDeadLetters", "FanoutDeadLetters"} {
 		at, err := r.s.QueueURL(queue)
@@ -331,7 +331,7 @@ func deadLetter(r *rehearsal) {
 }
 
 func lettersAreShown(r *rehearsal, printed string) {
-	r.prints(printed, "letter of DeliveryDeadLetters", "letter of FanoutDeadLetters")
+	r.hasWords(printed, "letter of DeliveryDeadLetters", "letter of FanoutDeadLetters")
 }
 
 func lettersAreGone(r *rehearsal, _ string) {

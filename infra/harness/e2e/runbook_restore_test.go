@@ -18,11 +18,11 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// restored has what the restore must undo or keep.
+// restored has the keys and the time that the checks after a restore need.
 type restored struct {
 	since                  string // the restore point, as the runbook writes it
-	revoked, rotated, next string // keys that were revoked and rotated since then, and the one that the rotation made
-	kid                    string // the signing key that was revoked since then
+	revoked, rotated, next string // a key revoked after the restore point, a key rotated after it, and the successor of that key
+	kid                    string // the signing key that was revoked after the restore point
 }
 
 // deploy changes the local stack, as make deploy changes a stack. A deployment of the local stack forgets which calls
@@ -30,21 +30,21 @@ type restored struct {
 func (r *rehearsal) deploy(parameters map[string]string) {
 	r.t.Helper()
 	for _, denied := range r.s.Access().Denied() {
-		r.t.Errorf("missing in the template's roles: %s", denied)
+		r.t.Errorf("the template's roles do not allow: %s", denied)
 	}
 	if err := r.s.Deploy(r.t.Context(), parameters); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// damage makes the restored table at the restore point, and then revokes keys. The restore undoes the revocations.
+// damage copies the table at the restore point, and then revokes keys. The copy, which is the restored table, lacks the revocations.
 func damage(r *rehearsal) {
 	revokedID, revokedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
 	rotatedID, rotatedKey := r.owner.owner.key(r.t, r.owner.org, `{}`)
 	r.past.revoked, r.past.rotated = revokedKey, rotatedKey
 	r.past.kid = r.arrives().kid()
-	// A restore point is a whole second, and so are the times in the audit.
-	second := time.Now().Truncate(time.Second).Add(time.Second) // the next one
+	// Restore points and the times in the audit are whole seconds.
+	second := time.Now().Truncate(time.Second).Add(time.Second) // the next whole second
 	time.Sleep(time.Until(second))
 	r.past.since = second.UTC().Format(time.RFC3339)
 	r.restore(restoredTable)
@@ -59,8 +59,8 @@ func damage(r *rehearsal) {
 // restoredTable is the table that the runbook restores into.
 const restoredTable = "latchkey-restored"
 
-// restore makes a table with the present rows. As AWS documents for a restored table, the table has the key and the
-// indexes of the source, and none of the other settings.
+// restore copies the stack's table to a new table, like a restore on AWS: the new table has the rows, the key and the indexes of
+// the source, but not its other settings.
 func (r *rehearsal) restore(name string) {
 	r.t.Helper()
 	schema, err := backing.ReadTable(filepath.Join(rootOf(r.t), "template.yaml"))
@@ -95,14 +95,13 @@ func apiIsClosed(r *rehearsal, _ string) {
 // tableIsRestored checks that the restored table has the settings of the stack's own table.
 func tableIsRestored(r *rehearsal, _ string) {
 	got, want := r.settings(restoredTable), r.settings(r.s.TableName)
-	want.protected = true // in the template; the local stack leaves it out
+	want.protected = true // as in the template: the local stack does not set it
 	if got != want {
 		r.t.Errorf("the restored table has %+v, want %+v", got, want)
 	}
 }
 
-// settings are the settings of a table that a restore does not bring back. Backups are missing here, because DynamoDB
-// Local has none.
+// settings are the settings of a table that a restore does not copy, except backups: DynamoDB Local has none.
 type settings struct {
 	protected   bool
 	stream      types.StreamViewType // "": there is none
@@ -126,9 +125,9 @@ func (r *rehearsal) settings(table string) (out settings) {
 }
 
 func auditIsShown(r *rehearsal, printed string) {
-	r.prints(printed, "AUD#"+r.owner.org+"\tkey.revoked\tkey_", "key.rotated\tkey_", "key.created\tkey_", "key.revoked\tkey_")
+	r.hasWords(printed, "AUD#"+r.owner.org+"\tkey.revoked\tkey_", "key.rotated\tkey_", "key.created\tkey_", "key.revoked\tkey_")
 	if strings.Contains(printed, "org.created") {
-		r.t.Error("it shows entries from before the restore point")
+		r.t.Error("the output has audit entries from before the restore point")
 	}
 }
 
@@ -149,7 +148,7 @@ func signingKeysAreBack(r *rehearsal, _ string) {
 	}
 }
 
-// use points the stack at a table, whose stream DynamoDB Local puts in a region of its own.
+// use makes the stack use another table. DynamoDB Local names the region of its stream ddblocal.
 func (r *rehearsal) use(table string) {
 	r.t.Helper()
 	out, err := r.db.DescribeTable(r.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
@@ -167,10 +166,10 @@ func useRestored(r *rehearsal) {
 	r.keyIs(r.owner.key, http.StatusServiceUnavailable, "unavailable")
 }
 
-// apiIsOpen checks that good keys are good, that keys that were revoked since the restore point are refused, and that webhooks and
-// the sweep work.
+// apiIsOpen checks that good keys are accepted, that keys that were revoked since the restore point are refused, and that webhooks
+// and the sweep work.
 func apiIsOpen(r *rehearsal, printed string) {
-	r.prints(printed, `"StatusCode": 200`)
+	r.hasWords(printed, `"StatusCode": 200`)
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	r.keyIs(r.past.revoked, http.StatusUnauthorized, "key_revoked")
@@ -179,7 +178,7 @@ func apiIsOpen(r *rehearsal, printed string) {
 	forgetKeys(r)
 	r.tg.lookUp(r.t, r.past.kid, http.StatusGone, "kid_revoked")
 	if kid := r.arrives().kid(); kid == r.past.kid {
-		r.t.Errorf("%s signs, which was revoked", kid)
+		r.t.Errorf("the revoked key %s signs", kid)
 	}
 	overdueLink(r)
 	runScheduled(r.t, r.s, "SweepFunction")
@@ -193,8 +192,8 @@ func apiIsOpen(r *rehearsal, printed string) {
 // copiedTable is the table that is restored from a copy in another region.
 const copiedTable = "latchkey-copied"
 
-// loseTheRegion copies the table and revokes a key, and then the region is lost with its signing keys: the stack goes on with the copy and
-// an empty KMS, as a new one in another region would.
+// loseTheRegion copies the table and revokes a key. Then the region is lost with its signing keys: the stack now uses the copy and an empty
+// KMS, like a new stack in another region.
 func loseTheRegion(r *rehearsal) {
 	r.keyID, r.key = r.owner.owner.key(r.t, r.owner.org, `{}`)
 	r.kid = r.arrives().kid()
@@ -210,20 +209,20 @@ func loseTheRegion(r *rehearsal) {
 		r.t.Fatal(err)
 	}
 	r.use(copiedTable)
-	r.keyIs(r.key, http.StatusOK, "") // until it is revoked again
+	r.keyIs(r.key, http.StatusOK, "") // the copy is older than the revocation
 	_, _ = r.shell.run(r.t, "NEW="+copiedTable)
 }
 
 func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }
 
-// regionIsLeft checks that every key but the revoked one works, and that another key, which receivers find, signs webhooks.
+// regionIsLeft checks that the API keys work except the revoked one, and that a new signing key, which receivers find, signs webhooks.
 func regionIsLeft(r *rehearsal, printed string) {
 	r.noFunctionError(printed)
 	r.keyIs(r.owner.key, http.StatusOK, "")
 	r.keyIs(r.key, http.StatusUnauthorized, "key_revoked")
 	forgetKeys(r)
 	if kid := r.arrives().kid(); kid == r.kid {
-		r.t.Errorf("%s signs, which the region has lost", kid)
+		r.t.Errorf("%s signs, although the region has lost it", kid)
 	}
 	r.hook.noneRefused(r.t)
 }
@@ -233,12 +232,13 @@ func (r *rehearsal) otherIssuer() string {
 	return strings.Replace(r.s.Issuer, "127.0.0.1", "localhost", 1)
 }
 
-// at returns a user as a person with a token of an issuer. The subject is the same at both issuers.
+// at returns a user with a token of an issuer. A user has the same subject at both issuers.
 func (r *rehearsal) at(issuer, name string) *person {
 	r.t.Helper()
 	return r.issued(issuer, stack.User, "the same "+name, name+"@example.com")
 }
 
+// issued returns a person with a token that an issuer gives for this kind, subject and email.
 func (r *rehearsal) issued(issuer string, kind stack.Kind, subject, email string) *person {
 	r.t.Helper()
 	token, err := stack.IssueToken(r.t.Context(), issuer, kind, subject, email, "Ada")
@@ -248,7 +248,7 @@ func (r *rehearsal) issued(issuer string, kind stack.Kind, subject, email string
 	return &person{r.tg, email, token}
 }
 
-// user returns the id of the user who has an address, as a service sees it.
+// user returns the id of the user with this name's email address. A service looks it up.
 func (r *rehearsal) user(service *person, name string) string {
 	r.t.Helper()
 	users := service.want(r.t, "GET", "/v1/users?email="+name+"@example.com", "", http.StatusOK, "").list("users")
@@ -258,7 +258,8 @@ func (r *rehearsal) user(service *person, name string) string {
 	return fmt.Sprint(users[0]["id"])
 }
 
-// usersFile makes users at the old issuer, and the file of users that the block reads. No one knows its last user, whose line has no end.
+// usersFile makes users at the old issuer, and the file of users that the commands read. The last user in the file is unknown, and the
+// last line has no line end.
 func usersFile(r *rehearsal) {
 	service := serviceOf(r.t, r.s, r.tg)
 	r.users, r.orgs = map[string]string{}, map[string]string{}
@@ -286,15 +287,15 @@ func newIssuer(r *rehearsal) []string { return []string{r.otherIssuer()} }
 
 // usersKeepTheirOrgs runs the block again, stops a user, and changes the stack's issuer.
 func usersKeepTheirOrgs(r *rehearsal, printed string) {
-	const there, refused = "[ConditionalCheckFailed, None]", "[None, ConditionalCheckFailed]"
-	never := []string{refused, "stopped@example.com was not adopted", refused, "full@example.com was not adopted", "stranger@example.com is not known"}
-	r.prints(printed, never...)
-	if strings.Contains(printed, there) {
-		r.t.Errorf("someone was there:\n%s", printed)
+	const alreadyAdopted, refused = "[ConditionalCheckFailed, None]", "[None, ConditionalCheckFailed]" // the failed condition of the write
+	neverAdopted := []string{refused, "stopped@example.com was not adopted", refused, "full@example.com was not adopted", "stranger@example.com is not known"}
+	r.hasWords(printed, neverAdopted...)
+	if strings.Contains(printed, alreadyAdopted) {
+		r.t.Errorf("a user was adopted before the first run:\n%s", printed)
 	}
 	was := r.people()
 	again, _ := r.shell.run(r.t, "(set -eu\n"+r.commands+"\necho all)")
-	r.prints(again, slices.Concat([]string{there, "moves@example.com was not adopted", there, "follows@example.com was not adopted"}, never, []string{"all"})...)
+	r.hasWords(again, slices.Concat([]string{alreadyAdopted, "moves@example.com was not adopted", alreadyAdopted, "follows@example.com was not adopted"}, neverAdopted, []string{"all"})...)
 	if !reflect.DeepEqual(was, r.people()) {
 		r.t.Error("the second run has changed a user")
 	}

@@ -14,17 +14,17 @@ import (
 	"testing"
 )
 
-// section is a section of the runbook, with its blocks of commands as they are written.
+// section is a section of the runbook, with the text of its blocks of commands.
 type section struct {
 	title    string
 	commands []string
-	untried  []string // the blocks that begin with the mark
+	notRun   []string // the blocks that begin with the mark
 }
 
 // mark begins a block of commands that no test runs.
 const mark = "# By AWS's documentation\n"
 
-// fenced matches a block, at the margin or in a list.
+// fenced matches a block of code, also an indented one in a list.
 var fenced = regexp.MustCompile("(?ms)^( *)```(\\w+)\n(.*?)^ *```$")
 
 // readRunbook returns the runbook's sections. The text before the first one has no title.
@@ -46,13 +46,13 @@ func readRunbook(t *testing.T) []section {
 			case "sh":
 				commands := regexp.MustCompile("(?m)^"+m[1]).ReplaceAllString(m[3], "")
 				if strings.HasPrefix(commands, mark) {
-					s.untried = append(s.untried, commands)
+					s.notRun = append(s.notRun, commands)
 				} else {
 					s.commands = append(s.commands, commands)
 				}
 			case "json": // a policy
 			default:
-				t.Errorf("%s: a block of %s", title, m[2])
+				t.Errorf("%s: a block of an unknown language %s", title, m[2])
 			}
 		}
 		all = append(all, s)
@@ -60,11 +60,11 @@ func readRunbook(t *testing.T) []section {
 	return all
 }
 
-// session is a shell of an operator: the variables of one block are set in the next.
+// session is a shell of an operator: later blocks can use the variables of earlier blocks.
 type session struct {
 	dir      string         // the shell's folder
 	blocks   io.WriteCloser // gets the name of each file of commands
-	done     *bufio.Reader  // has a line when the shell has run such a file
+	done     *bufio.Reader  // gets a line after the shell has run a file
 	failures string         // a file: a line for each command that failed
 }
 
@@ -74,8 +74,8 @@ line=$'\n'
 trap 'code=$?; printf "%s: %s\n" "$code" "${BASH_COMMAND//$line/ }" >> failures' ERR
 while read -r block; do source "./$block" > out 2>&1 < /dev/null; echo; done`
 
-// awsServer is the AWS CLI in a process that stays, because each start of the CLI takes long. The session runs awsShim
-// as the command aws, which passes its arguments on to awsServer.
+// awsServer is the AWS CLI in one long-running process, because each start of the CLI takes long. The command aws of a session is
+// awsShim, which passes its arguments on to awsServer.
 var (
 	//go:embed testdata/awscli.py
 	awsServer string
@@ -83,7 +83,7 @@ var (
 	awsShim string
 )
 
-// startCLI starts awsServer, which gets its calls at a socket.
+// startCLI starts awsServer, which listens on the socket at.
 func startCLI(t *testing.T, python, at string) {
 	t.Helper()
 	cmd := exec.Command(python, "-c", awsServer, at)
@@ -105,7 +105,7 @@ func startCLI(t *testing.T, python, at string) {
 		}
 	})
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); line != "READY\n" {
-		t.Fatalf("the AWS CLI said %q: %v", line, err)
+		t.Fatalf("the AWS CLI printed %q: %v", line, err)
 	}
 }
 

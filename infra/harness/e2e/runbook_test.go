@@ -17,15 +17,15 @@ import (
 	"latchkey/infra/tools"
 )
 
-// trial tries a block of the runbook, as it is written.
+// trial runs one block of commands of the runbook.
 type trial struct {
 	before func(r *rehearsal)                 // prepares the stack; may be nil
 	fill   func(r *rehearsal) []string        // returns the values for each … in turn; nil: the block has no …
-	may    string                             // matches the commands that may fail, as the runbook says; "": none may
+	may    string                             // a pattern for commands that may fail, by the runbook; "": none may
 	after  func(r *rehearsal, printed string) // checks the result; may be nil
 }
 
-// rehearsal is a local stack that is operated by the runbook.
+// rehearsal is a local stack that the test operates with the commands of the runbook.
 type rehearsal struct {
 	t     *testing.T
 	s     *stack.Stack
@@ -37,7 +37,7 @@ type rehearsal struct {
 	hook  *receiver
 	past  restored
 
-	// What a trial prepares for its check, and for later trials.
+	// Values that a trial prepares for its check, and for later trials.
 	key, keyID     string // an API key's text; an API key's id
 	kid            string // of a signing key
 	link, endpoint string // ids
@@ -92,11 +92,11 @@ func TestRunbook(t *testing.T) {
 	r := &rehearsal{t: t}
 	r.s, r.tg = startLocal(t, stack.Options{Dir: memoryDir(t), Parameters: patient})
 	r.db = backing.NewDynamoDBClient(r.s.DataPlane.DynamoDB)
-	issuer := r.s.Issuer // the last section gives the stack another issuer, and then r.s.Token refuses
+	issuer := r.s.Issuer // kept because the last section changes the stack's issuer, and r.s.Token fails from then on
 	r.tg.token = func(ctx context.Context, _, email, name string) (string, error) {
 		return stack.IssueToken(ctx, issuer, stack.User, "", email, name)
 	}
-	r.shell = newSession(t, filepath.Join(filepath.Dir(cli), "python"), leadTo(t, r.s))
+	r.shell = newSession(t, filepath.Join(filepath.Dir(cli), "python"), startStandIn(t, r.s))
 	r.owner = r.tg.server(t)
 	r.hook = r.owner.receiver(t, nil)
 
@@ -114,13 +114,13 @@ func TestRunbook(t *testing.T) {
 	}
 	for title, s := range sections {
 		if len(s.commands) > 0 {
-			t.Errorf("section %q has commands that no one has run", title)
+			t.Errorf("section %q has commands that the test did not run", title)
 		}
 	}
 }
 
-// leadTo starts a stand-in that sends the AWS CLI's calls to a local stack, and returns its URL.
-func leadTo(t *testing.T, s *stack.Stack) string {
+// startStandIn starts a stand-in for AWS that passes the AWS CLI's calls on to a local stack, and returns its URL.
+func startStandIn(t *testing.T, s *stack.Stack) string {
 	t.Helper()
 	front := standin.Start()
 	t.Cleanup(front.Close)
@@ -132,10 +132,10 @@ func leadTo(t *testing.T, s *stack.Stack) string {
 	return front.URL
 }
 
-// section tries the blocks of a section in turn. A block may need those before it, so the first failure ends the test.
+// section runs the blocks of a section in turn. A block may need earlier blocks, so the first failure ends the test.
 func (r *rehearsal) section(t *testing.T, s section, trials []trial) {
 	if len(trials) != len(s.commands) {
-		t.Fatalf("section %q has %d blocks of commands, and %d are known", s.title, len(s.commands), len(trials))
+		t.Fatalf("section %q has %d blocks of commands, and rehearsals has %d trials of them", s.title, len(s.commands), len(trials))
 	}
 	before := r.t
 	r.t = t
@@ -171,7 +171,7 @@ func (r *rehearsal) try(commands string, c trial) {
 		failed = slices.DeleteFunc(failed, regexp.MustCompile(c.may).MatchString)
 	}
 	if len(failed) > 0 {
-		r.t.Errorf("what failed:\n%s", strings.Join(failed, ""))
+		r.t.Errorf("commands failed:\n%s", strings.Join(failed, ""))
 	}
 	r.t.Logf("%s\nprinted\n%s", commands, printed)
 	if c.after != nil {
@@ -179,15 +179,15 @@ func (r *rehearsal) try(commands string, c trial) {
 	}
 }
 
-// needsAWS matches what the local stack does not have.
+// needsAWS matches commands that the local stack does not support.
 var needsAWS = regexp.MustCompile(`(?m)\baws (acm|apigateway|cloudwatch|events|iam|logs|service-quotas|sns) |list-event-source-mappings|continue-update-rollback|cloudformation deploy|restore-table-to-point-in-time|update-continuous-backups|^ *make deploy\b`)
 
-// TestOnlyWhatNeedsAWSIsNotRun checks that each marked block needs AWS, and that no other block does. So a mark excuses no block
-// that the local stack can run. Only the syntax of a marked block is checked.
-func TestOnlyWhatNeedsAWSIsNotRun(t *testing.T) {
+// TestMarkedBlocksNeedAWS checks that each marked block needs AWS, and that no other block does: the mark must not hide a block that the
+// local stack can run. It also checks the syntax of marked blocks.
+func TestMarkedBlocksNeedAWS(t *testing.T) {
 	t.Parallel()
 	for _, s := range readRunbook(t) {
-		for _, block := range s.untried {
+		for _, block := range s.notRun {
 			if !needsAWS.MatchString(block) {
 				t.Errorf("section %q: the local stack can run\n%s", s.title, block)
 			}

@@ -22,7 +22,7 @@ func serviceOf(t *testing.T, s *stack.Stack, tg *target) *person {
 	return &person{tg: tg, token: token}
 }
 
-// aServiceWithRights is a desk of the owner's that looks at keys and revokes them, and may do nothing else.
+// aServiceWithRights calls routes as a support service, which may read orgs and keys, and revoke keys. All else is refused.
 func aServiceWithRights(t *testing.T, s *stack.Stack, tg *target) {
 	token, err := s.Token(t.Context(), stack.Service, "support", "", "")
 	if err != nil {
@@ -52,7 +52,7 @@ func aServiceWithRights(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 
-// onlyServicesMakeOrgs is an owner whose own sign-up makes the orgs.
+// onlyServicesMakeOrgs deploys with OrgsBy=services: a user may not make an org, and a service may.
 func onlyServicesMakeOrgs(t *testing.T, s *stack.Stack, tg *target) {
 	for by, status := range map[string]int{"services": 403, "anyone": 201} {
 		if err := s.Deploy(t.Context(), map[string]string{"OrgsBy": by}); err != nil {
@@ -66,7 +66,7 @@ func onlyServicesMakeOrgs(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// aFormerMember leaves two keys, which are revoked after the person is removed.
+// aFormerMember removes an admin who made two keys. An admin then revokes both keys by the person's id.
 func aFormerMember(t *testing.T, tg *target) {
 	hal, ivy := tg.person(t, "hal"), tg.person(t, "ivy")
 	org := hal.org(t)
@@ -91,7 +91,7 @@ func aFormerMember(t *testing.T, tg *target) {
 	hal.want(t, "DELETE", path, "", 204, "")
 }
 
-// aSuspension is a customer who does not pay, and pays again.
+// aSuspension suspends and resumes the org of a customer who does not pay in time.
 func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
 	billing, eva := serviceOf(t, s, tg), tg.person(t, "eva")
 	org := "/v1/orgs/" + billing.want(t, "POST", "/v1/orgs", `{"name":"Late","admin":{"subject":"`+eva.email+`"},"plan":"pro"}`, 201, "").str("id")
@@ -109,7 +109,7 @@ func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
 	eva.want(t, "POST", org+"/keys", `{}`, 403, "org_suspended")
 	billing.want(t, "POST", org+"/keys", `{}`, 403, "org_suspended")
 	if seen := eva.want(t, "GET", org, "", 200, ""); seen.body["suspendedAt"] == nil || seen.str("plan") != "pro" {
-		t.Errorf("its admin sees %s", seen.text)
+		t.Errorf("the org's admin sees %s", seen.text)
 	}
 	if audit := eva.want(t, "GET", org+"/audit", "", 200, ""); !strings.Contains(audit.text, `"action":"org.suspended"`) || !strings.Contains(audit.text, `"reason":"Invoice 7"`) {
 		t.Errorf("the audit log: %s", audit.text)
@@ -121,7 +121,7 @@ func aSuspension(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 
-// aStop is a person whose laptop was stolen, and one who wants to be forgotten.
+// aStop stops, resumes and signs out a person whose laptop was stolen. It erases another person.
 func aStop(t *testing.T, s *stack.Stack, tg *target) {
 	const refused = `Bearer error="insufficient_user_authentication", max_age="0"`
 	billing, gil := serviceOf(t, s, tg), tg.person(t, "gil")
@@ -142,8 +142,8 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		gil.want(t, method, route, "", 403, "insufficient_role")
 	}
 	gil.want(t, "GET", org, "", 200, "")
-	if left := billing.want(t, "POST", path+"/stop", `{"reason":"A stolen laptop"}`, 200, "").list("orgs"); len(left) != 1 || fmt.Sprintf("%v %v", left[0]["activeKeys"], left[0]["onlyAdmin"]) != "1 true" {
-		t.Errorf("orgs that need someone: %v", left)
+	if orgs := billing.want(t, "POST", path+"/stop", `{"reason":"A stolen laptop"}`, 200, "").list("orgs"); len(orgs) != 1 || fmt.Sprintf("%v %v", orgs[0]["activeKeys"], orgs[0]["onlyAdmin"]) != "1 true" {
+		t.Errorf("the orgs of the stopped person: %v", orgs)
 	}
 	gil.want(t, "GET", org, "", 401, "user_stopped")
 	billing.want(t, "DELETE", path+"/stop", "", 204, "")
@@ -156,7 +156,7 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		if r := gil.want(t, "GET", org, "", 401, "token_ended"); r.header.Get("WWW-Authenticate") != refused {
 			t.Errorf("the challenge: %v", r.header)
 		}
-		time.Sleep(1100 * time.Millisecond) // a sign-in in the second of the sign-out was before it
+		time.Sleep(1100 * time.Millisecond) // a sign-in in the same second counts as before the sign-out
 		token, err := tg.token(t.Context(), "", gil.email, "gil")
 		if err != nil {
 			t.Fatal(err)
@@ -166,10 +166,10 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	billing.want(t, "POST", "/v1/me/signout", "", 403, "insufficient_role")
 	if r := billing.want(t, "DELETE", path, "", 409, "last_admin"); fmt.Sprint("/v1/orgs/", r.body["orgs"]) != "/v1/orgs/["+strings.TrimPrefix(org, "/v1/orgs/")+"]" {
-		t.Errorf("the orgs that keep the person: %s", r.text)
+		t.Errorf("the orgs whose last admin the person is: %s", r.text)
 	}
 	halPath := fmt.Sprint("/v1/users/", billing.want(t, "GET", "/v1/users?email="+hal.email, "", 200, "").list("users")[0]["id"])
-	named := func() bool {
+	tableHasAddress := func() bool {
 		rows, err := s.Rows(t.Context(), "")
 		text, failed := json.Marshal(rows)
 		if err = errors.Join(err, failed); err != nil {
@@ -177,9 +177,9 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		}
 		return strings.Contains(string(text), hal.email)
 	}
-	for _, address := range []bool{true, false} { // before the erasure, and afterwards
-		if named() != address {
-			t.Errorf("the person's address is in the table: %t, want %t", !address, address)
+	for _, want := range []bool{true, false} { // before the erasure, and after it
+		if tableHasAddress() != want {
+			t.Errorf("the person's address is in the table: %t, want %t", !want, want)
 		}
 		billing.want(t, "DELETE", halPath, "", 204, "")
 	}
@@ -192,18 +192,18 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		header: http.Header{"Idempotency-Key": {strings.Repeat("e", 32)}},
 	}
 	tg.want(t, newOrg, 404, "unknown_user")
-	time.Sleep(1100 * time.Millisecond) // a sign-in in the second of the erasure was before it
+	time.Sleep(1100 * time.Millisecond) // a sign-in in the same second counts as before the erasure
 	token, err := tg.token(t.Context(), "", hal.email, "hal")
 	if err != nil {
 		t.Fatal(err)
 	}
 	hal.token = token
 	hal.want(t, "GET", "/v1/orgs", "", 200, "")
-	tg.want(t, newOrg, 201, "") // for someone who has signed in before
+	tg.want(t, newOrg, 201, "") // the admin has signed in again
 	billing.want(t, "DELETE", org, "", 204, "")
 }
 
-// aService is an owner's server that makes an org for a customer, and ends it. No one has signed in before.
+// aService makes an org for a customer and deletes it, as an owner's server does. The customer's admin has not signed in before.
 func aService(t *testing.T, s *stack.Stack, tg *target) {
 	billing := serviceOf(t, s, tg)
 	zoe := tg.person(t, "zoe") // the subject of a local token is its email
@@ -217,14 +217,14 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	billing.want(t, "PATCH", org, `{"externalId":"cus_2"}`, 200, "")
 	billing.want(t, "POST", org+"/members", `{"subject":"`+tg.person(t, "ben").email+`","role":"viewer"}`, 201, "")
 	if r := zoe.want(t, "GET", org, "", 200, ""); r.str("externalId") != "cus_2" {
-		t.Errorf("its admin, at the first sign-in: %s", r.text)
+		t.Errorf("the org's admin gets, after the first sign-in: %s", r.text)
 	}
 	key := billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")
 	if r := billing.want(t, "POST", "/v1/keys/find", `{"locator":"`+key[:strings.LastIndex(key, "_")]+`"}`, 200, ""); !strings.Contains(r.text, `"status":"active"`) {
 		t.Errorf("found by its locator: %s", r.text)
 	}
 	if keys := billing.want(t, "GET", org+"/keys", "", 200, "").list("keys"); len(keys) != 1 || keys[0]["createdBy"] != nil {
-		t.Errorf("its keys: %v", keys)
+		t.Errorf("the org's keys: %v", keys)
 	}
 	good := call{method: "POST", path: "/app/get", bearer: key}
 	tg.want(t, good, 200, "")
@@ -232,7 +232,7 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	tg.want(t, good, 200, "")
 	other := call{method: "POST", path: "/app/get", bearer: billing.want(t, "POST", org+"/keys", `{}`, 201, "").str("key")}
 	if r := tg.want(t, other, 429, "rate_limited"); !strings.Contains(r.text, "The org has used its allowance of 1 a month. The next one begins at 20") {
-		t.Errorf("its other key: %s", r.text)
+		t.Errorf("another key of the org: %s", r.text)
 	}
 	zoe.want(t, "PATCH", org, `{"allowance":[]}`, 403, "insufficient_role")
 	billing.want(t, "PATCH", org, `{"allowance":[]}`, 200, "")
@@ -242,7 +242,8 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	billing.want(t, "POST", org+"/leave", `{}`, 403, "insufficient_role")
 	billing.want(t, "GET", "/v1/orgs?externalId=", "", 400, "missing_parameter")
-	listed := func(path, name, state string) {
+	// checkListed checks that the org is on a page of a list, in this state.
+	checkListed := func(path, name, state string) {
 		t.Helper()
 		for cursor := ""; ; {
 			page := billing.want(t, "GET", path+"limit=100"+cursor, "", 200, "")
@@ -257,25 +258,25 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 			}
 		}
 	}
-	listed("/v1/orgs?", "orgs", "active")
-	listed("/v1/usage?", "usage", "active")
+	checkListed("/v1/orgs?", "orgs", "active")
+	checkListed("/v1/usage?", "usage", "active")
 	zoe.want(t, "GET", "/v1/usage", "", 403, "insufficient_role")
 	zoe.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 400, "unknown_parameter")
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.token}, 401, "api_key_required")
 	billing.want(t, "DELETE", org, "", 204, "")
 	tg.want(t, good, 401, "key_revoked")
 	if left := billing.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 200, "").list("orgs"); len(left) != 0 {
-		t.Errorf("after its deletion: %v", left)
+		t.Errorf("after the deletion of the org: %v", left)
 	}
 	billing.want(t, "DELETE", org, "", 404, "org_not_found")
-	listed("/v1/orgs?", "orgs", "deleted") // the last invoice can wait
-	listed("/v1/usage?", "usage", "deleted")
-	if r := billing.want(t, "GET", org+"/usage", "", 200, ""); len(r.list("usage")) == 0 { // of all keys under the allowance, if not of each
+	checkListed("/v1/orgs?", "orgs", "deleted") // the owner can still write the last invoice
+	checkListed("/v1/usage?", "usage", "deleted")
+	if r := billing.want(t, "GET", org+"/usage", "", 200, ""); len(r.list("usage")) == 0 { // the sum of all keys under the allowance
 		t.Errorf("the use of a deleted org: %s", r.text)
 	}
 }
 
-// aCatalogue can be set only by a service, and everyone sees it within two minutes.
+// aCatalogue sets the catalogue as a service. Everyone can read it within two minutes. A user cannot set it.
 func aCatalogue(t *testing.T, s *stack.Stack, tg *target) {
 	const body = `{"scopes":[{"name":"invoices:read","description":"Read <i>invoices</i>"}],"events":[{"type":"invoice.paid","description":"Paid","example":{"amount":4900}}]}`
 	tg.person(t, "ivo").want(t, "PUT", "/v1/catalogue", body, 403, "insufficient_role")
@@ -283,7 +284,7 @@ func aCatalogue(t *testing.T, s *stack.Stack, tg *target) {
 	var shown reply
 	for until := time.Now().Add(2 * time.Minute); strings.TrimSpace(shown.text) != body; time.Sleep(time.Second) {
 		if time.Now().After(until) {
-			t.Fatalf("after two minutes: %d %s", shown.status, shown.text)
+			t.Fatalf("the catalogue after two minutes: %d %s", shown.status, shown.text)
 		}
 		shown = tg.do(t, call{method: "GET", path: "/catalogue.json"})
 	}

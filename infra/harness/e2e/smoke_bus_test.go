@@ -17,7 +17,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// busHasEvents checks that a queue, which a rule of the stack's event bus fills, has an event of the stack. queue is its URL.
+// busHasEvents checks that a queue has an event of the stack. queue is its URL. A rule of the stack's event bus sends events to it.
 func busHasEvents(t *testing.T, queue string) {
 	if queue == "" {
 		t.Skip("no queue is given (BUS_QUEUE): nothing was tried")
@@ -53,7 +53,7 @@ func busHasEvents(t *testing.T, queue string) {
 // pageFile matches a file that a page of the console refers to.
 var pageFile = regexp.MustCompile(`(?:src|href)="([^"]*console/files/[^"]+|files/[^"]+)"`)
 
-// consoleServes reads the console's page and one of its files, where the stack has a console.
+// consoleServes reads the console's page and one of its files, if the stack has a console.
 func consoleServes(t *testing.T, tg *target) {
 	page, err := tg.try(t.Context(), call{method: "GET", path: "/console"})
 	if err != nil {
@@ -72,16 +72,16 @@ func consoleServes(t *testing.T, tg *target) {
 	}
 }
 
-// TestSmokeAsksAgainAfterAThrottle has a small account, which throttles some requests, and a local stack, which must not.
-func TestSmokeAsksAgainAfterAThrottle(t *testing.T) {
+// TestSmokeRetriesAfterAThrottle: a deployed stack may throttle a request, which is then repeated. A local stack must not throttle.
+func TestSmokeRetriesAfterAThrottle(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"deployed": 3, "local": 1} {
-		asked := 0
+		requests := 0
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			for header, value := range map[string]string{"Content-Type": "application/json", "Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"} {
 				w.Header().Set(header, value)
 			}
-			if asked++; asked < 3 && name == "deployed" {
+			if requests++; requests < 3 && name == "deployed" {
 				w.Header().Set("Content-Type", "application/problem+json")
 				w.Header().Set("Retry-After", "1")
 				w.WriteHeader(http.StatusServiceUnavailable)
@@ -92,14 +92,14 @@ func TestSmokeAsksAgainAfterAThrottle(t *testing.T) {
 		}))
 		newTarget(name, server.URL, nil).want(t, call{method: "GET", path: "/v1/orgs"}, 200, "")
 		server.Close()
-		if asked != want {
-			t.Errorf("%s: asked %d times, want %d", name, asked, want)
+		if requests != want {
+			t.Errorf("%s: %d requests, want %d", name, requests, want)
 		}
 	}
 }
 
-// TestARequestThatWasNeverSentIsSentAgain starts the server after the first request.
-func TestARequestThatWasNeverSentIsSentAgain(t *testing.T) {
+// TestSmokeRetriesAFailedConnection starts the server after the first try to connect.
+func TestSmokeRetriesAFailedConnection(t *testing.T) {
 	t.Parallel()
 	site, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -110,7 +110,7 @@ func TestARequestThatWasNeverSentIsSentAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := newTarget("local", "http://"+at, nil).try(t.Context(), call{method: "GET", path: "/"}); !neverSent(err) {
-		t.Errorf("no one answers there: %v", err)
+		t.Errorf("no server listens there, so the request was never sent: %v", err)
 	}
 	bodies := make(chan string, 1)
 	go func() {

@@ -18,7 +18,7 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// keptAllows tries whether an Allow that an API keeps ends after AllowForSeconds. It makes an API that keeps answers
+// keptAllows notes whether a cached Allow ends after AllowForSeconds. It makes an API that caches answers of the authorizer
 // for five minutes, against our advice, and deletes it again.
 func (p awsPlatform) keptAllows(t *testing.T, tg *target) {
 	seconds := p.parameter(t, "AllowForSeconds")
@@ -33,7 +33,7 @@ func (p awsPlatform) keptAllows(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
 	id, key := ada.key(t, org, `{}`)
-	url := p.keepingAPI(t)
+	url := p.cachingAPI(t)
 	revoke := func() { ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "") }
 	switch ends, err := keptAllowEnds(t.Context(), newTarget("keeping", url, nil), key, allowFor, 5*time.Minute, revoke); {
 	case err != nil:
@@ -49,35 +49,36 @@ func (localPlatform) keptAllows(t *testing.T, _ *target) {
 	note(t, "KeptAllow", "only AWS shows whether API Gateway evaluates the condition of a kept Allow")
 }
 
-// keptAllowEnds has the API keep an Allow for a key, revokes the key, and reports whether the key is refused once the time is over.
-// Error: an API that is not there for longer than patience.
+// keptAllowEnds lets the API cache an Allow for a key, revokes the key, and reports whether the key is refused after allowFor.
+// It returns an error if the API does not answer as expected within patience.
 func keptAllowEnds(ctx context.Context, keeping *target, key string, allowFor, patience time.Duration, revoke func()) (ends bool, err error) {
-	ask := func(wanted func(status int) bool) (int, error) { // the name of a young API is not known everywhere, nor is a new deployment
+	// send repeats a request, because the name and the deployment of a new API are not known everywhere at once.
+	send := func(wanted func(status int) bool) (int, error) {
 		for begun := time.Now(); ; time.Sleep(min(time.Second, patience/10)) {
 			r, err := keeping.try(ctx, call{method: "GET", path: "/", bearer: key})
 			if err == nil && wanted(r.status) {
 				return r.status, nil
 			}
 			if time.Since(begun) > patience {
-				return r.status, cmp.Or(err, fmt.Errorf("the API that keeps answers says %d", r.status))
+				return r.status, cmp.Or(err, fmt.Errorf("the API that caches answers returns %d", r.status))
 			}
 		}
 	}
-	if _, err := ask(func(status int) bool { return status == http.StatusOK }); err != nil {
+	if _, err := send(func(status int) bool { return status == http.StatusOK }); err != nil {
 		return false, err
 	}
 	revoke()
 	time.Sleep(allowFor + min(2*time.Second, patience))
-	status, err := ask(func(int) bool { return true })
+	status, err := send(func(int) bool { return true })
 	return status != http.StatusOK, err
 }
 
-// keepingAPI makes a REST API that keeps answers of the shared authorizer, and returns its URL.
-func (p awsPlatform) keepingAPI(t *testing.T) string {
+// cachingAPI makes a REST API that caches answers of the shared authorizer, and returns its URL.
+func (p awsPlatform) cachingAPI(t *testing.T) string {
 	t.Helper()
 	var api, authorizer struct{ ID string }
 	var resources struct{ Items []struct{ ID string } }
-	// run makes a call about the API once there is one.
+	// run calls API Gateway, with the id of the new API if it exists already.
 	run := func(operation string, in cloud.Params, out any) {
 		t.Helper()
 		if api.ID != "" {
@@ -85,7 +86,7 @@ func (p awsPlatform) keepingAPI(t *testing.T) string {
 		}
 		p.call(t, "apigateway", operation, in, out)
 	}
-	tags := cloud.Params{} // the stack's
+	tags := cloud.Params{} // the tags of the stack
 	for _, one := range p.describe(t).Tags {
 		tags[one.Key] = one.Value
 	}
@@ -120,14 +121,14 @@ func (p awsPlatform) keepingAPI(t *testing.T) string {
 	return "https://" + api.ID + ".execute-api." + p.region + ".amazonaws.com/live"
 }
 
-// TestSmokeSeesAnAllowThatOutlivesItsTime has two gateways that keep an Allow: one evaluates its condition again for
-// each request, the other does not. A third one is gone.
-func TestSmokeSeesAnAllowThatOutlivesItsTime(t *testing.T) {
+// TestSmokeFindsAnAllowThatOutlivesItsTime tries three gateways that cache an Allow. The first evaluates its condition again for
+// each request, the second does not, and the third does not answer.
+func TestSmokeFindsAnAllowThatOutlivesItsTime(t *testing.T) {
 	for what, evaluates := range map[string]bool{"evaluated": true, "not evaluated": false, "gone": false} {
-		var asked atomic.Int64
+		var requests atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch n := asked.Add(1); {
-			case n < 3 || n == 5: // a young name: no answer
+			switch n := requests.Add(1); {
+			case n < 3 || n == 5: // no answer, because the name is new
 				panic(http.ErrAbortHandler)
 			case n == 3:
 				w.WriteHeader(http.StatusForbidden)
@@ -147,8 +148,8 @@ func TestSmokeSeesAnAllowThatOutlivesItsTime(t *testing.T) {
 	}
 }
 
-// credentialLimit returns how many requests the stack's own firewall lets through with one credential in a minute, 0
-// without such a firewall.
+// credentialLimit returns the number of requests with one credential that the stack's own firewall allows in a minute; 0:
+// there is no such firewall.
 func (p awsPlatform) credentialLimit(t *testing.T) int {
 	t.Helper()
 	if p.parameter(t, "WebAcl") != "rate-limited" || p.parameter(t, "WebAclArn") != "" {
@@ -170,10 +171,10 @@ func firewall(t *testing.T, tg *target, p platform) {
 	}
 }
 
-// countsByCredential sends requests with a made-up credential until the firewall blocks it. Another credential from the
-// same address must not be blocked. limit is how many requests a minute the firewall lets through.
+// countsByCredential sends requests with an invented credential until the firewall blocks it. Another credential from the
+// same address must not be blocked. limit is the number of requests that the firewall allows in a minute.
 func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Duration) error {
-	ask := func(credential string) (string, error) {
+	send := func(credential string) (string, error) {
 		r, err := tg.try(ctx, call{method: "POST", path: "/app/get", bearer: credential})
 		return r.code(), err
 	}
@@ -188,7 +189,7 @@ func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Du
 		var errs error
 		for range 64 {
 			wg.Go(func() {
-				code, err := ask(flooder)
+				code, err := send(flooder)
 				mu.Lock()
 				defer mu.Unlock()
 				sent++
@@ -199,14 +200,14 @@ func countsByCredential(ctx context.Context, tg *target, limit int, wait time.Du
 			return errs
 		}
 	}
-	if code, err := ask(other); code != "invalid_credentials" {
-		return errors.Join(err, fmt.Errorf("another credential from the same address is answered %s", code))
+	if code, err := send(other); code != "invalid_credentials" {
+		return errors.Join(err, fmt.Errorf("another credential from the same address gets %s", code))
 	}
 	return nil
 }
 
-// TestSmokeSeesWhatTheFirewallCountsBy has servers that block by credential, by address and not at all.
-func TestSmokeSeesWhatTheFirewallCountsBy(t *testing.T) {
+// TestSmokeFindsAFirewallThatCountsByAddress tries servers that count by credential, by address, and not at all.
+func TestSmokeFindsAFirewallThatCountsByAddress(t *testing.T) {
 	for by, passes := range map[string]bool{"credential": true, "address": false, "nothing": false} {
 		var mu sync.Mutex
 		seen := map[string]int{}
@@ -252,22 +253,22 @@ func refusesOldTLS(ctx context.Context, address string, roots *x509.CertPool) er
 		"a cipher without forward secrecy": {MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384}},
 	} {
 		if dial(c) == nil {
-			errs = append(errs, errors.New(what+" is taken"))
+			errs = append(errs, errors.New(what+" is accepted"))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// TestSmokeSeesOldTLS tries the smoke test's check on local servers.
-func TestSmokeSeesOldTLS(t *testing.T) {
+// TestSmokeFindsOldTLS runs the smoke test's check on local servers.
+func TestSmokeFindsOldTLS(t *testing.T) {
 	for name, c := range map[string]struct {
 		config *tls.Config
 		word   string // in the error; "": no error
 	}{
 		"modern":  {&tls.Config{MinVersion: tls.VersionTLS12}, ""},
-		"old":     {&tls.Config{MinVersion: tls.VersionTLS10}, "TLS 1.1 is taken"},
+		"old":     {&tls.Config{MinVersion: tls.VersionTLS10}, "TLS 1.1 is accepted"},
 		"newest":  {&tls.Config{MinVersion: tls.VersionTLS13}, "TLS 1.2 is refused"},
-		"ciphers": {&tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}}, "forward secrecy is taken"},
+		"ciphers": {&tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}}, "forward secrecy is accepted"},
 	} {
 		s := httptest.NewUnstartedServer(nil)
 		s.TLS = c.config

@@ -28,7 +28,7 @@ import (
 // localPlatform is the stack of `make run` on a port.
 type localPlatform struct{ port string }
 
-// change does what `make stack DO=…` does.
+// change runs `make stack DO=…`.
 func (p localPlatform) change(t *testing.T, do string) {
 	t.Helper()
 	cmd := exec.Command("make", append([]string{"-s", "stack", "PORT=" + p.port}, strings.Fields("DO="+do)...)...)
@@ -38,7 +38,7 @@ func (p localPlatform) change(t *testing.T, do string) {
 	}
 }
 
-// concurrency returns what make run was started with.
+// concurrency returns the value that make run was started with.
 func (localPlatform) concurrency(t *testing.T) int {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("CONCURRENCY"), "1000"))
 	if err != nil {
@@ -54,7 +54,7 @@ func (p localPlatform) callScheduled(t *testing.T, logical string) {
 	p.change(t, "schedule FUNCTION="+logical)
 }
 
-// breakAuthorizer stops the database, without which the authorizer fails.
+// breakAuthorizer stops the database, so the authorizer fails.
 func (p localPlatform) breakAuthorizer(t *testing.T) func() {
 	p.change(t, "stop-db")
 	return func() { p.change(t, "start-db") }
@@ -103,7 +103,7 @@ func newAWSPlatform(t *testing.T) awsPlatform {
 		t.Fatal(err)
 	}
 	p := awsPlatform{stack: os.Getenv("STACK"), region: os.Getenv("AWS_REGION")}
-	// A t.Cleanup also calls AWS, when t.Context has ended.
+	// Not t.Context, which ends before the functions of t.Cleanup call AWS.
 	if p.aws, err = cloud.New(context.WithoutCancel(t.Context()), cloud.Python(sam), os.Environ(), p.region); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (p awsPlatform) describe(t *testing.T) described {
 	return out.Stacks[0]
 }
 
-// find returns an output of the stack, or "" when the stack has none of this name.
+// find returns an output of the stack, or "" if the stack has no output of this name.
 func (p awsPlatform) find(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range p.describe(t).Outputs {
@@ -169,7 +169,7 @@ func (p awsPlatform) find(t *testing.T, name string) string {
 	return ""
 }
 
-// parameter returns the value of a parameter of the stack, "" when the stack has none of this name.
+// parameter returns the value of a parameter of the stack, or "" if the stack has no parameter of this name.
 func (p awsPlatform) parameter(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range p.describe(t).Parameters {
@@ -200,10 +200,11 @@ func (p awsPlatform) callScheduled(t *testing.T, logical string) {
 	}
 }
 
-// breakAuthorizer has API Gateway's calls of the authorizer fail.
+// breakAuthorizer makes API Gateway's calls of the authorizer fail.
 func (p awsPlatform) breakAuthorizer(t *testing.T) func() { return p.stop(t, "AuthorizerFunction") }
 
-// stop sets a function's reserved concurrency to 0. A program that outlives this one puts back what was, also when the test is killed.
+// stop sets a function's reserved concurrency to 0. The returned function restores the earlier value. If the test is killed, a program
+// that continues to run restores it.
 func (p awsPlatform) stop(t *testing.T, logical string) func() {
 	t.Helper()
 	named := cloud.Params{"FunctionName": p.physical(t, logical)}
@@ -265,7 +266,7 @@ func (p awsPlatform) throttled(t *testing.T, tg *target) {
 	mend := p.stop(t, "OrgsFunction")
 	r, err := tg.try(t.Context(), call{method: "GET", path: "/v1/orgs", bearer: ada.token})
 	mend()
-	note(t, "Throttled", "%s, Retry-After %q (wanted: 503, and one)", shortly(r, err), r.header.Get("Retry-After"))
+	note(t, "Throttled", "%s, Retry-After %q (expected: 503 with Retry-After)", shortly(r, err), r.header.Get("Retry-After"))
 }
 
 func (localPlatform) throttled(t *testing.T, _ *target) {
@@ -278,7 +279,7 @@ func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 		URL string
 		aws.Credentials
 	}
-	p.call(t, "kms", "", nil, &found) // without an operation: the credentials
+	p.call(t, "kms", "", nil, &found) // a call without an operation returns the URL and the credentials
 	client := kms.New(kms.Options{
 		Region: p.region, BaseEndpoint: &found.URL,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return found.Credentials, nil }),
@@ -286,7 +287,7 @@ func (p awsPlatform) sign(t *testing.T, digest []byte) (der, public []byte) {
 	return signBy(t, client, p.physical(t, "SigningKey"))(digest)
 }
 
-// signBy returns a function that signs a digest with a key, and returns the signature and the key's SubjectPublicKeyInfo.
+// signBy returns a function that signs a digest with a key. It returns the signature and the key's SubjectPublicKeyInfo.
 func signBy(t *testing.T, client *kms.Client, key string) func(digest []byte) (der, public []byte) {
 	return func(digest []byte) (der, public []byte) {
 		t.Helper()

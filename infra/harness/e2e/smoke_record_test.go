@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// fact is a fact in the form of infra/harness/lab/testdata/recorded.yaml (JSON is YAML too).
+// fact is an entry of infra/harness/lab/testdata/recorded.yaml, printed as JSON, which is also YAML.
 type fact struct {
 	Of      string            `json:"of"`
 	Request string            `json:"request"`
@@ -20,7 +20,8 @@ type fact struct {
 	Text    *string           `json:"body,omitempty"`
 }
 
-// recorded are the requests that are recorded: their events, and the gateway's answers to what a function answers.
+// recorded are the requests to record. Without Answers, the event is recorded that the gateway sends to the function. With Answers, which
+// the function returns, the gateway's answer is recorded.
 var recorded = []fact{
 	{Request: "GET /one"}, {Request: "GET /one/"}, {Request: "GET //one"}, {Request: "GET /a%2Fb/c%20d"}, {Request: "GET /hardcoded/"},
 	{Request: "GET /one?a=1&a=2&b=%20+"}, {Request: "POST /one", Body: "text"},
@@ -28,8 +29,8 @@ var recorded = []fact{
 	{Request: "GET /told", Answers: `{"statusCode": 200, "unknown": "member"}`}, {Request: "GET /told", Answers: `{"headers": {"X-One": "1"}}`},
 }
 
-// record prints the facts of an API whose function answers with its own event, or as X-Answer says. No request has a credential, and
-// only these members of an event are printed: they name no account.
+// record prints facts about API Gateway. The function of the API answers with its event, or with the header X-Answer. No request has a
+// credential, and only members of an event that name no account are printed.
 func record(t *testing.T, url string) {
 	if url == "" {
 		t.Skip("no API is given (ECHO_URL): nothing was recorded")
@@ -55,8 +56,8 @@ func record(t *testing.T, url string) {
 			}
 		} else {
 			f.Event = part(r.body, "path", "resource", "httpMethod", "pathParameters", "queryStringParameters", "multiValueQueryStringParameters", "stageVariables", "body", "isBase64Encoded")
-			within, _ := r.body["requestContext"].(map[string]any)
-			f.Event["requestContext"] = part(within, "path", "resourcePath", "stage", "httpMethod", "protocol")
+			requestContext, _ := r.body["requestContext"].(map[string]any)
+			f.Event["requestContext"] = part(requestContext, "path", "resourcePath", "stage", "httpMethod", "protocol")
 		}
 		line, err := json.Marshal(f)
 		if err != nil {
@@ -66,7 +67,7 @@ func record(t *testing.T, url string) {
 	}
 }
 
-// part returns the members of an object.
+// part returns the members of an object that have these names.
 func part(object map[string]any, names ...string) map[string]any {
 	out := map[string]any{}
 	for _, name := range names {

@@ -17,7 +17,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// question asks which of the actions each role may do to a resource, in the context in which the product calls AWS.
+// question is a question for IAM's simulator: which of the actions may each role do on the resource, with this context of a call?
 type question struct {
 	resource string
 	context  map[string]string
@@ -25,14 +25,14 @@ type question struct {
 	may      map[string][]string // the permitted actions by role; other roles may do none
 }
 
-// functionRoles are the roles in the template, without the roles that parameters add. TestSmokeSeesARoleThatMaySign
+// functionRoles are the roles in the template, without the roles that parameters add. TestSmokeFindsARoleThatMaySign
 // compares them with the template.
 var functionRoles = []string{
 	"AuthorizerRole", "KeyAuthorizerRole", "MemberAuthorizerRole", "OrgsRole", "MembersRole", "KeysRole", "AppsRole", "LinksRole", "WebhooksRole", "FanoutRole", "DeliverRole",
 	"SweepRole", "WebhookKeysRole", "RotateRole", "DeleteOrgRole", "ConsoleRole", "UsersRole", "LeaksRole",
 }
 
-// roles returns the roles of the stack, which has a function URL or none, and alarms or none.
+// roles returns the roles of the stack, with the roles of the function URL and of the alarms if the stack has these.
 func (p awsPlatform) roles(t *testing.T) []string {
 	all := slices.Clone(functionRoles)
 	if p.find(t, "ForwardAuthUrl") != "" {
@@ -50,9 +50,9 @@ func (p awsPlatform) refusals(t *testing.T) {
 	}
 }
 
-// wrongRights asks IAM's simulator what each function's role may do with the table and the signing key, and returns the
-// differences from the template. The simulator does not read tags, so the question has them. It does not read key
-// policies either: the runbook ("Who may sign") limits other signers by a policy.
+// wrongRights sends questions to IAM's simulator: what may each function's role do with the table and the signing key? It returns
+// the differences from the template. The simulator does not read tags, so the question has them. It does not read key
+// policies either, by which the runbook ("Who may sign") limits other signers.
 func (p awsPlatform) wrongRights(t *testing.T) (faults []string) {
 	var account struct{ Account string }
 	p.call(t, "sts", "get_caller_identity", cloud.Params{}, &account)
@@ -60,7 +60,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (faults []string) {
 	for _, q := range []question{
 		{
 			resource: "arn:aws:dynamodb:" + here + ":table/" + p.output(t, "TableName"),
-			// A transaction in the partition of an org's API keys.
+			// The context of a transaction in the partition of an org's API keys.
 			context: map[string]string{"dynamodb:LeadingKeys": "KEYS#org_1", "dynamodb:EnclosingOperation": "TransactWriteItems"},
 			actions: []string{
 				"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:Scan",
@@ -93,7 +93,7 @@ func (p awsPlatform) wrongRights(t *testing.T) (faults []string) {
 		for _, role := range p.roles(t) {
 			allowed := p.simulate(t, "arn:aws:iam::"+account.Account+":role/"+p.physical(t, role), q)
 			if want := q.may[role]; !slices.Equal(allowed, want) {
-				faults = append(faults, fmt.Sprintf("of %q on %s, %s may do %q; the template wants %q", q.actions, q.resource, role, allowed, want))
+				faults = append(faults, fmt.Sprintf("of %q on %s, %s may do %q; the template allows %q", q.actions, q.resource, role, allowed, want))
 			}
 		}
 	}
@@ -129,9 +129,9 @@ func (p awsPlatform) simulate(t *testing.T, role string, q question) (allowed []
 	return allowed
 }
 
-// TestSmokeSeesARoleThatMaySign answers for IAM by the template's own policies, as they are and
-// with one right more.
-func TestSmokeSeesARoleThatMaySign(t *testing.T) {
+// TestSmokeFindsARoleThatMaySign answers in place of IAM with the template's policies: unchanged, and with one more right
+// for a role.
+func TestSmokeFindsARoleThatMaySign(t *testing.T) {
 	o := translated.Options{StackName: stack.StackName, Parameters: map[string]string{"Issuer": "https://issuer.example"}}
 	tpl, err := translated.Translate(t.Context(), filepath.Join(rootOf(t), "template.yaml"), o)
 	if err != nil {
@@ -172,7 +172,7 @@ func simulated(t *testing.T, tpl *translated.Template) awsPlatform {
 	return awsPlatform{stack: stack.StackName, region: backing.Region, aws: simulator{tpl, authority}}
 }
 
-// simulator answers for AWS by a template.
+// simulator answers in place of AWS with the policies of a template.
 type simulator struct {
 	tpl       *translated.Template
 	authority *iam.Authority

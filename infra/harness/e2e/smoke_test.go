@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// platform is what the smoke test runs on. It does what differs between AWS and the local stack.
+// platform is AWS or the local stack. It has the steps of the smoke test that differ between the two.
 type platform interface {
 	// breakAuthorizer makes the authorizer fail until mend is called.
 	breakAuthorizer(t *testing.T) (mend func())
@@ -25,26 +25,26 @@ type platform interface {
 	sign(t *testing.T, digest []byte) (der, public []byte)
 	// refusals checks that the roles refuse what the template does not allow, or logs that it cannot.
 	refusals(t *testing.T)
-	// doors returns by name the doors at which an owner's own API has an API key checked: each function checks a key.
+	// doors returns functions that check an API key at the doors of an owner's own API, by the names of the doors.
 	doors(t *testing.T) map[string]func(t *testing.T, key string)
 	// credentialLimit returns the limit of the stack's own firewall for one credential, 0 without a firewall.
 	credentialLimit(t *testing.T) int
-	// throttled notes what the API answers when a function may not run.
+	// throttled notes the API's answer while a function may not run.
 	throttled(t *testing.T, tg *target)
 	// metrics waits until CloudWatch has a metric that a function has logged.
 	metrics(t *testing.T)
 	// alarms notes the states of the stack's alarms.
 	alarms(t *testing.T)
-	// concurrency returns how many functions without a reservation the account runs at once.
+	// concurrency returns the number of functions without a reservation that the account runs at once.
 	concurrency(t *testing.T) int
 	// callScheduled calls a scheduled function once, and checks that it does not fail.
 	callScheduled(t *testing.T, logical string)
-	// keptAllows notes whether a kept Allow ends, where the stack has AllowForSeconds.
+	// keptAllows notes whether a cached Allow ends in time, if the stack has AllowForSeconds.
 	keptAllows(t *testing.T, tg *target)
 }
 
-// TestSmoke checks, after a first deployment, what only AWS can prove. Run it by `make smoke
-// BASE_URL=… TOKEN_CMD=… STACK=…`. With a BASE_URL on loopback it runs on the local stack.
+// TestSmoke checks, after a first deployment, behaviour that only AWS can prove. Run it by `make smoke
+// BASE_URL=… TOKEN_CMD=… STACK=…`. If the host of BASE_URL is 127.0.0.1, it runs on the local stack.
 func TestSmoke(t *testing.T) {
 	if os.Getenv("SMOKE") == "" {
 		t.Skip("it runs by `make smoke BASE_URL=… TOKEN_CMD=… STACK=…`, and TestLocal runs it here")
@@ -58,7 +58,7 @@ func TestSmoke(t *testing.T) {
 		t.Run("TheWalkOfTheREADME", func(t *testing.T) { readme(t, tg, "") })
 	}
 	if base.Hostname() == "127.0.0.1" {
-		smoke(t, tg, localPlatform{port: cmp.Or(os.Getenv("LAB_PORT"), base.Port())}) // LAB_PORT: of a stack behind another server
+		smoke(t, tg, localPlatform{port: cmp.Or(os.Getenv("LAB_PORT"), base.Port())}) // LAB_PORT: the stack's port, if BASE_URL is another server in front of it
 		return
 	}
 	if os.Getenv("STACK") == "" || os.Getenv("AWS_REGION") == "" {
@@ -92,12 +92,12 @@ func smoke(t *testing.T, tg *target, p platform) {
 	besideTheSuite(t, tg, p)
 }
 
-// clientsFor returns how many clients an account of so many functions serves at once: a request needs an authorizer and a function,
-// and others run beside them.
+// clientsFor returns the number of clients that an account can serve at once. A request needs an authorizer and a function, and
+// other functions run at the same time.
 func clientsFor(concurrency int) int { return max(1, min(16, concurrency/3)) }
 
-// TestSmokeAsksNoMoreOfAnAccountThanItRuns has the limits of new and of older accounts.
-func TestSmokeAsksNoMoreOfAnAccountThanItRuns(t *testing.T) {
+// TestSmokeHasNoMoreClientsThanTheAccountServes checks the quotas of new and of older accounts.
+func TestSmokeHasNoMoreClientsThanTheAccountServes(t *testing.T) {
 	t.Parallel()
 	for concurrency, want := range map[int]int{0: 1, 2: 1, 10: 3, 47: 15, 48: 16, 1000: 16} {
 		if got := clientsFor(concurrency); got != want {
@@ -135,7 +135,7 @@ func authorizerThrows(t *testing.T, tg *target, p platform) {
 	mend()
 	for begun := time.Now(); ada.do(t, "GET", "/v1/orgs", "").status != 200; time.Sleep(time.Second) {
 		if time.Since(begun) > time.Minute {
-			t.Fatal("no 200 within a minute of the mending")
+			t.Fatal("no 200 within a minute after the authorizer was restored")
 		}
 	}
 }
@@ -179,19 +179,19 @@ func signatureVerifies(t *testing.T, tg *target, p platform) {
 	}
 }
 
-// webhookAttempt has a webhook sent to the API's own public key lookup, which answers 415 to a token. The 415 shows that
-// stream, fan-out, queue, signature and sending work together, and the webhook goes to no one else.
+// webhookAttempt sends a webhook to the API's own lookup of public keys, which answers 415. The 415 shows that stream,
+// fan-out, queue, signature and sending work together. No other server gets the webhook.
 func webhookAttempt(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)
-	ask := func(path, body string, status int) reply {
+	send := func(path, body string, status int) reply {
 		return tg.want(t, call{method: "POST", path: path, body: body, bearer: key}, status, "")
 	}
-	endpoint := ask("/webhook_endpoint/create", `{"url":"`+tg.url+`/webhook_verification_key/get"}`, 201).str("id")
-	event := ask("/webhook_endpoint/test", `{"endpointId":"`+endpoint+`"}`, 200).str("eventId")
-	defer ask("/webhook_endpoint/delete", `{"endpointId":"`+endpoint+`"}`, 200)
+	endpoint := send("/webhook_endpoint/create", `{"url":"`+tg.url+`/webhook_verification_key/get"}`, 201).str("id")
+	event := send("/webhook_endpoint/test", `{"endpointId":"`+endpoint+`"}`, 200).str("eventId")
+	defer send("/webhook_endpoint/delete", `{"endpointId":"`+endpoint+`"}`, 200)
 	for begun := time.Now(); ; time.Sleep(time.Second) {
-		for _, d := range ask("/webhook_delivery/list", `{"eventId":"`+event+`"}`, 200).list("deliveries") {
+		for _, d := range send("/webhook_delivery/list", `{"eventId":"`+event+`"}`, 200).list("deliveries") {
 			last, tried := d["lastAttempt"].(map[string]any)
 			if tried && fmt.Sprint(last["status"]) != "415" {
 				t.Fatalf("the attempt: %v", last)

@@ -20,18 +20,18 @@ import (
 // ownersBus is the event bus of the owner.
 const ownersBus = "owner"
 
-// onBus keeps what the owner's bus gets.
+// onBus keeps the events that the owner's bus gets.
 type onBus struct {
-	away atomic.Bool // EventBridge answers nothing but errors
-	mu   sync.Mutex
-	got  []string
+	isDown atomic.Bool // EventBridge answers only errors
+	mu     sync.Mutex
+	got    []string
 }
 
-// network fails the functions' calls of EventBridge while it is away. A bus that is deleted would be no fault: EventBridge
-// takes events for it, and loses them.
+// network makes the functions' calls of EventBridge fail while isDown is set. Deleting the bus would cause no error: EventBridge
+// accepts events for a deleted bus, and loses them.
 func (b *onBus) network(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
-		if !b.away.Load() || !strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AWSEvents.") {
+		if !b.isDown.Load() || !strings.HasPrefix(r.Header.Get("X-Amz-Target"), "AWSEvents.") {
 			return next.RoundTrip(r)
 		}
 		answer := httptest.NewRecorder()
@@ -45,7 +45,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func (b *onBus) take(event string) {
+func (b *onBus) add(event string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.got = append(b.got, event)
@@ -57,27 +57,27 @@ func (b *onBus) text() string {
 	return strings.Join(b.got, "\n")
 }
 
-// has reports whether the bus got an event or an audit entry of an id.
+// has reports whether the bus got an event or an audit entry with an id.
 func (b *onBus) has(id string) bool { return strings.Contains(b.text(), `"`+id+`"`) }
 
-// busAway stops EventBridge. Webhooks continue, and the bus gets what it missed once it is back.
-func (b *onBus) busAway(t *testing.T, s *stack.Stack, tg *target) {
+// outage stops EventBridge. Webhooks continue. Afterwards the bus gets the events that it missed.
+func (b *onBus) outage(t *testing.T, s *stack.Stack, tg *target) {
 	c, billing := tg.server(t), serviceOf(t, s, tg)
 	hook := c.receiver(t, nil, "invoice.paid")
-	b.away.Store(true)
+	b.isDown.Store(true)
 	path := "/v1/orgs/" + c.org
 	event, _ := billing.want(t, "POST", path+"/apps/"+c.appID+"/events", `{"events":[{"type":"invoice.paid","data":{}}]}`, 202, "").list("events")[0]["id"].(string)
 	billing.want(t, "PATCH", path, `{"name":"Renamed"}`, 200, "")
 	if got := hook.one(t, "invoice.paid", ""); got.ID != event {
 		t.Errorf("%s arrived", got.ID)
 	}
-	time.Sleep(10 * time.Second) // with the pump's tries in it
+	time.Sleep(10 * time.Second) // long enough for several tries of the pump
 	if b.has(event) {
-		t.Error("a bus that is away got an event")
+		t.Error("the bus got an event while EventBridge was down")
 	}
-	b.away.Store(false)
+	b.isDown.Store(false)
 	entry, _ := c.owner.want(t, "GET", path+"/audit", "", 200, "").list("entries")[0]["id"].(string)
-	eventually(t, 2*time.Minute, "what the bus missed", func() bool { return b.has(event) && b.has(entry) })
+	eventually(t, 2*time.Minute, "the missed events on the bus", func() bool { return b.has(event) && b.has(entry) })
 	for line := range strings.Lines(b.text()) {
 		var at struct {
 			Detail struct {
@@ -96,7 +96,7 @@ func (b *onBus) busAway(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
-// hasAll checks that the bus has every event and audit entry of the table, as the schema says.
+// hasAll checks that the bus got every event and audit entry of the table, in the form of the schema.
 func (b *onBus) hasAll(t *testing.T, s *stack.Stack) {
 	var ids []string
 	for _, row := range allRows(t, s) {
@@ -106,8 +106,8 @@ func (b *onBus) hasAll(t *testing.T, s *stack.Stack) {
 			ids = append(ids, sk.Value)
 		}
 	}
-	if len(ids) < 500 { // of the suite; there are more
-		t.Errorf("%d rows", len(ids))
+	if len(ids) < 500 { // the suite makes more
+		t.Errorf("only %d events and audit entries", len(ids))
 	}
 	eventually(t, time.Minute, "every event and audit entry on the bus", func() bool {
 		time.Sleep(200 * time.Millisecond)

@@ -1,7 +1,7 @@
 // Package e2e_test has the end-to-end tests. The suite is a black-box test: it only needs a base
 // URL and a command that prints an access token. TestLocal runs the suite on the stack of `make
 // run`, TestSAM on `sam local start-api`, and TestDeployed on BASE_URL with TOKEN_CMD. Other tests
-// need a local stack: webhooks under load and kills, the costs, and the runbook's commands.
+// need a local stack: webhooks under load, killed functions, the costs, and the runbook's commands.
 package e2e_test
 
 import (
@@ -32,7 +32,7 @@ type target struct {
 	client *http.Client
 	run    string // a part of each email, so that no other run has the same users
 
-	clients int // of a storm
+	clients int // how many clients send requests at once in a storm
 
 	mu  sync.Mutex
 	met map[string]bool // the entries of samDifferences that occurred
@@ -95,8 +95,8 @@ func (r reply) list(name string) []map[string]any {
 	return out
 }
 
-// call is a request. A body "" is no body. A contentType "" is JSON when there is a body; "none"
-// sends no header.
+// call is a request. With the body "" it has no body. The contentType "" means JSON if there is a body, and "none"
+// means no header.
 type call struct {
 	method, path, body string
 	bearer             string
@@ -104,9 +104,8 @@ type call struct {
 	header             http.Header
 }
 
-// do sends a request. It fails the test when there is no answer, or an answer that
-// infra/openapi.yaml does not have. It does not check the answers of SAM local: some are
-// not documented.
+// do sends a request. It fails the test if there is no answer, or an answer that infra/openapi.yaml
+// does not have. It does not check answers of SAM local, because some are not documented.
 func (tg *target) do(t *testing.T, c call) reply {
 	t.Helper()
 	r, err := tg.try(t.Context(), c)
@@ -119,7 +118,7 @@ func (tg *target) do(t *testing.T, c call) reply {
 	return r
 }
 
-// undocumented returns an error when the answer, or the body of an accepted request, is not as documented.
+// undocumented returns an error if the answer, or the body of an accepted request, differs from infra/openapi.yaml.
 func (tg *target) undocumented(c call, r reply) error {
 	if tg.name == "sam" {
 		return nil
@@ -135,7 +134,7 @@ func (tg *target) undocumented(c call, r reply) error {
 	return err
 }
 
-// try sends a request, and returns its answer without a check. An error is a request without an answer.
+// try sends a request, and returns its answer without a check. It returns an error if there is no answer.
 func (tg *target) try(ctx context.Context, c call) (reply, error) {
 	var body io.Reader
 	if c.body != "" {
@@ -176,13 +175,13 @@ func (tg *target) try(ctx context.Context, c call) (reply, error) {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.UseNumber()
 		if err := d.Decode(&out.body); err != nil {
-			out.body = nil // not JSON: the checks of the body fail
+			out.body = nil // the body is not JSON, so later checks of it fail
 		}
 	}
 	return out, nil
 }
 
-// neverSent reports whether a request failed before it was sent: its name was not known, or no one answered there.
+// neverSent reports whether a request failed before it was sent: the host's name was not found, or no server listened there.
 func neverSent(err error) bool {
 	var connection *net.OpError
 	return errors.As(err, &connection) && connection.Op == "dial"
@@ -206,19 +205,19 @@ func (tg *target) want(t *testing.T, c call, status int, code string) reply {
 	t.Helper()
 	r := tg.do(t, c)
 	for begun := time.Now(); tg.name == "deployed" && r.status != status && isThrottle(r.status) && time.Since(begun) < time.Minute; r = tg.do(t, c) {
-		t.Logf("%s %s: %d, and again: a small account runs no more functions at once", c.method, c.path, r.status)
+		t.Logf("%s %s: %d, the request is repeated: a small account runs few functions at once", c.method, c.path, r.status)
 		time.Sleep(time.Second)
 	}
 	tg.check(t, c, r, status, code)
 	return r
 }
 
-// isThrottle reports whether an answer says nothing about the request: 429 of the gateway, or 503, of a function that may not run too.
+// isThrottle reports whether an answer may come from a throttle: 429 of the gateway, or 503, also of a function that may not run.
 func isThrottle(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
-// check fails the test unless the answer has the status and the code, or differs by a known difference of the target.
+// check fails the test unless the answer has the status and the code, or is a known difference of the target.
 func (tg *target) check(t *testing.T, c call, r reply, status int, code string) {
 	t.Helper()
 	if tg.differs(c, status, code, r) {
@@ -273,6 +272,6 @@ func (p *person) userID(t *testing.T, org, email string) string {
 			return id
 		}
 	}
-	t.Fatalf("%s is no member of %s", email, org)
+	t.Fatalf("%s is not a member of %s", email, org)
 	return ""
 }

@@ -14,8 +14,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// missingLanguage skips the test with a printed line when err says that a language is missing, but not in CI. Any other
-// error fails the test.
+// missingLanguage skips the test and prints a line if err is a missing language, except in CI. Any other error fails the
+// test.
 func missingLanguage(t *testing.T, l receivers.Language, err error) {
 	t.Helper()
 	var missing *tools.MissingError
@@ -46,15 +46,15 @@ func (o *output) has(text string) bool {
 	return strings.Contains(o.b.String(), text)
 }
 
-// documentedReceivers starts the receivers of infra/docs/webhooks.md in other languages, and has webhooks sent to them.
+// documentedReceivers starts the receivers of infra/docs/webhooks.md in Node and Python, and sends webhooks to them.
 func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	other := c.receiver(t, nil)
 	c.ok(t, "/webhook_endpoint/test", members{"endpointId": other.endpoint})
-	foreign := other.one(t, "test", "").Token
+	foreign := other.one(t, "test", "").Token // a token for another endpoint
 	for _, l := range []receivers.Language{receivers.Node, receivers.Python} {
 		t.Run(string(l), func(t *testing.T) {
-			endpoint := c.endpoint(t, tg.deaf())
+			endpoint := c.endpoint(t, tg.deadURL())
 			var out output
 			r, err := receivers.Start(t.Context(), l, receivers.Config{BaseURL: s.URL, EndpointID: endpoint, Output: &out})
 			missingLanguage(t, l, err)
@@ -77,9 +77,9 @@ func documentedReceivers(t *testing.T, s *stack.Stack, tg *target) {
 				}
 			}
 			if !out.has(test+" test\n") || !out.has(claimed+" link.claimed\n") {
-				t.Errorf("it printed %q", out.b.String())
+				t.Errorf("the receiver printed %q", out.b.String())
 			}
-			if got := postToken(t, r.URL, foreign); got != 401 { // foreign is for another endpoint
+			if got := postToken(t, r.URL, foreign); got != 401 {
 				t.Errorf("a token of another endpoint: %d", got)
 			}
 		})

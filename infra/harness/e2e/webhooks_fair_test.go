@@ -21,18 +21,19 @@ import (
 )
 
 const (
-	backlog     = 2000  // overdue deliveries of one tenant, and as many overdue links
-	loadBacklog = 20000 // by `make load`
+	backlog     = 2000  // the number of overdue deliveries of one tenant, and of its overdue links
+	loadBacklog = 20000 // the same in `make load`
 
-	published     = 5000      // events that are published for this tenant at once
-	loadPublished = 1_000_000 // by `make load`
+	published     = 5000      // the number of events that are published for one tenant at once
+	loadPublished = 1_000_000 // the same in `make load`
 
-	maxBefore = 125 // webhooks of a crowd of thousands, at most, before the one of another tenant that is due: 1 to 4 s of them
+	// maxBefore is the most webhooks of the busy tenant that may arrive while a webhook of another tenant is due. They take 1 to 4 s.
+	maxBefore = 125
 )
 
-// TestATenantsBacklogHoldsUpNoOther plants a tenant's overdue deliveries to a slow receiver, and overdue links. Then it
-// measures two retries of another tenant: one that only the sweep finds, and one that waits in the queue.
-func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
+// TestATenantsBacklogDelaysNoOther gives one tenant overdue links, and overdue deliveries to a slow receiver. It then measures
+// two retries of another tenant: one that only the sweep finds, and one that waits in the queue.
+func TestATenantsBacklogDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	n := backlog
 	if os.Getenv("LOAD_SECONDS") != "" {
@@ -41,7 +42,7 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	crowd := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
-	hook, failing := other.moody(t)
+	hook, failing := other.failingReceiver(t)
 
 	event := other.revokedLink(t, s)
 	other.delivered(t, hook.endpoint, event)
@@ -57,19 +58,19 @@ func TestATenantsBacklogHoldsUpNoOther(t *testing.T) {
 	within(t, "the first attempt", func() bool { return other.delivery(t, hook.endpoint, event)["lastAttempt"] != nil })
 	failing.Store(false)
 	due := time.UnixMilli(number(other.delivery(t, hook.endpoint, event)["nextAttemptAt"]))
-	// The four arrivals: the first event, its retry by the sweep, the second event (answered 500), its retry by queue.
-	eventually(t, time.Minute, "the retry by queue", func() bool { return len(hook.about("link.revoked", "")) == 4 })
-	crowd.letsThrough(t, due, hook.arrivals()[3].At)
+	// The four arrivals: the first event, its retry by the sweep, the second event (answered 500), and its retry from the queue.
+	eventually(t, time.Minute, "the retry from the queue", func() bool { return len(hook.about("link.revoked", "")) == 4 })
+	crowd.checkDelay(t, due, hook.arrivals()[3].At)
 	left := waitingIn(t, s, many.appID)
-	t.Logf("%d rows of the other tenant wait still", left)
+	t.Logf("%d rows of the busy tenant still wait", left)
 	if left == 0 {
-		t.Error("the backlog was over before the other tenant's turn: it shows nothing")
+		t.Error("the test proves nothing: the backlog ended before the retry of the other tenant")
 	}
 }
 
-// letsThrough checks that a webhook of another tenant, due at one time, came before the crowd of this receiver got more than
-// a few turns. It counts the crowd's webhooks meanwhile, because a busy machine makes all of them late.
-func (r *receiver) letsThrough(t *testing.T, due, came time.Time) {
+// checkDelay checks that few webhooks arrived at this busy tenant's receiver between two times: when a webhook of another tenant
+// was due, and when it came. It counts webhooks instead of seconds, because a busy machine makes all webhooks late.
+func (r *receiver) checkDelay(t *testing.T, due, came time.Time) {
 	t.Helper()
 	before := 0
 	for _, a := range r.arrivals() {
@@ -77,14 +78,14 @@ func (r *receiver) letsThrough(t *testing.T, due, came time.Time) {
 			before++
 		}
 	}
-	t.Logf("the retry came %s after its time, behind %d webhooks of the crowd", came.Sub(due), before)
+	t.Logf("the retry came %s after its time, after %d webhooks of the busy tenant", came.Sub(due), before)
 	if before > maxBefore {
-		t.Errorf("the retry came behind %d webhooks of the crowd, %s after its time", before, came.Sub(due))
+		t.Errorf("the retry came after %d webhooks of the busy tenant, %s after its time", before, came.Sub(due))
 	}
 }
 
-// moody starts a receiver of link.revoked that fails while failing is set.
-func (c *server) moody(t *testing.T) (r *receiver, failing *atomic.Bool) {
+// failingReceiver starts a receiver of link.revoked that fails while failing is set.
+func (c *server) failingReceiver(t *testing.T) (r *receiver, failing *atomic.Bool) {
 	t.Helper()
 	failing = &atomic.Bool{}
 	return c.receiver(t, func(arrival) int {
@@ -95,9 +96,9 @@ func (c *server) moody(t *testing.T) (r *receiver, failing *atomic.Bool) {
 	}, "link.revoked"), failing
 }
 
-// TestAFloodOfPublishedEventsHoldsUpNoOther plants events that are published for one tenant, with a slow receiver, and
-// measures a retry of another tenant beside them.
-func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
+// TestAFloodOfPublishedEventsDelaysNoOther publishes many events for one tenant, whose receiver is slow. It measures
+// a retry of another tenant at the same time.
+func TestAFloodOfPublishedEventsDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	events := published
 	if os.Getenv("LOAD_SECONDS") != "" {
@@ -106,11 +107,11 @@ func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
 	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
 	many, other := tg.server(t), tg.server(t)
 	flooded := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "invoice.*")
-	hook, failing := other.moody(t)
+	hook, failing := other.failingReceiver(t)
 	event := other.revokedLink(t, s)
 	other.delivered(t, hook.endpoint, event)
 
-	reserve := func(copies int) { // without the functions that read the rows, DynamoDB Local takes them ten times as fast
+	reserve := func(copies int) { // DynamoDB Local writes rows ten times as fast while these functions do not read them
 		t.Helper()
 		if err := errors.Join(s.Reserve("FanoutFunction", copies), s.Reserve("SweepFunction", copies)); err != nil {
 			t.Fatal(err)
@@ -119,13 +120,13 @@ func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
 	reserve(0)
 	begun := time.Now()
 	many.plantPublished(t, s, events)
-	t.Logf("%d events were planted in %s", events, time.Since(begun))
+	t.Logf("%d events were written in %s", events, time.Since(begun))
 	reserve(1)
 	within(t, "the flood", func() bool { return len(flooded.arrivals()) > 0 })
 
 	failing.Store(true)
 	other.ok(t, "/webhook_delivery/redeliver", members{"eventId": event, "endpointId": hook.endpoint})
-	var retry time.Time // when it is due
+	var retry time.Time // the time at which the retry is due
 	within(t, "the attempt of the redelivery", func() bool {
 		d := other.delivery(t, hook.endpoint, event)
 		last, _ := d["lastAttempt"].(members)
@@ -133,10 +134,10 @@ func TestAFloodOfPublishedEventsHoldsUpNoOther(t *testing.T) {
 		return number(last["status"]) == http.StatusInternalServerError
 	})
 	eventually(t, time.Minute, "the retry", func() bool { return len(hook.arrivals()) == 3 })
-	flooded.letsThrough(t, retry, hook.arrivals()[2].At)
+	flooded.checkDelay(t, retry, hook.arrivals()[2].At)
 	waiting := many.ok(t, "/webhook_delivery/list", members{"endpointId": flooded.endpoint, "status": "pending", "limit": 1})
 	if len(waiting.list("deliveries")) == 0 {
-		t.Error("the flood was over before the retry: it shows nothing")
+		t.Error("the test proves nothing: the flood ended before the retry")
 	}
 }
 
@@ -146,7 +147,7 @@ func (c *server) plantPublished(t *testing.T, s *stack.Stack, n int) {
 	now := time.Now()
 	var puts []types.WriteRequest
 	for i := range n {
-		if len(puts) == 10_000 { // a million rows take more memory than they need
+		if len(puts) == 10_000 { // a million rows at once would need too much memory
 			writeRows(t, s, puts)
 			puts = puts[:0]
 		}
@@ -159,10 +160,10 @@ func (c *server) plantPublished(t *testing.T, s *stack.Stack, n int) {
 	writeRows(t, s, puts)
 }
 
-// writeRows writes rows, several batches at once.
+// writeRows writes rows, four batches at a time.
 func writeRows(t *testing.T, s *stack.Stack, puts []types.WriteRequest) {
 	t.Helper()
-	const inBatch = 25 // of BatchWriteItem
+	const inBatch = 25 // the limit of BatchWriteItem
 	db := backing.NewDynamoDBClient(s.DataPlane.DynamoDB)
 	err := errors.Join(parallel.Each(4, slices.Collect(slices.Chunk(puts, inBatch)), func(_ int, batch []types.WriteRequest) error {
 		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.TableName: batch}}
@@ -185,8 +186,8 @@ func (c *server) delivery(t *testing.T, endpoint, event string) map[string]any {
 	return nil
 }
 
-// plantBacklog makes a delivery, its event and a link by requests, and writes n copies of their rows, which have been
-// due for an hour.
+// plantBacklog makes an event with its delivery, and a link, by requests. It writes n copies of their rows. The copies have
+// been due for an hour.
 func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	t.Helper()
 	event := c.revokedLink(t, s)
@@ -195,7 +196,7 @@ func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 	endpoint, _ := endpoints[0]["id"].(string)
 	c.delivered(t, endpoint, event)
 	before := millis(time.Now().Add(-time.Hour))
-	// The attributes that the copies change, by the beginning of the copies' keys.
+	// The attributes in which the copies differ, by the partition key and the beginning of the sort key of the copies.
 	changes := map[rowKey]map[string]types.AttributeValue{
 		{"EVTS#" + c.appID, "evt_"}:       {},
 		{"DLV#" + endpoint, "evt_"}:       {"status": text("pending"), "nextAttemptAt": before, "dueAt": before, "startedAt": before},
@@ -215,7 +216,7 @@ func (c *server) plantBacklog(t *testing.T, s *stack.Stack, n int) {
 			row := maps.Clone(originals[k])
 			maps.Copy(row, changed)
 			row["SK"] = text(fmt.Sprintf("%s%026d", k.sk, i))
-			switch k.pk { // the rows that are due, over the eight shards of the index
+			switch k.pk { // spreads the due rows over the eight shards of the index
 			case "DLV#" + endpoint:
 				row["due"] = text(fmt.Sprint("DUE#delivery#", i%8))
 			case "LINKS#" + c.appID:

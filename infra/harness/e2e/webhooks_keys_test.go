@@ -26,11 +26,11 @@ func signingKeys(t *testing.T, s *stack.Stack) store.SigningKeys {
 
 func verificationRow(kid string) rowKey { return rowKey{"VKEYS", "KEY#" + kid} }
 
-// rotate makes the active key old, so that the rotation publishes the next one, and then makes the
-// next key old enough to sign. It returns the kids of both.
+// rotate makes the active key old, so that the rotation publishes the next key. It then makes the
+// next key old enough to sign. It returns the kids of both keys.
 func rotate(t *testing.T, s *stack.Stack) (before, after string) {
 	t.Helper()
-	run := func() store.SigningKeys { // the keys after a run of the rotation
+	run := func() store.SigningKeys { // runs the rotation, and returns the keys
 		runScheduled(t, s, "RotateFunction")
 		return signingKeys(t, s)
 	}
@@ -63,9 +63,8 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 	}
 	old := send()
 	before, after := rotate(t, s)
-	atChange := send() // a running copy of the function may remember the old key, for a minute at most
-	// A new copy of the function reads the table at once.
-	killFunction(t, s, "DeliverFunction")
+	atChange := send()                    // a running copy of the function may cache the old key for a minute
+	killFunction(t, s, "DeliverFunction") // a new copy of the function reads the table
 	fresh := send()
 	t.Logf("signed by: before %s, in the minute of the change %s, after %s", old.kid(), atChange.kid(), fresh.kid())
 	isEither := atChange.kid() == before || atChange.kid() == after
@@ -78,21 +77,21 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	t.Run("TheLookupNeverAsksKMS", func(t *testing.T) { lookupWithoutKMS(t, s, tg, before, after) })
+	t.Run("TheLookupNeverCallsKMS", func(t *testing.T) { lookupWithoutKMS(t, s, tg, before, after) })
 	t.Run("ARevokedKeyProvesNothing", func(t *testing.T) { revokeOldKey(t, s, tg, hook, old, fresh) })
 	if last := send(); last.kid() != after {
-		t.Errorf("then %s signs", last.kid())
+		t.Errorf("after the revocation of the old key, %s signs", last.kid())
 	}
 	hook.noneRefused(t)
-	revoke(t, s, after) // the active key: the rotation must activate a third one
+	revoke(t, s, after) // revokes the active key, so the rotation must activate a third key
 	killFunction(t, s, "DeliverFunction")
 	if last := send(); last.kid() == after || last.kid() == before {
 		t.Errorf("after the revocation of the active key, %s signs", last.kid())
 	}
 }
 
-// revoke revokes a signing key in the table, as the runbook does. The rotation disables it in KMS. If it was the
-// active key, the rotation also activates another one.
+// revoke revokes a signing key in the table, as the runbook does. The rotation disables the key in KMS. If it was the
+// active key, the rotation also activates another key.
 func revoke(t *testing.T, s *stack.Stack, kid string) {
 	t.Helper()
 	setRow(t, s, verificationRow(kid), "SET #state = :revoked, revokedAt = :now",
@@ -108,7 +107,7 @@ func (tg *target) lookUp(t *testing.T, kid string, status int, code string) {
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + kid + `"}`}, status, code)
 }
 
-// lookupWithoutKMS looks keys up while the KMS hangs.
+// lookupWithoutKMS looks keys up while KMS hangs.
 func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after string) {
 	if err := s.KMS.Pause(); err != nil {
 		t.Fatal(err)
@@ -118,7 +117,7 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 			t.Error(err)
 		}
 	}()
-	killFunction(t, s, "WebhookKeysFunction") // the next call gets a new copy of the function, which remembers no keys
+	killFunction(t, s, "WebhookKeysFunction") // the next call gets a new copy of the function, which has no cached keys
 	begun := time.Now()
 	tg.lookUp(t, before, http.StatusOK, "")
 	tg.lookUp(t, after, http.StatusOK, "")
@@ -130,12 +129,12 @@ func lookupWithoutKMS(t *testing.T, s *stack.Stack, tg *target, before, after st
 	}
 }
 
-// revokeOldKey revokes the key that signed the old webhook, as infra/docs/runbook.md does ("Revoking a
-// webhook signing key"). From then on, no receiver accepts the webhook.
+// revokeOldKey revokes the key that signed the old webhook, as in the runbook ("Revoking a webhook
+// signing key"). From then on, a receiver must refuse the webhook.
 func revokeOldKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old, fresh arrival) {
 	kid := old.kid()
 	revoke(t, s, kid)
-	killFunction(t, s, "WebhookKeysFunction") // instead of a wait for a minute
+	killFunction(t, s, "WebhookKeysFunction") // its copies cache keys for a minute
 	tg.lookUp(t, kid, http.StatusGone, "kid_revoked")
 	_, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(old.Token))
 	var refused *verify.RefusedError
@@ -143,7 +142,7 @@ func revokeOldKey(t *testing.T, s *stack.Stack, tg *target, hook *receiver, old,
 		t.Errorf("signed by the revoked key: %v", err)
 	}
 	if _, err := newVerifier(t, tg, hook.endpoint).Verify(t.Context(), []byte(fresh.Token)); err != nil {
-		t.Errorf("signed by the other: %v", err)
+		t.Errorf("signed by the other key: %v", err)
 	}
 	for _, k := range tg.want(t, call{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
 		if k["kid"] == kid {

@@ -20,19 +20,19 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// Settings of the run with faults, which lasts until all faults have been made.
+// Settings of the run with faults. The run ends after the last fault.
 const (
-	killRate  = 2 // events a second
-	kmsAway   = 10 * time.Second
-	maxAhead  = 500             // published events that have not arrived yet
-	killDrain = 3 * time.Minute // for the rest to arrive: a lost delivery waits for the end of its lease, or for the sweep
+	killRate   = 2                // events a second
+	kmsHangFor = 10 * time.Second // how long KMS hangs
+	maxAhead   = 500              // the most published events that have not arrived yet
+	killDrain  = 3 * time.Minute  // the limit for the rest to arrive: a lost delivery waits for the end of its lease, or for the sweep
 )
 
-// TestWebhooksSurviveKills kills, during a steady run, everything between an event and its receivers, one after the other. It
-// checks that each receiver gets exactly the set of events that happened.
+// TestWebhooksSurviveKills makes events all the time. Meanwhile it kills in turn everything between an event and its receivers.
+// Each receiver must get exactly the events that happened.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Parallel()
-	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)}) // not patient: databaseAway measures
+	s, tg := startLocal(t, stack.Options{Dir: memoryDir(t)}) // not patient, because databaseOutage measures times
 	c := tg.server(t)
 	receivers := map[string]*receiver{"a": c.receiver(t, nil, "link.claimed", "link.revoked"), "b": c.receiver(t, nil, "link.claimed", "link.revoked")}
 	stop := make(chan struct{})
@@ -57,7 +57,7 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	run.Wait()
 	ended := time.Now()
 	drained := drain(t, s, c, caused, receivers, "", killDrain)
-	t.Logf("%d events; %d requests were answered 503 and sent again; all was delivered %s after the last", len(caused), c.unavailable.Load(), drained.Sub(ended))
+	t.Logf("%d events; %d requests were answered 503 and sent again; all was delivered %s after the last event", len(caused), c.unavailable.Load(), drained.Sub(ended))
 	happened := c.happened(t, caused)
 	for name, r := range receivers {
 		got := map[string]bool{}
@@ -71,11 +71,11 @@ func TestWebhooksSurviveKills(t *testing.T) {
 		sameIDs(t, name, r)
 		r.noneRefused(t)
 	}
-	t.Run("ADatabaseThatIsAwayIsA503", func(t *testing.T) { databaseAway(t, s, tg) })
+	t.Run("ADatabaseOutageIsA503", func(t *testing.T) { databaseOutage(t, s, tg) })
 }
 
-// TestPublishedEventsSurviveKills publishes events while the functions between their publication and their receivers are
-// killed in turn. One receiver fails half of the time. Each event must reach both.
+// TestPublishedEventsSurviveKills publishes events while it kills in turn the functions between a publication and the
+// receivers. One receiver fails half of the time. Each event must reach both receivers.
 func TestPublishedEventsSurviveKills(t *testing.T) {
 	t.Parallel()
 	n, limit := 100, killDrain
@@ -84,9 +84,9 @@ func TestPublishedEventsSurviveKills(t *testing.T) {
 	}
 	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
 	c, billing := tg.server(t), serviceOf(t, s, tg)
-	var mended atomic.Bool
+	var isRepaired atomic.Bool
 	half := c.receiver(t, func(arrival) int {
-		if !mended.Load() && rand.IntN(2) == 0 {
+		if !isRepaired.Load() && rand.IntN(2) == 0 {
 			return http.StatusInternalServerError
 		}
 		return http.StatusNoContent
@@ -121,24 +121,24 @@ func TestPublishedEventsSurviveKills(t *testing.T) {
 		if _, err := c.insist(t, publish, http.StatusAccepted); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(400 * time.Millisecond) // so that functions are killed during the run, however short it is
-		// The local queue takes seconds for each call once it has many thousand messages.
-		eventually(t, limit, "most of what was published", func() bool { return len(healthy.arrivals()) > len(caused)-maxAhead })
+		time.Sleep(400 * time.Millisecond) // so that even a short run lasts long enough for kills
+		// With many thousand messages, the local queue needs seconds for each call.
+		eventually(t, limit, "most published events", func() bool { return len(healthy.arrivals()) > len(caused)-maxAhead })
 	}
-	if n > 100 { // the rest of a long run is killed too
+	if n > 100 { // a long run: functions are killed for another minute
 		time.Sleep(time.Minute)
 	}
 	close(end)
 	killing.Wait()
 	ended := time.Now()
 	drained := drain(t, s, c, caused, receivers, "half", limit)
-	t.Logf("%d events; %d requests were answered 503 and sent again; all was delivered %s after the last", n, c.unavailable.Load(), drained.Sub(ended))
+	t.Logf("%d events; %d requests were answered 503 and sent again; all was delivered %s after the last event", n, c.unavailable.Load(), drained.Sub(ended))
 	for name, r := range receivers {
-		sameIDs(t, name, r) // an event that was published again has the id of its first publication
+		sameIDs(t, name, r) // a repeated publication has the same event id
 		r.noneRefused(t)
 	}
-	mended.Store(true)
-	lastOnes(t, s, c, half)
+	isRepaired.Store(true)
+	lastDeliveries(t, s, c, half)
 }
 
 // makeEventsUntil makes events at killRate until stop is closed, and returns the ids of their links.
@@ -217,24 +217,24 @@ func loseQueue(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// skipStream empties the stream while the function that reads it is killed again and again, until
-// some events were never read.
+// skipStream drops events from the stream before a function reads them: it empties the stream while the function that reads
+// it is killed again and again. It checks that some events were never read.
 func skipStream(t *testing.T, s *stack.Stack, c *server) {
 	for range 5 {
 		before := unread(t, s, c)
 		resume := killAgain(t, s, "FanoutFunction")
 		time.Sleep(time.Second)
 		s.SkipStreams(true)
-		time.Sleep(time.Second) // until what has failed is tried again
+		time.Sleep(time.Second) // until failed calls are tried again
 		s.SkipStreams(false)
 		resume()
 		time.Sleep(2 * time.Second) // until all events that were read are fanned out
 		if n := len(unread(t, s, c)) - len(before); n > 0 {
-			t.Logf("%d events were in the stream and never read", n)
+			t.Logf("%d events were dropped from the stream", n)
 			return
 		}
 	}
-	t.Error("the stream was never emptied of anything")
+	t.Error("no event was dropped from the stream")
 }
 
 // killAgain kills a function's copies until resume is called.
@@ -260,7 +260,7 @@ func killAgain(t *testing.T, s *stack.Stack, function string) (resume func()) {
 	}
 }
 
-// kmsHangs makes the KMS hang for a while: no webhook is sent, and everything that needs no signature works.
+// kmsHangs makes KMS hang for a while: no webhook is sent, and requests that need no signature work.
 func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	kid := signingKeys(t, s).ActiveKid
 	if err := s.KMS.Pause(); err != nil {
@@ -272,10 +272,10 @@ func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 		}
 	}()
 	begun := time.Now()
-	time.Sleep(time.Second) // until webhooks that were signed before have arrived
+	time.Sleep(time.Second) // until the webhooks that were signed before have arrived
 	before := len(r.arrivals())
-	for time.Since(begun) < kmsAway {
-		pending := c.call(t, "/link/create", members{"clientUserId": "while KMS hangs"}) // it stays pending, and so has no event
+	for time.Since(begun) < kmsHangFor {
+		pending := c.call(t, "/link/create", members{"clientUserId": "while KMS hangs"}) // the link stays pending, so it causes no event
 		_, failed := c.insist(t, pending, http.StatusCreated)
 		for _, what := range []call{
 			{method: "POST", path: "/app/get", body: `{}`, bearer: c.key},
@@ -305,8 +305,8 @@ func loseDB(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// unread returns the events of an app that are older than 1.5 seconds and not fanned out. Younger events may still be
-// on their way.
+// unread returns the events of an app that are older than 1.5 seconds and not fanned out. Newer events may still be fanned
+// out soon.
 func unread(t *testing.T, s *stack.Stack, c *server) []map[string]types.AttributeValue {
 	t.Helper()
 	then := time.Now().Add(-1500 * time.Millisecond).UnixMilli()

@@ -31,11 +31,11 @@ const (
 
 	loadCopies = 100 // the most copies of the deliver function, as in an account with a raised quota
 
-	maxMedian = 2 * time.Second // of the healthy receiver
-	maxDrain  = 4 * time.Minute // after the last event, until nothing waits but for the receiver that fails
+	maxMedian = 2 * time.Second // the largest median delay of the healthy receiver
+	maxDrain  = 4 * time.Minute // after the last event, the limit until deliveries wait only for the failing receiver
 )
 
-// groups counts the messages of the queue: right ones have their org as group.
+// groups counts the messages of the queue. A message is right if its group is its org.
 type groups struct {
 	right, wrong atomic.Int64
 }
@@ -69,14 +69,14 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	}
 	deadUntil := during * 3 / 4
 	var g groups
-	// loadCopies suffices: at ten events a second, the slow receiver's answers of eight seconds keep 80 batches busy,
-	// as a batch seldom has the deliveries of more than one event.
+	// loadCopies is enough: at ten events a second, the slow receiver's answers of eight seconds keep 80 batches busy,
+	// because a batch seldom has the deliveries of more than one event.
 	s, tg := startLocal(t, stack.Options{InMemory: true, Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
-	var mended atomic.Bool
+	var isRepaired atomic.Bool
 	half := c.receiver(t, func(arrival) int {
-		if !mended.Load() && rand.IntN(2) == 0 {
+		if !isRepaired.Load() && rand.IntN(2) == 0 {
 			return http.StatusInternalServerError
 		}
 		return http.StatusNoContent
@@ -87,7 +87,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	_ = dead.server.Close() // until deadUntil
 	dead.register(t, c, "link.claimed", "link.revoked")
 	back := time.AfterFunc(deadUntil, func() {
-		if err := dead.again(); err != nil {
+		if err := dead.start(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -100,29 +100,29 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	ended := time.Now()
 	t.Logf("%d events in %s; %d requests were answered 503 and sent again", len(caused), during, c.unavailable.Load())
 
-	t.Parallel() // the rest of the test mostly waits
+	t.Parallel() // from here on, the test mostly waits
 
 	receivers := map[string]*receiver{"healthy": healthy, "half": half, "slow": slow, "dead": dead}
 	drained := drain(t, s, c, caused, receivers, "half", maxDrain)
-	t.Logf("all but the failing one have settled %s after the last event; the dead one was back %s before that", drained.Sub(ended), during-deadUntil)
+	t.Logf("all but the failing receiver had every event %s after the last one; the dead receiver was started %s before the last event", drained.Sub(ended), during-deadUntil)
 	for name, r := range receivers {
 		medianDelay(t, name, r)
 		r.noneRefused(t)
 		sameIDs(t, name, r)
 	}
 	if g.wrong.Load() != 0 || g.right.Load() < int64(4*len(caused)) {
-		t.Errorf("%d messages with their org as group, %d without", g.right.Load(), g.wrong.Load())
+		t.Errorf("%d messages have their org as group, %d have not", g.right.Load(), g.wrong.Load())
 	}
 	t.Logf("%d messages, each with its org as group", g.right.Load())
-	mended.Store(true)
-	lastOnes(t, s, c, half)
+	isRepaired.Store(true)
+	lastDeliveries(t, s, c, half)
 }
 
-// maxRate returns the events a second of `make load`, which has the machine for itself: 3 for each core, and 10 at
-// most. A local stack on two cores is busy at 8 a second, and with more the test would measure the machine.
+// maxRate returns the events a second of `make load`: 3 for each core, and 10 at most. A local stack on two cores is busy at
+// 8 a second: with more events, the test would measure the machine.
 func maxRate() int { return min(10, 3*runtime.NumCPU()) }
 
-// memoryDir returns a folder in memory, for a short time.
+// memoryDir returns a folder in memory, which is removed after the test.
 func memoryDir(t *testing.T) string {
 	t.Helper()
 	dir, err := backing.MemoryDir("latchkey-")
@@ -133,7 +133,7 @@ func memoryDir(t *testing.T) string {
 	return dir
 }
 
-// steady causes events at a rate for a while, and returns their links. Each link is claimed or revoked.
+// steady causes events at a rate for a while, and returns the ids of their links. Each link is claimed or revoked.
 func steady(t *testing.T, c *server, rate int, during time.Duration) map[string]bool {
 	t.Helper()
 	var mu sync.Mutex
@@ -174,7 +174,7 @@ func (c *server) cause(t *testing.T, n int) (link string, err error) {
 	return link, err
 }
 
-// insist sends a request, and again after each 503, as a client should.
+// insist sends a request, and repeats it after each 503, as a client should.
 func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 	t.Helper()
 	for begun := time.Now(); ; {
@@ -192,7 +192,7 @@ func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
 	}
 }
 
-// medianDelay logs the delay of webhooks at their first arrival. The median of the healthy receiver
+// medianDelay logs the time from each event to the first arrival of its webhook. The median of the healthy receiver
 // has a limit.
 func medianDelay(t *testing.T, name string, r *receiver) {
 	t.Helper()
@@ -219,7 +219,7 @@ func medianDelay(t *testing.T, name string, r *receiver) {
 	}
 }
 
-// sameIDs checks that all arrivals of an event have the same id, and that no attempt comes twice.
+// sameIDs checks that all arrivals of an event have the same id, and that no attempt arrives twice.
 func sameIDs(t *testing.T, name string, r *receiver) {
 	t.Helper()
 	ids, attempts := map[string]string{}, map[string]bool{}
@@ -236,7 +236,7 @@ func sameIDs(t *testing.T, name string, r *receiver) {
 	}
 }
 
-// missing returns how many of the links a receiver got no webhook about.
+// missing returns the number of links for which the receiver got no webhook.
 func (r *receiver) missing(caused map[string]bool) int {
 	known := map[string]bool{}
 	for _, a := range r.arrivals() {
@@ -254,14 +254,14 @@ func (r *receiver) missing(caused map[string]bool) int {
 	return n
 }
 
-// drain runs the sweep and waits until every receiver has a webhook about every link, and no delivery is pending, except
-// to the failing receiver. It returns the time at which it ends.
+// drain runs the sweep until every receiver has a webhook about every link, and deliveries are pending only to the failing
+// receiver. It returns the time at which it ends.
 func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, receivers map[string]*receiver, failing string, limit time.Duration) time.Time {
 	t.Helper()
 	for begun := time.Now(); ; time.Sleep(2 * time.Second) {
 		left := map[string]string{}
 		if err := s.RunSchedule(t.Context(), "SweepFunction"); err != nil {
-			left["the sweep"] = err.Error() // the database of a busy machine may be slow; the next run goes on
+			left["the sweep"] = err.Error() // the database of a busy machine may be slow; the next run continues
 		}
 		for name, r := range receivers {
 			if n := r.missing(caused); n > 0 {
@@ -274,14 +274,14 @@ func drain(t *testing.T, s *stack.Stack, c *server, caused map[string]bool, rece
 			return time.Now()
 		}
 		if time.Since(begun) > limit {
-			t.Fatalf("not within %s: %v", limit, left)
+			t.Fatalf("not delivered within %s: %v", limit, left)
 		}
 	}
 }
 
-// lastOnes checks the deliveries that the failing receiver has always answered 500: each waits for its next attempt. It
-// makes these attempts due at once. The receiver, which is mended, must accept all of them.
-func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
+// lastDeliveries checks the deliveries that the failing receiver has always answered 500: each waits for its next attempt. It
+// makes these attempts due at once. The receiver, which no longer fails, must accept all of them.
+func lastDeliveries(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	t.Helper()
 	now := time.Now()
 	waiting := c.deliveries(t, r.endpoint, "pending")
@@ -293,7 +293,7 @@ func lastOnes(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	t.Logf("%d deliveries wait for the failing receiver", len(waiting))
 	for begun := time.Now(); len(waiting) > 0; waiting = c.deliveries(t, r.endpoint, "pending") {
 		if time.Since(begun) > maxDrain {
-			t.Fatalf("%d deliveries are left %s after their time", len(waiting), maxDrain)
+			t.Fatalf("%d deliveries still wait %s after they were due", len(waiting), maxDrain)
 		}
 		for _, d := range waiting {
 			event, _ := d["eventId"].(string)

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// webhooks runs the tests that need a stack which delivers.
+// webhooks runs the tests that need a stack that delivers webhooks.
 func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 	for _, c := range []struct {
 		name string
@@ -23,7 +23,7 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 		{"AKeysEventsArrive", keyEvents},
 		{"A410DisablesAndEnablingReleases", goneAndBack},
 		{"AStolenKey", stolenKey},
-		{"TheDocumentedReceiversTakeWhatIsDelivered", documentedReceivers},
+		{"TheDocumentedReceiversAcceptDeliveries", documentedReceivers},
 		{"RotatedAndRevokedKeys", rotation},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, s, tg) })
@@ -36,7 +36,7 @@ func oneEvent(t *testing.T, _ *stack.Stack, tg *target) {
 	id, token := c.link(t, "u-1")
 	tg.want(t, newDevice().claims(token), 200, "")
 	got := hook.one(t, "link.claimed", id)
-	t.Logf("it came %s after the claim", got.At.Sub(got.CreatedAt))
+	t.Logf("the webhook came %s after the claim", got.At.Sub(got.CreatedAt))
 	var data struct {
 		Status, ClientUserID string
 		Device               struct{ Platform string }
@@ -46,7 +46,7 @@ func oneEvent(t *testing.T, _ *stack.Stack, tg *target) {
 	}
 	one := c.ok(t, "/webhook_event/get", members{"eventId": got.ID})
 	if one.str("type") != got.Type || number(one.body["createdAt"]) != got.CreatedAt.UnixMilli() {
-		t.Errorf("the event: %s, and in the webhook at %s", one.text, got.CreatedAt)
+		t.Errorf("the event is %s, and the time in the webhook is %s", one.text, got.CreatedAt)
 	}
 	d := c.delivered(t, hook.endpoint, got.ID)
 	last, _ := d["lastAttempt"].(members)
@@ -75,24 +75,24 @@ func (c *server) delivered(t *testing.T, endpoint, event string) (d map[string]a
 	return d
 }
 
-// tokensAreBound sends a webhook's token to the endpoint of another app and to the authorizer.
+// tokensAreBound sends a webhook's token to the endpoint of another app, and as an access token and an API key to our API.
 func tokensAreBound(t *testing.T, _ *stack.Stack, tg *target) {
 	a, b := tg.server(t), tg.server(t)
 	to, other := a.receiver(t, nil), b.receiver(t, nil)
 	a.ok(t, "/webhook_endpoint/test", members{"endpointId": to.endpoint})
 	token := to.one(t, "test", "").Token
 	status := postToken(t, other.url, token)
-	onlyItsOwn := len(other.arrivals()) == len(other.about("key.created", "")) // the event of server's key may come late
+	onlyItsOwn := len(other.arrivals()) == len(other.about("key.created", "")) // the event of its app's key may come late
 	if status != http.StatusUnauthorized || !onlyItsOwn {
 		t.Errorf("another endpoint's receiver answers %d", status)
 	}
 	_, err := newVerifier(t, tg, other.endpoint).Verify(t.Context(), []byte(token))
 	var refused *verify.RefusedError
 	if !errors.As(err, &refused) || refused.Reason != verify.WrongAudience {
-		t.Errorf("another endpoint's verifier says %v", err)
+		t.Errorf("another endpoint's verifier returns %v", err)
 	}
 	if _, err := newVerifier(t, tg, to.endpoint).Verify(t.Context(), []byte(token)); err != nil {
-		t.Errorf("its own says %v", err)
+		t.Errorf("the endpoint's verifier returns %v", err)
 	}
 	tg.want(t, call{method: "GET", path: "/v1/orgs", bearer: token}, 401, "token_invalid")
 	tg.want(t, call{method: "GET", path: "/v1/orgs/" + a.org + "/keys", bearer: token}, 401, "token_invalid")
@@ -100,7 +100,7 @@ func tokensAreBound(t *testing.T, _ *stack.Stack, tg *target) {
 	to.noneRefused(t)
 }
 
-// postToken sends a token to a receiver, as anyone could, and returns the status of the answer.
+// postToken sends a token to a receiver, as any program could, and returns the status of the answer.
 func postToken(t *testing.T, url, token string) int {
 	t.Helper()
 	res, err := http.Post(url, "application/jwt", strings.NewReader(token))
@@ -141,8 +141,8 @@ func keyEvents(t *testing.T, _ *stack.Stack, tg *target) {
 	hook.noneRefused(t)
 }
 
-// goneAndBack has a receiver answer 410. Its endpoint is disabled, the app's other endpoint gets an
-// event about it, and deliveries are held until the endpoint is enabled.
+// goneAndBack starts a receiver that answers 410. Its endpoint is disabled, the app's other endpoint gets an event about
+// this, and deliveries are held until the endpoint is enabled.
 func goneAndBack(t *testing.T, s *stack.Stack, tg *target) {
 	c := tg.server(t)
 	var gone atomic.Bool

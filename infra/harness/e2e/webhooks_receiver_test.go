@@ -29,13 +29,13 @@ func (a arrival) kid() string {
 	return h.Kid
 }
 
-// receiver accepts webhooks on this machine, verifies them as a customer's receiver in Go does, and
+// receiver accepts webhooks on this machine, verifies them like a customer's receiver in Go, and
 // keeps them.
 type receiver struct {
 	endpoint string // the id of its webhook endpoint
 	url      string
 	address  string            // host and port
-	server   *http.Server      // while it listens
+	server   *http.Server      // listens at the address
 	answer   func(arrival) int // the status of an answer; nil: 204
 
 	mu       sync.Mutex
@@ -58,14 +58,14 @@ func (c *server) receiver(t *testing.T, answer func(arrival) int, events ...stri
 func (r *receiver) listen(t *testing.T) {
 	t.Helper()
 	r.address = freeAddress(t)
-	if err := r.again(); err != nil {
+	if err := r.start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.server.Close() })
 }
 
-// again listens at the same address as before.
-func (r *receiver) again() error {
+// start starts the server at the receiver's address, also after a stop.
+func (r *receiver) start() error {
 	l, err := net.Listen("tcp", r.address)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r *receiver) again() error {
 	return nil
 }
 
-// register registers the receiver as an endpoint for these types of events, or for all without any.
+// register registers the receiver as an endpoint for these types of events; no types means all.
 func (r *receiver) register(t *testing.T, c *server, events ...string) {
 	t.Helper()
 	r.endpoint = c.endpoint(t, r.url, events...)
@@ -87,7 +87,7 @@ func (r *receiver) register(t *testing.T, c *server, events ...string) {
 	r.verifier = v
 }
 
-// newVerifier returns a verifier that knows no key yet.
+// newVerifier returns a verifier that has not looked up a key yet.
 func newVerifier(t *testing.T, tg *target, endpoint string) *verify.Verifier {
 	t.Helper()
 	v, err := verify.New(verify.Config{BaseURL: tg.url, EndpointID: endpoint, Issuer: tg.url})
@@ -108,7 +108,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	event, err := v.Verify(req.Context(), body)
 	if err == nil {
-		err = headersOf(req, event)
+		err = checkHeaders(req, event)
 	}
 	r.mu.Lock()
 	switch {
@@ -128,13 +128,13 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Unlock()
 	status := http.StatusNoContent
 	if r.answer != nil {
-		status = r.answer(a) // without the lock: it may wait
+		status = r.answer(a) // the lock is not held, because answer may wait
 	}
 	w.WriteHeader(status)
 }
 
-// headersOf returns an error when a webhook's request does not have the headers of its event.
-func headersOf(req *http.Request, e verify.Event) error {
+// checkHeaders returns an error if the request of a webhook lacks the headers of its event.
+func checkHeaders(req *http.Request, e verify.Event) error {
 	for name, want := range map[string]string{
 		"Content-Type": "application/jwt", "Webhook-Id": e.ID, "User-Agent": "Latchkey-Webhooks/1",
 	} {
@@ -151,7 +151,7 @@ func (r *receiver) arrivals() []arrival {
 	return slices.Clone(r.got)
 }
 
-// about returns the webhooks of a type whose data has an id; "" is any.
+// about returns the webhooks of a type whose data has this id; "": any.
 func (r *receiver) about(kind, id string) []arrival {
 	return slices.DeleteFunc(r.arrivals(), func(a arrival) bool {
 		isAbout := id == "" || containsID(a.Data, id)
@@ -171,7 +171,7 @@ func containsID(data json.RawMessage, id string) bool {
 	return false
 }
 
-// one waits for a webhook of a type whose data has an id ("": any), and returns it.
+// one waits for a webhook of a type whose data has this id ("": any), and returns it.
 func (r *receiver) one(t *testing.T, kind, id string) arrival {
 	t.Helper()
 	var found []arrival
@@ -182,12 +182,12 @@ func (r *receiver) one(t *testing.T, kind, id string) arrival {
 	return found[0]
 }
 
-// noneRefused checks that every webhook that came was good: a bad signature or claim is a fault of ours.
+// noneRefused checks that the receiver refused no webhook: a bad signature or claim is a fault of Latchkey.
 func (r *receiver) noneRefused(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, err := range r.refused {
-		t.Errorf("endpoint %s was sent what it refuses: %v", r.endpoint, err)
+		t.Errorf("endpoint %s refused a webhook: %v", r.endpoint, err)
 	}
 }

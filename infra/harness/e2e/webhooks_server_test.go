@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// server is the server of an app, which has only an API key. owner is an admin of its org.
+// server is a customer's server. Its only credential is an API key of an app. owner is an admin of the app's org.
 type server struct {
 	tg      *target
 	owner   *person
@@ -33,7 +33,7 @@ func (tg *target) server(t *testing.T) *server {
 	return c
 }
 
-// members are the members of a JSON object.
+// members is a JSON object.
 type members = map[string]any
 
 func (c *server) call(t *testing.T, path string, body members) call {
@@ -66,7 +66,7 @@ func (c *server) link(t *testing.T, user string) (id, token string) {
 	return r.str("id"), r.str("token")
 }
 
-// endpoint registers a URL for these types of events, or for all without any.
+// endpoint registers a URL for these types of events; no types means all.
 func (c *server) endpoint(t *testing.T, url string, events ...string) (id string) {
 	t.Helper()
 	body := members{"url": url}
@@ -112,16 +112,16 @@ func (c *server) pages(t *testing.T, path, name string, body members) []map[stri
 // patience limits each wait. It is long because the machine may be busy.
 const patience = time.Minute
 
-// within waits as eventually does, with patience as the limit.
-func within(t *testing.T, what string, is func() bool) {
+// within is eventually with patience as the limit.
+func within(t *testing.T, what string, isReached func() bool) {
 	t.Helper()
-	eventually(t, patience, what, is)
+	eventually(t, patience, what, isReached)
 }
 
-// eventually waits until is returns true, and fails the test when that takes longer than the limit.
-func eventually(t *testing.T, limit time.Duration, what string, is func() bool) {
+// eventually waits until isReached returns true, and fails the test if that takes longer than the limit.
+func eventually(t *testing.T, limit time.Duration, what string, isReached func() bool) {
 	t.Helper()
-	for begun := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
+	for begun := time.Now(); !isReached(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begun) > limit {
 			t.Fatalf("not within %s: %s", limit, what)
 		}

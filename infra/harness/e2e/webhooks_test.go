@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// segment decodes part n of a token, counted from 0. It returns nil when the token has no such part.
+// segment decodes part n of a token, counted from 0. It returns nil if the token has no such part.
 func segment(token string, n int) []byte {
 	parts := strings.Split(token, ".")
 	if n >= len(parts) {
 		return nil
 	}
-	b, _ := base64.RawURLEncoding.DecodeString(parts[n]) // nil when it cannot be decoded
+	b, _ := base64.RawURLEncoding.DecodeString(parts[n]) // nil if the part cannot be decoded
 	return b
 }
 
-// deaf returns a URL that may be registered and at which no one listens.
-func (tg *target) deaf() string {
+// deadURL returns a URL that can be registered, and where no receiver listens.
+func (tg *target) deadURL() string {
 	if tg.name == "deployed" {
 		return "https://hooks.example.com/in"
 	}
@@ -27,14 +27,14 @@ func (tg *target) deaf() string {
 
 func anEndpoint(t *testing.T, tg *target) {
 	c := tg.server(t)
-	made := c.want(t, "/webhook_endpoint/create", members{"url": tg.deaf(), "description": "first"}, 201, "")
+	made := c.want(t, "/webhook_endpoint/create", members{"url": tg.deadURL(), "description": "first"}, 201, "")
 	id := made.str("id")
-	if !strings.HasPrefix(id, "whe_") || made.body["enabled"] != true || made.body["disabledReason"] != nil || made.str("url") != tg.deaf() ||
+	if !strings.HasPrefix(id, "whe_") || made.body["enabled"] != true || made.body["disabledReason"] != nil || made.str("url") != tg.deadURL() ||
 		made.str("createdByKey") != c.keyID || made.str("urlSetByKey") != c.keyID {
 		t.Errorf("created: %s", made.text)
 	}
 	if events, _ := made.body["events"].([]any); len(events) != 1 || events[0] != "*" {
-		t.Errorf("without events it wants %v", events)
+		t.Errorf("an endpoint made without events has the events %v", events)
 	}
 	if r := c.ok(t, "/webhook_endpoint/get", members{"endpointId": id}); r.str("description") != "first" || number(r.body["heldCount"]) != 0 {
 		t.Errorf("got: %s", r.text)
@@ -66,7 +66,7 @@ func anEndpoint(t *testing.T, tg *target) {
 			}
 		}
 	}
-	c.want(t, "/webhook_endpoint/create", members{"url": tg.deaf(), "events": []string{"link.eaten"}}, 422, "validation_failed")
+	c.want(t, "/webhook_endpoint/create", members{"url": tg.deadURL(), "events": []string{"link.eaten"}}, 422, "validation_failed")
 	if r := c.ok(t, "/webhook_endpoint/delete", members{"endpointId": id}); r.text != `{"ok":true}`+"\n" {
 		t.Errorf("deleted: %s", r.text)
 	}
@@ -78,10 +78,10 @@ func anEndpoint(t *testing.T, tg *target) {
 	}
 }
 
-// feed reads the events and deliveries of an app. It also passes on a stack that makes no delivery.
+// feed reads the events and deliveries of an app. It also passes on a stack that delivers nothing.
 func feed(t *testing.T, tg *target) {
 	c := tg.server(t)
-	endpoint := c.endpoint(t, tg.deaf(), "link.claimed")
+	endpoint := c.endpoint(t, tg.deadURL(), "link.claimed")
 	id, _ := c.link(t, "u-1")
 	c.ok(t, "/link/revoke", members{"linkId": id})
 	test := c.ok(t, "/webhook_endpoint/test", members{"endpointId": endpoint}).str("eventId")
@@ -94,7 +94,7 @@ func feed(t *testing.T, tg *target) {
 		t.Errorf("the feed has no cursor: %s", first.text)
 	}
 	if l := c.deliveries(t, endpoint, "delivered"); len(l) != 0 {
-		t.Errorf("delivered to no one: %v", l)
+		t.Errorf("no receiver listens, and these deliveries are delivered: %v", l)
 	}
 	if r := c.ok(t, "/webhook_delivery/redeliver", members{"endpointId": endpoint, "since": 0}); number(r.body["queued"]) != 0 {
 		t.Errorf("redelivered: %s", r.text)
@@ -103,7 +103,7 @@ func feed(t *testing.T, tg *target) {
 	c.want(t, "/webhook_event/get", members{"eventId": "evt_x"}, 404, "event_not_found")
 	c.want(t, "/webhook_delivery/redeliver", members{"endpointId": endpoint, "eventId": "evt_x"}, 404, "delivery_not_found")
 	c.want(t, "/webhook_delivery/list", nil, 422, "validation_failed")
-	// The feed shows events older than ten seconds, from the cursor on.
+	// From the cursor on, the feed shows an event ten seconds after it happened.
 	var kinds []string
 	within(t, "four events in the feed", func() bool {
 		kinds = nil
@@ -120,7 +120,7 @@ func feed(t *testing.T, tg *target) {
 
 func anotherApp(t *testing.T, tg *target) {
 	c := tg.server(t)
-	endpoint := c.endpoint(t, tg.deaf(), "link.claimed")
+	endpoint := c.endpoint(t, tg.deadURL(), "link.claimed")
 	id, _ := c.link(t, "u-1")
 	event := c.ok(t, "/webhook_endpoint/test", members{"endpointId": endpoint}).str("eventId")
 	appID := c.owner.want(t, "POST", "/v1/orgs/"+c.org+"/apps", `{"name":"Other"}`, 201, "").str("id")
@@ -154,13 +154,13 @@ func anotherApp(t *testing.T, tg *target) {
 	c.ok(t, "/webhook_endpoint/get", members{"endpointId": endpoint})
 }
 
-// people reads an app's links, events and deliveries as a member, and acts on them as an admin. No receiver answers.
+// people reads an app's links, events and deliveries as a member, and changes them as an admin. No receiver answers.
 func people(t *testing.T, tg *target) {
 	c := tg.server(t)
 	bob := tg.person(t, "bob")
 	c.owner.invite(t, c.org, bob, "member")
 	base := "/v1/orgs/" + c.org + "/apps/" + c.appID
-	made := c.owner.want(t, "POST", base+"/webhook_endpoints", `{"url":"`+tg.deaf()+`","events":["test"]}`, 201, "")
+	made := c.owner.want(t, "POST", base+"/webhook_endpoints", `{"url":"`+tg.deadURL()+`","events":["test"]}`, 201, "")
 	own := base + "/webhook_endpoints/" + made.str("id")
 	test := c.owner.want(t, "POST", own+"/test", "", 200, "").str("eventId")
 	link, _ := c.link(t, "u-1")

@@ -1,7 +1,8 @@
-"""Runs the AWS CLI once for many calls: starting it takes four times as long as a call.
+"""Loads the AWS CLI once for many calls, because its start takes four times as long as a call.
 
-Argument: a socket to make. The program that is written to bin/aws passes its arguments, its folder, its environment and its three
-files on; a copy of this process is the AWS CLI then. Prints READY; ends when its standard input does.
+Argument: the path of the socket to make. The program awsshim.py sends its arguments, folder, environment and three files
+(standard input, output and error). For each call, this process forks a copy that runs the AWS CLI. It prints READY when
+it listens, and ends at the end of its standard input.
 """
 
 import json
@@ -12,20 +13,20 @@ import threading
 
 import awscli.clidriver
 
-NOWHERE = "http://127.0.0.1:9"
+NO_SERVER = "http://127.0.0.1:9"
 
 
 def warm(driver):
-    """Loads what every call loads, by a call that finds no one."""
+    """Loads the modules that every call needs, by a call to an address without a server."""
     os.environ.update(AWS_ACCESS_KEY_ID="a", AWS_SECRET_ACCESS_KEY="a", AWS_MAX_ATTEMPTS="1")
-    silent, said = os.open(os.devnull, os.O_WRONLY), os.dup(2)
+    silent, stderr = os.open(os.devnull, os.O_WRONLY), os.dup(2)
     os.dup2(silent, 2)
-    driver.main(["--endpoint-url", NOWHERE, "--region", "us-east-1", "dynamodb", "list-tables"])
-    os.dup2(said, 2)
+    driver.main(["--endpoint-url", NO_SERVER, "--region", "us-east-1", "dynamodb", "list-tables"])
+    os.dup2(stderr, 2)
 
 
-def play(driver, call, files):
-    """Runs the AWS CLI, in a process of its own."""
+def run(driver, call, files):
+    """Runs the AWS CLI for one call, and ends this process."""
     for to, file in enumerate(files):
         os.dup2(file, to)
     os.chdir(call["folder"])
@@ -43,10 +44,11 @@ def play(driver, call, files):
 
 
 def serve(driver, connection):
+    """Runs one call in a forked process, and sends its exit code back."""
     text, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
     child = os.fork()
     if child == 0:
-        play(driver, json.loads(text), files)
+        run(driver, json.loads(text), files)
     for file in files:
         os.close(file)
     connection.send(bytes([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255]))

@@ -1,6 +1,7 @@
-"""The AWS CLI of a rehearsal. It writes down the calls that fail, also those inside a pipe.
+"""The command aws in the shell of the runbook's test. It passes calls on to awscli.py, and writes failed calls to a file, also
+failed calls inside a pipe.
 
-Without the option, the calls of SQS go to AWS, whatever AWS_ENDPOINT_URL says.
+It sets --endpoint-url, because calls of SQS ignore AWS_ENDPOINT_URL and go to AWS.
 """
 
 import json

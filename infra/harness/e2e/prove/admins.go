@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Roles in an org, as orgState has them.
+// The letters of the roles in an orgState.
 const (
 	none   = '-'
 	viewer = 'v'
@@ -15,7 +15,7 @@ const (
 
 var roleNames = map[byte]string{viewer: "viewer", member: "member", admin: "admin"}
 
-// orgState has the role of each of the history's users, one letter each.
+// orgState has one letter for each user of the history: the user's role.
 type orgState string
 
 func (s orgState) with(user int, role byte) orgState {
@@ -35,9 +35,9 @@ func (s orgState) lastAdmin(user int) bool {
 	return s[user] == admin && admins == 1
 }
 
-// answer is what a change by one user of another's role is answered, and the state after it. "leave" and "remove" make the
-// role none; "add" gives one to a user who is no member. "list" reads the members, and "enter" asks a door of the owner's
-// own endpoints, which lets admins and members in and tells others nothing.
+// answer returns the answer to an operation by one user on the role of another, and the state after it. "leave" and "remove" make
+// the role none; "add" gives a role to a user who is not a member. "list" reads the members. "enter" is a request to a door
+// for members: it accepts admins and members, and gives all others the same answer.
 func (s orgState) answer(do string, by, of int, to byte) (string, orgState) {
 	reader := s[by] == admin || s[by] == member
 	switch {
@@ -61,7 +61,8 @@ func (s orgState) answer(do string, by, of int, to byte) (string, orgState) {
 	return "done", s.with(of, to)
 }
 
-// adminsModel: the org's rules of roles, with the role of the caller at the moment of the change. The last admin stays.
+// adminsModel has the rules about roles. A change is decided by the caller's role at the moment of the change. An org keeps its
+// last admin.
 var adminsModel = model{
 	first: orgState("amv-"),
 	reads: []string{"list", "enter"},
@@ -72,7 +73,7 @@ var adminsModel = model{
 	},
 }
 
-// admins has users of an org promote, demote, remove and add each other, leave, read and enter, all at once.
+// admins: the users of an org change each other's roles, remove and add each other, leave, read and enter, all at once.
 func admins(h *history) {
 	users := h.people
 	org := h.org(`,"admin":{"subject":"` + users[0].email + `"}`)
@@ -86,7 +87,7 @@ func admins(h *history) {
 		for range 5 {
 			by, of := h.chance(4), h.chance(4)
 			if h.chance(2) == 0 {
-				by = h.chance(2) // those who are admins more often
+				by = h.chance(2) // the first two users are admins more often
 			}
 			to := []byte{viewer, member, admin, admin}[h.chance(4)]
 			h.changeRole(client, base, []string{"set", "set", "set", "remove", "add", "leave", "list", "enter"}[h.chance(8)], by, of, to)
@@ -95,15 +96,15 @@ func admins(h *history) {
 	h.check(adminsModel)
 }
 
-// changeRole makes one change, and records it.
+// changeRole makes one operation, and records it.
 func (h *history) changeRole(client int, base, do string, by, of int, to byte) {
 	path := base + "/members/" + h.people[of].id
 	q := request{bearer: h.people[by].token, method: "GET", path: base + "/members"}
-	ask, action := func() reply { return h.api.ask(h.ctx, q) }, ""
+	send, action := func() reply { return h.api.send(h.ctx, q) }, ""
 	switch do {
 	case "enter":
 		d := h.members[h.chance(len(h.members))]
-		ask = func() reply { return d.enter(h.ctx, strings.TrimPrefix(base, "/v1/orgs/"), q.bearer) }
+		send = func() reply { return d.enter(h.ctx, strings.TrimPrefix(base, "/v1/orgs/"), q.bearer) }
 		of, to = by, none
 	case "list":
 		of, to = by, none
@@ -118,8 +119,8 @@ func (h *history) changeRole(client int, base, do string, by, of int, to byte) {
 	}
 	arg := strconv.Itoa(by) + strconv.Itoa(of) + string(to)
 	h.record(client, input{"org", do, arg}, func() string {
-		r := ask()
-		if action != "" { // a role that is so already is not written, and not audited
+		r := send()
+		if action != "" { // a set has no action here: if the member already has the role, nothing is written or audited
 			h.note(action, h.people[of].id, r)
 		}
 		return r.outcome()

@@ -23,7 +23,7 @@ type request struct {
 	bearer             string // the credential; "": none
 	once               string // the Idempotency-Key; "": none
 	header             http.Header
-	each               bool // each try of history.must has an effect of its own
+	each               bool // a repeated request has its effect again
 }
 
 // reply is an answer. Without an answer err is set, and the status is 0.
@@ -42,10 +42,10 @@ func (r reply) str(name string) string { s, _ := r.body[name].(string); return s
 // ok reports whether the request was done.
 func (r reply) ok() bool { return r.status >= 200 && r.status < 300 }
 
-// unsure reports whether the request may have been done, or be done later.
+// unsure reports whether it is unknown if the request was done, or will be done later.
 func (r reply) unsure() bool { return r.err != nil || r.status == http.StatusServiceUnavailable }
 
-// outcome is the answer in a word, for histories: done, the code of a refusal, or unsure.
+// outcome returns the answer in a word, for histories: done, the code of a refusal, or unsure.
 func (r reply) outcome() string {
 	switch {
 	case r.unsure():
@@ -68,8 +68,8 @@ func (r reply) list(name string) (out []map[string]any) {
 	return out
 }
 
-// silence is how long a request may take: a client never waits ten seconds for an answer.
-const silence = 10 * time.Second
+// answerLimit is how long a request may take: a client must get an answer within ten seconds.
+const answerLimit = 10 * time.Second
 
 // site is a place that answers requests: the API, or a door of the owner's own endpoints.
 type site struct {
@@ -82,17 +82,17 @@ type site struct {
 func newSite(url string, c *contract.Contract, t *tally) *site {
 	return &site{
 		url: url, contract: c, tally: t,
-		client: &http.Client{Timeout: silence, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		client: &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
 
-// ask sends a request. An answer that is not documented is a violation, and so are ten seconds without one.
-func (s *site) ask(ctx context.Context, q request) reply {
+// send sends a request. An answer that is not documented is a violation, and so are ten seconds without an answer.
+func (s *site) send(ctx context.Context, q request) reply {
 	r := s.try(ctx, q)
-	if (r.err != nil || r.status >= 500) && s.tally.during(r) {
+	if (r.err != nil || r.status >= 500) && s.tally.stalledDuring(r) {
 		r.err = errStalled
 	}
-	s.tally.answered(s, q, r)
+	s.tally.count(s, q, r)
 	return r
 }
 
@@ -126,25 +126,25 @@ func (s *site) try(ctx context.Context, q request) (r reply) {
 	if json.Unmarshal(a.Body, &r.body) != nil {
 		r.body = nil // not a JSON object
 	}
-	r.code = cmp.Or(r.str("code"), r.header.Get("X-Latchkey-Code")) // the header is of a door
+	r.code = cmp.Or(r.str("code"), r.header.Get("X-Latchkey-Code")) // a door sends the code in a header
 	return r
 }
 
-// tally counts answers, and keeps those that no client may see. It knows when the machine stood still: an answer that failed
-// meanwhile says nothing.
+// tally counts answers, and keeps the faulty ones. It also knows when the machine stood still, because an answer that failed at
+// such a time is not a fault of the product.
 type tally struct {
-	found   atomic.Bool // something is wrong: an answer, or a history
-	mu      sync.Mutex
-	answers int
-	faults  []string
-	stalls  [][2]time.Time
-	stalled int       // answers that are not counted because of a stall
-	beaten  time.Time // the last beat
+	found    atomic.Bool // there is a violation, in an answer or a history
+	mu       sync.Mutex
+	answers  int
+	faults   []string
+	stalls   [][2]time.Time // the begin and the end of each stall
+	stalled  int            // the number of failed answers that a stall excuses
+	lastBeat time.Time
 }
 
-const still = time.Second // so late a beat is a stall
+const stallAfter = time.Second // a beat that is later than this is a stall
 
-// watchStalls notes when this process was not run for a while.
+// watchStalls beats every 50 ms, to notice when the machine did not run this process.
 func (t *tally) watchStalls(ctx context.Context) {
 	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
 		t.mu.Lock()
@@ -155,21 +155,22 @@ func (t *tally) watchStalls(ctx context.Context) {
 
 func (t *tally) beatNow() {
 	now := time.Now()
-	if !t.beaten.IsZero() && now.Sub(t.beaten) > still {
-		t.stalls = append(t.stalls, [2]time.Time{t.beaten, now})
+	if !t.lastBeat.IsZero() && now.Sub(t.lastBeat) > stallAfter {
+		t.stalls = append(t.stalls, [2]time.Time{t.lastBeat, now})
 	}
-	t.beaten = now
+	t.lastBeat = now
 }
 
-// during reports whether the machine stood still during a request.
-func (t *tally) during(r reply) bool {
+// stalledDuring reports whether the machine stood still during a request.
+func (t *tally) stalledDuring(r reply) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.beatNow()
 	return slices.ContainsFunc(t.stalls, func(s [2]time.Time) bool { return s[0].Before(r.ended) && r.begun.Before(s[1]) })
 }
 
-func (t *tally) answered(s *site, q request, r reply) {
+// count counts an answer, and keeps its fault if it has one.
+func (t *tally) count(s *site, q request, r reply) {
 	fault := s.check(q, r)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -184,7 +185,7 @@ func (t *tally) answered(s *site, q request, r reply) {
 	}
 }
 
-// check returns why a client may not see an answer.
+// check returns the fault of an answer that a client must not get.
 func (s *site) check(q request, r reply) error {
 	switch {
 	case errors.Is(r.err, context.Canceled): // the run ends
@@ -194,11 +195,11 @@ func (s *site) check(q request, r reply) error {
 	case r.status == http.StatusServiceUnavailable && r.header.Get("Retry-After") == "":
 		return errors.New("a 503 without Retry-After")
 	case r.status >= 500 && r.status != http.StatusServiceUnavailable:
-		return errors.New("not a 503")
+		return errors.New("a server error other than 503")
 	case s.contract != nil:
 		return s.contract.Check(q.method, strings.Split(q.path, "?")[0], r.status, r.header, []byte(r.text))
 	case !slices.Contains([]int{200, 401, 403, 503}, r.status):
-		return errors.New("no answer of a door")
+		return errors.New("a status that no door answers")
 	}
 	return nil
 }

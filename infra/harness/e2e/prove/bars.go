@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// barred revokes a key, with its endpoints and its links, while it makes and changes endpoints and links. No change by the
-// key is left after the answer: what it made and is enabled, and what it made that can be claimed, is a violation.
+// barred revokes a key, with its endpoints and its links, while the key makes endpoints and links. After the answer, an
+// enabled endpoint of the key is a violation, and so is a link of the key that can be claimed.
 func barred(h *history) {
 	org := h.org("")
 	id, key := h.key(org, "{}")
@@ -19,7 +19,7 @@ func barred(h *history) {
 	var revoked time.Time
 	var over atomic.Bool
 	create := func(into *[]reply, path, body string) {
-		if r := h.api.ask(h.ctx, request{method: "POST", path: path, bearer: key, body: body}); r.ok() {
+		if r := h.api.send(h.ctx, request{method: "POST", path: path, bearer: key, body: body}); r.ok() {
 			mu.Lock()
 			defer mu.Unlock()
 			*into = append(*into, r)
@@ -40,7 +40,7 @@ func barred(h *history) {
 			}
 		}
 	})
-	h.claimNone(links, revoked)
+	h.claimLinks(links, revoked)
 	list := h.must(request{method: "GET", path: "/v1/orgs/" + org + "/apps/" + app + "/webhook_endpoints", bearer: h.billing}, "", "")
 	for _, e := range list.list("endpoints") {
 		if e["enabled"] == true {
@@ -52,10 +52,10 @@ func barred(h *history) {
 	}
 }
 
-// claimNone claims the links of a revoked key.
-func (h *history) claimNone(links []reply, revoked time.Time) {
+// claimLinks tries to claim the links of a revoked key.
+func (h *history) claimLinks(links []reply, revoked time.Time) {
 	for _, link := range links[:min(8, len(links))] {
-		r := h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + link.str("token") + `","claimKey":"` + h.text(22) + `"}`})
+		r := h.api.send(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + link.str("token") + `","claimKey":"` + h.text(22) + `"}`})
 		if !r.unsure() && r.code != "link_revoked" {
 			h.violate("a link of the revoked key was claimed %s after its revocation: %d %s", r.begun.Sub(revoked), r.status, r.text)
 		}

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// claimModel: a link is claimed by one device, whose claims all succeed, or revoked.
+// claimModel: a link is either revoked, or claimed by one device. All claims of this device succeed.
 var claimModel = model{
 	first: "pending",
 	step: func(state any, in input, out string) (bool, any) {
 		s := state.(string)
-		mine := "claimed by " + in.arg
+		byThisDevice := "claimed by " + in.arg
 		want, next := "", s
 		switch {
-		case in.do == "claim" && (s == "pending" || s == mine):
-			want, next = "done", mine
+		case in.do == "claim" && (s == "pending" || s == byThisDevice):
+			want, next = "done", byThisDevice
 		case in.do == "claim" && s == "revoked":
 			want = "link_revoked"
 		case s == "pending" || s == "revoked": // revoke
@@ -26,7 +26,7 @@ var claimModel = model{
 	},
 }
 
-// claimed has sixteen devices claim three links, some of them twice, while the links may be revoked.
+// claimed: sixteen clients claim three links as six devices, while the links may be revoked.
 func claimed(h *history) {
 	org := h.org("")
 	_, key := h.key(org, "{}")
@@ -42,13 +42,13 @@ func claimed(h *history) {
 			object := fmt.Sprint("link ", of)
 			if h.chance(10) == 0 {
 				h.record(client, input{object, "revoke", ""}, func() string {
-					return h.api.ask(h.ctx, request{method: "POST", path: "/link/revoke", bearer: key, body: `{"linkId":"` + ids[of] + `"}`}).outcome()
+					return h.api.send(h.ctx, request{method: "POST", path: "/link/revoke", bearer: key, body: `{"linkId":"` + ids[of] + `"}`}).outcome()
 				})
 				continue
 			}
 			device := strconv.Itoa(h.chance(6))
 			h.record(client, input{object, "claim", device}, func() string {
-				return h.api.ask(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + tokens[of] + `","claimKey":"` + secret + device + `"}`}).outcome()
+				return h.api.send(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + tokens[of] + `","claimKey":"` + secret + device + `"}`}).outcome()
 			})
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// ended deletes an org with many keys, native and imported, while they are used. Each key is an object of keyModel, and the
-// deletion ends them all.
+// ended deletes an org with many keys, native and imported, while clients use the keys. Each key is an object of keyModel. The
+// deletion ends all keys.
 func ended(h *history) {
 	const parts, after = 5, 400
 	org := h.org("")
@@ -27,7 +27,7 @@ func ended(h *history) {
 	h.together(func(client int) {
 		for n := 0; left.Load() > 0 && h.ctx.Err() == nil; n++ {
 			if client == 0 && n == turn {
-				h.end(base, len(keys), object)
+				h.deleteOrg(base, len(keys), object)
 				gone.Store(true)
 				continue
 			}
@@ -40,14 +40,14 @@ func ended(h *history) {
 		}
 	})
 	h.check(keyModel)
-	if r := h.api.ask(h.ctx, request{method: "GET", path: base, bearer: h.billing}); !r.unsure() && r.code != "org_not_found" {
+	if r := h.api.send(h.ctx, request{method: "GET", path: base, bearer: h.billing}); !r.unsure() && r.code != "org_not_found" {
 		h.violate("the deleted org is still there: %d %s", r.status, r.text)
 	}
 }
 
-// end deletes the org, and records it as the end of every key. A deletion that was answered 503 is repeated; when it was done
-// all the same, the repetition finds no org.
-func (h *history) end(base string, keys int, object func(int) string) {
+// deleteOrg deletes the org, and records the deletion as the end of every key. It repeats a deletion that was answered 503. If
+// that deletion was done, the repetition finds no org.
+func (h *history) deleteOrg(base string, keys int, object func(int) string) {
 	var done reply
 	var all []input
 	for n := range keys {
@@ -55,7 +55,7 @@ func (h *history) end(base string, keys int, object func(int) string) {
 	}
 	h.recordAll(0, all, func() string {
 		for {
-			done = h.api.ask(h.ctx, request{method: "DELETE", path: base, bearer: h.billing})
+			done = h.api.send(h.ctx, request{method: "DELETE", path: base, bearer: h.billing})
 			if !done.unsure() || h.ctx.Err() != nil {
 				break
 			}

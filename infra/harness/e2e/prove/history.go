@@ -16,44 +16,44 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// unsure is the output of an operation that was answered 503 or not at all. It may have happened, and may happen later.
+// unsure is the output of an operation that was answered 503 or not at all. The operation may have happened, and may still happen later.
 const unsure = "?"
 
 // input is an operation on an object: a key, a link or an org. Objects are independent of each other.
 type input struct{ object, do, arg string }
 
-// model is one promise about an object: its first state, and what an operation may answer in a state. An
-// unsure operation is given to step with the output unsure: it returns the state after it has happened, if it can.
+// model is one promise about an object: its first state, and the possible outputs of an operation in each state. For an unsure
+// operation, step gets the output unsure, and returns whether the operation can happen and the state after it.
 type model struct {
 	first any
 	step  func(state any, in input, out string) (possible bool, next any)
-	reads []string // the operations that change nothing; nor do those that are neither done nor unsure
+	reads []string // the operations that change nothing; a refused operation changes nothing either
 }
 
 // clients is how many clients a history has.
 const clients = 16
 
-// history is a run of clients that use the same few objects at once, with all that they asked and were answered.
+// history is a run of clients that use the same few objects at once. It has all their operations and the outputs.
 type history struct {
 	*world
-	ctx    context.Context //nolint:containedctx // of the run: a history is a part of it
+	ctx    context.Context //nolint:containedctx // the context of the run, which the history is a part of
 	kind   string
 	repeat string // the seed that repeats it
-	faulty bool   // calls of AWS fail meanwhile
+	faulty bool   // calls of AWS fail during the history
 	rnd    *rand.Rand
 
-	door        door // the only one where keys are checked; the zero value: at any
-	rowsWritten bool // a row was changed past the product: the counters are not its
+	door        door // the only door that checks keys; the zero value: all doors do
+	rowsWritten bool // a row was written without the product, so the counters are not compared
 
 	mu         sync.Mutex
 	operations []porcupine.Operation
 	violations []string
 	did        map[string]*effects // by audit action and target
 	orgs       []string
-	actions    map[string]bool // those that the history notes in did
+	actions    map[string]bool // the audit actions that did has
 }
 
-// effects are how often something was done, and how often it may have been.
+// effects counts how often an action was surely done, and how often it may have been done as well.
 type effects struct{ surely, maybe int }
 
 // violate notes a violation of the promise.
@@ -71,7 +71,7 @@ func (h *history) chance(n int) int {
 	return h.rnd.IntN(n)
 }
 
-// record has a client do an operation and keeps it, with its times. do returns the output.
+// record runs an operation of a client and keeps it, with its times. do returns the output.
 func (h *history) record(client int, in input, do func() string) {
 	h.recordAll(client, []input{in}, do)
 }
@@ -97,46 +97,46 @@ func (h *history) together(do func(client int)) {
 	all.Wait()
 }
 
-// searching bounds the search for an order of a history's operations.
-const searching = 30 * time.Second
+// searchLimit is the longest search for an order of a history's operations.
+const searchLimit = 30 * time.Second
 
 // check looks for an order of the operations, each between its call and its return, that the model allows.
 func (h *history) check(m model) {
 	all := slices.Clone(h.operations)
 	for i := range all {
 		if all[i].Output == unsure {
-			all[i].Return = time.Since(h.started).Nanoseconds() // it can happen at any time after its call
+			all[i].Return = time.Since(h.started).Nanoseconds() // the operation can happen at any time after its call
 		}
 	}
 	switch result, part := m.search(all); result {
 	case porcupine.Ok:
 	case porcupine.Unknown:
-		h.violate("no order of %d operations was found in %s, and none was ruled out", len(part), searching)
+		h.violate("the search for an order of %d operations did not end in %s", len(part), searchLimit)
 	case porcupine.Illegal:
 		smallest := m.smallest(part)
 		h.violate("no order of these operations is possible:\n%s\ndrawn in %s", list(smallest), h.draw(m, smallest))
 	}
 }
 
-// search looks for an order of each object's operations. It returns the operations of the first object that has no such order.
-func (m model) search(all []porcupine.Operation) (result porcupine.CheckResult, of []porcupine.Operation) {
+// search looks for an order of each object's operations. If an object has no possible order, search returns its operations.
+func (m model) search(all []porcupine.Operation) (result porcupine.CheckResult, impossible []porcupine.Operation) {
 	for _, part := range partition(all) {
-		among, numbers := m.among(part)
-		if result := porcupine.CheckOperationsTimeout(among, numbers, searching); result != porcupine.Ok {
+		searched, numbers := m.searchModel(part)
+		if result := porcupine.CheckOperationsTimeout(searched, numbers, searchLimit); result != porcupine.Ok {
 			return result, part
 		}
 	}
 	return porcupine.Ok, nil
 }
 
-// progress is a state of the search: the model's, and for each operation x if it has happened.
+// progress is a state of the search.
 type progress struct {
-	state any
-	done  string
+	state any    // the state of the model
+	done  string // a character for each operation: x if it has happened, - if not
 }
 
-// among returns the model for a search among the operations of one object, whose inputs are their numbers there.
-func (m model) among(all []porcupine.Operation) (porcupine.Model, []porcupine.Operation) {
+// searchModel returns porcupine's model for the operations of one object, and the same operations with their numbers as inputs.
+func (m model) searchModel(all []porcupine.Operation) (porcupine.Model, []porcupine.Operation) {
 	numbers := slices.Clone(all)
 	for n := range numbers {
 		numbers[n].Input = n
@@ -148,24 +148,24 @@ func (m model) among(all []porcupine.Operation) (porcupine.Model, []porcupine.Op
 	}, numbers
 }
 
-// next says whether operation n may be the next one. Of orders that are as good as each other it allows one: an operation that
-// changes nothing comes as soon as it is possible, and one that is unsure and would change nothing comes after all that were
-// answered. Without this 30 seconds were not enough for seventy changes of roles.
+// next reports whether operation n may be the next one, and returns the progress after it. Of equivalent orders it allows only one: an
+// operation that changes nothing comes as early as possible, and an unsure operation that would change nothing comes after all answered
+// operations. Without this rule, 30 seconds were not enough for seventy changes of roles.
 func (m model) next(all []porcupine.Operation, p progress, n int) (bool, progress) {
 	possible, state := m.happens(all[n], p.state)
 	done := p.done[:n] + "x" + p.done[n+1:]
-	returns, answered := int64(math.MaxInt64), false // the next return; whether an answer is still to come
+	firstReturn, answersLeft := int64(math.MaxInt64), false // of the operations that have not happened; answersLeft: one of them was answered
 	for i, o := range all {
 		if p.done[i] == '-' {
-			returns, answered = min(returns, o.Return), answered || o.Output != unsure
+			firstReturn, answersLeft = min(firstReturn, o.Return), answersLeft || o.Output != unsure
 		}
 	}
 	if all[n].Output == unsure && (!possible || state == p.state) {
-		return !answered, progress{p.state, done}
+		return !answersLeft, progress{p.state, done}
 	}
 	for i, o := range all {
-		if p.done[i] == '-' && o.Call < returns && !m.changes(o) && (i < n || m.changes(all[n])) {
-			if first, _ := m.happens(o, p.state); first {
+		if p.done[i] == '-' && o.Call < firstReturn && !m.changes(o) && (i < n || m.changes(all[n])) {
+			if comesFirst, _ := m.happens(o, p.state); comesFirst {
 				return false, p
 			}
 		}
@@ -177,12 +177,12 @@ func (m model) happens(o porcupine.Operation, state any) (possible bool, next an
 	return m.step(state, o.Input.(input), o.Output.(string))
 }
 
-// changes reports whether an operation can have changed anything.
+// changes reports whether an operation may have changed the state.
 func (m model) changes(o porcupine.Operation) bool {
 	return o.Output == unsure || strings.HasPrefix(o.Output.(string), "done") && !slices.Contains(m.reads, o.Input.(input).do)
 }
 
-// partition parts the operations by their objects.
+// partition groups the operations by their objects.
 func partition(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 	at := map[string]int{}
 	for _, o := range all {
@@ -197,8 +197,8 @@ func partition(all []porcupine.Operation) (parts [][]porcupine.Operation) {
 	return parts
 }
 
-// smallest returns a part of an impossible history of an object that is impossible too. It leaves out what changed nothing while
-// the rest stays impossible: a change may be what made a later read right.
+// smallest returns a small part of an impossible history that is impossible too. It leaves out operations that changed nothing, as long
+// as the rest stays impossible. It keeps every change, because a later read may depend on it.
 func (m model) smallest(all []porcupine.Operation) []porcupine.Operation {
 	for i := len(all) - 1; i >= 0; i-- {
 		if m.changes(all[i]) {
@@ -227,12 +227,12 @@ func list(all []porcupine.Operation) string {
 	return strings.Join(lines, "\n")
 }
 
-// draw writes porcupine's drawing of a history, and returns its path.
+// draw writes porcupine's drawing of a history, and returns the path of the drawing.
 func (h *history) draw(m model, all []porcupine.Operation) string {
 	path := filepath.Join(h.drawings, strings.ReplaceAll(h.repeat, "/", "-")+".html")
-	among, numbers := m.among(all)
-	_, info := porcupine.CheckOperationsVerbose(among, numbers, searching)
-	if err := errors.Join(os.MkdirAll(h.drawings, 0o755), porcupine.VisualizePath(among, info, path)); err != nil {
+	searched, numbers := m.searchModel(all)
+	_, info := porcupine.CheckOperationsVerbose(searched, numbers, searchLimit)
+	if err := errors.Join(os.MkdirAll(h.drawings, 0o755), porcupine.VisualizePath(searched, info, path)); err != nil {
 		return err.Error()
 	}
 	return path

@@ -10,9 +10,9 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-const inputs = 105 // bad requests of one history
+const inputs = 105 // the number of bad requests in one history
 
-// parts of bad requests.
+// Texts and names of members, of which bad requests are made.
 var (
 	oddTexts = []string{
 		"", " ", "\x00", "\xff\xfe", "null", "{}", "[]", "true", "-1", "1e999", "9007199254740993", strings.Repeat("a", 300), strings.Repeat("[", 200),
@@ -25,16 +25,16 @@ var (
 	}
 )
 
-// badInputs sends requests that nothing should answer with 200, or with a 500: to every route, with odd ids, members,
-// headers and credentials.
+// badInputs sends requests with bad ids, members, headers and credentials to every route. Each answer must be documented, and none
+// may be a 500.
 func badInputs(h *history) {
 	org := h.org("")
-	h.orgs = nil // its deletion is among the requests
+	h.orgs = nil // one of the requests may delete the org, so its audit log is not compared
 	_, key := h.key(org, "{}")
-	// A person of their own: a sign-out is among the requests, and the others' tokens must stay good.
+	// A new person, because one of the requests may sign this person out.
 	person, err := h.Token(h.ctx, stack.User, "", h.text(10)+"@example.com", "")
 	if err != nil {
-		h.violate("no person signs in: %v", err)
+		h.violate("no token for a new person: %v", err)
 	}
 	var paths [][2]string
 	for path, item := range h.api.contract.Document().Paths.Map() {
@@ -45,7 +45,7 @@ func badInputs(h *history) {
 	slices.SortFunc(paths, func(a, b [2]string) int { return strings.Compare(a[1]+a[0], b[1]+b[0]) })
 	h.together(func(client int) {
 		for n := client; n < inputs; n += clients {
-			h.api.ask(h.ctx, h.badInput(paths, org, key, person))
+			h.api.send(h.ctx, h.badInput(paths, org, key, person))
 		}
 	})
 }
@@ -79,7 +79,7 @@ func (h *history) badInput(paths [][2]string, org, key, person string) request {
 	return q
 }
 
-// badBody is text that may be JSON, with members of any route.
+// badBody returns a text that may be JSON, with members of any route.
 func (h *history) badBody(odd func() string, deep int) string {
 	var all []string
 	for range h.chance(4) {
@@ -103,7 +103,7 @@ func (h *history) badBody(odd func() string, deep int) string {
 	return body
 }
 
-// forged is a token of a key that the issuer does not have.
+// forged returns a token whose header names a key that the issuer does not have.
 func (h *history) forged() string {
 	_, rest, _ := strings.Cut(h.billing, ".")
 	return "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCIsImtpZCI6Im5vbmUifQ." + rest

@@ -23,21 +23,23 @@ type door struct {
 	request request
 }
 
-// ofMember is the request of a member of {org} to a door.
+// ofMember is a request to a door that members of {org} may make.
 var ofMember = request{method: "GET", path: "/orgs/{org}/invoices"}
 
-// enter has a door check a member of an org.
+// enter sends a request of a member of an org to a door.
 func (d door) enter(ctx context.Context, org, token string) reply {
 	q := d.request
 	q.path, q.bearer = strings.Replace(q.path, "{org}", org, 1), token
-	return d.site.ask(ctx, q)
+	return d.site.send(ctx, q)
 }
 
 // checks counts the checks of keys.
 type checks struct {
-	mu                 sync.Mutex
-	all, after, faulty int             // all, those begun after a key's end was answered, those under faults
-	refused            []time.Duration // how long a 503 took
+	mu      sync.Mutex
+	all     int             // all checks
+	after   int             // the checks that began after the key's end was answered
+	faulty  int             // the checks in histories with faults
+	refused []time.Duration // how long each 503 took
 }
 
 func (c *checks) count(r reply, after, faulty bool) {
@@ -55,22 +57,22 @@ func (c *checks) count(r reply, after, faulty bool) {
 	}
 }
 
-const scope = "invoices:read" // which the doors require
+const scope = "invoices:read" // the scope that the doors require
 
-// scoped is the body of a request that gives a key the scope of the doors and a mark. A check returns the mark, which shows the
-// scopes that it saw.
+// scoped returns the body of a request that gives a key the scope of the doors and another scope, the mark. The answer to a check has
+// the mark, which shows the scopes that the check read.
 func scoped(mark int, more string) string {
 	return `{"scopes":["` + scope + `","mark.` + strconv.Itoa(mark) + `"]` + more + `}`
 }
 
 var shownMark = regexp.MustCompile(`mark\.(\d+)`)
 
-// check checks a key at any door. after says that the check begins after the key's end was answered.
+// checkKey checks a key at any door, and records it. after means that the check begins after the key's end was answered.
 func (h *history) checkKey(client int, object, key string, after bool) {
 	d := h.anyDoor()
 	h.record(client, input{object, "check", "at " + d.name}, func() string {
-		out := seen(h.ask(d, key, after))
-		if h.kind == "ended" && out == "404 key_not_found" { // while the deletion runs: the org has gone, and this key lives still
+		out := checkOutcome(h.checkAt(d, key, after))
+		if h.kind == "ended" && out == "404 key_not_found" { // while the deletion runs: the org is closed, and the key is not revoked yet
 			return unsure
 		}
 		return out
@@ -85,17 +87,18 @@ func (h *history) anyDoor() door {
 	return h.doors[h.chance(len(h.doors))]
 }
 
-// ask has a door check a key.
-func (h *history) ask(d door, key string, after bool) reply {
+// checkAt checks a key at a door.
+func (h *history) checkAt(d door, key string, after bool) reply {
 	q := d.request
 	q.bearer = key
-	r := d.site.ask(h.ctx, q)
+	r := d.site.send(h.ctx, q)
 	h.checks.count(r, after, h.faulty)
 	return r
 }
 
-// seen is the output of a check: good with the mark of the scopes, dead, held while the org is suspended, or unsure. Any other is in no model.
-func seen(r reply) string {
+// checkOutcome returns the output of a check: good with the mark of the scopes, dead, held (its org is suspended), or unsure. No model
+// allows any other output.
+func checkOutcome(r reply) string {
 	switch {
 	case r.unsure():
 		return unsure
@@ -113,13 +116,13 @@ func seen(r reply) string {
 	}
 }
 
-// keyState is what a check of a key must show.
+// keyState is the state of a key that a check must show.
 type keyState struct {
-	dead bool
-	mark string
+	dead bool   // revoked or expired
+	mark string // a scope that each change of the scopes replaces
 }
 
-// keyModel: a check shows the scopes that the last change gave the key, and refuses it from its end on.
+// keyModel: a check shows the scopes of the last change. From the key's end on, a check refuses the key.
 var keyModel = model{
 	first: keyState{mark: "mark.0"},
 	reads: []string{"check"},
@@ -149,20 +152,20 @@ var keyModel = model{
 // mark changes a key's scopes.
 func (h *history) mark(client int, org, id string, mark int) {
 	h.record(client, input{"key", "mark", "mark." + strconv.Itoa(mark)}, func() string {
-		r := h.api.ask(h.ctx, request{method: "PATCH", path: "/v1/orgs/" + org + "/keys/" + id, bearer: h.billing, body: scoped(mark, "")})
+		r := h.api.send(h.ctx, request{method: "PATCH", path: "/v1/orgs/" + org + "/keys/" + id, bearer: h.billing, body: scoped(mark, "")})
 		h.note("key.updated", id, r)
 		return r.outcome()
 	})
 }
 
-// revoked ends a key while it is used at every door, and its scopes change: by the API, also by the key's text alone, or by a write of its row, which
-// takes less time than a short cache would keep the key.
+// revoked ends a key while clients use it at every door and change its scopes. The key ends in one of three ways: by the API with its
+// id, by the API with its text, or by a write of its row. This write is faster than the API, so it also finds a short cache.
 func revoked(h *history) {
 	const after = 300 // checks that begin after the end
 	org := h.org("")
 	id, key := h.key(org, scoped(0, ""))
 	turn, byRow, byText := 1+h.chance(6), h.chance(2) == 0, h.chance(2) == 0
-	if h.rowsWritten = byRow; byRow { // all clients at one door: a process that keeps what it read is asked again at once
+	if h.rowsWritten = byRow; byRow { // all clients use one door, so that a process with a cache gets the next check at once
 		h.door = h.anyDoor()
 	}
 	var ended atomic.Bool
@@ -198,7 +201,7 @@ func revoked(h *history) {
 	h.check(keyModel)
 }
 
-// endRow writes into a key's row that the key is revoked, past the product.
+// endRow revokes a key by a direct write of its row.
 func (h *history) endRow(org, id string) string {
 	_, err := h.db.UpdateItem(h.ctx, &dynamodb.UpdateItemInput{
 		TableName: &h.TableName, UpdateExpression: aws.String("SET revokedAt = :now"),
@@ -211,7 +214,7 @@ func (h *history) endRow(org, id string) string {
 	return "done"
 }
 
-// narrowed changes a key's scopes by two clients while others use the key.
+// narrowed: two clients change a key's scopes while the others use the key.
 func narrowed(h *history) {
 	org := h.org("")
 	id, key := h.key(org, scoped(0, ""))

@@ -2,16 +2,16 @@ package main
 
 import "fmt"
 
-// mostOf are the limits of an org: see infra/docs/api.md.
-var mostOf = map[string]int{"keys": 200, "apps": 20}
+// orgLimits are the most keys and apps of an org: see infra/docs/api.md.
+var orgLimits = map[string]int{"keys": 200, "apps": 20}
 
-// limitModel returns the model of how many there are of each object, from first on: at its limit nothing is made, and below
-// it no one is refused.
+// limitModel returns a model that counts keys and apps. first has the numbers at the start. At its limit nothing is made, and
+// below the limit nothing is refused.
 func limitModel(first map[string]int) model {
 	return model{
-		first: -1,
+		first: -1, // until the first step, which knows the object
 		step: func(state any, in input, out string) (bool, any) {
-			n, most := state.(int), mostOf[in.object]
+			n, most := state.(int), orgLimits[in.object]
 			if n < 0 {
 				n = first[in.object]
 			}
@@ -41,25 +41,25 @@ func limited(h *history) {
 	for n := range apps - 1 { // the org has one
 		h.must(request{method: "POST", path: base + "/apps", bearer: h.billing, body: fmt.Sprintf(`{"name":"App %d"}`, n)}, "", "")
 	}
-	var mine [clients]string // a key that the client made
+	var madeKey [clients]string // by client: the id of a key that it made and has not revoked; "": none
 	h.together(func(client int) {
 		for range 4 {
 			switch {
 			case client%4 == 0:
 				h.record(client, input{"apps", "make", ""}, func() string {
-					return h.api.ask(h.ctx, request{method: "POST", path: base + "/apps", bearer: h.billing, body: `{"name":"One more"}`}).outcome()
+					return h.api.send(h.ctx, request{method: "POST", path: base + "/apps", bearer: h.billing, body: `{"name":"One more"}`}).outcome()
 				})
-			case mine[client] != "" && h.chance(2) == 0:
+			case madeKey[client] != "" && h.chance(2) == 0:
 				h.record(client, input{"keys", "end", ""}, func() string {
-					h.must(request{method: "DELETE", path: base + "/keys/" + mine[client], bearer: h.billing}, "key.revoked", mine[client])
+					h.must(request{method: "DELETE", path: base + "/keys/" + madeKey[client], bearer: h.billing}, "key.revoked", madeKey[client])
 					return "done"
 				})
-				mine[client] = ""
+				madeKey[client] = ""
 			default:
 				h.record(client, input{"keys", "make", ""}, func() string {
-					r := h.api.ask(h.ctx, request{method: "POST", path: base + "/keys", bearer: h.billing, body: "{}"})
+					r := h.api.send(h.ctx, request{method: "POST", path: base + "/keys", bearer: h.billing, body: "{}"})
 					if r.ok() {
-						mine[client] = r.str("id")
+						madeKey[client] = r.str("id")
 					}
 					return r.outcome()
 				})

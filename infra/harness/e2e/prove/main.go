@@ -1,6 +1,6 @@
-// Command prove is `make prove`. It runs the whole product with faults between it and AWS, has clients use it in histories
-// that race, and looks in each for something that a promise rules out. It prints what it tried and what it found, and
-// fails if it found anything. See infra/docs/proof.md.
+// Command prove is `make prove`. It runs the whole product, with faults between the product and AWS. Clients race each other
+// in histories, and each history must keep a promise. The command prints a table of the promises and the violations, and
+// fails if there is a violation. See infra/docs/proof.md.
 package main
 
 import (
@@ -21,9 +21,9 @@ import (
 func main() {
 	var o options
 	flag.DurationVar(&o.during, "for", 5*time.Minute, "how long to make histories")
-	seed := flag.String("seed", "", "the seed of a run; or of one history, as its violation names it: 7/claimed/213")
-	run := flag.String("run", "", "only kinds whose names match")
-	flag.BoolVar(&o.soak, "soak", false, "without faults, and with a look at the functions' memory")
+	seed := flag.String("seed", "", "the seed of a run, or of one history as a violation prints it: 7/claimed/213")
+	run := flag.String("run", "", "only kinds of histories whose names match")
+	flag.BoolVar(&o.soak, "soak", false, "make no faults, and check the memory of the functions")
 	publish := flag.Bool("publish", false, "write infra/docs/proof.md, with the time to find each planted fault")
 	flag.Parse()
 	if err := o.read(*seed, *run); err != nil {
@@ -55,11 +55,11 @@ func (o *options) read(seed, run string) (err error) {
 	return err
 }
 
-// prove makes a run and prints its table. Error: it found something.
+// prove makes a run and prints its table. It returns an error if there is a violation.
 func prove(ctx context.Context, o options, publish bool) (err error) {
 	fmt.Printf("seed %d\n", o.seed)
-	var started atomic.Bool                            // from then on the stack has much to say about the faults
-	copies := map[bool]int{false: 16, true: 2}[o.soak] // in a soak two, which have as much memory as they need soon
+	var started atomic.Bool                            // from then on the stack prints too many lines about the faults
+	copies := map[bool]int{false: 16, true: 2}[o.soak] // only two in a soak, so that each answers many calls soon
 	w, err := newWorld(ctx, copies, func(line string) {
 		if !started.Load() {
 			fmt.Println(line)

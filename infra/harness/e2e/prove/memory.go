@@ -8,14 +8,14 @@ import (
 	"latchkey/infra/tools"
 )
 
-// memory has the kilobytes of each process of a function, by its name and process id, at each look.
+// memory has the kilobytes of each process of a function at each measurement, by the function's name and the process id.
 type memory map[string][]int
 
-// warm is how many calls a process has answered before its memory counts. Until then its heap grows to the size at which Go
-// collects garbage for the first time.
+// warm is the number of calls that a process must have answered before its memory is measured. Until then its heap grows to the
+// size at which Go first collects garbage.
 const warm = 300
 
-// watchMemory looks at the memory of warm processes fifty times in a run.
+// watchMemory measures the memory of warm processes fifty times in a run.
 func (p *proof) watchMemory(ctx context.Context) memory {
 	seen := memory{}
 	for ctx.Err() == nil {
@@ -32,7 +32,7 @@ func (p *proof) watchMemory(ctx context.Context) memory {
 	return seen
 }
 
-// resident returns the kilobytes of a process that are in memory, or 0: it has ended, or the system has no /proc.
+// resident returns the kilobytes of a process that are in memory. It returns 0 if the process has ended, or the system has no /proc.
 func resident(pid int) (kb int) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 	var all, pages int
@@ -40,8 +40,8 @@ func resident(pid int) (kb int) {
 	return pages * os.Getpagesize() / 1024
 }
 
-// grown compares the last tenth of the looks at a process with the second tenth. It returns how many processes were warm for
-// two fifths of the run or more, and which of these have grown by more than a tenth.
+// grown compares the last tenth of a process's measurements with the second tenth. It returns the number of processes with at least
+// twenty measurements, which is two fifths of the run, and a line for each of them that has grown by more than a tenth.
 func (m memory) grown() (processes int, grown []string) {
 	for name, kb := range m {
 		tenth := len(kb) / 10

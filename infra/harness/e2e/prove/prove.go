@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// kind is a kind of history, and the promise that it tries.
+// kind is a kind of history, and the promise that it tests.
 type kind struct {
 	name, promise string
-	seldom        bool // it needs many rows: only the first of the rounds that run together has one
+	isRare        bool // only one of ten rounds has such a history, because it needs many rows
 	run           func(*history)
 }
 
-// kinds returns the kinds of histories. The model of each promise is in the file of its run.
+// kinds returns the kinds of histories. The model of each promise is in the file of its run function.
 func kinds() []kind {
 	return []kind{
 		{"revoked", "A revoked key is refused at every door, from the answer on", false, revoked},
 		{"narrowed", "A change of a key's scopes counts from the answer on, at every door", false, narrowed},
-		{"expired", "A key is taken until its expiry, and not after it", false, expired},
+		{"expired", "A key is accepted until its expiry, and not after it", false, expired},
 		{"rotated", "A rotated key lives for its grace, and its successor carries what it carried", false, rotated},
 		{"ended", "The keys of a deleted org are refused, from the answer on", true, ended},
 		{"suspended", "The keys of a suspended org are refused at every door, and good again when it is resumed, from the answers on", false, suspended},
@@ -37,34 +37,34 @@ func kinds() []kind {
 }
 
 const (
-	lanes     = 6   // histories at once
-	faultRate = 0.1 // of the calls of AWS, in the rounds that have faults
-	together  = 10  // rounds whose histories may run at once; then the network changes
+	lanes     = 6   // the number of histories that run at once
+	faultRate = 0.1 // the share of the calls of AWS that fail, in rounds with faults
+	together  = 10  // the number of rounds whose histories are mixed; all of them have faults, or none
 )
 
 // options are the settings of a run.
 type options struct {
 	during time.Duration
 	seed   uint64
-	only   func(kind string) bool // which kinds
-	again  int                    // the round to repeat, as a violation named it; -1: none
+	only   func(kind string) bool // reports whether a kind is chosen
+	again  int                    // the round to repeat, from the seed of a violation; -1: none
 	stop   bool                   // end at the first violation
-	soak   bool                   // no faults and no kills: for the memory of the functions
+	soak   bool                   // make no faults and no kills, and measure the memory of the functions
 }
 
-// proof is a run, and what it found.
+// proof is a run and its results.
 type proof struct {
 	*world
 	options
 	begun time.Time
 
-	hooks      *webhooks       // nil: no one asked for them
-	memory     memory          // of a soak
+	hooks      *webhooks       // nil: the kind webhooks is not chosen
+	memory     memory          // filled in a soak only
 	written    map[string]bool // orgs with a row that was changed without the product
-	tried      map[string]int  // histories by kind; orgs audited and counted
+	tried      map[string]int  // the number of histories by kind, and of orgs that were compared with their audit log and counters
 	mu         sync.Mutex
 	violations map[string]int // by kind
-	found      time.Time      // the first
+	found      time.Time      // the time of the first violation
 }
 
 // newHistory returns a history whose choices follow from its seed, its kind and its round.
@@ -77,7 +77,8 @@ func (p *proof) newHistory(ctx context.Context, kind string, round int, faulty b
 	}
 }
 
-// run makes rounds of histories, one of each kind, until the time is over. The first of them have faults, then every second ten.
+// run makes rounds of histories until the time is over. A round has one history of each kind. The first ten rounds have faults, the
+// next ten have none, and so on.
 func (p *proof) run(ctx context.Context) error {
 	p.begun, p.written, p.tried, p.violations = time.Now(), map[string]bool{}, map[string]int{}, map[string]int{}
 	background, stop := p.startWebhooks(ctx)
@@ -102,24 +103,24 @@ func (p *proof) run(ctx context.Context) error {
 		if !p.stop || !p.tally.found.Load() {
 			p.hooks.finish()
 		}
-		p.keep(p.hooks.history)
+		p.keepViolations(p.hooks.history)
 		p.tried["webhooks"] = len(p.hooks.published) * len(p.hooks.receivers)
 	}
 	return ctx.Err()
 }
 
-// countAll counts every org of the table again that is not deleted.
+// countAll compares the counters of every org in the table that is not deleted.
 func (p *proof) countAll(ctx context.Context) {
 	h := p.newHistory(ctx, "whole table", 0, false)
 	for _, row := range h.rows("") {
 		if row["apps"] != nil && row["deletedAt"] == nil {
 			org := strings.TrimPrefix(textOf(row["PK"]), "ORG#")
 			h.rowsWritten = p.written[org]
-			h.counted(org)
+			h.checkCounters(org)
 			p.tried[h.kind]++
 		}
 	}
-	p.keep(h)
+	p.keepViolations(h)
 }
 
 // startWebhooks publishes events in the background until stop is called.
@@ -134,7 +135,7 @@ func (p *proof) startWebhooks(ctx context.Context) (background *sync.WaitGroup, 
 	return background, stop
 }
 
-// rounds runs histories of each kind. It mixes the histories of a few rounds, all with faults or all without.
+// rounds runs the histories of ten rounds in a random order, all with faults or all without.
 func (p *proof) rounds(ctx context.Context, first int) {
 	if p.again >= 0 {
 		first = p.again / together * together
@@ -153,9 +154,9 @@ func (p *proof) rounds(ctx context.Context, first int) {
 	for round := first; round < first+together; round++ {
 		for _, k := range kinds() {
 			switch {
-			case !p.only(k.name), k.seldom && round != first, p.again >= 0 && round != p.again:
-			case k.seldom:
-				long = append(long, turn{k, round}) // these begin first, so that none is waited for at the end
+			case !p.only(k.name), k.isRare && round != first, p.again >= 0 && round != p.again:
+			case k.isRare:
+				long = append(long, turn{k, round}) // these take longest, so they begin first
 			default:
 				turns = append(turns, turn{k, round})
 			}
@@ -172,7 +173,7 @@ func (p *proof) rounds(ctx context.Context, first int) {
 		all.Go(func() {
 			for t := range next {
 				if !p.over(ctx) {
-					p.one(ctx, t.kind, t.round, faulty)
+					p.runOne(ctx, t.kind, t.round, faulty)
 				}
 			}
 		})
@@ -180,22 +181,22 @@ func (p *proof) rounds(ctx context.Context, first int) {
 	all.Wait()
 }
 
-// over reports whether no other history begins.
+// over reports whether the run is over, so that no other history begins.
 func (p *proof) over(ctx context.Context) bool {
 	return time.Since(p.begun) > p.during || ctx.Err() != nil || p.stop && p.tally.found.Load()
 }
 
-// one runs one history.
-func (p *proof) one(ctx context.Context, k kind, round int, faulty bool) {
+// runOne runs one history.
+func (p *proof) runOne(ctx context.Context, k kind, round int, faulty bool) {
 	h := p.newHistory(ctx, k.name, round, faulty)
 	k.run(h)
 	if ctx.Err() != nil {
-		return // half a history proves nothing
+		return // an interrupted history proves nothing
 	}
-	if k.name != "ended" { // a deleted org has neither
+	if k.name != "ended" { // a deleted org has no audit log to read, and no counters
 		for _, org := range h.orgs {
-			h.audited(org)
-			h.counted(org)
+			h.checkAudit(org)
+			h.checkCounters(org)
 		}
 		p.count("audited", len(h.orgs))
 	}
@@ -207,7 +208,7 @@ func (p *proof) one(ctx context.Context, k kind, round int, faulty bool) {
 		}
 		p.mu.Unlock()
 	}
-	p.keep(h)
+	p.keepViolations(h)
 }
 
 func (p *proof) count(what string, n int) {
@@ -216,8 +217,8 @@ func (p *proof) count(what string, n int) {
 	p.tried[what] += n
 }
 
-// keep keeps the violations of a history, and prints them.
-func (p *proof) keep(h *history) {
+// keepViolations counts the violations of a history, and prints them.
+func (p *proof) keepViolations(h *history) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, text := range h.violations {
@@ -225,6 +226,6 @@ func (p *proof) keep(h *history) {
 			p.found = time.Now()
 		}
 		p.violations[h.kind]++
-		fmt.Printf("VIOLATION, again with SEED=%s:\n%s\n", h.repeat, text)
+		fmt.Printf("VIOLATION (repeat it with SEED=%s):\n%s\n", h.repeat, text)
 	}
 }

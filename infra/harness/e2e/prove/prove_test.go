@@ -10,8 +10,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestNothingIsFound makes histories of every kind until one is impossible, for PROVE_FOR. `make prove PLANTED=1` runs it on
-// copies with faults.
+// TestNothingIsFound makes histories of every kind for the time PROVE_FOR, or until one is impossible. `make prove PLANTED=1` runs it
+// on copies of the product with planted faults.
 func TestNothingIsFound(t *testing.T) {
 	during, err := time.ParseDuration(cmp.Or(os.Getenv("PROVE_FOR"), "5m"))
 	if err != nil {
@@ -26,8 +26,8 @@ func TestNothingIsFound(t *testing.T) {
 	}
 }
 
-// TestAnImpossibleHistoryIsRuledOut has clients check a key and end it all at once, with one answer that no order allows. To try
-// every order of so many would take years.
+// TestAnImpossibleHistoryIsRuledOut: sixteen clients check and end a key at once, and one answer fits no order. The search must be
+// clever: to try every order of 48 operations would take years.
 func TestAnImpossibleHistoryIsRuledOut(t *testing.T) {
 	var all []porcupine.Operation
 	for client := range clients {

@@ -18,10 +18,10 @@ import (
 	"latchkey/infra/tools"
 )
 
-// slowest503 bounds the 99th percentile of the time after which the check of a key is refused with 503.
+// slowest503 limits the 99th percentile of the time after which a check of a key is answered 503.
 const slowest503 = 3 * time.Second
 
-// table returns the table of a run, and how many violations there are.
+// table returns the table of a run, and the number of violations.
 func (p *proof) table() (text string, found int) {
 	rows := [][3]string{}
 	add := func(promise, tried string, violations int) {
@@ -71,15 +71,15 @@ func (p *proof) table() (text string, found int) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", r[0], r[1], r[2])
 	}
 	if p.tally.stalled > 0 {
-		fmt.Fprintf(&b, "\nThe machine stood still %d times for more than %s: %d failed answers are not counted.\n", len(p.tally.stalls), still, p.tally.stalled)
+		fmt.Fprintf(&b, "\nThe machine stood still %d times for more than %s: %d failed answers are not counted.\n", len(p.tally.stalls), stallAfter, p.tally.stalled)
 	}
 	calls, made := p.network.Made()
-	fmt.Fprintf(&b, "\nOf %d calls of AWS these got a fault: %s.\n", calls, listed(made))
+	fmt.Fprintf(&b, "\nOf %d calls of AWS these got a fault: %s.\n", calls, listNumbers(made))
 	return b.String(), found
 }
 
-// listed lists numbers by their names.
-func listed(numbers map[string]int) string {
+// listNumbers returns names with their numbers, in one line.
+func listNumbers(numbers map[string]int) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(numbers)) {
 		all = append(all, fmt.Sprintf("%s %d", name, numbers[name]))
@@ -95,7 +95,7 @@ func (p *proof) publish(ctx context.Context, table string) error {
 	}
 	commit, errCommit := tools.Output(ctx, root, nil, "git", "describe", "--always", "--dirty")
 	machine, errMachine := tools.Output(ctx, root, nil, "uname", "-srm")
-	planted, errPlanted := tools.Output(ctx, root, nil, "go", "-C", "infra/harness", "run", "./mutants", "-lists", "infra/harness/e2e/prove/planted") // one at a time
+	planted, errPlanted := tools.Output(ctx, root, nil, "go", "-C", "infra/harness", "run", "./mutants", "-lists", "infra/harness/e2e/prove/planted")
 	if err := errors.Join(errCommit, errMachine, errPlanted); err != nil {
 		return err
 	}

@@ -10,13 +10,13 @@ import (
 type retries struct {
 	*history
 	mu      sync.Mutex
-	good    map[string][]string // what good answers said, by the name of what is made
-	refused map[string]string   // the code of a refusal, by that name
+	good    map[string][]string // the different good answers, by the name of the thing to make
+	refused map[string]string   // the code of a refusal, by the same name
 }
 
-// retried sends four requests by sixteen clients with the same Idempotency-Key each, again and again until they are answered
-// for sure. One effect and one answer: all that were answered well have the same answer, and it was done once. One client of
-// four has another body under the same key: it is refused, or was the first, and all others are.
+// retried sends four creates, each by four clients with the same Idempotency-Key. A client repeats its create until it has a sure
+// answer. Each create must be done once, and all good answers must be equal. The fourth client sends another body with the same
+// key: it is refused, unless it was the first; then the other three are refused.
 func retried(h *history) {
 	const things = 4
 	base := "/v1/orgs/" + h.org("")
@@ -29,7 +29,7 @@ func retried(h *history) {
 		}
 		q.body = `{"name":"` + name + `"}`
 		for try := range tries {
-			switch sure := r.answered(name, h.api.ask(h.ctx, q)); {
+			switch sure := r.keepAnswer(name, h.api.send(h.ctx, q)); {
 			case !sure:
 				pause(try)
 			case try > 1:
@@ -55,8 +55,8 @@ func retried(h *history) {
 	}
 }
 
-// answered keeps an answer, and reports whether it is one for sure.
-func (r *retries) answered(name string, a reply) bool {
+// keepAnswer keeps an answer, and reports whether the answer is sure.
+func (r *retries) keepAnswer(name string, a reply) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

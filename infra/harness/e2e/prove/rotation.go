@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// rotationState is what a key and its successor carry.
+// rotationState has the marks of a key and of its successor.
 type rotationState struct {
-	old, successor string // marks; no successor: the key is not rotated
+	old, successor string // successor is "" until the key is rotated
 }
 
-// rotationModel: the successor carries what the key carried at the moment of the rotation. A change after it changes the
-// old key only. The answer to a change shows whether the key is in its grace.
+// rotationModel: the successor has the mark that the key had at the moment of the rotation. A later change of the key changes only
+// the old key. The answer to a change shows whether the key is in its grace.
 var rotationModel = model{
 	first: rotationState{old: "mark.0"},
 	reads: []string{"check new", "check old"},
@@ -42,7 +42,7 @@ var rotationModel = model{
 	},
 }
 
-// rotated rotates a key while its scopes change and while it is used.
+// rotated rotates a key while clients use the key and change its scopes.
 func rotated(h *history) {
 	org := h.org("")
 	id, key := h.key(org, scoped(0, ""))
@@ -65,7 +65,7 @@ func rotated(h *history) {
 				})
 			case client == 0 || client > 0 && client < 3 && n%2 == 0:
 				h.record(client, input{"key", "mark", "mark." + strconv.Itoa(1+client*100+n)}, func() string {
-					r := h.api.ask(h.ctx, request{method: "PATCH", path: path, bearer: h.billing, body: scoped(1+client*100+n, "")})
+					r := h.api.send(h.ctx, request{method: "PATCH", path: path, bearer: h.billing, body: scoped(1+client*100+n, "")})
 					h.note("key.updated", id, r)
 					if r.ok() && r.body["expiresAt"] != nil {
 						return "done in its grace"
@@ -74,14 +74,14 @@ func rotated(h *history) {
 				})
 			case client > 3 && successor.Load() != nil:
 				d := h.anyDoor()
-				h.record(client, input{"key", "check new", "at " + d.name}, func() string { return seen(h.ask(d, *successor.Load(), false)) })
+				h.record(client, input{"key", "check new", "at " + d.name}, func() string { return checkOutcome(h.checkAt(d, *successor.Load(), false)) })
 			case n%2 == 0:
 				d := h.anyDoor()
 				h.record(client, input{"key", "check old", "at " + d.name}, func() string {
-					if out := seen(h.ask(d, key, false)); out != "dead" {
+					if out := checkOutcome(h.checkAt(d, key, false)); out != "dead" {
 						return out
 					}
-					return unsure // a matter of the clock: see aroundExpiry
+					return unsure // its grace may be over, which aroundExpiry checks
 				})
 			}
 		}

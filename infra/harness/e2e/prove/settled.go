@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/harness/local/stack"
 )
 
-// note notes that an action on a target was answered: its audit entry must be there once if it was done, may be there if the
-// answer is unsure, and must not be there otherwise.
+// note keeps the answer to an action on a target. The audit log must have an entry if the action was done, may have one if the
+// answer is unsure, and must have none otherwise.
 func (h *history) note(action, target string, r reply) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,8 +30,8 @@ func (h *history) note(action, target string, r reply) {
 	}
 }
 
-// audited compares the audit log of the history's orgs with what was done. It wants an org that is there.
-func (h *history) audited(org string) {
+// checkAudit compares the audit log of an org with the actions that note has kept. The org must exist.
+func (h *history) checkAudit(org string) {
 	found := map[string]int{}
 	for cursor := ""; ; {
 		r := h.must(request{method: "GET", path: "/v1/orgs/" + org + "/audit?limit=100" + cursor, bearer: h.billing}, "", "")
@@ -49,30 +49,30 @@ func (h *history) audited(org string) {
 	}
 	for what, e := range h.did {
 		if n := found[what]; n < e.surely || n > e.surely+e.maybe {
-			h.violate("audit: %s is there %d times; it was done %d times, and perhaps %d times more", what, n, e.surely, e.maybe)
+			h.violate("the audit log has %s %d times; it was done %d times, and perhaps %d times more", what, n, e.surely, e.maybe)
 		}
 		delete(found, what)
 	}
 	for what, n := range found {
-		h.violate("audit: %s is there %d times, and was never done", what, n)
+		h.violate("the audit log has %s %d times, and it was never done", what, n)
 	}
 }
 
-// counted compares the counters of an org with its rows. Tries that arrive late may still change both, so it looks again.
-func (h *history) counted(org string) {
+// checkCounters compares the counters of an org with its rows. Late calls may still change both, so it compares up to ten times.
+func (h *history) checkCounters(org string) {
 	var faults []string
 	for range 10 {
-		if faults = h.miscounted(org); len(faults) == 0 {
+		if faults = h.wrongCounters(org); len(faults) == 0 {
 			return
 		}
 		time.Sleep(300 * time.Millisecond)
 	}
-	for _, w := range faults {
-		h.violate("counters of %s: %s", org, w)
+	for _, fault := range faults {
+		h.violate("counters of %s: %s", org, fault)
 	}
 }
 
-func (h *history) miscounted(org string) (faults []string) {
+func (h *history) wrongCounters(org string) (faults []string) {
 	counts := map[string]int{}
 	var meta stack.Row
 	for _, row := range h.rows("ORG#" + org) {
@@ -94,11 +94,11 @@ func (h *history) miscounted(org string) (faults []string) {
 	if h.rowsWritten {
 		return faults
 	}
-	return append(faults, h.miscountedKeys(org)...)
+	return append(faults, h.wrongActiveKeys(org)...)
 }
 
-// miscountedKeys compares the map of active keys with the keys.
-func (h *history) miscountedKeys(org string) (faults []string) {
+// wrongActiveKeys compares the map of active keys with the rows of the keys.
+func (h *history) wrongActiveKeys(org string) (faults []string) {
 	live, active := map[string]bool{}, 0
 	now := time.Now().UnixMilli()
 	keys := h.rows("KEYS#" + org)
@@ -116,7 +116,7 @@ func (h *history) miscountedKeys(org string) (faults []string) {
 			continue
 		}
 		if expired := expires != 0 && expires < now; expired && !live[id] {
-			continue // an expired key may be in the map, until there is no more room
+			continue // an expired key stays in the map until its place is needed
 		}
 		active++
 		if !live[id] {
@@ -129,7 +129,7 @@ func (h *history) miscountedKeys(org string) (faults []string) {
 	return faults
 }
 
-// rows returns the rows of a partition, or of the table.
+// rows returns the rows of a partition; "": all rows of the table.
 func (h *history) rows(pk string) []stack.Row {
 	rows, err := h.Rows(h.ctx, pk)
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *history) rows(pk string) []stack.Row {
 	return rows
 }
 
-// textOf returns a text or a number as text, or "".
+// textOf returns the text of a string or number attribute, or "".
 func textOf(v types.AttributeValue) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

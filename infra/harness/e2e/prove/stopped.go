@@ -8,46 +8,51 @@ import (
 	"time"
 )
 
-// ofPerson is what a token meets: its person is stopped, or signed out after the token's sign-in.
-type ofPerson struct{ stopped, ended bool }
+// tokenState is the state of a token: its person is stopped, or has signed out after the token's sign-in.
+type tokenState struct{ stopped, ended bool }
 
-// stoppedModel: from the answer on no token is good while its person is stopped, nor after a sign-out that was later than its sign-in.
+// stoppedModel: from the answers on, a token is refused while its person is stopped, and after a sign-out that was later than the
+// token's sign-in.
 var stoppedModel = model{
-	first: ofPerson{},
+	first: tokenState{},
 	reads: []string{"check"},
 	step: func(state any, in input, out string) (bool, any) {
-		s := state.(ofPerson)
+		s := state.(tokenState)
 		switch in.do {
 		case "check":
-			return out == cmp.Or(map[ofPerson]string{{}: "done", {ended: true}: "token_ended"}[s], "user_stopped"), s
+			return out == cmp.Or(map[tokenState]string{{}: "done", {ended: true}: "token_ended"}[s], "user_stopped"), s
 		case "sign out":
-			return out == "done", ofPerson{s.stopped, true}
+			return out == "done", tokenState{s.stopped, true}
 		}
-		return out == "done", ofPerson{in.do == "stop", s.ended}
+		return out == "done", tokenState{in.do == "stop", s.ended}
 	},
 }
 
-// The tokens of a history's person, as objects. known is used everywhere before the first change, so that each process remembers it.
-// renamed are many: each shows another name, is issued later than the last, and is used beside a change for the first time, when
-// its sign-in writes the row that the change writes. refreshed is of the sign-in of known, issued after the sign-out.
+// The tokens of a history's person, as objects:
+//   - known is used everywhere before the first change, so that each process has seen it.
+//   - renamed is many tokens. Each has a new name and a later time of issue, and is first used during a change: its sign-in and the change
+//     write the same row.
+//   - refreshed has the sign-in of known, and is issued after the sign-out.
+//   - new has a sign-in after the sign-out.
 var (
 	endedTokens = []string{"known", "renamed", "refreshed"}
 	allTokens   = append(slices.Clone(endedTokens), "new")
 )
 
-// signedIn is a history's person.
+// signedIn is the person of a history.
 type signedIn struct {
 	*history
 	org, id, email string
 	places         []door // /v1, and the doors for members
 	ring           *keyring
-	begun          time.Time    // the sign-in of known
-	names          atomic.Int64 // tokens that showed another name
+	begun          time.Time    // the time of known's sign-in
+	names          atomic.Int64 // the number of renamed tokens
 }
 
-// stopped stops a person, signs them out and resumes them, in several orders and at once, while all clients use the person's tokens.
+// stopped stops a person, signs them out and resumes them, while all clients use the person's tokens. Some changes come one by one, and
+// some at once.
 func stopped(h *history) {
-	const after, later = 4, 2 // checks by each client at each place after a change, and after a later sign-in
+	const after, later = 4, 2 // the checks by each client at each place: after a change, and after a new sign-in
 	orders := [][][]string{
 		{{"stop"}, {"sign out"}, {"resume"}}, {{"sign out"}, {"stop"}, {"resume"}},
 		{{"stop", "sign out"}, {"resume"}}, {{"stop"}, {"sign out", "resume"}},
@@ -69,7 +74,7 @@ func stopped(h *history) {
 		})
 		p.checkEverywhere(after)
 		if slices.Contains(changes, "sign out") {
-			now := nextSecond() // a sign-in in the second of a sign-out counts as before it: tokens have whole seconds
+			now := nextSecond() // tokens have whole seconds, so a sign-in in the same second would count as before the sign-out
 			p.signIn("refreshed", "Refreshed", p.begun, now)
 			p.signIn("new", "New", now, now)
 			p.checkEverywhere(later)
@@ -93,7 +98,7 @@ func (h *history) newPerson() *signedIn {
 	return p
 }
 
-// signIn gets a token, as an object.
+// signIn gets a token, which is an object of the history from then on.
 func (p *signedIn) signIn(object, name string, at, issued time.Time) (token string) {
 	token, err := p.SignIn(p.ctx, p.email, name, at, issued)
 	if err != nil {
@@ -104,17 +109,17 @@ func (p *signedIn) signIn(object, name string, at, issued time.Time) (token stri
 	return token
 }
 
-// nextSecond waits until the clock shows another second, and returns it.
+// nextSecond waits for the next whole second, and returns it.
 func nextSecond() time.Time {
 	next := time.Now().Truncate(time.Second).Add(time.Second)
 	time.Sleep(time.Until(next))
 	return next
 }
 
-// use makes a check beside a change. The last clients sign in with another name for it.
+// use makes a check during a change. The last four clients make it with a renamed token.
 func (p *signedIn) use(client int) {
-	const namers = 4
-	if client < clients-namers {
+	const withNewNames = 4
+	if client < clients-withNewNames {
 		p.check(client, p.places[p.chance(len(p.places))])
 		return
 	}
@@ -135,7 +140,7 @@ func (p *signedIn) change(client int, do string) {
 	p.changeAll(client, objects, do, q, action, p.id)
 }
 
-// checkEverywhere has each client check n tokens at each place.
+// checkEverywhere: each client checks n tokens at each place.
 func (p *signedIn) checkEverywhere(n int) {
 	p.together(func(client int) {
 		for range n {

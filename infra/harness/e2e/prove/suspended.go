@@ -7,34 +7,37 @@ import (
 	"sync/atomic"
 )
 
-// suspension is what a check of a key of an org must show, and what a member of the org meets at a door.
-type suspension struct{ held, dead bool }
+// suspension is the state that a check of a key of the org, or of a member, must show.
+type suspension struct {
+	held bool // the org is suspended
+	dead bool // the key is revoked
+}
 
-// suspendedModel: from the answer on a key is refused while its org is suspended, and good afterwards unless it has ended. A key is
-// made only in an org that is not suspended.
+// suspendedModel: from the answers on, a key is refused while its org is suspended, and good afterwards unless it was revoked. No key is
+// made in a suspended org.
 var suspendedModel = model{
 	first: suspension{},
 	reads: []string{"check", "make"},
 	step: func(state any, in input, out string) (bool, any) {
 		s := state.(suspension)
 		switch in.do {
-		case "hold", "free":
-			return out == "done", suspension{in.do == "hold", s.dead}
+		case "suspend", "resume":
+			return out == "done", suspension{in.do == "suspend", s.dead}
 		case "end":
 			return out == "done", suspension{s.held, true}
 		case "make":
 			return out == map[bool]string{false: "done", true: "org_suspended"}[s.held], s
 		}
-		seen, _, _ := strings.Cut(out, " ")
+		got, _, _ := strings.Cut(out, " ") // without the mark
 		want := map[suspension]string{{}: "good", {held: true}: "held"}[s]
 		if s.dead {
 			want = "dead"
 		}
-		return seen == want, s
+		return got == want, s
 	},
 }
 
-// keyring holds the keys of a history, by the objects that they are. An object without a key is one that is not made yet.
+// keyring has the keys or tokens of a history, by the names of the objects. An object without a key is not made yet.
 type keyring struct {
 	objects []string
 	mu      sync.Mutex
@@ -47,7 +50,7 @@ func (k *keyring) add(object, key string) {
 	k.keys[object] = key
 }
 
-// any returns one of the keys.
+// any returns a random key with its object.
 func (k *keyring) any(h *history) (object, key string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -58,13 +61,15 @@ func (k *keyring) any(h *history) (object, key string) {
 	return object, key
 }
 
-// suspended suspends and resumes an org while its keys are used at every door, made, and revoked, and its plan changes.
+// suspended suspends and resumes an org. Meanwhile clients use its keys at every door, make and revoke keys, and change its plan.
 func suspended(h *history) {
-	const makers, made, after = 8, 6, 2 // clients that make keys; keys that each makes during a change; checks by each at each door after it
+	const makers = 8 // the clients that make keys
+	const made = 6   // the keys that each of them makes during a change
+	const after = 2  // the checks of each client at each door after a change
 	org := h.org(`,"admin":{"subject":"` + h.people[0].email + `"}`)
 	base := "/v1/orgs/" + org
 	create := request{method: "POST", path: base + "/keys", bearer: h.billing, body: scoped(0, "")}
-	revoked, kept := h.must(create, "", ""), h.must(create, "", "") // not compared with the audit log: a creation may be answered 503
+	revoked, kept := h.must(create, "", ""), h.must(create, "", "") // without an audit action: other creations may be answered 503, so the log is not compared
 	id := revoked.str("id")
 	ring := &keyring{objects: []string{"member"}, keys: map[string]string{}}
 	for n, key := range append(h.imported(base, 2), revoked.str("key"), kept.str("key")) {
@@ -74,14 +79,14 @@ func suspended(h *history) {
 	for n := range 2 * makers * made {
 		ring.objects = append(ring.objects, fmt.Sprint("made ", n))
 	}
-	for turn, do := range []string{"hold", "free"} {
+	for turn, do := range []string{"suspend", "resume"} {
 		var done atomic.Bool
 		h.together(func(client int) {
 			switch {
 			case client == 0:
 				h.setSuspended(base, do, ring)
 				done.Store(true)
-			case client == 1 && do == "hold":
+			case client == 1 && do == "suspend":
 				h.record(client, input{ring.objects[3], "end", ""}, func() string {
 					h.must(request{method: "DELETE", path: base + "/keys/" + id, bearer: h.billing}, "key.revoked", id)
 					return "done"
@@ -109,13 +114,13 @@ func suspended(h *history) {
 // setSuspended suspends or resumes the org, and records it as a change of every key.
 func (h *history) setSuspended(base, do string, ring *keyring) {
 	q, action := request{method: "POST", path: base + "/suspension", bearer: h.billing, body: "{}"}, "org.suspended"
-	if do == "free" {
+	if do == "resume" {
 		q.method, q.body, action = "DELETE", "", "org.resumed"
 	}
 	h.changeAll(0, ring.objects, do, q, action, strings.TrimPrefix(base, "/v1/orgs/"))
 }
 
-// changeAll makes a request until it is answered for sure, and records it as a change of each of the objects.
+// changeAll repeats a request until its answer is sure, and records it as a change of each of the objects.
 func (h *history) changeAll(client int, objects []string, do string, q request, action, target string) {
 	h.recordAll(client, onAll(objects, do), func() string {
 		h.must(q, action, target)
@@ -123,7 +128,7 @@ func (h *history) changeAll(client int, objects []string, do string, q request, 
 	})
 }
 
-// checkEverywhere checks a key, and a member where a door has members, at each door.
+// checkEverywhere checks a key at each door, and a member at each door for members.
 func (h *history) checkEverywhere(client int, org string, ring *keyring) {
 	for _, d := range h.doors {
 		h.checkRing(client, ring, d, true)
@@ -141,10 +146,10 @@ func onAll(objects []string, do string) (all []input) {
 	return all
 }
 
-// make makes a key, as the object.
+// make makes a key, which is the object from then on.
 func (h *history) make(client int, object string, create request, ring *keyring) {
 	h.record(client, input{object, "make", ""}, func() string {
-		r := h.api.ask(h.ctx, create)
+		r := h.api.send(h.ctx, create)
 		if r.ok() {
 			ring.add(object, r.str("key"))
 		}
@@ -154,10 +159,10 @@ func (h *history) make(client int, object string, create request, ring *keyring)
 
 func (h *history) checkRing(client int, ring *keyring, d door, after bool) {
 	object, key := ring.any(h)
-	h.record(client, input{object, "check", "at " + d.name}, func() string { return seen(h.ask(d, key, after)) })
+	h.record(client, input{object, "check", "at " + d.name}, func() string { return checkOutcome(h.checkAt(d, key, after)) })
 }
 
-// enter is the output of a check of a member of an org at a door.
+// enter returns the output of a check of a member of an org at a door, in the words of suspendedModel.
 func (h *history) enter(at door, org string) string {
 	switch out := at.enter(h.ctx, org, h.people[0].token).outcome(); out {
 	case "done":

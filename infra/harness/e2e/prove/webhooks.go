@@ -18,8 +18,8 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// webhooks publishes events while the functions between their publication and their receivers are killed, beside all other
-// histories and their faults. Each event must reach each receiver at least once, or be shown as failed.
+// webhooks publishes events while all other histories run with their faults. It kills the functions between the publication and the
+// receivers. Each event must reach each receiver at least once, or be shown as failed.
 type webhooks struct {
 	*history
 	org, app, key string
@@ -27,15 +27,15 @@ type webhooks struct {
 	published     []string // ids of events
 }
 
-// receiver accepts the webhooks of an endpoint. It answers one in three attempts wrongly.
+// receiver accepts the webhooks of an endpoint. It treats one in three attempts badly.
 type receiver struct {
 	*history
-	how      string // what it does instead
+	how      string // the bad treatment: fails, hangs, is late or redirects; answers: none
 	endpoint string
 	verifier *verify.Verifier
 	server   *http.Server
-	got      sync.Map    // by the ids of events
-	mended   atomic.Bool // from then on it answers as it should
+	got      sync.Map    // the ids of the events that arrived
+	repaired atomic.Bool // from then on it treats all attempts well
 }
 
 // newWebhooks makes an app with its receivers.
@@ -68,7 +68,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return // the function was killed
 	}
-	if !r.mended.Load() && r.chance(3) == 0 {
+	if !r.repaired.Load() && r.chance(3) == 0 {
 		switch r.how {
 		case "fails":
 			w.WriteHeader(http.StatusInternalServerError)
@@ -95,7 +95,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// run publishes until the context ends, and kills a function each time if it may.
+// run publishes events until the context ends. With kill it kills a function after each publication.
 func (w *webhooks) run(ctx context.Context, kill bool) {
 	for n := 0; ctx.Err() == nil; n++ {
 		body := fmt.Sprintf(`{"events":[{"type":"proof.made","id":"p-%d-a","data":{"n":%d}},{"type":"proof.made","id":"p-%d-b","data":{}}]}`, n, n, n)
@@ -106,39 +106,40 @@ func (w *webhooks) run(ctx context.Context, kill bool) {
 		}
 		if kill {
 			if err := w.KillFunction([]string{"FanoutFunction", "DeliverFunction"}[n%2]); err != nil {
-				w.violate("nothing was killed: %v", err)
+				w.violate("a function was not killed: %v", err)
 			}
 		}
 		if n%5 == 4 {
-			w.left(false)
+			w.undelivered(false)
 		}
 		time.Sleep(2 * time.Second)
 	}
 }
 
-// drained bounds how long the rest may take once the receivers are mended. The lease of a killed attempt is a part of it.
-const drained = 4 * time.Minute
+// drainLimit is how long the remaining deliveries may take after the receivers are repaired. It includes the lease of a killed attempt.
+const drainLimit = 4 * time.Minute
 
-// finish mends the receivers, and waits until every event has arrived or is shown as failed.
+// finish repairs the receivers, and waits until every event has arrived or is shown as failed.
 func (w *webhooks) finish() {
 	for _, r := range w.receivers {
-		r.mended.Store(true)
+		r.repaired.Store(true)
 		defer func() { _ = r.server.Close() }()
 	}
 	left := 0
-	for begun := time.Now(); time.Since(begun) < drained; time.Sleep(time.Second) {
-		if left = w.left(true); left == 0 {
+	for begun := time.Now(); time.Since(begun) < drainLimit; time.Sleep(time.Second) {
+		if left = w.undelivered(true); left == 0 {
 			return
 		}
 		if err := w.RunSchedule(w.ctx, "SweepFunction"); err != nil {
 			w.violate("the sweep: %v", err)
 		}
 	}
-	w.violate("%d of %d events did not arrive at a receiver, and are not shown as failed", left, len(w.published)*len(w.receivers))
+	w.violate("%d of %d deliveries did not arrive, and are not shown as failed", left, len(w.published)*len(w.receivers))
 }
 
-// left returns how many deliveries have not arrived. hurry makes those due that wait for their next attempt.
-func (w *webhooks) left(hurry bool) (n int) {
+// undelivered returns the number of deliveries that have not arrived and are not shown as failed. With hurry, it makes waiting deliveries
+// due at once.
+func (w *webhooks) undelivered(hurry bool) (n int) {
 	for _, r := range w.receivers {
 		for _, id := range w.published {
 			if !r.has(id) && !w.settled(r, id, hurry) {
@@ -154,26 +155,26 @@ func (r *receiver) has(event string) bool {
 	return has
 }
 
-// settled reports whether a delivery that has not arrived is shown as failed. hurry makes it due if it waits.
+// settled reports whether a delivery is shown as failed, or has arrived meanwhile. With hurry, it makes a waiting delivery due at once.
 func (w *webhooks) settled(r *receiver, event string, hurry bool) bool {
 	key := stack.Key("DLV#"+r.endpoint, event)
 	out, err := w.db.GetItem(w.ctx, &dynamodb.GetItemInput{TableName: &w.TableName, Key: key, ConsistentRead: aws.Bool(true)})
 	if err != nil {
-		return false // the next look says
+		return false // the next call reads it again
 	}
 	switch textOf(out.Item["status"]) {
 	case "failed":
 		return true
 	case "delivered":
-		if !r.has(event) { // it has not arrived since the last look
-			w.violate("%s is shown as delivered to the receiver that %s, which did not take it", event, r.how)
+		if !r.has(event) { // checked again, because it may have arrived in between
+			w.violate("%s is shown as delivered to the receiver that %s, and did not arrive there", event, r.how)
 		}
 		return true
 	}
 	if !hurry {
 		return false
 	}
-	_, _ = w.db.UpdateItem(w.ctx, &dynamodb.UpdateItemInput{ // of a delivery that waits; others refuse it
+	_, _ = w.db.UpdateItem(w.ctx, &dynamodb.UpdateItemInput{ // an error is expected: the condition fails if the delivery does not wait
 		TableName: &w.TableName, Key: key, UpdateExpression: aws.String("SET nextAttemptAt = :past, dueAt = :past"),
 		ConditionExpression:       aws.String("#status = :pending AND attribute_exists(nextAttemptAt) AND attribute_exists(due) AND nextAttemptAt > :past"),
 		ExpressionAttributeNames:  map[string]string{"#status": "status"},

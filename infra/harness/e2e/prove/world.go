@@ -24,30 +24,31 @@ import (
 	"latchkey/infra/tools"
 )
 
-// world is the stack with faults in it, the doors of the owner's own endpoints, and users.
+// world is the stack with a faulty network, the doors of the owner's own endpoints, and users.
 type world struct {
 	*stack.Stack
 	network faults.Network
 	tally   tally
 	api     *site
 	doors   []door
-	members []door // those that accept users with a role
+	members []door // the doors that check members
 	db      *dynamodb.Client
 	billing string // a service's token
 	people  []person
 	checks  checks
 	started time.Time
 
-	drawings string // the folder for them
-	dir      string // of the stack, and for programs
-	keys     net.Listener
+	drawings string       // the folder for drawings of histories
+	dir      string       // the folder of the stack, and of programs
+	keys     net.Listener // serves the issuer's keys
 	servers  []*exec.Cmd
 }
 
 // person is a user who has signed in.
 type person struct{ email, token, id string }
 
-// newWorld starts the stack, with so many processes of a function at most, and everything beside it. Close ends it, also after an error.
+// newWorld starts the stack, the doors and the proxy of the issuer's keys. copies is the most processes of a function. The caller must call
+// Close, also after an error.
 func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, error) {
 	w := &world{started: time.Now()}
 	root, err := tools.Root()
@@ -66,7 +67,7 @@ func newWorld(ctx context.Context, copies int, say tools.Progress) (*world, erro
 	if err != nil {
 		return w, err
 	}
-	// The address of the issuer, which follows from the first port, must be known before the start.
+	// The issuer's address is needed before the start. It follows from the first port.
 	if err := w.serveKeys(stack.IssuerURL(lab.PortsFrom(port).Issuer)); err != nil {
 		return w, err
 	}
@@ -104,7 +105,7 @@ func (w *world) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
 }
 
-// serveKeys serves the issuer's keys, with faults.
+// serveKeys serves the issuer's keys by a proxy that makes faults.
 func (w *world) serveKeys(issuer string) (err error) {
 	to, err := url.Parse(issuer + "/jwks")
 	if err != nil {
@@ -119,24 +120,24 @@ func (w *world) serveKeys(issuer string) (err error) {
 	return nil
 }
 
-// signIn makes four users, who sign in. An org's list of members says their ids.
+// signIn makes four users, who sign in. It reads their ids from the list of an org's members.
 func (w *world) signIn(ctx context.Context) error {
-	org := w.api.ask(ctx, request{method: "POST", path: "/v1/orgs", bearer: w.billing, body: `{"name":"Users"}`}).str("id")
+	org := w.api.send(ctx, request{method: "POST", path: "/v1/orgs", bearer: w.billing, body: `{"name":"Users"}`}).str("id")
 	for n := range 4 {
 		p := person{email: fmt.Sprintf("user%d@example.com", n)}
 		var err error
 		if p.token, err = w.Token(ctx, stack.User, "", p.email, fmt.Sprint("User ", n)); err != nil {
 			return err
 		}
-		in := w.api.ask(ctx, request{method: "GET", path: "/v1/orgs", bearer: p.token})
-		added := w.api.ask(ctx, request{method: "POST", path: "/v1/orgs/" + org + "/members", bearer: w.billing, body: `{"subject":"` + p.email + `","role":"viewer"}`})
-		for _, m := range w.api.ask(ctx, request{method: "GET", path: "/v1/orgs/" + org + "/members", bearer: w.billing}).list("members") {
+		in := w.api.send(ctx, request{method: "GET", path: "/v1/orgs", bearer: p.token})
+		added := w.api.send(ctx, request{method: "POST", path: "/v1/orgs/" + org + "/members", bearer: w.billing, body: `{"subject":"` + p.email + `","role":"viewer"}`})
+		for _, m := range w.api.send(ctx, request{method: "GET", path: "/v1/orgs/" + org + "/members", bearer: w.billing}).list("members") {
 			if m["email"] == p.email {
 				p.id, _ = m["userId"].(string)
 			}
 		}
 		if p.id == "" {
-			return fmt.Errorf("a user signs in: %d %s, and becomes a member: %d %s", in.status, in.text, added.status, added.text)
+			return fmt.Errorf("a user has no id; the sign-in: %d %s; the new membership: %d %s", in.status, in.text, added.status, added.text)
 		}
 		w.people = append(w.people, p)
 	}
@@ -173,7 +174,7 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 		}
 		w.servers = append(w.servers, server)
 		d := door{fmt.Sprint("Go ", n+1), newSite("http://"+address, nil, &w.tally), request{method: "GET", path: "/invoices"}}
-		if err := d.opens(ctx); err != nil {
+		if err := d.waitForAnswer(ctx); err != nil {
 			return err
 		}
 		doors, w.members = append(doors, d), append(w.members, door{d.name, d.site, ofMember})
@@ -182,8 +183,8 @@ func (w *world) openDoors(ctx context.Context, root string) error {
 	return nil
 }
 
-// opens waits until a door answers.
-func (d door) opens(ctx context.Context) error {
+// waitForAnswer waits until a door answers.
+func (d door) waitForAnswer(ctx context.Context) error {
 	for range 200 {
 		if d.site.try(ctx, d.request).status != 0 {
 			return nil
@@ -193,14 +194,14 @@ func (d door) opens(ctx context.Context) error {
 	return fmt.Errorf("%s does not answer", d.name)
 }
 
-// must makes a request until it is answered for sure, with the same Idempotency-Key, and notes the audit entry that it
-// causes ("": none). A refusal is a violation, and the reply then has no body.
+// must repeats a request with the same Idempotency-Key until its answer is sure, and notes the audit action that it
+// causes ("": none). A refusal is a violation; then the reply is empty.
 func (h *history) must(q request, action, target string) reply {
 	if q.once == "" && q.method == http.MethodPost {
 		q.once = h.text(40)
 	}
 	for try := range tries {
-		r := h.api.ask(h.ctx, q)
+		r := h.api.send(h.ctx, q)
 		if r.unsure() && h.ctx.Err() == nil {
 			if q.each {
 				h.note(action, target, r)
@@ -224,11 +225,11 @@ func (h *history) must(q request, action, target string) reply {
 	return reply{}
 }
 
-// tries is how often a client asks for an answer that is sure. With the pauses that takes 7.8 s at least: while the issuer's keys
-// cannot be read, every token is answered 503 at once.
+// tries is how often a client sends a request to get a sure answer. With the pauses, all tries take at least 7.8 s. This is long enough
+// for the times in which the issuer's keys cannot be read, when every token is answered 503 at once.
 const tries = 40
 
-// pause waits after a try that had no sure answer. The first two tries follow each other at once.
+// pause waits after a try without a sure answer. The second try follows at once.
 func pause(try int) { time.Sleep(time.Duration(10*try) * time.Millisecond) }
 
 const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -242,7 +243,7 @@ func (h *history) text(n int) string {
 	return b.String()
 }
 
-// org makes an org by the service. Its only members are the ones in more, as JSON.
+// org makes an org as the service. more is JSON to add to the request, such as an admin.
 func (h *history) org(more string) string {
 	id := h.must(request{method: "POST", path: "/v1/orgs", bearer: h.billing, body: `{"name":"Acme"` + more + `}`}, "org.created", "").str("id")
 	h.mu.Lock()

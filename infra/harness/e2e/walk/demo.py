@@ -10,10 +10,10 @@ ADA = "ada.lindqvist@northwind.example"
 
 
 class Demo:
-    """A step of the walk."""
+    """The last step of the walk."""
 
-    def seen(self, page, name):
-        """Checks a page as the walk does, or takes its two pictures."""
+    def show(self, page, name):
+        """Checks a page as shot does, or takes its two pictures for the documents."""
         if not self.pictures:
             return self.shot(page, f"demo-{name}")
         for scheme, file in (("light", f"{name}.png"), ("dark", f"{name}-dark.png")):
@@ -22,7 +22,7 @@ class Demo:
             page.screenshot(path=os.path.join(self.pictures, file))
 
     def demo(self, person):
-        self.step("A customer of the demo looks at each page")
+        self.step("A customer of the demo opens each page")
         ada = person(self, ADA)
         page = ada.page
         ada.sign_in()
@@ -30,44 +30,44 @@ class Demo:
         expect(page.get_by_role("heading", level=1)).to_have_text("Northwind Logistics")
         expect(main).to_contain_text("of 20,000 today")
         if not self.pictures:
-            self.seen(page, "overview")
+            self.show(page, "overview")
             ada.open("Members")
             expect(ada.row("Mei Tanaka")).to_contain_text("admin")
-            self.seen(page, "members")
+            self.show(page, "members")
         ada.open("API keys")
         expect(ada.row("Billing export").filter(has_text="replaced")).to_be_visible()
-        self.seen(page, "keys")
+        self.show(page, "keys")
         ada.row("Production").get_by_role("button", name="Production").click()
         expect(ada.dialog()).to_contain_text("Limit of 15,000 a day")
-        self.seen(page, "key")
+        self.show(page, "key")
         page.keyboard.press("Escape")
         ada.open("Webhook endpoints")
         expect(ada.row("crm")).to_contain_text("it answered 410")
         expect(ada.row("warehouse")).to_contain_text("failing")
         ada.row("warehouse").get_by_role("button", name="warehouse").click()
         expect(ada.dialog()).to_contain_text("Deliveries of the last 24 hours")
-        self.seen(page, "endpoint")
+        self.show(page, "endpoint")
         page.keyboard.press("Escape")
         ada.open("Audit log")
         expect(ada.row("key.rotated")).to_contain_text("mei.tanaka@northwind.example")
-        self.seen(page, "audit")
+        self.show(page, "audit")
         if self.pictures:
-            self.verified(page)
+            self.verify_page(page)
         else:
             ada.open("Events")
             expect(ada.row("invoice.paid").first).to_be_visible()
-            self.seen(page, "events")
+            self.show(page, "events")
         ada.end()
         for email, text, name in (("priya.raman@harbor.example", "still good", "leaked"), ("sam.okafor@bluebird.example", "suspended", "suspended")):
             other = person(self, email)
             other.sign_in()
             expect(other.page.get_by_role("main")).to_contain_text(text)
             if not self.pictures:
-                self.seen(other.page, name)
+                self.show(other.page, name)
             other.end()
 
-    def verified(self, page):
-        """Pastes a webhook that came into the page that verifies it."""
+    def verify_page(self, page):
+        """Sends a test webhook, and verifies it on the page Verify a webhook."""
         org = re.search("org_([0-9a-z]+)", page.url)[1]
         endpoints = f"v1/orgs/org_{org}/apps/app_{org}/webhook_endpoints"
         token = self.token("user", ADA, "Ada Lindqvist")
@@ -83,4 +83,4 @@ class Demo:
         page.get_by_label("Issuer").fill(self.api)
         page.get_by_role("button", name="Verify").click()
         expect(page.get_by_role("status")).to_contain_text("This webhook is genuine.")
-        self.seen(page, "verify")
+        self.show(page, "verify")

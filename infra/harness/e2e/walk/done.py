@@ -1,4 +1,4 @@
-"""What a form has done is done once, and said so: whatever becomes of the answer, of what is read next, and of the sign-in."""
+"""A form is done once and shows that it is done: also if the answer is lost, the next read fails, or the sign-in ends."""
 
 import http.server
 import re
@@ -7,14 +7,14 @@ import time
 
 from playwright.sync_api import expect
 
-from lost import Two
+from lost import TwoElements
 
 
 class Done:
     """Steps of the walk."""
 
     def done_but_not_read(self, ida):
-        self.step("A form that was done is over, though the token ends before what follows is read, or that cannot be read")
+        self.step("A form that was done closes, also if the token ends before the list is read again, or the list cannot be read")
         page = ida.page
         self.want("POST apps", self.call(f"v1/orgs/{ida.org}/apps", ida.token, {"name": "Renamed"})[0], 201)
         for what, path, button, fields, submit in (
@@ -62,14 +62,14 @@ class Done:
                 else:
                     expect(page.get_by_role("alert").first).to_contain_text("Try it later.")
                     page.unroute("**/v1/**")
-                    if what in ("an org", "an app's name", "an app"):  # not a list of this page alone
-                        self.want(f"{what}: what the dialog says", "It is done, but" in ida.dialog().inner_text(), True)
+                    if what in ("an org", "an app's name", "an app"):  # other pages show it too, so the dialog stays open
+                        self.want(f"{what}: the dialog says It is done, but", "It is done, but" in ida.dialog().inner_text(), True)
                         ida.dialog().get_by_role("button", name="Close").click()
                     else:
                         page.get_by_role("button", name="Try again").click()
                         expect(page.get_by_role("main").get_by_role("alert")).to_have_count(0)
                 self.want(f"{what}, {fault}: the dialogs", page.get_by_role("dialog").count(), 0)
-                self.want(f"{what}, {fault}: what was written", [(status // 100, method != "GET") for status, method in writes], [(2, True)])
+                self.want(f"{what}, {fault}: the writes", [(status // 100, method != "GET") for status, method in writes], [(2, True)])
                 self.emptied(ida, what)
 
     def press(self, page, button):
@@ -85,7 +85,7 @@ class Done:
         return email
 
     def sent_without_an_answer(self, ida):
-        self.step("A form whose answer was lost is not done twice, also after a sign-in; a sign-in waits for an answer")
+        self.step("A form whose answer was lost is not done twice, also after a sign-in; a sign-in waits for an answer that is due")
         page = ida.page
         for what, path, button, label, value, submit, list_of in (
             ("an org", "", "New org…", "Name", "Lost", "Create", "v1/orgs"), ("a key", "/keys", "New API key", "Name", "lost", "New API key", "keys"),
@@ -94,7 +94,7 @@ class Done:
         ):
             keys, answers = [], []
 
-            def lose(route):  # done, but the answer is lost
+            def lose(route):  # the API does it, but the page gets no answer
                 if route.request.method != "POST":
                     return route.fallback()
                 keys.append(route.request.headers["idempotency-key"])
@@ -119,12 +119,12 @@ class Done:
             self.want(f"{what}: the answer", [answer.value.json()], answers)
             if what == "a key":
                 ida.submit("I have saved the key")
-            if what == "an org":  # its page opens once the orgs are read again
+            if what == "an org":  # its page opens after the orgs are read again
                 expect(page.get_by_role("heading", level=1)).to_have_text(value)
             items = next(v for v in self.call(list_of if "/" in list_of else f"v1/orgs/{ida.org}/{list_of}", ida.token, method="GET")[1].values() if isinstance(v, list))
-            self.want(f"{what}: how many there are", sum(value in (i.get("name"), i.get("email")) for i in items), 1)
+            self.want(f"{what}: how many were made", sum(value in (i.get("name"), i.get("email")) for i in items), 1)
 
-        # Another call finds that the token has ended while the form is being sent.
+        # While a form is being sent, another call of the page finds that the token has ended.
         self.at(ida, "/keys")
         self.short_token(ida)
         self.new_key(ida, "waits")
@@ -145,14 +145,14 @@ class Done:
         ida.submit("I have saved the key")
         self.again(ida)
         self.want("the dialogs after a sign-in that waited", page.get_by_role("dialog").count(), 0)
-        asked = []
-        page.on("dialog", lambda dialog: asked.append(dialog.type) or dialog.accept())
+        questions = []
+        page.on("dialog", lambda dialog: questions.append(dialog.type) or dialog.accept())
         page.reload()
         self.again(ida)
-        self.want("what a reload asks once a form is done", asked, [])
+        self.want("the questions of a reload after a form is done", questions, [])
 
     def sent_again_in_parts(self, ida):
-        self.step("Deliveries that are sent again in parts go on where they were, and all are counted")
+        self.step("Deliveries that are sent again in parts continue after a failure where they stopped, and all are counted")
         page, sent = ida.page, []
         parts = [{"queued": 100, "nextCursor": "two"}, 503, 401, {"queued": 20, "nextCursor": "three"}, 503, {"queued": 3}]
 
@@ -182,7 +182,7 @@ class Done:
         page.unroute("**/redeliver")
 
     def choices(self, ida):
-        self.step("A choice shows what is shown below it, whatever is read meanwhile")
+        self.step("A select always shows the choice that the list below it has, also after other data was read")
         page = ida.page
         self.at(ida, "/members")
         page.locator("#org").select_option(label="New org…")
@@ -218,8 +218,8 @@ class Done:
         self.want("an actor is chosen", actor.input_value() != "", True)
         page.unroute(re.compile("/(members|keys)$"))
 
-        self.step("The element offers lifetimes only once it knows which the deployment allows")
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Two)
+        self.step("The element offers lifetimes only after it has read which ones the deployment allows")
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), TwoElements)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = ida.tab()
         page.route("**/console/config.json", self.unavailable)
@@ -239,7 +239,7 @@ class Done:
             offered = page.get_by_role("dialog").get_by_label(label).get_by_role("option")
             expect(offered).not_to_have_count(0)
             allowed = offered.evaluate_all("all => all.every(o => o.value > 0 && o.value <= 45 * 86400) && all.some(o => o.value == 45 * 86400)")
-            self.want(f"{button}: lifetimes up to the longest, and no other", allowed, True)
+            self.want(f"{button}: only lifetimes up to the longest, and the longest", allowed, True)
             page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
         page.close()
         server.shutdown()

@@ -1,4 +1,4 @@
-"""What the console must not lose, and must not mix up: keys that are shown once, forms, the ends of lists, and persons."""
+"""The console must not lose keys that are shown once, open forms and the ends of lists, and must not mix up persons."""
 
 import base64
 import http.server
@@ -10,16 +10,15 @@ import urllib.parse
 
 from playwright.sync_api import expect
 
-# Reports what the page keeps in the browser, since the issuer's page cannot see it.
-TOLD = """
+# Reports each value that the page stores in the browser. The walk cannot read them later, when the browser shows the issuer's page.
+REPORT_STORED = """
 const setItem = Storage.prototype.setItem
-Storage.prototype.setItem = function (name, value) { window.told(name + ' ' + value); setItem.call(this, name, value) }
+Storage.prototype.setItem = function (name, value) { window.stored(name + ' ' + value); setItem.call(this, name, value) }
 """
 
 
-
-class Two(http.server.BaseHTTPRequestHandler):
-    """A page with two elements of two persons."""
+class TwoElements(http.server.BaseHTTPRequestHandler):
+    """A page with two elements, one for each of two persons."""
 
     def do_GET(self):
         self.send_response(200)
@@ -32,7 +31,7 @@ class Two(http.server.BaseHTTPRequestHandler):
 
 
 def subject(token):
-    """Returns whom an access token is of."""
+    """Returns the subject of an access token."""
     return json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["sub"]
 
 
@@ -45,7 +44,7 @@ class Lost:
             status, made = self.call("v1/orgs", person.token, {"name": f"Org of {person.email[:3]}"})
             self.want("POST /v1/orgs", status, 201)
             person.org = made["id"]
-        self.held(ida)
+        self.kept_open(ida)
         self.lifetimes(ida)
         self.forms(ida, joe)
         self.done_but_not_read(ida)
@@ -53,14 +52,14 @@ class Lost:
         self.sent_again_in_parts(ida)
         self.choices(ida)
         self.step_up(ida)
-        self.together(ida)
+        self.shared_allowance(ida)
         self.whole_lists(ida)
         self.two_elements(ida, joe)
         self.signs_out(ida)
         ida.end(self.signed_out())
 
     def signed_out(self):
-        """Returns all that a browser keeps once a person has signed out."""
+        """Returns all that a browser stores after a person has signed out."""
         return json.dumps([{f"latchkey-signed-out {self.url}": "1"}, {}, ""], separators=(",", ":"))
 
     def at(self, person, path):
@@ -71,14 +70,14 @@ class Lost:
         person.dialog().get_by_label("Name", exact=True).fill(name)
 
     def stays(self, person, what, secret=True):
-        """Presses Escape, goes back, and leaves: the dialog stays, and each way out but Escape is a question."""
-        page, asked = person.page, []
+        """Presses Escape, goes back, and reloads. The dialog must stay. Going back and a reload must ask a question, Escape must not."""
+        page, questions = person.page, []
 
-        def no(dialog):
-            asked.append(dialog.type)
+        def answer_no(dialog):
+            questions.append(dialog.type)
             dialog.dismiss()
 
-        page.on("dialog", no)
+        page.on("dialog", answer_no)
         place = page.url
         for _ in range(3):
             page.keyboard.press("Escape")
@@ -87,20 +86,20 @@ class Lost:
         for leave in ("history.back()", "history.back()", "location.reload()"):
             page.evaluate(f"setTimeout(() => {leave})")
             page.wait_for_timeout(300)
-        self.want(f"{what}: what is asked", asked, ["confirm", "confirm", "beforeunload"])
-        self.want(f"{what}: the place", page.url, place)
+        self.want(f"{what}: the questions", questions, ["confirm", "confirm", "beforeunload"])
+        self.want(f"{what}: the URL", page.url, place)
         expect(person.dialog()).to_be_visible()
-        page.remove_listener("dialog", no)
+        page.remove_listener("dialog", answer_no)
 
-    def held(self, ida):
-        self.step("A key that is shown once, and a form with contents, are not lost by Escape, Back or a reload")
+    def kept_open(self, ida):
+        self.step("A key that is shown once, and a form with text in it, are not lost by Escape, Back or a reload")
         page = ida.page
         ida.sign_in()
         self.at(ida, "/members")
         self.at(ida, "/keys")
         page.get_by_role("button", name="New API key").first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
-        page.keyboard.press("Escape")  # nothing is entered: nothing is lost
+        page.keyboard.press("Escape")  # the form is empty, so it closes
         expect(page.get_by_role("dialog")).to_have_count(0)
         self.new_key(ida, "held")
         self.stays(ida, "a form", secret=False)
@@ -134,15 +133,15 @@ class Lost:
             ida.submit("Cancel")
 
     def lifetimes(self, ida):
-        self.step("Where keys must end, the forms offer what fits, and a key rotates")
+        self.step("With MaxKeyDays, the forms offer only allowed lifetimes, and a key rotates")
         page = ida.page
         self.at(ida, "/keys")
         self.new_key(ida, "ends")
         options = ida.dialog().get_by_label("Expires").get_by_role("option").all_inner_texts()
         self.want("the lifetimes", options, ["After 1 day", "After 7 days", "After 30 days", "After 45 days"])
-        with page.expect_request("**/keys") as asked:
+        with page.expect_request("**/keys") as request:
             ida.submit("New API key")
-        self.want("the lifetime that is sent", asked.value.post_data_json["expiresIn"], 45 * 86400)
+        self.want("the lifetime that is sent", request.value.post_data_json["expiresIn"], 45 * 86400)
         ida.submit("I have saved the key")
         for name, body in (("ends", None), ("short", {"expiresIn": 600}), ("odd", {"expiresIn": 44 * 86400 + 7})):
             if body:
@@ -160,7 +159,7 @@ class Lost:
             ida.submit("I have saved the key")
         listed = re.compile(r"/keys$")
 
-        def older(route):  # keys from before the bound: one without an end, and one that lives longer than keys may now
+        def older(route):  # keys from before MaxKeyDays: one never expires, and one lives longer than is allowed now
             keys = route.fetch().json()
             for k in keys["keys"]:
                 k["expiresAt"] = None if k["name"] == "ends" else k["createdAt"] + 400 * 86_400_000
@@ -176,7 +175,7 @@ class Lost:
             ida.submit("Cancel")
         page.unroute(listed)
 
-        self.step("Where keys need not end, a rotated key lives as long as the old one")
+        self.step("Without MaxKeyDays, a rotated key lives as long as the old one")
 
         def unbounded(route):
             route.fulfill(json={**route.fetch().json(), "maxKeyDays": 0})
@@ -191,7 +190,7 @@ class Lost:
         page.unroute("**/console/config.json")
 
     def short_token(self, person):
-        """Has the next sign-in's token end at `later`, without a refresh token."""
+        """Signs in again. The new token ends when later is called, and has no refresh token."""
         def short(route):
             tokens = route.fetch().json()
             tokens.pop("refresh_token", None)
@@ -204,7 +203,7 @@ class Lost:
         expect(person.page.get_by_role("button", name="Sign out")).to_be_visible()
 
     def later(self, person):
-        """Moves the clock of the page, and of those that follow, behind the end of a short token. A busy machine changes nothing."""
+        """Moves the clock of the page, and of later pages, past the end of a short token. Real time would depend on the machine."""
         jump = "{ const now = Date.now; Date.now = () => now() + 40_000 }"
         person.page.add_init_script(jump)
         person.page.evaluate(jump)
@@ -215,13 +214,13 @@ class Lost:
         expect(person.page.get_by_role("button", name="Sign out")).to_be_visible()
 
     def emptied(self, person, what):
-        self.want(f"{what}: what the browser still keeps", person.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])"), "[{},{}]")
+        self.want(f"{what}: the values that the browser still stores", person.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])"), "[{},{}]")
 
     def forms(self, ida, joe):
-        self.step("A token that ends without a refresh token leaves the open form as it was; no secret is kept")
-        page, told = ida.page, []
-        page.expose_function("told", lambda line: told.append(line))
-        page.add_init_script(TOLD)
+        self.step("A token that ends without a refresh token does not change the open form; no secret is stored")
+        page, stored = ida.page, []
+        page.expose_function("stored", lambda line: stored.append(line))
+        page.add_init_script(REPORT_STORED)
         self.at(ida, "/keys")
         self.short_token(ida)
         self.new_key(ida, "kept")
@@ -238,13 +237,13 @@ class Lost:
         self.again(ida)
         expect(ida.dialog()).to_contain_text("You had to sign in again")
         self.emptied(ida, "a form that is open again")
-        with page.expect_request("**/keys") as asked:
+        with page.expect_request("**/keys") as request:
             ida.submit("New API key")
-        sent = asked.value.post_data_json
+        sent = request.value.post_data_json
         self.want("what is sent after the sign-in", (sent["name"], sent["scopes"], sent["expiresIn"], sent["metadata"], sent["limits"]), (
             "kept", ["a:b", "c:d"], 7 * 86400, {"plan": "pro", "line": "two\nlines"}, [{"requests": 12, "per": "hour"}]))
         ida.submit("I have saved the key")
-        once = asked.value.headers["idempotency-key"]
+        once = request.value.headers["idempotency-key"]
 
         for what, path, button, fields, submit in (
             ("an endpoint", "/endpoints", "New endpoint", {"URL": "https://example.com/hooks?secret=s3cr3t", "Description": "ours"}, "Create"),
@@ -271,7 +270,7 @@ class Lost:
             self.emptied(ida, what)
             ida.submit("Cancel")
 
-        self.step("A form is kept for its person only, and not for long")
+        self.step("A stored form opens again for its person only, and for a quarter of an hour only")
         self.at(ida, "/members")
         for what, email, typed in (("another person", joe.email, "typed@example.com"), ("too late", "", "late@example.com")):
             self.short_token(ida)
@@ -288,16 +287,16 @@ class Lost:
             page.wait_for_timeout(500)
             self.want(f"{what}: the dialogs", page.get_by_role("dialog").count(), 0)
             self.emptied(ida, what)
-        kept = [line for line in told if line.startswith("latchkey-form")]
-        self.want("the forms that were kept", len(kept), 9)
-        self.want("secrets that were kept", [line for line in told if "s3cr3t" in line or once in line or re.search("\\b(lk_|ey" + "J)", line)], [])
+        forms = [line for line in stored if line.startswith("latchkey-form")]
+        self.want("the stored forms", len(forms), 9)
+        self.want("the stored secrets", [line for line in stored if "s3cr3t" in line or once in line or re.search("\\b(lk_|ey" + "J)", line)], [])
 
-        self.step("A key that is shown stays, although the token ends")
+        self.step("A new key stays visible although the token ends")
         self.at(ida, "/keys")
         self.short_token(ida)
         self.new_key(ida, "last")
 
-        def late(route):  # the list is read once the token has ended
+        def late(route):  # the list is read after the token has ended
             self.later(ida)
             route.continue_()
 
@@ -313,7 +312,7 @@ class Lost:
         expect(ida.row("last").last).to_be_visible()
 
     def step_up(self, ida):
-        self.step("A sign-in that is too long ago leaves the open form as it was")
+        self.step("A refusal because of an old sign-in does not change the open form")
         page = ida.page
         for what, path, button, fill, submit in (("a key", "/keys", "New API key", ("Name", "stepped"), "New API key"),
                                                  ("a rotation", "/keys", "Rotate", None, "Rotate"),
@@ -328,7 +327,7 @@ class Lost:
                                                 "code": "insufficient_user_authentication", "maxAge": 300})
 
             self.at(ida, path)
-            page.reload()  # a page does not ask for a second sign-in at once
+            page.reload()  # because a page does not lead to a second sign-in soon after the first
             self.again(ida)
             page.get_by_role("button", name=button, exact=True).first.click()
             if fill:
@@ -338,8 +337,8 @@ class Lost:
             page.route("**/v1/**", once)
             ida.submit(submit)
             expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
-            self.want(f"{what}: max_age", asked.get("max_age"), ["300"])
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
+            self.want(f"{what}: max_age", query.get("max_age"), ["300"])
             page.unroute("**/v1/**")
             self.again(ida)
             expect(ida.dialog()).to_contain_text("You had to sign in again")
@@ -352,11 +351,11 @@ class Lost:
                 self.want("the rotation after the sign-in", (answer.value.status, answer.value.request.post_data_json["graceSeconds"]), (201, 3 * 86400))
                 ida.submit("I have saved the key")
 
-    def together(self, ida):
-        self.step("What is counted for the org as a whole is said so")
+    def shared_allowance(self, ida):
+        self.step("A key's page shows requests that are counted for the org as a whole")
         left = 86400 - time.time() % 86400
         if left < 60:
-            time.sleep(left)  # the use of one day of UTC is compared
+            time.sleep(left)  # until midnight UTC, because the counts of one day are compared
         status, made = self.call(f"v1/orgs/{ida.org}/keys", ida.token, {"name": "shared", "expiresIn": 86400})
         self.want("POST keys", status, 201)
         self.at(ida, "/members")
@@ -381,17 +380,17 @@ class Lost:
         self.want("PATCH the allowance", self.call(f"v1/orgs/{ida.org}", self.token("service"), {"allowance": []}, "PATCH")[0], 200)
 
     def whole_lists(self, ida):
-        self.step("A list that is cut is read to its end")
+        self.step("A list that comes in several pages is read to its end")
         page = ida.page
         for i in range(3):
             self.want("POST /v1/orgs", self.call("v1/orgs", ida.token, {"name": f"Further {i}"})[0], 201)
             self.want("POST apps", self.call(f"v1/orgs/{ida.org}/apps", ida.token, {"name": f"App {i}"})[0], 201)
-        asked = []
+        reads = []
 
-        def cut(route):  # each list ends after one item, as one that is too long ends somewhere
+        def cut(route):  # each page of a list has only one item
             url = urllib.parse.urlsplit(route.request.url)
             query = dict(urllib.parse.parse_qsl(url.query))
-            asked.append((url.path.rsplit("/", 1)[1], "cursor" in query))
+            reads.append((url.path.rsplit("/", 1)[1], "cursor" in query))
             query["limit"] = "1"
             route.fulfill(response=route.fetch(url=url._replace(query=urllib.parse.urlencode(query)).geturl()))
 
@@ -406,12 +405,12 @@ class Lost:
         self.at(ida, "/endpoints")
         expect(page.get_by_label("App", exact=True).get_by_role("option").filter(has_text="App ")).to_have_count(3)
         for name in ("orgs", "apps", "keys"):
-            self.want(f"the pages of {name}", (asked.count((name, False)) > 0, asked.count((name, True)) >= 3), (True, True))
+            self.want(f"the pages of {name}", (reads.count((name, False)) > 0, reads.count((name, True)) >= 3), (True, True))
         page.unroute_all(behavior="wait")
 
     def two_elements(self, ida, joe):
-        self.step("Two elements of two persons in one page act each for its own; one follows its page to another person")
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), Two)
+        self.step("Two elements in one page act for two persons; one of them then changes to another person")
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", self.port), TwoElements)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page, calls = ida.tab(), []
 
@@ -435,9 +434,10 @@ class Lost:
         expect(page.get_by_role("dialog")).to_contain_text("Metadata")
         page.keyboard.press("Escape")
         webhooks.get_by_role("button", name="Refresh").click()
-        self.want("who calls for which org", {(who, of) for who, of in calls if of}, {(ida.email, ida.org), (joe.email, joe.org)})
+        self.want("the persons who call, with the org", {(who, of) for who, of in calls if of}, {(ida.email, ida.org), (joe.email, joe.org)})
 
-        # The same person with another function: an open dialog stays. Another person: it goes, with all that was Ida's.
+        # If the element gets another function for the same person, an open dialog stays. For another person the dialog closes, and
+        # Ida's keys disappear.
         keys.get_by_role("button", name="New API key").click()
         page.get_by_role("dialog").get_by_label("Name", exact=True).fill("hers")
         again = self.token("user", ida.email)
@@ -467,12 +467,12 @@ class Lost:
                 page.get_by_role("dialog").get_by_role("button", name="New API key").click()
             expect(page.get_by_role("dialog")).to_have_count(0)
             if change != "no function":
-                expect(keys).to_contain_text("There is no such org")  # Joe is not in Ida's
+                expect(keys).to_contain_text("There is no such org")  # Joe is not a member of Ida's org
             expect(keys.get_by_role("row")).to_have_count(0)
-            self.want(f"{change}: who calls for which org", [c for c in calls if c == (joe.email, ida.org)], [])
-        self.want("keys that nobody wanted", "forged" in str(self.call(f"v1/orgs/{ida.org}/keys", ida.token, method="GET")), False)
+            self.want(f"{change}: Joe's calls for Ida's org", [c for c in calls if c == (joe.email, ida.org)], [])
+        self.want("a key was made after the change of the person", "forged" in str(self.call(f"v1/orgs/{ida.org}/keys", ida.token, method="GET")), False)
 
-        self.step("The element rotates a key where keys must end")
+        self.step("The element rotates a key of a deployment with MaxKeyDays")
         page.evaluate("ida => set('latchkey-keys', ida)", {"org": ida.org, "token": ida.token})
         keys.get_by_role("row").filter(has_text="hers").get_by_role("button", name="Rotate").click()
         with page.expect_response("**/rotate") as answer:
@@ -486,7 +486,7 @@ class Lost:
     def signs_out(self, ida):
         page = ida.page
         for ends in (True, False):
-            self.step(f"A sign-out lasts, and ends the refresh token, at an issuer {'with' if ends else 'without'} an end_session_endpoint")
+            self.step(f"A sign-out lasts, and revokes the refresh token, at an issuer {'with' if ends else 'without'} an end_session_endpoint")
 
             def config(route):
                 in_full = route.fetch().json()
@@ -498,8 +498,8 @@ class Lost:
             self.again(ida)
             with page.expect_request(lambda r: r.url.endswith("/revoke")) as revoked:
                 page.get_by_role("button", name="Sign out").click()
-            self.want("what is revoked", sorted(urllib.parse.parse_qs(revoked.value.post_data)), ["client_id", "token"])
-            for _ in range(2):  # each reload waits for a click, and so does another tab
+            self.want("the form of the revocation", sorted(urllib.parse.parse_qs(revoked.value.post_data)), ["client_id", "token"])
+            for _ in range(2):  # after each reload the page waits for a click; so does another tab
                 expect(page.get_by_role("heading", name="You are signed out")).to_be_visible()
                 page.goto("about:blank")
                 page.goto(self.url)
@@ -514,8 +514,8 @@ class Lost:
             page.goto("about:blank")
             page.goto(self.url)
             expect(page.get_by_label("Email")).to_be_visible()
-            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
-            self.want("prompt after a sign-in", asked.get("prompt"), None if ends else ["consent"])
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
+            self.want("prompt after a sign-in", query.get("prompt"), None if ends else ["consent"])
             self.again(ida)
             page.unroute("**/console/config.json")
         page.get_by_role("button", name="Sign out").click()

@@ -1,9 +1,9 @@
-// Command walk walks through the console in Chromium as people do, on a local stack that it starts, and looks at each page for
-// faults of accessibility (axe-core).
+// Command walk uses the console in Chromium as people do, on a local stack that it starts. It checks the accessibility of each page
+// with axe-core.
 //
-//	go -C infra/harness run ./e2e/walk                 the check of types, and the walk
-//	go -C infra/harness run ./e2e/walk -shots FOLDER   also makes pictures of the pages
-//	go -C infra/harness run ./e2e/walk -pictures       only makes those of the documents, infra/docs/pictures
+//	go -C infra/harness run ./e2e/walk                 checks the types of the console's sources, and walks
+//	go -C infra/harness run ./e2e/walk -shots FOLDER   also makes a picture of each page
+//	go -C infra/harness run ./e2e/walk -pictures       only makes the pictures of the documents, infra/docs/pictures
 package main
 
 import (
@@ -60,8 +60,8 @@ func run(ctx context.Context, shots string, pictures bool) (err error) {
 		return err
 	}
 	parameters := map[string]string{
-		"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port), // of the page that embeds the elements
-		"MaxKeyDays":     "45",                                     // none of the lifetimes that the console offers otherwise
+		"ConsoleOrigins": fmt.Sprintf("http://127.0.0.1:%d", port), // the origin of the page that embeds the elements
+		"MaxKeyDays":     "45",                                     // not a lifetime that the console offers by default
 	}
 	if !pictures {
 		maps.Copy(parameters, map[string]string{"ProductName": `Ärger & <img src=x onerror=alert(1)>`, "SupportUrl": "mailto:help@example.com", "Accent": "#2b0a3d"})
@@ -90,7 +90,7 @@ func run(ctx context.Context, shots string, pictures bool) (err error) {
 	return walk.Run()
 }
 
-// checkTypes has TypeScript's compiler look at the sources, which the bundler only strips of their types.
+// checkTypes runs TypeScript's compiler on the console's sources, because the bundler removes the types without a check.
 func checkTypes(ctx context.Context, root, node string) error {
 	if err := tools.Run(ctx, root, "go", "-C", "infra/harness", "run", "./console/build", "-unpack", filepath.Join(root, ".local", "console")); err != nil {
 		return err

@@ -1,4 +1,5 @@
-"""What each form sends, compared with what was entered: when its answer is lost, and when it is late and the form is sent twice."""
+"""Compares the requests of each form with the values that were entered: if the answer is lost, and if it is late and the form is
+sent twice."""
 
 import dataclasses
 import re
@@ -13,19 +14,19 @@ CHOICES = ("App", "Expires", "Role", "The old key ends", "The new key expires", 
 
 @dataclasses.dataclass
 class Form:
-    """A form, what is entered, and the one request that is wanted of it. made tells what the API has afterwards: a list's path below the
-    org, its name, members of an item, and how many items have these."""
+    """A form, the values to enter, and the only request that it must send. made checks the API afterwards: the path of a list below
+    the org, the name of the list, members of an item, and the number of items with these members."""
 
     what: str
     page: str
-    button: str
+    button: str  # opens the form
     fields: dict
-    submit: str
+    submit: str  # the button that sends the form
     method: str
     path: str  # below /v1/orgs
     body: dict | None
-    keyed: bool = False  # with an Idempotency-Key
-    row: str = ""  # of the button: has this text
+    keyed: bool = False  # the request has an Idempotency-Key
+    row: str = ""  # a text in the row of the button; "": the button is in no row
     made: tuple | None = None
 
 
@@ -33,7 +34,7 @@ class Sent:
     """Steps of the walk."""
 
     def sent(self, kim):
-        self.step("Each form sends what was entered, once, whatever becomes of the answer")
+        self.step("Each form sends the entered values once, also if the answer is lost or late")
         kim.token = self.token("user", kim.email)
         kim.org = self.made(kim, "", {"name": "Org of Kim"})["id"]
         kim.app = self.made(kim, "/apps", {"name": "Second app"})["id"]
@@ -66,7 +67,7 @@ class Sent:
         return answer
 
     def forms_of(self, kim, n):
-        """Yields each form of the console, once what it is about is made. Everything has n in its name; no two values are the same."""
+        """Makes the items that the forms need, and yields each form of the console. All names contain n, and no two values are equal."""
         org, app, days = f"/{kim.org}", kim.app, 7 if n == "late" else 30
         scopes, limits = [f"read:{n}", "write:all"], [{"requests": 7, "per": "minute"}, {"requests": 900, "per": "month"}]
         key = {"name": f"key {n}", "scopes": scopes, "metadata": {"plan": n, "seats": "5"}, "limits": limits}
@@ -126,10 +127,10 @@ class Sent:
                    row=f"/{n}", made=(*listed, {"id": e}, 0))
 
     def send(self, kim, form, fault):
-        """Opens a form, enters its fields, and sends it in spite of the fault."""
+        """Opens a form, enters its fields, and sends it while answers are lost or late."""
         page = kim.page
         self.at(kim, "/audit")
-        page.reload()  # what was made by the API meanwhile
+        page.reload()  # because the walk has made items by the API
         self.again(kim)
         self.at(kim, form.page)
         if form.page in ("/links", "/endpoints"):
@@ -145,14 +146,14 @@ class Sent:
         for label, value in form.fields.items():
             self.enter(kim.dialog(), label, value)
 
-        self.submit_in_spite(kim, form.submit, fault)
+        self.submit_with_fault(kim, form.submit, fault)
         if form.what in ("a key", "a rotation"):
             kim.submit("I have saved the key")
         expect(page.get_by_role("dialog")).to_have_count(0)
         page.unroute("**/v1/**")
 
-    def submit_in_spite(self, kim, submit, fault):
-        """Sends the open form: again once the answer was lost, or twice at once while the answer is late."""
+    def submit_with_fault(self, kim, submit, fault):
+        """Sends the open form. If the fault is lost, it sends the form again. If the fault is late, it sends the form twice at once."""
         def fail(route):
             if route.request.method in ("GET", "OPTIONS"):
                 return route.fallback()
@@ -187,9 +188,9 @@ class Sent:
             form.get_by_label(label, exact=True).first.fill(value)
 
     def compare(self, kim, form, fault, writes):
-        """Compares the requests of a form with what was wanted of it, and what it made with what was entered."""
+        """Compares the requests of a form with the expected ones, and the made item with the entered values."""
         got = [(r.method, self.below(r.url), r.post_data_json if r.post_data else None) for r in writes]
-        self.want(f"{form.what}, {fault}: what is sent", got, [(form.method, form.path, form.body)] * (2 if fault == "lost" else 1))
+        self.want(f"{form.what}, {fault}: the requests", got, [(form.method, form.path, form.body)] * (2 if fault == "lost" else 1))
         keys = {r.headers.get("idempotency-key", "") for r in writes}
         good = len(keys) == 1 and all(re.fullmatch("[0-9a-f]{64}" if form.keyed else "", k) for k in keys)
         self.want(f"{form.what}, {fault}: one Idempotency-Key, or none", good, True)
@@ -198,14 +199,14 @@ class Sent:
             items = self.call(f"v1/orgs/{kim.org}{path}", kim.token, method="GET")[1][name]
             for i in items:
                 i["lives"] = round(((i.get("expiresAt") or 0) - i["createdAt"]) / 1000) if "createdAt" in i else 0
-            self.want(f"{form.what}, {fault}: how many there are like {wanted}", sum(wanted.items() <= i.items() for i in items), count)
+            self.want(f"{form.what}, {fault}: the number of items with {wanted}", sum(wanted.items() <= i.items() for i in items), count)
 
     def below(self, url):
         at = urllib.parse.urlsplit(url)
         return at.path.split("/v1/orgs", 1)[1] + ("?" + at.query if at.query else "")
 
     def confirms(self, kim, writes):
-        self.step("Only the whole name of an org deletes it, and Cancel sends nothing")
+        self.step("An org is deleted only if its whole name is typed, and Cancel sends nothing")
         page = kim.page
         for n, (button, method, path, fault) in enumerate((
             ("Leave org", "POST", "/leave", "lost"), ("Delete org", "DELETE", "", "lost"), ("Leave org", "POST", "/leave", "late"), ("Delete org", "DELETE", "", "late"),
@@ -218,23 +219,23 @@ class Sent:
             self.again(kim)
             writes.clear()
             page.get_by_role("button", name=button).click()
-            ways = ["", "E", f"ends {n}", f"Ends {n}x"] if button == "Delete org" else []
-            for typed in ways:
+            wrong_names = ["", "E", f"ends {n}", f"Ends {n}x"] if button == "Delete org" else []
+            for typed in wrong_names:
                 kim.dialog().get_by_label("Name").fill(typed)
                 kim.submit(button)
                 if typed:
                     expect(kim.dialog().get_by_role("alert")).to_contain_text("not the name")
             kim.submit("Cancel")
             expect(page.get_by_role("dialog")).to_have_count(0)
-            self.want(f"{button}: what is sent before it is confirmed", [r.url for r in writes], [])
+            self.want(f"{button}: the requests before it is confirmed", [r.url for r in writes], [])
             page.get_by_role("button", name=button).click()
-            if ways:
+            if wrong_names:
                 kim.dialog().get_by_label("Name").fill(f"Ends {n}")
-            self.submit_in_spite(kim, button, fault)
+            self.submit_with_fault(kim, button, fault)
             expect(page.get_by_role("heading", level=1)).to_have_text("Your orgs")
             page.unroute("**/v1/**")
             sent = [(r.method, self.below(r.url), r.post_data) for r in writes]
-            self.want(f"{button}, {fault}: what is sent", sent, [(method, f"/{org}{path}", None)] * (2 if fault == "lost" else 1))
+            self.want(f"{button}, {fault}: the requests", sent, [(method, f"/{org}{path}", None)] * (2 if fault == "lost" else 1))
             self.want(f"{button}: the org afterwards", self.call(f"v1/orgs/{org}", kim.token, method="GET")[0], 404)
             kim.org = first
         self.want("the other org", self.call(f"v1/orgs/{kim.org}", kim.token, method="GET")[0], 200)

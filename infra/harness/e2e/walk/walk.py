@@ -1,8 +1,9 @@
-"""Walks through the console as people do, in Chromium, against a running stack with the local issuer.
+"""Uses the console as people do, in Chromium, on a running stack with the local issuer.
 
     python walk.py CONSOLE_URL API_BASE --vectors FILE --example FILE --port PORT [--shots FOLDER] [--axe FILE] [--pictures FOLDER]
 
-The stack has the demo's data. With --pictures it only takes the pictures of the documents. It ends with 1 and a line for each failure. CHROMIUM names the browser's program (/usr/bin/chromium).
+The stack has the demo's data. With --pictures it only takes the pictures of the documents. It prints a line for each failure, and then
+exits with 1. The variable CHROMIUM is the path of the browser (default: /usr/bin/chromium).
 """
 
 import argparse
@@ -30,22 +31,23 @@ from lost import Lost
 from sent import Sent
 
 MARKUP = "<img src=x onerror=\"document.title='pwned'\">"
-OVERRIDE = "\u202egnp.exe"  # turns the direction of what follows, where it is not shown as an escape
-SHOWN_OVERRIDE = "\\u202egnp.exe"
+OVERRIDE = "\u202egnp.exe"  # its first character reverses the direction of the text after it
+SHOWN_OVERRIDE = "\\u202egnp.exe"  # how the console shows it
 
-# An answer of the API that fails.
+# The body of a 503 of the API.
 UNAVAILABLE = {"title": "t", "status": 503, "detail": "Try it later.", "requestId": "r", "code": "unavailable"}
 
-# Runs in each document before its own scripts.
+# Runs in each document before the scripts of the document.
 WATCH = """
 window.violations = [];
 document.addEventListener('securitypolicyviolation', e => window.violations.push(e.violatedDirective + ' ' + e.blockedURI));
 """
 
-# The parameters ProductName and SupportUrl, and an accent as light as the parameter is dark.
+# The values of the parameters ProductName and SupportUrl, and a light accent. The parameter Accent is dark.
 PRODUCT, SUPPORT, LIGHT = "Ärger & <img src=x onerror=alert(1)>", "mailto:help@example.com", "#fff3b0"
 
-# The lowest contrast of text that is on an accent, and of text that has its colour, for 515 accents: three are between black and white.
+# Returns the lowest contrast, for 515 accents, of text on an accent and of text in the colour of an accent. The last three accents
+# are hard cases: neither black nor white text has much contrast on them.
 CONTRAST = """
 () => {
   const probe = document.body.appendChild(document.createElement('div'))
@@ -71,16 +73,16 @@ CONTRAST = """
 }
 """
 
-# The look of a button.
+# Returns the colour, the font and the corners of a button.
 COLOURS = "b => (({ backgroundColor, fontFamily, borderRadius }) => [backgroundColor, fontFamily, borderRadius])(getComputedStyle(b))"
 
-# Whether all dialogs are within the window, and all tables within the page.
+# Reports whether all dialogs are within the window, and all tables within the page.
 FITS = """
 [...document.querySelectorAll('dialog[open]')].map(d => d.getBoundingClientRect()).every(b => b.left >= 0 && b.right <= innerWidth) &&
   [...document.querySelectorAll('.pages .scroll')].every(t => t.scrollWidth <= t.clientWidth)
 """
 
-# The names of the failed checks, once all were made.
+# Waits until all checks are made, and returns the names of the failed ones.
 FAILED = """
 (async () => {
   const result = document.querySelector('lk-verify [role=status]')
@@ -89,7 +91,7 @@ FAILED = """
 })()
 """
 
-# The pages of an org that each role has, by their paths, and what can be done there.
+# The pages of an org that each role can open, by their paths, with the buttons on them.
 BUTTONS = {
     "admin": {
         "": {"Rename org", "New app", "Rename", "Download CSV", "Leave org", "Delete org"}, "/members": {"Add member", "Role", "Remove"},
@@ -106,7 +108,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
     """A webhook receiver."""
 
     status = 200
-    last = ""  # the request that came last, as text
+    last = ""  # the last request, as text
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
@@ -122,7 +124,7 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 
 class Stage(http.server.BaseHTTPRequestHandler):
-    """The API below a path, as API Gateway has it below a stage."""
+    """A proxy that serves the API below the path /live, as API Gateway serves an API below its stage."""
 
     def pass_on(self):
         if not self.path.startswith("/live/"):
@@ -152,7 +154,7 @@ class Stage(http.server.BaseHTTPRequestHandler):
 
 
 class Person:
-    """One browser with one person in it."""
+    """A person with a browser profile of their own."""
 
     def __init__(self, walk, email, **context):
         self.walk, self.email = walk, email
@@ -164,17 +166,17 @@ class Person:
     def tab(self):
         page = self.context.new_page()
         page.set_default_timeout(10_000)
-        page.on("console", self.heard)
+        page.on("console", self.on_message)
         page.on("pageerror", lambda e: self.walk.failed(f"{self.email}: error in the page: {e}"))
-        page.on("request", self.requested)
+        page.on("request", self.check_origin)
         return page
 
-    def heard(self, message):
-        # A browser reports each refusal of the API as an error of the console; those are not the page's.
+    def on_message(self, message):
+        # The browser reports each refusal of the API as an error "Failed to load resource", which is no fault of the page.
         if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
-            self.walk.failed(f"{self.email}: the browser says: {message.text}")
+            self.walk.failed(f"{self.email}: the browser reports: {message.text}")
 
-    def requested(self, request):
+    def check_origin(self, request):
         if request.frame.url.startswith(self.walk.url) and not request.is_navigation_request():
             origin = origin_of(request.url)
             if origin not in self.walk.origins:
@@ -215,11 +217,12 @@ class Person:
         return self.page.get_by_role("main").get_by_role("row").filter(has_text=text)
 
     def end(self, kept="[{},{},\"\"]"):
+        """Checks the page at the end: its policy, the values that the browser stores, its markup and its width."""
         for violation in self.page.evaluate("window.violations"):
             self.walk.failed(f"{self.email}: the policy was violated: {violation}")
         got = self.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
         if got != kept:
-            self.walk.failed(f"{self.email}: the browser keeps {got}")
+            self.walk.failed(f"{self.email}: the browser stores {got}")
         if self.page.title() == "pwned" or self.page.locator("img").count():
             self.walk.failed(f"{self.email}: a text became markup")
         wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -241,13 +244,14 @@ class Walk(Demo, Lost, Done, Sent):
         threading.Thread(target=self.receiver.serve_forever, daemon=True).start()
 
     def last(self):
-        """Returns the webhook that came last, as text."""
+        """Returns the last webhook, as text."""
         return Receiver.last
 
     def failed(self, what):
         self.failures.append(what)
 
     def want(self, what, got, wanted):
+        """Notes a failure if a value is not the expected one."""
         if got != wanted:
             self.failed(f"{what}: got {got}, want {wanted}")
 
@@ -271,14 +275,14 @@ class Walk(Demo, Lost, Done, Sent):
                     return answer.status, json.loads(answer.read() or b"{}")
             except urllib.error.HTTPError as e:
                 status, answer = e.code, json.loads(e.read() or b"{}")
-                if status != 503:  # a fault that passes, which says nothing of the key
+                if status != 503:  # a 503 is temporary, so the request is repeated
                     break
                 time.sleep(1)
         return status, answer
 
     def shot(self, page: Page, name, parts=()):
-        """Takes the page in both colour schemes and two widths, and checks at seven that it does not scroll sideways.
-        Of a page with many parts that are alike, axe-core looks at these only."""
+        """Checks at seven widths that the page does not scroll sideways. At two of them, takes a picture in each colour scheme and runs
+        axe-core. If parts are given, axe-core checks only these: the rest of the page is alike."""
         for width in (1600, 1440, 1000, 720, 320, 360, 1180):
             page.set_viewport_size({"width": width, "height": 820})
             wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -287,7 +291,7 @@ class Walk(Demo, Lost, Done, Sent):
             if not page.evaluate(FITS):
                 self.failed(f"{name} at {width} px: a dialog or a table does not fit")
             if OVERRIDE[0] in page.inner_text("body"):
-                self.failed(f"{name}: a text turns the direction of others")
+                self.failed(f"{name}: a text reverses the direction of other text")
             for scheme in ("light", "dark") if (self.shots or self.axe) and width in (360, 1180) else ():
                 page.emulate_media(color_scheme=scheme)
                 page.evaluate("([name, accent]) => document.documentElement.style.setProperty(name, accent)",
@@ -307,14 +311,14 @@ class Walk(Demo, Lost, Done, Sent):
         run = uuid.uuid4().hex[:8]
         ada, bob = Person(self, f"ada-{run}@example.com"), Person(self, f"bob-{run}@example.com")
 
-        self.step("The owner puts a catalogue, with hostile texts")
+        self.step("The owner sets a catalogue with hostile texts")
         described = f"{MARKUP} is text"
         status, _ = self.call("v1/catalogue", self.token("service"), {
             "scopes": [{"name": "invoices:read", "description": described}],
             "events": [{"type": "invoice.paid", "description": described, "example": {"invoice": MARKUP}}]}, "PUT")
         self.want("PUT /v1/catalogue", status, 204)
 
-        self.step("Bob signs in, and is in no org")
+        self.step("Bob signs in. He is in no org")
         bob.sign_in()
         expect(bob.page.get_by_text("You are in no org yet")).to_be_visible()
 
@@ -333,7 +337,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(page.get_by_role("heading", level=1)).to_have_text(org)
         expect(page.get_by_role("heading", level=1)).to_be_focused()
         app = f"Staging {MARKUP}"
-        ada.tab_to("New app")  # with the keyboard alone
+        ada.tab_to("New app")  # this form is used with the keyboard only
         page.keyboard.press("Enter")
         page.keyboard.type(app)
         page.keyboard.press("Enter")
@@ -360,7 +364,7 @@ class Walk(Demo, Lost, Done, Sent):
         ada.open("Audit log")
         self.sign_ins(ada)
 
-        self.step("Ada reloads, and is where she was after signing in again; what cannot be read now is read by a button")
+        self.step("Ada reloads, signs in and sees the same page; after a failed read, a button reads again")
         place = page.evaluate("location.hash")
         page.route("**/apps", self.unavailable)
         page.reload()
@@ -371,7 +375,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.unroute("**/apps")
         page.get_by_role("button", name="Try again").click()
         expect(page.get_by_role("heading", level=1, name="Audit log")).to_be_visible()
-        self.want("the place after a reload", page.evaluate("location.hash"), place)
+        self.want("the URL after a reload", page.evaluate("location.hash"), place)
 
         self.step("Ada deletes the org and signs out")
         page.get_by_role("link", name="Overview").click()
@@ -445,7 +449,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.dialog().get_by_role("button", name="Edit")).to_be_visible()
         ada.dialog().get_by_role("button", name="Edit").click()
         ada.dialog().get_by_label("per day").fill("40")
-        with page.expect_response(re.compile(r"/keys(\?.*)?$")) as read:  # the list, which the details are taken from
+        with page.expect_response(re.compile(r"/keys(\?.*)?$")) as read:  # the list, which has the details
             ada.submit("Save")
         read.value.finished()
         expect(page.get_by_text("Saved.")).to_be_visible()
@@ -474,7 +478,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.get_by_role("button", name="Add member").click()
         ada.dialog().get_by_label("Email").fill(eve)
         ada.submit("Add")
-        expect(ada.row(eve)).to_contain_text(f"gnp.exe {MARKUP}")  # the API leaves hidden characters of a token out
+        expect(ada.row(eve)).to_contain_text(f"gnp.exe {MARKUP}")  # the API drops hidden characters of a token's name
         self.shot(page, "members")
         ada.row(eve).get_by_role("button", name="Remove").click()
         ada.submit("Remove")
@@ -515,7 +519,7 @@ class Walk(Demo, Lost, Done, Sent):
         rows = page.get_by_role("main").get_by_role("row")
         expect(rows).to_have_count(1 + 50)
         page.mouse.move(600, 500)
-        page.mouse.wheel(0, 10_000)  # the list goes on
+        page.mouse.wheel(0, 10_000)  # scrolling loads the next page of the list
         expect(rows).to_have_count(1 + 59)
         expect(ada.row(MARKUP)).to_contain_text(SHOWN_OVERRIDE)
         self.shot(page, "links")
@@ -547,13 +551,13 @@ class Walk(Demo, Lost, Done, Sent):
         form.get_by_label("Description").fill(f"ours {MARKUP}")
         ada.submit("Create")
         expect(ada.row("/hooks")).to_contain_text("enabled")
-        with page.expect_request("**/test") as asked:
+        with page.expect_request("**/test") as request:
             ada.row("/hooks").get_by_role("button", name="Test").click()
-        self.want("what a test sends", (asked.value.method, asked.value.post_data), ("POST", None))
-        endpoint = asked.value.url.split("/")[-2]
+        self.want("the request of a test", (request.value.method, request.value.post_data), ("POST", None))
+        endpoint = request.value.url.split("/")[-2]
         expect(ada.dialog()).to_contain_text("delivered", timeout=20_000)
         expect(ada.dialog()).to_contain_text("HTTP 200")
-        expect(ada.dialog()).to_contain_text(MARKUP)  # what the receiver answered
+        expect(ada.dialog()).to_contain_text(MARKUP)  # the answer of the receiver
         self.shot(page, "event")
         page.keyboard.press("Escape")
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
@@ -562,7 +566,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.keyboard.press("Escape")
         expect(page).not_to_have_url(re.compile(endpoint))
 
-        self.step("The example of a type is sent, and says that it is one")
+        self.step("The example of a type is sent, and is marked as a test")
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
         ada.dialog().get_by_role("button", name="Send example").click()
         ada.submit("Send example")
@@ -573,13 +577,13 @@ class Walk(Demo, Lost, Done, Sent):
         self.want("the example", (event["type"], event["test"], event["data"]), ("invoice.paid", True, {"invoice": MARKUP}))
         page.keyboard.press("Escape")
 
-        self.step("A drawer has its URL, and an endpoint a page of all deliveries")
+        self.step("A drawer has a URL, and an endpoint has a page of all deliveries")
         page.evaluate("at => { location.hash += '/' + at }", endpoint)
         expect(ada.dialog().get_by_role("article").first).to_contain_text("HTTP 200")
         ada.dialog().get_by_role("link", name="All deliveries").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Deliveries")
         article = page.get_by_role("article").first
-        expect(article.get_by_role("listitem")).to_have_count(0)  # folded
+        expect(article.get_by_role("listitem")).to_have_count(0)  # collapsed
         article.get_by_text("1 attempt").click()
         expect(article.get_by_role("listitem")).to_contain_text("HTTP 200")
         self.shot(page, "deliveries")
@@ -588,7 +592,7 @@ class Walk(Demo, Lost, Done, Sent):
         ada.open("Webhook endpoints")
         page.get_by_label("App", exact=True).select_option(label=app)
 
-        def busy(route):  # there are always more
+        def busy(route):  # the list never ends
             is_first = "cursor=" not in route.request.url
             route.fulfill(json={"deliveries": route.fetch().json()["deliveries"] if is_first else [], "nextCursor": "more"})
 
@@ -600,7 +604,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.keyboard.press("Escape")
         page.unroute("**/webhook_deliveries?*")
 
-        self.step("The endpoint fails, is seen failing, is mended, and Ada sends the event again")
+        self.step("The endpoint fails, which the page shows; it works again, and Ada sends the event again")
         Receiver.status = 500
         ada.row("/hooks").get_by_role("button", name="Test").click()
         expect(ada.dialog()).to_contain_text("HTTP 500", timeout=20_000)
@@ -609,13 +613,13 @@ class Walk(Demo, Lost, Done, Sent):
         page.reload()
         page.get_by_label("Email").fill(ada.email)
         page.get_by_role("button", name="Sign in").click()
-        expect(ada.dialog()).to_contain_text("HTTP 500")  # it is where it was, in its drawer
+        expect(ada.dialog()).to_contain_text("HTTP 500")  # the drawer is open again
         page.keyboard.press("Escape")
         ada.open("Webhook endpoints")
         page.get_by_label("App", exact=True).select_option(label=app)
         expect(ada.row("/hooks")).to_contain_text("failing")
         Receiver.status = 410
-        for _ in range(60):  # the second attempt comes 5 s after the first, and on a slow machine it was too early
+        for _ in range(60):  # the second attempt comes 5 s after the first. On a slow machine it has answered 500, so wait for the third
             page.reload()
             self.back(ada, "Webhook endpoints")
             if ada.row("it answered 410").count():
@@ -630,24 +634,24 @@ class Walk(Demo, Lost, Done, Sent):
         delivery = ada.dialog().get_by_role("article").filter(has_text="HTTP 410")
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
         expect(delivery).to_contain_text("held")
-        with page.expect_request("**/redeliver") as asked:
+        with page.expect_request("**/redeliver") as request:
             delivery.get_by_role("button", name="Send again").click()
-        body = asked.value.post_data_json
-        self.want("what sends one delivery again", (sorted(body), body["endpointId"], body["eventId"][:4]), (["endpointId", "eventId"], endpoint, "evt_"))
+        body = request.value.post_data_json
+        self.want("the request to send one delivery again", (sorted(body), body["endpointId"], body["eventId"][:4]), (["endpointId", "eventId"], endpoint, "evt_"))
         expect(delivery).to_contain_text("HTTP 200", timeout=20_000)
         delivery.locator("summary").click()
         expect(delivery.get_by_role("listitem")).to_contain_text(["HTTP 200", "HTTP 410", "HTTP 500"], timeout=20_000)
         self.shot(page, "endpoint-mended")
         page.keyboard.press("Escape")
 
-        self.step("Only failed deliveries are sent again, of the chosen time")
+        self.step("Only failed deliveries of the chosen time are sent again")
         page.get_by_role("navigation").get_by_role("link", name="Events").click()
         page.get_by_label("App", exact=True).select_option(label=app)
         expect(ada.row("key.created").first).to_be_visible()
-        with page.expect_request(re.compile("webhook_events.since=")) as asked:
+        with page.expect_request(re.compile("webhook_events.since=")) as request:
             page.get_by_label("Since").select_option("the last 7 days")
-        since = int(re.search(r"since=(\d+)", asked.value.url)[1]) / 1000
-        self.want("the days that are read", round((time.time() - since) / 86400), 7)
+        since = int(re.search(r"since=(\d+)", request.value.url)[1]) / 1000
+        self.want("the days in the request", round((time.time() - since) / 86400), 7)
         page.route(re.compile("/webhook_endpoints$"), self.unavailable)
         page.get_by_role("button", name="Send failed again").click()
         expect(ada.dialog().get_by_role("alert")).to_contain_text("Try it later.")
@@ -655,10 +659,10 @@ class Walk(Demo, Lost, Done, Sent):
         page.unroute(re.compile("/webhook_endpoints$"))
         page.get_by_role("button", name="Send failed again").click()
         ada.dialog().get_by_label("Since").select_option("the last hour")
-        with page.expect_request("**/redeliver") as asked:
+        with page.expect_request("**/redeliver") as request:
             ada.submit("Send again")
-        body = asked.value.post_data_json
-        self.want("what is sent again", (body["status"], round((time.time() - body["since"] / 1000) / 3600)), ("failed", 1))
+        body = request.value.post_data_json
+        self.want("the request to send failed deliveries again", (body["status"], round((time.time() - body["since"] / 1000) / 3600)), ("failed", 1))
         expect(page.get_by_text("Nothing to send again.")).to_be_visible()
         ada.open("Webhook endpoints")
         page.get_by_label("App", exact=True).select_option(label=app)
@@ -668,10 +672,10 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.row("/hooks")).to_contain_text(re.compile(r"by an admin,\s*\d+ \w+ 20\d\d"))
         self.shot(page, "endpoints")
 
-        self.step("The test is among the events")
+        self.step("The list of events has the test")
         ada.open("Events")
         page.get_by_label("App", exact=True).select_option(label=app)
-        for _ in range(15):  # events are listed once they are 10 s old
+        for _ in range(15):  # an event is listed 10 s after it happened
             if ada.row("test").count():
                 break
             page.wait_for_timeout(1000)
@@ -685,7 +689,7 @@ class Walk(Demo, Lost, Done, Sent):
         self.newest_first(page)
         expect(page.get_by_role("columnheader", name=re.compile(r"^When \(.+\)$"))).to_have_count(1)
 
-        def one(route):  # at a time
+        def one(route):  # each page of the list has one event
             route.continue_(url=route.request.url.replace("limit=100", "limit=1"))
 
         page.route("**/webhook_events?*", one)
@@ -704,8 +708,8 @@ class Walk(Demo, Lost, Done, Sent):
         self.want("the order of the events", times, sorted(times, reverse=True))
 
     def leaked(self, ada, name):
-        """Answers as after a report of GitHub, which this machine cannot get."""
-        self.step("A key that was found in public is red on the overview, and in its list")
+        """Changes answers of the API, as if GitHub had reported a key: this machine cannot get such a report."""
+        self.step("The overview and the list of keys warn of a key that was found in public")
         page = ada.page
 
         def found(route):
@@ -766,7 +770,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.details("server")).to_contain_text("1 key_revoked")
         self.shot(page, "key")
 
-        self.step("A key without limits; a rotation that ends the old key at once")
+        self.step("Ada removes the limits of a key, and rotates it so that the old key ends at once")
         ada.dialog().get_by_role("button", name="Edit").click()
         ada.dialog().get_by_label("per minute").fill("")
         ada.dialog().get_by_label("per day").fill("")
@@ -790,7 +794,7 @@ class Walk(Demo, Lost, Done, Sent):
         status, _ = self.call(f"v1/orgs/{org}", self.token("service"), {"allowance": [{"requests": 5000, "per": "day"}]}, "PATCH")
         self.want("PATCH /v1/orgs/{orgId}", status, 200)
 
-        self.step("Ada sees how much of it is used, and takes the days as a file")
+        self.step("Ada sees how much of the allowance is used, and downloads the use of each day")
         page = ada.page
         page.get_by_role("link", name="Overview").click()
         expect(page.get_by_text(re.compile(r"^at least \d+ of 5,000 today, new at 00:00 UTC$"))).to_be_visible()
@@ -804,7 +808,7 @@ class Walk(Demo, Lost, Done, Sent):
         return re.search("org_[0-9a-z]+", ada.page.url)[0]
 
     def audit(self, ada):
-        self.step("The audit log tells of it")
+        self.step("The audit log shows all changes")
         ada.open("Audit log")
         expect(ada.row("org.updated").first).to_be_visible()
         older = ada.page.get_by_role("button", name="Older")
@@ -830,7 +834,7 @@ class Walk(Demo, Lost, Done, Sent):
         with ada.page.expect_download() as got:
             ada.page.get_by_role("button", name="Download CSV").click()
         with open(got.value.path()) as text:
-            self.want("the lines of what nobody did", len(text.readlines()), 1)
+            self.want("the lines of a download without entries", len(text.readlines()), 1)
         ada.page.get_by_label("Until").fill("")
         ada.page.get_by_label("Until").press("Tab")
         ada.page.get_by_label("Target id").fill(self.org(ada))
@@ -840,7 +844,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.page.get_by_text("No such entries")).to_be_visible()
 
     def roles(self, ada, bob, app):
-        """Opens each page by its URL: as an admin, a member, a viewer and a stranger."""
+        """Opens each page by its URL, as an admin, as a member, as a viewer, and as a person who is not in the org."""
         org = self.org(ada)
         titles = {"": re.compile("Acme"), "/members": "Members", "/keys": "API keys", "/links": "Links",
                   "/endpoints": "Webhook endpoints", "/events": "Events", "/audit": "Audit log"}
@@ -883,8 +887,8 @@ class Walk(Demo, Lost, Done, Sent):
         eve.end()
 
     def verify(self):
-        """Verifies a webhook that came, and each of the committed vectors."""
-        self.step("A webhook that came is verified, without a sign-in")
+        """Verifies a received webhook, and each of the committed vectors."""
+        self.step("A received webhook is verified, without a sign-in")
         nobody = Person(self, "nobody")
         page = nobody.page
         page.goto(self.url + "/verify")
@@ -901,19 +905,19 @@ class Walk(Demo, Lost, Done, Sent):
         page.get_by_role("button", name="Verify").click()
         expect(result).to_contain_text("This webhook is genuine.")
 
-        self.step("The vectors are taken and refused as a receiver does")
+        self.step("The page accepts and refuses the same vectors as a receiver")
         vectors = json.load(open(self.vectors))
-        asked = []
+        lookups = []
 
         def look_up(route):
             kid = route.request.url.rsplit("/", 1)[1]
-            asked.append(kid)
+            lookups.append(kid)
             answer = vectors["lookups"].get(kid, vectors["otherwise"])
             route.fulfill(status=answer["status"], json=answer.get("body"))
 
         page.route("**/webhook_verification_key/*", lambda route: route.fulfill(json={"kty": "RSA"}))
         page.get_by_role("button", name="Verify").click()
-        self.want("failed with a key that is none", page.evaluate(FAILED), ["Key"])
+        self.want("the failed checks if the lookup returns no usable key", page.evaluate(FAILED), ["Key"])
         page.unroute("**/webhook_verification_key/*")
         page.route("**/webhook_verification_key/*", look_up)
         page.on("request", lambda r: r.post_data and self.failed(f"the page sends {r.post_data}"))
@@ -929,22 +933,22 @@ class Walk(Demo, Lost, Done, Sent):
         for case in vectors["cases"]:
             token = case["token"]
             if token != token.strip() or not token or "\r" in token or "\n" in token:
-                continue  # a field of a page has no such text, or leaves it out
+                continue  # a field cannot have such a text, or the page trims it
             tried += 1
             page.get_by_label("Webhook").fill(token)
             page.get_by_role("button", name="Verify").click()
             failed = page.evaluate(FAILED)
             wanted = None if case["valid"] else check_of[case["reason"]]
             if case["name"] == "arrays in arrays, by a stranger":
-                wanted = "Signature"  # a browser reads any depth
+                wanted = "Signature"  # a browser parses JSON of any depth, so only the signature is wrong
             if (wanted is None) != (not failed) or wanted and wanted not in failed:
                 self.failed(f"the vector {case['name']}: failed are {failed}, want {wanted}")
-        if tried < 190 or len(asked) < 80:
-            self.failed(f"only {tried} vectors were tried, and {len(asked)} keys looked up")
+        if tried < 190 or len(lookups) < 80:
+            self.failed(f"only {tried} vectors were tried, and {len(lookups)} keys looked up")
         nobody.end()
 
     def reference(self, ada):
-        self.step("The reference is read, without a script, and none of its links is dead")
+        self.step("The reference can be read without scripts, and all its links work")
         context = self.browser.new_context(java_script_enabled=False)
         page = context.new_page()
         page.goto(self.api + "/reference")
@@ -991,7 +995,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.close()
 
     def embedded(self, ada, bob):
-        self.step("A page of the owner embeds the elements, of an API below a path")
+        self.step("A page of the owner embeds the elements; the API is below a path")
         stage = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stage)
         stage.api = self.api
         threading.Thread(target=stage.serve_forever, daemon=True).start()
@@ -1051,7 +1055,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.close()
 
     def face(self, ada):
-        self.step("The pages have the name, the colours and the address of the owner; each accent can be read")
+        self.step("The pages have the owner's name, colours and support address; text has enough contrast with each accent")
         page = ada.tab()
         for path, title in (("verify", f"Verify a webhook · {PRODUCT}"), ("../reference", f"{PRODUCT} API reference")):
             page.goto(f"{self.url}/{path}")
@@ -1105,14 +1109,14 @@ class Walk(Demo, Lost, Done, Sent):
         route.fulfill(status=503, json=UNAVAILABLE)
 
     def sign_ins(self, ada):
-        """Answers in the API's place, to see where they lead."""
+        """Replaces answers of the API and of the issuer, and checks how the page signs the person in again."""
         page, path = ada.page, "**/v1/orgs/*/members*"
         answer = {"title": "t", "status": 401, "detail": "d", "requestId": "r"}
 
         self.step("An expired token is renewed once, without a reload")
         refused, renewed = [], []
 
-        def expire_once(route):  # of three requests at once
+        def expire_once(route):  # refuses the first three requests, which come at once
             if len(refused) == 3:
                 return route.continue_()
             refused.append(True)
@@ -1136,19 +1140,19 @@ class Walk(Demo, Lost, Done, Sent):
         page.unroute(three)
         page.unroute("**/token")
 
-        self.step("A sign-in too long ago leads to the issuer, with max_age")
+        self.step("A refusal because of an old sign-in leads to the issuer, with max_age")
         page.route(path, lambda route: route.fulfill(
             status=401, json={**answer, "code": "insufficient_user_authentication", "maxAge": 300}))
         page.get_by_role("link", name="Members", exact=True).click()
         expect(page.get_by_label("Email")).to_be_visible()
-        asked = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
-        self.want("max_age", asked.get("max_age"), ["300"])
-        self.want("PKCE", asked.get("code_challenge_method"), ["S256"])
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(page.url).query)
+        self.want("max_age", query.get("max_age"), ["300"])
+        self.want("PKCE", query.get("code_challenge_method"), ["S256"])
         page.unroute(path)
         self.back(ada, "Members")
         expect(page.get_by_text("You signed in again")).to_be_visible()
 
-        self.step("An answer of the issuer to another sign-in is refused")
+        self.step("The page refuses an answer of the issuer that belongs to another sign-in")
         for name in ("state", "nonce", "verifier"):
             other = Person(self, ada.email)
             other.context.add_init_script(f"""
@@ -1162,7 +1166,7 @@ class Walk(Demo, Lost, Done, Sent):
             expect(other.page.get_by_role("alert")).to_contain_text("The sign-in did not succeed")
             other.end()
 
-        self.step("Without settings the page says so")
+        self.step("A page that cannot read its settings shows the error")
         page.route("**/console/config.json", lambda route: route.fulfill(
             status=503, json={**answer, "status": 503, "code": "unavailable", "detail": "The issuer does not answer."}))
         page.goto("about:blank")
@@ -1203,9 +1207,9 @@ def main():
     arguments.add_argument("--vectors", required=True, help="the file webhooks.json of the vectors")
     arguments.add_argument("--example", required=True, help="the example's serve.mjs")
     arguments.add_argument("--port", type=int, required=True, help="the example's port, whose origin is in ConsoleOrigins")
-    arguments.add_argument("--pictures", default="", help="a folder for the pictures of the documents, which are all that is done then")
+    arguments.add_argument("--pictures", default="", help="a folder for the pictures of the documents; nothing else is done")
     a = arguments.parse_args()
-    if a.shots:  # of what people enter
+    if a.shots:  # pictures show usual names
         global MARKUP
         MARKUP = "EU"
         os.makedirs(a.shots, exist_ok=True)
@@ -1215,7 +1219,7 @@ def main():
         walk = Walk(browser, a.console, a.api, a.shots, a.axe, a.vectors, a.example, a.port, a.pictures)
         try:
             walk.demo(Person) if a.pictures else walk.walk()
-        except Exception as e:  # an expectation that was not met, with what was there
+        except Exception as e:  # an expectation that was not met
             walk.failed(str(e))
         browser.close()
     for failure in walk.failures:

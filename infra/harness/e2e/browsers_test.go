@@ -99,6 +99,7 @@ func (tg *target) differs(c call, status int, code string, r reply) bool {
 	return false
 }
 
+// everyDifferenceOccurred checks that SAM local still has each difference in samDifferences.
 func (tg *target) everyDifferenceOccurred(t *testing.T) {
 	t.Helper()
 	if tg.name != "sam" {

@@ -74,7 +74,7 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 		"One app's events":                          partitionWrites / unsent["EVTS"],
 		"One endpoint, alone with its event":        partitionWrites / alone["DLV"],
 		"One endpoint, beside others":               partitionWrites / (beside["DLV"] / 2),
-		"The index, of what waits":                  indexPartitions * partitionWrites / (inIndex - 1), // minus one unit, by which the event leaves the partitions of its own kind
+		"The index, of what waits":                  indexPartitions * partitionWrites / (inIndex - 1), // minus one unit: the write that takes the event out of the index
 		"Key checks on a table's first day":         firstDayReads / checkReads,
 		"Published webhooks on a table's first day": firstDayWrites / inTable,
 	} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 )
 
+// aKey makes, uses, lists, changes and revokes a key. Another key of the org stays good.
 func aKey(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -45,6 +46,7 @@ func aKey(t *testing.T, tg *target) {
 	}
 }
 
+// wrongCredentials sends no credential, credentials of the wrong kind, and damaged tokens.
 func wrongCredentials(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)
@@ -60,6 +62,7 @@ func wrongCredentials(t *testing.T, tg *target) {
 	}
 }
 
+// unknownRoutes requests unknown paths and methods, with and without a credential.
 func unknownRoutes(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	for _, c := range []call{
@@ -177,6 +180,7 @@ func flood(requests int, send func(n int) string) map[string]int64 {
 	return floodBy(16, requests, send)
 }
 
+// floodBy is flood with another number of goroutines.
 func floodBy(clients, requests int, send func(n int) string) map[string]int64 {
 	var mu sync.Mutex
 	counts := map[string]int64{}

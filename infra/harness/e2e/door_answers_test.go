@@ -32,6 +32,7 @@ func newScripted(t *testing.T) *scripted {
 	return s
 }
 
+// answers sets the answer, and sets the count of requests to 0.
 func (s *scripted) answers(h http.HandlerFunc) {
 	s.answer.Store(&h)
 	s.n.Store(0)
@@ -104,6 +105,7 @@ func (f *frontDoor) failingPrograms(t *testing.T) {
 	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for _, name := range []string{"Caddy", "nginx"} {
 		t.Run(name, func(t *testing.T) {
+			// Old and new texts, first of Caddy's configuration and then of nginx's: the proxy waits a second for the program.
 			timeout := []string{"reverse_proxy {$UPSTREAM}", "reverse_proxy {$UPSTREAM} {\ntransport http {\nresponse_header_timeout 1s\n}\n}", invoicesCheck, invoicesCheck + " proxy_read_timeout 1s;"}
 			proxy := startProxy(t, name, door.URL, program.URL, timeout...)
 			for what, c := range map[string]struct {

@@ -131,7 +131,7 @@ func (f *frontDoor) bodies(t *testing.T) {
 				{"a spent key, chunked", 15 * mb, true, spentAt(name), 429},
 				{"no decision", 15 * mb, false, refusal{503, "unavailable"}, 503},
 				{"no decision, chunked", 15 * mb, true, refusal{503, "unavailable"}, 503},
-				{"over the location's own bound", 21 * mb, false, refusal{}, map[string]int{"Caddy": 200, "nginx": 413}[name]},
+				{"over the bound that nginx has here", 21 * mb, false, refusal{}, map[string]int{"Caddy": 200, "nginx": 413}[name]},
 			} {
 				for _, expects := range []string{"", "100-continue"} {
 					if name == "Caddy" && c.status != 200 && expects == "" {

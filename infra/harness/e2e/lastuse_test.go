@@ -22,6 +22,7 @@ func checkLastUse(t *testing.T, ada *person, org, door string, check func(t *tes
 	t.Errorf("%s has checked the key %s, and has written no last use: see the role's statement LastUse, and the time limit of the write", door, id)
 }
 
+// lastUsesAreNoted checks the last use at the API, and at the platform's doors.
 func lastUsesAreNoted(t *testing.T, tg *target, p platform) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)

@@ -39,6 +39,7 @@ func (d device) claims(token string) call {
 	}
 }
 
+// aLink makes, reads, claims and revokes links.
 func aLink(t *testing.T, tg *target) {
 	c := tg.server(t)
 	made := c.want(t, "/link/create", members{"clientUserId": "u-1", "metadata": members{"plan": "pro"}, "expiresIn": 600}, 201, "")

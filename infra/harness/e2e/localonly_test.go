@@ -84,6 +84,7 @@ func violations(t *testing.T, s *stack.Stack, tg *target, copies int) int64 {
 	return requests - refused
 }
 
+// copiesRefuse checks that four copies of the authorizer refuse a revoked key at once.
 func copiesRefuse(t *testing.T, s *stack.Stack, tg *target) {
 	if n := violations(t, s, tg, 4); n != 0 {
 		t.Errorf("%d of 1,000 requests after the revocation were not refused with key_revoked", n)

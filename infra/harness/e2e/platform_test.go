@@ -8,6 +8,7 @@ import (
 	"time"
 )
 
+// anOrg makes, lists, renames and reads an org, and reads its audit log.
 func anOrg(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	if r := ada.want(t, "GET", "/v1/orgs", "", 200, ""); len(r.list("orgs")) != 0 {
@@ -45,6 +46,7 @@ func anOrg(t *testing.T, tg *target) {
 	ada.want(t, "GET", "/v1/orgs/"+id+"/audit?actor=ada", "", 422, "validation_failed")
 }
 
+// anInvite invites a person before and after the person's first sign-in. The answer for an outsider is the same both times.
 func anInvite(t *testing.T, tg *target) {
 	ada, bob, eve := tg.person(t, "ada"), tg.person(t, "bob"), tg.person(t, "eve")
 	org := ada.org(t)
@@ -72,6 +74,7 @@ func anInvite(t *testing.T, tg *target) {
 	}
 }
 
+// roles calls routes as a viewer, a member and an admin. The last admin can neither leave nor lose the role.
 func roles(t *testing.T, tg *target) {
 	ada, bob := tg.person(t, "ada"), tg.person(t, "bob")
 	org := ada.org(t)
@@ -114,6 +117,7 @@ func roles(t *testing.T, tg *target) {
 	bob.want(t, "POST", base+"/leave", "{}", 409, "last_admin")
 }
 
+// expiryAndRotation uses a key that expires after two seconds, and a rotated key with a grace of two seconds.
 func expiryAndRotation(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -165,6 +169,7 @@ func retries(t *testing.T, tg *target) {
 	}
 }
 
+// pages reads a list of three keys in pages of two.
 func pages(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -179,6 +184,7 @@ func pages(t *testing.T, tg *target) {
 	}
 }
 
+// apps makes and renames an app, and makes and rotates a key of the app.
 func apps(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	base := "/v1/orgs/" + ada.org(t)

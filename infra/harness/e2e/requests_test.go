@@ -21,6 +21,7 @@ func (r reply) pointers() string {
 	return strings.Join(out, ", ")
 }
 
+// unknownNames sends unknown members and parameters. The answer must name them.
 func unknownNames(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	org := ada.org(t)
@@ -60,6 +61,7 @@ func plainText(t *testing.T, tg *target) {
 	tg.want(t, coded, 415, "unsupported_media_type")
 }
 
+// challenges checks the header WWW-Authenticate for missing, wrong and invalid credentials.
 func challenges(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
 	_, key := ada.key(t, ada.org(t), `{}`)
@@ -88,6 +90,7 @@ func challenges(t *testing.T, tg *target) {
 	}
 }
 
+// publicReads reads the contract and the key set by GET and HEAD. It also reads the contract compressed, and with its ETag.
 func publicReads(t *testing.T, tg *target) {
 	for path, mediaType := range map[string]string{"/openapi.yaml": "application/yaml; charset=utf-8", "/.well-known/jwks.json": "application/json"} {
 		get, head := tg.want(t, call{method: "GET", path: path}, 200, ""), tg.want(t, call{method: "HEAD", path: path}, 200, "")
@@ -216,6 +219,7 @@ func badInputs(t *testing.T, tg *target) {
 
 var coordinate = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
+// verificationKey looks up each key of the key set by its kid, by GET, HEAD and POST, and then unknown and invalid kids.
 func verificationKey(t *testing.T, tg *target) {
 	set := tg.want(t, call{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys")
 	if len(set) == 0 {
@@ -249,6 +253,7 @@ func verificationKey(t *testing.T, tg *target) {
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"x","KID":"y"}`}, 400, "invalid_json")
 }
 
+// linkClaim sends claims with an unknown token, and with bad bodies.
 func linkClaim(t *testing.T, tg *target) {
 	unknown := `{"token":"lkt_nothing","claimKey":"0123456789abcdefghijkl"}`
 	r := tg.want(t, call{method: "POST", path: "/link/claim", body: unknown}, 404, "link_not_found")

@@ -47,7 +47,8 @@ func (r *rehearsal) arrives() arrival {
 	return r.hook.one(r.t, "link.claimed", id)
 }
 
-// Each function below prepares or checks a step of the rehearsals, in the order of the steps.
+// The functions below prepare and check the trials of rehearsals, in the same order. printed is the output of a block of commands. A
+// function that returns texts gives the values for each … of its block.
 
 func variablesAreSet(r *rehearsal, printed string) {
 	if want := r.s.URL + "\nlatchkey\nRotateFunction\n/latchkey/latchkey/\n"; printed != want {

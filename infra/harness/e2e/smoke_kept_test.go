@@ -160,6 +160,7 @@ func (p awsPlatform) credentialLimit(t *testing.T) int {
 
 func (localPlatform) credentialLimit(*testing.T) int { return 0 }
 
+// firewall checks that the stack's own firewall counts requests by credential.
 func firewall(t *testing.T, tg *target, p platform) {
 	limit := p.credentialLimit(t)
 	if limit == 0 {

@@ -127,6 +127,7 @@ func besideTheSuite(t *testing.T, tg *target, p platform) {
 	t.Run("TheFirewallCountsByCredential", func(t *testing.T) { firewall(t, tg, p) })
 }
 
+// authorizerThrows makes the authorizer fail: the API must answer 503, and work again afterwards.
 func authorizerThrows(t *testing.T, tg *target, p platform) {
 	ada := tg.person(t, "ada")
 	ada.want(t, "GET", "/v1/orgs", "", 200, "")
@@ -140,6 +141,7 @@ func authorizerThrows(t *testing.T, tg *target, p platform) {
 	}
 }
 
+// signatureVerifies signs a digest in KMS, and verifies the signature with the key that the API's lookup returns.
 func signatureVerifies(t *testing.T, tg *target, p platform) {
 	digest := sha256.Sum256([]byte("smoke " + tg.run))
 	der, public := p.sign(t, digest[:])

@@ -51,6 +51,7 @@ func (b *onBus) add(event string) {
 	b.got = append(b.got, event)
 }
 
+// text returns all events, one a line.
 func (b *onBus) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -102,6 +102,7 @@ func revoke(t *testing.T, s *stack.Stack, kid string) {
 	}
 }
 
+// lookUp looks up a verification key, and checks the answer.
 func (tg *target) lookUp(t *testing.T, kid string, status int, code string) {
 	t.Helper()
 	tg.want(t, call{method: "POST", path: "/webhook_verification_key/get", body: `{"kid":"` + kid + `"}`}, status, code)

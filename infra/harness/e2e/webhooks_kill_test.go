@@ -207,6 +207,7 @@ func killBoth(t *testing.T, s *stack.Stack) {
 	}
 }
 
+// loseQueue stops the queue server, which loses its messages, and starts it again.
 func loseQueue(t *testing.T, s *stack.Stack) {
 	if err := s.Queue.Stop(); err != nil {
 		t.Fatal(err)
@@ -295,6 +296,7 @@ func kmsHangs(t *testing.T, s *stack.Stack, c *server, r *receiver) {
 	}
 }
 
+// loseDB stops the database for two seconds.
 func loseDB(t *testing.T, s *stack.Stack) {
 	if err := s.DB.Stop(); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,7 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 	}
 }
 
+// oneEvent claims a link: the webhook, the event and the delivery must agree. A redelivery sends the same event again.
 func oneEvent(t *testing.T, _ *stack.Stack, tg *target) {
 	c := tg.server(t)
 	hook := c.receiver(t, nil)

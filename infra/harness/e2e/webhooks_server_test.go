@@ -36,6 +36,7 @@ func (tg *target) server(t *testing.T) *server {
 // members is a JSON object.
 type members = map[string]any
 
+// call returns a request with the server's key.
 func (c *server) call(t *testing.T, path string, body members) call {
 	t.Helper()
 	if body == nil {

@@ -25,6 +25,7 @@ func (tg *target) deadURL() string {
 	return "http://127.0.0.1:9/in"
 }
 
+// anEndpoint makes, reads, changes, tests and deletes a webhook endpoint, and tries URLs that are not allowed.
 func anEndpoint(t *testing.T, tg *target) {
 	c := tg.server(t)
 	made := c.want(t, "/webhook_endpoint/create", members{"url": tg.deadURL(), "description": "first"}, 201, "")
@@ -118,6 +119,7 @@ func feed(t *testing.T, tg *target) {
 	}
 }
 
+// anotherApp calls routes with the key of another app: everything of the first app is not found.
 func anotherApp(t *testing.T, tg *target) {
 	c := tg.server(t)
 	endpoint := c.endpoint(t, tg.deadURL(), "link.claimed")

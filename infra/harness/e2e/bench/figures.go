@@ -200,6 +200,7 @@ func (b *bench) against(ctx context.Context, with func(calls int) program) (valu
 	return value, base, err
 }
 
+// delivery measures a delivery by the deliver function.
 func delivery(ctx context.Context, b *bench) (value, base int64, err error) {
 	const deliveries = 90
 	body := fmt.Sprintf(`{"appId":%q,"endpointId":%q,"eventId":%q}`, b.message.App, b.message.Endpoint, b.message.Event)
@@ -213,6 +214,7 @@ func delivery(ctx context.Context, b *bench) (value, base int64, err error) {
 	return value, base, err
 }
 
+// resident measures the memory of a warm authorizer.
 func resident(ctx context.Context, b *bench) (int64, int64, error) {
 	const warm = 3000 // checks, after which the memory no longer grows
 	value, err := residentOf(ctx, b.calls("authorizer", authorizerEvent("POST", "/app/get", b.key), allowed)(warm))

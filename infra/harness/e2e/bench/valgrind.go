@@ -54,7 +54,7 @@ func residentOf(ctx context.Context, p program) (int64, error) {
 	}
 	found := regexp.MustCompile(`(?m)^VmRSS:\s+(\d+) kB$`).FindSubmatch(status)
 	if found == nil {
-		return 0, fmt.Errorf("%s: there is no memory in %s", p.path, status)
+		return 0, fmt.Errorf("%s: /proc/PID/status has no line VmRSS: %s", p.path, status)
 	}
 	kilobytes, err := strconv.ParseInt(string(found[1]), 10, 64)
 	return kilobytes << 10, err

@@ -98,6 +98,7 @@ func (s *site) send(ctx context.Context, q request) reply {
 
 var errStalled = errors.New("the machine stood still")
 
+// try sends a request, and does not count its answer.
 func (s *site) try(ctx context.Context, q request) (r reply) {
 	r.begun = time.Now()
 	defer func() { r.ended = time.Now() }()

@@ -173,6 +173,7 @@ func (m model) next(all []porcupine.Operation, p progress, n int) (bool, progres
 	return possible, progress{state, done}
 }
 
+// happens reports whether an operation is possible in a state, and returns the state after it.
 func (m model) happens(o porcupine.Operation, state any) (possible bool, next any) {
 	return m.step(state, o.Input.(input), o.Output.(string))
 }

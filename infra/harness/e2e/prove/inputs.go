@@ -50,6 +50,7 @@ func badInputs(h *history) {
 	})
 }
 
+// badInput returns a random bad request.
 func (h *history) badInput(paths [][2]string, org, key, person string) request {
 	odd := func() string { return oddTexts[h.chance(len(oddTexts))] }
 	route := paths[h.chance(len(paths))]

@@ -72,6 +72,7 @@ func (h *history) checkCounters(org string) {
 	}
 }
 
+// wrongCounters returns the counters of an org that differ from its rows.
 func (h *history) wrongCounters(org string) (faults []string) {
 	counts := map[string]int{}
 	var meta stack.Row

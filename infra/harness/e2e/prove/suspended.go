@@ -157,6 +157,7 @@ func (h *history) make(client int, object string, create request, ring *keyring)
 	})
 }
 
+// checkRing checks a random key of the ring at a door.
 func (h *history) checkRing(client int, ring *keyring, d door, after bool) {
 	object, key := ring.any(h)
 	h.record(client, input{object, "check", "at " + d.name}, func() string { return checkOutcome(h.checkAt(d, key, after)) })

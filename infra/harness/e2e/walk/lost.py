@@ -240,7 +240,7 @@ class Lost:
         with page.expect_request("**/keys") as request:
             ida.submit("New API key")
         sent = request.value.post_data_json
-        self.want("what is sent after the sign-in", (sent["name"], sent["scopes"], sent["expiresIn"], sent["metadata"], sent["limits"]), (
+        self.want("the request after the sign-in", (sent["name"], sent["scopes"], sent["expiresIn"], sent["metadata"], sent["limits"]), (
             "kept", ["a:b", "c:d"], 7 * 86400, {"plan": "pro", "line": "two\nlines"}, [{"requests": 12, "per": "hour"}]))
         ida.submit("I have saved the key")
         once = request.value.headers["idempotency-key"]

@@ -62,7 +62,7 @@ CONTRAST = """
   let lowest = 21
   const grid = [...Array(512).keys()].map(i => [i >> 6, i >> 3 & 7, i & 7].map(v => Math.round(v * 255 / 7).toString(16).padStart(2, '0')).join(''))
   for (const hex of [...grid, '8855ee', 'bb5544', 'db246d']) {
-    document.documentElement.style.setProperty('--latchkey-accent', `#${hex}`) // the variables below are those of the root
+    document.documentElement.style.setProperty('--latchkey-accent', `#${hex}`) // the root's colours follow from it
     for (const [text, below] of [['on-fill', 'fill'], ...['page', 'card', 'raised', 'accent-soft'].map(b => ['accent', b])]) {
       const [a, b] = [luminance(text), luminance(below)].sort((x, y) => x - y)
       lowest = Math.min(lowest, (b + .05) / (a + .05))
@@ -1098,7 +1098,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.on("request", lambda request: calls.append(request.url))
         renewals[0].continue_()
         page.wait_for_timeout(500)
-        self.want("what the page calls after the sign-out", calls, [])
+        self.want("the requests of the page after the sign-out", calls, [])
         page.unroute("**/token")
         page.unroute("**/v1/orgs/*/members")
         other.close()

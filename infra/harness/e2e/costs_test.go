@@ -43,9 +43,9 @@ type meter struct {
 	s *stack.Stack
 
 	mu       sync.Mutex
-	last     time.Time
+	last     time.Time // the time of the last call of AWS
 	use      cost.Use
-	writesTo map[string]float64 // write units by the kind of partition, without the index: see writes
+	writesTo map[string]float64 // write units by the kind of partition, without the index: see addWrites
 }
 
 // measure calls do, and returns the use of the functions in seconds until none of them has called AWS for a second.
@@ -64,7 +64,7 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 		m.use.Reads += c.Read
 		m.use.Writes += c.Write
 		if c.Write > 0 {
-			m.writes(t, c)
+			m.addWrites(t, c)
 		}
 		switch c.Service {
 		case "kms":
@@ -77,7 +77,7 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 	})
 	defer m.s.Watch(nil)
 	do()
-	within(t, "quiet", func() bool {
+	within(t, "a second without a call of AWS", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return time.Since(m.last) > time.Second
@@ -89,7 +89,7 @@ func (m *meter) measure(t *testing.T, seconds map[string]float64, do func()) cos
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, runTime := range seconds {
-		m.use.Invocations++ // do is one call of each function
+		m.use.Invocations++ // do causes one call of each function
 		m.use.GBSeconds += runTime * float64(functions[name].Memory) / 1024
 	}
 	m.use.LogKB = float64(m.logged(t, seconds)-before) / 1000
@@ -171,14 +171,14 @@ func costs(t *testing.T, s *stack.Stack, tg *target) {
 		event := c.revokedLink(t, s)
 		c.delivered(t, hook.endpoint, event)
 	})
-	webhook.QueueRequests += 2 // Lambda receives and deletes
+	webhook.QueueRequests += 2 // Lambda receives the message, and deletes it
 	million("a webhook: fanned out, signed, delivered at once", webhook)
 	million("on your event bus (`EventBusName`): an event or an audit entry", m.measure(t, map[string]float64{"TapFunction": callSeconds}, func() {
 		event := c.revokedLink(t, s)
 		c.delivered(t, hook.endpoint, event)
 	}))
 	checkTable(t, "A million published events", c.publications(t, s, m))
-	c.ceilings(t, s, m, core.Reads)
+	c.capacity(t, s, m, core.Reads)
 	m.invoices(t, serviceOf(t, s, tg))
 
 	months := []priced{{"idle", []float64{idle(t, m)}}}
@@ -224,13 +224,13 @@ func (m *meter) invoices(t *testing.T, billing *person) {
 			}
 		}).Reads
 	}
-	ofUsage := func() float64 { return reads("/v1/usage?month=2026-10") - reads("/v1/orgs") }
+	readsOfUse := func() float64 { return reads("/v1/usage?month=2026-10") - reads("/v1/orgs") } // without the list of the orgs
 	const used, orgs = 64, 1000
-	before, listed := ofUsage(), reads("/v1/orgs")
+	useBefore, listBefore := readsOfUse(), reads("/v1/orgs")
 	m.customers(t, used, 31)
-	usage := (ofUsage() - before) / used
+	usage := (readsOfUse() - useBefore) / used // units for each org with use
 	m.customers(t, orgs-used, 0)
-	list := (reads("/v1/orgs") - listed) / orgs
+	list := (reads("/v1/orgs") - listBefore) / orgs // units for each org
 	checkFigure(t, "infra/docs/costs.md", "`GET /v1/orgs` of a service reads (\\d+\\.\\d\\d) units", list)
 	checkFigure(t, "infra/docs/costs.md", `(\d+\.\d\d) more for an org with an allowance`, usage)
 	checkFigure(t, "infra/docs/costs.md", `walks through 3,000 such orgs are \$(\d+\.\d\d)`, cost.Use{Reads: 3000 * (list + usage)}.Million()/1000)
@@ -295,7 +295,7 @@ func (c *server) publications(t *testing.T, s *stack.Stack, m *meter) (rows []pr
 	publish("unsent.event", 512, true) // the first call also starts a process, which logs more
 	for _, way := range []struct {
 		what   string
-		n      float64 // events of a request
+		n      float64 // the number of events in a request
 		withID bool
 	}{{"one in a request, with an `id`", 1, true}, {"25 in a request, with an `id`", 25, true}, {"25 in a request, without", 25, false}} {
 		row := priced{what: way.what}
@@ -316,7 +316,7 @@ func (c *server) publications(t *testing.T, s *stack.Stack, m *meter) (rows []pr
 		use := m.measure(t, map[string]float64{"FanoutFunction": callSeconds, "DeliverFunction": attemptSeconds}, func() {
 			c.delivered(t, hook.endpoint, publish("sent.event", size, false))
 		})
-		use.QueueRequests += 2 // Lambda receives and deletes
+		use.QueueRequests += 2 // Lambda receives the message, and deletes it
 		sent.dollars = append(sent.dollars, use.Million())
 	}
 	return append(rows, sent)

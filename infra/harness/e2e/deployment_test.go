@@ -26,6 +26,7 @@ func TestTheProofFindsADeploymentThatAcceptsNoCredential(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The authorizer loses the right to read rows of API keys. The code is still in the repository.
 	without := strings.NewReplacer("['KEYS#*', 'IMP#*', 'IDN#*', 'EMAIL#*', 'USER#*']", "['IMP#*', 'IDN#*', 'EMAIL#*', 'USER#*']", "CodeUri: ", "CodeUri: "+root+"/")
 	if err := os.WriteFile(noRight, []byte(without.Replace(repositoryFile(t, "template.yaml"))), 0o600); err != nil {
 		t.Fatal(err)

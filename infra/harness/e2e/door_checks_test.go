@@ -286,8 +286,9 @@ func (f *frontDoor) aroundTheProxy(t *testing.T) {
 	server := upstream(t)
 	for _, name := range []string{"Caddy", "nginx"} {
 		door := newCheckServer(t)
-		proxy, none := startProxy(t, name, door.URL, guarded.url), []string{"env.PROXY_SECRET", "env.NONE", "PROXY_SECRET", ""}
+		proxy := startProxy(t, name, door.URL, guarded.url)
 		proxy.name = "proxy " + name
+		none := []string{"env.PROXY_SECRET", "env.NONE", "PROXY_SECRET", ""} // no secret: an unset variable in Caddy, an empty text in nginx
 		withoutSecret, echo := startProxy(t, name, door.URL, guarded.url, none...), startProxy(t, name, door.URL, server.URL, none...)
 		for _, secrets := range [][]string{nil, {"x"}, {programSecret}, {programSecret, "x"}, {""}} {
 			if through, got := status(proxy, secrets...), status(withoutSecret, secrets...); through != 200 || got != 403 {

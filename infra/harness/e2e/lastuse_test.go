@@ -48,7 +48,7 @@ func (localPlatform) doors(t *testing.T) map[string]func(t *testing.T, key strin
 }
 
 // doors returns the shared authorizer, called like API Gateway does, and the function URL if the stack has one.
-// There is no program with package guard here: its policy has the same statement LastUse.
+// The deployment has no program with package guard to call. The policy of such a program has the same statement LastUse.
 func (p awsPlatform) doors(t *testing.T) map[string]func(t *testing.T, key string) {
 	doors := map[string]func(t *testing.T, key string){"the shared authorizer": func(t *testing.T, key string) {
 		if answer := p.authorize(t, key); !strings.Contains(string(answer), `"Effect":"Allow"`) {

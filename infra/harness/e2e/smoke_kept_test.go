@@ -35,7 +35,7 @@ func (p awsPlatform) keptAllows(t *testing.T, tg *target) {
 	id, key := ada.key(t, org, `{}`)
 	url := p.cachingAPI(t)
 	revoke := func() { ada.want(t, "DELETE", "/v1/orgs/"+org+"/keys/"+id, "", 204, "") }
-	switch ends, err := keptAllowEnds(t.Context(), newTarget("keeping", url, nil), key, allowFor, 5*time.Minute, revoke); {
+	switch ends, err := keptAllowEnds(t.Context(), newTarget("caching", url, nil), key, allowFor, 5*time.Minute, revoke); {
 	case err != nil:
 		note(t, "KeptAllow", "not tried: %v", err)
 	case ends:
@@ -46,16 +46,16 @@ func (p awsPlatform) keptAllows(t *testing.T, tg *target) {
 }
 
 func (localPlatform) keptAllows(t *testing.T, _ *target) {
-	note(t, "KeptAllow", "only AWS shows whether API Gateway evaluates the condition of a kept Allow")
+	note(t, "KeptAllow", "only AWS shows whether API Gateway evaluates the condition of a cached Allow")
 }
 
 // keptAllowEnds lets the API cache an Allow for a key, revokes the key, and reports whether the key is refused after allowFor.
 // It returns an error if the API does not answer as expected within patience.
-func keptAllowEnds(ctx context.Context, keeping *target, key string, allowFor, patience time.Duration, revoke func()) (ends bool, err error) {
+func keptAllowEnds(ctx context.Context, caching *target, key string, allowFor, patience time.Duration, revoke func()) (ends bool, err error) {
 	// send repeats a request, because the name and the deployment of a new API are not known everywhere at once.
 	send := func(wanted func(status int) bool) (int, error) {
 		for begun := time.Now(); ; time.Sleep(min(time.Second, patience/10)) {
-			r, err := keeping.try(ctx, call{method: "GET", path: "/", bearer: key})
+			r, err := caching.try(ctx, call{method: "GET", path: "/", bearer: key})
 			if err == nil && wanted(r.status) {
 				return r.status, nil
 			}
@@ -103,7 +103,7 @@ func (p awsPlatform) cachingAPI(t *testing.T) string {
 	run("get_resources", cloud.Params{}, &resources)
 	uri := "arn:aws:apigateway:" + p.region + ":lambda:path/2015-03-31/functions/" + p.output(t, "KeyAuthorizerArn") + "/invocations"
 	run("create_authorizer", cloud.Params{
-		"name": "keeping", "type": "REQUEST", "authorizerUri": uri, "identitySource": "method.request.header.Authorization", "authorizerResultTtlInSeconds": 300,
+		"name": "caching", "type": "REQUEST", "authorizerUri": uri, "identitySource": "method.request.header.Authorization", "authorizerResultTtlInSeconds": 300,
 	}, &authorizer)
 	for _, c := range []struct {
 		operation string
@@ -140,7 +140,7 @@ func TestSmokeFindsAnAllowThatOutlivesItsTime(t *testing.T) {
 			server.Close()
 		}
 		revoked := false
-		ends, err := keptAllowEnds(t.Context(), newTarget("keeping", server.URL, nil), "k", 0, 500*time.Millisecond, func() { revoked = true })
+		ends, err := keptAllowEnds(t.Context(), newTarget("caching", server.URL, nil), "k", 0, 500*time.Millisecond, func() { revoked = true })
 		server.Close()
 		if ends != evaluates || revoked == (what == "gone") || (err != nil) != (what == "gone") {
 			t.Errorf("%s: %v, revoked %v, %v", what, ends, revoked, err)

@@ -53,7 +53,7 @@ type history struct {
 	actions    map[string]bool // the audit actions that did has
 }
 
-// effects counts how often an action was surely done, and how often it may have been done as well.
+// effects counts how often an action was surely done, and how often it was perhaps done.
 type effects struct{ surely, maybe int }
 
 // violate notes a violation of the promise.
@@ -154,7 +154,8 @@ func (m model) searchModel(all []porcupine.Operation) (porcupine.Model, []porcup
 func (m model) next(all []porcupine.Operation, p progress, n int) (bool, progress) {
 	possible, state := m.happens(all[n], p.state)
 	done := p.done[:n] + "x" + p.done[n+1:]
-	firstReturn, answersLeft := int64(math.MaxInt64), false // of the operations that have not happened; answersLeft: one of them was answered
+	// Of the operations that have not happened: the earliest return, and whether one of them was answered.
+	firstReturn, answersLeft := int64(math.MaxInt64), false
 	for i, o := range all {
 		if p.done[i] == '-' {
 			firstReturn, answersLeft = min(firstReturn, o.Return), answersLeft || o.Output != unsure
@@ -163,7 +164,7 @@ func (m model) next(all []porcupine.Operation, p progress, n int) (bool, progres
 	if all[n].Output == unsure && (!possible || state == p.state) {
 		return !answersLeft, progress{p.state, done}
 	}
-	for i, o := range all {
+	for i, o := range all { // n must wait if another operation that changes nothing is possible now
 		if p.done[i] == '-' && o.Call < firstReturn && !m.changes(o) && (i < n || m.changes(all[n])) {
 			if comesFirst, _ := m.happens(o, p.state); comesFirst {
 				return false, p

@@ -18,9 +18,9 @@ const (
 	indexPartitions                 = 8           // of each kind of row that waits (infra/docs/design.md, "The table")
 )
 
-// writes adds the units of the rows that a call writes, by the part of their partition key before the #. A row is less than a KB, and
-// costs two units in a transaction.
-func (m *meter) writes(t *testing.T, c proxy.Call) {
+// addWrites adds the write units of a call to writesTo, by the part of the partition key before the #. A row is smaller than a KB: it
+// costs one unit, or two in a transaction.
+func (m *meter) addWrites(t *testing.T, c proxy.Call) {
 	type row struct{ Key, Item map[string]struct{ S string } }
 	var in struct {
 		row
@@ -35,16 +35,16 @@ func (m *meter) writes(t *testing.T, c proxy.Call) {
 		}
 	}
 	add(in.row, 1)
-	for _, one := range in.TransactItems {
-		for _, r := range []row{one.Put, one.Update, one.Delete, one.ConditionCheck} {
+	for _, item := range in.TransactItems {
+		for _, r := range []row{item.Put, item.Update, item.Delete, item.ConditionCheck} {
 			add(r, 2)
 		}
 	}
 }
 
-// ceilings measures the units of an event for no endpoint, for one endpoint and for two. It compares them with the limits of DynamoDB
-// that infra/docs/speed.md shows. checkReads are the read units of one key check.
-func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads float64) {
+// capacity measures the units of an event for no endpoint, for one endpoint and for two. With them it computes how many calls a second
+// the limits of DynamoDB allow, and compares the results with infra/docs/speed.md. checkReads are the read units of one key check.
+func (c *server) capacity(t *testing.T, s *stack.Stack, m *meter, checkReads float64) {
 	t.Helper()
 	one := c.receiver(t, nil, "one.event")
 	first, second := c.receiver(t, nil, "two.events"), c.receiver(t, nil, "two.events")
@@ -68,12 +68,12 @@ func (c *server) ceilings(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 	_, _, unsent := writes(all, "no.event")
 	inTable, _, alone := writes(all, "one.event", one)
 	_, inIndex, _ := writes(pipeline, "one.event", one)
-	_, _, beside := writes(all, "two.events", first, second)
+	_, _, shared := writes(all, "two.events", first, second)
 	for what, want := range map[string]float64{
 		"One API key":                               partitionReads / checkReads,
 		"One app's events":                          partitionWrites / unsent["EVTS"],
 		"One endpoint, alone with its event":        partitionWrites / alone["DLV"],
-		"One endpoint, beside others":               partitionWrites / (beside["DLV"] / 2),
+		"One endpoint, beside others":               partitionWrites / (shared["DLV"] / 2),
 		"The index, of what waits":                  indexPartitions * partitionWrites / (inIndex - 1), // minus one unit: the write that takes the event out of the index
 		"Key checks on a table's first day":         firstDayReads / checkReads,
 		"Published webhooks on a table's first day": firstDayWrites / inTable,

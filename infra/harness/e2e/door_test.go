@@ -34,7 +34,7 @@ func TestFrontDoor(t *testing.T) {
 	t.Run("NoClientCanForgeThePrincipal", f.forged)
 	t.Run("ACheckIsOneStrongRead", f.reads)
 	t.Run("HTTPAPIsGetAnswersInTheirFormats", f.httpAPIs)
-	t.Run("AUseIsNotedAtEachDoor", f.noted)
+	t.Run("EachDoorWritesTheLastUse", f.noted)
 	t.Run("ProgramsIntrospect", f.introspect)
 	t.Run("CommonOAuthClientsCanIntrospect", f.oauthClients)
 	t.Run("RealProxiesPassOnWhatTheCheckAnswers", f.proxies)

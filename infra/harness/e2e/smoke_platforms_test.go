@@ -210,26 +210,26 @@ func (p awsPlatform) stop(t *testing.T, logical string) func() {
 	named := cloud.Params{"FunctionName": p.physical(t, logical)}
 	var was struct{ ReservedConcurrentExecutions *int }
 	p.call(t, "lambda", "get_function_concurrency", named, &was)
-	restore, in := "delete_function_concurrency", named
+	operation, in := "delete_function_concurrency", named
 	if was.ReservedConcurrentExecutions != nil {
-		restore, in = "put_function_concurrency", cloud.Params{"ReservedConcurrentExecutions": *was.ReservedConcurrentExecutions}
+		operation, in = "put_function_concurrency", cloud.Params{"ReservedConcurrentExecutions": *was.ReservedConcurrentExecutions}
 		maps.Copy(in, named)
 	}
-	now, err := p.aws.Later("lambda", restore, in)
+	restoreNow, err := p.aws.Later("lambda", operation, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mend := sync.OnceFunc(func() {
-		if err := now(); err != nil {
+	restore := sync.OnceFunc(func() {
+		if err := restoreNow(); err != nil {
 			t.Errorf("the concurrency of %s was not put back: %v", logical, err)
 		}
 	})
-	t.Cleanup(mend)
+	t.Cleanup(restore)
 	off := cloud.Params{"ReservedConcurrentExecutions": 0}
 	maps.Copy(off, named)
 	p.call(t, "lambda", "put_function_concurrency", off, nil)
 	time.Sleep(5 * time.Second) // until the setting works everywhere
-	return mend
+	return restore
 }
 
 func (p awsPlatform) metrics(t *testing.T) {
@@ -263,9 +263,9 @@ func (localPlatform) alarms(t *testing.T) { note(t, "Alarms", "only AWS has alar
 
 func (p awsPlatform) throttled(t *testing.T, tg *target) {
 	ada := tg.person(t, "ada")
-	mend := p.stop(t, "OrgsFunction")
+	restore := p.stop(t, "OrgsFunction")
 	r, err := tg.try(t.Context(), call{method: "GET", path: "/v1/orgs", bearer: ada.token})
-	mend()
+	restore()
 	note(t, "Throttled", "%s, Retry-After %q (expected: 503 with Retry-After)", shortly(r, err), r.header.Get("Retry-After"))
 }
 

@@ -19,8 +19,8 @@ import (
 
 // platform is AWS or the local stack. It has the steps of the smoke test that differ between the two.
 type platform interface {
-	// breakAuthorizer makes the authorizer fail until mend is called.
-	breakAuthorizer(t *testing.T) (mend func())
+	// breakAuthorizer makes the authorizer fail until restore is called.
+	breakAuthorizer(t *testing.T) (restore func())
 	// sign signs a digest, and returns the signature and the key's SubjectPublicKeyInfo.
 	sign(t *testing.T, digest []byte) (der, public []byte)
 	// refusals checks that the roles refuse what the template does not allow, or logs that it cannot.
@@ -77,7 +77,7 @@ func TestSmoke(t *testing.T) {
 }
 
 // smoke runs a part of the suite, enough for one transaction through every function, and then
-// besideTheSuite.
+// smokeChecks.
 func smoke(t *testing.T, tg *target, p platform) {
 	tg.clients = clientsFor(p.concurrency(t))
 	t.Run("OneTransactionThroughEveryFunction", func(t *testing.T) {
@@ -89,7 +89,7 @@ func smoke(t *testing.T, tg *target, p platform) {
 		}
 	})
 	t.Run("ARevokedKeyIsRefusedAtOnce", func(t *testing.T) { revokedAtOnce(t, tg) })
-	besideTheSuite(t, tg, p)
+	smokeChecks(t, tg, p)
 }
 
 // clientsFor returns the number of clients that an account can serve at once. A request needs an authorizer and a function, and
@@ -106,24 +106,24 @@ func TestSmokeHasNoMoreClientsThanTheAccountServes(t *testing.T) {
 	}
 }
 
-// besideTheSuite runs the checks of the smoke test that the suite does not have.
-func besideTheSuite(t *testing.T, tg *target, p platform) {
+// smokeChecks runs the checks of the smoke test that the suite does not have.
+func smokeChecks(t *testing.T, tg *target, p platform) {
 	t.Run("AnAuthorizerThatThrowsIsA503", func(t *testing.T) { authorizerThrows(t, tg, p) })
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
 	t.Run("AThrottledFunction", func(t *testing.T) { p.throttled(t, tg) })
 	t.Run("HeaderLinesOverTheLimitAreRefused", func(t *testing.T) { headerLimit(t, tg) })
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
-	t.Run("TheRolesRefuseTheRest", p.refusals)
+	t.Run("TheRolesRefuseOtherActions", p.refusals)
 	t.Run("TheSweepRuns", func(t *testing.T) { p.callScheduled(t, "SweepFunction") })
 	t.Run("TheSearchForConsumersRuns", func(t *testing.T) { p.callScheduled(t, "CheckConsumersFunction") })
 	t.Run("TheEventBusHasEvents", func(t *testing.T) { busHasEvents(t, os.Getenv("BUS_QUEUE")) })
 	t.Run("TheConsoleHasItsFiles", func(t *testing.T) { consoleServes(t, tg) })
-	t.Run("AUseIsNotedAtEachDoor", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
+	t.Run("EachDoorWritesTheLastUse", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
 	t.Run("LogLinesBecomeMetrics", p.metrics)
 	t.Run("TheAlarms", p.alarms)
 	t.Run("TheGatewayIsRecorded", func(t *testing.T) { record(t, os.Getenv("ECHO_URL")) })
-	t.Run("AKeptAllowEnds", func(t *testing.T) { p.keptAllows(t, tg) })
+	t.Run("ACachedAllowEnds", func(t *testing.T) { p.keptAllows(t, tg) })
 	t.Run("TheFirewallCountsByCredential", func(t *testing.T) { firewall(t, tg, p) })
 }
 
@@ -131,9 +131,9 @@ func besideTheSuite(t *testing.T, tg *target, p platform) {
 func authorizerThrows(t *testing.T, tg *target, p platform) {
 	ada := tg.person(t, "ada")
 	ada.want(t, "GET", "/v1/orgs", "", 200, "")
-	mend := p.breakAuthorizer(t)
+	restore := p.breakAuthorizer(t)
 	ada.want(t, "GET", "/v1/orgs", "", 503, "unavailable")
-	mend()
+	restore()
 	for begun := time.Now(); ada.do(t, "GET", "/v1/orgs", "").status != 200; time.Sleep(time.Second) {
 		if time.Since(begun) > time.Minute {
 			t.Fatal("no 200 within a minute after the authorizer was restored")

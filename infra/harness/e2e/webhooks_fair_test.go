@@ -39,14 +39,14 @@ func TestATenantsBacklogDelaysNoOther(t *testing.T) {
 	if os.Getenv("LOAD_SECONDS") != "" {
 		n = loadBacklog
 	}
-	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
-	many, other := tg.server(t), tg.server(t)
-	crowd := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
+	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: loadParameters()})
+	busy, other := tg.server(t), tg.server(t)
+	busyReceiver := busy.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "link.revoked")
 	hook, failing := other.failingReceiver(t)
 
 	event := other.revokedLink(t, s)
 	other.delivered(t, hook.endpoint, event)
-	many.plantBacklog(t, s, n)
+	busy.plantBacklog(t, s, n)
 	begun := time.Now()
 	past := map[string]types.AttributeValue{":past": millis(time.Now()), ":due": text("DUE#delivery#0"), ":pending": text("pending")}
 	setRow(t, s, rowKey{"DLV#" + hook.endpoint, event}, "SET #status = :pending, nextAttemptAt = :past, due = :due, dueAt = :past", past)
@@ -60,8 +60,8 @@ func TestATenantsBacklogDelaysNoOther(t *testing.T) {
 	due := time.UnixMilli(number(other.delivery(t, hook.endpoint, event)["nextAttemptAt"]))
 	// The four arrivals: the first event, its retry by the sweep, the second event (answered 500), and its retry from the queue.
 	eventually(t, time.Minute, "the retry from the queue", func() bool { return len(hook.about("link.revoked", "")) == 4 })
-	crowd.checkDelay(t, due, hook.arrivals()[3].At)
-	left := waitingIn(t, s, many.appID)
+	busyReceiver.checkDelay(t, due, hook.arrivals()[3].At)
+	left := waitingIn(t, s, busy.appID)
 	t.Logf("%d rows of the busy tenant still wait", left)
 	if left == 0 {
 		t.Error("the test proves nothing: the backlog ended before the retry of the other tenant")
@@ -104,9 +104,9 @@ func TestAFloodOfPublishedEventsDelaysNoOther(t *testing.T) {
 	if os.Getenv("LOAD_SECONDS") != "" {
 		events = loadPublished
 	}
-	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
-	many, other := tg.server(t), tg.server(t)
-	flooded := many.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "invoice.*")
+	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: loadParameters()})
+	busy, other := tg.server(t), tg.server(t)
+	flooded := busy.receiver(t, func(arrival) int { time.Sleep(time.Second); return http.StatusNoContent }, "invoice.*")
 	hook, failing := other.failingReceiver(t)
 	event := other.revokedLink(t, s)
 	other.delivered(t, hook.endpoint, event)
@@ -119,7 +119,7 @@ func TestAFloodOfPublishedEventsDelaysNoOther(t *testing.T) {
 	}
 	reserve(0)
 	begun := time.Now()
-	many.plantPublished(t, s, events)
+	busy.plantPublished(t, s, events)
 	t.Logf("%d events were written in %s", events, time.Since(begun))
 	reserve(1)
 	within(t, "the flood", func() bool { return len(flooded.arrivals()) > 0 })
@@ -135,7 +135,7 @@ func TestAFloodOfPublishedEventsDelaysNoOther(t *testing.T) {
 	})
 	eventually(t, time.Minute, "the retry", func() bool { return len(hook.arrivals()) == 3 })
 	flooded.checkDelay(t, retry, hook.arrivals()[2].At)
-	waiting := many.ok(t, "/webhook_delivery/list", members{"endpointId": flooded.endpoint, "status": "pending", "limit": 1})
+	waiting := busy.ok(t, "/webhook_delivery/list", members{"endpointId": flooded.endpoint, "status": "pending", "limit": 1})
 	if len(waiting.list("deliveries")) == 0 {
 		t.Error("the test proves nothing: the flood ended before the retry")
 	}

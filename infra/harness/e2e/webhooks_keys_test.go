@@ -78,7 +78,7 @@ func rotation(t *testing.T, s *stack.Stack, tg *target) {
 		}
 	}
 	t.Run("TheLookupNeverCallsKMS", func(t *testing.T) { lookupWithoutKMS(t, s, tg, before, after) })
-	t.Run("ARevokedKeyProvesNothing", func(t *testing.T) { revokeOldKey(t, s, tg, hook, old, fresh) })
+	t.Run("WebhooksOfARevokedKeyAreRefused", func(t *testing.T) { revokeOldKey(t, s, tg, hook, old, fresh) })
 	if last := send(); last.kid() != after {
 		t.Errorf("after the revocation of the old key, %s signs", last.kid())
 	}

@@ -82,7 +82,7 @@ func TestPublishedEventsSurviveKills(t *testing.T) {
 	if os.Getenv("LOAD_SECONDS") != "" {
 		n, limit = 20_000, time.Hour
 	}
-	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: crowded()})
+	s, tg := startLocal(t, stack.Options{InMemory: true, MaxCopies: loadCopies, Parameters: loadParameters()})
 	c, billing := tg.server(t), serviceOf(t, s, tg)
 	var isRepaired atomic.Bool
 	half := c.receiver(t, func(arrival) int {

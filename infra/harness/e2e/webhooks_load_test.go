@@ -49,8 +49,8 @@ func (g *groups) received(m pump.Message) {
 	g.right.Add(1)
 }
 
-// crowded returns parameters for a stack that sends many webhooks at once.
-func crowded() map[string]string {
+// loadParameters returns parameters for a stack that sends many webhooks at once.
+func loadParameters() map[string]string {
 	out := maps.Clone(patient)
 	out["DeliverConcurrency"] = strconv.Itoa(loadCopies)
 	return out
@@ -71,7 +71,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	var g groups
 	// loadCopies is enough: at ten events a second, the slow receiver's answers of eight seconds keep 80 batches busy,
 	// because a batch seldom has the deliveries of more than one event.
-	s, tg := startLocal(t, stack.Options{InMemory: true, Received: g.received, MaxCopies: loadCopies, Parameters: crowded()})
+	s, tg := startLocal(t, stack.Options{InMemory: true, Received: g.received, MaxCopies: loadCopies, Parameters: loadParameters()})
 	c := tg.server(t)
 	healthy := c.receiver(t, nil, "link.claimed", "link.revoked")
 	var isRepaired atomic.Bool

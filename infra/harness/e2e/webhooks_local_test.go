@@ -20,11 +20,11 @@ func webhooks(t *testing.T, s *stack.Stack, tg *target) {
 	}{
 		{"OneEventReachesOneEndpoint", oneEvent},
 		{"ATokenIsForItsEndpointAndForNothingElse", tokensAreBound},
-		{"AKeysEventsArrive", keyEvents},
-		{"A410DisablesAndEnablingReleases", goneAndBack},
-		{"AStolenKey", stolenKey},
+		{"EventsOfAKeyArrive", keyEvents},
+		{"A410HoldsDeliveriesUntilTheEndpointIsEnabled", goneAndBack},
+		{"AStolenKeyIsRevokedWithItsEndpoints", stolenKey},
 		{"TheDocumentedReceiversAcceptDeliveries", documentedReceivers},
-		{"RotatedAndRevokedKeys", rotation},
+		{"SigningKeysRotateAndAreRevoked", rotation},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, s, tg) })
 	}

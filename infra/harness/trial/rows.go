@@ -47,7 +47,7 @@ var questions = []question{
 
 // bySmoke has the parts of the smoke test that answer a question.
 var bySmoke = map[question][]string{
-	qRoles: {"OneTransactionThroughEveryFunction", "TheRolesRefuseTheRest"}, qURL: {"AUseIsNotedAtEachDoor"}, qAuthorize: {"AnAuthorizerThatThrowsIsA503"},
+	qRoles: {"OneTransactionThroughEveryFunction", "TheRolesRefuseOtherActions"}, qURL: {"EachDoorWritesTheLastUse"}, qAuthorize: {"AnAuthorizerThatThrowsIsA503"},
 	qRevoked: {"ARevokedKeyIsRefusedAtOnce"}, qTLS: {"OldTLSIsRefused"}, qHeaders: {"HeaderLinesOverTheLimitAreRefused"}, qBytes: {"BytesThatAreNotTextAreRefused"},
 	qSignature: {"ASignatureOfKMSVerifiesWithTheLookup"}, qWebhook: {"AnEventGoesAllTheWayToAnAttempt"}, qSweep: {"TheSweepRuns", "TheSearchForConsumersRuns"},
 	qBus: {"TheEventBusHasEvents"}, qConsole: {"TheConsoleHasItsFiles"}, qWalk: {"TheWalkOfTheREADME"}, qMetrics: {"LogLinesBecomeMetrics"},

@@ -44,7 +44,7 @@ func TestAQuestionIsHeldOnlyIfBothPartsPass(t *testing.T) {
 					printed += "    --- " + outcome + ": TestSmoke/" + parts[i] + " (1.00s)\n"
 				}
 			}
-			for _, printed := range []string{printed, printed + "    --- PASS: TestSmoke/AKeptAllowEnds (1.00s)\n"} {
+			for _, printed := range []string{printed, printed + "    --- PASS: TestSmoke/ACachedAllowEnds (1.00s)\n"} {
 				tr := &trial{out: t.Output(), rows: map[question]row{}}
 				tr.readSmoke(printed)
 				want := noted
@@ -66,14 +66,14 @@ func TestOnlyAFailedPartBreaksAPromise(t *testing.T) {
 	t.Parallel()
 	tr := &trial{out: t.Output(), rows: map[question]row{}, leftOut: map[question]string{qConsole: "the sky is grey"}}
 	tr.readSmoke(`=== RUN
-    --- PASS: TestSmoke/AKeptAllowEnds (7.01s)
+    --- PASS: TestSmoke/ACachedAllowEnds (7.01s)
         smoke_kept_test.go:30: NOTED KeptAllow: it outlives AllowForSeconds=5
         credentials_test.go:91: NOTED Storm: 3 clients, 200 requests
         requests_test.go:98: NOTED HeadLength: "0" where GET has 10 bytes
         requests_test.go:98: NOTED HeadLength: "1" where GET has 20 bytes
         smoke_record_test.go:70: RECORDED   - {"of":"a"}
     --- PASS: TestSmoke/ARevokedKeyIsRefusedAtOnce (7.01s)
-    --- FAIL: TestSmoke/AUseIsNotedAtEachDoor (1.00s)
+    --- FAIL: TestSmoke/EachDoorWritesTheLastUse (1.00s)
     --- PASS: TestSmoke/TheSweepRuns (1.00s)
     --- SKIP: TestSmoke/TheSearchForConsumersRuns (0.00s)
     --- PASS: TestSmoke/TheConsoleHasItsFiles (0.00s)

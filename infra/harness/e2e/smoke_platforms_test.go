@@ -221,7 +221,7 @@ func (p awsPlatform) stop(t *testing.T, logical string) func() {
 	}
 	restore := sync.OnceFunc(func() {
 		if err := restoreNow(); err != nil {
-			t.Errorf("the concurrency of %s was not put back: %v", logical, err)
+			t.Errorf("the concurrency of %s was not restored: %v", logical, err)
 		}
 	})
 	t.Cleanup(restore)

@@ -46,9 +46,9 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	}{
 		{"FanoutAndDeliverAreKilled", func(t *testing.T) { killBoth(t, s) }},
 		{"TheQueueIsLost", func(t *testing.T) { loseQueue(t, s) }},
-		{"TheStreamIsEmptiedUnread", func(t *testing.T) { skipStream(t, s, c) }},
+		{"TheStreamLosesEvents", func(t *testing.T) { skipStream(t, s, c) }},
 		{"KMSHangs", func(t *testing.T) { kmsHangs(t, s, c, receivers["a"]) }},
-		{"TheDatabaseIsAway", func(t *testing.T) { loseDB(t, s) }},
+		{"TheDatabaseIsDown", func(t *testing.T) { loseDB(t, s) }},
 	} {
 		t.Run(fault.name, fault.inject)
 		time.Sleep(2 * time.Second)

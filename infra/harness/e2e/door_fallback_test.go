@@ -32,11 +32,13 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 	for name, program := range frameworks(t, "ask", "", env, f.fallbackLines(t)...) {
 		t.Run(name, func(t *testing.T) {
 			issuer.answers(tokenEndpoint(f.billing.token, 3600))
-			earlier := func(change func()) {
+			// changeEarlier changes the earlier system.
+			changeEarlier := func(change func()) {
 				f.earlier.mu.Lock()
 				defer f.earlier.mu.Unlock()
 				change()
 			}
+			// send sends a request with a key, and returns the status and the code of the answer.
 			send := func(text string) string {
 				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", bearer: text})
 				if err != nil {
@@ -45,32 +47,32 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 				return strings.TrimSpace(fmt.Sprint(r.status, " ", r.code()))
 			}
 			first, second, unknown := foreignKey(), foreignKey(), foreignKey()
-			earlier(func() { f.earlier.keys[first], f.earlier.keys[second] = f.org, f.org })
+			changeEarlier(func() { f.earlier.keys[first], f.earlier.keys[second] = f.org, f.org })
 			if got := []string{send(first), send(unknown)}; !slices.Equal(got, []string{"200", "401 invalid_credentials"}) {
 				t.Fatalf("%q", got)
 			}
 			if got := floodBy(4, 32, func(int) string { return send(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
 				t.Errorf("a key of the earlier system: %v, with %d requests for a token", got, issuer.n.Load())
 			}
-			earlier(func() { f.earlier.down = true })
+			changeEarlier(func() { f.earlier.down = true })
 			if got := []string{send(unknown), send(second)}; !slices.Equal(got, []string{"503 unavailable", "200"}) {
 				t.Errorf("the earlier system is away: %q", got)
 			}
-			earlier(func() { f.earlier.down = false })
+			changeEarlier(func() { f.earlier.down = false })
 			ofNoOrg := foreignKey()
-			earlier(func() { f.earlier.keys[ofNoOrg] = "org_00000000000000000000000000" })
+			changeEarlier(func() { f.earlier.keys[ofNoOrg] = "org_00000000000000000000000000" })
 			if got := send(ofNoOrg); got != "503 unavailable" {
 				t.Errorf("a key whose import is refused: %s", got)
 			}
 			before := 0
-			earlier(func() { before = f.earlier.asked[second] })
+			changeEarlier(func() { before = f.earlier.requests[second] })
 			for _, k := range f.billing.want(t, "GET", "/v1/orgs/"+f.org+"/keys", "", 200, "").list("keys") {
 				if id, _ := k["id"].(string); k["name"] == "moved" && k["revokedAt"] == nil {
 					f.billing.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
 				}
 			}
-			if got := send(second); got != "401 key_revoked" || f.earlier.asked[second] != before || before == 0 {
-				t.Errorf("revoked: %s; the earlier system got %d requests before, and %d in all", got, before, f.earlier.asked[second])
+			if got := send(second); got != "401 key_revoked" || f.earlier.requests[second] != before || before == 0 {
+				t.Errorf("revoked: %s; the earlier system got %d requests before, and %d in all", got, before, f.earlier.requests[second])
 			}
 		})
 	}

@@ -140,6 +140,7 @@ func (f *frontDoor) withoutProxy(t *testing.T) {
 			id, key := f.key(t)
 			_, narrow := f.ada.key(t, f.org, `{"scopes":["x"]}`)
 			_, limited := f.ada.key(t, f.org, `{"name":"Büro","scopes":["invoices:read"],"limits":[{"requests":1,"per":"day"}]}`)
+			// send sends a request, and checks the status, the code and the header WWW-Authenticate of the answer.
 			send := func(status int, code, challenge string, authorization ...string) reply {
 				t.Helper()
 				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", header: http.Header{"Authorization": authorization}})

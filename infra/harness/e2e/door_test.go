@@ -138,7 +138,7 @@ func (d *door) answered(t *testing.T, n int, key string) string {
 func (f *frontDoor) suspended(t *testing.T) {
 	eve, org := f.tg.person(t, "eve"), f.ada.org(t)
 	_, key := f.ada.key(t, org, `{"scopes":["invoices:read"]}`)
-	_, asking := f.key(t)
+	_, ownersKey := f.key(t) // the key that introspects
 	path, url := "/v1/orgs/"+org, newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil)
 	f.billing.want(t, "PATCH", path, `{"plan":"pro-2"}`, 200, "")
 	for _, isSuspended := range []bool{false, true, false, true, false} {
@@ -155,10 +155,11 @@ func (f *frontDoor) suspended(t *testing.T) {
 				ofMember = fmt.Sprint(d.noMember, " org_suspended")
 			}
 			for n := range 8 { // so that each copy answers
-				for at, want := range map[[2]string]string{{d.keyPath, key}: ofKey, {d.member(org), f.ada.token}: ofMember} {
-					r, err := d.send(t, n, at[0], at[1], nil)
-					if got := fmt.Sprint(r.status, " ", d.code(r)); err != nil || got != want || r.status == 200 && at[1] == key && !strings.Contains(r.text+fmt.Sprint(r.header), "pro-2") {
-						t.Errorf("%s %s, suspended %v: %s %s %v, want %s", d.name, at[0], isSuspended, got, r.text, err, want)
+				type request struct{ path, credential string }
+				for sent, want := range map[request]string{{d.keyPath, key}: ofKey, {d.member(org), f.ada.token}: ofMember} {
+					r, err := d.send(t, n, sent.path, sent.credential, nil)
+					if got := fmt.Sprint(r.status, " ", d.code(r)); err != nil || got != want || r.status == 200 && sent.credential == key && !strings.Contains(r.text+fmt.Sprint(r.header), "pro-2") {
+						t.Errorf("%s %s, suspended %v: %s %s %v, want %s", d.name, sent.path, isSuspended, got, r.text, err, want)
 					}
 				}
 			}
@@ -169,7 +170,7 @@ func (f *frontDoor) suspended(t *testing.T) {
 			d.want(t, d.member(org), eve.token, d.noMember, "insufficient_role")
 		}
 		for _, form := range []map[string][]string{{"token": {key}}, {"token": {f.ada.token}, "org": {org}}} {
-			r, err := url.try(t.Context(), introspection(asking, form))
+			r, err := url.try(t.Context(), introspection(ownersKey, form))
 			if err != nil || r.status != 200 || r.body["active"] == isSuspended || strings.Contains(r.text, `"plan":"pro-2"`) != (!isSuspended && form["org"] == nil) {
 				t.Errorf("introspection, suspended %v: %d %s %v", isSuspended, r.status, r.text, err)
 			}
@@ -382,7 +383,7 @@ func (f *frontDoor) introspect(t *testing.T) {
 	id, key := f.key(t)
 	eve := f.tg.person(t, "eve")
 	_, foreign := eve.key(t, eve.org(t), `{"scopes":["introspect"]}`)
-	// ask introspects a token. The caller's password is an API key, which must be one of the owner's org.
+	// send introspects a token. password is the API key of the caller.
 	send := func(password, token, org string) reply {
 		t.Helper()
 		r, err := newTarget("url", f.FunctionURLs["ForwardAuthFunction"], nil).try(t.Context(), introspection(password, url.Values{"token": {token}, "org": {org}}))

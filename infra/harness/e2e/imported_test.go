@@ -149,7 +149,8 @@ func (f *frontDoor) imported(t *testing.T) {
 	org := f.billing.want(t, "POST", "/v1/orgs", `{"name":"Customer"}`, 201, "").str("id")
 	rotated, deleted := foreignKey(), foreignKey()
 	ids := f.billing.imports(t, org, "", rotated, deleted)
-	all := func(text string, status int, code string) {
+	// atAllDoors uses a key at each door, and checks the answers.
+	atAllDoors := func(text string, status int, code string) {
 		t.Helper()
 		for _, d := range f.doors {
 			for range 4 { // so that each copy of the servers answers
@@ -157,29 +158,29 @@ func (f *frontDoor) imported(t *testing.T) {
 			}
 		}
 	}
-	all(rotated, 200, "")
-	all(deleted, 200, "")
+	atAllDoors(rotated, 200, "")
+	atAllDoors(deleted, 200, "")
 	native := f.billing.want(t, "POST", "/v1/orgs/"+org+"/keys/"+ids[0]+"/rotate", `{"graceSeconds":0}`, 201, "").str("key")
-	all(rotated, 401, "key_expired")
-	all(native, 200, "")
+	atAllDoors(rotated, 401, "key_expired")
+	atAllDoors(native, 200, "")
 	f.billing.want(t, "DELETE", "/v1/orgs/"+org, "", 204, "")
-	all(deleted, 401, "key_revoked")
-	all(native, 401, "key_revoked")
+	atAllDoors(deleted, 401, "key_revoked")
+	atAllDoors(native, 401, "key_revoked")
 }
 
 // earlierSystem is the system that an owner used before Latchkey. It knows which keys are good.
 type earlierSystem struct {
 	url string
 
-	mu    sync.Mutex
-	keys  map[string]string // text → org
-	asked map[string]int    // the number of requests, by the key's text
-	down  bool
+	mu       sync.Mutex
+	keys     map[string]string // text → org
+	requests map[string]int    // the number of requests, by the key's text
+	down     bool
 }
 
 func (e *earlierSystem) listen(t *testing.T) {
 	t.Helper()
-	e.keys, e.asked = map[string]string{}, map[string]int{}
+	e.keys, e.requests = map[string]string{}, map[string]int{}
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	e.url = server.URL
@@ -188,10 +189,10 @@ func (e *earlierSystem) listen(t *testing.T) {
 func (e *earlierSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var asked struct{ Key string }
-	_ = json.NewDecoder(r.Body).Decode(&asked) // a body that is not JSON has the key ""
-	text := asked.Key
-	e.asked[text]++
+	var body struct{ Key string }
+	_ = json.NewDecoder(r.Body).Decode(&body) // a body that is not JSON has the key ""
+	text := body.Key
+	e.requests[text]++
 	switch org, ok := e.keys[text]; {
 	case e.down:
 		w.WriteHeader(http.StatusInternalServerError)
@@ -232,7 +233,7 @@ func (f *frontDoor) fallsBack(t *testing.T) {
 	servers.want(t, servers.keyPath, text, 200, "")
 	f.earlier.mu.Lock()
 	f.earlier.down = false
-	before := f.earlier.asked[text]
+	before := f.earlier.requests[text]
 	f.earlier.mu.Unlock()
 	var id string
 	for _, k := range f.billing.want(t, "GET", "/v1/orgs/"+f.org+"/keys", "", 200, "").list("keys") {
@@ -244,7 +245,7 @@ func (f *frontDoor) fallsBack(t *testing.T) {
 	for _, d := range f.doors { // the earlier system still accepts the key, but gets no request
 		d.want(t, d.keyPath, text, 401, "key_revoked")
 	}
-	if after := f.earlier.asked[text]; before == 0 || after != before {
+	if after := f.earlier.requests[text]; before == 0 || after != before {
 		t.Errorf("the earlier system got %d requests before the revocation, and %d in all", before, after)
 	}
 }

@@ -72,15 +72,15 @@ func aFormerMember(t *testing.T, tg *target) {
 	org := hal.org(t)
 	path := "/v1/orgs/" + org
 	hal.invite(t, org, ivy, "admin")
-	user, all := hal.userID(t, org, ivy.email), path+"/keys?createdBy="
+	user, keysBy := hal.userID(t, org, ivy.email), path+"/keys?createdBy="
 	_, stays := hal.key(t, org, `{}`)
 	_, one := ivy.key(t, org, `{}`)
 	_, other := ivy.key(t, org, `{}`)
 	hal.want(t, "DELETE", path+"/members/"+user, "", 204, "")
-	ivy.want(t, "DELETE", all+user, "", 404, "org_not_found")
+	ivy.want(t, "DELETE", keysBy+user, "", 404, "org_not_found")
 	hal.want(t, "DELETE", path+"/keys", "", 400, "missing_parameter")
 	for range 2 {
-		hal.want(t, "DELETE", all+user, "", 204, "")
+		hal.want(t, "DELETE", keysBy+user, "", 204, "")
 		for key, status := range map[string]int{one: 401, other: 401, stays: 200} {
 			tg.want(t, call{method: "POST", path: "/app/get", bearer: key}, status, map[int]string{401: "key_revoked"}[status])
 		}
@@ -265,8 +265,8 @@ func aService(t *testing.T, s *stack.Stack, tg *target) {
 	tg.want(t, call{method: "POST", path: "/app/get", bearer: billing.token}, 401, "api_key_required")
 	billing.want(t, "DELETE", org, "", 204, "")
 	tg.want(t, good, 401, "key_revoked")
-	if left := billing.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 200, "").list("orgs"); len(left) != 0 {
-		t.Errorf("after the deletion of the org: %v", left)
+	if found := billing.want(t, "GET", "/v1/orgs?externalId=cus_2", "", 200, "").list("orgs"); len(found) != 0 {
+		t.Errorf("the deleted org is still found: %v", found)
 	}
 	billing.want(t, "DELETE", org, "", 404, "org_not_found")
 	checkListed("/v1/orgs?", "orgs", "deleted") // the owner can still write the last invoice

@@ -13,12 +13,12 @@ import (
 
 func TestAWorseFigureFailsTheGate(t *testing.T) {
 	list := []figure{{Name: "ratio", Goal: 3.2}, {Name: "count", Goal: 2000}}
-	was := map[string]result{"ratio": {Value: 300, Base: 100, Ratio: 3}, "count": {Value: 1000}}
+	before := map[string]result{"ratio": {Value: 300, Base: 100, Ratio: 3}, "count": {Value: 1000}}
 	for name, c := range map[string]struct {
-		is   map[string]result
+		now  map[string]result
 		want string // a part of the error; "": no error
 	}{
-		"the same":                 {was, ""},
+		"the same":                 {before, ""},
 		"within five per cent":     {map[string]result{"ratio": {Value: 314, Base: 100, Ratio: 3.14}, "count": {Value: 1050}}, ""},
 		"a ratio that is worse":    {map[string]result{"ratio": {Value: 316, Base: 100, Ratio: 3.16}, "count": {Value: 1000}}, "ratio is 3.16, and was"},
 		"a goal that is missed":    {map[string]result{"ratio": {Value: 3201, Base: 1000, Ratio: 3.201}, "count": {Value: 1000}}, "ratio is 3.201, and its goal is 3.2"},
@@ -26,7 +26,7 @@ func TestAWorseFigureFailsTheGate(t *testing.T) {
 		"a slower machine's ratio": {map[string]result{"ratio": {Value: 600, Base: 200, Ratio: 3}, "count": {Value: 1000}}, ""},
 		"better":                   {map[string]result{"ratio": {Value: 200, Base: 100, Ratio: 2}, "count": {Value: 10}}, ""},
 	} {
-		switch err := compare(was, c.is, list); {
+		switch err := compare(before, c.now, list); {
 		case c.want == "":
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -36,7 +36,7 @@ func TestAWorseFigureFailsTheGate(t *testing.T) {
 		}
 	}
 	committed := map[string]result{}
-	if err := compare(committed, was, list); err == nil {
+	if err := compare(committed, before, list); err == nil {
 		t.Error("a figure without a committed value passes")
 	}
 }

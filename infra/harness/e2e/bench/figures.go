@@ -36,7 +36,7 @@ type figure struct {
 	Name    string // in results.json
 	What    string
 	Base    string  // the baseline in words, "" for none
-	Goal    float64 // the most that the ratio may be, or the value without a baseline
+	Goal    float64 // the largest ratio that is allowed; without a baseline, the largest value
 	measure measurement
 }
 
@@ -64,7 +64,7 @@ func newResult(value, base int64) result {
 	return r
 }
 
-// compared returns the number that the gate compares: the ratio, or the value without a baseline.
+// compared returns the number that the gate compares: the ratio; without a baseline, the value.
 func (r result) compared() float64 {
 	if r.Base != 0 {
 		return r.Ratio

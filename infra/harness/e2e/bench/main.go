@@ -119,9 +119,9 @@ func prepare(ctx context.Context, root, out string) (b *bench, err error) {
 func measure(ctx context.Context, b *bench, list []figure, committed map[string]result) (map[string]result, error) {
 	var mu sync.Mutex
 	out := map[string]result{}
-	one := func(_ int, f figure) error {
+	measureOne := func(_ int, f figure) error {
 		own := *b
-		own.passes = func(is result) bool { return f.worse(committed, is) == nil }
+		own.passes = func(now result) bool { return f.worse(committed, now) == nil }
 		value, base, err := f.measure(ctx, &own)
 		r := newResult(value, base)
 		mu.Lock()
@@ -133,8 +133,8 @@ func measure(ctx context.Context, b *bench, list []figure, committed map[string]
 		}
 		return nil
 	}
-	failed := parallel.Each(1, slices.DeleteFunc(slices.Clone(list), func(f figure) bool { return !f.alone() }), one)
-	failed = append(failed, parallel.Each(atOnce, slices.DeleteFunc(slices.Clone(list), figure.alone), one)...)
+	failed := parallel.Each(1, slices.DeleteFunc(slices.Clone(list), func(f figure) bool { return !f.alone() }), measureOne)
+	failed = append(failed, parallel.Each(atOnce, slices.DeleteFunc(slices.Clone(list), figure.alone), measureOne)...)
 	return out, errors.Join(failed...)
 }
 
@@ -143,25 +143,25 @@ func measure(ctx context.Context, b *bench, list []figure, committed map[string]
 func compare(committed, measured map[string]result, list []figure) error {
 	var worse error
 	for _, f := range list {
-		was, is := committed[f.Name], measured[f.Name]
-		worse = errors.Join(worse, f.worse(committed, is))
-		if is.compared()*tolerance < was.compared() {
-			fmt.Printf("%s is better: %s, and was %s. Run make bench and commit the results.\n", f.Name, is, was)
+		before, now := committed[f.Name], measured[f.Name]
+		worse = errors.Join(worse, f.worse(committed, now))
+		if now.compared()*tolerance < before.compared() {
+			fmt.Printf("%s is better: %s, and was %s. Run make bench and commit the results.\n", f.Name, now, before)
 		}
 	}
 	return worse
 }
 
 // worse returns an error if a figure misses its goal, or is worse than the committed one by more than the tolerance.
-func (f figure) worse(committed map[string]result, is result) error {
-	was, ok := committed[f.Name]
+func (f figure) worse(committed map[string]result, now result) error {
+	before, ok := committed[f.Name]
 	switch {
 	case !ok:
 		return fmt.Errorf("%s is not in %s: run make bench", f.Name, resultsFile)
-	case is.compared() > f.Goal:
-		return fmt.Errorf("%s is %s, and its goal is %g", f.Name, is, f.Goal)
-	case is.compared() > was.compared()*tolerance:
-		return fmt.Errorf("%s is %s, and was %s", f.Name, is, was)
+	case now.compared() > f.Goal:
+		return fmt.Errorf("%s is %s, and its goal is %g", f.Name, now, f.Goal)
+	case now.compared() > before.compared()*tolerance:
+		return fmt.Errorf("%s is %s, and was %s", f.Name, now, before)
 	}
 	return nil
 }

@@ -38,17 +38,17 @@ func claimed(h *history) {
 	secret := h.text(30)
 	h.together(func(client int) {
 		for range 4 {
-			of := h.chance(len(ids))
-			object := fmt.Sprint("link ", of)
+			n := h.chance(len(ids))
+			object := fmt.Sprint("link ", n)
 			if h.chance(10) == 0 {
 				h.record(client, input{object, "revoke", ""}, func() string {
-					return h.api.send(h.ctx, request{method: "POST", path: "/link/revoke", bearer: key, body: `{"linkId":"` + ids[of] + `"}`}).outcome()
+					return h.api.send(h.ctx, request{method: "POST", path: "/link/revoke", bearer: key, body: `{"linkId":"` + ids[n] + `"}`}).outcome()
 				})
 				continue
 			}
 			device := strconv.Itoa(h.chance(6))
 			h.record(client, input{object, "claim", device}, func() string {
-				return h.api.send(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + tokens[of] + `","claimKey":"` + secret + device + `"}`}).outcome()
+				return h.api.send(h.ctx, request{method: "POST", path: "/link/claim", body: `{"token":"` + tokens[n] + `","claimKey":"` + secret + device + `"}`}).outcome()
 			})
 		}
 	})

@@ -32,8 +32,8 @@ func ended(h *history) {
 				continue
 			}
 			late := gone.Load()
-			of := h.chance(len(keys))
-			h.checkKey(client, object(of), keys[of], late)
+			key := h.chance(len(keys))
+			h.checkKey(client, object(key), keys[key], late)
 			if late {
 				left.Add(-1)
 			}

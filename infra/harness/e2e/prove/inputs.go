@@ -14,7 +14,7 @@ const inputs = 105 // the number of bad requests in one history
 
 // Texts and names of members, of which bad requests are made.
 var (
-	oddTexts = []string{
+	badTexts = []string{
 		"", " ", "\x00", "\xff\xfe", "null", "{}", "[]", "true", "-1", "1e999", "9007199254740993", strings.Repeat("a", 300), strings.Repeat("[", 200),
 		"é", "\u202e", "💥", "../..", "%00", "%2e%2e", "'; --", `"`, `\ud800`, "<script>", "org_", "org_00000000000000000000000000", "key_zzzzzzzzzzzzzzzzzzzzzzzzzz",
 		"a@b", "a@b.c@d", strings.Repeat("x", 64) + "@example.com", "http://127.0.0.1:9/", "https://[::1", "javascript:1", "http://user:pass@example.com/", "ftp://example.com",
@@ -52,7 +52,7 @@ func badInputs(h *history) {
 
 // badInput returns a random bad request.
 func (h *history) badInput(paths [][2]string, org, key, person string) request {
-	odd := func() string { return oddTexts[h.chance(len(oddTexts))] }
+	randomText := func() string { return badTexts[h.chance(len(badTexts))] }
 	route := paths[h.chance(len(paths))]
 	q := request{method: route[0], header: http.Header{}}
 	for _, part := range strings.Split(route[1], "/")[1:] {
@@ -60,16 +60,16 @@ func (h *history) badInput(paths [][2]string, org, key, person string) request {
 		case part == "{orgId}" && h.chance(3) > 0:
 			part = org
 		case strings.HasPrefix(part, "{") || h.chance(40) == 0:
-			part = url.PathEscape(odd())
+			part = url.PathEscape(randomText())
 		}
 		q.path += "/" + part
 	}
 	if h.chance(4) == 0 {
-		q.path += "?" + []string{"limit", "cursor", "since", "externalId", "x"}[h.chance(5)] + "=" + url.QueryEscape(odd())
+		q.path += "?" + []string{"limit", "cursor", "since", "externalId", "x"}[h.chance(5)] + "=" + url.QueryEscape(randomText())
 	}
 	q.bearer = []string{h.billing, h.billing, key, key, person, "", key[:len(key)-1] + "A", h.billing + "x", h.forged()}[h.chance(9)]
 	if q.method != http.MethodGet && q.method != http.MethodHead {
-		q.body = h.badBody(odd, 2)
+		q.body = h.badBody(randomText, 2)
 	}
 	switch h.chance(8) {
 	case 0:
@@ -80,18 +80,18 @@ func (h *history) badInput(paths [][2]string, org, key, person string) request {
 	return q
 }
 
-// badBody returns a text that may be JSON, with members of any route.
-func (h *history) badBody(odd func() string, deep int) string {
+// badBody returns a text that may be JSON, with members of any route. deep is how deep objects may be nested.
+func (h *history) badBody(randomText func() string, deep int) string {
 	var all []string
 	for range h.chance(4) {
-		value := fmt.Sprintf("%q", odd())
+		value := fmt.Sprintf("%q", randomText())
 		switch n := h.chance(6); {
 		case n == 0:
-			value = odd()
+			value = randomText()
 		case n == 1 && deep > 0:
-			value = h.badBody(odd, deep-1)
+			value = h.badBody(randomText, deep-1)
 		case n == 2 && deep > 0:
-			value = "[" + h.badBody(odd, deep-1) + "]"
+			value = "[" + h.badBody(randomText, deep-1) + "]"
 		case n == 3:
 			value = fmt.Sprint(h.chance(1 << 40))
 		}

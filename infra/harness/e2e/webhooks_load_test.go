@@ -84,7 +84,7 @@ func TestWebhooksUnderLoad(t *testing.T) {
 	slow := c.receiver(t, func(arrival) int { time.Sleep(slowAnswer); return http.StatusNoContent }, "link.claimed", "link.revoked")
 	dead := &receiver{}
 	dead.listen(t)
-	_ = dead.server.Close() // until deadUntil
+	_ = dead.server.Close() // it listens again at deadUntil
 	dead.register(t, c, "link.claimed", "link.revoked")
 	back := time.AfterFunc(deadUntil, func() {
 		if err := dead.start(); err != nil {
@@ -175,17 +175,17 @@ func (c *server) cause(t *testing.T, n int) (link string, err error) {
 }
 
 // insist sends a request, and repeats it after each 503, as a client should.
-func (c *server) insist(t *testing.T, what call, status int) (reply, error) {
+func (c *server) insist(t *testing.T, request call, status int) (reply, error) {
 	t.Helper()
 	for begun := time.Now(); ; {
-		r, err := c.tg.try(t.Context(), what)
+		r, err := c.tg.try(t.Context(), request)
 		switch {
 		case err != nil:
 			return r, err
 		case r.status == status:
 			return r, nil
 		case r.status != http.StatusServiceUnavailable || time.Since(begun) > killDrain:
-			return r, fmt.Errorf("%s: %d %s", what.path, r.status, r.text)
+			return r, fmt.Errorf("%s: %d %s", request.path, r.status, r.text)
 		}
 		c.unavailable.Add(1)
 		time.Sleep(500 * time.Millisecond)

@@ -18,6 +18,7 @@ var roleNames = map[byte]string{viewer: "viewer", member: "member", admin: "admi
 // orgState has one letter for each user of the history: the user's role.
 type orgState string
 
+// with returns the state with another role of a user.
 func (s orgState) with(user int, role byte) orgState {
 	roles := []byte(s)
 	roles[user] = role
@@ -64,9 +65,10 @@ func (s orgState) answer(do string, by, of int, to byte) (string, orgState) {
 // adminsModel has the rules about roles. A change is decided by the caller's role at the moment of the change. An org keeps its
 // last admin.
 var adminsModel = model{
-	first: orgState("amv-"),
+	first: orgState("amv-"), // an admin, a member, a viewer, and a user who is not in the org
 	reads: []string{"list", "enter"},
 	step: func(state any, in input, out string) (bool, any) {
+		// arg has three characters: the numbers of the two users, and the letter of the new role.
 		s, by, of := state.(orgState), int(in.arg[0]-'0'), int(in.arg[1]-'0')
 		want, next := s.answer(in.do, by, of, in.arg[2])
 		return out == want || out == unsure, next

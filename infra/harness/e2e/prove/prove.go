@@ -37,9 +37,9 @@ func kinds() []kind {
 }
 
 const (
-	lanes     = 6   // the number of histories that run at once
-	faultRate = 0.1 // the share of the calls of AWS that fail, in rounds with faults
-	together  = 10  // the number of rounds whose histories are mixed; all of them have faults, or none
+	lanes       = 6   // the number of histories that run at once
+	faultRate   = 0.1 // the share of the calls of AWS that fail, in rounds with faults
+	mixedRounds = 10  // the number of rounds whose histories are mixed; all of them have faults, or none
 )
 
 // options are the settings of a run.
@@ -88,9 +88,9 @@ func (p *proof) run(ctx context.Context) error {
 		background.Go(func() { p.memory = p.watchMemory(watched) })
 	}
 	background.Go(func() { p.tally.watchStalls(watched) })
-	for round := 0; !p.over(ctx); round += together {
+	for round := 0; !p.over(ctx); round += mixedRounds {
 		p.rounds(ctx, round)
-		fmt.Printf("%d rounds after %s\n", round+together, time.Since(p.begun).Round(time.Second))
+		fmt.Printf("%d rounds after %s\n", round+mixedRounds, time.Since(p.begun).Round(time.Second))
 	}
 	stop()
 	unwatch()
@@ -138,9 +138,9 @@ func (p *proof) startWebhooks(ctx context.Context) (background *sync.WaitGroup, 
 // rounds runs the histories of ten rounds in a random order, all with faults or all without.
 func (p *proof) rounds(ctx context.Context, first int) {
 	if p.again >= 0 {
-		first = p.again / together * together
+		first = p.again / mixedRounds * mixedRounds // the first round of its ten
 	}
-	faulty := first/together%2 == 0 && !p.soak
+	faulty := first/mixedRounds%2 == 0 && !p.soak // every second group of rounds has faults
 	rate := 0.0
 	if faulty {
 		rate = faultRate
@@ -151,7 +151,7 @@ func (p *proof) rounds(ctx context.Context, first int) {
 		round int
 	}
 	var turns, long []turn
-	for round := first; round < first+together; round++ {
+	for round := first; round < first+mixedRounds; round++ {
 		for _, k := range kinds() {
 			switch {
 			case !p.only(k.name), k.isRare && round != first, p.again >= 0 && round != p.again:

@@ -19,7 +19,7 @@ var stoppedModel = model{
 	step: func(state any, in input, out string) (bool, any) {
 		s := state.(tokenState)
 		switch in.do {
-		case "check":
+		case "check": // a stopped person's token is always answered user_stopped
 			return out == cmp.Or(map[tokenState]string{{}: "done", {ended: true}: "token_ended"}[s], "user_stopped"), s
 		case "sign out":
 			return out == "done", tokenState{s.stopped, true}

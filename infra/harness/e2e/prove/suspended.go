@@ -76,6 +76,7 @@ func suspended(h *history) {
 		ring.objects = append(ring.objects, fmt.Sprint("key ", n))
 		ring.keys[ring.objects[n+1]] = key
 	}
+	toRevoke := ring.objects[3] // after the member and the two imported keys
 	for n := range 2 * makers * made {
 		ring.objects = append(ring.objects, fmt.Sprint("made ", n))
 	}
@@ -87,15 +88,16 @@ func suspended(h *history) {
 				h.setSuspended(base, do, ring)
 				done.Store(true)
 			case client == 1 && do == "suspend":
-				h.record(client, input{ring.objects[3], "end", ""}, func() string {
+				h.record(client, input{toRevoke, "end", ""}, func() string {
 					h.must(request{method: "DELETE", path: base + "/keys/" + id, bearer: h.billing}, "key.revoked", id)
 					return "done"
 				})
 			case client == 2:
 				h.must(request{method: "PATCH", path: base, bearer: h.billing, body: fmt.Sprintf(`{"plan":"plan-%d"}`, turn)}, "", "")
 			case client >= clients-makers:
+				maker := turn*makers + client - (clients - makers) // another number in each turn, so that no object is made twice
 				for n := 0; n < made && !done.Load(); n++ {
-					h.make(client, fmt.Sprint("made ", (turn*makers+client-clients+makers)*made+n), create, ring)
+					h.make(client, fmt.Sprint("made ", maker*made+n), create, ring)
 				}
 			}
 			for !done.Load() && h.ctx.Err() == nil {

@@ -73,6 +73,7 @@ class Done:
                 self.emptied(ida, what)
 
     def press(self, page, button):
+        """Opens a form by a button, or by the choice "New org…" in the select of orgs."""
         if button == "New org…":
             page.locator("#org").select_option(label=button)
         else:

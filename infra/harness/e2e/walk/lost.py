@@ -63,9 +63,11 @@ class Lost:
         return json.dumps([{f"latchkey-signed-out {self.url}": "1"}, {}, ""], separators=(",", ":"))
 
     def at(self, person, path):
+        """Opens a page of the person's org."""
         person.page.goto(f"{self.url}#/orgs/{person.org}{path}")
 
     def new_key(self, person, name, within=None):
+        """Opens the form for a new key and enters a name."""
         (within or person.page).get_by_role("button", name="New API key").first.click()
         person.dialog().get_by_label("Name", exact=True).fill(name)
 
@@ -209,11 +211,13 @@ class Lost:
         person.page.evaluate(jump)
 
     def again(self, person, email=""):
+        """Signs in on the issuer's page, which the browser already shows."""
         person.page.get_by_label("Email").fill(email or person.email)
         person.page.get_by_role("button", name="Sign in").click()
         expect(person.page.get_by_role("button", name="Sign out")).to_be_visible()
 
     def emptied(self, person, what):
+        """Checks that the browser stores nothing."""
         self.want(f"{what}: the values that the browser still stores", person.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])"), "[{},{}]")
 
     def forms(self, ida, joe):

@@ -8,7 +8,8 @@ import urllib.parse
 
 from playwright.sync_api import expect
 
-DAY = 86400
+DAY = 86400  # seconds
+# The labels of the selects of all forms.
 CHOICES = ("App", "Expires", "Role", "The old key ends", "The new key expires", "Since")
 
 
@@ -62,6 +63,7 @@ class Sent:
         kim.end(self.signed_out())
 
     def made(self, person, path, body, method="POST"):
+        """Makes an item of the person's org by the API (with the path "", an org), and returns the answer."""
         status, answer = self.call(f"v1/orgs{'/' + person.org + path if path else ''}", person.token, body, method)
         self.want(f"{method} {path or '/v1/orgs'}", status // 100, 2)
         return answer
@@ -76,10 +78,10 @@ class Sent:
             "per minute": "7", "per month": "900",
         }, "New API key", "POST", f"{org}/keys", {**key, "appId": app, "expiresIn": days * DAY}, True,
             made=("/keys", "keys", {**key, "appId": app, "lives": days * DAY}, 1))
-        named = {**key, "name": f"renamed {n}"}
+        renamed = {**key, "name": f"renamed {n}"}
         k = self.made(kim, "/keys", {**key, "name": f"of old {n}", "expiresIn": DAY})["id"]
-        yield Form("a key's name", "/keys", "Edit", {"Name": named["name"]}, "Save", "PATCH", f"{org}/keys/{k}", named, row=f"of old {n}",
-                   made=("/keys", "keys", {**named, "id": k, "lives": DAY}, 1))
+        yield Form("a key's name", "/keys", "Edit", {"Name": renamed["name"]}, "Save", "PATCH", f"{org}/keys/{k}", renamed, row=f"of old {n}",
+                   made=("/keys", "keys", {**renamed, "id": k, "lives": DAY}, 1))
         k = self.made(kim, "/keys", {"name": f"turns {n}", "expiresIn": 9 * DAY})["id"]
         yield Form("a rotation", "/keys", "Rotate", {"The old key ends": "After 1 hour", "The new key expires": f"After {days} days"}, "Rotate",
                    "POST", f"{org}/keys/{k}/rotate", {"graceSeconds": 3600, "expiresIn": days * DAY}, True, row=f"turns {n}",
@@ -109,6 +111,7 @@ class Sent:
         yield from self.forms_of_app(kim, n)
 
     def forms_of_app(self, kim, n):
+        """Yields the forms about links and webhook endpoints."""
         of = f"/{kim.org}/apps/{kim.app}"
         secret = self.made(kim, "/keys", {"name": f"links {n}", "appId": kim.app, "expiresIn": DAY})["key"]
         link = self.call("link/create", secret, {"clientUserId": f"user {n}"})[1]["id"]
@@ -172,6 +175,7 @@ class Sent:
         kim.submit(submit)
 
     def enter(self, form, label, value):
+        """Enters a value into a field of a form: pairs, a checkbox, a choice, or a text."""
         if label == "pairs":
             for name, text in value.items():
                 form.get_by_role("button", name="Add a value").click()
@@ -202,6 +206,7 @@ class Sent:
             self.want(f"{form.what}, {fault}: the number of items with {wanted}", sum(wanted.items() <= i.items() for i in items), count)
 
     def below(self, url):
+        """Returns the part of a URL after /v1/orgs."""
         at = urllib.parse.urlsplit(url)
         return at.path.split("/v1/orgs", 1)[1] + ("?" + at.query if at.query else "")
 

@@ -164,6 +164,7 @@ class Person:
         self.page = self.tab()
 
     def tab(self):
+        """Opens a tab, whose errors and requests are checked."""
         page = self.context.new_page()
         page.set_default_timeout(10_000)
         page.on("console", self.on_message)
@@ -191,16 +192,20 @@ class Person:
         expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
     def open(self, name):
+        """Opens a page by its link in the menu."""
         self.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
         expect(self.page.get_by_role("heading", level=1, name=name)).to_be_visible()
 
     def dialog(self):
+        """Returns the dialog that was opened last."""
         return self.page.get_by_role("dialog").last
 
     def submit(self, name):
+        """Presses a button of the dialog."""
         self.dialog().get_by_role("button", name=name, exact=True).click()
 
     def tab_to(self, name):
+        """Presses Tab until the element with this text has the focus."""
         for _ in range(40):
             self.page.keyboard.press("Tab")
             if self.page.evaluate("document.activeElement.textContent.trim()") == name:
@@ -214,6 +219,7 @@ class Person:
         return self.dialog()
 
     def row(self, text):
+        """Returns the rows of the page's tables that contain a text."""
         return self.page.get_by_role("main").get_by_role("row").filter(has_text=text)
 
     def end(self, kept="[{},{},\"\"]"):
@@ -266,6 +272,7 @@ class Walk(Demo, Lost, Done, Sent):
             return json.load(answer)["access_token"]
 
     def call(self, path, key, body=None, method="POST"):
+        """Calls the API with a credential, and returns the status and the decoded body."""
         request = urllib.request.Request(
             f"{self.api}/{path}", None if method == "GET" else json.dumps(body or {}).encode(), method=method,
             headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
@@ -528,6 +535,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.row("customer-2")).to_contain_text("revoked")
 
     def back(self, ada, heading):
+        """Signs in on the issuer's page, and checks the page that the console then shows."""
         ada.page.get_by_label("Email").fill(ada.email)
         ada.page.get_by_role("button", name="Sign in").click()
         expect(ada.page.get_by_role("heading", level=1, name=heading)).to_be_visible()
@@ -704,6 +712,7 @@ class Walk(Demo, Lost, Done, Sent):
         self.shot(page, "events")
 
     def newest_first(self, page):
+        """Checks the order of a list of events."""
         times = page.locator("tbody time").evaluate_all("times => times.map(t => t.dateTime)")
         self.want("the order of the events", times, sorted(times, reverse=True))
 
@@ -805,6 +814,7 @@ class Walk(Demo, Lost, Done, Sent):
             self.want("the head of the file", text.readline().strip(), "date,keyId,requests,atMost")
 
     def org(self, ada):
+        """Returns the id of the org in the URL."""
         return re.search("org_[0-9a-z]+", ada.page.url)[0]
 
     def audit(self, ada):
@@ -1012,6 +1022,7 @@ class Walk(Demo, Lost, Done, Sent):
                 server.wait()
 
     def embeds(self, person, is_admin):
+        """Uses the elements in the owner's page as a person."""
         page = person.tab()
         for _ in range(50):
             try:
@@ -1106,6 +1117,7 @@ class Walk(Demo, Lost, Done, Sent):
         self.back(ada, "Members")
 
     def unavailable(self, route):
+        """Answers a request of the page with 503."""
         route.fulfill(status=503, json=UNAVAILABLE)
 
     def sign_ins(self, ada):

@@ -169,12 +169,14 @@ func (f *frontDoor) suspended(t *testing.T) {
 			}
 			d.want(t, d.member(org), eve.token, d.noMember, "insufficient_role")
 		}
+		// Introspection of the key, and of the member's token. Only the answer about a good key has the plan.
 		for _, form := range []map[string][]string{{"token": {key}}, {"token": {f.ada.token}, "org": {org}}} {
 			r, err := url.try(t.Context(), introspection(ownersKey, form))
 			if err != nil || r.status != 200 || r.body["active"] == isSuspended || strings.Contains(r.text, `"plan":"pro-2"`) != (!isSuspended && form["org"] == nil) {
 				t.Errorf("introspection, suspended %v: %d %s %v", isSuspended, r.status, r.text, err)
 			}
 		}
+		// The shared authorizer for members, without and with the stage variable that allows suspended orgs.
 		for stage, want := range map[string]bool{`{}`: !isSuspended, `{"LatchkeySuspended":"allow"}`: true} {
 			event := `{"version":"1.0","type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/x","headers":{"authorization":"Bearer ` + f.ada.token + `"},
 				"pathParameters":{"orgId":"` + org + `"},"stageVariables":` + stage + `}`

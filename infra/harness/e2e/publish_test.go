@@ -27,7 +27,7 @@ func publishers(t *testing.T, s *stack.Stack, tg *target) {
 			t.Fatalf("%s: %v %s", command, err, out)
 		}
 		id := strings.Trim(string(out), "\n")
-		if normal(id) == normal(shown[0].answer) {
+		if normal(id) == normal(shown[0].answer) { // curl prints the whole answer, the programs print the id only
 			_, id, _ = strings.Cut(id, `"id":"`)
 			id, _, _ = strings.Cut(id, `"`)
 		}

@@ -210,7 +210,7 @@ func loseTheRegion(r *rehearsal) {
 	}
 	r.use(copiedTable)
 	r.keyIs(r.key, http.StatusOK, "") // the copy is older than the revocation
-	_, _ = r.shell.run(r.t, "NEW="+copiedTable)
+	_, _ = r.shell.run(r.t, "NEW="+copiedTable) // the variable with the name of the new table
 }
 
 func revokedSinceTheCopy(r *rehearsal) []string { return []string{r.owner.org, r.keyID} }

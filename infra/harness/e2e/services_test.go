@@ -165,7 +165,7 @@ func aStop(t *testing.T, s *stack.Stack, tg *target) {
 		gil.want(t, "GET", org, "", 200, "")
 	}
 	billing.want(t, "POST", "/v1/me/signout", "", 403, "insufficient_role")
-	if r := billing.want(t, "DELETE", path, "", 409, "last_admin"); fmt.Sprint("/v1/orgs/", r.body["orgs"]) != "/v1/orgs/["+strings.TrimPrefix(org, "/v1/orgs/")+"]" {
+	if r := billing.want(t, "DELETE", path, "", 409, "last_admin"); fmt.Sprint(r.body["orgs"]) != "["+strings.TrimPrefix(org, "/v1/orgs/")+"]" {
 		t.Errorf("the orgs whose last admin the person is: %s", r.text)
 	}
 	halPath := fmt.Sprint("/v1/users/", billing.want(t, "GET", "/v1/users?email="+hal.email, "", 200, "").list("users")[0]["id"])

@@ -80,7 +80,7 @@ func (b *onBus) outage(t *testing.T, s *stack.Stack, tg *target) {
 	entry, _ := c.owner.want(t, "GET", path+"/audit", "", 200, "").list("entries")[0]["id"].(string)
 	eventually(t, 2*time.Minute, "the missed events on the bus", func() bool { return b.has(event) && b.has(entry) })
 	for line := range strings.Lines(b.text()) {
-		var at struct {
+		var sent struct {
 			Detail struct {
 				Entry struct {
 					ID    string
@@ -88,10 +88,10 @@ func (b *onBus) outage(t *testing.T, s *stack.Stack, tg *target) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(line), &at); err != nil {
+		if err := json.Unmarshal([]byte(line), &sent); err != nil {
 			t.Fatal(err)
 		}
-		if by := at.Detail.Entry.Actor; at.Detail.Entry.ID == entry && (by.Type != "service" || by.Name != "billing" || by.Issuer != s.Issuer || by.Subject != "service") {
+		if by := sent.Detail.Entry.Actor; sent.Detail.Entry.ID == entry && (by.Type != "service" || by.Name != "billing" || by.Issuer != s.Issuer || by.Subject != "service") {
 			t.Errorf("renamed by %+v", by)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"latchkey/pkg/servicetest"
 )
 
+// TestAWorseFigureFailsTheGate compares measured figures with committed ones. A figure may be 5 % worse, but must not miss its goal.
 func TestAWorseFigureFailsTheGate(t *testing.T) {
 	list := []figure{{Name: "ratio", Goal: 3.2}, {Name: "count", Goal: 2000}}
 	before := map[string]result{"ratio": {Value: 300, Base: 100, Ratio: 3}, "count": {Value: 1000}}

@@ -91,6 +91,7 @@ func TestProxyChangesOnlyJSON(t *testing.T) {
 	}
 }
 
+// TestUnlistedReportsFail compares the reports of a tool with a list of reports that are not faults.
 func TestUnlistedReportsFail(t *testing.T) {
 	list := []noFault{{"linter", "a-rule", "some(where)?", "Because."}, {"linter", "b-rule", "here", "So."}, {"other", "a-rule", "x", "So."}}
 	here := report{tool: "linter", rule: "b-rule", where: "here"}
@@ -126,6 +127,7 @@ func finished(check, status string) string {
 		`"interactions":{"c":{"request":{"body":null},"response":{"status_code":422,"content":%s}}}}}}`, check, status, body) + "\n"
 }
 
+// TestIncompleteSchemathesisReportsFail reads the failed checks of a complete report, and refuses incomplete ones.
 func TestIncompleteSchemathesisReportsFail(t *testing.T) {
 	const end = `{"EngineFinished":{"stop_reason":"completed"}}` + "\n"
 	found, err := readEvents([]byte(finished("good", "success") + finished("bad", "failure") + end))

@@ -83,10 +83,10 @@ var (
 	awsShim string
 )
 
-// startCLI starts awsServer, which listens on the socket at.
-func startCLI(t *testing.T, python, at string) {
+// startCLI starts awsServer, which listens on a socket with this path.
+func startCLI(t *testing.T, python, path string) {
 	t.Helper()
-	cmd := exec.Command(python, "-c", awsServer, at)
+	cmd := exec.Command(python, "-c", awsServer, path)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -293,6 +293,7 @@ class Lost:
             self.emptied(ida, what)
         forms = [line for line in stored if line.startswith("latchkey-form")]
         self.want("the stored forms", len(forms), 9)
+        # Secrets are the value of the URL, the Idempotency-Key, API keys and JWTs.
         self.want("the stored secrets", [line for line in stored if "s3cr3t" in line or once in line or re.search("\\b(lk_|ey" + "J)", line)], [])
 
         self.step("A new key stays visible although the token ends")

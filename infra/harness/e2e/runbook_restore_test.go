@@ -209,7 +209,7 @@ func loseTheRegion(r *rehearsal) {
 		r.t.Fatal(err)
 	}
 	r.use(copiedTable)
-	r.keyIs(r.key, http.StatusOK, "") // the copy is older than the revocation
+	r.keyIs(r.key, http.StatusOK, "")           // the copy is older than the revocation
 	_, _ = r.shell.run(r.t, "NEW="+copiedTable) // the variable with the name of the new table
 }
 

@@ -62,7 +62,7 @@ func TestFrontDoor(t *testing.T) {
 		}
 	})
 	t.Run("OnlyProxiesWithTheSecretGetAnswers", f.secrets)
-	t.Run("AuthorizersWhoseAnswersAreCachedRefuse", f.misconfigured)
+	t.Run("AnAuthorizerRefusesACachingGateway", f.misconfigured)
 	t.Run("TheDocumentedAPIOfAnOwnerWorks", f.readme)
 }
 

@@ -17,7 +17,7 @@ import (
 // that the stream lost, and a delivery that the queue lost. It runs the sweep and checks the webhooks.
 func lostWork(t *testing.T, s *stack.Stack, tg *target) {
 	past := map[string]types.AttributeValue{":past": millis(time.Now().Add(-time.Hour))}
-	c, lost := tg.server(t), tg.server(t)
+	c, lost := tg.server(t), tg.server(t) // the stream loses an event of the second
 	hook := c.receiver(t, nil, "link.expired", "key.expiring", "link.revoked")
 
 	link, _ := c.link(t, "u")
@@ -25,7 +25,7 @@ func lostWork(t *testing.T, s *stack.Stack, tg *target) {
 	key, _ := c.owner.key(t, c.org, `{"expiresIn":2592000}`)
 	setRow(t, s, rowKey{"USED#" + c.org, "KEY#" + key}, "SET dueAt = :past", past)
 
-	// The stream lost the event: its row is as if it had never been fanned out.
+	// The stream lost the event: its row looks as if it had never been fanned out.
 	event := lost.revokedLink(t, s)
 	row := rowKey{"EVTS#" + lost.appID, event}
 	within(t, "the event fanned out to no endpoint", func() bool { return getRow(t, s, row)["fannedAt"] != nil })

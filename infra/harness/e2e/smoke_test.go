@@ -55,7 +55,7 @@ func TestSmoke(t *testing.T) {
 	}
 	tg := newTarget("deployed", base.String(), commandTokens(os.Getenv("TOKEN_CMD")))
 	if os.Getenv("WALK") == "1" { // for an issuer that gives a token for any email
-		t.Run("TheWalkOfTheREADME", func(t *testing.T) { readme(t, tg, "") })
+		t.Run("TheWalkThroughOfTheREADMEWorks", func(t *testing.T) { readme(t, tg, "") })
 	}
 	if base.Hostname() == "127.0.0.1" {
 		smoke(t, tg, localPlatform{port: cmp.Or(os.Getenv("LAB_PORT"), base.Port())}) // LAB_PORT: the stack's port, if BASE_URL is another server in front of it
@@ -110,7 +110,7 @@ func TestSmokeHasNoMoreClientsThanTheAccountServes(t *testing.T) {
 func smokeChecks(t *testing.T, tg *target, p platform) {
 	t.Run("AnAuthorizerThatThrowsIsA503", func(t *testing.T) { authorizerThrows(t, tg, p) })
 	t.Run("BytesThatAreNotTextAreRefused", func(t *testing.T) { spoiledBytes(t, tg) })
-	t.Run("AThrottledFunction", func(t *testing.T) { p.throttled(t, tg) })
+	t.Run("TheAnswerOfAThrottledFunctionIsNoted", func(t *testing.T) { p.throttled(t, tg) })
 	t.Run("HeaderLinesOverTheLimitAreRefused", func(t *testing.T) { headerLimit(t, tg) })
 	t.Run("ASignatureOfKMSVerifiesWithTheLookup", func(t *testing.T) { signatureVerifies(t, tg, p) })
 	t.Run("AnEventGoesAllTheWayToAnAttempt", func(t *testing.T) { webhookAttempt(t, tg) })
@@ -121,7 +121,7 @@ func smokeChecks(t *testing.T, tg *target, p platform) {
 	t.Run("TheConsoleHasItsFiles", func(t *testing.T) { consoleServes(t, tg) })
 	t.Run("EachDoorWritesTheLastUse", func(t *testing.T) { lastUsesAreNoted(t, tg, p) })
 	t.Run("LogLinesBecomeMetrics", p.metrics)
-	t.Run("TheAlarms", p.alarms)
+	t.Run("TheStatesOfTheAlarmsAreNoted", p.alarms)
 	t.Run("TheGatewayIsRecorded", func(t *testing.T) { record(t, os.Getenv("ECHO_URL")) })
 	t.Run("ACachedAllowEnds", func(t *testing.T) { p.keptAllows(t, tg) })
 	t.Run("TheFirewallCountsByCredential", func(t *testing.T) { firewall(t, tg, p) })

@@ -50,7 +50,7 @@ var bySmoke = map[question][]string{
 	qRoles: {"OneTransactionThroughEveryFunction", "TheRolesRefuseOtherActions"}, qURL: {"EachDoorWritesTheLastUse"}, qAuthorize: {"AnAuthorizerThatThrowsIsA503"},
 	qRevoked: {"ARevokedKeyIsRefusedAtOnce"}, qTLS: {"OldTLSIsRefused"}, qHeaders: {"HeaderLinesOverTheLimitAreRefused"}, qBytes: {"BytesThatAreNotTextAreRefused"},
 	qSignature: {"ASignatureOfKMSVerifiesWithTheLookup"}, qWebhook: {"AnEventGoesAllTheWayToAnAttempt"}, qSweep: {"TheSweepRuns", "TheSearchForConsumersRuns"},
-	qBus: {"TheEventBusHasEvents"}, qConsole: {"TheConsoleHasItsFiles"}, qWalk: {"TheWalkOfTheREADME"}, qMetrics: {"LogLinesBecomeMetrics"},
+	qBus: {"TheEventBusHasEvents"}, qConsole: {"TheConsoleHasItsFiles"}, qWalk: {"TheWalkThroughOfTheREADMEWorks"}, qMetrics: {"LogLinesBecomeMetrics"},
 }
 
 // byNote has the name of the note with which the smoke test answers a question. Of these questions only qRevoked is about a promise.

@@ -10,9 +10,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestNothingIsFound makes histories of every kind for the time PROVE_FOR, or until one is impossible. `make prove PLANTED=1` runs it
+// TestNoHistoryBreaksAPromise makes histories of every kind for the time PROVE_FOR, or until one is impossible. `make prove PLANTED=1` runs it
 // on copies of the product with planted faults.
-func TestNothingIsFound(t *testing.T) {
+func TestNoHistoryBreaksAPromise(t *testing.T) {
 	during, err := time.ParseDuration(cmp.Or(os.Getenv("PROVE_FOR"), "5m"))
 	if err != nil {
 		t.Fatal(err)
@@ -26,9 +26,9 @@ func TestNothingIsFound(t *testing.T) {
 	}
 }
 
-// TestAnImpossibleHistoryIsRuledOut: sixteen clients check and end a key at once, and one answer fits no order. The search must be
+// TestAnImpossibleHistoryIsFound: sixteen clients check and end a key at once, and one answer fits no order. The search must be
 // clever: to try every order of 48 operations would take years.
-func TestAnImpossibleHistoryIsRuledOut(t *testing.T) {
+func TestAnImpossibleHistoryIsFound(t *testing.T) {
 	var all []porcupine.Operation
 	for client := range clients {
 		all = append(all,

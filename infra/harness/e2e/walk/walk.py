@@ -178,6 +178,7 @@ class Person:
             self.walk.failed(f"{self.email}: the browser reports: {message.text}")
 
     def check_origin(self, request):
+        """Notes a request of the console to an origin that it may not call."""
         if request.frame.url.startswith(self.walk.url) and not request.is_navigation_request():
             origin = origin_of(request.url)
             if origin not in self.walk.origins:
@@ -254,6 +255,7 @@ class Walk(Demo, Lost, Done, Sent):
         return Receiver.last
 
     def failed(self, what):
+        """Notes a failure, which is printed at the end."""
         self.failures.append(what)
 
     def want(self, what, got, wanted):
@@ -262,6 +264,7 @@ class Walk(Demo, Lost, Done, Sent):
             self.failed(f"{what}: got {got}, want {wanted}")
 
     def step(self, what):
+        """Prints the name of a step, and the time since the start."""
         print(f"{time.monotonic() - self.started:5.1f} s  {what}", flush=True)
 
     def token(self, kind, email="", name=""):

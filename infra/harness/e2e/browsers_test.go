@@ -10,7 +10,7 @@ import (
 const consoleOrigin = "https://console.example.com"
 
 // foreignPages sends the preflights that a browser sends for a page of another origin. Public routes allow them. The function
-// of /v1 refuses them: an answer of the gateway itself has the header X-Amzn-Errortype.
+// of /v1 must refuse them. It must not be the gateway, whose own answers have the header X-Amzn-Errortype.
 func foreignPages(t *testing.T, tg *target) {
 	from := http.Header{"Origin": {"https://stranger.example"}}
 	for _, path := range []string{"/v1/orgs", "/v1/orgs/o/keys/k", "/v1/orgs/o/members", "/v1/orgs/o/apps"} {
@@ -35,7 +35,7 @@ func consolePages(t *testing.T, tg *target) {
 	for path, method := range map[string]string{
 		"/v1/orgs": "POST", "/v1/orgs/o/members/u": "PATCH", "/v1/orgs/o/keys/k": "DELETE", "/v1/orgs/o/apps/a/webhook_endpoints/e": "PATCH",
 	} {
-		pre, err := tg.try(t.Context(), call{method: "OPTIONS", path: path, header: from}) // not in the OpenAPI document
+		pre, err := tg.try(t.Context(), call{method: "OPTIONS", path: path, header: from}) // not do, because the OpenAPI document has no preflights
 		if err != nil || pre.status != 204 || pre.header.Get("Access-Control-Allow-Origin") != consoleOrigin || pre.header.Get("Vary") != "Origin" {
 			t.Fatalf("%s: %d %v, %v", path, pre.status, pre.header, err)
 		}
@@ -62,10 +62,10 @@ func consolePages(t *testing.T, tg *target) {
 	}
 }
 
-// difference is an answer of a target that differs because of the target's own limits.
+// difference is an answer of SAM local that is not the right one, because SAM local cannot do more.
 type difference struct {
-	status int    // the target's answer
-	why    string // the limit
+	status int    // the status of SAM local's answer
+	why    string // what SAM local cannot do
 }
 
 // samDifferences is the complete list of answers of `sam local start-api` that differ, by the

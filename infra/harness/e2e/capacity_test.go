@@ -14,8 +14,8 @@ import (
 // Limits of DynamoDB, by its documentation.
 const (
 	partitionReads, partitionWrites = 3000, 1000  // units a second of one partition, in the table or in its index
-	firstDayReads, firstDayWrites   = 12000, 4000 // of an on-demand table that was never busy
-	indexPartitions                 = 8           // of each kind of row that waits (infra/docs/design.md, "The table")
+	firstDayReads, firstDayWrites   = 12000, 4000 // units a second of a new on-demand table
+	indexPartitions                 = 8           // partitions of the index for each kind of waiting row (infra/docs/design.md, "The table")
 )
 
 // addWrites adds the write units of a call to writesTo, by the part of the partition key before the #. A row is smaller than a KB: it

@@ -329,8 +329,8 @@ func near(figure string, want float64) bool {
 	return err == nil && math.Abs(got-want) <= max(0.02, want/100)
 }
 
-// idle returns the dollars of a month without a request: a signing key, the scheduled functions, the two
-// metrics that these write, and Lambda's polling of the queue.
+// idle returns the dollars of a month without a request: a signing key, the scheduled functions, their two
+// metrics, and Lambda's polling of the queue.
 func idle(t *testing.T, m *meter) float64 {
 	t.Helper()
 	const days, series = 30, 2
@@ -386,7 +386,7 @@ func costsOfAFlood(t *testing.T, s *stack.Stack, refused float64) []priced {
 	t.Helper()
 	const quota = 10_000                                                       // requests a second of an account
 	const firewallLimit = 20_000.0                                             // requests of an address in a minute (TestTheFirewallCountsEachAddressAndEachCredential)
-	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // millions of requests, or GB of KB, a day
+	day := func(perSecond float64) float64 { return perSecond * 86_400 / 1e6 } // from requests a second to millions a day, or from KB to GB
 	return []priced{
 		{"10,000 refused requests a second", []float64{day(quota) * refused}},
 		{"the same from one address, with `WebAcl=rate-limited`", []float64{day(quota)*cost.Firewall + day(firewallLimit/60)*refused}},

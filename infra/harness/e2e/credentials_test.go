@@ -167,7 +167,7 @@ func (tg *target) storm(t *testing.T, requests int, keys ...string) map[string]i
 	})
 }
 
-// shortly returns an answer's status and code, or why there is none.
+// shortly returns an answer's status and code, or the error of a request without an answer.
 func shortly(r reply, err error) string {
 	if err != nil {
 		return err.Error()

@@ -141,7 +141,7 @@ func expiryAndRotation(t *testing.T, tg *target) {
 // retries sends every create twice with one Idempotency-Key, and then once with another body.
 func retries(t *testing.T, tg *target) {
 	ada, bob := tg.person(t, "ada"), tg.person(t, "bob")
-	bob.want(t, "GET", "/v1/orgs", "", 200, "") // his first request makes his account
+	bob.want(t, "GET", "/v1/orgs", "", 200, "") // his first request makes his user
 	org := ada.org(t)
 	base := "/v1/orgs/" + org
 	rotated, _ := ada.key(t, org, `{}`)

@@ -130,7 +130,7 @@ func agedKeyIsGone(r *rehearsal, printed string) {
 	r.keyIs(r.owner.key, http.StatusOK, "")
 }
 
-// formerMember makes a key as an admin who is removed then, and sets the id of this person in the shell.
+// formerMember adds an admin, who makes a key, and removes this admin again. It sets the person's id in the shell.
 func formerMember(r *rehearsal) {
 	former := r.tg.person(r.t, "former")
 	r.owner.owner.invite(r.t, r.owner.org, former, "admin")

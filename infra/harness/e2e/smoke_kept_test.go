@@ -232,7 +232,7 @@ func TestSmokeFindsAFirewallThatCountsByAddress(t *testing.T) {
 	}
 }
 
-// refusesOldTLS returns an error when an address accepts TLS 1.1 or a cipher without forward
+// refusesOldTLS returns an error if an address accepts TLS 1.1 or a cipher without forward
 // secrecy, or refuses TLS 1.2.
 func refusesOldTLS(ctx context.Context, address string, roots *x509.CertPool) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)

@@ -43,8 +43,8 @@ type figure struct {
 // alone reports whether a figure is measured while nothing else runs: the figure is a time.
 func (f figure) alone() bool { return f.Name == "drain" }
 
-// gated reports whether `make bench-gate` measures a figure. It leaves out the figures that take long, and
-// those that depend on the machine.
+// gated reports whether `make bench-gate` measures a figure. It leaves out slow figures, and figures that depend
+// on the machine.
 func (f figure) gated() bool {
 	return !f.alone() && f.Name != "resident" && !strings.HasPrefix(f.Name, "grown/")
 }

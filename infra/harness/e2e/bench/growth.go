@@ -50,7 +50,7 @@ func drain(ctx context.Context, _ *bench) (value, base int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	defer w.close() //nolint:errcheck // it ends with this program anyway
+	defer w.close() //nolint:errcheck // the database ends with this program anyway
 	table := w.store(boot.NewHTTPClient())
 	table.Now = func() time.Time { return time.Now().Add(5 * time.Minute) } // so every waiting delivery is due
 	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
@@ -147,7 +147,7 @@ func grow(ctx context.Context) (map[string]cost, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer w.close() //nolint:errcheck // it ends with this program anyway
+	defer w.close() //nolint:errcheck // the database ends with this program anyway
 	rows, err := w.rowsOf(ctx, string(w.keyID))
 	if err != nil {
 		return nil, err

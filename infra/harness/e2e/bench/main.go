@@ -63,7 +63,7 @@ func run(ctx context.Context, gate bool, only string) error {
 	if err != nil {
 		return err
 	}
-	defer b.close() //nolint:errcheck // it ends with this program anyway
+	defer b.close() //nolint:errcheck // the database ends with this program anyway
 	chosen := slices.DeleteFunc(figures(), func(f figure) bool {
 		leftOut := gate && !f.gated()
 		return !strings.HasPrefix(f.Name, only) || leftOut

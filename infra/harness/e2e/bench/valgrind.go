@@ -76,7 +76,7 @@ func parse(path string) (int64, error) {
 
 // serve runs a program with the part of the Lambda Runtime API that it needs. No other program uses this API, so requests come one
 // by one. After the last event it calls ended, and answers an error, which ends a function. A program that requests no event ends
-// by itself. serve returns why the program did not do its work.
+// by itself. serve returns an error if the program did not do its work.
 func (p program) serve(cmd *exec.Cmd, ended func()) error {
 	unsent, unanswered, hasRequested := p.calls, p.calls, false
 	var errs error

@@ -225,8 +225,8 @@ func (h *history) must(q request, action, target string) reply {
 	return reply{}
 }
 
-// tries is how often a client sends a request to get a sure answer. With the pauses, all tries take at least 7.8 s. This is long enough
-// for the times in which the issuer's keys cannot be read, when every token is answered 503 at once.
+// tries is how often a client sends a request to get a sure answer. With the pauses, all tries take at least 7.8 s. For some seconds the
+// issuer's keys cannot be read: then every token is answered 503 at once.
 const tries = 40
 
 // pause waits after a try without a sure answer. The second try follows at once.

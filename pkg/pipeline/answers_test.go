@@ -20,10 +20,10 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// answering is a sender whose attempts all end with one result.
+// answering is a sender. Each of its attempts ends with the same result.
 type answering struct {
 	outbound.Result
-	before func() // runs before the answer; nil: nothing
+	before func() // called before the answer; nil: not used
 }
 
 func (a answering) Post(context.Context, string, http.Header, []byte) outbound.Result {
@@ -33,12 +33,12 @@ func (a answering) Post(context.Context, string, http.Header, []byte) outbound.R
 	return a.Result
 }
 
-// attempt makes one attempt of a new event, which post ends. The message of the queue is dropped.
+// attempt makes one attempt of a new event with the sender post. It drops the message of the queue.
 func (r *receiver) attempt(ctx context.Context, post answering) (id.Event, error) {
 	r.t.Helper()
-	e := r.event()
-	r.stack.stream(r.t)
-	r.stack.queue.lose()
+	e := r.newEvent()
+	r.stack.fanOutAll(r.t)
+	r.stack.queue.dropAll()
 	d := r.stack.deliverer()
 	d.Post = post
 	return e, d.Message(ctx, webhook.Message{DeliveryID: webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e}})
@@ -60,7 +60,7 @@ func TestOnlyA2xxIsADelivery(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := r.work(e)
+			w := r.readDelivery(e)
 			if w.Status != want || w.Attempts != 1 {
 				t.Errorf("%d: %+v, want %s", status, w.Delivery, want)
 			}
@@ -85,9 +85,9 @@ func TestOnlyA2xxIsADelivery(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatIsNo2xxIsNotADelivery sends answers over a connection, also those that net/http
-// does not send.
-func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
+// TestNon2xxAnswersAreNotDeliveries sends raw answers over a TCP connection, because a server of net/http cannot send
+// some of them.
+func TestNon2xxAnswersAreNotDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
@@ -111,11 +111,11 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 		if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{URL: &to}); err != nil {
 			t.Fatal(err)
 		}
-		e := r.event()
-		s.stream(t)
-		s.pump(t)
+		e := r.newEvent()
+		s.fanOutAll(t)
+		s.attemptAll(t)
 		_ = l.Close()
-		w := r.work(e)
+		w := r.readDelivery(e)
 		if w.Status != webhook.DeliveryPending || w.Attempts != 1 || w.Last == nil || w.Last.Error == nil || *w.Last.Error != want {
 			t.Errorf("%d: %+v, %+v", status, w.Delivery, w.Last)
 		}
@@ -123,14 +123,14 @@ func TestAnAnswerThatIsNo2xxIsNotADelivery(t *testing.T) {
 		if hasStatus := w.Last != nil && w.Last.Status != nil; hasStatus != (status >= 300) {
 			t.Errorf("%d: the last attempt is %+v", status, w.Last)
 		}
-		s.queue.lose()
+		s.queue.dropAll()
 	}
-	r.wants("the address of a redirect", 0) // the Location is the first URL of r
+	r.wantRequests("the address of a redirect", 0) // the Location is the first URL of r
 }
 
-// TestAnAnswerAtTheDeadlineIsNoted ends the function's time before the result is written.
+// TestAnAnswerAtTheDeadlineIsRecorded ends the function's time before the result is written.
 // Without the result, the webhook would be sent again.
-func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
+func TestAnAnswerAtTheDeadlineIsRecorded(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	const noAnswer = 0
@@ -144,7 +144,7 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 			post.Err = outbound.FailTimeout
 		}
 		e, err := r.attempt(over, post)
-		w := r.work(e)
+		w := r.readDelivery(e)
 		if err != nil || over.Err() == nil || w.Status != want || w.Attempts != 1 || w.Last == nil {
 			t.Errorf("%d: %v, %+v, want %s", status, err, w.Delivery, want)
 			continue
@@ -154,11 +154,11 @@ func TestAnAnswerAtTheDeadlineIsNoted(t *testing.T) {
 		if !answered && !timedOut {
 			t.Errorf("%d: the last attempt is %+v", status, w.Last)
 		}
-		endpoint := r.now()
+		endpoint := r.endpoint()
 		if endpoint.Enabled != (status != http.StatusGone) {
 			t.Errorf("%d: the endpoint is %+v", status, endpoint)
 		}
-		if want == webhook.DeliveryPending && (endpoint.Failures != 1 || s.queue.lose() != 1) {
+		if want == webhook.DeliveryPending && (endpoint.Failures != 1 || s.queue.dropAll() != 1) {
 			t.Errorf("%d: the failure is not counted, or no message wakes the next attempt: %+v", status, endpoint)
 		}
 		if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
@@ -176,53 +176,53 @@ func (h hanging) Sign(ctx context.Context, _ string, _ [sha256.Size]byte) (webho
 	return webhook.Signature{}, ctx.Err()
 }
 
-// TestAnAttemptUnsignedAtTheDeadlineIsGivenBack: nothing was sent, so no attempt counts.
-func TestAnAttemptUnsignedAtTheDeadlineIsGivenBack(t *testing.T) {
+// TestAnUnsignedAttemptAtTheDeadlineIsReturned: nothing was sent, so the attempt does not count.
+func TestAnUnsignedAttemptAtTheDeadlineIsReturned(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	e := r.event()
-	s.stream(t)
-	s.queue.lose()
+	e := r.newEvent()
+	s.fanOutAll(t)
+	s.queue.dropAll()
 	over, end := context.WithCancel(ctx)
 	d := s.deliverer()
 	d.Signer = hanging{end}
 	if err := d.Message(over, webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}}); err != nil {
 		t.Error(err)
 	}
-	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 || w.Last != nil {
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 || w.Last != nil {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.pass(15 * time.Second) // an attempt that could not be signed waits for 15 s
-	s.pump(t)
-	r.wants("KMS is back", 1)
+	s.attemptAll(t)
+	r.wantRequests("KMS is back", 1)
 }
 
-// bounded is a transport that writes down, once noting is set, how long each call of the table may still take.
+// bounded is a transport. While recording is true, it records how much time each call of the table still has.
 type bounded struct {
-	next   http.RoundTripper
-	noting atomic.Bool
+	next      http.RoundTripper
+	recording atomic.Bool
 
-	mu   sync.Mutex
-	left []time.Duration // of calls without a bound: an hour
+	mu        sync.Mutex
+	remaining []time.Duration // time left of each call; a call without a deadline has an hour
 }
 
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	if b.noting.Load() && r.Context().Err() == nil {
+	if b.recording.Load() && r.Context().Err() == nil {
 		left := time.Hour
 		if end, ok := r.Context().Deadline(); ok {
 			left = time.Until(end)
 		}
 		b.mu.Lock()
-		b.left = append(b.left, left)
+		b.remaining = append(b.remaining, left)
 		b.mu.Unlock()
 	}
 	return b.next.RoundTrip(r)
 }
 
-// TestWhatIsWrittenAfterTheEndIsBounded: the result of an attempt, a failure of its endpoint, and an attempt that is given back are
-// written although their function's time is over, and a table that hangs keeps none of them longer than 5 s.
-func TestWhatIsWrittenAfterTheEndIsBounded(t *testing.T) {
+// TestWritesAfterTheDeadlineAreBounded: when the function's time is over, three writes still follow: the result of an
+// attempt, a failure of its endpoint, and the return of an attempt. Each has at most 5 s, even when the table hangs.
+func TestWritesAfterTheDeadlineAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	b := &bounded{next: s.Faults.Next}
@@ -234,7 +234,7 @@ func TestWhatIsWrittenAfterTheEndIsBounded(t *testing.T) {
 		"delivered": {func(over context.Context, end func()) {
 			r := s.receiver(t, nil)
 			_, _ = r.attempt(ctx, answering{Result: outbound.Result{Status: http.StatusInternalServerError}})
-			_, _ = r.attempt(over, answering{outbound.Result{Status: http.StatusNoContent}, end}) // which ends the failures too
+			_, _ = r.attempt(over, answering{outbound.Result{Status: http.StatusNoContent}, end}) // this success also ends the failures of the endpoint
 		}, 5 * time.Second},
 		"failed": {func(over context.Context, end func()) {
 			_, _ = s.receiver(t, nil).attempt(over, answering{outbound.Result{Status: http.StatusInternalServerError}, end})
@@ -244,20 +244,20 @@ func TestWhatIsWrittenAfterTheEndIsBounded(t *testing.T) {
 		}, 5 * time.Second},
 		"not signed": {func(over context.Context, end func()) {
 			r := s.receiver(t, nil)
-			e := r.event()
-			s.stream(t)
-			s.queue.lose()
+			e := r.newEvent()
+			s.fanOutAll(t)
+			s.queue.dropAll()
 			d := s.deliverer()
 			d.Signer = hanging{end}
 			_ = d.Message(over, webhook.Message{DeliveryID: webhook.DeliveryID{App: s.app, Endpoint: r.ID, Event: e}})
 		}, 5 * time.Second},
 	} {
 		over, end := context.WithCancel(ctx)
-		v.do(over, func() { b.noting.Store(true); end() })
-		b.noting.Store(false)
-		if len(b.left) == 0 || slices.Max(b.left) > v.most {
-			t.Errorf("%s: the calls may take %v, want at most %s", name, b.left, v.most)
+		v.do(over, func() { b.recording.Store(true); end() })
+		b.recording.Store(false)
+		if len(b.remaining) == 0 || slices.Max(b.remaining) > v.most {
+			t.Errorf("%s: the calls may take %v, want at most %s", name, b.remaining, v.most)
 		}
-		b.left = nil
+		b.remaining = nil
 	}
 }

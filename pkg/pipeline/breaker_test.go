@@ -9,22 +9,22 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// tripped returns a stack with a tripped receiver.
+// tripped returns a stack with a receiver whose breaker is open.
 func tripped(t *testing.T, n int) (*stack, *receiver) {
 	t.Helper()
 	s := newStack(t)
-	return s, s.trip(t, n)
+	return s, s.trippedReceiver(t, n)
 }
 
-// trip makes a receiver that has n deliveries (at least 5) and has answered 500 five times in a row: its breaker is
-// open for 30 s. The messages of the queue are dropped.
-func (s *stack) trip(t *testing.T, n int) *receiver {
+// trippedReceiver makes a receiver that has n deliveries (at least 5) and has answered 500 five times in a row, so its breaker is
+// open for 30 s. It drops the messages of the queue.
+func (s *stack) trippedReceiver(t *testing.T, n int) *receiver {
 	t.Helper()
 	r := s.receiver(t, status(http.StatusInternalServerError))
 	for range n {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
+	s.fanOutAll(t)
 	for i, m := range s.queue.ready()[:5] {
 		if i == 4 { // the breaker opens only if the five failures span BreakSpan
 			s.pass(webhook.BreakSpan)
@@ -33,15 +33,15 @@ func (s *stack) trip(t *testing.T, n int) *receiver {
 			t.Fatal(err)
 		}
 	}
-	if endpoint := r.now(); endpoint.Failures != 5 || endpoint.OpenUntil != s.Now().Add(30*time.Second).UnixMilli() {
+	if endpoint := r.endpoint(); endpoint.Failures != 5 || endpoint.OpenUntil != s.Now().Add(30*time.Second).UnixMilli() {
 		t.Fatalf("%+v", endpoint)
 	}
-	s.queue.lose()
+	s.queue.dropAll()
 	return r
 }
 
-// wake queues every delivery of the receiver, whether it is due or not.
-func (r *receiver) wake() {
+// wakeAll queues every delivery of the receiver, whether it is due or not.
+func (r *receiver) wakeAll() {
 	r.t.Helper()
 	found, _, err := r.stack.Deliveries().List(ctx, r.AppID, store.DeliverySpan{Endpoint: r.ID, Limit: 100})
 	if err != nil {
@@ -52,56 +52,56 @@ func (r *receiver) wake() {
 	}
 }
 
-// TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe wakes the same 20 deliveries at several times.
-func TestAfterFiveFailuresNothingIsSentOrSignedAndThenOneProbe(t *testing.T) {
+// TestAnOpenBreakerSendsNothingAndThenOneProbe wakes the same 20 deliveries at several times.
+func TestAnOpenBreakerSendsNothingAndThenOneProbe(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 20)
 	signed := s.signer.n.Load()
 	for _, wait := range []time.Duration{0, 10 * time.Second, 19 * time.Second} {
 		s.pass(wait)
-		r.wake()
-		s.pump(t)
-		r.wants("open", 5)
+		r.wakeAll()
+		s.attemptAll(t)
+		r.wantRequests("open", 5)
 	}
 	if n := s.signer.n.Load(); n != signed {
 		t.Errorf("%d signatures while the breaker was open", n-signed)
 	}
 	// 29 s have passed. After 30 s the breaker is half-open: one probe, which fails, and the breaker opens for longer.
 	s.pass(11 * time.Second)
-	r.wake()
-	s.pump(t)
-	r.wants("half open", 6)
+	r.wakeAll()
+	s.attemptAll(t)
+	r.wantRequests("half open", 6)
 	if n := s.signer.n.Load() - signed; n != 1 {
-		t.Errorf("%d signatures of one probe", n)
+		t.Errorf("%d signatures for one probe, want 1", n)
 	}
-	if endpoint := r.now(); endpoint.Failures != 6 || endpoint.OpenUntil != s.Now().Add(time.Minute).UnixMilli() {
+	if endpoint := r.endpoint(); endpoint.Failures != 6 || endpoint.OpenUntil != s.Now().Add(time.Minute).UnixMilli() {
 		t.Errorf("after the probe: %+v", endpoint)
 	}
 	s.pass(59 * time.Second)
-	r.wake()
-	s.pump(t)
-	r.wants("open again", 6)
+	r.wakeAll()
+	s.attemptAll(t)
+	r.wantRequests("open again", 6)
 	// The receiver answers again: the probe succeeds, and the rest follows.
-	r.answers(nil)
-	s.minutes(t, 8)
+	r.setAnswer(nil)
+	s.runMinutes(t, 8)
 	if got := r.statuses(); got["delivered"] != 20 {
 		t.Errorf("%v", got)
 	}
-	if endpoint := r.now(); endpoint.Failures != 0 || endpoint.OpenUntil != 0 || endpoint.FailingSince != 0 {
+	if endpoint := r.endpoint(); endpoint.Failures != 0 || endpoint.OpenUntil != 0 || endpoint.FailingSince != 0 {
 		t.Errorf("the breaker is not closed: %+v", endpoint)
 	}
 }
 
-// TestOneProbeWhenTwentyAreWokenAtOnce: each delivery is woken in a process of its own.
-func TestOneProbeWhenTwentyAreWokenAtOnce(t *testing.T) {
+// TestTwentyWakesAtOnceMakeOneProbe: each delivery is woken in a process of its own.
+func TestTwentyWakesAtOnceMakeOneProbe(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 20)
 	s.pass(41 * time.Second) // the breaker's 30 s are over
-	r.answers(func(w http.ResponseWriter, _ int) {
-		time.Sleep(50 * time.Millisecond) // the other processes meet the probe under way
+	r.setAnswer(func(w http.ResponseWriter, _ int) {
+		time.Sleep(50 * time.Millisecond) // meanwhile, the other processes read the endpoint
 		w.WriteHeader(http.StatusInternalServerError)
 	})
-	r.wake()
+	r.wakeAll()
 	batch := s.queue.ready()
 	done := make(chan error)
 	for _, m := range batch {
@@ -113,14 +113,14 @@ func TestOneProbeWhenTwentyAreWokenAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	r.wants("half open", 6)
+	r.wantRequests("half open", 6)
 }
 
 func TestASkippedAttemptIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
-	r.wake()
-	s.pump(t)
+	r.wakeAll()
+	s.attemptAll(t)
 	for _, row := range s.Rows(t) {
 		if attr(row, "PK") != "DLV#"+string(r.ID) {
 			continue
@@ -132,15 +132,15 @@ func TestASkippedAttemptIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestABrokenReceiverDoesNotHoldUpAnother: both are endpoints of the same app.
-func TestABrokenReceiverDoesNotHoldUpAnother(t *testing.T) {
+// TestABrokenReceiverDelaysNoOtherReceiver: both are endpoints of the same app.
+func TestABrokenReceiverDelaysNoOtherReceiver(t *testing.T) {
 	t.Parallel()
 	s, _ := tripped(t, 5)
-	well := s.receiver(t, nil)
+	healthy := s.receiver(t, nil)
 	for range 3 {
-		well.event()
+		healthy.newEvent()
 	}
-	s.stream(t)
-	s.pump(t)
-	well.wants("well", 3)
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	healthy.wantRequests("the other receiver", 3)
 }

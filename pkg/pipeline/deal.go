@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// queueKey names a queue: the rows of one kind that one org has. In the queue, the org's apps take turns.
+// queueKey names a queue, which has the due rows of one kind and one org. In the queue, the org's apps take turns.
 type queueKey struct {
 	kind store.DueKind
 	org  id.Org
@@ -22,7 +22,7 @@ type dealer struct {
 	mu     sync.Mutex
 	queues map[queueKey]*roundRobin[id.App, store.Due]
 	turns  []queueKey // the queues that have rows; the first is next
-	failed []error    // what failed since the beginning; deal returns it
+	failed []error    // the errors since the beginning; deal returns them
 }
 
 func newDealer() *dealer { return &dealer{queues: map[queueKey]*roundRobin[id.App, store.Due]{}} }
@@ -43,8 +43,8 @@ func (d *dealer) add(rows ...store.Due) {
 	}
 }
 
-// seen returns how many rows wait, how many of them are strays (store.DueStray), and when the oldest of the others
-// was due, in milliseconds; 0: there are no others.
+// seen returns how many rows wait, how many of them are strays (store.DueStray), and when the oldest other row
+// was due, in milliseconds; 0: there is no other row.
 func (d *dealer) seen() (n, strays int, oldest int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -81,7 +81,7 @@ func (d *dealer) next() (row store.Due, ok bool) {
 	return row, true
 }
 
-// roundRobin has queues, and hands out one item of each queue in turn.
+// roundRobin has queues, and returns one item of each queue in turn.
 type roundRobin[K comparable, T any] struct {
 	queues map[K][]T
 	turns  []K // the queues that have items; the first is next
@@ -106,7 +106,7 @@ func (r *roundRobin[K, T]) next() (item T) {
 	return item
 }
 
-// failure records an error and what failed: a row, or the reading of a kind of rows. A nil error is ignored.
+// failure records an error. what names a row, or a kind of rows that cannot be read. A nil error is ignored.
 func (d *dealer) failure(what string, err error) {
 	if err == nil {
 		return
@@ -116,9 +116,9 @@ func (d *dealer) failure(what string, err error) {
 	d.failed = append(d.failed, fmt.Errorf("%s: %w", what, err))
 }
 
-// deal calls do for several rows at once, until no row waits or ctx ends. A row for which do
-// reports that more is to be done comes again, behind the other rows of its app. A row that fails
-// does not come again in this run and does not stop the others; the error names the first failures.
+// deal calls do for several rows at once, until no row waits or ctx ends. When do reports that the row needs more work,
+// the row goes to the end of its app's rows. A row that fails does not come again in this run and does not stop the
+// others; the error names the first failures.
 func (d *dealer) deal(ctx context.Context, atOnce int, do func(store.Due) (more bool, err error)) error {
 	parallel.Work(atOnce, func() bool {
 		if ctx.Err() != nil {

@@ -38,7 +38,7 @@ func TestARowThatFailsStopsNoOther(t *testing.T) {
 	}
 }
 
-// TestTheErrorOfAFailedRunIsShort: it is one line of the log, which Lambda cuts at 256 KB.
+// TestTheErrorOfAFailedRunIsShort: the error is one line of the log, which Lambda cuts at 256 KB.
 func TestTheErrorOfAFailedRunIsShort(t *testing.T) {
 	d, broken := newDealer(), errors.New(strings.Repeat("broken", 50))
 	for i := range 10_000 {
@@ -50,7 +50,7 @@ func TestTheErrorOfAFailedRunIsShort(t *testing.T) {
 	}
 }
 
-// TestEachTenantHasItsTurn has one row of an org behind all rows of 20 apps of another org.
+// TestEachTenantHasItsTurn adds one row of an org after 60 rows of another org, in 20 apps.
 func TestEachTenantHasItsTurn(t *testing.T) {
 	d := newDealer()
 	for n := range 60 {
@@ -63,7 +63,7 @@ func TestEachTenantHasItsTurn(t *testing.T) {
 	}
 }
 
-// TestEachAppOfAnOrgHasItsTurn has one row of an app behind all rows of another app of its org.
+// TestEachAppOfAnOrgHasItsTurn adds one row of an app after 30 rows of another app of its org.
 func TestEachAppOfAnOrgHasItsTurn(t *testing.T) {
 	d := newDealer()
 	for range 30 {

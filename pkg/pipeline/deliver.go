@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// signerKeptFor is how long this process remembers which key is active: far less than
+	// signerKeptFor is how long this process remembers the active key. It is much shorter than
 	// webhook.KeyOverlap.
 	signerKeptFor = time.Minute
 
@@ -45,13 +45,13 @@ type Deliver struct {
 	Issuer string // iss of every token
 
 	mu     sync.Mutex
-	signer store.SigningKey // the active key, as it was read
-	until  time.Time        // when signer is to be read again
+	signer store.SigningKey // the active key, as last read
+	until  time.Time        // when signer must be read again
 
 	delivered, failed metric.Counter
 }
 
-// Body makes the attempt that a message's body names. A body that cannot be read is an error,
+// Body makes the attempt that the body of a message names. A body that cannot be read is an error,
 // so the message ends in the dead-letter queue.
 func (d *Deliver) Body(ctx context.Context, body string) error {
 	m, err := webhook.ParseMessage(body)
@@ -62,7 +62,7 @@ func (d *Deliver) Body(ctx context.Context, body string) error {
 }
 
 // Message makes the next attempt of the delivery that a message names, if an attempt is due. An error
-// is a fault of the table: the queue brings the message again.
+// is a fault of the table: then the queue brings the message again.
 func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	w, ok, err := d.Store.Deliveries().Work(ctx, m.DeliveryID)
 	if err != nil || !ok {
@@ -72,7 +72,7 @@ func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	switch w.Step(w.To.EndpointState, d.Store.Now()) {
 	case webhook.StepCancel:
 		return deliveries.Cancel(ctx, w.DeliveryID)
-	case webhook.StepHold: // if others win each race for the endpoint's row, the sweep finds the delivery
+	case webhook.StepHold: // if each try loses the race for the endpoint's row, the sweep finds the delivery
 		return unlessBusy(ctx, deliveries.Hold(ctx, w.DeliveryID))
 	case webhook.StepGiveUp:
 		return deliveries.GiveUp(ctx, w.DeliveryID)
@@ -94,8 +94,8 @@ func messageOf(w store.Work) webhook.Message {
 	return webhook.Message{Org: w.Org, DeliveryID: w.DeliveryID}
 }
 
-// attempt gets the lease of an attempt, signs and sends the webhook, and records the result. The jti of the token
-// also names the lease.
+// attempt leases an attempt, signs and sends the webhook, and records the result. The jti of the token is also the name
+// of the lease.
 func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	jti := rand.Text()
 	if leased, err := d.Store.Deliveries().LeaseAttempt(ctx, w, jti); err != nil || !leased {
@@ -104,7 +104,7 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 	at := d.Store.Now()
 	token, again, err := d.ready(ctx, &w, webhook.Attempt{ID: jti, Issuer: d.Issuer, Endpoint: w.Endpoint, At: at, Event: w.Payload})
 	if err != nil {
-		// Nothing was sent, so the attempt does not count. A KMS that is down only delays the delivery.
+		// Nothing was sent, so the attempt does not count. A failure of KMS only delays the delivery.
 		ctx, cancel := timeToRecord(ctx)
 		defer cancel()
 		slog.WarnContext(ctx, "a webhook is not sent now", "error", err, "endpoint", w.Endpoint, "event", w.Event)
@@ -122,9 +122,9 @@ func (d *Deliver) attempt(ctx context.Context, w store.Work) error {
 
 var errNotEnabled = errors.New("pipeline: the endpoint was disabled or deleted meanwhile")
 
-// ready signs an attempt, and then reads its endpoint again into w. This read must be the last step before the
-// request: so no attempt begins after the request that disabled the endpoint was answered. With an error, again is
-// how long the delivery waits for its next try.
+// ready signs an attempt, and then reads its endpoint again into w. This read must be the last step before the request:
+// so no attempt begins after a caller got the answer that the endpoint is disabled. After an error, again is the time
+// until the next try.
 func (d *Deliver) ready(ctx context.Context, w *store.Work, a webhook.Attempt) (token string, again time.Duration, err error) {
 	token, err = d.sign(ctx, a)
 	if err != nil {
@@ -162,7 +162,7 @@ func (d *Deliver) sign(ctx context.Context, a webhook.Attempt) (string, error) {
 
 var errNoSigningKey = errors.New("pipeline: there is no active signing key yet")
 
-// activeKey returns the active key, which it reads from the table at most once in signerKeptFor.
+// activeKey returns the active key. It reads the key from the table at most once in signerKeptFor.
 func (d *Deliver) activeKey(ctx context.Context) (store.SigningKey, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,8 +181,8 @@ func (d *Deliver) activeKey(ctx context.Context) (store.SigningKey, error) {
 	return key, nil
 }
 
-// forgetKey makes the next signature read the active key from the table again: another key
-// may be active by then.
+// forgetKey makes the next signature read the active key from the table again, because another key
+// may be active now.
 func (d *Deliver) forgetKey() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +198,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	if r.Status == http.StatusTooManyRequests || r.Status == http.StatusServiceUnavailable { // a Retry-After of other answers is ignored
 		retryAfter = r.RetryAfter
 	}
-	round, wait := w.Tried(delivered(r), retryAfter, mathrand.Float64(), now) //nolint:gosec // jitter, which no one gains by guessing
+	round, wait := w.Tried(delivered(r), retryAfter, mathrand.Float64(), now) //nolint:gosec // jitter: guessing it gives no advantage
 	// The queue cannot hold a message for longer than MaxDelay. After a longer wait, the sweep wakes the delivery.
 	queued := round.Status == webhook.DeliveryPending && wait <= webhook.MaxDelay
 	recorded := deliveries.RecordAttempt(ctx, w, store.Attempted{Last: lastAttempt(jti, at, r), Status: round.Status, Next: round.NextAttempt, Queued: queued})
@@ -208,7 +208,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	}
 	d.failed.Add(ctx, metric.AttemptsFailed, now)
 	if recorded != nil {
-		return recorded // an attempt that was not recorded is made again, and then counts against the endpoint
+		return recorded // the attempt is made again, and that attempt counts against the endpoint
 	}
 	if why := w.To.Disables(r.Status, now); why != "" {
 		// After an error the message comes again, and Message holds the delivery.
@@ -220,7 +220,7 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	return deliveries.Failed(ctx, w.To)
 }
 
-// timeToRecord returns a context with time to write the result of an attempt. The result must be
+// timeToRecord returns a context that outlives ctx by recordTimeout. The result of an attempt must be
 // written even when the function's time is nearly over.
 func timeToRecord(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
@@ -233,7 +233,7 @@ const (
 
 func delivered(r outbound.Result) bool { return r.Status >= 200 && r.Status < 300 && r.Err == "" }
 
-// lastAttempt returns what a delivery shows of its last attempt. A redirect is an error, because none is followed.
+// lastAttempt returns the last attempt that a delivery shows. A redirect is an error, because the sender follows none.
 func lastAttempt(jti string, at time.Time, r outbound.Result) store.LastAttempt {
 	last := store.LastAttempt{ID: jti, At: at.UnixMilli(), DurationMs: r.Took.Milliseconds()}
 	if r.Status != 0 {

@@ -13,27 +13,27 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// before is a signer that calls sign before it signs, and a poster that calls post before it posts.
-type before struct {
+// hooked wraps a signer and a poster: it calls the function sign before each signature, and post before each request.
+type hooked struct {
 	pipeline.Signer
 	pipeline.Poster
 	sign, post func()
 }
 
-func (b before) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {
-	b.sign()
-	return b.Signer.Sign(ctx, arn, digest)
+func (h hooked) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (webhook.Signature, error) {
+	h.sign()
+	return h.Signer.Sign(ctx, arn, digest)
 }
 
-func (b before) Post(ctx context.Context, url string, header http.Header, body []byte) outbound.Result {
-	b.post()
-	return b.Poster.Post(ctx, url, header, body)
+func (h hooked) Post(ctx context.Context, url string, header http.Header, body []byte) outbound.Result {
+	h.post()
+	return h.Poster.Post(ctx, url, header, body)
 }
 
 // TestNoAttemptBeginsAfterADisablingIsAnswered disables or deletes the endpoint before each step
 // of an attempt in turn, and waits for the answer. The attempt is not made and does not count,
-// and the delivery is held or cancelled. Only an attempt that has read its endpoint for the last
-// time goes on.
+// and the delivery is held or cancelled. An attempt goes on only when it has already read its
+// endpoint for the last time.
 func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	t.Parallel()
 	changes := map[string]struct {
@@ -57,20 +57,20 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 				t.Parallel()
 				s := newStack(t)
 				r := s.receiver(t, nil)
-				e := r.event()
-				s.stream(t)
+				e := r.newEvent()
+				s.fanOutAll(t)
 				calls := 0
 				change := func() {
 					calls++
 					if calls > 1 {
-						return // only the first attempt is tested
+						return // the endpoint changes before the first attempt only
 					}
 					if err := c.change(s, r); err != nil {
 						t.Error(err)
 					}
 				}
 				nothing := func() {}
-				hooks := before{s.deliver.Signer, s.deliver.Post, nothing, nothing}
+				hooks := hooked{s.deliver.Signer, s.deliver.Post, nothing, nothing}
 				switch step {
 				case "read":
 					s.Faults.Before("BatchGetItem", change)
@@ -85,16 +85,16 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 					hooks.post = change
 				}
 				s.deliver.Signer, s.deliver.Post = hooks, hooks
-				s.pump(t)
+				s.attemptAll(t)
 				if calls == 0 || s.Faults.Pending() {
 					t.Fatal("the endpoint was not changed")
 				}
 				if step == "post" { // the attempt has read its endpoint for the last time
-					r.wants("under way", 1)
+					r.wantRequests("under way", 1)
 					return
 				}
-				r.wants("after the answer", 0)
-				if w := r.work(e); w.Status != c.status || w.Attempts != 0 || w.Last != nil {
+				r.wantRequests("after the answer", 0)
+				if w := r.readDelivery(e); w.Status != c.status || w.Attempts != 0 || w.Last != nil {
 					t.Errorf("%+v", w.Delivery)
 				}
 			})
@@ -102,44 +102,44 @@ func TestNoAttemptBeginsAfterADisablingIsAnswered(t *testing.T) {
 	}
 }
 
-// TestAnAttemptGoesToTheURLOfNow changes the URL after the attempt was leased: the webhook goes
+// TestAnAttemptGoesToTheCurrentURL changes the URL after the attempt was leased: the webhook goes
 // to the new URL.
-func TestAnAttemptGoesToTheURLOfNow(t *testing.T) {
+func TestAnAttemptGoesToTheCurrentURL(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, nil), s.receiver(t, nil)
 	other.ID = r.ID // so that other accepts webhooks for the endpoint r
-	r.event()
-	s.stream(t)
+	r.newEvent()
+	s.fanOutAll(t)
 	url := other.URL
-	hooks := before{s.deliver.Signer, s.deliver.Post, func() {
+	hooks := hooked{s.deliver.Signer, s.deliver.Post, func() {
 		if _, err := s.UpdateEndpoint(ctx, s.app, r.ID, store.EndpointChange{URL: &url}); err != nil {
 			t.Error(err)
 		}
 	}, func() {}}
 	s.deliver.Signer, s.deliver.Post = hooks, hooks
-	s.pump(t)
-	r.wants("the old URL", 0)
-	other.wants("the new URL", 1)
+	s.attemptAll(t)
+	r.wantRequests("the old URL", 0)
+	other.wantRequests("the new URL", 1)
 }
 
-// TestATableThatIsAwayBeforeTheRequestDelaysIt: nothing is sent without the last read of the endpoint.
-func TestATableThatIsAwayBeforeTheRequestDelaysIt(t *testing.T) {
+// TestAFailedLastReadDelaysTheAttempt: without the last read of the endpoint, nothing is sent.
+func TestAFailedLastReadDelaysTheAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	e := r.event()
-	s.stream(t)
-	away := func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) } // all tries of the SDK
-	hooks := before{s.deliver.Signer, s.deliver.Post, away, func() {}}
+	e := r.newEvent()
+	s.fanOutAll(t)
+	failReads := func() { s.Faults.Plan("BatchGetItem", "internal server error", 3) } // all tries of the SDK
+	hooks := hooked{s.deliver.Signer, s.deliver.Post, failReads, func() {}}
 	s.deliver.Signer, s.deliver.Post = hooks, hooks
-	s.pump(t)
-	r.wants("away", 0)
-	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 || s.Faults.Pending() {
+	s.attemptAll(t)
+	r.wantRequests("the table is away", 0)
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 || s.Faults.Pending() {
 		t.Errorf("%+v", w.Delivery)
 	}
 	s.deliver.Signer = s.signer
 	s.pass(15 * time.Second) // signAgain: then the delivery is due again
-	s.pump(t)
-	r.wants("back", 1)
+	s.attemptAll(t)
+	r.wantRequests("the table is back", 1)
 }

@@ -8,8 +8,8 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Handle deals with the rows of these kinds that are due, one after the other as in one run. It returns how many there were, and how
-// many deliveries the run may still queue.
+// Handle reads the due rows of these kinds and processes them one after the other, as one run does. It returns how many rows
+// there were, and how many deliveries the run may still queue.
 func (s Sweep) Handle(ctx context.Context, kinds ...store.DueKind) (handled, left int, err error) {
 	r := &run{Sweep: s, parked: map[id.Endpoint]int64{}}
 	r.left.Store(int64(s.Store.Limits.Queued))

@@ -11,14 +11,14 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// crowd returns a stack whose app has many overdue deliveries and expired links. Another tenant has one of each,
-// which are due last: a delivery to the receiver other, and a link.
+// crowd returns a stack whose app has many overdue deliveries and expired links. Another tenant has one delivery, to the
+// receiver other, and one link. Both are due last.
 func crowd(t *testing.T, deliveries, links int) (s *stack, other *receiver, link id.Link) {
 	t.Helper()
 	s = newStack(t)
 	many := s.receiver(t, nil, string(webhook.Test))
 	for range deliveries {
-		many.event()
+		many.newEvent()
 	}
 	for range links {
 		s.linkOf(t, s.org, s.app)
@@ -26,10 +26,10 @@ func crowd(t *testing.T, deliveries, links int) (s *stack, other *receiver, link
 	s.pass(time.Second)
 	o := s.NewOrg(t, s.ada)
 	other = s.receiverOf(t, o, id.DefaultApp(o), nil, string(webhook.Test))
-	other.event()
+	other.newEvent()
 	link = s.linkOf(t, o, other.AppID)
-	s.stream(t)
-	s.queue.lose()
+	s.fanOutAll(t)
+	s.queue.dropAll()
 	s.pass(2 * time.Minute)
 	return s, other, link
 }
@@ -49,11 +49,11 @@ func (s *stack) newLink(t *testing.T, o id.Org, a id.App, life time.Duration) st
 	return made.Made
 }
 
-func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {
+func TestALimitedRunQueuesDeliveriesOfEachTenant(t *testing.T) {
 	t.Parallel()
 	s, other, _ := crowd(t, 30, 0)
 	s.Limits.Queued = 7
-	s.sweeps(t)
+	s.sweepOnce(t)
 	got := map[id.App]int{}
 	for _, m := range s.queue.ready() {
 		got[m.App]++
@@ -63,8 +63,8 @@ func TestARunQueuesNoMoreThanItsLimitAndOfEachTenant(t *testing.T) {
 	}
 }
 
-// TestARunThatEndsEarlyHasDealtWithEachTenant holds a run at its first sixteen links, which it
-// processes at once, until it may begin no others. One of the sixteen is the other tenant's.
+// TestARunThatEndsEarlyHasDealtWithEachTenant stops a run at its first sixteen links, which it processes at the
+// same time, until the run may begin no other row. One of the sixteen links is of the other tenant.
 func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
 	t.Parallel()
 	s, _, link := crowd(t, 0, 60)
@@ -79,7 +79,7 @@ func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
 		s.Faults.Before("TransactWriteItems", func() { <-goOn })
 	}
 	if err := s.sweep.Run(run); err != nil || s.Faults.Pending() {
-		t.Fatalf("%v, held up %d: %v", err, atOnce, !s.Faults.Pending())
+		t.Fatalf("%v, stopped at %d links: %v", err, atOnce, !s.Faults.Pending())
 	}
 	waiting := map[string]bool{}
 	for _, r := range s.Rows(t) {
@@ -88,11 +88,11 @@ func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
 		}
 	}
 	if waiting["LINK#"+string(link)] || len(waiting) != 61-atOnce {
-		t.Errorf("%d wait, the other tenant's: %v", len(waiting), waiting["LINK#"+string(link)])
+		t.Errorf("%d links wait; the other tenant's link waits: %v", len(waiting), waiting["LINK#"+string(link)])
 	}
 }
 
-// TestARunReadsPastAnotherTenantsBacklog has 1,200 older rows in the same shard.
+// TestARunReadsPastAnotherTenantsBacklog puts 1,200 older rows into the same shard.
 func TestARunReadsPastAnotherTenantsBacklog(t *testing.T) {
 	t.Parallel()
 	s, other, _ := crowd(t, 0, 0)
@@ -103,16 +103,16 @@ func TestARunReadsPastAnotherTenantsBacklog(t *testing.T) {
 			shard = attr(r, "due")
 		}
 	}
-	s.puts(t, 1200, func(i int) row {
+	s.putRows(t, 1200, func(i int) row {
 		r := overdueRow(s, i)
 		r["due"], r["dueAt"] = str(shard), num(s.Now().Add(-time.Hour).UnixMilli())
 		return r
 	})
-	s.sweeps(t)
+	s.sweepOnce(t)
 	for _, m := range s.queue.ready() {
 		if m.App == other.AppID {
 			return
 		}
 	}
-	t.Error("the delivery behind the backlog was not queued")
+	t.Error("the delivery after the backlog was not queued")
 }

@@ -10,13 +10,13 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// FanOut turns an event into deliveries, one for each endpoint that gets its type.
+// FanOut turns an event into deliveries, one for each endpoint that subscribes to its type.
 type FanOut struct {
 	Store *store.Store
 	Queue webhook.Queue
 }
 
-// Record fans out the event of a row that the stream brought, or writes the event of a notice.
+// Record handles a row that the stream brought: it fans out an event, or writes the event of a notice.
 func (f FanOut) Record(ctx context.Context, pk, sk string) error {
 	if store.IsNotice(pk) {
 		return f.Store.Tell(ctx, pk, sk)
@@ -28,14 +28,14 @@ func (f FanOut) Record(ctx context.Context, pk, sk string) error {
 	return f.Event(ctx, app, event)
 }
 
-// Event fans out one event. An event that was fanned out before changes nothing.
+// Event fans out one event. A second call for the same event changes nothing.
 func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	send, err := f.Store.Deliveries().FanOut(ctx, app, event)
 	if err != nil {
 		return unlessBusy(ctx, err)
 	}
 	messages := make([]webhook.Message, len(send))
-	var late time.Duration // how late the first attempt is made, the same for all deliveries of an event
+	var late time.Duration // the delay of the first attempt, the same for all deliveries of an event
 	for i, d := range send {
 		late = time.Duration(d.NextAttempt-d.StartedAt) * time.Millisecond
 		messages[i] = webhook.Message{Org: d.Org, DeliveryID: d.DeliveryID}
@@ -44,7 +44,7 @@ func (f FanOut) Event(ctx context.Context, app id.App, event id.Event) error {
 	return nil
 }
 
-// unlessBusy returns err, but nil for the error of a row that lost a race at each try. Such a row stays due, so the
+// unlessBusy returns err, or nil when err means that each try lost a race for a row. Such a row stays due, so the
 // sweep finds it: nothing is lost, and no race ends in the dead-letter queue.
 func unlessBusy(ctx context.Context, err error) error {
 	if !store.Busy(err) {
@@ -54,7 +54,7 @@ func unlessBusy(ctx context.Context, err error) error {
 	return nil
 }
 
-// wake queues deliveries. When the queue refuses them, wake returns no error: the sweep wakes them a
+// wake queues deliveries. When the queue refuses them, wake returns no error, because the sweep wakes them a
 // minute later.
 func wake(ctx context.Context, q webhook.Queue, delay time.Duration, messages ...webhook.Message) {
 	if len(messages) == 0 {

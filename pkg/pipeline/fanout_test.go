@@ -30,30 +30,30 @@ func (s *stack) claim(t *testing.T, o id.Org, a id.App) id.Link {
 	return l.ID
 }
 
-func TestAnEventReachesEveryEndpointThatWantsItAndNoOther(t *testing.T) {
+func TestAnEventReachesOnlyTheEndpointsThatSubscribe(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	otherOrg := s.NewOrg(t, s.ada)
 	all, one := s.receiver(t, nil), s.receiver(t, nil, "link.claimed")
 	other, off := s.receiver(t, nil, "link.revoked"), s.receiver(t, nil)
 	foreign := s.receiverOf(t, otherOrg, id.DefaultApp(otherOrg), nil)
-	off.enables(false)
+	off.setEnabled(false)
 	l := s.claim(t, s.org, s.app)
-	s.stream(t)
-	s.pump(t)
-	s.stream(t) // a second time changes nothing
-	s.pump(t)
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	s.fanOutAll(t) // a second time changes nothing
+	s.attemptAll(t)
 	for _, r := range []*receiver{all, one} {
-		r.wants("wants it", 1)
+		r.wantRequests("subscribes to the type", 1)
 		var data struct{ ID, Status string }
-		if got := r.all()[0]; json.Unmarshal(got.data, &data) != nil || got.kind != "link.claimed" || data.ID != string(l) || data.Status != "claimed" {
+		if got := r.requests()[0]; json.Unmarshal(got.data, &data) != nil || got.kind != "link.claimed" || data.ID != string(l) || data.Status != "claimed" {
 			t.Errorf("%+v", got)
 		}
 	}
-	other.wants("other type", 0)
-	off.wants("disabled", 0)
-	foreign.wants("other app", 0)
-	if a, b := all.all()[0], one.all()[0]; a.jti == b.jti || a.event != b.event {
+	other.wantRequests("other type", 0)
+	off.wantRequests("disabled", 0)
+	foreign.wantRequests("other app", 0)
+	if a, b := all.requests()[0], one.requests()[0]; a.jti == b.jti || a.event != b.event {
 		t.Errorf("two deliveries of one event: %+v, %+v", a, b)
 	}
 	if got := off.statuses(); got["held"] != 1 || len(got) != 1 {
@@ -65,20 +65,20 @@ func TestATestEventGoesOnlyToItsEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, nil, "link.claimed"), s.receiver(t, nil)
-	e := r.event()
-	s.stream(t)
-	s.pump(t)
-	r.wants("the endpoint", 1)
-	other.wants("another", 0)
-	if got := r.all()[0]; got.event != string(e) || got.kind != "test" || string(got.data) != `{"message":"This is a test of your webhook endpoint."}` {
+	e := r.newEvent()
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	r.wantRequests("the endpoint", 1)
+	other.wantRequests("another", 0)
+	if got := r.requests()[0]; got.event != string(e) || got.kind != "test" || string(got.data) != `{"message":"This is a test of your webhook endpoint."}` {
 		t.Errorf("%+v", got)
 	}
-	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 || w.Last == nil || *w.Last.Status != http.StatusNoContent || w.Last.ID != r.all()[0].jti {
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 || w.Last == nil || *w.Last.Status != http.StatusNoContent || w.Last.ID != r.requests()[0].jti {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
 
-func TestARecordThatIsNoEventIsIgnored(t *testing.T) {
+func TestRecordsOtherThanEventsAreIgnored(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.receiver(t, nil)
@@ -92,7 +92,7 @@ func TestARecordThatIsNoEventIsIgnored(t *testing.T) {
 	}
 }
 
-// TestANoticeThatLosesEachRaceIsBroughtAgain: unlike an event it is not due, so the sweep would not find it.
+// TestANoticeThatLosesEachRaceIsBroughtAgain: a notice is never due, unlike an event, so the sweep cannot find it.
 func TestANoticeThatLosesEachRaceIsBroughtAgain(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -107,7 +107,7 @@ func TestANoticeThatLosesEachRaceIsBroughtAgain(t *testing.T) {
 	record := func() error { return s.fan.Record(ctx, "NOTE#"+string(s.org), "2027-01#ORG#reached#5") }
 	s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) // all tries
 	if err := record(); err == nil {
-		t.Error("a notice without an event is done")
+		t.Error("no error, although the notice's event was not written")
 	}
 	if err := errors.Join(record(), record()); err != nil || s.Faults.Pending() {
 		t.Error(err)
@@ -124,11 +124,11 @@ func TestOnlyUnreadableMessagesAreDeadLetters(t *testing.T) {
 	s := newStack(t)
 	for _, body := range []string{"", "{", `"x"`, `[]`} {
 		if s.deliver.Body(ctx, body) == nil {
-			t.Errorf("%q is done", body)
+			t.Errorf("%q is no error", body)
 		}
 	}
 	// The message of a delivery that does not exist is done.
 	if err := s.deliver.Body(ctx, `{"appId":"`+string(id.NoApp)+`","endpointId":"`+string(id.NoEndpoint)+`","eventId":"`+string(id.NoEvent)+`"}`); err != nil {
-		t.Errorf("of nothing: %v", err)
+		t.Errorf("a delivery that does not exist: %v", err)
 	}
 }

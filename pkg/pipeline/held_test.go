@@ -16,14 +16,14 @@ func message(d store.Delivery) webhook.Message {
 	return webhook.Message{DeliveryID: webhook.DeliveryID{App: d.App, Endpoint: d.Endpoint, Event: d.Event}}
 }
 
-// lastDisabled returns the data of the last event of a receiver, which must be endpoint.disabled.
+// lastDisabled returns the data of the receiver's last request, which must be an event endpoint.disabled.
 func (r *receiver) lastDisabled() (data struct {
 	EndpointID  id.Endpoint
 	URL, Reason string
 	DisabledAt  int64
 }) {
 	r.t.Helper()
-	all := r.all()
+	all := r.requests()
 	if len(all) == 0 || all[len(all)-1].kind != "endpoint.disabled" {
 		r.t.Fatalf("it got %+v", all)
 	}
@@ -33,54 +33,54 @@ func (r *receiver) lastDisabled() (data struct {
 	return data
 }
 
-// TestA410DisablesHoldsAndEnablingReleasesAll: nothing is lost on the way.
-func TestA410DisablesHoldsAndEnablingReleasesAll(t *testing.T) {
+// TestA410HoldsAllAndEnablingReleasesAll: no delivery is lost on the way.
+func TestA410HoldsAllAndEnablingReleasesAll(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, status(http.StatusGone)), s.receiver(t, nil, "endpoint.disabled")
 	for range 4 {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
-	s.pump(t)
-	r.wants("gone", 1)
-	endpoint := r.now()
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	r.wantRequests("gone", 1)
+	endpoint := r.endpoint()
 	if endpoint.Enabled || endpoint.DisabledReason != webhook.DisabledByGone || endpoint.DisabledAt != s.Now().UnixMilli() {
 		t.Errorf("%+v", endpoint)
 	}
-	s.stream(t) // the event of its disabling
-	s.pump(t)
-	other.wants("endpoint.disabled", 1)
+	s.fanOutAll(t) // the event endpoint.disabled
+	s.attemptAll(t)
+	other.wantRequests("endpoint.disabled", 1)
 	if got := other.lastDisabled(); got.EndpointID != r.ID || got.URL != webhook.Origin(r.URL) || got.Reason != "gone" || got.DisabledAt != endpoint.DisabledAt {
 		t.Errorf("%+v", got)
 	}
 	for range 3 {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
-	s.minutes(t, 20)
-	r.wants("disabled", 1)
+	s.fanOutAll(t)
+	s.runMinutes(t, 20)
+	r.wantRequests("disabled", 1)
 	if got := r.statuses(); got["held"] != 7 || len(got) != 1 {
 		t.Errorf("disabled: %v", got)
 	}
-	r.answers(nil)
-	for when, endpoint := range map[string]store.Endpoint{"answer of enabling": r.enable(), "read afterwards": r.now()} {
+	r.setAnswer(nil)
+	for when, endpoint := range map[string]store.Endpoint{"answer of enabling": r.enable(), "read afterwards": r.endpoint()} {
 		if n, err := s.Deliveries().HeldCount(ctx, endpoint); err != nil || n != 7 {
 			t.Errorf("%s: %d are held, %v", when, n, err)
 		}
 	}
-	s.pump(t)
-	r.wants("before the sweep", 1)
-	s.sweeps(t)
-	s.pump(t)
-	r.wants("released", 8)
+	s.attemptAll(t)
+	r.wantRequests("before the sweep", 1)
+	s.sweepOnce(t)
+	s.attemptAll(t)
+	r.wantRequests("released", 8)
 	if got := r.statuses(); got["delivered"] != 7 || len(got) != 1 {
 		t.Errorf("released: %v", got)
 	}
-	if n, err := s.Deliveries().HeldCount(ctx, r.now()); err != nil || n != 0 {
-		t.Errorf("%d are held still, %v", n, err)
+	if n, err := s.Deliveries().HeldCount(ctx, r.endpoint()); err != nil || n != 0 {
+		t.Errorf("%d are still held, %v", n, err)
 	}
-	other.wants("endpoint.disabled once", 1)
+	other.wantRequests("endpoint.disabled once", 1)
 }
 
 func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
@@ -88,21 +88,21 @@ func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	s := newStack(t)
 	s.Limits.Queued = 4
 	r := s.receiver(t, nil)
-	r.enables(false)
+	r.setEnabled(false)
 	const all = 7
 	for range all {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
+	s.fanOutAll(t)
 	if n, err := s.Deliveries().HeldCount(ctx, r.enable()); err != nil || n != all {
 		t.Fatalf("%d are held, %v", n, err)
 	}
 	for run, want := range []struct{ released, held int }{{4, 3}, {all, 0}, {all, 0}} { // after each run
-		s.sweeps(t)
+		s.sweepOnce(t)
 		if n := s.queue.count(); n != want.released {
 			t.Errorf("run %d: %d were queued, want %d", run, n, want.released)
 		}
-		if n, err := s.Deliveries().HeldCount(ctx, r.now()); err != nil || n != want.held {
+		if n, err := s.Deliveries().HeldCount(ctx, r.endpoint()); err != nil || n != want.held {
 			t.Errorf("run %d: %d are held, %v; want %d", run, n, err, want.held)
 		}
 	}
@@ -123,52 +123,52 @@ func TestAnEndpointDisabledDuringItsReleaseHoldsTheRest(t *testing.T) {
 	s := newStack(t)
 	r := s.receiver(t, status(http.StatusGone))
 	for range 5 {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
-	s.pump(t)
+	s.fanOutAll(t)
+	s.attemptAll(t)
 	r.enable()
-	s.sweeps(t) // five are queued; the first is answered 410 again
-	s.pump(t)
-	r.wants("gone again", 2)
+	s.sweepOnce(t) // five are queued; the first is answered 410 again
+	s.attemptAll(t)
+	r.wantRequests("gone again", 2)
 	if got := r.statuses(); got["held"] != 5 {
 		t.Errorf("%v", got)
 	}
-	r.answers(nil)
+	r.setAnswer(nil)
 	r.enable()
-	s.sweeps(t)
-	s.pump(t)
-	r.wants("well", 7)
+	s.sweepOnce(t)
+	s.attemptAll(t)
+	r.wantRequests("after the second release", 7)
 }
 
-// TestFiveDaysOfNothingButFailuresDisable: with a success among them, the endpoint is not disabled.
-func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
+// TestFiveDaysOfOnlyFailuresDisableTheEndpoint: a success among the failures restarts the five days.
+func TestFiveDaysOfOnlyFailuresDisableTheEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r, other := s.receiver(t, status(http.StatusBadGateway)), s.receiver(t, nil, "endpoint.disabled")
-	// fail makes one attempt, which fails, and checks whether the endpoint is enabled afterwards.
+	// fail makes one attempt, which fails, and checks whether the endpoint is still enabled.
 	fail := func(wantEnabled bool) {
 		t.Helper()
-		e := r.event()
-		s.stream(t)
-		s.pump(t)
-		if endpoint := r.now(); endpoint.Enabled != wantEnabled {
+		e := r.newEvent()
+		s.fanOutAll(t)
+		s.attemptAll(t)
+		if endpoint := r.endpoint(); endpoint.Enabled != wantEnabled {
 			t.Errorf("enabled: %v, failing since %d", endpoint.Enabled, endpoint.FailingSince)
 		}
 		if wantEnabled { // the delivery must not be tried again during the test
-			if err := s.Deliveries().Cancel(ctx, r.work(e).DeliveryID); err != nil {
+			if err := s.Deliveries().Cancel(ctx, r.readDelivery(e).DeliveryID); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.queue.lose()
+		s.queue.dropAll()
 	}
 	fail(true)
 	s.pass(4 * day)
-	r.answers(nil)
-	r.event()
-	s.stream(t)
-	s.pump(t) // a success: the five days begin anew
-	r.answers(status(http.StatusBadGateway))
+	r.setAnswer(nil)
+	r.newEvent()
+	s.fanOutAll(t)
+	s.attemptAll(t) // a success: the five days begin again
+	r.setAnswer(status(http.StatusBadGateway))
 	s.pass(time.Second)
 	fail(true) // the first failure of the five days
 	s.pass(day)
@@ -177,47 +177,47 @@ func TestFiveDaysOfNothingButFailuresDisable(t *testing.T) {
 	fail(true)
 	s.pass(time.Millisecond)
 	fail(false)
-	if endpoint := r.now(); endpoint.DisabledReason != webhook.DisabledByFailing {
+	if endpoint := r.endpoint(); endpoint.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", endpoint)
 	}
 	if got := r.statuses(); got["held"] != 1 {
 		t.Errorf("%v", got)
 	}
-	s.stream(t)
-	s.pump(t)
-	other.wants("endpoint.disabled", 1)
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	other.wantRequests("endpoint.disabled", 1)
 	if got := other.lastDisabled(); got.EndpointID != r.ID || got.Reason != "failing" {
 		t.Errorf("%+v", got)
 	}
-	r.answers(nil)
-	before := len(r.all())
+	r.setAnswer(nil)
+	before := len(r.requests())
 	r.enable()
-	s.sweeps(t)
-	s.pump(t)
-	r.wants("enabled again", before+1)
+	s.sweepOnce(t)
+	s.attemptAll(t)
+	r.wantRequests("enabled again", before+1)
 }
 
-func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
+func TestDeletingCancelsPendingAndHeldDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, status(http.StatusServiceUnavailable))
 	for range 3 {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
-	s.pump(t) // three are pending, to be tried again
-	r.enables(false)
+	s.fanOutAll(t)
+	s.attemptAll(t) // three are pending, to be tried again
+	r.setEnabled(false)
 	for range 2 {
-		r.event()
+		r.newEvent()
 	}
-	last := r.event()
-	s.stream(t) // three are held
+	last := r.newEvent()
+	s.fanOutAll(t) // three are held
 	if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 		t.Fatal(err)
 	}
-	r.wants("before", 3)
-	s.minutes(t, 10)
-	r.wants("deleted", 3)
+	r.wantRequests("before", 3)
+	s.runMinutes(t, 10)
+	r.wantRequests("deleted", 3)
 	if got := r.statuses(); got["cancelled"] != 6 || len(got) != 1 {
 		t.Errorf("%v", got)
 	}
@@ -228,7 +228,7 @@ func TestDeletingCancelsWhatIsPendingAndWhatIsHeld(t *testing.T) {
 	}
 	for _, row := range s.Rows(t) {
 		if attr(row, "PK") == "HOOKS#"+string(s.app) && attr(row, "SK") == "HOOK#"+string(r.ID) {
-			t.Error("the endpoint's row is there still")
+			t.Error("the endpoint's row still exists")
 		}
 	}
 }

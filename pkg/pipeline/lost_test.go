@@ -23,75 +23,75 @@ func TestTheSweepFansOutEventsThatTheStreamLost(t *testing.T) {
 	s := newStack(t)
 	r := s.receiver(t, nil)
 	for range 30 {
-		r.event()
+		r.newEvent()
 	}
 	s.pass(59 * time.Second)
-	s.sweeps(t)
-	s.pump(t)
-	r.wants("the stream may still bring them", 0)
+	s.sweepOnce(t)
+	s.attemptAll(t)
+	r.wantRequests("the stream may still bring them", 0)
 	s.pass(time.Second)
-	s.sweeps(t)
-	s.pump(t)
-	r.wants("a minute later", 30)
-	s.stream(t) // events that were fanned out already
-	s.pump(t)
-	r.wants("the stream brings them late", 30)
+	s.sweepOnce(t)
+	s.attemptAll(t)
+	r.wantRequests("a minute later", 30)
+	s.fanOutAll(t) // events that were fanned out already
+	s.attemptAll(t)
+	r.wantRequests("the stream brings them late", 30)
 }
 
 func TestAQueueThatIsDownLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, status(http.StatusServiceUnavailable))
-	e := r.event()
+	e := r.newEvent()
 	s.queue.down.Store(true)
-	s.stream(t)
-	s.minutes(t, 3)
-	r.wants("the queue is down", 0)
+	s.fanOutAll(t)
+	s.runMinutes(t, 3)
+	r.wantRequests("the queue is down", 0)
 	s.queue.down.Store(false)
-	s.minutes(t, 6) // each sweep that tried to queue the delivery has moved its due time by some minutes
-	if len(r.all()) == 0 {
+	s.runMinutes(t, 6) // each sweep that failed to queue the delivery has also moved its due time by some minutes
+	if len(r.requests()) == 0 {
 		t.Fatal("the sweep did not wake it")
 	}
 	// The queue is down after an attempt: the next one is due, and no message wakes it.
-	before := len(r.all())
-	s.queue.lose()
+	before := len(r.requests())
+	s.queue.dropAll()
 	s.queue.down.Store(true)
 	s.pass(time.Hour)
-	s.sweeps(t)
+	s.sweepOnce(t)
 	s.queue.down.Store(false)
-	s.minutes(t, 20) // the sweep has moved the due time by a quarter of the delivery's age, about 17 minutes
-	if len(r.all()) <= before {
+	s.runMinutes(t, 20) // the sweep has moved the due time by about 17 minutes, a quarter of the delivery's age
+	if len(r.requests()) <= before {
 		t.Fatal("the retry was not woken")
 	}
-	r.answers(nil)
-	s.queue.lose()
+	r.setAnswer(nil)
+	s.queue.dropAll()
 	for range 12 {
-		s.later(t, 10*time.Minute)
+		s.runAfter(t, 10*time.Minute)
 	}
-	if w := r.work(e); w.Status != webhook.DeliveryDelivered {
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
 
-// TestABacklogIsNotQueuedAgainEachMinute: forty deliveries that no process receives are queued less
-// and less often. Two sweeps at once queue each delivery once.
+// TestABacklogIsNotQueuedAgainEachMinute: no process receives forty deliveries, so the sweep queues them again at growing
+// intervals. Two sweeps at the same time queue each delivery once.
 func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
 	for range 40 {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
+	s.fanOutAll(t)
 	want := 40
-	// A sweep queues a delivery again 90 s after the last time, or after a quarter of its age: that is two minutes up
-	// to minute 7, and three from minute 9 on.
+	// A sweep queues a delivery again after the longer of 90 s and a quarter of its age. With a sweep each minute, this is every two
+	// minutes up to minute 7, and every three from minute 9 on.
 	queuedIn := []int{1, 3, 5, 7, 9, 12}
 	for minute := 1; minute <= 14; minute++ {
 		s.pass(time.Minute)
 		var wg sync.WaitGroup
 		for range 2 {
-			wg.Go(func() { s.sweeps(t) })
+			wg.Go(func() { s.sweepOnce(t) })
 		}
 		wg.Wait()
 		if slices.Contains(queuedIn, minute) {
@@ -101,11 +101,11 @@ func TestABacklogIsNotQueuedAgainEachMinute(t *testing.T) {
 			t.Fatalf("minute %d: %d messages so far, want %d", minute, s.queue.count(), want)
 		}
 	}
-	s.pump(t)
-	r.wants("each delivery has seven messages and is sent once", 40)
+	s.attemptAll(t)
+	r.wantRequests("each delivery has seven messages and is sent once", 40)
 }
 
-// breaking makes one call of the SDK fail: three tries in a row, which are all that the SDK makes.
+// breaking makes one call of the SDK fail: it fails three tries in a row, which is the SDK's maximum.
 type breaking struct {
 	next  http.RoundTripper
 	after bool // true: the call is done, and its answer is lost; false: the call is not done
@@ -140,9 +140,8 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errBroken
 }
 
-// TestATableThatBreaksLosesNoDelivery breaks each call of the table in turn,
-// before and after the call is done. The delivery arrives. A fault causes at most one more request,
-// never one without a lease (the receiver checks it).
+// TestATableThatBreaksLosesNoDelivery breaks each call of the table in turn, before and after the call is done. The
+// delivery arrives. A fault causes at most one more request, and the receiver checks that each request has a lease.
 func TestATableThatBreaksLosesNoDelivery(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.ResponseWriter, int){
@@ -163,14 +162,14 @@ func TestATableThatBreaksLosesNoDelivery(t *testing.T) {
 			s := newStack(t)
 			under := &breaking{next: s.Faults.Next}
 			s.Faults.Next = under
-			// At most this many requests: as many as for a delivery without a fault, and one more.
+			// The most requests at the receiver: one more than without a fault.
 			most := map[string]int{"delivered": 2, "retried": 3, "gone": 4}[name]
 			calls := 0
 			for _, after := range []bool{false, true} {
 				for n := 1; ; n++ { // until a delivery makes fewer than n calls
 					r := s.receiver(t, answer)
-					e := r.event()
-					s.stream(t)
+					e := r.newEvent()
+					s.fanOutAll(t)
 					under.mu.Lock()
 					under.calls, under.broken, under.from, under.after = 0, 0, n, after
 					under.mu.Unlock()
@@ -190,15 +189,15 @@ func TestATableThatBreaksLosesNoDelivery(t *testing.T) {
 						calls = max(calls, n-1)
 						break
 					}
-					w := r.work(e)
+					w := r.readDelivery(e)
 					for try := 0; try < 4 && w.Status != webhook.DeliveryDelivered; try++ {
-						s.later(t, 5*time.Minute)
-						if endpoint := r.now(); !endpoint.Enabled {
+						s.runAfter(t, 5*time.Minute)
+						if endpoint := r.endpoint(); !endpoint.Enabled {
 							r.enable()
 						}
-						w = r.work(e)
+						w = r.readDelivery(e)
 					}
-					if got := len(r.all()); w.Status != webhook.DeliveryDelivered || got < 1 || got > most {
+					if got := len(r.requests()); w.Status != webhook.DeliveryDelivered || got < 1 || got > most {
 						t.Errorf("call %d, after: %v: %s, %d requests, %d messages failed", n, after, w.Status, got, failed)
 					}
 					if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
@@ -213,7 +212,7 @@ func TestATableThatBreaksLosesNoDelivery(t *testing.T) {
 	}
 }
 
-// poison fails every call that names one of the rows. Reads by Query and GetItem go through.
+// poison fails every call that names one of the rows, except reads by Query and GetItem.
 type poison struct {
 	next http.RoundTripper
 	rows []string
@@ -235,24 +234,24 @@ func (p *poison) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r)
 }
 
-// TestTheSweepGoesOnPastRowsThatFail has due rows of four kinds. One of each kind fails, the others are done.
-func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
+// TestTheSweepContinuesPastRowsThatFail has due rows of four kinds. One row of each kind fails. The sweep processes the others.
+func TestTheSweepContinuesPastRowsThatFail(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	pending, held, bad := s.receiver(t, nil), s.receiver(t, nil), s.receiver(t, nil)
 	// Endpoints whose held delivery is to be released. The row of bad fails.
 	for _, r := range []*receiver{held, bad} {
-		r.enables(false)
-		r.event()
+		r.setEnabled(false)
+		r.newEvent()
 	}
 	// Deliveries that no message wakes.
-	badDelivery, goodDelivery := pending.event(), pending.event()
-	s.stream(t)
-	s.queue.lose()
+	badDelivery, goodDelivery := pending.newEvent(), pending.newEvent()
+	s.fanOutAll(t)
+	s.queue.dropAll()
 	held.enable()
 	bad.enable()
 	// Events whose stream records were lost, and links that expire.
-	badEvent, goodEvent := pending.event(), pending.event()
+	badEvent, goodEvent := pending.newEvent(), pending.newEvent()
 	var links []string
 	for range 3 {
 		links = append(links, string(s.linkOf(t, s.org, s.app)))
@@ -263,16 +262,16 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	if err := s.sweep.Run(ctx); !errors.Is(err, errBroken) {
 		t.Errorf("the error of the sweep is %v", err)
 	}
-	s.pump(t)
+	s.attemptAll(t)
 	got := map[string]bool{}
-	for _, r := range pending.all() {
+	for _, r := range pending.requests() {
 		got[r.event] = true
 	}
 	if !got[string(goodDelivery)] || !got[string(goodEvent)] || len(got) != 2 {
-		t.Errorf("%v came, want %s and %s", got, goodDelivery, goodEvent)
+		t.Errorf("%v arrived, want %s and %s", got, goodDelivery, goodEvent)
 	}
-	held.wants("released", 1)
-	bad.wants("its row fails", 0)
+	held.wantRequests("released", 1)
+	bad.wantRequests("its row fails", 0)
 	expired := 0
 	for _, row := range s.Rows(t) {
 		if attr(row, "type") == "link.expired" {
@@ -284,56 +283,56 @@ func TestTheSweepGoesOnPastRowsThatFail(t *testing.T) {
 	}
 	// The fault is over: the next runs do the rest.
 	s.Faults.Next = under
-	s.minutes(t, 7)
-	bad.wants("its row is well", 4) // the held delivery, and three links that expired
-	if w := pending.work(badDelivery); w.Status != webhook.DeliveryDelivered {
+	s.runMinutes(t, 7)
+	bad.wantRequests("its row no longer fails", 4) // the held delivery, and three links that expired
+	if w := pending.readDelivery(badDelivery); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
-	if w := pending.work(badEvent); w.Status != webhook.DeliveryDelivered {
+	if w := pending.readDelivery(badEvent); w.Status != webhook.DeliveryDelivered {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
 
-// TestARowThatLosesEachRaceIsLeftToTheSweep: a race for an endpoint's row is not a fault that ends
-// in the dead-letter queue.
+// TestARowThatLosesEachRaceIsLeftToTheSweep: losing each race for an endpoint's row is not a fault, so the message does
+// not end in the dead-letter queue.
 func TestARowThatLosesEachRaceIsLeftToTheSweep(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
 	s.receiver(t, nil) // two deliveries are one transaction
-	s.stream(t)        // the events of the endpoints' creation
+	s.fanOutAll(t)     // the events of the endpoints' creation
 	s.claim(t, r.OrgID, r.AppID)
 	loseEachRace := func() { s.Faults.Plan("TransactWriteItems", storetest.Conflict, 5) } // all tries of one use case
 	loseEachRace()
-	s.stream(t)
+	s.fanOutAll(t)
 	if raced := !s.Faults.Pending(); !raced || len(r.statuses()) > 0 {
 		t.Fatalf("fan-out lost each race: %v; %v", raced, r.statuses())
 	}
-	s.minutes(t, 2)
-	r.wants("fanned out by the sweep", 1)
-	r.event()
-	s.stream(t)
-	r.enables(false)
+	s.runMinutes(t, 2)
+	r.wantRequests("fanned out by the sweep", 1)
+	r.newEvent()
+	s.fanOutAll(t)
+	r.setEnabled(false)
 	loseEachRace()
-	s.pump(t)
+	s.attemptAll(t)
 	if raced := !s.Faults.Pending(); !raced || r.statuses()[webhook.DeliveryPending] != 1 {
 		t.Fatalf("hold lost each race: %v; %v", raced, r.statuses())
 	}
-	s.minutes(t, 3)
+	s.runMinutes(t, 3)
 	if r.statuses()[webhook.DeliveryHeld] != 1 {
 		t.Errorf("after the sweep: %v", r.statuses())
 	}
-	r.wants("held", 1)
+	r.wantRequests("held", 1)
 }
 
-// TestAFaultOfTheTableIsAnErrorOfTheFanOut: the stream brings the record again, which does not wait for the sweep.
+// TestAFaultOfTheTableIsAnErrorOfTheFanOut: the error makes the stream bring the record again, before the sweep would find it.
 func TestAFaultOfTheTableIsAnErrorOfTheFanOut(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	s.stream(t)
+	s.fanOutAll(t)
 	for _, operation := range []string{"GetItem", "Query", "UpdateItem"} { // the event, the endpoints, the deliveries and the mark
-		e := r.event()
+		e := r.newEvent()
 		s.Faults.Plan(operation, storetest.LostBefore, -1)
 		err := s.fan.Event(ctx, s.app, e)
 		s.Faults.Heal()
@@ -341,60 +340,60 @@ func TestAFaultOfTheTableIsAnErrorOfTheFanOut(t *testing.T) {
 			t.Errorf("%s fails, and the fan-out does not", operation)
 		}
 	}
-	s.stream(t)
-	s.pump(t)
-	r.wants("brought again", 3)
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	r.wantRequests("brought again", 3)
 }
 
-// TestAWriteOfAnAttemptThatFailsCountsNothingTwice fails each write of an attempt for good: it takes the lease, records the attempt on
-// the delivery, and then the endpoint's row. The message comes again a minute later.
-func TestAWriteOfAnAttemptThatFailsCountsNothingTwice(t *testing.T) {
+// TestAFailedWriteOfAnAttemptCountsNothingTwice fails each write of an attempt, with all tries: write 1 takes the lease, 2 records
+// the attempt on the delivery, and 3 changes the endpoint's row. The message comes again a minute later.
+func TestAFailedWriteOfAnAttemptCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for name, v := range map[string]struct {
-		status, before int // answer, and failures of the endpoint before
-		write          int
-		first, then    string // failures, whether the endpoint is enabled, and requests so far
+		status, before int    // the answer, and the endpoint's failures before
+		write          int    // the number of the write that fails
+		first, then    string // after the first and the second message: failures, whether the endpoint is enabled, requests so far
 	}{
-		"failed, no lease":             {500, 1, 1, "1 true 1", "2 true 2"},
-		"failed, not recorded":         {500, 1, 2, "1 true 2", "2 true 3"},
-		"failed, not on the endpoint":  {500, 1, 3, "1 true 2", "2 true 3"}, // the next attempt
-		"gone, not recorded":           {410, 0, 2, "0 true 1", "0 false 2"},
-		"delivered, no lease":          {204, 1, 1, "1 true 1", "0 true 2"},
-		"delivered, not recorded":      {204, 1, 2, "0 true 2", "0 true 3"},
-		"delivered, endpoint not told": {204, 1, 3, "1 true 2", "1 true 2"},
+		"failed, no lease":            {500, 1, 1, "1 true 1", "2 true 2"},
+		"failed, not recorded":        {500, 1, 2, "1 true 2", "2 true 3"},
+		"failed, not on the endpoint": {500, 1, 3, "1 true 2", "2 true 3"}, // the second message makes the next attempt
+		"gone, not recorded":          {410, 0, 2, "0 true 1", "0 false 2"},
+		"delivered, no lease":         {204, 1, 1, "1 true 1", "0 true 2"},
+		"delivered, not recorded":     {204, 1, 2, "0 true 2", "0 true 3"},
+		"delivered, not on endpoint":  {204, 1, 3, "1 true 2", "1 true 2"},
 	} {
 		r := s.receiver(t, status(http.StatusInternalServerError))
 		if v.before > 0 {
-			r.event()
-			s.stream(t)
-			s.pump(t)
-			s.queue.lose()
+			r.newEvent()
+			s.fanOutAll(t)
+			s.attemptAll(t)
+			s.queue.dropAll()
 		}
-		r.answers(status(v.status))
-		e := r.event()
-		s.stream(t)
-		s.queue.lose()
+		r.setAnswer(status(v.status))
+		e := r.newEvent()
+		s.fanOutAll(t)
+		s.queue.dropAll()
 		for range v.write - 1 {
 			s.Faults.Before("UpdateItem", func() {})
 		}
 		s.Faults.Before("UpdateItem", func() { s.Faults.Plan("UpdateItem", storetest.ServerError, 3) })
-		m := message(r.work(e).Delivery)
-		is := func() string {
-			endpoint := r.now()
-			return fmt.Sprint(endpoint.Failures, endpoint.Enabled, len(r.all()))
+		m := message(r.readDelivery(e).Delivery)
+		state := func() string {
+			endpoint := r.endpoint()
+			return fmt.Sprint(endpoint.Failures, endpoint.Enabled, len(r.requests()))
 		}
-		if err := s.deliver.Message(ctx, m); err == nil || s.Faults.Pending() || is() != v.first {
-			t.Errorf("%s: %v; %s, want %s", name, err, is(), v.first)
+		if err := s.deliver.Message(ctx, m); err == nil || s.Faults.Pending() || state() != v.first {
+			t.Errorf("%s: %v; %s, want %s", name, err, state(), v.first)
 		}
 		s.pass(61 * time.Second)
-		if err := s.deliver.Message(ctx, m); err != nil || is() != v.then {
-			t.Errorf("%s, again: %v; %s, want %s", name, err, is(), v.then)
+		if err := s.deliver.Message(ctx, m); err != nil || state() != v.then {
+			t.Errorf("%s, again: %v; %s, want %s", name, err, state(), v.then)
 		}
 		s.Faults.Heal()
 		if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 			t.Fatal(err)
 		}
-		s.stream(t) // what has become of this endpoint is not for the next one
+		s.fanOutAll(t) // so that the events of this endpoint do not reach the next one
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/metric"
 )
 
-// logged keeps a log that several goroutines write.
+// logged is a log that several goroutines may write.
 type logged struct {
 	mu  sync.Mutex
 	out bytes.Buffer
@@ -36,9 +36,9 @@ func (l *logged) values(m metric.Metric) (out []string) {
 	return out
 }
 
-// TestThePipelineCountsWhatItDoes makes a delivery fail, wait and arrive, with a KMS that is
+// TestThePipelineLogsItsMetrics makes a delivery fail, wait and arrive, with a KMS that is
 // down for a while. It does not run in parallel, because the log belongs to the program.
-func TestThePipelineCountsWhatItDoes(t *testing.T) {
+func TestThePipelineLogsItsMetrics(t *testing.T) {
 	s := newStack(t)
 	log := &logged{}
 	was := slog.Default()
@@ -51,30 +51,30 @@ func TestThePipelineCountsWhatItDoes(t *testing.T) {
 		}
 	}
 	r := s.receiver(t, status(http.StatusServiceUnavailable))
-	r.event()
+	r.newEvent()
 	s.signer.away.Store(true)
-	s.stream(t)
-	s.pump(t)
+	s.fanOutAll(t)
+	s.attemptAll(t)
 	wants("KMS is away", metric.SignFailures, "1")
 	s.signer.away.Store(false)
 	s.pass(20 * time.Second)
-	s.pump(t)
+	s.attemptAll(t)
 	s.pass(2 * time.Minute)
-	s.pump(t)
+	s.attemptAll(t)
 	wants("it failed twice", metric.AttemptsFailed, "2")
-	r.answers(nil)
+	r.setAnswer(nil)
 	s.pass(time.Hour)
-	s.sweeps(t)
-	s.pump(t)
-	r.event()
-	s.stream(t)
+	s.sweepOnce(t)
+	s.attemptAll(t)
+	r.newEvent()
+	s.fanOutAll(t)
 	s.pass(2 * time.Minute)
-	s.pump(t)
+	s.attemptAll(t)
 	wants("two arrived", metric.AttemptsDelivered, "2")
 	ages := log.values(metric.OldestDue) // of the one sweep so far
-	s.sweeps(t)
-	mostOfAnHour := len(ages) == 1 && len(ages[0]) == 4 // at least 1,000 seconds
-	if got := log.values(metric.OldestDue); !mostOfAnHour || len(got) != 2 || got[1] != "0" {
-		t.Errorf("the oldest was due for %v seconds, want most of an hour and then none", got)
+	s.sweepOnce(t)
+	over1000Seconds := len(ages) == 1 && len(ages[0]) == 4 // at least 1,000 seconds
+	if got := log.values(metric.OldestDue); !over1000Seconds || len(got) != 2 || got[1] != "0" {
+		t.Errorf("the oldest row was due for %v seconds, want 1000 to 9999 and then 0", got)
 	}
 }

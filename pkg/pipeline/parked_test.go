@@ -18,8 +18,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// parked counts the receiver's parked deliveries.
-func (r *receiver) parked() (n int) {
+// parkedCount counts the receiver's parked deliveries.
+func (r *receiver) parkedCount() (n int) {
 	r.t.Helper()
 	for _, row := range r.stack.Rows(r.t) {
 		if attr(row, "PK") == "DLV#"+string(r.ID) && attr(row, "due") == "DUE#parked#"+string(r.ID) {
@@ -29,8 +29,8 @@ func (r *receiver) parked() (n int) {
 	return n
 }
 
-// waits counts the rows of the receiver that are in the index: its deliveries and its endpoint.
-func (r *receiver) waits() (n int) {
+// dueRowCount counts the rows of the receiver in the index of due rows: its deliveries and its endpoint.
+func (r *receiver) dueRowCount() (n int) {
 	r.t.Helper()
 	for _, row := range r.stack.Rows(r.t) {
 		if attr(row, "due") != "" && (attr(row, "PK") == "DLV#"+string(r.ID) || attr(row, "SK") == "HOOK#"+string(r.ID)) {
@@ -40,96 +40,96 @@ func (r *receiver) waits() (n int) {
 	return n
 }
 
-// parks parks every waiting delivery of a tripped receiver, and wants n parked ones.
-func (r *receiver) parks(n int) {
+// parkAll parks every waiting delivery of a tripped receiver, and checks that n deliveries are parked.
+func (r *receiver) parkAll(n int) {
 	r.t.Helper()
-	r.stack.pass(10 * time.Second) // those that failed before are due again
-	r.wake()
-	r.stack.pump(r.t)
-	if got := r.parked(); got != n {
+	r.stack.pass(10 * time.Second) // the deliveries that failed before are due again
+	r.wakeAll()
+	r.stack.attemptAll(r.t)
+	if got := r.parkedCount(); got != n {
 		r.t.Fatalf("%d are parked, want %d", got, n)
 	}
 }
 
-func TestParkedDeliveriesCostNothingUntilTheReceiverIsWell(t *testing.T) {
+func TestParkedDeliveriesCostOnlyProbes(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 20)
-	r.parks(20)
-	sent, attempts := s.queue.count(), len(r.all())
-	s.minutes(t, 30)
-	probes := len(r.all()) - attempts
+	r.parkAll(20)
+	sent, attempts := s.queue.count(), len(r.requests())
+	s.runMinutes(t, 30)
+	probes := len(r.requests()) - attempts
 	if messages := s.queue.count() - sent; probes < 10 || probes > 30 || messages > 2*probes {
 		t.Errorf("in half an hour: %d probes, %d messages", probes, messages)
 	}
-	r.answers(nil)
-	s.minutes(t, 3)
-	if n := r.parked(); n != 0 {
+	r.setAnswer(nil)
+	s.runMinutes(t, 3)
+	if n := r.parkedCount(); n != 0 {
 		t.Errorf("well for three minutes: %d are parked", n)
 	}
-	for range 8 { // those that were probes wait for their next attempt
-		s.later(t, 10*time.Minute)
+	for range 8 { // the deliveries that were probes wait for their next attempt
+		s.runAfter(t, 10*time.Minute)
 	}
-	if got, n := r.statuses(), r.waits(); got["delivered"] != 20 || n != 0 {
-		t.Errorf("%v, and %d rows are in the index still", got, n)
+	if got, n := r.statuses(), r.dueRowCount(); got["delivered"] != 20 || n != 0 {
+		t.Errorf("%v, and %d rows are still in the index", got, n)
 	}
 }
 
-func TestWhatIsParkedFor90HoursFails(t *testing.T) {
+func TestDeliveriesParkedFor90HoursFail(t *testing.T) {
 	t.Parallel()
-	s, r := tripped(t, 60) // more than a run of the sweep takes of them at once
-	r.parks(60)
+	s, r := tripped(t, 60) // more than the sweep's batch of 50
+	r.parkAll(60)
 	s.pass(webhook.Lifetime)
-	fresh := r.event()
-	s.stream(t)
-	s.minutes(t, 2)
+	fresh := r.newEvent()
+	s.fanOutAll(t)
+	s.runMinutes(t, 2)
 	if got := r.statuses(); got["failed"] != 60 {
 		t.Errorf("%v", got)
 	}
-	if w := r.work(fresh); w.Status != webhook.DeliveryPending {
-		t.Errorf("a fresh one: %+v", w.Delivery)
+	if w := r.readDelivery(fresh); w.Status != webhook.DeliveryPending {
+		t.Errorf("a new delivery: %+v", w.Delivery)
 	}
 }
 
-// TestHeldDeliveriesAreReleasedAfterParkedOnes: the parked deliveries use up what a run may queue
-// (Limits.Queued), so that a later run releases the held ones.
+// TestHeldDeliveriesAreReleasedAfterParkedOnes: the parked deliveries use up the limit of a run (Limits.Queued),
+// so a later run releases the held ones.
 func TestHeldDeliveriesAreReleasedAfterParkedOnes(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
-	r.parks(6)
-	r.enables(false)
+	r.parkAll(6)
+	r.setEnabled(false)
 	for range 4 {
-		r.event()
+		r.newEvent()
 	}
-	s.stream(t)
-	if got := r.statuses(); got["held"] != 4 || r.parked() != 6 {
-		t.Fatalf("%v, and %d are parked", got, r.parked())
+	s.fanOutAll(t)
+	if got := r.statuses(); got["held"] != 4 || r.parkedCount() != 6 {
+		t.Fatalf("%v, and %d are parked", got, r.parkedCount())
 	}
-	r.answers(nil)
-	r.enables(true)
+	r.setAnswer(nil)
+	r.setEnabled(true)
 	s.Limits.Queued = 6
-	s.minutes(t, 5)
-	for range 8 { // what failed before waits for its next attempt
-		s.later(t, 10*time.Minute)
+	s.runMinutes(t, 5)
+	for range 8 { // the deliveries that failed before wait for their next attempt
+		s.runAfter(t, 10*time.Minute)
 	}
 	if got := r.statuses(); got["delivered"] != 10 {
 		t.Errorf("%v", got)
 	}
 }
 
-func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
+func TestParkedDeliveriesFollowTheirEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for name, v := range map[string]struct {
 		change func(r *receiver)
 		want   webhook.DeliveryStatus
 	}{
-		"disabled by its app": {func(r *receiver) { r.enables(false) }, webhook.DeliveryHeld},
+		"disabled by its app": {func(r *receiver) { r.setEnabled(false) }, webhook.DeliveryHeld},
 		"disabled by its answer": {func(r *receiver) {
-			if err := s.Deliveries().DisableEndpoint(ctx, r.now(), webhook.DisabledByGone); err != nil {
+			if err := s.Deliveries().DisableEndpoint(ctx, r.endpoint(), webhook.DisabledByGone); err != nil {
 				t.Error(err)
 			}
 		}, webhook.DeliveryHeld},
-		"disabled and enabled": {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, webhook.DeliveryDelivered},
+		"disabled and enabled": {func(r *receiver) { r.setEnabled(false); r.setAnswer(nil); r.setEnabled(true) }, webhook.DeliveryDelivered},
 		"deleted": {func(r *receiver) {
 			if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
 				t.Error(err)
@@ -137,33 +137,33 @@ func TestWhatIsParkedFollowsItsEndpoint(t *testing.T) {
 		}, webhook.DeliveryCancelled},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := s.trip(t, 6)
-			r.parks(6)
+			r := s.trippedReceiver(t, 6)
+			r.parkAll(6)
 			v.change(r)
-			s.minutes(t, 2)
+			s.runMinutes(t, 2)
 			if got := r.statuses(); got[v.want] != 6 {
 				t.Errorf("%v, want %s", got, v.want)
 			}
-			s.minutes(t, 7)
-			if n := r.waits(); n != 0 {
-				t.Errorf("%d rows are in the index still", n)
+			s.runMinutes(t, 7)
+			if n := r.dueRowCount(); n != 0 {
+				t.Errorf("%d rows are still in the index", n)
 			}
 		})
 	}
 }
 
-// TestADeliveryParkedLateIsNotMissed parks a delivery by an old read of the endpoint, after the
-// breaker has closed and the sweep has found no other.
+// TestADeliveryParkedLateIsNotMissed parks a delivery with an old copy of its endpoint, after the
+// breaker has closed and the sweep has found no more parked deliveries.
 func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
-	late := r.event()
-	s.stream(t)
-	w := r.work(late)
-	s.queue.lose()
-	r.parks(7)
-	r.answers(nil)
-	s.minutes(t, 4)
+	late := r.newEvent()
+	s.fanOutAll(t)
+	w := r.readDelivery(late)
+	s.queue.dropAll()
+	r.parkAll(7)
+	r.setAnswer(nil)
+	s.runMinutes(t, 4)
 	if got := r.statuses(); got["delivered"] != 7 {
 		t.Fatalf("%v", got)
 	}
@@ -171,25 +171,25 @@ func TestADeliveryParkedLateIsNotMissed(t *testing.T) {
 	if err != nil || !again {
 		t.Fatal(again, err)
 	}
-	w.NextAttempt = r.work(late).NextAttempt // by it Park knows the delivery; what w has of the endpoint stays old
-	if err := s.Deliveries().Park(ctx, w, w.To.OpenUntil); err != nil || r.parked() != 1 {
-		t.Fatalf("%d are parked, %v", r.parked(), err)
+	w.NextAttempt = r.readDelivery(late).NextAttempt // Park compares it with the row; w still has the old endpoint
+	if err := s.Deliveries().Park(ctx, w, w.To.OpenUntil); err != nil || r.parkedCount() != 1 {
+		t.Fatalf("%d are parked, %v", r.parkedCount(), err)
 	}
-	s.minutes(t, 2)
-	if got := r.work(late); got.Status != webhook.DeliveryDelivered || got.Attempts != 1 {
+	s.runMinutes(t, 2)
+	if got := r.readDelivery(late); got.Status != webhook.DeliveryDelivered || got.Attempts != 1 {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
 
-// killed is a transport that loses the table right after the nth write, as a process that is
-// killed does.
+// killed is a transport that behaves as if the process is killed at a write: that write is done but its answer is lost,
+// and no later call reaches the table.
 type killed struct {
-	next  http.RoundTripper
-	kills func() // what else ends with the process
+	next   http.RoundTripper
+	onKill func() // called at each call after the kill
 
 	mu     sync.Mutex
 	writes int
-	from   int // 0: never
+	from   int // the number of the write; 0: never
 }
 
 func (k *killed) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -202,7 +202,7 @@ func (k *killed) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !dead {
 		return k.next.RoundTrip(r)
 	}
-	k.kills()
+	k.onKill()
 	if last {
 		if out, err := k.next.RoundTrip(r); err == nil {
 			_ = out.Body.Close()
@@ -211,55 +211,54 @@ func (k *killed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errBroken
 }
 
-func (k *killed) at(write int) {
+func (k *killed) killAt(write int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.writes, k.from = 0, write
 }
 
-// TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery kills the process after each write that
-// opens the breaker, parks, probes, closes the breaker or releases the parked deliveries. The
-// messages of the process are lost.
+// TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery kills the process after each write of a step, and drops the messages
+// of the process. The steps open the breaker, park, probe, close the breaker, and release the parked deliveries.
 func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 	t.Parallel()
 	const n = 5
 	probing := func(s *stack, r *receiver) {
-		r.parks(n)
+		r.parkAll(n)
 		s.pass(30 * time.Second)
 		_ = s.sweep.Run(ctx)
 	}
 	for name, v := range map[string]struct {
-		before func(s *stack, r *receiver) // of a tripped receiver
-		do     func(s *stack, r *receiver)
-		writes int // that it makes at least
+		before func(s *stack, r *receiver) // prepares a tripped receiver for the step
+		do     func(s *stack, r *receiver) // the step that is killed
+		writes int                         // the fewest writes of the step
 	}{
 		// The breaker has closed, and the fifth failure in a row opens it again.
 		"opening": {func(s *stack, r *receiver) {
-			r.answers(nil)
-			r.parks(n)
-			s.minutes(r.t, 3)
-			r.answers(status(http.StatusInternalServerError))
+			r.setAnswer(nil)
+			r.parkAll(n)
+			s.runMinutes(r.t, 3)
+			r.setAnswer(status(http.StatusInternalServerError))
 			for range 5 {
 				s.pass(3 * time.Second)
-				r.event()
-				s.stream(r.t)
-				if r.now().Failures < 4 {
-					s.pump(r.t)
+				r.newEvent()
+				s.fanOutAll(r.t)
+				if r.endpoint().Failures < 4 {
+					s.attemptAll(r.t)
 				}
 			}
-		}, func(s *stack, r *receiver) { s.pumpAny() }, 3},
-		"parking": {func(_ *stack, r *receiver) { r.wake() }, func(s *stack, _ *receiver) { s.pumpAny() }, 2},
-		"probing": {func(s *stack, r *receiver) { r.parks(n); s.pass(30 * time.Second) }, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, 2},
-		"failing": {probing, func(s *stack, _ *receiver) { s.pumpAny() }, 4},
-		"closing": {func(s *stack, r *receiver) { probing(s, r); r.answers(nil) }, func(s *stack, _ *receiver) { s.pumpAny() }, 4},
-		// The breaker has closed, and the sweep releases what is parked.
+		}, func(s *stack, r *receiver) { s.attemptAny() }, 3},
+		"parking": {func(_ *stack, r *receiver) { r.wakeAll() }, func(s *stack, _ *receiver) { s.attemptAny() }, 2},
+		"probing": {func(s *stack, r *receiver) { r.parkAll(n); s.pass(30 * time.Second) }, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, 2},
+		"failing": {probing, func(s *stack, _ *receiver) { s.attemptAny() }, 4},
+		"closing": {func(s *stack, r *receiver) { probing(s, r); r.setAnswer(nil) }, func(s *stack, _ *receiver) { s.attemptAny() }, 4},
+		// The breaker has closed, and the sweep releases the parked deliveries.
 		"emptying": {func(s *stack, r *receiver) {
 			probing(s, r)
-			r.answers(nil)
-			s.pumpAny()
+			r.setAnswer(nil)
+			s.attemptAny()
 		}, func(s *stack, _ *receiver) { _ = s.sweep.Run(ctx) }, n},
-		// Nothing is parked any more, and the endpoint's row leaves the index.
-		"leaving": {func(s *stack, r *receiver) { r.parks(n); r.answers(nil); s.minutes(r.t, 5) }, func(s *stack, _ *receiver) {
+		// No delivery is parked any more, and the endpoint's row leaves the index.
+		"leaving": {func(s *stack, r *receiver) { r.parkAll(n); r.setAnswer(nil); s.runMinutes(r.t, 5) }, func(s *stack, _ *receiver) {
 			for range 4 {
 				s.pass(time.Minute)
 				_ = s.sweep.Run(ctx)
@@ -269,22 +268,22 @@ func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStack(t)
-			table := &killed{next: s.Faults.Next, kills: func() { s.queue.down.Store(true) }}
+			table := &killed{next: s.Faults.Next, onKill: func() { s.queue.down.Store(true) }}
 			s.Faults.Next = table
 			write := 1
 			for died := true; died; write++ {
-				r := s.trip(t, n)
+				r := s.trippedReceiver(t, n)
 				v.before(s, r)
-				table.at(write)
+				table.killAt(write)
 				v.do(s, r)
 				died = s.queue.down.Swap(false)
-				table.at(0)
-				s.queue.lose()
-				r.answers(nil)
-				for minute := 0; minute < 12 && r.delivered() != nil; minute++ {
-					s.later(t, time.Minute)
+				table.killAt(0)
+				s.queue.dropAll()
+				r.setAnswer(nil)
+				for minute := 0; minute < 12 && r.checkDelivered() != nil; minute++ {
+					s.runAfter(t, time.Minute)
 				}
-				if err := r.delivered(); err != nil {
+				if err := r.checkDelivered(); err != nil {
 					t.Errorf("killed after write %d: %v", write, err)
 				}
 				if err := s.DeleteEndpoint(ctx, s.app, r.ID, store.ByKey(id.NoKey)); err != nil {
@@ -298,15 +297,15 @@ func TestAKillBetweenAnyTwoStepsMissesNoParkedDelivery(t *testing.T) {
 	}
 }
 
-// pumpAny makes every attempt that the queue wakes now; their errors are expected.
-func (s *stack) pumpAny() {
+// attemptAny makes every attempt that the queue wakes now, and ignores its error, which the test expects.
+func (s *stack) attemptAny() {
 	for _, m := range s.queue.ready() {
 		_ = s.deliver.Message(ctx, m)
 	}
 }
 
-// delivered returns an error as long as one of the receiver's deliveries is not delivered.
-func (r *receiver) delivered() error {
+// checkDelivered returns an error until all of the receiver's deliveries are delivered.
+func (r *receiver) checkDelivered() error {
 	all := r.statuses()
 	delete(all, webhook.DeliveryDelivered)
 	if len(all) > 0 {
@@ -315,12 +314,12 @@ func (r *receiver) delivered() error {
 	return nil
 }
 
-// TestAParkedDeliveryThatFailsIsReportedAndDoneLater: the endpoint's row stays due for it.
+// TestAParkedDeliveryThatFailsIsReportedAndDoneLater: the endpoint's row stays due for this delivery.
 func TestAParkedDeliveryThatFailsIsReportedAndDoneLater(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)
-	r.parks(6)
-	r.enables(false) // what is parked is to be held
+	r.parkAll(6)
+	r.setEnabled(false) // so that the sweep must hold the parked deliveries
 	var one string
 	for _, row := range s.Rows(t) {
 		if attr(row, "PK") == "DLV#"+string(r.ID) {
@@ -335,14 +334,14 @@ func TestAParkedDeliveryThatFailsIsReportedAndDoneLater(t *testing.T) {
 		t.Errorf("%v; %v", err, r.statuses())
 	}
 	s.Faults.Next = under
-	s.minutes(t, 7) // a delivery may be parked late for five
-	if got := r.statuses(); got["held"] != 6 || r.waits() != 0 {
-		t.Errorf("later: %v, and %d rows are in the index still", got, r.waits())
+	s.runMinutes(t, 7) // another process may park a delivery for five more minutes
+	if got := r.statuses(); got["held"] != 6 || r.dueRowCount() != 0 {
+		t.Errorf("later: %v, and %d rows are still in the index", got, r.dueRowCount())
 	}
 }
 
-// TestOneRunEndsAllThatWaits of an endpoint whose breaker is open, in several pages: of 50 parked ones, or of 100 of a deleted endpoint.
-func TestOneRunEndsAllThatWaits(t *testing.T) {
+// TestOneRunEndsAllWaitingDeliveries: the deliveries need several batches: of 50 parked deliveries, or of 100 of a deleted endpoint.
+func TestOneRunEndsAllWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for name, v := range map[string]struct {
@@ -351,43 +350,43 @@ func TestOneRunEndsAllThatWaits(t *testing.T) {
 		parks  bool
 		want   webhook.DeliveryStatus
 	}{
-		"parked, of a disabled endpoint": {func(r *receiver) { r.enables(false) }, 60, true, webhook.DeliveryHeld},
-		"pending, of a deleted endpoint": {(*receiver).deletes, 110, false, webhook.DeliveryCancelled},
-		"parked, of a deleted endpoint":  {(*receiver).deletes, 60, true, webhook.DeliveryCancelled},
-		"held, of a deleted endpoint":    {func(r *receiver) { r.enables(false); r.wake(); r.deletes() }, 60, false, webhook.DeliveryCancelled},
+		"parked, of a disabled endpoint": {func(r *receiver) { r.setEnabled(false) }, 60, true, webhook.DeliveryHeld},
+		"pending, of a deleted endpoint": {(*receiver).delete, 110, false, webhook.DeliveryCancelled},
+		"parked, of a deleted endpoint":  {(*receiver).delete, 60, true, webhook.DeliveryCancelled},
+		"held, of a deleted endpoint":    {func(r *receiver) { r.setEnabled(false); r.wakeAll(); r.delete() }, 60, false, webhook.DeliveryCancelled},
 	} {
-		r := s.trip(t, v.n)
+		r := s.trippedReceiver(t, v.n)
 		if v.parks {
-			r.parks(v.n)
+			r.parkAll(v.n)
 		}
 		v.change(r)
-		s.sweeps(t)
+		s.sweepOnce(t)
 		if got := r.statuses(); got[v.want] != v.n {
 			t.Errorf("%s: %v after one run", name, got)
 		}
-		s.minutes(t, 7)
-		if n := r.waits(); n != 0 {
-			t.Errorf("%s: %d rows are in the index still", name, n)
+		s.runMinutes(t, 7)
+		if n := r.dueRowCount(); n != 0 {
+			t.Errorf("%s: %d rows are still in the index", name, n)
 		}
 	}
 }
 
-// late is a transport that brings a row into the index before the second query of a partition.
-type late struct {
+// lateRow is a transport that calls bring before the second query of a partition, to write a row that the first query did not see.
+type lateRow struct {
 	next      http.RoundTripper
 	partition string
-	brings    func()
+	bring     func()
 	queries   int
 }
 
-func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *lateRow) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".Query") && bytes.Contains(body, []byte(l.partition)) {
 		if l.queries++; l.queries == 2 {
-			l.brings()
+			l.bring()
 		}
 	}
 	r = r.Clone(r.Context())
@@ -395,25 +394,25 @@ func (l *late) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.next.RoundTrip(r)
 }
 
-// TestAParkedDeliveryThatTheIndexHasLateIsNotMissed: the first batch of a run does not see the oldest one, and the second batch, which
-// begins behind it, is empty.
+// TestAParkedDeliveryThatTheIndexHasLateIsNotMissed: the first batch of a run does not see the oldest delivery. The second batch
+// begins after the last delivery of the first batch, and is empty.
 func TestAParkedDeliveryThatTheIndexHasLateIsNotMissed(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]struct {
 		change func(r *receiver)
 		want   webhook.DeliveryStatus
 	}{
-		"disabled": {func(r *receiver) { r.enables(false) }, webhook.DeliveryHeld},
-		"deleted":  {(*receiver).deletes, webhook.DeliveryCancelled},
-		"enabled":  {func(r *receiver) { r.enables(false); r.answers(nil); r.enables(true) }, webhook.DeliveryDelivered},
+		"disabled": {func(r *receiver) { r.setEnabled(false) }, webhook.DeliveryHeld},
+		"deleted":  {(*receiver).delete, webhook.DeliveryCancelled},
+		"enabled":  {func(r *receiver) { r.setEnabled(false); r.setAnswer(nil); r.setEnabled(true) }, webhook.DeliveryDelivered},
 	} {
 		s, r := tripped(t, 5) // the oldest ones
 		s.pass(10 * time.Second)
 		for range 46 {
-			r.event()
+			r.newEvent()
 		}
-		s.stream(t)
-		r.parks(51) // one more than a batch has
+		s.fanOutAll(t)
+		r.parkAll(51) // one more than a batch
 		v.change(r)
 		s.pass(10 * time.Minute) // no delivery can be parked any more
 		partition := "DUE#parked#" + string(r.ID)
@@ -424,24 +423,24 @@ func TestAParkedDeliveryThatTheIndexHasLateIsNotMissed(t *testing.T) {
 			}
 		}
 		delete(hidden, "due")
-		s.puts(t, 1, func(int) row { return hidden })
+		s.putRows(t, 1, func(int) row { return hidden })
 		under := s.Faults.Next
-		lag := &late{next: under, partition: partition, brings: func() { s.puts(t, 1, func(int) row { return oldest }) }}
+		lag := &lateRow{next: under, partition: partition, bring: func() { s.putRows(t, 1, func(int) row { return oldest }) }}
 		s.Faults.Next = lag
-		s.sweeps(t)
+		s.sweepOnce(t)
 		s.Faults.Next = under
-		s.minutes(t, 2)
+		s.runMinutes(t, 2)
 		if got := r.statuses(); lag.queries < 2 || got[v.want] != 51 {
-			t.Errorf("%s: %v after %d queries of what is parked", name, got, lag.queries)
+			t.Errorf("%s: %v after %d queries of the parked deliveries", name, got, lag.queries)
 		}
-		if s.minutes(t, 7); r.waits() != 0 {
-			t.Errorf("%s: %d rows are in the index still", name, r.waits())
+		if s.runMinutes(t, 7); r.dueRowCount() != 0 {
+			t.Errorf("%s: %d rows are still in the index", name, r.dueRowCount())
 		}
 	}
 }
 
-// deletes deletes the receiver's endpoint.
-func (r *receiver) deletes() {
+// delete deletes the receiver's endpoint.
+func (r *receiver) delete() {
 	r.t.Helper()
 	if err := r.stack.DeleteEndpoint(ctx, r.AppID, r.ID, store.ByKey(id.NoKey)); err != nil {
 		r.t.Fatal(err)

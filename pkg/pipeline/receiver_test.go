@@ -30,7 +30,7 @@ type received struct {
 	data        json.RawMessage
 }
 
-// receiver is an endpoint of an app, with the requests that came to it.
+// receiver is an endpoint of an app, with a server that keeps the requests.
 type receiver struct {
 	store.Endpoint
 	stack *stack
@@ -41,14 +41,14 @@ type receiver struct {
 	answer func(w http.ResponseWriter, n int) // n from 1; nil: 204
 }
 
-// receiver makes an endpoint of the app for these types. Without types it gets all but endpoint.created, .updated
-// and .deleted, which the test's other endpoints cause.
+// receiver makes an endpoint of the app for these types. Without types, it subscribes to all types except endpoint.created,
+// .updated and .deleted, which the other endpoints of the test cause.
 func (s *stack) receiver(t *testing.T, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
 	return s.receiverOf(t, s.org, s.app, answer, kinds...)
 }
 
-// receiverOf makes an endpoint of any app.
+// receiverOf makes an endpoint of an app. Without types it chooses them as receiver does.
 func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.ResponseWriter, n int), kinds ...string) *receiver {
 	t.Helper()
 	r := &receiver{stack: s, t: t, answer: answer}
@@ -69,13 +69,13 @@ func (s *stack) receiverOf(t *testing.T, o id.Org, a id.App, answer func(w http.
 	return r
 }
 
-// status answers every request with this status.
+// status returns a function that answers every request with this status.
 func status(code int) func(http.ResponseWriter, int) {
 	return func(w http.ResponseWriter, _ int) { w.WriteHeader(code) }
 }
 
-// answers sets the next answers.
-func (r *receiver) answers(answer func(w http.ResponseWriter, n int)) {
+// setAnswer replaces the function that answers.
+func (r *receiver) setAnswer(answer func(w http.ResponseWriter, n int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
@@ -127,7 +127,7 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 		}
 	}
 	got = received{claims.Jti, header.Kid, claims.Iat, claims.Event.ID, claims.Event.Type, claims.Event.Data}
-	key, err := store.New(r.stack.DB, r.stack.Name).VerificationKey(ctx, header.Kid) // a store that meets no faults
+	key, err := store.New(r.stack.DB, r.stack.Name).VerificationKey(ctx, header.Kid) // a store without injected faults
 	if err != nil {
 		return got, err
 	}
@@ -154,28 +154,28 @@ func (r *receiver) verify(req *http.Request, token string) (got received, err er
 		return got, err
 	}
 	if lease := attr(row.Item, "lease"); lease != claims.Jti {
-		return got, fmt.Errorf("sent without the lease, which is %s's", lease)
+		return got, fmt.Errorf("sent without the lease, which belongs to %s", lease)
 	}
 	return got, nil
 }
 
-// all returns the requests that came.
-func (r *receiver) all() []received {
+// requests returns the requests since the beginning.
+func (r *receiver) requests() []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]received(nil), r.got...)
 }
 
-// wants fails unless n requests have come since the beginning.
-func (r *receiver) wants(when string, n int) {
+// wantRequests fails unless the receiver has had n requests since the beginning.
+func (r *receiver) wantRequests(when string, n int) {
 	r.t.Helper()
-	if got := r.all(); len(got) != n {
+	if got := r.requests(); len(got) != n {
 		r.t.Errorf("%s: %d requests, want %d", when, len(got), n)
 	}
 }
 
-// event writes a test event for the receiver.
-func (r *receiver) event() id.Event {
+// newEvent writes a test event for the receiver.
+func (r *receiver) newEvent() id.Event {
 	r.t.Helper()
 	e, err := r.stack.Deliveries().Test(ctx, r.OrgID, r.AppID, r.ID, "", nil, store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
@@ -184,8 +184,8 @@ func (r *receiver) event() id.Event {
 	return e.Made
 }
 
-// work reads one of the receiver's deliveries.
-func (r *receiver) work(e id.Event) store.Work {
+// readDelivery reads one of the receiver's deliveries.
+func (r *receiver) readDelivery(e id.Event) store.Work {
 	r.t.Helper()
 	w, ok, err := r.stack.Deliveries().Work(ctx, webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e})
 	if err != nil || !ok {
@@ -205,8 +205,8 @@ func (r *receiver) statuses() map[webhook.DeliveryStatus]int {
 	return out
 }
 
-// now reads the receiver's endpoint.
-func (r *receiver) now() store.Endpoint {
+// endpoint reads the row of the receiver's endpoint.
+func (r *receiver) endpoint() store.Endpoint {
 	r.t.Helper()
 	endpoint, err := r.stack.Endpoint(ctx, r.AppID, r.ID)
 	if err != nil {
@@ -215,7 +215,7 @@ func (r *receiver) now() store.Endpoint {
 	return endpoint
 }
 
-// enable enables the receiver's endpoint, and returns the answer.
+// enable enables the receiver's endpoint, and returns the endpoint as the answer shows it.
 func (r *receiver) enable() store.Endpoint {
 	r.t.Helper()
 	yes := true

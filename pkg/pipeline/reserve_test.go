@@ -8,17 +8,17 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestAReserveIsWholeWhateverFails: what a run has queued, and what it may still queue, are together its limit.
-func TestAReserveIsWholeWhateverFails(t *testing.T) {
+// TestFaultsDoNotChangeTheLimitOfARun: the deliveries that a run has queued and may still queue always add up to its limit.
+func TestFaultsDoNotChangeTheLimitOfARun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []storetest.Fault{"", storetest.LostBefore, storetest.LostAfter} {
 		s := newStack(t)
 		pending, held := s.receiver(t, nil), s.receiver(t, nil)
-		held.enables(false)
-		held.event()
-		pending.event()
-		s.stream(t)
-		s.queue.lose()
+		held.setEnabled(false)
+		held.newEvent()
+		pending.newEvent()
+		s.fanOutAll(t)
+		s.queue.dropAll()
 		held.enable()
 		s.pass(2 * time.Minute)
 		s.Limits.Queued = 100

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// leaseFor is longer than a rotation takes. It is short enough that a run which waits
-	// for the lease of a run that died gets the lease within the function's time.
+	// leaseFor is longer than a rotation takes. It is short enough for the next run: if a run dies, the next one
+	// can wait for the end of its lease within the function's time.
 	leaseFor  = 30 * time.Second
 	leasePoll = 500 * time.Millisecond // between two tries to get the lease
 
-	// maxSteps bounds one rotation. The longest rotation has far fewer: replace, publish,
+	// maxSteps limits one rotation. A rotation needs far fewer steps: at most replace, publish and
 	// disable.
 	maxSteps = 20
 
@@ -36,20 +36,20 @@ type SigningKMS interface {
 	Disable(ctx context.Context, arn string) error
 }
 
-// Rotation creates, activates and retires the webhook signing keys
-// (infra/adr/0009-signing-keys.md). One key is active. When the active key is old enough, the next key is
-// published. A day later the next key replaces the active one, which is retired, and disabled in the end.
+// Rotation creates, activates and retires the webhook signing keys (infra/adr/0009-signing-keys.md). One key is active. When
+// it is old enough, the next key is published. A day later the next key becomes active, and the old key is retired. Later
+// the old key is disabled.
 //
 // A run reads the rows, does one step, and reads them again. After any failure, the next run
 // continues from the rows, so Run may be called at any time, also twice at once.
 type Rotation struct {
-	Store *store.Store // its clock is the rotation's
+	Store *store.Store // the rotation uses its clock
 	KMS   SigningKMS
 
-	// FirstARN is the key that the template creates. It signs first.
+	// FirstARN is the key that the template creates. It is the first key that signs.
 	FirstARN string
 
-	// Every is how long a key signs before the next key is created; 0: a key signs without end.
+	// Every is how long a key signs before the next key is created; 0: keys are never replaced because of their age.
 	Every time.Duration
 
 	// Sleep waits for the lease of another run; nil: the real time.
@@ -60,7 +60,7 @@ type Rotation struct {
 type rotation struct {
 	*Rotation
 	lease store.Lease
-	known map[string]*webhook.JWK // the answers of KMS in this run, by ARN; a nil entry: KMS has no such key
+	known map[string]*webhook.JWK // public keys that KMS returned in this run, by ARN; nil: KMS has no such key
 }
 
 // Run does everything that is due. Errors: store.ErrLeaseHeld when another run held the lease
@@ -88,7 +88,7 @@ func (r *Rotation) Run(ctx context.Context) error {
 	return errors.New("rotation: the keys do not come to rest")
 }
 
-// takeLease waits until no other run holds the lease. It does not leave the work to the other run: a run that ends
+// takeLease waits until no other run holds the lease. This run then does the remaining work itself: so a run that ends
 // without an error has done everything that was due.
 func (r *Rotation) takeLease(ctx context.Context) (store.Lease, error) {
 	for {
@@ -114,7 +114,7 @@ func (r *Rotation) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// release gives the lease back, even when ctx has ended. A lease that is not given back ends after leaseFor.
+// release gives the lease back, even when ctx has ended. A lease that is not given back ends by itself after leaseFor.
 func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
@@ -123,7 +123,7 @@ func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 	}
 }
 
-// step does the one thing that is due first, and reports whether something was due.
+// step does the first thing that is due, and reports whether there was one.
 func (r *rotation) step(ctx context.Context) (did bool, err error) {
 	keys, err := r.Store.SigningKeys(ctx)
 	if err != nil {
@@ -155,13 +155,13 @@ func (r *rotation) since(at int64) time.Duration {
 	return r.Store.Now().Sub(time.UnixMilli(at))
 }
 
-// public reads a key's public half from KMS, once in a run. It returns nil when KMS has no
+// public returns the public half of a key. It reads each key from KMS once in a run. It returns nil when KMS has no
 // such key.
 func (r *rotation) public(ctx context.Context, arn string) (*webhook.JWK, error) {
 	if arn == "" {
-		return nil, nil //nolint:nilnil // no key is an answer
+		return nil, nil //nolint:nilnil // no key is a valid result
 	}
-	if jwk, asked := r.known[arn]; asked {
+	if jwk, known := r.known[arn]; known {
 		return jwk, nil
 	}
 	jwk, err := r.KMS.Public(ctx, arn)
@@ -176,16 +176,16 @@ func (r *rotation) public(ctx context.Context, arn string) (*webhook.JWK, error)
 	return r.known[arn], nil
 }
 
-// replace activates a key where none can sign: there is no active key yet, it was revoked, or
-// KMS has lost it. The new key need not have been published before, because nothing else can
+// replace activates a key when no key can sign: there is no active key yet, it was revoked, or
+// KMS has lost it. The new key need not have been published before, because no other key can
 // sign.
 func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 	if next, ok := keys.Next(); ok {
 		return r.promote(ctx, keys, next)
 	}
 	for _, arn := range []string{keys.Made, r.FirstARN} {
-		// A key that has signed before never signs again. KMS may refuse to
-		// describe a disabled one, so it is not read.
+		// A key that has signed before never signs again. This check comes first, because KMS may
+		// refuse to describe a disabled key.
 		if slices.ContainsFunc(keys.Keys, func(k webhook.SigningKey) bool { return k.ARN == arn }) {
 			continue
 		}
@@ -241,18 +241,18 @@ func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 	return nil
 }
 
-// create creates a key and writes its ARN to the table before anything reads its public half,
-// which KMS may refuse until the new key's tag takes effect.
+// create creates a key and writes its ARN to the table. Only later steps read its public half, because KMS may refuse
+// that until the new key's tag takes effect.
 func (r *rotation) create(ctx context.Context) error {
 	arn, err := r.KMS.Create(ctx)
 	if err != nil {
 		return err
 	}
-	slog.InfoContext(ctx, "signing key made", "arn", arn) // the only trace of the key if the next line fails
+	slog.InfoContext(ctx, "signing key made", "arn", arn) // if the next line fails, only this log line names the key
 	return r.Store.KeepMadeKey(ctx, r.lease, arn)
 }
 
-// disable disables one key that signs nothing any more: a revoked key, or a key that was retired
+// disable disables one key that no longer signs: a revoked key, or a key that was retired
 // webhook.KeyListedFor ago. A key that KMS has lost counts as disabled.
 func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (did bool, err error) {
 	for _, k := range keys.Keys {

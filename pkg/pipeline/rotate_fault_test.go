@@ -14,14 +14,13 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAFaultMidwayLeavesNothingHalfDone stops a run at every call of KMS, and at the table right
-// after it, in every state of a key. The keys stay as they were, or go one whole step. The next
-// run finishes.
+// TestAFaultMidwayLeavesNothingHalfDone makes each call of KMS fail in each phase of a key, or the calls of the table right
+// after it. The keys stay unchanged, or reach the next phase completely. The next run finishes the phase.
 func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	phases := []struct {
 		name    string
 		after   time.Duration
-		before  string   // the states of the keys until the phase succeeds
+		before  string   // the states of the keys after a fault
 		success string   // the states once the phase succeeded
 		calls   []string // of KMS; each fails once
 	}{
@@ -30,17 +29,18 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 		{"flip", every + day, "active, next", "retired, active", []string{"Public"}},
 		{"disable", every + 31*day, "retired, active", "retired (disabled), active", []string{"Public", "Disable"}},
 	}
-	// The first two phases create a key, and one call of each is lost. Without writes, the second one is lost once more, since each run
-	// reads the active key first.
+	// The expected calls of Create after each phase. The first two phases create a key, and each needs one more call after a fault.
+	// With failed writes, the second phase needs one more: a run first calls Public for the active key, so both faults come before
+	// the write of the new key.
 	made := map[string][]int{"KMS": {2, 4, 4, 4}, "the answer of KMS": {2, 4, 4, 4}, "writes": {2, 5, 5, 5}}
 	for _, broken := range []string{"KMS", "the answer of KMS", "table", "writes"} {
 		t.Run(broken, func(t *testing.T) {
 			w := newWorld(t)
 			w.rotation.FirstARN = ""
-			var late time.Duration // how late the runs are, because of the faults before
+			var late time.Duration // the runs are late because of the faults before
 			for i, phase := range phases {
 				for _, call := range phase.calls {
-					w.at(phase.after + late)
+					w.setTime(phase.after + late)
 					switch broken {
 					case "KMS":
 						w.kms.faults[call] = 1
@@ -60,12 +60,12 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 					if !asPlanned {
 						t.Fatalf("%s, %s: %v", phase.name, call, err)
 					}
-					w.wants(t, phase.name+", fault at "+call, phase.before)
-					late += time.Minute // the lease of a run that could not give it back lapses
+					w.wantStates(t, phase.name+", fault at "+call, phase.before)
+					late += time.Minute // a lease that the run could not give back ends
 				}
-				w.at(phase.after + late)
-				w.run(t)
-				w.wants(t, phase.name, phase.success)
+				w.setTime(phase.after + late)
+				w.rotate(t)
+				w.wantStates(t, phase.name, phase.success)
 				if calls := w.kms.count("Create"); broken != "table" && calls != made[broken][i] {
 					t.Errorf("%s: %d calls of Create", phase.name, calls)
 				}
@@ -74,28 +74,28 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// TestARunDoesAtMost19Things: the keys come to rest in the twentieth step. What is left then is done by the next run.
-func TestARunDoesAtMost19Things(t *testing.T) {
+// TestARunDoesAtMost20Steps: 20 due steps are too many, because a run needs one more to see that nothing is due. The next run does the rest.
+func TestARunDoesAtMost20Steps(t *testing.T) {
 	for _, c := range []struct{ due, done int }{{4, 4}, {5, 5}, {6, 6}, {19, 19}, {20, 20}, {25, 20}} {
 		w := newWorld(t)
 		w.rotation.Every = 0
 		for i := range c.due + 1 { // each key retires the one before
-			w.at(time.Duration(i) * time.Second)
+			w.setTime(time.Duration(i) * time.Second)
 			w.activate(t)
 		}
-		w.at(31 * day)
+		w.setTime(31 * day)
 		err := w.rotation.Run(ctx)
 		if atRest := c.due < 20; (err == nil) != atRest || w.kms.count("Disable") != c.done {
 			t.Errorf("%d keys to disable: %d disabled, %v", c.due, w.kms.count("Disable"), err)
 		}
-		w.run(t)
-		if w.wants(t, "the next run", strings.Repeat("retired (disabled), ", c.due)+"active"); w.kms.count("Disable") != c.due {
+		w.rotate(t)
+		if w.wantStates(t, "the next run", strings.Repeat("retired (disabled), ", c.due)+"active"); w.kms.count("Disable") != c.due {
 			t.Errorf("%d keys to disable: %d calls in both runs", c.due, w.kms.count("Disable"))
 		}
 	}
 }
 
-// activate makes a new key the active one without a run.
+// activate makes a new key active without a run of the rotation.
 func (w *world) activate(t *testing.T) {
 	t.Helper()
 	arn, err := w.kms.real.Create(ctx)
@@ -110,9 +110,9 @@ func (w *world) activate(t *testing.T) {
 	}
 }
 
-// TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain: KMS refuses to show a new key until its tag takes
-// effect, for up to five minutes.
-func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
+// TestANewKeyWithoutEffectiveTagIsNotMadeAgain: KMS refuses to show a new key until its tag takes
+// effect, which may need five minutes.
+func TestANewKeyWithoutEffectiveTagIsNotMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.FirstARN = ""
 	w.kms.faults["Public"] = 3
@@ -120,30 +120,30 @@ func TestAKeyWhoseTagDoesNotCountYetIsNotMadeAgain(t *testing.T) {
 		if err := w.rotation.Run(ctx); !errors.Is(err, errFault) {
 			t.Fatal(err)
 		}
-		w.wants(t, "fault", "")
+		w.wantStates(t, "fault", "")
 	}
-	w.run(t)
-	w.wants(t, "the tag counts", "active")
+	w.rotate(t)
+	w.wantStates(t, "the tag is effective", "active")
 	if n := w.kms.count("Create"); n != 1 {
 		t.Errorf("%d keys were made", n)
 	}
 }
 
-// TestARunThatLostItsLeaseChangesNothing makes a run sleep, in the middle, until its lease is
-// over and another run has done the work.
+// TestARunThatLostItsLeaseChangesNothing makes a run sleep in the middle, until its lease has ended
+// and another run has done the work.
 func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 	w := newWorld(t)
-	w.run(t)
-	w.at(every)
+	w.rotate(t)
+	w.setTime(every)
 	slept := false
 	w.kms.before = func(operation string) {
 		if operation != "Create" || slept {
 			return
 		}
 		slept = true
-		w.at(every + time.Minute)
-		w.run(t) // the other run
-		w.wants(t, "the other run", "active, next")
+		w.setTime(every + time.Minute)
+		w.rotate(t) // the other run
+		w.wantStates(t, "the other run", "active, next")
 	}
 	if err := w.rotation.Run(ctx); !errors.Is(err, store.ErrLeaseLost) {
 		t.Errorf("got %v", err)
@@ -151,13 +151,13 @@ func TestARunThatLostItsLeaseChangesNothing(t *testing.T) {
 	if !slept {
 		t.Fatal("no lease was lost")
 	}
-	w.wants(t, "the run that slept", "active, next")
-	w.run(t)
-	w.wants(t, "afterwards", "active, next")
+	w.wantStates(t, "the run that slept", "active, next")
+	w.rotate(t)
+	w.wantStates(t, "afterwards", "active, next")
 }
 
-// TestALeaseIsGivenBackInTime by a run whose time ends while it makes a key: another run begins at once.
-func TestALeaseIsGivenBackInTime(t *testing.T) {
+// TestARunThatIsCutOffGivesBackItsLease ends the time of a run while it makes a key. Another run can begin at once.
+func TestARunThatIsCutOffGivesBackItsLease(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.FirstARN = ""
 	over, end := context.WithCancel(ctx)
@@ -165,20 +165,20 @@ func TestALeaseIsGivenBackInTime(t *testing.T) {
 	w.Faults.Next = b
 	w.kms.before = func(operation string) {
 		if operation == "Create" {
-			b.noting.Store(true)
+			b.recording.Store(true)
 			end()
 		}
 	}
 	if err := w.rotation.Run(over); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	b.noting.Store(false)
-	if len(b.left) != 1 || b.left[0] > 2*time.Second {
-		t.Errorf("the calls after the end may take %v, want one of at most 2 s", b.left)
+	b.recording.Store(false)
+	if len(b.remaining) != 1 || b.remaining[0] > 2*time.Second {
+		t.Errorf("the calls after the end may take %v, want one of at most 2 s", b.remaining)
 	}
 	w.kms.before = nil
-	w.run(t) // it does not wait for the lease to lapse
-	w.wants(t, "another run", "active")
+	w.rotate(t) // it need not wait for the end of the lease
+	w.wantStates(t, "another run", "active")
 }
 
 func TestTheLeaseOfARunThatDiedLapses(t *testing.T) {
@@ -189,11 +189,11 @@ func TestTheLeaseOfARunThatDiedLapses(t *testing.T) {
 	var waited time.Duration
 	w.rotation.Sleep = func(_ context.Context, d time.Duration) error {
 		waited += d
-		w.at(waited)
+		w.setTime(waited)
 		return nil
 	}
-	w.run(t)
-	w.wants(t, "after the wait", "active")
+	w.rotate(t)
+	w.wantStates(t, "after the wait", "active")
 	if waited < 30*time.Second || waited > 40*time.Second {
 		t.Errorf("waited %s", waited)
 	}
@@ -209,35 +209,35 @@ func TestARunThatWaitsEndsWithItsTime(t *testing.T) {
 	if err := w.rotation.Run(short); !errors.Is(err, store.ErrLeaseHeld) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
-	w.wants(t, "nothing", "")
+	w.wantStates(t, "nothing", "")
 }
 
 // TestKeysThatKMSForgotAreReplacedAtOnce gives the rotation an empty KMS at every step, as after a restart of the local one.
-// The next run creates a key. In the last case the stack has made the template's key again, and the run takes this one.
+// The next run creates a key. In the last case the stack has created a new first key, and the run uses it.
 func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		after  []time.Duration // runs before the restart
 		forget time.Duration
 		states string
 	}{
-		"active":                     {[]time.Duration{0}, day, "retired, active"},
-		"active and next":            {[]time.Duration{0, every}, every + time.Hour, "retired, retired, active"},
-		"when the flip is due":       {[]time.Duration{0, every}, every + day, "retired, retired, active"},
-		"active and a retired one":   {[]time.Duration{0, every, every + day}, every + 2*day, "retired, retired, active"},
-		"a retired one to disable":   {[]time.Duration{0, every, every + day}, every + 40*day, "retired (disabled), retired, active"},
-		"before the first was asked": {nil, 0, "active"},
+		"active":                   {[]time.Duration{0}, day, "retired, active"},
+		"active and next":          {[]time.Duration{0, every}, every + time.Hour, "retired, retired, active"},
+		"when the flip is due":     {[]time.Duration{0, every}, every + day, "retired, retired, active"},
+		"active and a retired one": {[]time.Duration{0, every, every + day}, every + 2*day, "retired, retired, active"},
+		"a retired one to disable": {[]time.Duration{0, every, every + day}, every + 40*day, "retired (disabled), retired, active"},
+		"before the first run":     {nil, 0, "active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			for _, after := range c.after {
-				w.at(after)
-				w.run(t)
+				w.setTime(after)
+				w.rotate(t)
 			}
-			w.at(c.forget)
+			w.setTime(c.forget)
 			w.kms.real = signing.New(servicetest.OwnKMS(t), "test") // an empty KMS, as after a restart
 			made := w.kms.count("Create")
-			w.run(t) // the template's key is forgotten too, so the run creates a key
-			w.wants(t, "restart", c.states)
+			w.rotate(t) // the template's key is lost too, so the run creates a key
+			w.wantStates(t, "restart", c.states)
 			if got := w.kms.count("Create") - made; got != 1 {
 				t.Errorf("%d keys were made", got)
 			}
@@ -245,16 +245,16 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	}
 	t.Run("the template's key is new", func(t *testing.T) {
 		w := newWorld(t)
-		w.run(t)
+		w.rotate(t)
 		w.kms.real = signing.New(servicetest.OwnKMS(t), "test")
 		first, err := w.kms.real.Create(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.rotation.FirstARN = first
-		w.at(time.Hour)
-		w.run(t)
-		w.wants(t, "restart", "retired, active")
+		w.setTime(time.Hour)
+		w.rotate(t)
+		w.wantStates(t, "restart", "retired, active")
 		if keys := w.keys(t); keys[1].ARN != first || w.kms.count("Create") != 0 {
 			t.Errorf("active %+v after %v", keys[1], w.kms.calls)
 		}
@@ -272,8 +272,8 @@ func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 		{day, "revoked (disabled), active"},
 		{2 * day, "revoked (disabled), revoked (disabled), active"},
 	} {
-		w.at(c.after - time.Hour)
-		w.run(t)
+		w.setTime(c.after - time.Hour)
+		w.rotate(t)
 		keys, err := w.SigningKeys(ctx)
 		if err != nil {
 			t.Fatal(err)
@@ -281,35 +281,35 @@ func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 		if err := w.RevokeVerificationKey(ctx, keys.ActiveKid); err != nil {
 			t.Fatal(err)
 		}
-		w.at(c.after)
-		w.run(t)
-		w.wants(t, c.after.String(), c.states)
+		w.setTime(c.after)
+		w.rotate(t)
+		w.wantStates(t, c.after.String(), c.states)
 		if w.kms.count("Create") != i+1 {
 			t.Errorf("calls: %v", w.kms.calls)
 		}
 	}
-	w.at(2*day + every)
-	w.run(t) // publishes the next key, keys[3]
+	w.setTime(2*day + every)
+	w.rotate(t) // publishes the next key, keys[3]
 	keys := w.keys(t)
 	if err := w.RevokeVerificationKey(ctx, keys[2].Kid); err != nil {
 		t.Fatal(err)
 	}
-	w.at(2*day + every + time.Hour)
-	w.run(t)
-	w.wants(t, "the next key steps in", "revoked (disabled), revoked (disabled), revoked (disabled), active")
+	w.setTime(2*day + every + time.Hour)
+	w.rotate(t)
+	w.wantStates(t, "the next key steps in", "revoked (disabled), revoked (disabled), revoked (disabled), active")
 	if active := w.keys(t)[3]; active.Kid != keys[3].Kid || active.State != webhook.SigningActive {
 		t.Errorf("active %+v, want %+v", active, keys[3])
 	}
 }
 
-// TestARevokeDuringARotationIsNotUndone revokes the active key between the read of the rows and
-// the activation of another key.
-func TestARevokeDuringARotationIsNotUndone(t *testing.T) {
+// TestARevocationDuringARotationIsNotUndone revokes the active key after the run has read the rows, and before it
+// activates another key.
+func TestARevocationDuringARotationIsNotUndone(t *testing.T) {
 	w := newWorld(t)
-	w.run(t)
-	w.at(every)
-	w.run(t)
-	w.at(every + day)
+	w.rotate(t)
+	w.setTime(every)
+	w.rotate(t)
+	w.setTime(every + day)
 	old := w.keys(t)[0].Kid
 	calls := 0
 	w.kms.before = func(string) {
@@ -320,6 +320,6 @@ func TestARevokeDuringARotationIsNotUndone(t *testing.T) {
 			}
 		}
 	}
-	w.run(t)
-	w.wants(t, "overtaken", "revoked (disabled), active")
+	w.rotate(t)
+	w.wantStates(t, "overtaken", "revoked (disabled), active")
 }

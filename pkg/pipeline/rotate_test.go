@@ -33,14 +33,14 @@ func TestMain(m *testing.M) {
 
 var errFault = errors.New("KMS is down")
 
-// observed is the real KMS of the local stack. It can also fail, and it counts its calls. It is
+// observed is the real KMS of the local stack. It counts its calls, and a test can make them fail. It is
 // safe for concurrent use.
 type observed struct {
 	mu     sync.Mutex
 	real   *signing.Keys
 	calls  []string               // operations
-	faults map[string]int         // by operation: how many of the next calls fail; < 0: all
-	lost   map[string]int         // by operation: how many of the next calls are done, and lose their answer
+	faults map[string]int         // by operation: how many of the next calls fail
+	lost   map[string]int         // by operation: how many of the next calls are done but return an error
 	off    sync.Map               // ARNs of disabled keys
 	before func(operation string) // called before each call; nil: not used
 	after  func(operation string) // called after each call without a fault; nil: not used
@@ -64,8 +64,8 @@ func (o *observed) call(operation string) error {
 	return nil
 }
 
-// ended returns the error of a call that was done: errFault when its answer is lost.
-func (o *observed) ended(operation string, err error) error {
+// finish returns the result of a call that was done: err, or errFault when a test loses the answer.
+func (o *observed) finish(operation string, err error) error {
 	if o.after != nil {
 		o.after(operation)
 	}
@@ -87,7 +87,7 @@ func (o *observed) Public(ctx context.Context, arn string) (webhook.JWK, error) 
 		return webhook.JWK{}, errFault
 	}
 	jwk, err := o.real.Public(ctx, arn)
-	return jwk, o.ended("Public", err)
+	return jwk, o.finish("Public", err)
 }
 
 func (o *observed) Create(ctx context.Context) (string, error) {
@@ -95,7 +95,7 @@ func (o *observed) Create(ctx context.Context) (string, error) {
 		return "", err
 	}
 	arn, err := o.real.Create(ctx)
-	return arn, o.ended("Create", err)
+	return arn, o.finish("Create", err)
 }
 
 func (o *observed) Disable(ctx context.Context, arn string) error {
@@ -103,7 +103,7 @@ func (o *observed) Disable(ctx context.Context, arn string) error {
 		return err
 	}
 	o.off.Store(arn, true)
-	return o.ended("Disable", o.real.Disable(ctx, arn))
+	return o.finish("Disable", o.real.Disable(ctx, arn))
 }
 
 // count returns how often an operation was called.
@@ -150,15 +150,15 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// at moves the clock to a time after the beginning.
-func (w *world) at(after time.Duration) {
+// setTime sets the clock to a time after the beginning.
+func (w *world) setTime(after time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = w.begun.Add(after)
 }
 
-// run runs the rotation once, which must not fail.
-func (w *world) run(t *testing.T) {
+// rotate runs the rotation once, and fails the test on an error.
+func (w *world) rotate(t *testing.T) {
 	t.Helper()
 	if err := w.rotation.Run(ctx); err != nil {
 		t.Fatal(err)
@@ -192,9 +192,9 @@ func (w *world) states(t *testing.T) string {
 	return strings.Join(out, ", ")
 }
 
-// wants fails unless the keys have these states and the table agrees with them. Only after a fault, which when must
-// name, may there be a key that was created and not registered (keys.Made).
-func (w *world) wants(t *testing.T, when, states string) {
+// wantStates fails unless the keys have these states and the table agrees with them. A key that was created but not registered
+// (keys.Made) is allowed only if when has the word fault.
+func (w *world) wantStates(t *testing.T, when, states string) {
 	t.Helper()
 	if got := w.states(t); got != states {
 		t.Errorf("%s: %s, want %s", when, got, states)
@@ -211,10 +211,10 @@ func (w *world) wants(t *testing.T, when, states string) {
 	}
 }
 
-// TestTheLifeOfSigningKeys goes through half a year. Each run is repeated, and finds nothing to do.
+// TestTheLifeOfSigningKeys covers half a year. Each run is repeated at once, and the second run finds no work.
 func TestTheLifeOfSigningKeys(t *testing.T) {
 	w := newWorld(t)
-	flip := every + day // how long a key is active: the next key is published for a day before it replaces it
+	flip := every + day // how long a key is active: the next key is published after every, and replaces it a day later
 	for _, c := range []struct {
 		after  time.Duration
 		states string
@@ -233,12 +233,12 @@ func TestTheLifeOfSigningKeys(t *testing.T) {
 		{2 * flip, "retired (disabled), retired, active"},
 		{2*flip + 31*day, "retired (disabled), retired (disabled), active"},
 	} {
-		w.at(c.after)
-		w.run(t)
-		w.wants(t, c.after.String(), c.states)
+		w.setTime(c.after)
+		w.rotate(t)
+		w.wantStates(t, c.after.String(), c.states)
 		calls := w.kms.count("Create") + w.kms.count("Disable")
-		w.run(t)
-		w.wants(t, c.after.String()+" again", c.states)
+		w.rotate(t)
+		w.wantStates(t, c.after.String()+" again", c.states)
 		if again := w.kms.count("Create") + w.kms.count("Disable"); again != calls {
 			t.Errorf("%s: the second run made or disabled a key", c.after)
 		}
@@ -258,24 +258,24 @@ func TestWithoutRotationDaysAKeySignsWithoutEnd(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.Every = 0
 	for _, after := range []time.Duration{0, every, 4000 * day} {
-		w.at(after)
-		w.run(t)
-		w.wants(t, after.String(), "active")
+		w.setTime(after)
+		w.rotate(t)
+		w.wantStates(t, after.String(), "active")
 	}
 }
 
 func TestALateRunMakesOneStepAtATime(t *testing.T) {
 	w := newWorld(t)
-	w.run(t)
-	w.at(10 * every) // also a late run must publish the next key for a day before it signs
-	w.run(t)
-	w.wants(t, "late", "active, next")
-	w.at(10*every + day)
-	w.run(t)
-	w.wants(t, "a day later", "retired, active")
+	w.rotate(t)
+	w.setTime(10 * every) // also a late run must publish the next key for a day before it signs
+	w.rotate(t)
+	w.wantStates(t, "late", "active, next")
+	w.setTime(10*every + day)
+	w.rotate(t)
+	w.wantStates(t, "a day later", "retired, active")
 }
 
-func TestRunsAtOnceDoItOnce(t *testing.T) {
+func TestConcurrentRunsDoEachStepOnce(t *testing.T) {
 	w := newWorld(t)
 	w.rotation.FirstARN = "" // so that the first key has to be made, too
 	w.rotation.Sleep = func(context.Context, time.Duration) error { time.Sleep(5 * time.Millisecond); return nil }
@@ -285,18 +285,18 @@ func TestRunsAtOnceDoItOnce(t *testing.T) {
 	}{
 		{0, "active"}, {every, "active, next"}, {every + day, "retired, active"}, {every + 31*day, "retired (disabled), active"},
 	} {
-		w.at(c.after)
+		w.setTime(c.after)
 		var wg sync.WaitGroup
-		wrong := make([]error, 8)
-		for n := range wrong {
-			wg.Go(func() { wrong[n] = w.rotation.Run(ctx) })
+		errs := make([]error, 8)
+		for n := range errs {
+			wg.Go(func() { errs[n] = w.rotation.Run(ctx) })
 		}
 		wg.Wait()
-		if err := errors.Join(wrong...); err != nil {
+		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)
 		}
-		w.wants(t, fmt.Sprint(c.after), c.states)
-		// The first two rounds create a key each. The last round (3) disables one.
+		w.wantStates(t, fmt.Sprint(c.after), c.states)
+		// The first two rounds create one key each. The last round, i = 3, disables one key.
 		wantMade, wantDisabled := min(i+1, 2), max(i-2, 0)
 		if made, disabled := w.kms.count("Create"), w.kms.count("Disable"); made != wantMade || disabled != wantDisabled {
 			t.Errorf("%s: %d made, %d disabled", c.after, made, disabled)

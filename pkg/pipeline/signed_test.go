@@ -8,34 +8,34 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAKMSThatIsAwayDelaysAndCountsNoAttempt has a KMS that is down for half an hour.
-func TestAKMSThatIsAwayDelaysAndCountsNoAttempt(t *testing.T) {
+// TestAFailingKMSDelaysAndCountsNoAttempt has a KMS that fails for half an hour.
+func TestAFailingKMSDelaysAndCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	e := r.event()
-	s.stream(t)
+	e := r.newEvent()
+	s.fanOutAll(t)
 	s.signer.away.Store(true)
-	s.pump(t)
-	w := r.work(e)
+	s.attemptAll(t)
+	w := r.readDelivery(e)
 	if w.Status != webhook.DeliveryPending || w.Attempts != 0 || w.Last != nil || time.UnixMilli(w.NextAttempt).Sub(s.Now()) != 15*time.Second {
 		t.Errorf("%+v", w.Delivery)
 	}
 	for range 6 {
-		s.later(t, 5*time.Minute)
+		s.runAfter(t, 5*time.Minute)
 	}
-	r.wants("KMS is away", 0)
-	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
+	r.wantRequests("KMS is away", 0)
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
 		t.Errorf("%+v", w.Delivery)
 	}
-	if endpoint := r.now(); endpoint.Failures != 0 {
-		t.Errorf("failures of the receiver: %+v", endpoint)
+	if endpoint := r.endpoint(); endpoint.Failures != 0 {
+		t.Errorf("the receiver counts failures: %+v", endpoint)
 	}
 	s.signer.away.Store(false)
 	s.pass(15 * time.Second) // only the queue wakes the delivery
-	s.pump(t)
-	r.wants("KMS is back", 1)
-	if w := r.work(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 {
+	s.attemptAll(t)
+	r.wantRequests("KMS is back", 1)
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryDelivered || w.Attempts != 1 {
 		t.Errorf("%+v", w.Delivery)
 	}
 }
@@ -44,21 +44,21 @@ func TestWithoutAnActiveKeyDeliveriesWaitAndCountNoAttempt(t *testing.T) {
 	t.Parallel()
 	s := unsigned(t)
 	r := s.receiver(t, nil)
-	e := r.event()
-	s.stream(t)
-	s.pump(t)
-	s.minutes(t, 3)
-	if w := r.work(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
+	e := r.newEvent()
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	s.runMinutes(t, 3)
+	if w := r.readDelivery(e); w.Status != webhook.DeliveryPending || w.Attempts != 0 {
 		t.Errorf("%+v", w.Delivery)
 	}
-	r.wants("no key", 0)
-	s.run(t)
-	s.minutes(t, 1)
-	r.wants("a key", 1)
+	r.wantRequests("no key", 0)
+	s.rotate(t)
+	s.runMinutes(t, 1)
+	r.wantRequests("a key", 1)
 }
 
-// kid returns the kid of the active key.
-func (s *stack) kid(t *testing.T) string {
+// activeKid returns the kid of the active key.
+func (s *stack) activeKid(t *testing.T) string {
 	t.Helper()
 	keys, err := s.SigningKeys(ctx)
 	if err != nil {
@@ -67,99 +67,99 @@ func (s *stack) kid(t *testing.T) string {
 	return keys.ActiveKid
 }
 
-// TestBothKeysVerifyInTheMinuteOfAFlip: a process that remembers the old
+// TestBothKeysVerifyInTheMinuteAfterAReplacement: a process that remembers the old
 // key signs with it for up to a minute after another key became active. These signatures verify.
-func TestBothKeysVerifyInTheMinuteOfAFlip(t *testing.T) {
+func TestBothKeysVerifyInTheMinuteAfterAReplacement(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.at(every)
-	s.run(t) // the next key is published
-	old := s.kid(t)
+	s.setTime(every)
+	s.rotate(t) // the next key is published
+	old := s.activeKid(t)
 	r := s.receiver(t, nil)
 	send := func() received {
 		t.Helper()
-		r.event()
-		s.stream(t)
-		s.pump(t)
-		all := r.all()
+		r.newEvent()
+		s.fanOutAll(t)
+		s.attemptAll(t)
+		all := r.requests()
 		return all[len(all)-1] // the receiver has verified it against the table
 	}
-	s.at(every + day - 30*time.Second)
+	s.setTime(every + day - 30*time.Second)
 	if got := send(); got.kid != old {
-		t.Errorf("before the flip by %s", got.kid)
+		t.Errorf("before the replacement: signed by %s", got.kid)
 	}
-	s.at(every + day)
-	s.run(t)
-	fresh := s.kid(t)
+	s.setTime(every + day)
+	s.rotate(t)
+	fresh := s.activeKid(t)
 	if fresh == old {
 		t.Fatal("the key did not change")
 	}
 	if got := send(); got.kid != old {
-		t.Errorf("in the minute of the flip by %s, want the remembered %s", got.kid, old)
+		t.Errorf("in the minute after the replacement: signed by %s, want the remembered key %s", got.kid, old)
 	}
 	s.pass(31 * time.Second)
 	if got := send(); got.kid != fresh {
-		t.Errorf("after it by %s, want %s", got.kid, fresh)
+		t.Errorf("after the minute: signed by %s, want %s", got.kid, fresh)
 	}
 	key, err := s.VerificationKey(ctx, old)
 	if err != nil || key.State != webhook.SigningRetired {
 		t.Fatalf("%+v, %v", key, err)
 	}
-	for _, got := range r.all() {
+	for _, got := range r.requests() {
 		if got.kid == old && got.iat*1000 >= key.ExpiredAt {
 			t.Errorf("signed at %d by a key that ended at %d", got.iat, key.ExpiredAt)
 		}
 	}
-	r.wants("all", 3)
+	r.wantRequests("all", 3)
 }
 
-// TestAKeyThatKMSRefusesIsReadAgainAtOnce: after an emergency revocation and the rotation
-// that follows, no delivery waits until a process forgets the old key.
-func TestAKeyThatKMSRefusesIsReadAgainAtOnce(t *testing.T) {
+// TestTheActiveKeyIsReadAgainAfterKMSRefusesIt: after a revocation and the rotation that follows, a delivery does not wait
+// until its process forgets the old key.
+func TestTheActiveKeyIsReadAgainAfterKMSRefusesIt(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
-	r.event()
-	s.stream(t)
-	s.pump(t)
-	old := s.kid(t)
+	r.newEvent()
+	s.fanOutAll(t)
+	s.attemptAll(t)
+	old := s.activeKid(t)
 	if err := s.RevokeVerificationKey(ctx, old); err != nil {
 		t.Fatal(err)
 	}
-	s.run(t) // disables the old key in KMS, and activates another
-	e := r.event()
-	s.stream(t)
+	s.rotate(t) // disables the old key in KMS, and activates another
+	e := r.newEvent()
+	s.fanOutAll(t)
 	s.signer.away.Store(true) // as KMS answers for a disabled key
-	s.pump(t)
+	s.attemptAll(t)
 	s.signer.away.Store(false)
 	s.pass(15 * time.Second)
-	s.pump(t)
-	r.wants("after the revoke", 2)
-	if got := r.all()[1]; got.event != string(e) || got.kid == old || got.kid != s.kid(t) {
+	s.attemptAll(t)
+	r.wantRequests("after the revoke", 2)
+	if got := r.requests()[1]; got.event != string(e) || got.kid == old || got.kid != s.activeKid(t) {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestOnlyWhatIsSentIsSigned: a delivery that is done, held or leased by another
-// process is not signed.
-func TestOnlyWhatIsSentIsSigned(t *testing.T) {
+// TestOnlySentWebhooksAreSigned: a delivery is not signed when it is done, held or leased by another
+// process.
+func TestOnlySentWebhooksAreSigned(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil)
 	gone := s.receiver(t, status(http.StatusGone))
 	for range 3 {
-		r.event()
-		gone.event()
+		r.newEvent()
+		gone.newEvent()
 	}
-	s.stream(t)
-	r.wake()
-	gone.wake()
-	s.pump(t)
-	r.wake()
-	gone.wake()
-	s.pump(t)
-	// r takes its three webhooks. The first answer of gone disables it, and the other two are held.
-	if signed, sent := int(s.signer.n.Load()), len(r.all())+len(gone.all()); signed != sent || sent != 4 {
+	s.fanOutAll(t)
+	r.wakeAll()
+	gone.wakeAll()
+	s.attemptAll(t)
+	r.wakeAll()
+	gone.wakeAll()
+	s.attemptAll(t)
+	// r accepts its three webhooks. The first answer of gone disables its endpoint, and the other two are held.
+	if signed, sent := int(s.signer.n.Load()), len(r.requests())+len(gone.requests()); signed != sent || sent != 4 {
 		t.Errorf("%d signatures, %d requests", signed, sent)
 	}
 }

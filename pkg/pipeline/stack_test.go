@@ -28,8 +28,8 @@ import (
 
 const issuer = "https://latchkey.test"
 
-// stack is the whole pipeline on a table, a KMS and a clock. The test itself runs the queue and
-// reads the stream.
+// stack is the whole pipeline with a table, a KMS and a clock. The test itself moves messages from the queue and
+// records from the stream.
 type stack struct {
 	*world
 	ada     id.User // the org's admin
@@ -45,7 +45,7 @@ type stack struct {
 func newStack(t *testing.T) *stack {
 	t.Helper()
 	s := unsigned(t)
-	s.run(t) // activates the first signing key
+	s.rotate(t) // activates the first signing key
 	return s
 }
 
@@ -64,7 +64,7 @@ func unsigned(t *testing.T) *stack {
 	return s
 }
 
-// deliverer returns another process that delivers. It shares the table, the queue and the signer.
+// deliverer returns a new Deliver, like another process. It shares the table, the queue and the signer.
 func (s *stack) deliverer() *pipeline.Deliver {
 	guard := outbound.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	return &pipeline.Deliver{Store: s.Store, Queue: s.queue, Signer: s.signer, Post: outbound.NewSender(guard), Issuer: issuer}
@@ -77,7 +77,7 @@ func (s *stack) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// signer counts signatures. While it is away, it fails, and while it is lost, it signs and its answer is lost.
+// signer counts signatures. While away is set, it fails. While lost is set, it signs but returns an error.
 type signer struct {
 	real       *signing.Keys
 	n          atomic.Int64 // signatures
@@ -96,10 +96,10 @@ func (s *signer) Sign(ctx context.Context, arn string, digest [sha256.Size]byte)
 	return signature, err
 }
 
-// recorder is the queue, in memory. A message appears after its delay, in whole seconds as in SQS.
+// recorder is a queue in memory. A message appears after its delay, in whole seconds as in SQS.
 type recorder struct {
 	now        func() time.Time
-	down, lost atomic.Bool // lost: what is sent is taken, and the answer is lost
+	down, lost atomic.Bool // down: Send fails; lost: Send queues, but returns an error
 
 	mu      sync.Mutex
 	waiting []waiting
@@ -151,8 +151,8 @@ func (r *recorder) ready() (out []webhook.Message) {
 	return out
 }
 
-// lose removes every message, and returns how many there were.
-func (r *recorder) lose() int {
+// dropAll removes all messages, and returns how many there were.
+func (r *recorder) dropAll() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := len(r.waiting)
@@ -167,8 +167,8 @@ func (r *recorder) count() int {
 	return r.sent
 }
 
-// pump makes every attempt that the queue wakes now, one after the other.
-func (s *stack) pump(t *testing.T) {
+// attemptAll makes every attempt that the queue wakes now, one after the other.
+func (s *stack) attemptAll(t *testing.T) {
 	t.Helper()
 	for batch := s.queue.ready(); len(batch) > 0; batch = s.queue.ready() {
 		for _, m := range batch {
@@ -183,8 +183,8 @@ func (s *stack) pump(t *testing.T) {
 	}
 }
 
-// stream brings every event that was not fanned out yet, as the table's stream does.
-func (s *stack) stream(t *testing.T) {
+// fanOutAll fans out every event that was not fanned out yet, as the table's stream does.
+func (s *stack) fanOutAll(t *testing.T) {
 	t.Helper()
 	for _, r := range s.Rows(t) {
 		pk, sk := attr(r, "PK"), attr(r, "SK")
@@ -196,31 +196,31 @@ func (s *stack) stream(t *testing.T) {
 	}
 }
 
-// sweeps runs the sweep once, which must not fail.
-func (s *stack) sweeps(t *testing.T) {
+// sweepOnce runs the sweep once, and fails the test on an error.
+func (s *stack) sweepOnce(t *testing.T) {
 	t.Helper()
 	if err := s.sweep.Run(ctx); err != nil {
 		t.Error(err)
 	}
 }
 
-// minutes lets n minutes pass. In each of them the sweep and the queue do their work.
-func (s *stack) minutes(t *testing.T, n int) {
+// runMinutes runs the sweep and the queue after each of n minutes.
+func (s *stack) runMinutes(t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		s.later(t, time.Minute)
+		s.runAfter(t, time.Minute)
 	}
 }
 
-// later lets time pass at once, and then the sweep and the queue do their work.
-func (s *stack) later(t *testing.T, d time.Duration) {
+// runAfter moves the clock by d, and then runs the sweep and the queue.
+func (s *stack) runAfter(t *testing.T, d time.Duration) {
 	t.Helper()
 	s.pass(d)
-	s.sweeps(t)
-	s.pump(t)
+	s.sweepOnce(t)
+	s.attemptAll(t)
 }
 
-// attr returns a text or a number of a row, "" when the row does not have it.
+// attr returns an attribute of a row, a text or a number. It returns "" when the row does not have it.
 func attr(row map[string]types.AttributeValue, name string) string {
 	switch v := row[name].(type) {
 	case *types.AttributeValueMemberS:
@@ -238,8 +238,8 @@ func num(v int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(v, 10)}
 }
 
-// puts writes n rows directly into the table. rowOf makes each of them.
-func (s *stack) puts(t *testing.T, n int, rowOf func(i int) row) {
+// putRows writes n rows directly into the table. rowOf makes row i.
+func (s *stack) putRows(t *testing.T, n int, rowOf func(i int) row) {
 	t.Helper()
 	const maxPuts = 25 // BatchWriteItem
 	var puts []types.WriteRequest
@@ -253,7 +253,7 @@ func (s *stack) puts(t *testing.T, n int, rowOf func(i int) row) {
 	}
 }
 
-// shard returns the partition of the index in which a row of a kind is: one of eight, by the hash of its key.
+// shard returns the partition of a row in the index: one of eight for each kind, by the hash of the row's key.
 func shard(kind, pk, sk string) types.AttributeValue {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(pk + sk))

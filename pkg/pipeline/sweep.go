@@ -16,25 +16,24 @@ import (
 )
 
 const (
-	// readPerShard is how many rows of a kind a run reads from one of the 8 shards: 80,000 rows of a kind.
+	// readPerShard is how many rows of a kind a run reads from each of the 8 shards: at most 80,000 rows of a kind.
 	// Each tenant has its turn among the rows that were read (ADR 20).
 	readPerShard = 10_000
 
-	sweepAtOnce = 16              // rows that are processed at once
-	beforeEnd   = 5 * time.Second // how long before its end a run begins no other row
+	sweepAtOnce = 16              // rows that are processed at the same time
+	beforeEnd   = 5 * time.Second // a run begins no new row in this time before its end
 )
 
-// Sweep does, once a minute, what is due. So it also repairs what the stream or the queue has lost: the
-// rows of the table are the truth, and the stream and the queue only make the work faster.
+// Sweep does the due work, once a minute. So it also repairs the losses of the stream and the queue: the rows of the
+// table decide, and the stream and the queue only make the work faster.
 type Sweep struct {
 	Store  *store.Store
 	FanOut FanOut
 	Queue  webhook.Queue
 }
 
-// Run reads all rows that are due and processes them, one row of each tenant in turn, until its
-// time ends. The next run goes on. A row that fails does not stop the others; the error names
-// every failure.
+// Run reads all due rows and processes them, one row of each tenant in turn, until its time ends. The next run
+// continues. A row that fails does not stop the others; the error names the first failures.
 func (s Sweep) Run(ctx context.Context) error {
 	r := &run{Sweep: s, parked: make(map[id.Endpoint]int64)}
 	r.left.Store(int64(s.Store.Limits.Queued))
@@ -43,7 +42,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	parallel.Each(len(kinds), kinds, func(_ int, kind store.DueKind) error {
 		rows, err := s.Store.DueBefore(ctx, kind, s.Store.Now(), readPerShard)
 		due.failure(string(kind), err)
-		if len(rows) >= readPerShard { // they may be of one shard, which has more then
+		if len(rows) >= readPerShard { // if all of them are of one shard, it has more rows
 			slog.WarnContext(ctx, "so much is due that a run may not read all of it", "kind", kind, "rows", len(rows))
 		}
 		due.add(rows...)
@@ -65,7 +64,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	return err
 }
 
-// age returns how long a row has been due, 0 when there is none.
+// age returns how long ago dueAt was, in milliseconds since the epoch; 0 means that no row is due, and age returns 0.
 func (s Sweep) age(dueAt int64) time.Duration {
 	if dueAt == 0 {
 		return 0
@@ -79,13 +78,13 @@ type run struct {
 	left atomic.Int64 // how many deliveries the run may still queue
 
 	mu     sync.Mutex
-	moved  []webhook.Message     // overdue deliveries, to be queued
-	parked map[id.Endpoint]int64 // how far each endpoint's parked deliveries are processed: see parkedUpTo
+	moved  []webhook.Message     // overdue deliveries that flush will queue
+	parked map[id.Endpoint]int64 // the progress in each endpoint's parked deliveries: see parkedUpTo
 }
 
-// parkedUpTo returns how far this run has processed the parked deliveries of an endpoint. They are listed by the time
-// (milliseconds) when their round of attempts began: it returns the time of the last one, 0 when none is processed. The
-// list may still have deliveries that are processed, so the run does not begin it again.
+// parkedUpTo returns the progress in an endpoint's parked deliveries. These are listed by the time (milliseconds) when their
+// round of attempts began, and parkedUpTo returns this time of the last processed delivery, or 0. The run does not begin the
+// list again, because the index may still show deliveries that were processed.
 func (r *run) parkedUpTo(endpoint id.Endpoint) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +97,7 @@ func (r *run) setParkedUpTo(endpoint id.Endpoint, at int64) {
 	r.parked[endpoint] = at
 }
 
-// handle processes one row, and reports whether more is to be done for it now.
+// handle processes one row, and reports whether the row needs more work in this run.
 func (r *run) handle(ctx context.Context, d store.Due) (more bool, err error) {
 	switch d.Kind {
 	case store.DueEvent:
@@ -121,8 +120,8 @@ func (r *run) handle(ctx context.Context, d store.Due) (more bool, err error) {
 	return false, fmt.Errorf("pipeline: unknown kind %q", d.Kind)
 }
 
-// reserve returns how many of n deliveries the caller may queue, and subtracts them from what the run may still queue.
-// The caller gives back what it does not use.
+// reserve returns how many of n deliveries the caller may queue, and subtracts them from the run's limit.
+// The caller gives back the unused ones.
 func (r *run) reserve(n int) int {
 	for {
 		left := r.left.Load()
@@ -138,8 +137,8 @@ func (r *run) giveBack(n int) { r.left.Add(int64(n)) }
 // messagesPerCall is how many messages are sent in one call (SQS, SendMessageBatch).
 const messagesPerCall = 10
 
-// delivery queues an overdue delivery, if this run has moved the time at which the delivery is due. So of two runs
-// at once only one queues it. A run that may queue no more deliveries leaves it to the next run.
+// delivery queues an overdue delivery, if this run succeeds in moving its due time. So of two concurrent runs only one
+// queues it. When the run may queue no more deliveries, the delivery waits for the next run.
 func (r *run) delivery(ctx context.Context, d store.Due) error {
 	if r.reserve(1) == 0 {
 		return nil
@@ -156,7 +155,7 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 	return nil
 }
 
-// flush queues the moved deliveries if there are at least this many.
+// flush queues the moved deliveries if there are at least least of them.
 func (r *run) flush(ctx context.Context, least int) {
 	r.mu.Lock()
 	var batch []webhook.Message
@@ -167,7 +166,7 @@ func (r *run) flush(ctx context.Context, least int) {
 	wake(ctx, r.Queue, 0, batch...)
 }
 
-// closing deletes a part of what a deleted org still has. The org's keys are refused already.
+// closing deletes a part of a deleted org's rows. The org's keys are refused already.
 func (r *run) closing(ctx context.Context, d store.Due) (more bool, err error) {
 	more, cutShort, err := r.Store.EndOrg(ctx, d.Org)
 	if cutShort {

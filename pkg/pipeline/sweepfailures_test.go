@@ -16,24 +16,24 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// due is a row that waits for the sweep.
+// due is a row that is due for the sweep.
 type due struct {
-	kind, id string      // as the sweep's error names them
-	done     func() bool // whether the sweep has done it
+	kind, id string      // the sweep's error names them
+	done     func() bool // reports whether the sweep has processed the row
 }
 
-// dueEvent makes an event that the stream does not bring.
+// dueEvent makes an event. The test does not bring it through the stream.
 func (s *stack) dueEvent(r *receiver) due {
-	e := r.event()
+	e := r.newEvent()
 	fannedOut := func() bool { return s.value(r.t, "EVTS#"+string(s.app), string(e), "fannedAt") != "" }
 	return due{"event", string(s.app) + "/" + string(e), fannedOut}
 }
 
 // dueDelivery makes a delivery that no message wakes.
 func (s *stack) dueDelivery(r *receiver) due {
-	e := r.event()
-	s.stream(r.t)
-	s.queue.lose()
+	e := r.newEvent()
+	s.fanOutAll(r.t)
+	s.queue.dropAll()
 	dueAt := func() string { return s.value(r.t, "DLV#"+string(r.ID), string(e), "dueAt") }
 	before := dueAt()
 	moved := func() bool { return dueAt() != before } // the sweep moves the time, and queues the delivery
@@ -44,10 +44,10 @@ func (s *stack) dueDelivery(r *receiver) due {
 func (s *stack) dueLink(t *testing.T) due {
 	t.Helper()
 	l := string(s.linkOf(t, s.org, s.app))
-	return due{"link", string(s.app) + "/" + l, func() bool { return s.has(t, webhook.LinkExpired, l) }}
+	return due{"link", string(s.app) + "/" + l, func() bool { return s.hasEvent(t, webhook.LinkExpired, l) }}
 }
 
-// dueKey makes a key of 15 days. The event key.expiring is due a week before its end, so after eight days.
+// dueKey makes a key of 15 days. The event key.expiring is due a week before the key expires, so after eight days.
 func (s *stack) dueKey(t *testing.T) due {
 	t.Helper()
 	made, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{ExpiresIn: 15 * 24 * time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
@@ -55,16 +55,16 @@ func (s *stack) dueKey(t *testing.T) due {
 		t.Fatal(err)
 	}
 	k := string(made.Made.ID)
-	return due{"key", string(s.org) + "/" + k, func() bool { return s.has(t, webhook.KeyExpiring, k) }}
+	return due{"key", string(s.org) + "/" + k, func() bool { return s.hasEvent(t, webhook.KeyExpiring, k) }}
 }
 
-// dueEndpoint makes an endpoint with a held delivery that is to be released.
+// dueEndpoint makes an enabled endpoint with a held delivery, which the sweep must release.
 func (s *stack) dueEndpoint(t *testing.T) due {
 	t.Helper()
 	r := s.receiver(t, nil, string(webhook.Test))
-	r.enables(false)
-	e := r.event()
-	s.stream(t)
+	r.setEnabled(false)
+	e := r.newEvent()
+	s.fanOutAll(t)
 	r.enable()
 	return due{"endpoint", string(s.app) + "/" + string(r.ID), func() bool {
 		return s.value(t, "DLV#"+string(r.ID), string(e), "status") == string(webhook.DeliveryPending)
@@ -78,7 +78,7 @@ func (s *stack) dueOrg(t *testing.T) due {
 	if err := s.DeleteOrg(ctx, s.admin(), o); err != nil {
 		t.Fatal(err)
 	}
-	return due{"org", string(o), func() bool { // what is left is due in 90 days
+	return due{"org", string(o), func() bool { // the sweep has set the next due time: the remaining rows are due in 90 days
 		at, err := strconv.ParseInt(s.value(t, "ORG#"+string(o), "META", "dueAt"), 10, 64)
 		return err == nil && at > s.Now().UnixMilli()
 	}}
@@ -95,8 +95,8 @@ func (s *stack) value(t *testing.T, pk, sk, name string) string {
 	return ""
 }
 
-// has reports whether there is an event of a type whose data has an id; "": any data.
-func (s *stack) has(t *testing.T, kind webhook.Type, about string) bool {
+// hasEvent reports whether there is an event of a type with the text about in its data; "": any data.
+func (s *stack) hasEvent(t *testing.T, kind webhook.Type, about string) bool {
 	t.Helper()
 	for _, r := range s.Rows(t) {
 		if attr(r, "type") == string(kind) && strings.Contains(attr(r, "data"), about) {
@@ -106,7 +106,7 @@ func (s *stack) has(t *testing.T, kind webhook.Type, about string) bool {
 	return false
 }
 
-// lines returns an error's lines, sorted.
+// lines returns the sorted lines of an error's text.
 func lines(err error) []string {
 	if err == nil {
 		return nil
@@ -114,13 +114,13 @@ func lines(err error) []string {
 	return slices.Sorted(slices.Values(strings.Split(err.Error(), "\n")))
 }
 
-// TestEachKindOfTheSweepNamesItsOwnFailedRow has three rows of each kind. Two of them fail.
-func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
+// TestTheSweepNamesEachRowThatFails has three rows of each kind. Two of them fail.
+func TestTheSweepNamesEachRowThatFails(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil, string(webhook.Test))
 	var bad, good []due
-	// dueDelivery and dueEndpoint call stream, which fans out all events. So dueEvent comes after them.
+	// dueDelivery and dueEndpoint call fanOutAll, which fans out all events. So dueEvent comes after them.
 	for _, row := range []func() due{
 		func() due { return s.dueDelivery(r) }, func() due { return s.dueEndpoint(t) }, func() due { return s.dueKey(t) },
 		func() due { return s.dueLink(t) }, func() due { return s.dueEvent(r) }, func() due { return s.dueOrg(t) },
@@ -132,7 +132,7 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	under := s.Faults.Next
 	p := &poison{next: under}
 	for _, b := range bad {
-		p.rows = append(p.rows, b.id[strings.LastIndex(b.id, "/")+1:]) // the row's own id, the last one
+		p.rows = append(p.rows, b.id[strings.LastIndex(b.id, "/")+1:]) // the last id is the row's
 	}
 	s.Faults.Next = p
 	err := s.sweep.Run(ctx)
@@ -152,7 +152,7 @@ func TestEachKindOfTheSweepNamesItsOwnFailedRow(t *testing.T) {
 	}
 	s.Faults.Next = under
 	s.pass(time.Minute)
-	s.sweeps(t)
+	s.sweepOnce(t)
 	for _, b := range bad {
 		if !b.done() {
 			t.Errorf("%s %s was not done after the fault", b.kind, b.id)
@@ -176,7 +176,7 @@ func TestTheSweepNamesTheKindThatItCannotRead(t *testing.T) {
 	}
 }
 
-// unread is a transport that fails each query that names one of the partitions.
+// unread is a transport that fails each query of some partitions.
 type unread struct {
 	next       http.RoundTripper
 	partitions []string
@@ -196,12 +196,12 @@ func (u *unread) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.next.RoundTrip(r)
 }
 
-// TestAShardThatCannotBeReadHoldsUpNoOther has due links in all eight shards of the index.
-func TestAShardThatCannotBeReadHoldsUpNoOther(t *testing.T) {
+// TestAShardThatCannotBeReadDelaysNoOther has due links in all eight shards of the index.
+func TestAShardThatCannotBeReadDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"DUE#link#0", "DUE#link#3", "DUE#link#7"} {
 		s := newStack(t)
-		s.puts(t, 80, func(i int) row { return linkRow(s, s.org, s.app, i) })
+		s.putRows(t, 80, func(i int) row { return linkRow(s, s.org, s.app, i) })
 		s.pass(25 * time.Hour)
 		left := func() (in []string) {
 			for _, r := range s.Rows(t) {
@@ -220,17 +220,17 @@ func TestAShardThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%s: %v, and %v are left", bad, err, left())
 		}
 		s.Faults.Next = under
-		if s.sweeps(t); len(left()) != 0 {
+		if s.sweepOnce(t); len(left()) != 0 {
 			t.Errorf("%s: %v are left after the fault", bad, left())
 		}
 	}
 }
 
-// TestARowThatDoesNotDecodeHoldsUpNoOther of its shard.
-func TestARowThatDoesNotDecodeHoldsUpNoOther(t *testing.T) {
+// TestARowThatDoesNotDecodeDelaysNoOther has a bad row and good rows in one shard.
+func TestARowThatDoesNotDecodeDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.puts(t, 9, func(i int) row {
+	s.putRows(t, 9, func(i int) row {
 		link := linkRow(s, s.org, s.app, i)
 		if link["due"] = str("DUE#link#5"); i == 4 {
 			link["orgId"] = num(4)
@@ -250,8 +250,8 @@ func TestARowThatDoesNotDecodeHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestAKindThatCanBeReadIsDone while no other kind can.
-func TestAKindThatCanBeReadIsDone(t *testing.T) {
+// TestAReadableKindIsDone makes only one kind of rows readable at a time.
+func TestAReadableKindIsDone(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	r := s.receiver(t, nil, string(webhook.Test))

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// The detail types of what is on the owner's bus.
+// The detail types of the tap's entries on the owner's bus.
 const (
 	TapEvent = "latchkey.event"
 	TapAudit = "latchkey.audit"
@@ -27,7 +27,7 @@ type Tap struct {
 	Service func(name string) (issuer, subject string, ok bool)
 }
 
-// Bus accepts what the tap passes on. bus.Bus implements it. An error means that the bus may not have accepted it.
+// Bus accepts the entries of the tap. bus.Bus implements it. An error means that the bus may not have accepted the entry.
 type Bus interface {
 	Put(ctx context.Context, detailType string, at time.Time, detail []byte) error
 }
@@ -39,8 +39,8 @@ type eventDetail struct {
 	Event webhook.Event `json:"event"`
 }
 
-// auditDetail is the detail of a TapAudit: an entry as the audit log shows it. Only here the actor has the issuer and the
-// subject of a service.
+// auditDetail is the detail of a TapAudit: an entry as the audit log shows it. Its actor also has the issuer and the subject
+// of a service, which the audit log does not show.
 type auditDetail struct {
 	OrgID id.Org     `json:"orgId"`
 	Entry auditEntry `json:"entry"`
@@ -57,15 +57,15 @@ type tapActor struct {
 	ServiceSubject string `json:"subject,omitempty"`
 }
 
-// Record passes on the row of a key that the stream brought. After an error, Lambda brings the key again, until the bus accepts
-// it or a day is over. A row that does not decode is logged and left out: no other try would read it.
+// Record passes on the row with this key, which the stream brought. After an error, Lambda brings the record again, until the bus
+// accepts it or a day is over. A row that does not decode is logged and skipped, because another try would fail too.
 func (t Tap) Record(ctx context.Context, pk, sk string) error {
 	detailType, at, detail, err := t.detail(ctx, pk, sk)
 	switch {
 	case store.Unreadable(err):
 		slog.ErrorContext(ctx, "a row is not passed on to the bus", "error", err)
 		return nil
-	case err != nil || detail == nil: // nil: a row that was deleted, or that the mapping's filter lets through by mistake
+	case err != nil || detail == nil: // nil: the row was deleted, or is not for the tap
 		return err
 	}
 	text, err := plainjson.Marshal(detail)
@@ -75,7 +75,7 @@ func (t Tap) Record(ctx context.Context, pk, sk string) error {
 	return t.Bus.Put(ctx, detailType, time.UnixMilli(at), text)
 }
 
-// detail reads the row of a key, and returns its detail for the bus; nil: none. at is in milliseconds.
+// detail reads the row with this key, and returns its detail for the bus; nil: none. at is in milliseconds.
 func (t Tap) detail(ctx context.Context, pk, sk string) (detailType string, at int64, detail any, err error) {
 	if app, event, ok := store.EventOf(pk, sk); ok {
 		o, e, ok, err := t.Store.EventOfOrg(ctx, app, event)

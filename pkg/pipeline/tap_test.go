@@ -16,12 +16,12 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// memoryBus is a bus that keeps what it gets.
+// memoryBus is a bus that keeps its entries.
 type memoryBus struct {
 	got  []string
 	at   []time.Time
-	away error // nothing is taken
-	lost error // what is put is taken, and the answer is lost
+	away error // not nil: Put accepts nothing and returns it
+	lost error // not nil: Put accepts the entry, but returns it
 }
 
 func (b *memoryBus) Put(_ context.Context, detailType string, at time.Time, detail []byte) error {
@@ -32,12 +32,12 @@ func (b *memoryBus) Put(_ context.Context, detailType string, at time.Time, deta
 	return b.lost
 }
 
-func key(row map[string]types.AttributeValue, name string) string {
+func keyPart(row map[string]types.AttributeValue, name string) string {
 	v, _ := row[name].(*types.AttributeValueMemberS)
 	return v.Value
 }
 
-// TestTheTapPassesOnEventsAndAuditEntries, each once for each time that the stream brings its row, and nothing else.
+// TestTheTapPassesOnEventsAndAuditEntries: each entry comes once for each time that the stream brings its row. No other row is passed on.
 func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 	s := newStack(t)
 	bus := &memoryBus{}
@@ -54,25 +54,25 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 		}
 	}
 	s.claim(t, s.org, s.app)
-	all := func() error {
+	recordAll := func() error {
 		var errs []error
 		for _, r := range s.Rows(t) {
-			errs = append(errs, tap.Record(t.Context(), key(r, "PK"), key(r, "SK")))
+			errs = append(errs, tap.Record(t.Context(), keyPart(r, "PK"), keyPart(r, "SK")))
 		}
 		return errors.Join(errs...)
 	}
 	bus.away = errors.New("the bus is away")
-	if err := all(); !errors.Is(err, bus.away) {
+	if err := recordAll(); !errors.Is(err, bus.away) {
 		t.Errorf("without the bus: %v", err)
 	}
 	bus.away = nil
-	if err := all(); err != nil {
+	if err := recordAll(); err != nil {
 		t.Error(err)
 	}
 	events, entries := 0, map[string]string{}
 	for i, got := range bus.got {
 		if strings.Contains(got, `"name":"billing"`) != strings.Contains(got, `"reason":"why","operator":"ada"`) {
-			t.Errorf("what the service claims: %s", got)
+			t.Errorf("the operator and the reason that the service claims: %s", got)
 		}
 		var d struct {
 			OrgID, AppID string
@@ -103,7 +103,7 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 				entries[d.Entry.Actor.Name] = d.Entry.Action + " " + d.Entry.Actor.Issuer + " " + d.Entry.Actor.Subject
 			}
 			if d.Entry.Actor.Type != "service" && d.Entry.Actor.Issuer+d.Entry.Actor.Subject != "" {
-				t.Errorf("not of a service: %s", got)
+				t.Errorf("an issuer or a subject without a service: %s", got)
 			}
 			if d.OrgID == "" || d.Entry.Target.ID == "" || bus.at[i].UnixMilli() != d.Entry.At {
 				t.Errorf("%s at %s", got, bus.at[i])
@@ -118,8 +118,8 @@ func TestTheTapPassesOnEventsAndAuditEntries(t *testing.T) {
 	}
 }
 
-// TestTheTapLosesNothing: a record that may not have come to the bus is an error, so that Lambda brings it again. Only a row that no try
-// can read is left out.
+// TestTheTapLosesNothing: when the bus may not have accepted an entry, Record returns an error, so that Lambda brings the record again.
+// It skips only a row that it cannot decode.
 func TestTheTapLosesNothing(t *testing.T) {
 	s := newStack(t)
 	bus := &memoryBus{}
@@ -128,8 +128,8 @@ func TestTheTapLosesNothing(t *testing.T) {
 	keys := map[string][2]string{}
 	for _, r := range s.Rows(t) {
 		for _, kind := range []string{"EVTS#", "AUD#"} {
-			if strings.HasPrefix(key(r, "PK"), kind) {
-				keys[kind] = [2]string{key(r, "PK"), key(r, "SK")}
+			if strings.HasPrefix(keyPart(r, "PK"), kind) {
+				keys[kind] = [2]string{keyPart(r, "PK"), keyPart(r, "SK")}
 			}
 		}
 	}
@@ -150,7 +150,7 @@ func TestTheTapLosesNothing(t *testing.T) {
 			t.Errorf("%s, again: %v, %q on the bus", kind, err, bus.got)
 		}
 		bus.got = nil
-		s.puts(t, 1, func(int) row { return row{"PK": str(k[0]), "SK": str(k[1])} })
+		s.putRows(t, 1, func(int) row { return row{"PK": str(k[0]), "SK": str(k[1])} })
 		if err := tap.Record(t.Context(), k[0], k[1]); err != nil || bus.got != nil {
 			t.Errorf("%s, a row without its attributes: %v, %q on the bus", kind, err, bus.got)
 		}

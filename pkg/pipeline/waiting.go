@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// batchSize is how many deliveries of an endpoint are processed before another endpoint
+	// batchSize is how many deliveries of an endpoint are processed before the next row
 	// has its turn.
 	batchSize = 50
 
-	// lookAgain is after how long the sweep reads an endpoint again that may still have
-	// parked deliveries, or whose probe is under way.
+	// lookAgain is the time after which the sweep reads an endpoint again, when the endpoint may still have
+	// parked deliveries or a probe is under way.
 	lookAgain = time.Minute
 )
 
-// endpoint processes some of the deliveries that wait for an endpoint: parked ones, which wait for its breaker, and
-// held ones, which wait until it is enabled or deleted. more is true when this run has to process more deliveries of the endpoint.
+// endpoint processes one batch of the deliveries that wait for an endpoint: parked ones, which wait for its breaker, and
+// held ones, which wait until it is enabled or deleted. more is true when the endpoint needs another batch in this run.
 func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) {
 	began := r.Store.Now()
 	endpoint, ok, err := r.Store.Deliveries().Waiting(ctx, d.App, d.Endpoint)
@@ -50,12 +50,12 @@ func (r *run) endpoint(ctx context.Context, d store.Due) (more bool, err error) 
 	more = moreParked || moreHeld
 	b.look.Began, b.look.Again = began, began.Add(lookAgain)
 	if more {
-		b.look.Again = began // due now, in case this run ends before it comes to the rest
+		b.look.Again = began // due at once, in case this run ends before the next batch
 	}
 	return more, r.Store.Deliveries().LookedAt(ctx, endpoint, b.look)
 }
 
-// batch is some of the deliveries that wait for one endpoint.
+// batch is one batch of the deliveries that wait for an endpoint.
 type batch struct {
 	*run
 	to    store.Endpoint
@@ -65,13 +65,13 @@ type batch struct {
 	look  store.Looked
 }
 
-// parked processes up to batchSize parked deliveries. It begins where the last batch of this run
-// ended, because the index may still have the deliveries that the run has processed.
+// parked processes up to batchSize parked deliveries. It begins after the last batch of this run,
+// because the index may still show deliveries that the run has processed.
 func (b *batch) parked(ctx context.Context) error {
 	from := b.parkedUpTo(b.to.ID)
 	found, err := b.Store.Deliveries().Parked(ctx, b.to.ID, from, batchSize)
 	failed := []error{err}
-	// A list that begins in the middle does not show that nothing is parked.
+	// Only a list from the beginning can show that no delivery is parked.
 	wholeList := from == 0
 	b.look.Parked = len(found) > 0 || !wholeList
 	for _, d := range found {
@@ -85,13 +85,13 @@ func (b *batch) parked(ctx context.Context) error {
 	return parallel.Joined(failed)
 }
 
-// handleParked processes a parked delivery. ok is false when it stays parked, or was none.
+// handleParked processes a parked delivery. ok is false when the delivery stays parked, or was not parked any more.
 func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err error) {
 	if d.Kind == store.DueStray {
 		return false, b.Store.DropStray(ctx, d)
 	}
 	delivery, deliveries := webhook.DeliveryID{App: b.to.AppID, Endpoint: b.to.ID, Event: d.Event}, b.Store.Deliveries()
-	// The index has a parked delivery at the time when its round began (Park). Without NextAttempt the round is due.
+	// The index lists a parked delivery at the time when its round began (Park). A Round without NextAttempt is due.
 	round := webhook.Round{Status: webhook.DeliveryPending, StartedAt: d.At}
 	switch round.Step(b.to.EndpointState, b.Store.Now()) {
 	case webhook.StepCancel:
@@ -114,11 +114,11 @@ func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err err
 }
 
 // held releases held deliveries, or cancels all deliveries that wait for a deleted endpoint. It
-// ends at the first that fails, and the next run begins where this batch began.
+// stops at the first failure, and the next run begins where this batch began.
 func (b *batch) held(ctx context.Context) error {
 	most := b.may
 	if b.to.Deleted {
-		most = 2 * batchSize // a delivery that is cancelled is not queued, so b.may does not count
+		most = 2 * batchSize // a cancelled delivery is not queued, so b.may does not apply
 	}
 	b.look.Held, b.look.Next = b.to.Releasing, b.to.ReleaseFrom
 	if !b.to.Releasing || most == 0 {

@@ -1,5 +1,5 @@
-// Package bus is the owner's event bus, in AWS EventBridge. It is separate from package pipeline, so that only the function
-// of the tap links EventBridge.
+// Package bus puts events on the owner's event bus in AWS EventBridge. It is separate from package pipeline, so that only
+// the tap function links EventBridge.
 package bus
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge/types"
 )
 
-// source is the source of everything on the bus. A rule of the owner matches it.
+// source is the source of all events that Latchkey puts on the bus. A rule of the owner matches it.
 const source = "latchkey"
 
 // Bus puts events on one bus.
@@ -21,13 +21,13 @@ type Bus struct {
 	name   string
 }
 
-// New returns the bus of a name.
+// New returns the bus with this name.
 func New(cfg aws.Config, name string) *Bus {
 	return &Bus{name: name, client: eventbridge.NewFromConfig(cfg)}
 }
 
-// Put puts one event on the bus. detail is a JSON object. An error means that the bus may not have taken it. A bus that is not
-// there is no error: EventBridge answers as if it had accepted the event, which is lost.
+// Put puts one event on the bus. detail is a JSON object. An error means that the bus may not have accepted the event. A bus
+// that does not exist causes no error: EventBridge answers as if it had accepted the event, but the event is lost.
 func (b *Bus) Put(ctx context.Context, detailType string, at time.Time, detail []byte) error {
 	out, err := b.client.PutEvents(ctx, &eventbridge.PutEventsInput{Entries: []types.PutEventsRequestEntry{{
 		EventBusName: &b.name, Source: aws.String(source), DetailType: &detailType, Time: &at, Detail: aws.String(string(detail)),
@@ -35,7 +35,7 @@ func (b *Bus) Put(ctx context.Context, detailType string, at time.Time, detail [
 	if err != nil {
 		return fmt.Errorf("bus: %w", err)
 	}
-	if out.FailedEntryCount > 0 { // with the status 200
+	if out.FailedEntryCount > 0 { // the status is 200 all the same
 		return fmt.Errorf("bus: %s: %s", aws.ToString(out.Entries[0].ErrorCode), aws.ToString(out.Entries[0].ErrorMessage))
 	}
 	return nil

@@ -15,8 +15,8 @@ import (
 	"latchkey/pkg/pipeline/bus"
 )
 
-// TestAnEventIsOnTheBusOnlyWhenItSaysSo: EventBridge refuses an entry with the status 200.
-func TestAnEventIsOnTheBusOnlyWhenItSaysSo(t *testing.T) {
+// TestARefusedEntryIsAnError: EventBridge refuses an entry with the status 200.
+func TestARefusedEntryIsAnError(t *testing.T) {
 	var sent, answer string
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

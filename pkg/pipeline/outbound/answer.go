@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxRetryAfter is the longest wait of a Retry-After. A longer one is cut to it.
+// MaxRetryAfter is the longest wait that a Retry-After can cause. A longer one is shortened to it.
 const MaxRetryAfter = 7 * 24 * time.Hour
 
 // printable makes a stranger's bytes safe to store and to show: valid UTF-8, at most maxAnswer
 // bytes, white space as spaces, and U+FFFD for each character that controls a terminal or the
 // direction of a line.
 func printable(b []byte) string {
-	// So many bytes may have been cut from more. A character that was cut is left out, not replaced.
+	// A text of maxAnswer bytes may be cut off. An incomplete character at its end is removed, not replaced.
 	if len(b) == maxAnswer {
 		b = withoutCutRune(b)
 	}
@@ -50,7 +50,7 @@ func withoutCutRune(b []byte) []byte {
 	return b
 }
 
-// longest returns the longest wait of the Retry-After headers; 0: there are none. An answer should have one.
+// longest returns the longest wait of the Retry-After headers; 0: there are none. An answer should have at most one.
 func longest(values []string, now time.Time) (wait time.Duration) {
 	for _, value := range values {
 		wait = max(wait, retryAfter(value, now))
@@ -61,8 +61,8 @@ func longest(values []string, now time.Time) (wait time.Duration) {
 	return wait
 }
 
-// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3). Receivers send parts of a second too, which are left
-// out, and dates with another name of GMT. It returns 0 for a date in the past and for a value that cannot be read.
+// retryAfter reads a Retry-After: seconds, or an HTTP date (RFC 9110, 10.2.3). Some receivers also send fractions of a second, which
+// are ignored, and dates with UTC or +0000 in place of GMT. It returns 0 for a date in the past and for a value that cannot be read.
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if whole, fraction, _ := strings.Cut(value, "."); strings.Trim(fraction, "0123456789") == "" {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	maxAddresses = 4           // addresses of a name that are tried
-	grace        = time.Second // how long after the end of an attempt its socket ends too
+	maxAddresses = 4           // how many addresses of a name are tried
+	grace        = time.Second // the socket is closed this long after the end of its attempt, at the latest
 )
 
 // attempt is the state of one Post. Its fields are atomic, because the transport dials and
@@ -27,7 +27,7 @@ type attempt struct {
 	conn   atomic.Pointer[net.Conn] // the TCP connection, below TLS
 }
 
-// classError is an error whose class is known: one of the Err constants.
+// classError is an error with a known class: one of the Fail constants.
 type classError struct {
 	class string
 	cause error
@@ -41,15 +41,15 @@ var (
 	errNoAddress = errors.New("the name has no address")
 )
 
-// dial resolves the host and connects to the first of its addresses that answers. The guard
-// decides at each socket. The first refusal ends the attempt, because a name with one hostile
-// address is hostile. A second call is an error: the transport must not try again by itself.
+// dial resolves the host, tries its addresses in order, and returns the first connection that succeeds. The guard decides
+// at each socket. The first refusal ends the attempt: a name with one hostile address is not trusted. A second call is an
+// error, because the transport must not try again by itself.
 func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if a.dialed.Swap(true) {
 		return nil, &classError{FailProtocol, errAgain}
 	}
-	// The context ends an attempt first, and its error has the reason. The deadline of the
-	// socket is for code that does not obey the context.
+	// The context ends an attempt first, and its error has the reason. The deadline of the socket is for code that ignores
+	// the context.
 	end := time.Now().Add(a.sender.total + grace)
 	ctx, cancel := context.WithTimeout(ctx, a.sender.connect)
 	defer cancel()
@@ -79,7 +79,7 @@ func (a *attempt) dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, &classError{FailConnect, err}
 }
 
-// dialer returns the dialer for one address, with the guard in it.
+// dialer returns the dialer for one address. It calls the guard for each socket.
 func (a *attempt) dialer(isLiteral bool) *net.Dialer {
 	hook := a.sender.guard.Control(a.url.Scheme, isLiteral)
 	if before := a.sender.beforeConnect; before != nil {
@@ -132,11 +132,11 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 	})
 }
 
-// hurry bounds the time in which the receiver may send the rest of its answer. It sets a deadline of the socket,
-// because after a status 101 the body does not obey the context.
+// hurry limits the time for the rest of the receiver's answer. It sets a deadline of the socket, because after a
+// status 101 the body ignores the context.
 func (a *attempt) hurry(d time.Duration) {
 	if conn := a.conn.Load(); conn != nil {
-		_ = (*conn).SetReadDeadline(time.Now().Add(d)) // only a closed socket refuses, and it is not read any more
+		_ = (*conn).SetReadDeadline(time.Now().Add(d)) // an error means a closed socket, and the next read reports it
 	}
 }
 

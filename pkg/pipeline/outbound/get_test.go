@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestAGetReturnsAWholeAnswerOfItsServer and of no other, and nothing else.
-func TestAGetReturnsAWholeAnswerOfItsServer(t *testing.T) {
+// TestGetReturnsOnlyAWholeAnswerOfItsServer: Get follows no redirect, and returns no part of an answer.
+func TestGetReturnsOnlyAWholeAnswerOfItsServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/moved":

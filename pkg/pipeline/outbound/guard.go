@@ -1,13 +1,13 @@
-// Package outbound sends a request to an address that a stranger chose. It prevents that the
-// request attacks the network from which it is sent (SSRF).
+// Package outbound sends a request to an address that a stranger chose. It prevents requests that attack
+// the network of the sender (SSRF).
 //
 // The Guard decides at the socket of each attempt, after the name was resolved and before a
-// packet leaves: by the address, the port, the scheme and the form of the host. So a name gains
-// nothing by changing its address between two lookups. Refusal applies the same rule early, when
-// a URL is registered. That check alone is never enough.
+// packet is sent: by the address, the port, the scheme and the form of the host. So a name that
+// changes its address between two lookups has no advantage. Refusal applies the same rule early, when
+// a URL is registered. The check at registration alone is never enough.
 //
-// The package must not be used for requests to our own services or to AWS: it has no proxy, no
-// redirects, no retries and no connections that are kept.
+// The package must not be used for requests to our own services or to AWS: it uses no proxy, follows no
+// redirects, and has no retries and no kept connections.
 package outbound
 
 import (
@@ -19,13 +19,13 @@ import (
 	"syscall"
 )
 
-// The reasons of a refusal. They are public: none shows what a name resolves to, or what else is
-// behind it.
+// The reasons of a refusal. They are public: none shows the addresses of a name, or other
+// systems in their network.
 const (
 	ReasonTooLong   = "url_too_long"       // over MaxURL characters
 	ReasonMalformed = "url_malformed"      // not an absolute URL of printable ASCII
-	ReasonScheme    = "scheme_not_https"   //
-	ReasonPort      = "port_not_443"       //
+	ReasonScheme    = "scheme_not_https"   // neither https, nor http to an allowed address
+	ReasonPort      = "port_not_443"       // another port than 443, except on an allowed address
 	ReasonUserInfo  = "user_info"          // user:password@ in it
 	ReasonFragment  = "fragment"           // a # in it
 	ReasonHost      = "host_not_public"    // neither a public DNS name nor an address in its plain form
@@ -33,7 +33,7 @@ const (
 )
 
 // Refused is the error for everything that the guard refuses.
-type Refused struct { //nolint:errname // it reads as outbound.Refused where it is matched
+type Refused struct { //nolint:errname // callers read outbound.Refused
 	Reason string // one of the Reason constants
 }
 
@@ -46,9 +46,9 @@ type Guard struct {
 	allow []netip.Prefix
 }
 
-// NewGuard returns a guard that permits https on port 443 of public addresses. An address inside
-// a prefix of allow may be dialled by http too and on any port, but only when the URL has the
-// address itself, not a name. allow is empty by default. On the local stack it has loopback.
+// NewGuard returns a guard that permits https on port 443 of public addresses. It also permits http and
+// https on any port of an address inside a prefix of allow, but only when the URL has the address itself,
+// not a name. In production allow is usually empty. On the local stack it has loopback.
 func NewGuard(allow []netip.Prefix) *Guard {
 	g := &Guard{}
 	for _, p := range allow {
@@ -57,10 +57,10 @@ func NewGuard(allow []netip.Prefix) *Guard {
 	return g
 }
 
-// linkLocal are the link-local networks, in which a cloud gives its machines their credentials.
+// linkLocal are the link-local networks. In these networks a cloud gives its machines their credentials.
 var linkLocal = prefixes("169.254.0.0/16", "fe80::/10")
 
-// widest is the shortest prefix that may be allowed. A shorter prefix has addresses that no one meant to allow.
+// widest is the smallest number of bits of a prefix that may be allowed. A wider prefix has addresses that the operator did not mean.
 const widest = 8
 
 // ParseCIDRs reads prefixes such as 127.0.0.0/8 and ::1/128. It skips empty entries. An IPv4
@@ -85,9 +85,9 @@ func ParseCIDRs(list []string) ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// Control returns the hook for net.Dialer.ControlContext of one attempt. scheme is the URL's.
-// literal means that the URL's host is an address, not a name. The hook's error is a *Refused,
-// inside the *net.OpError of the dialer.
+// Control returns the hook for net.Dialer.ControlContext of one attempt. scheme is the scheme of the URL.
+// literal means that the URL's host is an address, not a name. The hook returns a *Refused, which the dialer
+// puts into a *net.OpError.
 func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, network, address string, c syscall.RawConn) error {
 	return func(_ context.Context, network, address string, _ syscall.RawConn) error {
 		if network != "tcp4" && network != "tcp6" { // the dialer passes no other for TCP
@@ -104,7 +104,7 @@ func (g *Guard) Control(scheme string, literal bool) func(ctx context.Context, n
 // control is the hook of net.Dialer.ControlContext.
 type control = func(ctx context.Context, network, address string, c syscall.RawConn) error
 
-// then returns a hook that calls second for each socket that first permits.
+// then returns a hook that also calls second for each socket that first permits.
 func then(first control, second func(ctx context.Context, to string) error) control {
 	return func(ctx context.Context, network, address string, c syscall.RawConn) error {
 		if err := first(ctx, network, address, c); err != nil {
@@ -114,17 +114,17 @@ func then(first control, second func(ctx context.Context, to string) error) cont
 	}
 }
 
-// decide is the rule. Control uses it for an attempt, and Refusal for a URL with a literal
+// decide applies the rule of NewGuard. Control uses it for an attempt, and Refusal for a URL with a literal
 // address.
 func (g *Guard) decide(scheme string, literal bool, to netip.AddrPort) error {
 	if g.allowed(to.Addr()) {
-		// A stranger's name that resolves to an address of the operator's own
-		// network is the attack. An honest URL can have the address itself.
+		// The attack is a stranger's name that resolves to an address of the operator's own
+		// network. An honest URL can have the address itself.
 		if !literal {
 			return refuse(ReasonAddress)
 		}
 		if (scheme != "http" && scheme != "https") || to.Port() == 0 {
-			return refuse(ReasonPort) // parse has refused both already, unless Control was called without it
+			return refuse(ReasonPort) // only a caller that did not call parse can get here
 		}
 		return nil
 	}

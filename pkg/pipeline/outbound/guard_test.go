@@ -60,12 +60,11 @@ var hostileAddresses = []string{
 	"fc00::", "fc00::1", "fd00:ec2::254", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
 	"fe00::1", "fe80::", "fe80::1", "fe80::a9fe:a9fe", "febf:ffff::1", "fec0::", "fec0::1", "feff:ffff::1",
 	"ff00::", "ff02::1", "ff0e::1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
-	// With a zone, even one that would be public without it.
+	// With a zone: also an address that is public without the zone.
 	"fe80::1%eth0", "2606:4700::1111%eth0",
 }
 
-// publicAddresses are next to the refused ranges where possible: a range that is too wide fails
-// here.
+// publicAddresses has the neighbours of the refused ranges where possible: the test fails if a range is too wide.
 var publicAddresses = []string{
 	"1.0.0.0", "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0",
 	"126.255.255.255", "128.0.0.0", "168.63.129.15", "168.63.129.17", "169.253.255.255", "169.255.0.0",
@@ -76,7 +75,7 @@ var publicAddresses = []string{
 	"2606:4700:4700::1111", "2a00:1450:4001::1", "3ffe::1", "3fff:1000::",
 }
 
-func TestEveryAddressThatIsNotPublicIsRefusedAtTheSocket(t *testing.T) {
+func TestNonPublicAddressesAreRefusedAtTheSocket(t *testing.T) {
 	g := NewGuard(nil)
 	for _, s := range hostileAddresses {
 		addr := netip.MustParseAddr(s)
@@ -123,7 +122,7 @@ func TestPublicAddressesArePermittedByHTTPSOn443Only(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAddressIsRefusedAtTheSocket(t *testing.T) {
+func TestInvalidAddressesAreRefusedAtTheSocket(t *testing.T) {
 	hook := onLoopback(t).Control("https", true)
 	for _, to := range []string{"", "example.com:443", "127.0.0.1", "[::1", "127.0.0.1:99999", "/run/a.sock", "@abstract"} {
 		if err := hook(context.Background(), "tcp4", to, nil); err == nil {
@@ -148,19 +147,19 @@ func TestAnAllowedAddressIsReachedAsALiteralOnly(t *testing.T) {
 		{"http", true, "127.0.0.1:9000", ""},
 		{"https", true, "127.9.9.9:1", ""},
 		{"http", true, "[::1]:9000", ""},
-		// A name leads to the address.
+		// The URL has a name that resolves to the address.
 		{"https", false, "127.0.0.1:443", ReasonAddress},
 		{"http", false, "127.0.0.1:80", ReasonAddress},
 		{"https", false, "[::1]:443", ReasonAddress},
 		// Other spellings of loopback.
 		{"http", true, "[::ffff:127.0.0.1]:80", ReasonAddress},
 		{"http", true, "[::1%lo]:80", ReasonAddress},
-		// Addresses outside the allow list; the rule for public ones stays as it is.
+		// Addresses outside the allow list, and the unchanged rule for public addresses.
 		{"http", true, "[::2]:80", ReasonAddress},
 		{"http", true, "10.0.0.1:80", ReasonAddress},
 		{"http", true, "8.8.8.8:80", ReasonScheme},
 		{"https", true, "8.8.8.8:8443", ReasonPort},
-		// Another scheme, and port 0. A URL with either gets no further than parse, so decide has no reason of its own.
+		// Another scheme, and port 0. parse refuses such URLs, so decide has only one reason for both.
 		{"ftp", true, "127.0.0.1:21", ReasonPort},
 		{"http", true, "127.0.0.1:0", ReasonPort},
 	} {

@@ -62,12 +62,12 @@ func trickle(start string, pause time.Duration) func(net.Conn) {
 	}
 }
 
-// drip reads a request and then does as trickle does.
+// drip reads a request, sends a text and then a byte after each pause.
 func drip(start string, pause time.Duration) func(net.Conn) {
 	return afterRequest(trickle(start, pause))
 }
 
-// flood reads a request, sends a text and then one block again and again. sent counts the bytes that were sent.
+// flood reads a request, sends a text, and then repeats one block. sent counts the bytes after the text.
 func flood(start, block string, sent *atomic.Int64) func(net.Conn) {
 	const most = 256 << 20                                    // ends the flood if nothing cuts the connection
 	again := []byte(strings.Repeat(block, 1+4096/len(block))) // at least 4 KB in one write
@@ -79,7 +79,7 @@ func flood(start, block string, sent *atomic.Int64) func(net.Conn) {
 	})
 }
 
-// quick returns a sender with a short time for the whole attempt.
+// quick returns a sender with short time limits.
 func quick(t *testing.T) *Sender {
 	t.Helper()
 	s := NewSender(onLoopback(t), WithTimeouts(400*time.Millisecond, 200*time.Millisecond))
@@ -89,7 +89,7 @@ func quick(t *testing.T) *Sender {
 
 const ok = "HTTP/1.1 200 OK\r\n"
 
-// hostileReceiver is a receiver that a stranger may run, and the result of an attempt by quick.
+// hostileReceiver is a receiver that a stranger may run, and the expected result of an attempt by the sender quick.
 type hostileReceiver struct {
 	speak  func(net.Conn)
 	tls    bool // the URL is https
@@ -131,7 +131,7 @@ func hostileReceivers(sent *atomic.Int64) map[string]hostileReceiver {
 	}
 }
 
-// gzipped returns n zero bytes, compressed to about a thousandth.
+// gzipped returns n zero bytes, compressed to about a thousandth of their size.
 func gzipped(n int) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -156,8 +156,8 @@ func TestHostileReceiversEndInTimeAndKeepNothing(t *testing.T) {
 			if r.Took > time.Second {
 				t.Errorf("took %v", r.Took)
 			}
-			// The socket buffers of a loopback take some megabytes. The sender must not read more
-			// of the answer than that, also after Post has returned.
+			// The socket buffers of loopback hold some megabytes. The sender must read only that much of the
+			// answer, also after Post has returned.
 			time.Sleep(20 * time.Millisecond)
 			if n := sent.Load(); n > 16<<20 {
 				t.Errorf("the receiver could send %d bytes", n)
@@ -166,11 +166,11 @@ func TestHostileReceiversEndInTimeAndKeepNothing(t *testing.T) {
 	}
 }
 
-// The limits are the defaults of NewSender: 10 s in all, 3 s to resolve and connect, 5 s for the handshake, 2 s for the
-// body. All attempts are made at the same time.
-func TestTheRealLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
+// TestDefaultLimitsEndAnAttemptWithinTwelveSeconds uses the defaults of NewSender: 10 s in all, 3 s to resolve and connect, 5 s for
+// the handshake, 2 s for the body. All attempts run at the same time.
+func TestDefaultLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes ten seconds")
+		t.Skip("the test takes ten seconds")
 	}
 	s := NewSender(onLoopback(t))
 	var wg sync.WaitGroup

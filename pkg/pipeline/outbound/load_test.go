@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The test makes a hundred attempts at each of the greediest receivers. The heap that is alive after them, the
-// memory that was taken from the system, the allocations of an attempt and the number of goroutines stay small.
+// TestMemoryStaysFlatUnderHostileAnswers makes a hundred attempts at each of the worst receivers. The live heap, the memory
+// taken from the system, the allocations of an attempt and the number of goroutines stay small.
 func TestMemoryStaysFlatUnderHostileAnswers(t *testing.T) {
 	var sent atomic.Int64
 	all := hostileReceivers(&sent)
@@ -29,9 +29,9 @@ func TestMemoryStaysFlatUnderHostileAnswers(t *testing.T) {
 				wg.Go(func() { s.Post(context.Background(), to, nil, nil) })
 			}
 			wg.Wait()
-			sent.Store(0) // the receivers stop after so many bytes in all, and begin again
+			sent.Store(0) // a receiver stops at the limit of flood, so the count begins again
 		}
-		burst() // what is allocated once is not measured
+		burst() // the first burst makes the allocations that happen once
 		before, goroutinesBefore := settled()
 		for range bursts {
 			burst()

@@ -19,8 +19,8 @@ import (
 type answers struct {
 	mu    sync.Mutex
 	list  [][]string // addresses
-	names []string   // that were looked up
-	err   error      // not nil: returned in place of an answer
+	names []string   // the names that were looked up
+	err   error      // returned in place of an answer; nil: not used
 }
 
 func (a *answers) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
@@ -41,10 +41,10 @@ func (a *answers) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, 
 	return out, nil
 }
 
-var errStop = errors.New("a test does not leave the machine")
+var errStop = errors.New("a test connects only to its own machine")
 
-// stayHome records the sockets that the guard permits. It lets them connect only to loopback, where a listener of
-// the test counts the connection. Tests with real addresses use it.
+// stayHome records the sockets that the guard permits. It allows connections only to loopback, where a listener of
+// the test counts them. Tests with real addresses use it.
 type stayHome struct {
 	mu        sync.Mutex
 	permitted []string
@@ -90,12 +90,12 @@ func counting(t *testing.T) (l net.Listener, accepts *atomic.Int64) {
 	return l, accepts
 }
 
-// TestNamesThatResolveToHostileAddressesAreRefused: also to an address that is allowed, because a guard allows addresses only
-// in a URL itself.
+// TestNamesThatResolveToHostileAddressesAreRefused: a guard that allows loopback refuses them too, because it allows an
+// address only in the URL itself.
 func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
 	for _, addr := range hostileAddresses {
 		for name, g := range map[string]*Guard{"nothing allowed": NewGuard(nil), "loopback allowed": onLoopback(t)} {
-			// ::ffff:8.8.8.8 in an answer is 8.8.8.8 at the socket, and public there.
+			// The socket for ::ffff:8.8.8.8 is a socket for 8.8.8.8, which is public.
 			if public(netip.MustParseAddr(addr).Unmap()) {
 				continue
 			}
@@ -109,7 +109,7 @@ func TestNamesThatResolveToHostileAddressesAreRefused(t *testing.T) {
 	}
 }
 
-// unreachable reports that the machine has no IPv6 socket for the test, so nothing was connected.
+// unreachable reports whether the attempt failed because the test's machine has no IPv6.
 func unreachable(addr string, r Result) bool {
 	return netip.MustParseAddr(addr).Is6() && r.Err == FailConnect && !hasIPv6()
 }
@@ -138,12 +138,12 @@ func TestANameOfAPublicAddressPassesTheGuardAtItsSocket(t *testing.T) {
 			t.Errorf("%s: %+v, permitted %v", addr, got, home.permitted)
 		}
 		if len(resolver.names) != 1 || resolver.names[0] != "hook.example.com." {
-			t.Errorf("asked for %q", resolver.names)
+			t.Errorf("looked up %q", resolver.names)
 		}
 	}
 }
 
-func TestANameWithOneHostileAddressAmongGoodOnesNeverReachesIt(t *testing.T) {
+func TestTheHostileAddressOfANameIsNeverReached(t *testing.T) {
 	for _, c := range []struct {
 		answer    []string
 		permitted []string // the sockets of the addresses before the hostile one
@@ -167,9 +167,9 @@ func TestANameOfManyAddressesIsTriedAFewTimes(t *testing.T) {
 	}
 }
 
-// The name resolves to a public address at the check and to loopback at the dial. The listener cannot have port 443.
-// So the test also calls dial with the listener's port, which a URL could not have: the address is refused before
-// the port is looked at.
+// TestANameThatChangesBetweenCheckAndDialIsNeverConnected: the name resolves to a public address at the check and to
+// loopback at the dial. The listener cannot have port 443. So the test also calls dial with the listener's port, although
+// a URL cannot have this port: the guard checks the address before the port.
 func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 	l, accepts := counting(t)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
@@ -177,7 +177,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 		rebind := &answers{list: [][]string{{"93.184.216.34"}, {"127.0.0.1"}}}
 		s, home := homebound(g, rebind)
 
-		// The check: the URL is fine, and so is the address of its name.
+		// The check permits the URL and the first address of its name.
 		u, err := g.parse("https://rebind.example.com/")
 		if err != nil {
 			t.Fatal(err)
@@ -203,7 +203,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 	if n := accepts.Load(); n != 0 {
 		t.Errorf("the listener had %d connections", n)
 	}
-	// The zero above counts only if the listener notices a connection.
+	// Check that the listener does count a connection: otherwise the zero above proves nothing.
 	c, err := net.Dial("tcp4", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestANameThatChangesBetweenCheckAndDialIsNeverConnected(t *testing.T) {
 	}
 }
 
-func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
+func TestARedirectIsNotFollowed(t *testing.T) {
 	trap, accepts := counting(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for _, to := range []string{"http://" + trap.Addr().String() + "/", "//" + trap.Addr().String(), "https://" + trap.Addr().String() + "/"} {
@@ -241,7 +241,7 @@ func TestARedirectIsAStatusAndLeadsNowhere(t *testing.T) {
 // net/http reads it once in a process.
 func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	if tr := NewSender(onLoopback(t)).transport(&attempt{}); tr.Proxy != nil || tr.OnProxyConnectResponse != nil {
-		t.Error("the transport asks for a proxy")
+		t.Error("the transport uses a proxy")
 	}
 }
 

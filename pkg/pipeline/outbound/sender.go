@@ -23,27 +23,27 @@ const (
 
 // The classes of a failure, short and public: none shows an address.
 const (
-	FailRefused  = "address_blocked" // the guard refused the URL or what its host resolves to
+	FailRefused  = "address_blocked" // the guard refused the URL, or an address of its host
 	FailDNS      = "dns_failed"      // the name has no address, or none in time
 	FailConnect  = "connect_failed"  // no connection, or none in time
 	FailTLS      = "tls_failed"      // the handshake failed, or took too long
 	FailTimeout  = "timeout"         // no status within the time of the attempt
 	FailCanceled = "canceled"        // the caller ended the call
-	FailProtocol = "protocol_error"  // the answer is not HTTP, or its headers are too large; or the request is not valid
+	FailProtocol = "protocol_error"  // the answer is not HTTP, its headers are too large, or the request is not valid
 )
 
-// Result is the result of an attempt. A status that arrived counts, whatever happened to the
-// body after it: Err is empty then. Otherwise Status is 0.
+// Result is the result of an attempt. A received status counts, even when the body fails later:
+// then Err is empty. Without a status, Status is 0.
 type Result struct {
 	Status     int           // as received; a redirect is its 3xx
 	Answer     string        // the beginning of the body: at most 1,024 bytes of valid UTF-8 on one line
 	RetryAfter time.Duration // from Retry-After, whole seconds, 0 without one, at most MaxRetryAfter
-	Took       time.Duration // the whole attempt, with the name's resolution
-	Err        string        // one of the Err constants, or empty
+	Took       time.Duration // the time of the whole attempt, from the lookup of the name on
+	Err        string        // one of the Fail constants, or empty
 }
 
 // Resolver finds the addresses of a name. *net.Resolver implements it. network is "ip", and the
-// name is absolute, with a dot at its end.
+// name is absolute: it ends with a dot.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, name string) ([]netip.Addr, error)
 }
@@ -60,8 +60,8 @@ type Sender struct {
 	handshake time.Duration // of TLS
 	answer    time.Duration // to read the body, once there is a status
 
-	// beforeConnect runs at each socket that the guard permits. Its context ends when the time for this address is over, and
-	// its error ends the connection. Tests set it, so that none of them leaves the machine.
+	// beforeConnect is called for each socket that the guard permits. Its context ends when the time for this address is over, and
+	// its error ends the connection. Tests set it so that they connect only to their own machine.
 	beforeConnect func(ctx context.Context, to string) error
 }
 
@@ -96,9 +96,8 @@ func NewSender(g *Guard, opts ...Option) *Sender {
 	return s
 }
 
-// Post makes one attempt: one connection, one request, no redirects, no second try. It returns
-// within the sender's time, and sooner when ctx ends. It changes no headers but those that HTTP
-// itself needs.
+// Post makes one attempt: one connection, one request, no redirects, no second try. It returns within the sender's time,
+// and earlier when ctx ends. It sends header unchanged, and adds only the headers that HTTP needs.
 func (s *Sender) Post(ctx context.Context, rawURL string, header http.Header, body []byte) Result {
 	began := time.Now()
 	r := s.post(ctx, rawURL, header, body)
@@ -113,10 +112,10 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 	return r
 }
 
-// errAnswer means that an answer of Get is not a 200, is larger than it may be, or was cut.
+// errAnswer means that an answer of Get is not a 200, is too large, or was cut.
 var errAnswer = errors.New("outbound: the answer is not whole")
 
-// Get reads the text at an address, of most bytes at most, in one attempt as Post makes it. The text of an error is public.
+// Get reads the text at a URL in one attempt. A text of more than most bytes is an error. Users may see the text of an error.
 func (s *Sender) Get(ctx context.Context, rawURL string, most int64) (text []byte, err error) {
 	failed := s.send(ctx, http.MethodGet, rawURL, http.Header{"User-Agent": {"Latchkey/1"}}, nil, func(res *http.Response) {
 		text, err = io.ReadAll(io.LimitReader(res.Body, most+1))
@@ -130,7 +129,7 @@ func (s *Sender) Get(ctx context.Context, rawURL string, most int64) (text []byt
 	return text, err
 }
 
-// send makes one attempt, and has read read its answer. It returns the class of a failure, "" for none.
+// send makes one attempt. It calls read with the answer. It returns the class of a failure, "" for none.
 func (s *Sender) send(ctx context.Context, method, rawURL string, header http.Header, body []byte, read func(*http.Response)) (failed string) {
 	u, err := s.guard.parse(rawURL)
 	if err != nil {
@@ -160,21 +159,21 @@ func (s *Sender) send(ctx context.Context, method, rawURL string, header http.He
 }
 
 // transport makes the transport of one attempt, which costs some kilobytes. Two attempts share no
-// pool, no lock and no TLS session, so that one stranger's connection cannot affect another's.
-// Keep-alive would save a handshake to a receiver of many events, but would let each receiver
-// hold a socket of ours open.
+// pool, no lock and no TLS session, so one stranger's connection cannot affect another's.
+// Keep-alive would save a handshake to a receiver of many events, but each receiver could then
+// keep a socket of ours open.
 func (s *Sender) transport(a *attempt) *http.Transport {
-	// Only HTTP/1.1: one request on one connection gains nothing from HTTP/2,
-	// whose client tries again by itself and buffers megabytes ahead.
+	// HTTP/2 brings no advantage for one request on one connection, and its client tries again by itself and
+	// buffers megabytes.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:                  nil, // a proxy of the environment would be dialled in place of the receiver
+		Proxy:                  nil, // not the environment's proxy: it would be dialled in place of the receiver
 		DialContext:            a.dial,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: s.roots},
 		TLSHandshakeTimeout:    s.handshake,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // 1 KB of gzip is kept unchanged, never inflated
+		DisableCompression:     true, // the first 1 KB of a gzip answer is kept as it is, never expanded
 		MaxResponseHeaderBytes: maxHeaders,
 		ReadBufferSize:         bufferSize,
 		WriteBufferSize:        bufferSize,
@@ -182,16 +181,16 @@ func (s *Sender) transport(a *attempt) *http.Transport {
 	}
 }
 
-// beginning reads the beginning of an answer. The status has already decided about the delivery, and the
-// text is only for people. So hurry gives the read little time: a receiver that answers 200 and then sends
-// a byte a second delays no other delivery.
+// beginning reads the beginning of an answer. The status has already decided the result of the attempt, and the
+// text is only for people. So hurry gives the read little time: a receiver that sends one byte a second after its
+// status delays no other delivery.
 func beginning(body io.Reader) string {
 	// The bytes before an error are still the beginning of the answer.
 	b, _ := io.ReadAll(io.LimitReader(body, maxAnswer))
 	return printable(b)
 }
 
-// hostOf returns the name or the address of a URL, and whether it is an address.
+// hostOf returns the name or the address in a URL, and whether it is an address.
 func hostOf(u *url.URL) (host string, isLiteral bool) {
 	_, isLiteral = literal(u)
 	return u.Hostname(), isLiteral

@@ -45,7 +45,7 @@ func TestAPostArrivesAsItWasGiven(t *testing.T) {
 	}
 }
 
-func TestNoCookieComesBack(t *testing.T) {
+func TestNoCookieIsSentBack(t *testing.T) {
 	seen := ""
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen += r.Header.Get("Cookie")
@@ -78,7 +78,7 @@ func TestTLSIsVerified(t *testing.T) {
 	if r := NewSender(onLoopback(t)).Post(context.Background(), receiver.URL, nil, nil); r.Err != FailTLS || r.Status != 0 {
 		t.Errorf("the system's authorities: %+v", r)
 	}
-	// The certificate is for 127.0.0.1, not for its neighbour.
+	// The certificate is for 127.0.0.1, not for 127.0.0.2.
 	other := strings.Replace(receiver.URL, "127.0.0.1", "127.0.0.2", 1)
 	l, err := net.Listen("tcp4", strings.TrimPrefix(other, "https://"))
 	if err != nil {
@@ -121,7 +121,7 @@ func TestIPv6IsDialledToo(t *testing.T) {
 	}
 }
 
-func TestAReceiverThatIsNotThereIsAConnectFailure(t *testing.T) {
+func TestAClosedPortIsAConnectFailure(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAReceiverThatIsNotThereIsAConnectFailure(t *testing.T) {
 	}
 }
 
-// TestADeadAddressLeavesTimeForTheNext: an address that never answers gets its share of the time, and no more.
+// TestADeadAddressLeavesTimeForTheNext: an address that never answers uses only its share of the time.
 func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
 	s := NewSender(NewGuard(nil), WithResolver(&answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}), WithTimeouts(time.Second, 300*time.Millisecond))
 	var asked []string
@@ -156,7 +156,7 @@ func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
 	}
 }
 
-func TestACallerThatGivesUpEndsTheAttempt(t *testing.T) {
+func TestTheEndOfTheCallersContextEndsTheAttempt(t *testing.T) {
 	to := raw(t, silent)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
@@ -171,7 +171,7 @@ func TestACallerThatGivesUpEndsTheAttempt(t *testing.T) {
 	}
 }
 
-func TestAHeaderThatWouldSplitTheRequestIsNotSent(t *testing.T) {
+func TestAHeaderWithALineBreakIsNotSent(t *testing.T) {
 	l, accepts := counting(t)
 	to := "http://" + l.Addr().String()
 	r := NewSender(onLoopback(t)).Post(context.Background(), to, http.Header{"A": {"b\r\nC: d"}}, nil)
@@ -190,7 +190,7 @@ func TestAnAnswerIsKeptInOnePrintableKilobyte(t *testing.T) {
 		"not UTF-8":       {"a\xff\xfeb", "a\ufffdb"},
 		"other alphabets": {"größer 漢字 🙂", "größer 漢字 🙂"},
 		"cut character":   {strings.Repeat("a", 1022) + "漢"[:2], strings.Repeat("a", 1022)},
-		"too many bad":    {strings.Repeat("\x01", 1024), strings.Repeat("\ufffd", 341)}, // of 3 bytes each
+		"too many bad":    {strings.Repeat("\x01", 1024), strings.Repeat("\ufffd", 341)}, // U+FFFD has 3 bytes
 		"empty":           {"", ""},
 	} {
 		got := printable([]byte(c.in))
@@ -200,7 +200,7 @@ func TestAnAnswerIsKeptInOnePrintableKilobyte(t *testing.T) {
 	}
 }
 
-// FuzzAnAnswerIsAlwaysSafeToStore: what is kept of any bytes is at most a printable kilobyte, and visible ASCII is kept as it is.
+// FuzzAnAnswerIsAlwaysSafeToStore: the kept text of any answer is printable and has at most 1 KB. Visible ASCII stays unchanged.
 func FuzzAnAnswerIsAlwaysSafeToStore(f *testing.F) {
 	f.Add([]byte("a\x00\xff漢"))
 	f.Add([]byte(strings.Repeat("漢\x85", 400)))

@@ -13,7 +13,7 @@ import (
 const MaxURL = 2048
 
 // Refusal returns why a URL may not be registered, one of the Reason constants, or "" when it may. It applies the
-// rule of parse early, so that the owner learns of a mistake at registration. A Sender decides again.
+// rule of parse early, so that the owner of the URL sees a mistake at registration. A Sender checks again.
 func (g *Guard) Refusal(rawURL string) (reason string) {
 	_, err := g.parse(rawURL)
 	var refused *Refused
@@ -23,9 +23,9 @@ func (g *Guard) Refusal(rawURL string) (reason string) {
 	return ""
 }
 
-// parse is the rule of URLs. It accepts an absolute https URL with a public host on port 443,
+// parse checks a URL by the rule for URLs. It accepts an absolute https URL with a public host on port 443,
 // without user info or fragment. It also accepts a URL whose host is an address inside the allow
-// list, by http or https on any port. It resolves no name, so that registering reveals nothing
+// list, by http or https on any port. It resolves no name, so that a registration shows nothing
 // about names in our network. Every error is a *Refused.
 //
 // A name has at least two labels of letters, digits and hyphens (an international name in its
@@ -113,8 +113,8 @@ func portLength(u *url.URL) int {
 	return len(u.Port()) + 1
 }
 
-// literal returns the address that is a URL's host: IPv6 in brackets, IPv4 without. It returns false for a name, and for
-// an address with a zone.
+// literal returns the address when the host of a URL is an address: IPv6 in brackets, IPv4 without. It returns false for a
+// name, and for an address with a zone.
 func literal(u *url.URL) (netip.Addr, bool) {
 	addr, err := netip.ParseAddr(u.Hostname())
 	if err != nil || addr.Zone() != "" || addr.Is6() != strings.HasPrefix(u.Host, "[") {

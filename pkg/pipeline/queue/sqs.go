@@ -1,5 +1,5 @@
-// Package queue is the queue of deliveries, in AWS SQS. It is separate from package webhook, which
-// has its messages, so that only the functions that send link SQS.
+// Package queue sends the messages of deliveries to a queue in AWS SQS. Package webhook has the messages. The two are
+// separate so that only the functions that send messages link SQS.
 package queue
 
 import (
@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-const batch = 10 // messages at most in one call of SQS
+const batch = 10 // most messages in one call of SQS
 
 // Queue sends messages to one queue.
 type Queue struct {
@@ -26,15 +26,14 @@ type Queue struct {
 	url    string
 }
 
-// New returns the queue of a URL.
+// New returns the queue with this URL.
 func New(cfg aws.Config, url string) *Queue {
 	return &Queue{url: url, client: awssqs.NewFromConfig(cfg)}
 }
 
-// Send sends messages that appear after a delay, which is rounded up to seconds and limited to
-// webhook.MaxDelay. The message group is the org, so that in a fair queue the backlog of one tenant
-// does not slow the others, however many apps and endpoints the tenant has. An error means that some
-// messages were not sent.
+// Send sends messages that appear after a delay, which is rounded up to seconds and limited to webhook.MaxDelay. The
+// message group is the org: in a fair queue, the backlog of one tenant then does not delay the others, even when the tenant
+// has many apps and endpoints. An error means that some messages were not sent.
 func (q *Queue) Send(ctx context.Context, delay time.Duration, messages ...webhook.Message) error {
 	var failed []error
 	for len(messages) > 0 {
@@ -64,7 +63,7 @@ func (q *Queue) send(ctx context.Context, delay time.Duration, messages []webhoo
 		return fmt.Errorf("queue: %w", err)
 	}
 	if n := len(out.Failed); n > 0 { // SQS may refuse some of a batch
-		return fmt.Errorf("queue: %d messages were not taken: %s", n, aws.ToString(out.Failed[0].Message))
+		return fmt.Errorf("queue: %d messages were not accepted: %s", n, aws.ToString(out.Failed[0].Message))
 	}
 	return nil
 }

@@ -27,15 +27,15 @@ type entry struct {
 	MessageGroupID string `json:"MessageGroupId"`
 }
 
-// service starts a server that answers SendMessageBatch as SQS does, and returns a queue on it with the batches that
-// it gets. The server refuses messages whose body has the text refuse; "": none.
+// service starts a server that answers SendMessageBatch as SQS does. It returns a queue on it, and the batches that
+// the server gets. The server refuses messages with the text refuse in their body; "": none.
 func service(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry) {
 	t.Helper()
 	q, batches, _ = served(t, refuse)
 	return q, batches
 }
 
-// served is service, with the address of the server.
+// served does the same as service, and also returns the address of the server.
 func served(t *testing.T, refuse string) (q *queue.Queue, batches *[][]entry, address string) {
 	t.Helper()
 	batches = &[][]entry{}
@@ -72,7 +72,7 @@ func messages(n int) (out []webhook.Message) {
 	return out
 }
 
-func TestMessagesGoInTensEachInTheGroupOfItsOrg(t *testing.T) {
+func TestMessagesAreSentInTensInTheGroupOfTheirOrg(t *testing.T) {
 	q, batches := service(t, "")
 	if err := q.Send(context.Background(), 0, messages(23)...); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestADelayIsRoundedUpToSecondsAndAtMost15Minutes(t *testing.T) {
 	}
 }
 
-func TestARefusedMessageIsAnErrorAndTheOthersGo(t *testing.T) {
+func TestARefusedMessageStopsNoOtherMessage(t *testing.T) {
 	q, batches := service(t, "evt_3")
 	if err := q.Send(context.Background(), 0, messages(15)...); err == nil || !strings.Contains(err.Error(), "1 messages") {
 		t.Errorf("%v", err)
@@ -122,7 +122,7 @@ func TestARefusedMessageIsAnErrorAndTheOthersGo(t *testing.T) {
 	}
 }
 
-// losing is a transport that makes each call, and loses the first answers.
+// losing is a transport that makes each call, but loses the first answers.
 type losing struct{ left int }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -134,8 +134,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.Join(errors.New("the answer is lost"), out.Body.Close())
 }
 
-// TestALostAnswerIsAskedForAgain: a message may come twice, and the error of a batch keeps no other back.
-func TestALostAnswerIsAskedForAgain(t *testing.T) {
+// TestALostAnswerIsTriedAgain: a message may come twice, and a batch that fails does not stop the other batch.
+func TestALostAnswerIsTriedAgain(t *testing.T) {
 	for lost, want := range map[int]struct {
 		batches int
 		fails   bool

@@ -1,6 +1,5 @@
-// Package signing holds the webhook signing keys in AWS KMS. It is separate from package webhook,
-// which has the rules of keys and signatures, so that only the functions that sign or rotate link
-// KMS.
+// Package signing creates and uses the webhook signing keys in AWS KMS. Package webhook has the rules of keys and signatures.
+// The two are separate so that only the functions that sign or rotate link KMS.
 package signing
 
 import (
@@ -19,19 +18,19 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// createTimeout bounds CreateKey, which has no retry and therefore more time than
-// one try of the SDK's other calls.
+// createTimeout limits CreateKey. It is longer than one try of the SDK's other calls, because CreateKey has no
+// retry.
 const createTimeout = 10 * time.Second
 
 // Keys are the signing keys of one stack. A key's name is its ARN.
 type Keys struct {
 	client *awskms.Client
 	stack  string
-	tags   []types.Tag // of the keys that it creates
+	tags   []types.Tag // the tags of a new key
 }
 
-// New returns the keys of a stack, by the stack's name. The keys that it creates also have the
-// extra tags, names and values. An extra tag never replaces webhook.StackTag.
+// New returns the keys of the stack with this name. A new key gets the stack's tag and the
+// extra tags, pairs of name and value. An extra tag never replaces webhook.StackTag.
 func New(client *awskms.Client, stack string, extra ...[2]string) *Keys {
 	k := &Keys{client, stack, []types.Tag{{TagKey: aws.String(webhook.StackTag), TagValue: &stack}}}
 	for _, tag := range extra {
@@ -58,7 +57,7 @@ func (k *Keys) Sign(ctx context.Context, arn string, digest [sha256.Size]byte) (
 }
 
 // Public returns the public half of a key. The error is webhook.ErrNoKey when KMS has no such
-// key, and another one when the key is not for ES256.
+// key, and another error when the key is not for ES256.
 func (k *Keys) Public(ctx context.Context, arn string) (webhook.JWK, error) {
 	out, err := k.client.GetPublicKey(ctx, &awskms.GetPublicKeyInput{KeyId: &arn})
 	if err != nil {
@@ -70,8 +69,8 @@ func (k *Keys) Public(ctx context.Context, arn string) (webhook.JWK, error) {
 	return webhook.ParsePublicKey(out.PublicKey)
 }
 
-// Create creates a signing key and returns its ARN. It calls KMS once: a second call after a lost
-// answer would leave a key that is unknown and costs money.
+// Create creates a signing key and returns its ARN. It calls KMS once: if an answer were lost, a second call would
+// leave a key that no row names and that costs money.
 func (k *Keys) Create(ctx context.Context) (arn string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
@@ -86,7 +85,7 @@ func (k *Keys) Create(ctx context.Context) (arn string, err error) {
 	return aws.ToString(out.KeyMetadata.Arn), nil
 }
 
-// once makes a call without retries, with createTimeout in place of the short time-out of the client.
+// once makes a call without retries, and with createTimeout in place of the client's short time-out.
 func once(o *awskms.Options) {
 	o.Retryer = aws.NopRetryer{}
 	if short, ok := o.HTTPClient.(*http.Client); ok {
@@ -96,8 +95,8 @@ func once(o *awskms.Options) {
 	}
 }
 
-// Disable makes KMS refuse to sign with a key. It deletes nothing. It returns no error when the key is
-// disabled already. The error is webhook.ErrNoKey when KMS has no such key.
+// Disable makes KMS refuse to sign with a key. It deletes nothing. A second call for the same key returns no error.
+// The error is webhook.ErrNoKey when KMS has no such key.
 func (k *Keys) Disable(ctx context.Context, arn string) error {
 	_, id, _ := strings.Cut(arn, ":key/") // AWS accepts the ARN too, but moto, the KMS of the local stack, does not
 	if _, err := k.client.DisableKey(ctx, &awskms.DisableKeyInput{KeyId: &id}); err != nil {

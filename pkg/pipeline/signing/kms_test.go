@@ -43,7 +43,7 @@ func TestASignatureOfKMSVerifiesByTheJWK(t *testing.T) {
 	}
 }
 
-func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
+func TestANewKeyHasTheTypeAndTagOfTheStack(t *testing.T) {
 	ctx, client := context.Background(), servicetest.KMS(t)
 	arn, err := signing.New(client, "acme").Create(ctx)
 	if err != nil || !strings.HasPrefix(arn, "arn:aws:kms:") {
@@ -62,8 +62,8 @@ func TestAMadeKeyIsWhatTheRolesAskFor(t *testing.T) {
 	}
 }
 
-// TestAMadeKeyHasTheExtraTags: a key has them besides the stack's tag, which no extra tag replaces.
-func TestAMadeKeyHasTheExtraTags(t *testing.T) {
+// TestANewKeyHasTheExtraTags: the key also has the stack's tag, and no extra tag replaces it.
+func TestANewKeyHasTheExtraTags(t *testing.T) {
 	ctx, client := context.Background(), servicetest.KMS(t)
 	arn, err := signing.New(client, "acme", [2]string{"team", "payments"}, [2]string{webhook.StackTag, "other"}, [2]string{"env", "prod"}).Create(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestAMissingKeyIsDistinguishedFromAFaultOfKMS(t *testing.T) {
 }
 
 // TestDisableDisablesTheKey reads the key's state from KMS, because the local KMS still signs
-// with a disabled key. It disables the key twice: the second time returns no error.
+// with a disabled key. It disables the key twice: the second call returns no error.
 func TestDisableDisablesTheKey(t *testing.T) {
 	ctx, client := context.Background(), servicetest.KMS(t)
 	k := signing.New(client, "test")
@@ -126,7 +126,7 @@ func TestDisableDisablesTheKey(t *testing.T) {
 	}
 }
 
-// lost counts calls and loses every answer.
+// lost is a transport that counts calls and loses every answer.
 type lost struct{ calls int }
 
 func (l *lost) RoundTrip(*http.Request) (*http.Response, error) {
@@ -134,7 +134,7 @@ func (l *lost) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("the answer is lost")
 }
 
-func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
+func TestALostAnswerDoesNotRepeatCreate(t *testing.T) {
 	l := &lost{}
 	k := signing.New(awskms.New(awskms.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), HTTPClient: &http.Client{Transport: l},
@@ -145,9 +145,9 @@ func TestAKeyIsMadeOnceEvenWhenTheAnswerIsLost(t *testing.T) {
 	if _, err := k.Create(context.Background()); err == nil || l.calls != 1 {
 		t.Errorf("%d calls, %v", l.calls, err)
 	}
-	// One call was Create, so three calls mean that Public was tried again.
+	// The first call was Create, so three or more calls mean that Public was tried again.
 	if _, err := k.Public(context.Background(), "arn"); err == nil || l.calls < 3 {
-		t.Errorf("%d calls, %v: other calls are tried again", l.calls, err)
+		t.Errorf("%d calls, %v: want Public to be tried again", l.calls, err)
 	}
 }
 
@@ -159,8 +159,8 @@ func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// TestOnlyTheMakingOfAKeyHasTenSeconds: the other calls keep the time-out of the client, before and afterwards.
-func TestOnlyTheMakingOfAKeyHasTenSeconds(t *testing.T) {
+// TestOnlyCreateHasTenSeconds: the other calls keep the time-out of the client, before and after a call of Create.
+func TestOnlyCreateHasTenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := signing.New(awskms.New(awskms.Options{
 			Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), Retryer: aws.NopRetryer{},

@@ -7,31 +7,31 @@ import (
 	"latchkey/pkg/limit"
 )
 
-// TestALimitThatComesBackGoesOnWhereItWas: requests pass under a first limit, then under a second. Between the two the key may have
-// had none. infra/docs/limits.md, "Limits of requests", defines what counts.
-func TestALimitThatComesBackGoesOnWhereItWas(t *testing.T) {
+// TestANewLimitCountsRequestsBeforeTheChange: requests pass under a first limit, then under a second. In between, the key may have
+// had no limit. infra/docs/limits.md, "Limits of requests", defines which earlier requests count.
+func TestANewLimitCountsRequestsBeforeTheChange(t *testing.T) {
 	for name, c := range map[string]struct {
 		first  string
 		passed int
-		later  time.Duration // after 12:00:00, when the second limit is set
+		later  time.Duration // from 12:00:00 until the second limit is set
 		second string
-		want   int // of 60 requests
+		want   int // how many of 60 requests pass
 	}{
-		"a day, spent":              {"10/d", 10, 0, "10/d", 0},
-		"a day, not spent":          {"10/d", 4, 11 * time.Hour, "10/d", 6},
-		"the next day":              {"10/d", 10, 12 * time.Hour, "10/d", 10},
-		"a minute, spent":           {"10/m", 10, 59 * time.Second, "10/m", 0},
-		"the next minute":           {"10/m", 10, 60 * time.Second, "10/m", 10},
-		"an hour, spent":            {"10/h", 10, 59 * time.Minute, "10/h", 0},
-		"a month, spent":            {"10/M", 10, 100 * time.Hour, "10/M", 0},
-		"the next month":            {"10/M", 10, 300 * time.Hour, "10/M", 10},
-		"a lower one of the day":    {"50/d", 20, 0, "10/d", 0},
-		"a day after a minute":      {"40/m", 20, time.Hour, "40/m 10/d", 0},
-		"a day after a month":       {"40/M", 20, time.Hour, "10/d", 0},
-		"a minute after a day":      {"100/d", 20, 0, "100/d 10/m", 10},
-		"an hour after a minute":    {"40/m", 20, 0, "10/h", 10},
-		"a month after a day":       {"100/d", 20, 0, "10/M", 10},
-		"a lower one of the minute": {"100/d 40/m", 20, 0, "100/d 10/m", 0},
+		"a day, spent":             {"10/d", 10, 0, "10/d", 0},
+		"a day, not spent":         {"10/d", 4, 11 * time.Hour, "10/d", 6},
+		"the next day":             {"10/d", 10, 12 * time.Hour, "10/d", 10},
+		"a minute, spent":          {"10/m", 10, 59 * time.Second, "10/m", 0},
+		"the next minute":          {"10/m", 10, 60 * time.Second, "10/m", 10},
+		"an hour, spent":           {"10/h", 10, 59 * time.Minute, "10/h", 0},
+		"a month, spent":           {"10/M", 10, 100 * time.Hour, "10/M", 0},
+		"the next month":           {"10/M", 10, 300 * time.Hour, "10/M", 10},
+		"a lower limit of the day": {"50/d", 20, 0, "10/d", 0},
+		"a day after a minute":     {"40/m", 20, time.Hour, "40/m 10/d", 0},
+		"a day after a month":      {"40/M", 20, time.Hour, "10/d", 0},
+		"a minute after a day":     {"100/d", 20, 0, "100/d 10/m", 10},
+		"an hour after a minute":   {"40/m", 20, 0, "10/h", 10},
+		"a month after a day":      {"100/d", 20, 0, "10/M", 10},
+		"a lower limit, minute":    {"100/d 40/m", 20, 0, "100/d 10/m", 0},
 	} {
 		for _, kind := range []string{"limits", "ceilings", "allowance"} {
 			w := on(t, "2026-11-20 12:00:00", 2)
@@ -47,15 +47,15 @@ func TestALimitThatComesBackGoesOnWhereItWas(t *testing.T) {
 				}
 				return r
 			}
-			w.want(w.take(0, c.passed, with(c.first, 1)), c.passed, name+", first")
+			w.equal(w.take(0, c.passed, with(c.first, 1)), c.passed, name+", first")
 			w.at = w.at.Add(c.later)
-			w.atMost(w.take(1, 60, with(c.second, 3)), c.want, kind+", "+name) // by another process
+			w.atMost(w.take(1, 60, with(c.second, 3)), c.want, kind+", "+name) // process 1, not 0
 		}
 	}
 }
 
-// TestRulesAreWithinThoseThatTheyKeep: other windows do not replace one, since each begins with all of its requests.
-func TestRulesAreWithinThoseThatTheyKeep(t *testing.T) {
+// TestWithinComparesEachWindow: a rule of another window does not replace a missing rule, since its window begins with all of its requests.
+func TestWithinComparesEachWindow(t *testing.T) {
 	for _, c := range []struct {
 		is, of string
 		want   bool

@@ -7,50 +7,50 @@ import (
 )
 
 const (
-	horizon      = 60.0  // seconds for which a process leases at most
-	monthHorizon = 300.0 // the same for a month, whose row has no shorter window
+	horizon      = 60.0  // a process leases requests for at most this many seconds
+	monthHorizon = 300.0 // the same for the row of a month
 )
 
-// balance has what a process has leased of one account. A nil balance is an account without limits: its methods do nothing.
+// balance has the leased requests of one account in this process. A nil balance is an account without limits: its methods do nothing.
 type balance struct {
 	owner         Owner
-	used          id.Key // of the account
-	first, second string // the texts of the limits; both hold
+	used          id.Key // the key of the account
+	first, second string // the two texts of limits; both apply
 	rules         Rules
-	version       int   // one more with each change of the texts
-	allowance     int64 // of an org: the version of its allowance
+	version       int   // grows by one with each change of the texts
+	allowance     int64 // for an org: the version of its allowance
 
 	windows [pers]window
-	day     pace // of the leases from the row of the day
-	month   pace
+	day     pace // pace of the leases from the row of the day
+	month   pace // pace of the leases from the row of the month
 
 	unreported usage // of the present day
-	late       usage // of an earlier one
+	late       usage // of an earlier day
 	busy       *leasing
-	waiting    int64 // requests that wait for busy
+	waiting    int64 // how many requests wait for busy
 }
 
-// window has what a process has leased of one window.
+// window has the leased requests of one window in this process.
 type window struct {
 	start, end int64 // seconds since the epoch
-	tokens     int64 // requests that the process has leased and not yet let through
-	left       int64 // what any process may still lease, as far as this one knows
+	tokens     int64 // leased requests that the process has not let through yet
+	left       int64 // how many requests all processes may still lease, as of the last lease
 	begun      bool  // this process began the window on the row
-	begins     bool  // the row is probably at an earlier window
+	begins     bool  // the row is probably still at an earlier window
 }
 
-// pace is how fast a process has let requests through since its last lease.
+// pace measures how fast a process has let requests through since its last lease.
 type pace struct {
-	size int64 // of the lease; 0: there was none
-	at   time.Time
-	used int64
+	size int64     // size of the lease; 0: there was none
+	at   time.Time // time of the lease
+	used int64     // requests let through since then
 }
 
-// usage is how many requests were let through on a day and are not on its row yet.
+// usage counts the requests of a day that were let through and are not on its row yet.
 type usage struct{ day, requests int64 }
 
-// useLimits applies the texts of the limits and the time to a balance, and drops what was leased under other texts. A request may change
-// the texts once, when it begins: otherwise two requests that have read different texts would drop each other's leases without end.
+// useLimits applies the texts of the limits and the time to a balance. It drops leases that were made under other texts. A request may
+// change the texts only when it begins: otherwise two requests with different texts would drop each other's leases again and again.
 // Error: ErrChanged.
 func (b *balance) useLimits(first, second string, now time.Time, begins bool) error {
 	if first != b.first || second != b.second || b.version == 0 {
@@ -84,8 +84,8 @@ func (b *balance) useLimits(first, second string, now time.Time, begins bool) er
 	return nil
 }
 
-// useAllowance is useLimits for the balance of an org. While an allowance is changed, the rows of some keys have the text of before:
-// the latest text that the process has seen holds, so that the keys do not drop each other's leases.
+// useAllowance does the same as useLimits for the balance of an org. While an allowance is changed, the rows of some keys still have the
+// old text: the newest text that the process has seen applies, so that the keys do not drop each other's leases.
 func (b *balance) useAllowance(r *Request, now time.Time) error {
 	text := r.Allowance
 	if r.AllowanceVersion < b.allowance {
@@ -95,20 +95,20 @@ func (b *balance) useAllowance(r *Request, now time.Time) error {
 	return b.useLimits(text, "", now, true)
 }
 
-// tracks reports whether requests are charged to the windows of a length. Days always are, because their rows record how much a
-// key is used.
+// tracks reports whether requests are charged to the windows of a length. Days are always charged, because their rows record the
+// usage of a key.
 func (b *balance) tracks(p Per) bool { return b.rules[p] != 0 || p == Day }
 
 // limit returns how many requests may be let through in a window.
 func (b *balance) limit(p Per) int64 {
 	if b.rules[p] == 0 {
-		return without
+		return unlimited
 	}
 	return b.rules[p]
 }
 
-// spent reports whether no request may be let through any more in one of the windows. Nothing that was charged is given back, so
-// that stays so until the window ends.
+// spent reports whether one of the windows allows no more requests. A charge is never given back, so a window stays spent until
+// it ends.
 func (b *balance) spent() bool {
 	if b == nil {
 		return false
@@ -126,7 +126,7 @@ func (b *balance) isSpent(p Per) bool {
 	return b.rules[p] != 0 && w.tokens < 1 && w.left < 1
 }
 
-// missingLease returns the lease that a request needs, nil for none. leads is true when no request is making it yet.
+// missingLease returns the lease that a request needs, nil for none. leads is true when the caller must make this lease.
 func (b *balance) missingLease() (needed *leasing, leads bool) {
 	if b == nil {
 		return nil, false
@@ -143,7 +143,7 @@ func (b *balance) missingLease() (needed *leasing, leads bool) {
 	return nil, false
 }
 
-// row returns which row has the windows of a length.
+// row returns the row that has the windows of this length.
 func (p Per) row() Per {
 	if p == Month {
 		return Month
@@ -166,7 +166,7 @@ func (b *balance) spendOne() {
 	b.month.used++
 }
 
-// nextLease returns the lease to make now, and how many requests the process then has in each window of the row.
+// nextLease returns the lease to make now, and how many requests the process will have in each window of the row after it.
 func (b *balance) nextLease(row Per, now time.Time) (l Lease, size int64) {
 	size = b.size(row, now)
 	l = Lease{Owner: b.owner, Row: row, Start: b.windows[row].start}
@@ -182,15 +182,15 @@ func (b *balance) nextLease(row Per, now time.Time) (l Lease, size int64) {
 	return l, size
 }
 
-// size returns how many requests a process should have in each window of a row: what it needs at its own pace for a sixth of the
-// shortest window, at most twice its last lease, and at most an eighth of what is left, so that little is lost with a process.
-// It returns at least the number of requests that wait here, because they use their part at once.
+// size returns how many requests a process should have in each window of a row: its need at its present pace for a sixth of the
+// shortest window, but at most twice its last lease, and at most an eighth of the requests that are left, so that the end of a process
+// loses few. It returns at least the number of requests that wait here, because they use the lease at once.
 func (b *balance) size(row Per, now time.Time) int64 {
 	pace, ahead := b.pace(row), horizon
 	if row == Month {
 		ahead = monthHorizon
 	}
-	size, most := int64(1), int64(without)
+	size, most := int64(1), int64(unlimited)
 	for p := row; p >= 0; p-- { // the shortest window comes last
 		w := &b.windows[p]
 		if p.row() != row || b.rules[p] == 0 {
@@ -219,7 +219,7 @@ func (b *balance) pace(row Per) *pace {
 	return &b.day
 }
 
-// applyLease adds what a lease has brought, or learns from the row what refused it.
+// applyLease adds the requests of a lease that was done. After a refusal it takes the state of the windows from the row.
 func (b *balance) applyLease(l Lease, found Charges, done bool) error {
 	for p := range pers {
 		want, w, f := l.Wants[p], &b.windows[p], found[p]
@@ -229,7 +229,7 @@ func (b *balance) applyLease(l Lease, found Charges, done bool) error {
 		if p == l.Row {
 			f.Start = want.Start
 		}
-		if f.Start > want.Start { // windows only go forward: the row is right, and this clock is late
+		if f.Start > want.Start { // a window never goes back: the row is right, and this clock is late
 			if f.Start > want.Start+seconds[p] {
 				return ErrAhead
 			}
@@ -238,7 +238,7 @@ func (b *balance) applyLease(l Lease, found Charges, done bool) error {
 			}
 			continue
 		}
-		if w.start != want.Start { // it has ended meanwhile
+		if w.start != want.Start { // the window has ended meanwhile
 			continue
 		}
 		w.begins = f.Start < want.Start
@@ -254,7 +254,7 @@ func (b *balance) applyLease(l Lease, found Charges, done bool) error {
 	return nil
 }
 
-// keepUsage keeps what a lease has not reported.
+// keepUsage keeps requests that a lease has failed to report.
 func (b *balance) keepUsage(day, requests int64) {
 	switch day {
 	case b.unreported.day:

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/limit"
 )
 
-// TestEachMemoryOfKeysIsBounded: 20,000 keys are remembered. One more makes the process forget them, with what it has leased.
+// TestEachMemoryOfKeysIsBounded: a process remembers 20,000 keys. With one more it forgets all of them, and their leases.
 func TestEachMemoryOfKeysIsBounded(t *testing.T) {
 	for name, use := range map[string]func(w *world, k id.Key) int{
 		"of limits": func(w *world, k id.Key) int {
@@ -34,9 +34,9 @@ func TestEachMemoryOfKeysIsBounded(t *testing.T) {
 		for i := range 19_999 {
 			writes(id.Key(fmt.Sprintf("key_%d", i+2)))
 		}
-		w.want(writes("key_1"), 0, name+": writes of the first of 20,000 keys")
+		w.equal(writes("key_1"), 0, name+": writes of the first of 20,000 keys")
 		writes("key_20001")
-		w.want(writes("key_1"), 1, name+": writes of the first of 20,001 keys")
+		w.equal(writes("key_1"), 1, name+": writes of the first of 20,001 keys")
 		passed := 0
 		for range 100 {
 			passed += use(w, "key_1")
@@ -47,24 +47,24 @@ func TestEachMemoryOfKeysIsBounded(t *testing.T) {
 	}
 }
 
-// TestWaitsAreBounded: a table that hangs holds up a lease for 500 ms and a count for 200 ms, and no request longer than its
-// caller waits.
+// TestWaitsAreBounded: when the table hangs, a lease ends after 500 ms and a count after 200 ms, and a request ends with its
+// caller's time.
 func TestWaitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limit.New(hanging{})
-		takes := func(within time.Duration) time.Duration {
+		timeToFail := func(within time.Duration) time.Duration {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			begun := time.Now()
 			if _, err := l.Take(ctx, request("key_1", "40/h")); err == nil {
-				t.Error("let through")
+				t.Error("the request was let through")
 			}
 			return time.Since(begun)
 		}
 		led, waited := make(chan time.Duration), make(chan time.Duration)
-		go func() { led <- takes(time.Minute) }()
-		synctest.Wait() // it makes the lease
-		go func() { waited <- takes(100 * time.Millisecond) }()
+		go func() { led <- timeToFail(time.Minute) }()
+		synctest.Wait() // the request makes the lease
+		go func() { waited <- timeToFail(100 * time.Millisecond) }()
 		if w, l := <-waited, <-led; w != 100*time.Millisecond || l != 500*time.Millisecond {
 			t.Errorf("the lease took %s, and a request waited for it for %s", l, w)
 		}
@@ -76,7 +76,7 @@ func TestWaitsAreBounded(t *testing.T) {
 	})
 }
 
-// raced refuses each lease, and returns that as much is left as before.
+// raced is a table that refuses each lease, as if another process was faster, although enough requests are left.
 type raced struct {
 	limit.Table
 	writes int
@@ -90,7 +90,7 @@ func (r *raced) Lease(_ context.Context, l limit.Lease) (found limit.Charges, do
 	return found, false, nil
 }
 
-// TestTriesAreBounded: a lease that others were faster than is tried four times, and a request that loses what it has leased
+// TestTriesAreBounded: a lease that loses each race is tried four times. A request whose leases are lost again and again
 // tries 20 times.
 func TestTriesAreBounded(t *testing.T) {
 	table := &raced{}
@@ -98,12 +98,12 @@ func TestTriesAreBounded(t *testing.T) {
 		t.Errorf("after %d writes: %v", table.writes, err)
 	}
 	for leaps, want := range map[int]struct {
-		writes int // the first one finds that the row has no minute yet
+		writes int // the first write finds that the row has no minute yet
 		passes bool
 	}{0: {2, true}, 1: {3, true}, 19: {20, true}, 20: {21, false}, 99: {21, false}} {
 		w := on(t, "2026-11-24 12:00:00", 1)
 		left := leaps
-		w.meanwhile = func() { // the minute of the lease ends
+		w.meanwhile = func() { // during the lease, its minute ends
 			if left > 0 {
 				left, w.at = left-1, w.at.Add(time.Minute)
 			}
@@ -116,7 +116,7 @@ func TestTriesAreBounded(t *testing.T) {
 }
 
 // TestALeaseOfAnEarlierWindowGivesTheNextOneNothing: the answer of a lease comes after its window has ended, and another request has
-// seen that it has. Both windows have 40 requests, for two processes together.
+// already begun the next window. Both windows have 40 requests, for two processes together.
 func TestALeaseOfAnEarlierWindowGivesTheNextOneNothing(t *testing.T) {
 	for per, next := range map[string]string{
 		"m": "2026-11-30 23:01:02", "h": "2026-12-01 00:00:01", "d": "2026-12-01 00:00:03", "M": "2026-12-01 00:00:04",
@@ -130,29 +130,29 @@ func TestALeaseOfAnEarlierWindowGivesTheNextOneNothing(t *testing.T) {
 					if kind == "allowance" {
 						r.Limits, r.Allowance = "", r.Limits
 					}
-					w.want(w.take(0, c.first, r)+w.take(1, c.others, r), c.first+c.others, "before")
+					w.equal(w.take(0, c.first, r)+w.take(1, c.others, r), c.first+c.others, "before")
 					passed := make(chan int, 1)
 					w.meanwhile = func() {
 						w.meanwhile, w.at = nil, at(next)
-						go func() { passed <- w.take(0, 1, r) }() // it waits for the same lease
+						go func() { passed <- w.take(0, 1, r) }() // this request waits for the same lease
 						synctest.Wait()
 					}
 					for w.meanwhile != nil {
 						w.take(0, 1, r)
 					}
 					got := 1 + <-passed + w.take(0, 50, r) + w.take(1, 50, r)
-					w.want(got, 40, fmt.Sprintf("%s of 40/%s, %s: let through in the next window", kind, per, name))
+					w.equal(got, 40, fmt.Sprintf("%s of 40/%s, %s: let through in the next window", kind, per, name))
 				})
 			}
 		}
 	}
 }
 
-// TestKeysOfAGraceKeepTheirOwnLeases: the limits of the new key differ, and both keys are used by turns.
+// TestKeysOfAGraceKeepTheirOwnLeases: the limits of the new key differ, and the two keys send requests in turn.
 func TestKeysOfAGraceKeepTheirOwnLeases(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	for range 50 {
-		w.want(w.take(0, 1, request("key_1", "900/h"))+w.take(0, 1, request("key_2", "1000/h")), 2, "let through")
+		w.equal(w.take(0, 1, request("key_1", "900/h"))+w.take(0, 1, request("key_2", "1000/h")), 2, "let through")
 	}
 	if w.writes > 20 {
 		t.Errorf("100 requests made %d writes", w.writes)
@@ -161,15 +161,15 @@ func TestKeysOfAGraceKeepTheirOwnLeases(t *testing.T) {
 
 func TestEachOrgHasItsOwnAllowance(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
-	for name, most := range map[id.Org]int{"org_1": 5, "org_2": 5, "org_3": 7} { // two orgs have one text
+	for name, most := range map[id.Org]int{"org_1": 5, "org_2": 5, "org_3": 7} { // two orgs have the same text
 		r := limit.Request{Org: name, Key: "key_1", LimitID: "key_1", Allowance: fmt.Sprintf("%d/d", most)}
-		w.want(w.take(0, 9, r), most, string(name))
+		w.equal(w.take(0, 9, r), most, string(name))
 	}
 }
 
-// TestWhatWasLetThroughIsReportedOnce, on the row of its day, whichever lease fails, and whether it was written or not, also when
-// the limits change meanwhile.
-func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
+// TestUsageIsReportedOnce: each request is reported once, on the row of its day, although one lease fails, and also when the limits
+// change meanwhile. The failed lease was written or not.
+func TestUsageIsReportedOnce(t *testing.T) {
 	first, second := at("2026-11-24 00:00:00").Unix(), at("2026-11-25 00:00:00").Unix()
 	for name, v := range map[string]struct {
 		day     int64
@@ -207,22 +207,22 @@ func TestWhatWasLetThroughIsReportedOnce(t *testing.T) {
 				}
 				w.at = w.at.Add(time.Minute) // so that the next request makes a lease
 			}
-			w.want(hit, 1, name+", "+fault+": faults")
+			w.equal(hit, 1, name+", "+fault+": faults")
 			w.take(0, 1, r)
 			of := limit.Owner{Org: "org_1", Key: "key_1"}
-			w.want(int(w.requests[row{of, limit.Day, first}]), yesterday, name+", "+fault+": reported of yesterday")
-			w.want(int(w.requests[row{of, limit.Day, second}]), today, name+", "+fault+": reported of today")
+			w.equal(int(w.requests[row{of, limit.Day, first}]), yesterday, name+", "+fault+": reported of yesterday")
+			w.equal(int(w.requests[row{of, limit.Day, second}]), today, name+", "+fault+": reported of today")
 		}
 	}
 }
 
-// TestALeaseThatRacedReportsLater: another process has charged what this one wants to charge.
-func TestALeaseThatRacedReportsLater(t *testing.T) {
+// TestALeaseThatLosesARaceReportsLater: another process has charged the requests that this process tries to charge.
+func TestALeaseThatLosesARaceReportsLater(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 2)
 	r := request("key_1", "40/d")
 	passed := w.take(0, 7, r) + w.take(1, 40, r) + w.take(0, 40, r)
 	w.at = at("2026-11-25 00:00:10")
 	w.take(0, 1, r)
 	w.take(1, 1, r)
-	w.want(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at("2026-11-24 00:00:00").Unix()}]), passed, "reported")
+	w.equal(int(w.requests[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at("2026-11-24 00:00:00").Unix()}]), passed, "reported")
 }

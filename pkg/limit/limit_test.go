@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/limit"
 )
 
-// world is some processes, each with a clock of its own, and one table.
+// world has some processes with one clock, and one table.
 type world struct {
 	*rows
 	t *testing.T
@@ -23,7 +23,7 @@ type world struct {
 	processes []*limit.Limiter
 }
 
-// on starts processes at a time.
+// on starts a world at a time, with this number of processes.
 func on(t *testing.T, text string, processes int) *world {
 	w := &world{rows: newRows(), t: t, clock: clock{at(text)}}
 	for range processes {
@@ -34,7 +34,7 @@ func on(t *testing.T, text string, processes int) *world {
 	return w
 }
 
-// take sends requests to a process, and returns how many were let through.
+// take sends requests to a process, and returns how many of them were let through.
 func (w *world) take(process, requests int, r limit.Request) (passed int) {
 	w.t.Helper()
 	for range requests {
@@ -49,14 +49,14 @@ func (w *world) take(process, requests int, r limit.Request) (passed int) {
 	return passed
 }
 
-func (w *world) want(got, want int, what string) {
+func (w *world) equal(got, want int, what string) {
 	w.t.Helper()
 	if got != want {
 		w.t.Errorf("%s: %d, want %d", what, got, want)
 	}
 }
 
-func TestTextsAreReadAsTheyAreWritten(t *testing.T) {
+func TestParseReadsTheTextOfRules(t *testing.T) {
 	for _, text := range []string{"", "100/m", "1/h 1000000000/M", "1/m 2/h 3/d 4/M"} {
 		if r, err := limit.Parse(text); err != nil || r.Text() != text {
 			t.Errorf("%q: %v %v", text, r, err)
@@ -78,38 +78,38 @@ func TestAWindowEndsWithItsTime(t *testing.T) {
 	} {
 		w := on(t, times[0], 2)
 		r := request("key_1", "10/"+per)
-		w.want(w.take(0, 7, r)+w.take(1, 7, r), 10, per+", first window")
+		w.equal(w.take(0, 7, r)+w.take(1, 7, r), 10, per+", first window")
 		w.at = at(times[1])
-		w.want(w.take(0, 7, r)+w.take(1, 7, r), 10, per+", second window")
+		w.equal(w.take(0, 7, r)+w.take(1, 7, r), 10, per+", second window")
 		w.at = at(times[2])
-		w.want(w.take(0, 7, r)+w.take(1, 7, r), 0, per+", at its end")
+		w.equal(w.take(0, 7, r)+w.take(1, 7, r), 0, per+", at its end")
 	}
 }
 
-func TestEachLimitHolds(t *testing.T) {
+func TestEachLimitApplies(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 3)
 	r := request("key_1", "10/m 15/h")
-	w.want(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 10, "a minute")
+	w.equal(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 10, "a minute")
 	w.at = w.at.Add(time.Minute)
-	w.want(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 5, "the rest of the hour")
+	w.equal(w.take(0, 4, r)+w.take(1, 4, r)+w.take(2, 4, r), 5, "the rest of the hour")
 	r.Ceilings = "12/h 3/M"
 	w.at = w.at.Add(time.Hour)
-	w.want(w.take(0, 9, r), 3, "a ceiling below the limit")
+	w.equal(w.take(0, 9, r), 3, "a ceiling below the limit")
 	r = limit.Request{Org: "org_1", Key: "key_2", LimitID: "key_2", Allowance: "5/d"}
 	other := r
 	other.Key, other.LimitID = "key_3", "key_3"
-	w.want(w.take(0, 4, r)+w.take(1, 4, other), 5, "two keys of an org")
+	w.equal(w.take(0, 4, r)+w.take(1, 4, other), 5, "two keys of an org")
 	both := limit.Request{Org: "org_2", Key: "key_4", LimitID: "key_4", Limits: "10/d", Allowance: "1000/d"}
-	w.want(w.take(0, 20, both), 10, "a request that needs two leases, taken once")
+	w.equal(w.take(0, 20, both), 10, "a request that needs two leases, taken once")
 }
 
-func TestWhatIsSpentCostsNothing(t *testing.T) {
+func TestASpentLimitCausesNoWrites(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	r := request("key_1", "3/m")
-	w.want(w.take(0, 4, r), 3, "of the limit")
+	w.equal(w.take(0, 4, r), 3, "requests up to the limit")
 	before := w.writes
-	w.want(w.take(0, 100, r), 0, "after it")
-	w.want(w.writes, before, "writes")
+	w.equal(w.take(0, 100, r), 0, "requests after the limit")
+	w.equal(w.writes, before, "writes")
 }
 
 func TestAChangedLimitCountsAtTheNextRequest(t *testing.T) {
@@ -118,16 +118,16 @@ func TestAChangedLimitCountsAtTheNextRequest(t *testing.T) {
 		return w.take(0, n, request("key_1", limits)) + w.take(1, n, request("key_1", limits))
 	}
 	passed := both(6, "1000/m")
-	w.want(passed, 12, "before") // and both processes have something left, which is lost
+	w.equal(passed, 12, "before") // both processes still have leased requests, which are lost
 	passed += both(50, "20/m")
 	w.atMost(passed, 20, "lowered")
-	w.want(both(1, "5/m"), 0, "below what has passed")
+	w.equal(both(1, "5/m"), 0, "a limit below the passed requests")
 	passed += both(50, "30/m")
 	w.atMost(passed, 30, "raised")
-	w.want(both(50, "40/h"), 40, "another window")
+	w.equal(both(50, "40/h"), 40, "another window")
 }
 
-// atMost allows for the few requests that are lost with a lease.
+// atMost allows up to four lost requests, because a dropped lease loses some.
 func (w *world) atMost(got, most int, what string) {
 	w.t.Helper()
 	if got > most || got < most-4 {
@@ -135,7 +135,7 @@ func (w *world) atMost(got, most int, what string) {
 	}
 }
 
-func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
+func TestALimitThatChangesDuringALeaseDropsTheLease(t *testing.T) {
 	for kind, with := range map[string]func(limits string, version int64) limit.Request{
 		"limits": func(limits string, _ int64) limit.Request { return request("key_1", limits) },
 		"allowance": func(limits string, version int64) limit.Request {
@@ -147,7 +147,7 @@ func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
 			passed, later := w.take(0, 8, with("1000/m", 3)), make(chan int)
 			w.meanwhile = func() {
 				w.meanwhile = nil
-				go func() { later <- w.take(0, 20, with("20/m", 4)) }() // it has read the new text
+				go func() { later <- w.take(0, 20, with("20/m", 4)) }() // these requests have the new text
 				synctest.Wait()
 			}
 			for w.meanwhile != nil {
@@ -167,24 +167,24 @@ func TestALimitThatChangesDuringALeaseDropsIt(t *testing.T) {
 
 func TestTheKeysOfARotationSpendFromOneRow(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 2)
-	w.want(w.take(0, 8, request("key_1", "20/m")), 8, "the first key")
+	w.equal(w.take(0, 8, request("key_1", "20/m")), 8, "the first key")
 	got := 0
-	for range 10 { // in the grace, by turns
+	for range 10 { // in the grace, the old and the new key in turn
 		got += w.take(0, 1, request("key_1", "20/m")) + w.take(0, 1, request("key_2", "20/m")) + w.take(1, 1, request("key_2", "20/m"))
 	}
-	w.want(got, 12, "both")
+	w.equal(got, 12, "both")
 }
 
-func TestWindowsOnlyGoForward(t *testing.T) {
+func TestAWindowNeverGoesBack(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:59", 2)
 	r := request("key_1", "10/m")
 	early := clock{at("2026-11-24 12:01:01")}
 	w.processes[1].Now = early.now
-	w.want(w.take(0, 4, r), 4, "12:00")
-	w.want(w.take(1, 8, r), 8, "12:01 by a clock that is early")
-	w.want(w.take(0, 20, r), 2, "the rest of 12:01 by the other clock")
+	w.equal(w.take(0, 4, r), 4, "12:00")
+	w.equal(w.take(1, 8, r), 8, "12:01 by a clock that is early")
+	w.equal(w.take(0, 20, r), 2, "the rest of 12:01 by the other clock")
 	early.at = at("2026-11-24 12:09:00")
-	w.want(w.take(1, 1, r), 1, "12:09")
+	w.equal(w.take(1, 1, r), 1, "12:09")
 	w.processes[0] = limit.New(w)
 	w.processes[0].Now = w.now
 	if _, err := w.processes[0].Take(t.Context(), r); !errors.Is(err, limit.ErrAhead) {
@@ -192,15 +192,15 @@ func TestWindowsOnlyGoForward(t *testing.T) {
 	}
 }
 
-// TestARowThatIsAheadTakesNothingAlong: a process whose clock is late has a rest of the hour that ends, and learns of the next hour
-// while ten requests wait.
-func TestARowThatIsAheadTakesNothingAlong(t *testing.T) {
+// TestALateClockTakesNoRestOfAnEarlierWindow: a process with a late clock still has leased requests of an hour that has ended. It finds
+// the next hour on the row while ten requests wait.
+func TestALateClockTakesNoRestOfAnEarlierWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:58:00", 2)
 		early := clock{at("2026-11-24 13:00:01")}
 		w.processes[1].Now = early.now
 		r := request("key_1", "1000/m 200/h")
-		w.want(w.take(0, 8, r), 8, "of the first hour, of a lease that has more")
+		w.equal(w.take(0, 8, r), 8, "requests of the first hour, fewer than the lease")
 		w.at = at("2026-11-24 12:59:59")
 		got, passed := w.take(1, 50, r), make(chan int)
 		w.meanwhile = func() {
@@ -214,7 +214,7 @@ func TestARowThatIsAheadTakesNothingAlong(t *testing.T) {
 		for range 9 {
 			got += <-passed
 		}
-		w.want(got+w.take(0, 200, r)+w.take(1, 200, r), 200, "let through in the next hour")
+		w.equal(got+w.take(0, 200, r)+w.take(1, 200, r), 200, "let through in the next hour")
 	})
 }
 
@@ -235,16 +235,16 @@ func TestRequestsThatWaitShareALease(t *testing.T) {
 				got++
 			}
 		}
-		w.want(got, 40, "let through")
+		w.equal(got, 40, "let through")
 		if w.writes > 5 {
 			t.Errorf("%d writes", w.writes)
 		}
 	})
 }
 
-// TestACallerWhoLeavesCostsTheOthersNothing has the caller whose request makes the lease, and the caller whose request writes
-// the count, leave meanwhile.
-func TestACallerWhoLeavesCostsTheOthersNothing(t *testing.T) {
+// TestALeavingCallerDoesNotStopTheOthers: the caller whose request makes the lease leaves, and so does the caller whose request
+// writes the count.
+func TestALeavingCallerDoesNotStopTheOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)
 		table := &patientRows{rows: w.rows}
@@ -273,7 +273,7 @@ func TestACallerWhoLeavesCostsTheOthersNothing(t *testing.T) {
 	})
 }
 
-// patientRows are rows that take 100 ms. left is how many callers did not wait so long.
+// patientRows is a table that needs 100 ms for a lease. left counts the callers that did not wait for it.
 type patientRows struct {
 	*rows
 	left int
@@ -289,7 +289,7 @@ func (r *patientRows) Lease(ctx context.Context, l limit.Lease) (limit.Charges, 
 	}
 }
 
-func TestWithoutTheTableNothingIsDecided(t *testing.T) {
+func TestWithoutTheTableNoRequestPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)
 		down := errors.New("down")
@@ -299,8 +299,8 @@ func TestWithoutTheTableNothingIsDecided(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		w.fail = nil
-		w.want(w.take(0, 1, r), 1, "afterwards")
-		// A table that hangs: all that wait have their answer within the bound.
+		w.equal(w.take(0, 1, r), 1, "afterwards")
+		// The table hangs: all requests that wait get an error within the bound.
 		hangs := limit.New(hanging{newRows()})
 		begun := time.Now()
 		failed := make(chan error)
@@ -309,21 +309,21 @@ func TestWithoutTheTableNothingIsDecided(t *testing.T) {
 		}
 		for range 10 {
 			if err := <-failed; err == nil {
-				t.Error("let through")
+				t.Error("a request was let through")
 			}
 		}
 		if took := time.Since(begun); took != 500*time.Millisecond {
 			t.Errorf("after %s", took)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // the caller has gone: the lease is made all the same
+		cancel() // the caller has gone, but the lease is still made
 		if _, err := limit.New(hanging{newRows()}).Take(ctx, r); err == nil {
-			t.Error("let through")
+			t.Error("a request was let through")
 		}
 	})
 }
 
-// hanging is a table that does not answer.
+// hanging is a table that never answers a lease.
 type hanging struct{ *rows }
 
 func (hanging) Lease(ctx context.Context, _ limit.Lease) (limit.Charges, bool, error) {
@@ -331,8 +331,8 @@ func (hanging) Lease(ctx context.Context, _ limit.Lease) (limit.Charges, bool, e
 	return limit.Charges{}, false, ctx.Err()
 }
 
-// TestReportsAreNeverTooHigh: what was let through is reported on the row of its day, and a lease that fails loses it only when
-// it may have been reported.
+// TestReportsAreNeverTooHigh: each request is reported at most once, on the row of its day. A failed lease loses its report only
+// when the report may have been written.
 func TestReportsAreNeverTooHigh(t *testing.T) {
 	w := on(t, "2026-11-24 23:59:30", 1)
 	r := request("key_1", "1000/m")
@@ -349,12 +349,12 @@ func TestReportsAreNeverTooHigh(t *testing.T) {
 	}
 	failing(fmt.Errorf("throttled: %w", limit.ErrNotCharged))
 	w.at = at("2026-11-25 00:00:10")
-	w.want(w.take(0, 10, r), 10, "let through")
+	w.equal(w.take(0, 10, r), 10, "let through")
 	passed := int(w.charges[yesterday][limit.Day].Requests)
-	w.want(int(w.requests[yesterday]), passed, "reported of yesterday, when nothing was lost and all was used")
+	w.equal(int(w.requests[yesterday]), passed, "reported of yesterday, when no lease was lost and all were used")
 	w.at = w.at.Add(time.Minute)
 	w.take(0, 1, r)
-	w.want(int(w.requests[today]), 10, "reported of today")
+	w.equal(int(w.requests[today]), 10, "reported of today")
 	failing(errors.New("reset"))
 	w.at = w.at.Add(time.Minute)
 	w.take(0, 1, r)
@@ -363,7 +363,7 @@ func TestReportsAreNeverTooHigh(t *testing.T) {
 	}
 }
 
-func TestWhatRemainsIsInHeaders(t *testing.T) {
+func TestTheHeadersShowWhatRemains(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:43", 1)
 	r := request("key_1", "4/m 10000/d")
 	r.Ceilings, r.Allowance = "3/m", "100000/M"
@@ -386,7 +386,7 @@ func TestWhatRemainsIsInHeaders(t *testing.T) {
 	if err != nil || !slices.Equal(s.Violated(), []string{"day", "org-minute"}) || s.RetryAfter() != 43157*time.Second {
 		t.Errorf("%v %s %v, want the longer of the two", s.Violated(), s.RetryAfter(), err)
 	}
-	r = limit.Request{Org: "org_3", Key: "key_3", LimitID: "key_3", Limits: "1/m 1/h 1/d"} // of one row too
+	r = limit.Request{Org: "org_3", Key: "key_3", LimitID: "key_3", Limits: "1/m 1/h 1/d"} // three limits of one row
 	w.take(0, 1, r)
 	s, err = w.processes[0].Take(t.Context(), r)
 	if err != nil || !slices.Equal(s.Violated(), []string{"minute", "hour", "day"}) || s.RetryAfter() != 43157*time.Second {
@@ -398,7 +398,7 @@ func TestWhatRemainsIsInHeaders(t *testing.T) {
 	}
 }
 
-// TestOneChangeOfLimitsCostsFewLeases: requests that have read the old limits and requests that have read the new ones come at once,
+// TestOneChangeOfLimitsCostsFewLeases: requests with the old limits and requests with the new limits come at the same time,
 // while each lease is slow.
 func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -409,7 +409,7 @@ func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
 			go func() {
 				limits := []string{"1001/m", "1000/m"}
 				s, err := w.processes[0].Take(t.Context(), request("key_1", limits[i%2]))
-				for errors.Is(err, limit.ErrChanged) { // reads the new ones
+				for errors.Is(err, limit.ErrChanged) { // the caller reads the new limits
 					s, err = w.processes[0].Take(t.Context(), request("key_1", limits[1]))
 				}
 				if err == nil && s.Violated() != nil {
@@ -429,7 +429,7 @@ func TestOneChangeOfLimitsCostsFewLeases(t *testing.T) {
 	})
 }
 
-// TestARowChargedUnderALargerLimitIsSpent: a rotation lowers the limits, and in the grace the old key passes what the new one may not.
+// TestARowChargedUnderALargerLimitIsSpent: a rotation lowers the limits. In the grace, the old key uses more requests than the new limit.
 func TestARowChargedUnderALargerLimitIsSpent(t *testing.T) {
 	for seed := range 100 {
 		w := on(t, "2026-11-24 12:00:00", 2)
@@ -452,34 +452,34 @@ func TestARowChargedUnderALargerLimitIsSpent(t *testing.T) {
 	}
 }
 
-// TestTheLaterAllowanceHolds: while an allowance is changed, some keys of the org have the text of before.
-func TestTheLaterAllowanceHolds(t *testing.T) {
+// TestTheLaterAllowanceApplies: while an allowance is changed, some keys of the org still have the old text.
+func TestTheLaterAllowanceApplies(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	with := func(k id.Key, allowance string, version int64) limit.Request {
 		return limit.Request{Org: "org_1", Key: k, LimitID: k, Allowance: allowance, AllowanceVersion: version}
 	}
-	w.want(w.take(0, 7, with("key_1", "1000/d", 1)), 7, "before") // with nothing left of its leases
+	w.equal(w.take(0, 7, with("key_1", "1000/d", 1)), 7, "before") // and no leased request is left
 	passed := 7
-	for range 10 { // by turns
+	for range 10 { // the two keys in turn
 		passed += w.take(0, 1, with("key_2", "20/d", 2)) + w.take(0, 1, with("key_1", "1000/d", 1))
 	}
 	w.atMost(passed, 20, "lowered")
-	w.want(w.take(0, 1, with("key_1", "30/d", 3)), 1, "raised")
+	w.equal(w.take(0, 1, with("key_1", "30/d", 3)), 1, "raised")
 	before := w.writes
-	w.want(w.take(0, 1, with("key_2", "20/d", 2)), 1, "raised, with the earlier text")
+	w.equal(w.take(0, 1, with("key_2", "20/d", 2)), 1, "raised, with the earlier text")
 	if w.writes > before+1 {
 		t.Errorf("%d writes: the texts drop each other's leases", w.writes-before)
 	}
-	// The request that brings the later text gets no lease.
+	// The request with the later text gets no lease.
 	w.fail = func(limit.Lease) error { return limit.ErrNotCharged }
 	if _, err := w.processes[0].Take(t.Context(), with("key_2", "20/d", 4)); !errors.Is(err, limit.ErrNotCharged) {
 		t.Error(err)
 	}
 	w.fail = nil
-	w.want(w.take(0, 9, with("key_1", "30/d", 3)), 0, "lowered again, with the earlier text")
+	w.equal(w.take(0, 9, with("key_1", "30/d", 3)), 0, "lowered again, with the earlier text")
 }
 
-func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
+func TestAFailedCountIsWrittenLater(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	of := limit.Owner{Org: "org_1", Key: "key_1"}
 	count := func(requests int) {
@@ -493,13 +493,13 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	w.fail = nil
 	count(4)
 	today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}
-	w.want(int(w.counted[today]), 4, "the requests of the failed write, and the request that wrote")
-	w.lose = func(limit.Lease) bool { return true } // the answer: what it has written may not be written again
+	w.equal(int(w.counted[today]), 4, "the requests of the failed write, and the request that wrote")
+	w.lose = func(limit.Lease) bool { return true } // the answer is lost: the count may have been written, so it must not be written again
 	count(1)
 	w.lose = nil
 	count(1)
-	w.want(int(w.counted[today]), 9, "written once")
-	for range 2 { // the second is not written yet
+	w.equal(int(w.counted[today]), 9, "written once")
+	for range 2 { // the second request is not written yet
 		w.processes[0].Tally(context.Background(), of)
 	}
 	w.at = at("2026-11-25 00:01:00")
@@ -507,5 +507,5 @@ func TestWhatCouldNotBeWrittenIsCountedLater(t *testing.T) {
 	w.processes[0].Tally(context.Background(), of)
 	w.fail = nil
 	w.processes[0].Tally(context.Background(), of)
-	w.want(int(w.counted[row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}]), 2, "without what was left of the day before")
+	w.equal(int(w.counted[row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}]), 2, "without what was left of the day before")
 }

@@ -21,74 +21,74 @@ type Lease struct {
 	Owner
 
 	Row      Per        // Day: the row of a day, with its minutes and hours; Month: the row of a month
-	Start    int64      // when this day or month begins, in seconds since the epoch
-	Wants    [pers]Want // of the windows of the row
-	Requests int64      // that were let through in the row's time, and not reported yet
-	Counted  int64      // the same of a key without limits, which charges nothing
+	Start    int64      // begin of this day or month, in seconds since the epoch
+	Wants    [pers]Want // one for each window of the row
+	Requests int64      // requests to report: let through in the row's time and not reported yet
+	Counted  int64      // the same for a key without limits, for which a lease charges nothing
 }
 
 // Want is the part of a lease for one window.
 type Want struct {
-	Start    int64 // when the window begins, in seconds since the epoch
-	Requests int64 // to charge; 0: the lease does not touch the window
-	Limit    int64 // of the window; 0: none
-	Begins   bool  // the row is at an earlier window of this length, and is to begin this one
+	Start    int64 // begin of the window, in seconds since the epoch
+	Requests int64 // requests to charge; 0: the lease does not change the window
+	Limit    int64 // limit of the window; 0: none
+	Begins   bool  // the row is at an earlier window of this length, and the lease begins this one
 }
 
 // Charged has the windows of one length on a row.
 type Charged struct {
-	Start    int64 // of the row's present window; 0: none yet
-	Requests int64 // charged to this window
+	Start    int64 // begin of the row's present window; 0: there is none yet
+	Requests int64 // requests charged to this window
 
-	// Noted is for each mark the largest limit of the window for which Table.Announce has noted it. Only days and months have it.
+	// Noted has for each mark the largest limit that Table.Announce has noted for the window. Only days and months have it.
 	Noted [marks]int64
 }
 
-// Charges has the windows of a row.
+// Charges has the windows of a row, by length.
 type Charges [pers]Charged
 
-// Table has the rows.
+// Table stores the rows.
 type Table interface {
-	// Lease makes one conditional write: all wants of the lease are charged, or none. found is the row as it then is. done is
-	// false when a condition did not hold. An error means that nothing is known; one that wraps ErrNotCharged, that nothing was
-	// charged or reported.
+	// Lease makes one conditional write: all wants of the lease are charged, or none. found is the row after the write. done is
+	// false when a condition failed. After an error the result is not known, except that an error that wraps ErrNotCharged means:
+	// nothing was charged or reported.
 	Lease(ctx context.Context, l Lease) (found Charges, done bool, err error)
 
-	// Announce writes a notice once, however often it is called, and then notes it on the row.
+	// Announce writes a notice once, even if it is called several times, and then notes it on the row.
 	Announce(ctx context.Context, n Notice) error
 
-	// NoteRefusals adds refusals of a key to the row of a day, which begins at a time in seconds since the epoch. An error that wraps
+	// NoteRefusals adds refusals of a key to the row of a day. day is its begin in seconds since the epoch. An error that wraps
 	// ErrNotCharged means that nothing was added.
 	NoteRefusals(ctx context.Context, k Refused, day int64, n Refusals) error
 }
 
 var (
-	// ErrNotCharged means that a lease surely charged nothing, and reported nothing.
+	// ErrNotCharged means that a lease has charged nothing and reported nothing.
 	ErrNotCharged = errors.New("limit: the lease was refused")
 
-	// ErrAhead means that a row is further in time than the next window. A good clock never writes such a row.
+	// ErrAhead means that a row is later than the next window. Correct clocks never cause such a row.
 	ErrAhead error = &fault{"limit_row_ahead", "limit: the row of a limit is more than one window ahead of this clock"}
 
-	// errLease is wrapped by each error of Take that comes from a lease.
+	// errLease is wrapped by each error of Take that a lease caused.
 	errLease error = &fault{"lease_failed", "limit: no lease"}
 
-	// ErrChanged means that another request has read other limits of the key meanwhile: read them again.
+	// ErrChanged means that another request has found other limits of the key meanwhile. The caller must read the limits again.
 	ErrChanged = errors.New("limit: the limits have changed")
 
 	errBusy = errors.New("limit: each try of a lease lost a race")
 )
 
 const (
-	takeTries   = 20 // of a request, when others are faster each time
+	takeTries   = 20 // tries of a request, when it loses its leases each time
 	leaseTries  = 4
 	leaseWithin = 500 * time.Millisecond
 
-	// maxBalances bounds the keys in memory. At this number all are forgotten: what they had leased is lost, so that fewer
-	// requests are let through.
+	// maxBalances limits the keys in memory. When it is reached, all are forgotten, and the requests that they had leased are lost:
+	// so fewer requests are let through.
 	maxBalances = 20_000
 )
 
-// Limiter has what one process has leased. Make it with New. It is safe for concurrent use.
+// Limiter has the leases of one process. Make it with New. It is safe for concurrent use.
 type Limiter struct {
 	table Table
 	Now   func() time.Time
@@ -99,8 +99,8 @@ type Limiter struct {
 	refused  map[account]*refused
 }
 
-// account is the key of a balance in memory. It has the key's own id, not Owner's: the two keys of a grace may have different limits, and
-// would drop each other's leases.
+// account is the key of a balance in memory. It has the id of the key itself, unlike Owner: the two keys of a grace may have different
+// limits, and with one account they would drop each other's leases.
 type account struct {
 	org id.Org
 	key id.Key // "": the org
@@ -111,21 +111,21 @@ func New(t Table) *Limiter {
 	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}, refused: map[account]*refused{}}
 }
 
-// Request is one request of a good key, with the limits on the row of the key. Rules.Text makes the texts.
+// Request is one request with a valid key, and the limits on the row of the key. Rules.Text makes the texts.
 type Request struct {
 	Org id.Org
 	Key id.Key
 
-	LimitID          id.Key // the first key of the rotations
-	Limits, Ceilings string // both hold
+	LimitID          id.Key // the first key of the chain of rotations
+	Limits, Ceilings string // both apply
 
-	Allowance        string // of all keys of the org together
-	AllowanceVersion int64  // one more with each change of it: of two texts, the later one holds
+	Allowance        string // the limits for all keys of the org together
+	AllowanceVersion int64  // grows with each change of the allowance: the text with the higher version applies
 }
 
-// Take lets one request through unless Remaining.Violated names a limit. Call it last, because a request that is refused for another
-// reason spends nothing. The texts must have been read for this request: what was leased under others is dropped. An error
-// means that it is not known whether the request may pass; after ErrChanged, read the texts and take again.
+// Take lets one request through unless Remaining.Violated names a limit. Call it after all other checks, so that a request that is
+// refused for another reason spends nothing. The caller must read the texts for this request: leases under other texts are dropped.
+// After an error it is not known whether the request may pass; after ErrChanged, read the texts and call Take again.
 func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 	for try := range takeTries {
 		s, needed, leads, err := l.try(&r, try == 0)
@@ -148,15 +148,15 @@ func (l *Limiter) Take(ctx context.Context, r Request) (Remaining, error) {
 	return Remaining{}, fmt.Errorf("%w: %w", errLease, errBusy)
 }
 
-// fault is an error that leaves it unknown whether a request may pass.
+// fault is an error after which it is not known whether a request may pass.
 type fault struct{ logCode, text string }
 
 func (f *fault) Error() string { return f.text }
 
-// LogCode returns the code under which the log has the error.
+// LogCode returns the code of the error in the log.
 func (f *fault) LogCode() string { return f.logCode }
 
-// LogCode returns the code under which the log has an error of Take, "" for an error that comes from elsewhere.
+// LogCode returns the log's code of an error of Take, "" for an error without a code.
 func LogCode(err error) string {
 	if f := (*fault)(nil); errors.As(err, &f) {
 		return f.logCode
@@ -164,18 +164,18 @@ func LogCode(err error) string {
 	return ""
 }
 
-// leasing is a lease that is being made. All requests of the process that need it wait for it.
+// leasing is a lease in progress. All requests of the process that need it wait for it.
 type leasing struct {
 	of   *balance
 	row  Per           // see Lease
 	done chan struct{} // closed at the end
-	err  error         // to be read then
+	err  error         // valid after done is closed
 
-	notice *Notice // for the request that leads to write; nil: none
+	notice *Notice // the request that leads writes it; nil: none
 }
 
-// try spends one request of what the process has leased. When it has too little, needed is the lease that another request is making.
-// With leads, this request has to make the lease before it tries again.
+// try spends one leased request. When too few are leased, needed is the lease to wait for. With leads, the caller must make this
+// lease, and then try again.
 func (l *Limiter) try(r *Request, begins bool) (s Remaining, needed *leasing, leads bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -205,7 +205,7 @@ func (l *Limiter) try(r *Request, begins bool) (s Remaining, needed *leasing, le
 	return Remaining{key.remaining(now, limited), org.remaining(now, limited)}, nil, false, nil
 }
 
-// balance returns the balance of an account. It is empty at first.
+// balance returns the balance of an account. A new balance is empty.
 func (l *Limiter) balance(of account, owner Owner) *balance {
 	b := l.balances[of]
 	if b == nil {
@@ -218,8 +218,8 @@ func (l *Limiter) balance(of account, owner Owner) *balance {
 	return b
 }
 
-// lease makes a lease in a few tries: the row may be at another window than the process knew, or have less left. It takes
-// leaseWithin at most, also when the request that leads has gone.
+// lease makes a lease in a few tries, because the row may be at another window than the process knew, or have fewer requests left.
+// It ends after leaseWithin, also when the caller of the request that leads has gone.
 func (l *Limiter) lease(ctx context.Context, made *leasing) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseWithin)
 	defer cancel()
@@ -240,7 +240,7 @@ func (l *Limiter) lease(ctx context.Context, made *leasing) {
 	}
 }
 
-// charge makes one try of a lease. again is true when the row was not as the process thought.
+// charge makes one try of a lease. again is true when the row differs from the state that the process knew.
 func (l *Limiter) charge(ctx context.Context, made *leasing) (again bool, err error) {
 	b, row := made.of, made.row
 	l.mu.Lock()
@@ -256,7 +256,7 @@ func (l *Limiter) charge(ctx context.Context, made *leasing) (again bool, err er
 	if err == nil {
 		made.notice = b.notice(next, limit, found)
 	}
-	if err != nil || b.version != version { // under other texts, each request that waits tries again
+	if err != nil || b.version != version { // after a change of the texts, each waiting request tries again
 		return false, err
 	}
 	if done {
@@ -267,7 +267,7 @@ func (l *Limiter) charge(ctx context.Context, made *leasing) (again bool, err er
 }
 
 // reportLate reports the requests of an earlier day that were let through after the last lease of that day. When the write
-// fails, the number of that day stays too small.
+// fails, the count of that day may stay too small.
 func (l *Limiter) reportLate(ctx context.Context, b *balance) {
 	l.mu.Lock()
 	late := b.late

@@ -7,17 +7,17 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Mark is a part of a limit. When a window of a day or a month has passed it, the app gets an event.
+// Mark is a part of a limit. When the leased requests of a day or a month pass it, the app gets an event.
 type Mark int
 
 // The marks, the lower one first.
 const (
 	Near    Mark = iota // at least 80 % are leased
-	Reached             // all
-	marks               // how many there are
+	Reached             // all are leased
+	marks               // the number of marks
 )
 
-// Passed returns the highest mark that this many leased requests have passed; ok is false when they have passed none.
+// Passed returns the highest mark that this number of leased requests has passed; ok is false when it has passed none.
 func Passed(leased, limit int64) (m Mark, ok bool) {
 	switch {
 	case leased >= limit:
@@ -32,16 +32,16 @@ func Passed(leased, limit int64) (m Mark, ok bool) {
 type Notice struct {
 	Owner
 
-	Used  id.Key // the key whose request has leased, which may be a successor of Owner's; "": the org's
+	Used  id.Key // the key whose request made the lease, Owner's key or a successor; "": an org's allowance
 	Row   Per    // Day or Month
-	Start int64  // of the window, in seconds since the epoch
+	Start int64  // begin of the window, in seconds since the epoch
 	Mark  Mark
-	Limit int64 // of the window
+	Limit int64 // limit of the window
 }
 
 const noticeWithin = 200 * time.Millisecond
 
-// notice returns the notice to write after a lease, by the row as it then was; nil: none, or it is noted on the row.
+// notice returns the notice to write after a lease, from the row after it; nil: no mark is passed, or it is noted on the row already.
 func (b *balance) notice(l Lease, limit int64, found Charges) *Notice {
 	is := found[l.Row]
 	mark, ok := Passed(is.Requests, limit)
@@ -51,8 +51,8 @@ func (b *balance) notice(l Lease, limit int64, found Charges) *Notice {
 	return &Notice{Owner: b.owner, Used: b.used, Row: l.Row, Start: l.Start, Mark: mark, Limit: limit}
 }
 
-// announce writes the notice of a lease; nil: none. Its errors fail no request: the next lease from the row finds a notice again that
-// was not written.
+// announce writes the notice of a lease; nil: none. An error fails no request, because the next lease from the row finds the missing
+// notice.
 func (l *Limiter) announce(ctx context.Context, n *Notice) {
 	if n == nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"latchkey/pkg/id"
 )
 
-// Refusal is a reason for which a request was refused although the secret of its key matched.
+// Refusal is why a request was refused although the secret of its key matched.
 type Refusal int
 
 // The refusals. A key that is Revoked or Expired is dead.
@@ -18,10 +18,10 @@ const (
 	Suspended
 	Limited
 	Scope    // the key lacks a scope
-	refusals // how many there are
+	refusals // the number of reasons
 )
 
-// Refusals are how many requests were refused, by the reason.
+// Refusals counts refused requests by reason.
 type Refusals [refusals]int64
 
 // Refused is a key whose requests were refused.
@@ -30,8 +30,8 @@ type Refused struct {
 	Key     id.Key
 	LimitID id.Key // as in Request
 
-	Limited bool // the key has limits of its own
-	Rotated bool // another key has replaced it, which may have other limits
+	Limited bool // the key itself has limits
+	Rotated bool // another key has replaced this key, and may have other limits
 }
 
 const (
@@ -64,9 +64,9 @@ func (r *refused) add(day int64, n Refusals) {
 	}
 }
 
-// Refuse counts one request of a key whose secret has matched. The first refusal of a key, and each one a minute or more after the last
-// write (an hour or more for a dead key), waits for a write of what was counted, 200 ms at most. What a process has not written when it
-// ends is lost, and so is a write without an answer: the row never has more refusals than there were. No error changes an answer.
+// Refuse counts one refused request of a key whose secret has matched. The first refusal of a key waits for a write, 200 ms at most, and
+// so does the first one a minute or more after the last write (an hour for a dead key). When a process ends, its unwritten counts are
+// lost, and a write without an answer is not repeated: the row never shows too many refusals. An error does not change the answer.
 func (l *Limiter) Refuse(ctx context.Context, k Refused, why Refusal) {
 	due := l.refuseOne(k, why)
 	if due == nil {
@@ -81,7 +81,7 @@ func (l *Limiter) Refuse(ctx context.Context, k Refused, why Refusal) {
 	}
 }
 
-// refuseOne counts one refusal, and returns what is to be written now: nothing, or the refusals of a day, or of two at midnight.
+// refuseOne counts one refusal. It returns the refusals to write now: none, or those of one day, or of two days after midnight.
 func (l *Limiter) refuseOne(k Refused, why Refusal) []refusedDay {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,8 +109,8 @@ func (l *Limiter) refuseOne(k Refused, why Refusal) []refusedDay {
 	return due
 }
 
-// forgetRefused makes room by the keys whose refusals may be written again: the others must not be written sooner than they may. Without
-// such a key, further ones are not counted, so that no one with many keys causes a write by each request.
+// forgetRefused makes room: it removes keys whose next write is due, so their interval is kept. If there is none, the refusals of a
+// new key are not counted: otherwise a caller with many keys could cause a write with each request.
 func (l *Limiter) forgetRefused(now time.Time) (hasRoom bool) {
 	for of, r := range l.refused {
 		if !now.Before(r.next) {
@@ -120,7 +120,7 @@ func (l *Limiter) forgetRefused(now time.Time) (hasRoom bool) {
 	return len(l.refused) < maxRefused
 }
 
-// keepRefusals keeps what was surely not written for the next write.
+// keepRefusals keeps refusals that were certainly not written, for the next write.
 func (l *Limiter) keepRefusals(k Refused, d refusedDay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

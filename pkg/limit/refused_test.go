@@ -12,21 +12,21 @@ import (
 	"latchkey/pkg/limit"
 )
 
-// refused is a key whose use is counted under key_1.
+// refused returns a key whose refusals are counted under key_1.
 func refused(k id.Key) limit.Refused { return limit.Refused{Org: "org_1", Key: k, LimitID: "key_1"} }
 
-// refusals returns what the row of key_1 has on a day.
+// refusals returns the refusals in key_1's row of a day.
 func (w *world) refusals(day string) limit.Refusals {
 	return w.refused[row{limit.Owner{Org: "org_1", Key: "key_1"}, limit.Day, at(day + " 00:00:00").Unix()}]
 }
 
-// TestRefusalsOfAMinuteAreFewWrites: 10,000 of one key, which four processes refuse.
-func TestRefusalsOfAMinuteAreFewWrites(t *testing.T) {
+// TestManyRefusalsCauseFewWrites: four processes refuse 10,000 requests of one key.
+func TestManyRefusalsCauseFewWrites(t *testing.T) {
 	for why, atMost := range map[limit.Refusal]int{limit.Limited: 8, limit.Revoked: 4} {
 		w := on(t, "2026-11-24 12:00:00", 4)
 		for i := range 10_000 {
 			w.processes[i%4].Refuse(t.Context(), refused("key_1"), why)
-			w.at = w.at.Add(time.Minute / 9_990) // the last ones of each process are a minute after its first
+			w.at = w.at.Add(time.Minute / 9_990) // so the last refusals of each process come a minute after its first
 		}
 		if got := w.refusals("2026-11-24")[why]; w.writes != atMost || got < 4 || got > 10_000 {
 			t.Errorf("%d: %d writes of %d refusals, want %d", why, w.writes, got, atMost)
@@ -34,8 +34,8 @@ func TestRefusalsOfAMinuteAreFewWrites(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreWrittenAtOnceAndThenNowAndThen: the numbers of the row after each refusal.
-func TestRefusalsAreWrittenAtOnceAndThenNowAndThen(t *testing.T) {
+// TestRefusalsAreWrittenAtMostOnceAMinute: the row's counts after each refusal. A dead key's refusals are written once an hour.
+func TestRefusalsAreWrittenAtMostOnceAMinute(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	for i, step := range []struct {
 		after time.Duration
@@ -45,7 +45,7 @@ func TestRefusalsAreWrittenAtOnceAndThenNowAndThen(t *testing.T) {
 	}{
 		{0, "key_1", limit.Scope, limit.Refusals{limit.Scope: 1}},
 		{time.Minute - 1, "key_1", limit.Limited, limit.Refusals{limit.Scope: 1}},
-		{0, "key_2", limit.Suspended, limit.Refusals{limit.Scope: 1, limit.Suspended: 1}}, // a successor, on the same row
+		{0, "key_2", limit.Suspended, limit.Refusals{limit.Scope: 1, limit.Suspended: 1}}, // a successor of key_1, with the same row
 		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
 		{time.Hour - 1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
 		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3}},
@@ -61,19 +61,19 @@ func TestRefusalsAreWrittenAtOnceAndThenNowAndThen(t *testing.T) {
 	}
 }
 
-// TestARefusalIsOfItsDay: what was not written before midnight is written to the row of its day, by the next write.
-func TestARefusalIsOfItsDay(t *testing.T) {
+// TestARefusalCountsForItsDay: a refusal before midnight that was not written yet is written to the row of its day, by the next write.
+func TestARefusalCountsForItsDay(t *testing.T) {
 	w := on(t, "2026-11-24 23:59:30", 1)
 	for _, after := range []time.Duration{0, 10 * time.Second, 30 * time.Second, 20 * time.Second} {
 		w.at = w.at.Add(after)
 		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
 	}
-	w.want(int(w.refusals("2026-11-24")[limit.Scope]), 2, "before midnight")
-	w.want(int(w.refusals("2026-11-25")[limit.Scope]), 2, "after midnight")
-	w.want(w.writes, 3, "writes")
+	w.equal(int(w.refusals("2026-11-24")[limit.Scope]), 2, "before midnight")
+	w.equal(int(w.refusals("2026-11-25")[limit.Scope]), 2, "after midnight")
+	w.equal(w.writes, 3, "writes")
 }
 
-// TestRefusalsOfAtMost1000KeysAreCounted: with more, a write of each would follow from each request.
+// TestRefusalsOfAtMost1000KeysAreCounted: without this limit, each request with a new key would cause a write.
 func TestRefusalsOfAtMost1000KeysAreCounted(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	for round := range 3 {
@@ -84,13 +84,13 @@ func TestRefusalsOfAtMost1000KeysAreCounted(t *testing.T) {
 			w.at = w.at.Add(time.Minute)
 		}
 	}
-	w.want(w.writes, 1000, "writes")
+	w.equal(w.writes, 1000, "writes")
 	w.at = w.at.Add(time.Hour)
 	w.processes[0].Refuse(t.Context(), refused("1100"), limit.Revoked)
-	w.want(w.writes, 1001, "when the writes of the others are an hour ago")
+	w.equal(w.writes, 1001, "an hour after the writes of the other keys")
 }
 
-// TestRefusalsThatWereNotWrittenAreKept if it is sure that they were not, and else never counted twice.
+// TestRefusalsThatWereNotWrittenAreKept: only ErrNotCharged proves that nothing was written. After another error they are not counted again.
 func TestRefusalsThatWereNotWrittenAreKept(t *testing.T) {
 	for err, want := range map[error]int{limit.ErrNotCharged: 3, errors.New("lost"): 1} {
 		w := on(t, "2026-11-24 12:00:00", 1)
@@ -101,11 +101,11 @@ func TestRefusalsThatWereNotWrittenAreKept(t *testing.T) {
 		}
 		w.refuse = nil
 		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
-		w.want(int(w.refusals("2026-11-24")[limit.Scope]), want, err.Error())
+		w.equal(int(w.refusals("2026-11-24")[limit.Scope]), want, err.Error())
 	}
 }
 
-// TestRefusalsOfTwoDaysAreKept when neither day was written.
+// TestRefusalsOfTwoDaysAreKept fails the write of both days.
 func TestRefusalsOfTwoDaysAreKept(t *testing.T) {
 	w := on(t, "2026-11-24 23:59:30", 1)
 	for _, after := range []time.Duration{0, 10 * time.Second, 30 * time.Second, 20 * time.Second, time.Minute} {
@@ -115,11 +115,11 @@ func TestRefusalsOfTwoDaysAreKept(t *testing.T) {
 		}
 		w.processes[0].Refuse(t.Context(), refused("key_1"), limit.Scope)
 	}
-	w.want(int(w.refusals("2026-11-24")[limit.Scope]), 2, "before midnight")
-	w.want(int(w.refusals("2026-11-25")[limit.Scope]), 3, "after midnight")
+	w.equal(int(w.refusals("2026-11-24")[limit.Scope]), 2, "before midnight")
+	w.equal(int(w.refusals("2026-11-25")[limit.Scope]), 3, "after midnight")
 }
 
-// TestARefusalWaits200msAtMost, also when its caller has gone.
+// TestARefusalWaits200msAtMost: also when its caller has gone.
 func TestARefusalWaits200msAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := on(t, "2026-11-24 12:00:00", 1)

@@ -17,7 +17,7 @@ type remaining struct {
 	spent       [pers]bool
 }
 
-// remaining returns what is left at a time. limited: the request was not let through.
+// remaining returns what is left at a time. limited means that the request was not let through.
 func (b *balance) remaining(now time.Time, limited bool) (r remaining) {
 	if b == nil {
 		return r
@@ -30,7 +30,7 @@ func (b *balance) remaining(now time.Time, limited bool) (r remaining) {
 	return r
 }
 
-// each calls do for each limit. A limit has the name of its window, with "org-" before it when the limit is the org's.
+// each calls do for each limit. The name of a limit is its window, with "org-" before it for a limit of the org.
 func (r Remaining) each(do func(name string, p *remaining, per Per)) {
 	for per := range pers {
 		if r.key.rules[per] != 0 {
@@ -44,7 +44,7 @@ func (r Remaining) each(do func(name string, p *remaining, per Per)) {
 	}
 }
 
-// Violated returns the names of the limits that did not let the request through, nil for a request that passed.
+// Violated returns the names of the limits that stopped the request, nil for a request that passed.
 func (r Remaining) Violated() (violated []string) {
 	r.each(func(name string, p *remaining, per Per) {
 		if p.spent[per] {
@@ -71,8 +71,8 @@ func (r Remaining) Policy() string {
 	return b.String()
 }
 
-// State returns the value of the header RateLimit, "" without a limit. It may show more than is let through, because
-// other processes lease it too.
+// State returns the value of the header RateLimit, "" without a limit. The value may be too high, because other processes
+// lease from the same windows.
 func (r Remaining) State() string {
 	var b strings.Builder
 	r.each(func(name string, p *remaining, per Per) { item(&b, name, "r", p.left[per], "t", p.reset[per]) })

@@ -9,26 +9,26 @@ import (
 	"latchkey/pkg/limit"
 )
 
-// row is where a lease is charged.
+// row is the key of a row.
 type row struct {
 	limit.Owner
 	per   limit.Per
 	start int64
 }
 
-// rows is a table that applies the conditions of a lease.
+// rows is a table in memory that checks the conditions of a lease.
 type rows struct {
 	mu        sync.Mutex
 	charges   map[row]*limit.Charges
 	requests  map[row]int64
 	counted   map[row]int64
 	writes    int
-	fail      func(limit.Lease) error // before the write; nil: none fails
-	lose      func(limit.Lease) bool  // reports whether the answer of a write is lost; nil: none is
-	meanwhile func()
+	fail      func(limit.Lease) error // called before the write; its error fails the lease; nil: not used
+	lose      func(limit.Lease) bool  // reports whether the answer of a write is lost; nil: never
+	meanwhile func()                  // called at the start of Lease; nil: not used
 	notices   []limit.Notice
 	refused   map[row]limit.Refusals
-	refuse    func(context.Context) error // before NoteRefusals writes; nil: it does not fail
+	refuse    func(context.Context) error // called before NoteRefusals writes; its error fails the write; nil: not used
 }
 
 func newRows() *rows {
@@ -84,7 +84,6 @@ func (r *rows) Lease(_ context.Context, l limit.Lease) (limit.Charges, bool, err
 	return *is, true, nil
 }
 
-// NoteRefusals adds to refused.
 func (r *rows) NoteRefusals(ctx context.Context, k limit.Refused, day int64, n limit.Refusals) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +110,7 @@ func (r *rows) Announce(_ context.Context, n limit.Notice) error {
 	return nil
 }
 
-// request is one of a key with these limits.
+// request returns a request of a key with these limits.
 func request(k id.Key, limits string) limit.Request {
 	return limit.Request{Org: "org_1", Key: k, LimitID: "key_1", Limits: limits}
 }

@@ -1,6 +1,6 @@
-// Package limit bounds how many requests of an API key are let through in a window of UTC time. A process leases a part of a
-// window's requests by one conditional write, and lets these requests through without another write. A lease is charged to the
-// window before it is used. So all processes together never let through more than the limit, also when a process dies.
+// Package limit limits how many requests of an API key are let through in a window of UTC time. A process leases some of a
+// window's requests with one conditional write, and lets these requests through without another write. The lease is charged to the
+// window before its requests are used. So all processes together never let through more than the limit, even when a process dies.
 package limit
 
 import (
@@ -20,17 +20,17 @@ const (
 	Hour
 	Day
 	Month
-	pers // how many there are
+	pers // the number of lengths
 )
 
 const (
-	day     = 86_400 // seconds
-	without = math.MaxInt64
+	day       = 86_400 // seconds
+	unlimited = math.MaxInt64
 )
 
 var names = [pers]string{"minute", "hour", "day", "month"}
 
-// letters are the short names in a key's row, which must stay below one read unit (4 KB).
+// letters are the short names in a key's row, because the row must stay below one read unit (4 KB).
 const letters = "mhdM"
 
 // seconds is the length of each window but the month.
@@ -49,7 +49,7 @@ func ParsePer(name string) (p Per, ok bool) {
 // String returns the name of a length.
 func (p Per) String() string { return names[p] }
 
-// window returns when the window of a time begins, and when the next one does, in seconds since the epoch.
+// window returns the begin of the window of a time, and the begin of the next window, in seconds since the epoch.
 func (p Per) window(at time.Time) (start, end int64) {
 	if p != Month {
 		start = at.Unix() - at.Unix()%seconds[p]
@@ -60,7 +60,7 @@ func (p Per) window(at time.Time) (start, end int64) {
 	return first.Unix(), first.AddDate(0, 1, 0).Unix()
 }
 
-// End returns when the window that begins at a time ends, both in seconds since the epoch.
+// End returns the end of the window that begins at start, both in seconds since the epoch.
 func (p Per) End(start int64) int64 {
 	_, end := p.window(time.Unix(start, 0))
 	return end
@@ -72,13 +72,13 @@ const (
 	MaxRequests = 1_000_000_000 // requests of one limit
 )
 
-// Rules are how many requests may be let through in each length of window; 0: any number.
+// Rules has the number of requests that may be let through in a window, by length; 0: any number.
 type Rules [pers]int64
 
-// errRules means that a text is none of Rules.Text.
+// errRules means that Rules.Text did not write this text.
 var errRules = errors.New("limit: the text is no list of limits")
 
-// Parse reads what Text wrote.
+// Parse reads a text that Rules.Text wrote.
 func Parse(text string) (r Rules, err error) {
 	for _, part := range strings.Fields(text) {
 		requests, letter, _ := strings.Cut(part, "/")
@@ -92,7 +92,7 @@ func Parse(text string) (r Rules, err error) {
 	return r, nil
 }
 
-// Text returns the rules as the row of a key has them, the shortest window first: "100/m 10000/d". It returns "" for no rule.
+// Text returns the rules in the form of a key's row, the shortest window first: "100/m 10000/d". It returns "" for no rules.
 func (r Rules) Text() string { return r.text(func(p int) string { return letters[p : p+1] }) }
 
 // String returns the rules for people: "100/minute 10000/day".
@@ -108,8 +108,8 @@ func (r Rules) text(name func(per int) string) string {
 	return strings.Join(parts, " ")
 }
 
-// Within reports whether these rules let through at most what the other rules do, also in a window that has begun: each of the other
-// rules is kept, or has a smaller number. A rule of another length does not replace it, because its window begins with all requests.
+// Within reports whether these rules never let through more than the other rules, also in a window that has begun: they must have each
+// of the other rules, with at most its number. A rule of another length cannot replace one, because its window begins with all requests.
 func (r Rules) Within(other Rules) bool {
 	for p, n := range other {
 		if n != 0 && (r[p] == 0 || r[p] > n) {
@@ -119,7 +119,7 @@ func (r Rules) Within(other Rules) bool {
 	return true
 }
 
-// and returns the rules that hold when both hold: the smaller number for each window.
+// and returns the rules that apply when both apply: the smaller number for each window.
 func (r Rules) and(other Rules) Rules {
 	for p, n := range other {
 		if r[p] == 0 || n != 0 && n < r[p] {

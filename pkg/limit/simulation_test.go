@@ -14,18 +14,18 @@ import (
 	"latchkey/pkg/limit"
 )
 
-// traffic is a simulation: requests at random times by a seed, on processes that share one key.
+// traffic describes a simulation: requests at random times from a fixed seed, to processes that share one key.
 type traffic struct {
 	rate      float64 // requests a second
 	processes int
-	skewed    bool    // the first processes get most
-	bursts    bool    // ten seconds of nearly nothing, ten of twice the rate
-	lambda    bool    // a process takes one request at a time, 8 ms long; one that is free dies after five minutes
-	most      float64 // the limit a minute, as a part of the rate
+	skewed    bool    // the first processes get most requests
+	bursts    bool    // ten seconds with almost no requests, then ten with twice the rate
+	lambda    bool    // as on Lambda: a process serves one request at a time, in 8 ms, and ends after five minutes without a request
+	most      float64 // the limit of a minute, divided by the requests of a minute
 }
 
 func (c traffic) String() string {
-	return fmt.Sprintf("%g a second, %d processes, skewed=%t, bursts=%t, lambda=%t, limit %g of them", c.rate, c.processes, c.skewed, c.bursts, c.lambda, c.most)
+	return fmt.Sprintf("%g a second, %d processes, skewed=%t, bursts=%t, lambda=%t, limit %g of the rate", c.rate, c.processes, c.skewed, c.bursts, c.lambda, c.most)
 }
 
 func allTraffic() (all []traffic) {
@@ -47,13 +47,13 @@ func allTraffic() (all []traffic) {
 	return all
 }
 
-// process is one that runs.
+// process is a running process. On Lambda it serves a request until free.
 type process struct {
 	*limit.Limiter
 	free time.Time
 }
 
-// run simulates three minutes, and returns how many writes there were for each request.
+// run simulates three minutes, and returns the number of writes for each request.
 func (c traffic) run(t *testing.T) (writes float64) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(26, 26))
@@ -64,7 +64,7 @@ func (c traffic) run(t *testing.T) (writes float64) {
 		return p
 	}
 	all := make([]*process, c.processes)
-	upTo := make([]float64, c.processes) // for the choice of a process
+	upTo := make([]float64, c.processes) // sums of the weights, to choose a process at random
 	sum := 0.0
 	for i := range all {
 		all[i] = start()
@@ -130,9 +130,9 @@ func (c traffic) run(t *testing.T) (writes float64) {
 	return writes
 }
 
-// TestLittleOfASteadyUseIsNotCounted: of keys without limits, on Lambda's processes, which take what they have not written with
-// them. What is written is never more than there was.
-func TestLittleOfASteadyUseIsNotCounted(t *testing.T) {
+// TestFewRequestsOfASteadyUseAreNotCounted: for keys without limits on Lambda. A process that ends loses the counts that it has not
+// written. The row never counts too many requests.
+func TestFewRequestsOfASteadyUseAreNotCounted(t *testing.T) {
 	for _, rate := range []float64{0.1, 1, 10} {
 		t.Run(fmt.Sprint(rate, " a second"), func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +148,7 @@ func TestLittleOfASteadyUseIsNotCounted(t *testing.T) {
 			var all []*process
 			for now.at.Before(end) {
 				now.at = now.at.Add(time.Duration(rnd.ExpFloat64() / rate * float64(time.Second)))
-				if requests++; now.at.Sub(replaced) > 2*time.Hour { // AWS replaces processes about so often
+				if requests++; now.at.Sub(replaced) > 2*time.Hour { // about as often as AWS replaces processes
 					all, replaced = nil, now.at
 				}
 				var p *process
@@ -164,7 +164,7 @@ func TestLittleOfASteadyUseIsNotCounted(t *testing.T) {
 	}
 }
 
-// lambdas returns the process that was free last, or a new one, and those that live.
+// lambdas returns the living processes, and the one that became free last, or a new one.
 func (c traffic) lambdas(all []*process, now time.Time, start func() *process) ([]*process, *process) {
 	var chosen *process
 	living := all[:0]
@@ -185,7 +185,7 @@ func (c traffic) lambdas(all []*process, now time.Time, start func() *process) (
 	return living, chosen
 }
 
-func TestLittleIsLostAtAnyTraffic(t *testing.T) {
+func TestFewRequestsAreLostAtAnyTraffic(t *testing.T) {
 	for _, c := range allTraffic() {
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel()
@@ -194,9 +194,9 @@ func TestLittleIsLostAtAnyTraffic(t *testing.T) {
 	}
 }
 
-// TestWhatLimitsCostIsDocumented: the table of infra/docs/costs.md is the result of the simulation, for limits that are not
-// reached. With UPDATE_GOLDEN=1 the test writes it.
-func TestWhatLimitsCostIsDocumented(t *testing.T) {
+// TestTheCostOfLimitsIsDocumented: the table of infra/docs/costs.md is the result of the simulation, for limits that are not
+// reached. With UPDATE_GOLDEN=1 the test writes the table.
+func TestTheCostOfLimitsIsDocumented(t *testing.T) {
 	const file, write = "../../infra/docs/costs.md", 0.625 // dollars for a million (infra/docs/cost)
 	const begin, end = "<!-- limits: printed by the simulation -->\n", "<!-- end of limits -->"
 	text, err := os.ReadFile(file)
@@ -225,6 +225,6 @@ func TestWhatLimitsCostIsDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the page is not the simulation's:\n%s", table)
+		t.Errorf("the page differs from the simulation:\n%s", table)
 	}
 }

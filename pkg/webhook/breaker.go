@@ -13,8 +13,8 @@ type Breaker struct {
 }
 
 // Fail returns the number of failures after one more failure, and how long the breaker opens (0: it stays
-// closed). ok is false when BreakAfter failures were reached in less than BreakSpan. The caller then leaves the
-// state as it is, so that the next failure is judged in the same way.
+// closed). ok is false when there are BreakAfter failures or more in less than BreakSpan. Then the caller must not change
+// the state, so that the next failure is counted in the same way.
 func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok bool) {
 	failures = b.Failures + 1
 	open = Break(int(failures), b.failing(now))
@@ -22,8 +22,8 @@ func (b Breaker) Fail(now time.Time) (failures int64, open time.Duration, ok boo
 	return failures, open, !tooFast
 }
 
-// Probe returns how long the breaker stays open for all other attempts while the probe is made. The failures of an
-// open breaker span at least BreakSpan.
+// Probe returns how long the breaker stays open for all other attempts while the probe is made. It uses BreakSpan,
+// because the failures of an open breaker span at least this time.
 func (b Breaker) Probe() time.Duration { return Break(int(b.Failures), BreakSpan) }
 
 // Disables returns why an endpoint is disabled after a failed attempt with this status: the endpoint has answered

@@ -11,7 +11,7 @@ func TestABreakerOpensAfterFiveFailuresOverTenSeconds(t *testing.T) {
 	const since = 1_000_000 // any time, in milliseconds
 	for name, c := range map[string]struct {
 		b        webhook.Breaker
-		after    time.Duration // from since to the new failure
+		after    time.Duration // the new failure comes this long after since
 		failures int64
 		open     time.Duration
 		ok       bool
@@ -28,7 +28,7 @@ func TestABreakerOpensAfterFiveFailuresOverTenSeconds(t *testing.T) {
 		}
 	}
 	if got := (webhook.Breaker{Failures: 5}).Probe(); got != 30*time.Second {
-		t.Errorf("a probe takes %v", got)
+		t.Errorf("during a probe the breaker stays open for %v", got)
 	}
 }
 

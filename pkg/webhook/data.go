@@ -11,7 +11,7 @@ import (
 // The data of events, by type, as receivers get it (infra/openapi.yaml). Times are in
 // milliseconds.
 
-// DisabledReason is the reason for which an endpoint is disabled.
+// DisabledReason is why an endpoint is disabled.
 type DisabledReason string
 
 // The reasons.
@@ -22,7 +22,7 @@ const (
 	DisabledByAdmin   DisabledReason = "admin"   // only an admin can enable it
 )
 
-// KeyData is the data of events of the types key.….
+// KeyData is the data of events of a key: key.created, key.updated and others.
 type KeyData struct {
 	KeyID     id.Key `json:"keyId"`
 	KeyPrefix string `json:"keyPrefix"`
@@ -31,10 +31,10 @@ type KeyData struct {
 	ExpiresAt *int64 `json:"expiresAt"`
 	RevokedAt *int64 `json:"revokedAt"`
 
-	Changed []string `json:"changed,omitempty"` // of key.updated
+	Changed []string `json:"changed,omitempty"` // only in key.updated
 }
 
-// LinkData is the data of events of the types link.…: the link at the event's time.
+// LinkData is the data of events of a link: the link at the event's time.
 type LinkData struct {
 	ID           id.Link           `json:"id"`
 	Status       string            `json:"status"`
@@ -53,11 +53,11 @@ type DeviceData struct {
 	Platform *string `json:"platform"`
 }
 
-// LeakData is the data of key.leaked: the key at the event's time, which revokedAt shows as revoked or not.
+// LeakData is the data of key.leaked: the key at the event's time, before or after its revocation.
 type LeakData struct {
 	KeyData
-	URL         *string       `json:"url"`         // of the place where it was found, as a stranger wrote it; null: not known
-	EndpointIDs []id.Endpoint `json:"endpointIds"` // that the key created, or whose URL or event types it set last; the newest 20
+	URL         *string       `json:"url"`         // the place where the key was found, as a stranger wrote it; null: not known
+	EndpointIDs []id.Endpoint `json:"endpointIds"` // the newest 20 endpoints that the key created, or whose URL or event types it set last
 }
 
 // Limit is a limit of a key, or a part of an org's allowance.
@@ -66,11 +66,11 @@ type Limit struct {
 	Per      string `json:"per"` // "day" or "month"
 }
 
-// LimitData is what the data of events of limits and allowances have in common.
+// LimitData is the common data of events of limits and allowances.
 type LimitData struct {
 	Limit  Limit `json:"limit"`
-	Leased int64 `json:"leased"` // in the window, when the event was written
-	EndsAt int64 `json:"endsAt"` // of the window
+	Leased int64 `json:"leased"` // leased requests of the window when the event was written
+	EndsAt int64 `json:"endsAt"` // end of the window
 }
 
 // KeyLimitData is the data of key.limit_near and key.limit_reached: the key that was used, and the limit.
@@ -94,7 +94,7 @@ type EndpointData struct {
 	Enabled        bool            `json:"enabled"`
 	DisabledReason *DisabledReason `json:"disabledReason"`
 	KeyID          *id.Key         `json:"keyId"`             // null: an admin made the change
-	Changed        []string        `json:"changed,omitempty"` // of endpoint.updated
+	Changed        []string        `json:"changed,omitempty"` // only in endpoint.updated
 }
 
 // DisabledData is the data of endpoint.disabled.

@@ -31,14 +31,14 @@ type Round struct {
 	StartedAt   int64 // when the round began
 }
 
-// EndpointState is the state of an endpoint, as far as it decides about deliveries.
+// EndpointState is the part of an endpoint's state that decides about its deliveries.
 type EndpointState struct {
 	Enabled bool
 	Deleted bool
 	Breaker
 }
 
-// Step is what a delivery needs now.
+// Step is the next step of a delivery.
 type Step int
 
 // The steps.
@@ -52,10 +52,10 @@ const (
 	StepAttempt             // an attempt is due
 )
 
-// early is how long before its time an attempt may be made: clocks of two machines differ.
+// early is how early an attempt may be made, because the clocks of two machines differ.
 const early = time.Second
 
-// Step returns what the delivery needs now.
+// Step returns the next step of the delivery.
 func (r Round) Step(to EndpointState, now time.Time) Step {
 	switch {
 	case r.Status != DeliveryPending:
@@ -78,8 +78,8 @@ func (r Round) Step(to EndpointState, now time.Time) Step {
 }
 
 // Tried returns the round after one more attempt, and the wait before the next attempt; 0: the round has ended.
-// Next explains retryAfter and random. An attempt that would come after the end of the Lifetime is made lastCall before it,
-// or not at all.
+// Next explains retryAfter and random. If the next attempt would come after the end of the Lifetime, it is made lastCall
+// before the end instead, or not at all.
 func (r Round) Tried(delivered bool, retryAfter time.Duration, random float64, now time.Time) (Round, time.Duration) {
 	r.Attempts++
 	wait, more := Next(r.Attempts, retryAfter, random)

@@ -7,7 +7,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-func TestWhatADeliveryNeedsNow(t *testing.T) {
+func TestTheNextStepOfADelivery(t *testing.T) {
 	const now = 1_000_000_000_000
 	due := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: now, StartedAt: now}
 	enabled := webhook.EndpointState{Enabled: true}
@@ -45,7 +45,7 @@ func TestWhatADeliveryNeedsNow(t *testing.T) {
 	}
 }
 
-func TestAnAttemptEndsTheRoundOrLeavesAnotherOne(t *testing.T) {
+func TestAnAttemptEndsTheRoundOrSetsTheNextAttempt(t *testing.T) {
 	now := time.UnixMilli(1_000_000_000_000)
 	first := webhook.Round{Status: webhook.DeliveryPending, NextAttempt: 5, StartedAt: now.UnixMilli() - 7} // any times in the past
 	last := first
@@ -71,18 +71,18 @@ func TestAnAttemptEndsTheRoundOrLeavesAnotherOne(t *testing.T) {
 func TestNoAttemptIsDueAfterTheEndOfADelivery(t *testing.T) {
 	now := time.UnixMilli(1_000_000_000_000)
 	for name, c := range map[string]struct {
-		made              int           // attempts
-		left, after, want time.Duration // until the end, of Retry-After, and until the next attempt; 0: there is none
+		made              int           // attempts so far
+		left, after, want time.Duration // time until the end, Retry-After, and the expected wait; want 0: no other attempt
 	}{
 		"the wait fits":                         {2, time.Hour, 0, 30 * time.Second},
 		"the Retry-After fits":                  {5, 9 * time.Hour, 8 * time.Hour, 8 * time.Hour},
-		"the Retry-After ends at the end":       {5, 8 * time.Hour, 8 * time.Hour, 8 * time.Hour},
+		"the Retry-After just fits":             {5, 8 * time.Hour, 8 * time.Hour, 8 * time.Hour},
 		"the Retry-After passes the end":        {5, 5 * time.Hour, 8 * time.Hour, 5*time.Hour - 10*time.Minute},
 		"the schedule passes the end":           {9, 20 * time.Hour, 0, 20*time.Hour - 10*time.Minute},
-		"it passes in the last minutes":         {9, 10 * time.Minute, 0, 0},
+		"too late for a last attempt":           {9, 10 * time.Minute, 0, 0},
 		"a short wait fits in the last minutes": {1, time.Minute, 0, 5 * time.Second},
-		"a long one in the last minutes":        {1, time.Minute, 2 * time.Minute, 0},
-		"it has ended":                          {1, -time.Second, 0, 0},
+		"a long wait in the last minutes":       {1, time.Minute, 2 * time.Minute, 0},
+		"the lifetime has ended":                {1, -time.Second, 0, 0},
 	} {
 		r := webhook.Round{Status: webhook.DeliveryPending, Attempts: c.made - 1, StartedAt: now.Add(c.left - 90*time.Hour).UnixMilli()}
 		got, wait := r.Tried(false, c.after, 0.5, now)

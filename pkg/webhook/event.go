@@ -1,4 +1,4 @@
-// Package webhook has the rules of webhooks that need neither network nor database: the types of
+// Package webhook has the rules of webhooks that use neither network nor database: the types of
 // events, the token that proves an event, the waits between attempts, and the origin of a URL.
 package webhook
 
@@ -13,7 +13,7 @@ import (
 // Type is the type of an event.
 type Type string
 
-// The types of events that this service writes. A new one is also added to AllTypes, and its data to infra/openapi.yaml.
+// The types of events that this service writes. Add a new type to AllTypes too, and its data to infra/openapi.yaml.
 const (
 	LinkClaimed         Type = "link.claimed"
 	LinkExpired         Type = "link.expired"
@@ -44,18 +44,18 @@ func AllTypes() []Type {
 }
 
 const (
-	maxType            = 64   // characters of a type that an owner publishes
-	minWords, maxWords = 2, 5 // of such a type, joined by dots
+	maxType            = 64   // characters in a type that an owner publishes
+	minWords, maxWords = 2, 5 // words in such a type, joined by dots
 )
 
-// ours are the beginnings of types that only this service writes. Some have no type yet.
-var ours = [...]string{"key.", "link.", "endpoint.", "org.", "member.", "app.", "audit.", "latchkey."}
+// reserved are the first words of types that only this service writes. Some are reserved for later.
+var reserved = [...]string{"key.", "link.", "endpoint.", "org.", "member.", "app.", "audit.", "latchkey."}
 
-// Publishable reports whether an owner may publish events of the type: 2 to 5 words of the characters a to z, 0 to 9 and
-// "_", joined by dots, that do not begin as a type of this service does.
+// Publishable reports whether an owner may publish events of the type. It must have 2 to 5 words, joined by dots, of the
+// characters a to z, 0 to 9 and "_", and must not begin with a word of reserved.
 func (t Type) Publishable() bool {
 	s := string(t)
-	if len(s) > maxType || slices.ContainsFunc(ours[:], func(begin string) bool { return strings.HasPrefix(s, begin) }) {
+	if len(s) > maxType || slices.ContainsFunc(reserved[:], func(begin string) bool { return strings.HasPrefix(s, begin) }) {
 		return false
 	}
 	words := strings.Split(s, ".")
@@ -64,12 +64,12 @@ func (t Type) Publishable() bool {
 	})
 }
 
-// Every is the filter of an endpoint that gets every type of event, also types that do not exist
-// yet.
+// Every is the filter of an endpoint that gets every type of event, also types of later
+// versions.
 const Every = "*"
 
 // ValidFilter reports whether a text may be in an endpoint's list of events: a type of this service, a type that an
-// owner may publish, the beginning of such types ("invoice.*"), or Every.
+// owner may publish, the first words of such types with a star ("invoice.*"), or Every.
 func ValidFilter(s string) bool {
 	if begin, ok := strings.CutSuffix(s, ".*"); ok {
 		begin += "."
@@ -87,23 +87,24 @@ func Wants(filters []string, t Type) bool {
 	})
 }
 
-var prompt = [...]string{"key.", "endpoint.", "org."}
+// promptWords are the first words of types whose first attempt no budget delays.
+var promptWords = [...]string{"key.", "endpoint.", "org."}
 
 // Prompt reports whether the first attempt of an event of this type is made at once, even if the budget of its org
 // is spent: events of keys, endpoints and orgs can show an attack.
 func (t Type) Prompt() bool {
-	return slices.ContainsFunc(prompt[:], func(begin string) bool { return strings.HasPrefix(string(t), begin) })
+	return slices.ContainsFunc(promptWords[:], func(begin string) bool { return strings.HasPrefix(string(t), begin) })
 }
 
-// Event is an event of an app. Its fields are in a struct of their own, because the text of a struct is in the name of each instance of a
-// generic function that has the struct, and so in the binaries.
+// Event is an event of an app. Its fields are in a separate struct to keep the binaries small: Go puts the text of a type's struct into
+// the name of each generic function for this type.
 type Event struct{ EventFields }
 
 // EventFields are the fields of an Event.
 type EventFields struct {
 	ID        id.Event        `json:"id"`
 	Type      Type            `json:"type"`
-	Test      bool            `json:"test,omitempty"` // the type and the data are an example's
+	Test      bool            `json:"test,omitempty"` // the type and the data are an example
 	CreatedAt int64           `json:"createdAt"`      // milliseconds
-	Data      json.RawMessage `json:"data"`           // by type: infra/openapi.yaml; of an owner's type: any object
+	Data      json.RawMessage `json:"data"`           // for types of this service: infra/openapi.yaml; for an owner's type: any object
 }

@@ -11,8 +11,8 @@ import (
 // MaxDelay is how long a message can wait in the queue (SQS, DelaySeconds).
 const MaxDelay = 15 * time.Minute
 
-// Message names a delivery that may be due. A message only wakes a delivery: when it is lost, late
-// or doubled, no delivery is lost or doubled, because the rows of the table are the truth.
+// Message names a delivery that may be due. A message only wakes a delivery: when a message is lost, late
+// or doubled, no delivery is lost or doubled, because the rows of the table decide.
 type Message struct {
 	Org id.Org `json:"orgId"`
 	DeliveryID
@@ -32,8 +32,8 @@ func ParseMessage(body string) (Message, error) {
 	return m, err
 }
 
-// Queue wakes deliveries after a delay of at most MaxDelay. A message that it does not take is
-// not lost: the sweep finds the delivery in the table.
+// Queue wakes deliveries after a delay of at most MaxDelay. If it refuses a message, no delivery is
+// lost: the sweep finds the delivery in the table.
 type Queue interface {
 	Send(ctx context.Context, delay time.Duration, messages ...Message) error
 }

@@ -16,13 +16,13 @@ import (
 // 3.4).
 type Signature [2 * p256.Size]byte
 
-// ParseSignature turns KMS's DER into r and s. It pads both: one in 128 signatures has a leading
-// zero, and no receiver verifies an unpadded one.
+// ParseSignature turns KMS's DER into r and s. It pads both to 32 bytes: one in 128 signatures has a leading
+// zero, and receivers refuse an unpadded one.
 func ParseSignature(der []byte) (Signature, error) {
 	var sig Signature
 	var v struct {
 		R, S *big.Int
-		More asn1.RawValue `asn1:"optional"` // encoding/asn1 ignores what a sequence has behind the last field
+		More asn1.RawValue `asn1:"optional"` // without it, encoding/asn1 would ignore data after S
 	}
 	rest, err := asn1.Unmarshal(der, &v)
 	switch {
@@ -41,8 +41,8 @@ func ParseSignature(der []byte) (Signature, error) {
 // fits reports whether n is positive and has at most 32 bytes.
 func fits(n *big.Int) bool { return n.Sign() > 0 && n.BitLen() <= 8*p256.Size }
 
-// Verify reports whether a signature is good, from the JWK only, as a receiver does. An invalid
-// JWK verifies nothing.
+// Verify reports whether a signature is valid, from the JWK only, as a receiver does. With an invalid
+// JWK it returns false.
 func (k JWK) Verify(digest [sha256.Size]byte, sig Signature) bool {
 	x, errX := base64.RawURLEncoding.DecodeString(k.X)
 	y, errY := base64.RawURLEncoding.DecodeString(k.Y)

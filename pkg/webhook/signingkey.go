@@ -14,7 +14,7 @@ import (
 )
 
 // StackTag is the tag of every signing key, also of the key that the template creates. The tag's value is
-// the name of the stack. The policies of the roles require it, so that two stacks of one account
+// the name of the stack. The roles' policies require this tag, so two stacks of one account
 // cannot use each other's keys.
 const StackTag = "latchkey:stack"
 
@@ -28,17 +28,17 @@ const (
 	// receiver's copy of the key set has it.
 	KeyPublishedFor = 24 * time.Hour
 
-	// KeyOverlap is how long a key that is no longer active may still sign: a signer remembers
-	// for a minute which key is active.
+	// KeyOverlap is how long a replaced key may still sign. A signer remembers the active key
+	// for a minute.
 	KeyOverlap = 10 * time.Minute
 
 	// KeyListedFor is how long a retired key stays in the key set. Then KMS disables it. Its row
-	// and the lookup of its kid never expire.
+	// stays, so its kid can always be looked up.
 	KeyListedFor = 30 * 24 * time.Hour
 )
 
 // SigningState is the state of a signing key: next (published, does not sign yet), active (signs),
-// retired (its signatures still verify) or, in an emergency, revoked (its signatures prove nothing).
+// retired (its signatures still verify) or, in an emergency, revoked (its signatures are not trusted).
 type SigningState string
 
 // The states, in their order.
@@ -53,12 +53,12 @@ const (
 // yet.
 type SigningKey struct {
 	JWK
-	ARN         string // of the key in KMS, never an alias
+	ARN         string // ARN of the key in KMS, never an alias
 	State       SigningState
 	CreatedAt   int64 // when it was published
 	ActivatedAt int64
 	RetiredAt   int64
-	ExpiredAt   int64 // of a retired key: a signature made later proves nothing, an earlier one stays good
+	ExpiredAt   int64 // signatures of a retired key before this time stay valid, later ones are not
 	RevokedAt   int64
 	DisabledAt  int64 // when it was disabled in KMS
 }
@@ -121,8 +121,8 @@ func (k JWK) thumbprint() string {
 const kidLength = 43 // characters of 32 bytes in base64url
 
 // IsKid reports whether a text has the form of a kid: a SHA-256 thumbprint in base64url without
-// padding, in its one canonical spelling.
+// padding. Only the canonical spelling is accepted.
 func IsKid(s string) bool {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(s) // skips line breaks, so both lengths are checked
+	b, err := base64.RawURLEncoding.Strict().DecodeString(s) // DecodeString skips line breaks, so both lengths are checked
 	return len(s) == kidLength && err == nil && len(b) == sha256.Size
 }

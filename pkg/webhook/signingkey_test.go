@@ -18,20 +18,20 @@ import (
 	"time"
 )
 
-// TestAThumbprintIsThatOfRFC7638 uses the key of RFC 7517, appendix A.1. Another program
+// TestTheThumbprintFollowsRFC7638 uses the key of RFC 7517, appendix A.1. Another program
 // computed the thumbprint.
-func TestAThumbprintIsThatOfRFC7638(t *testing.T) {
+func TestTheThumbprintFollowsRFC7638(t *testing.T) {
 	k := JWK{X: "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", Y: "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}
 	if got, want := k.thumbprint(), "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-// TestEveryKeyAndSignatureKeepsItsLeadingZeros makes keys and signatures until each of x, y, r
+// TestKeysAndSignaturesKeepTheirLeadingZeros makes keys and signatures until each of x, y, r
 // and s has had a leading zero, and verifies all of them. Without padding, about one round
-// in a hundred would fail, and a test of few rounds would not show it.
-func TestEveryKeyAndSignatureKeepsItsLeadingZeros(t *testing.T) {
-	zeros := map[string]int{}       // by number: how often it had a leading zero, about once in 256 rounds
+// in a hundred would fail, and a short test would miss it.
+func TestKeysAndSignaturesKeepTheirLeadingZeros(t *testing.T) {
+	zeros := map[string]int{}       // how often x, y, r and s had a leading zero: each about once in 256 rounds
 	const least, most = 300, 20_000 // rounds
 	for i := 0; i < least || len(zeros) < 4 && i < most; i++ {
 		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -89,11 +89,11 @@ func TestShortNumbersArePadded(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
+func TestOtherDERThanASignatureOnP256IsRefused(t *testing.T) {
 	one, tooLarge := big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), 256)
 	for name, bad := range map[string][]byte{
 		"empty": nil, "text": []byte("x"), "r zero": der(t, new(big.Int), one), "s zero": der(t, one, new(big.Int)),
-		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data behind": append(der(t, one, one), 0),
+		"negative": der(t, one, big.NewInt(-1)), "33 bytes": der(t, tooLarge, one), "data after s": append(der(t, one, one), 0),
 		"no s":           {0x30, 3, 2, 1, 1}, // DER: a sequence of 3 bytes, in it an integer of 1 byte, 1
 		"a third member": {0x30, 8, 2, 1, 1, 2, 1, 1, 5, 0},
 	} {
@@ -103,7 +103,7 @@ func TestWhatIsNoSignatureOnP256IsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyAP256KeyIsTaken(t *testing.T) {
+func TestOnlyAP256KeyIsAccepted(t *testing.T) {
 	for _, curve := range []elliptic.Curve{elliptic.P224(), elliptic.P384(), elliptic.P521()} {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
 		if err != nil {
@@ -122,24 +122,24 @@ func TestOnlyAP256KeyIsTaken(t *testing.T) {
 	}
 }
 
-func TestAKidHasOneShape(t *testing.T) {
+func TestAKidHasOneForm(t *testing.T) {
 	const good = "cn-I_WNMClehiVp51i_0VpOENW1upEerA8sEam5hn-s"
 	if !IsKid(good) {
 		t.Errorf("%s is refused", good)
 	}
 	for _, bad := range []string{
-		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // 43 characters have 258 bits, and "t" sets the last of them, behind the 32 bytes
+		"", "x", good[:42], good + "A", good + "=", good[:42] + "t", // 43 characters have 258 bits, but 32 bytes only 256, and "t" sets the last bit
 		strings.Replace(good, "-", "+", 1), strings.Replace(good, "_", "/", 1), good[:42] + "\n", " " + good[1:], "KEY#" + good[4:],
 		strings.Repeat("é", 22)[:43],                // 43 bytes, but not 43 characters
 		good + "\n", good[:20] + "\r\n" + good[20:], // encoding/base64 skips line breaks
 	} {
 		if IsKid(bad) {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }
 
-func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
+func TestTheKeySetListsKeysFor30Days(t *testing.T) {
 	now := time.Now()
 	retired := func(ago time.Duration) SigningKey {
 		return SigningKey{State: SigningRetired, RetiredAt: now.Add(-ago).UnixMilli()}
@@ -150,7 +150,7 @@ func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
 	}{
 		"next": {SigningKey{State: SigningNext}, true}, "active": {SigningKey{State: SigningActive}, true}, "revoked": {SigningKey{State: SigningRevoked}, false},
 		"retired now": {retired(0), true}, "retired almost 30 days": {retired(30*24*time.Hour - time.Second), true},
-		"retired 30 days": {retired(30 * 24 * time.Hour), false}, "of no state": {SigningKey{}, false},
+		"retired 30 days": {retired(30 * 24 * time.Hour), false}, "no state": {SigningKey{}, false},
 	} {
 		if got := c.key.Listed(now); got != c.listed {
 			t.Errorf("%s: %v", name, got)
@@ -158,8 +158,8 @@ func TestTheKeySetHasWhatReceiversNeed(t *testing.T) {
 	}
 }
 
-// FuzzParseSignature: ParseSignature accepts the one DER of each r and s of 1 to 32 bytes and no other text, and verifies what
-// crypto/ecdsa does.
+// FuzzParseSignature: ParseSignature accepts only the canonical DER of r and s, of 1 to 32 bytes each. Verify returns the same
+// result as crypto/ecdsa.
 func FuzzParseSignature(f *testing.F) {
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), []byte("a key that is for this test only"))
 	if err != nil {
@@ -174,7 +174,7 @@ func FuzzParseSignature(f *testing.F) {
 		f.Fatal(err)
 	}
 	digest := sha256.Sum256(nil)
-	good, err := key.Sign(nil, digest[:], crypto.SHA256) // always the same one (RFC 6979)
+	good, err := key.Sign(nil, digest[:], crypto.SHA256) // the signature is always the same (RFC 6979)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func FuzzParseSignature(f *testing.F) {
 		}
 		verified := err == nil && jwk.Verify(digest, sig)
 		if want := ecdsa.VerifyASN1(&key.PublicKey, digest[:], text); verified != want {
-			t.Errorf("%x: %v, want it verified: %v", text, err, want)
+			t.Errorf("%x: %v, want verified: %v", text, err, want)
 		}
 	})
 }

@@ -9,11 +9,11 @@ import (
 	"latchkey/pkg/id"
 )
 
-// The constants of the token, which is a webhook's whole body: a JWS in its compact form (RFC
+// The constants of the token. A token is the whole body of a webhook: a JWS in its compact form (RFC
 // 7515 section 7.1).
 const (
 	ContentType = "application/jwt"
-	TokenType   = "webhook+jwt" //nolint:gosec // the header's typ (RFC 8725 section 3.11), which no access token has
+	TokenType   = "webhook+jwt" //nolint:gosec // typ in the header (RFC 8725 section 3.11): no access token has the same
 
 	// ValidFor is how long a token is valid.
 	ValidFor = 5 * time.Minute
@@ -21,7 +21,7 @@ const (
 
 // Attempt is one POST of an event to one endpoint.
 type Attempt struct {
-	ID       string // jti: each attempt has its own
+	ID       string // jti: a different one for each attempt
 	Issuer   string // iss: the deployment
 	Endpoint id.Endpoint
 	At       time.Time
@@ -31,7 +31,7 @@ type Attempt struct {
 // Draft is a token without its signature.
 type Draft struct {
 	input  string            // header and claims, which the signature covers
-	Digest [sha256.Size]byte // the SHA-256 of input, to be signed
+	Digest [sha256.Size]byte // the SHA-256 of input, for the signer
 }
 
 // Draft returns the unsigned token of an attempt. kid names the key that will sign it.

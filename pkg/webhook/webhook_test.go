@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-func TestATokenHasExactlyTheDesignsClaims(t *testing.T) {
+func TestATokenHasExactlyTheDocumentedClaims(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_999) // iat is rounded down
 	a := webhook.Attempt{
 		ID: "ATTEMPT", Issuer: "https://api.example.com", Endpoint: "whe_1", At: at,
@@ -57,20 +57,20 @@ func TestATokenHasExactlyTheDesignsClaims(t *testing.T) {
 	if err != nil || !bytes.Equal(signature, raw[:]) {
 		t.Fatalf("signature %x, %v", signature, err)
 	}
-	// The signed digest is the one that a receiver computes (RFC 7515 section 5.2).
+	// The signed digest must be the digest that a receiver computes (RFC 7515 section 5.2).
 	digest := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
 	if !ecdsa.Verify(&private.PublicKey, digest[:], new(big.Int).SetBytes(signature[:32]), new(big.Int).SetBytes(signature[32:])) {
 		t.Error("the signature does not verify")
 	}
 }
 
-func TestDataThatIsNoJSONMakesNoToken(t *testing.T) {
+func TestDataThatIsNotJSONMakesNoToken(t *testing.T) {
 	if _, err := (webhook.Attempt{Event: webhook.Event{EventFields: webhook.EventFields{Data: json.RawMessage(`{`)}}}).Draft("kid"); err == nil {
-		t.Error("it made one")
+		t.Error("it made a token")
 	}
 }
 
-// TestElevenAttemptsIn72Hours compares the waits with the contract's.
+// TestElevenAttemptsIn72Hours compares the waits with the documented ones.
 func TestElevenAttemptsIn72Hours(t *testing.T) {
 	want := []time.Duration{
 		0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour,
@@ -85,22 +85,22 @@ func TestElevenAttemptsIn72Hours(t *testing.T) {
 		mid, ok1 := webhook.Next(made, 0, 0.5)
 		high, ok2 := webhook.Next(made, 0, 1)
 		if !ok0 || !ok1 || !ok2 {
-			t.Fatalf("none after %d", made)
+			t.Fatalf("no attempt after %d", made)
 		}
 		// The jitter is 20 %.
 		for _, c := range []struct{ got, want time.Duration }{{low, step * 8 / 10}, {mid, step}, {high, step * 12 / 10}} {
-			if off := (c.got - c.want).Abs(); off > time.Microsecond { // a float's rounding
+			if off := (c.got - c.want).Abs(); off > time.Microsecond { // the rounding of a float
 				t.Errorf("after %d: %s, want %s", made, c.got, c.want)
 			}
 		}
 		least, middle, most = least+low, middle+mid, most+high
 	}
-	// The steps of the contract add up to 72 h and not quite 13 minutes.
+	// The documented steps add up to 72 h and almost 13 minutes.
 	if middle.Round(time.Hour) != 72*time.Hour || middle < 72*time.Hour || middle > 72*time.Hour+15*time.Minute {
 		t.Errorf("all waits: %s", middle)
 	}
-	if most > webhook.Lifetime || least < 57*time.Hour { // 80 % of 72 hours
-		t.Errorf("all waits: from %s to %s, a delivery lives %s", least, most, webhook.Lifetime)
+	if most > webhook.Lifetime || least < 57*time.Hour { // 80 % of 72 hours is 57.6
+		t.Errorf("all waits: from %s to %s, with a lifetime of %s", least, most, webhook.Lifetime)
 	}
 	for _, made := range []int{11, 12, 1000, -1} {
 		if wait, ok := webhook.Next(made, time.Hour, 0.5); ok {
@@ -109,7 +109,7 @@ func TestElevenAttemptsIn72Hours(t *testing.T) {
 	}
 }
 
-func TestRetryAfterMakesAWaitLongerUpToTheTwoStepsAfterIt(t *testing.T) {
+func TestRetryAfterIsLimitedByTheNextThreeSteps(t *testing.T) {
 	for _, c := range []struct {
 		made        int
 		after, want time.Duration
@@ -149,7 +149,7 @@ func TestABreakBeginsAtFiveFailuresOverTenSeconds(t *testing.T) {
 	}
 }
 
-func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
+func TestAnEndpointGetsOnlyTheTypesOfItsFilters(t *testing.T) {
 	for _, c := range []struct {
 		filters []string
 		t       webhook.Type
@@ -173,7 +173,7 @@ func TestAnEndpointGetsTheTypesItNamesOrAll(t *testing.T) {
 	}
 }
 
-func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
+func TestOnlyKnownFiltersAreValid(t *testing.T) {
 	for _, s := range []string{
 		"*", "link.claimed", "link.expired", "link.revoked", "key.created", "key.updated", "key.revoked", "key.expiring", "key.leaked",
 		"key.limit_near", "key.limit_reached", "org.allowance_near", "org.allowance_reached", "org.*",
@@ -186,7 +186,7 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	}
 	for _, s := range []string{"", "**", "*.*", ".*", "link.", "link", "test.paid.*.x", "a*", "in*.paid", "app.*", "latchkey.*", "link.claimed.*", "a.b.c.d.e.*", strings.Repeat("a", 63) + ".*", "LINK.CLAIMED", " link.claimed", "link.claimed ", "key.rotated"} {
 		if webhook.ValidFilter(s) {
-			t.Errorf("%q is taken", s)
+			t.Errorf("%q is accepted", s)
 		}
 	}
 	if n := len(webhook.AllTypes()); n != 17 {
@@ -194,8 +194,8 @@ func TestAFilterIsATypeOfTheContractOrTheStar(t *testing.T) {
 	}
 }
 
-// TestAnOwnersTypeIsWordsJoinedByDots, two to five, in 64 characters, and none that begins as a type of this service does or may.
-func TestAnOwnersTypeIsWordsJoinedByDots(t *testing.T) {
+// TestAnOwnersTypeHasTwoToFiveWords: it has at most 64 characters, and does not begin with a reserved word.
+func TestAnOwnersTypeHasTwoToFiveWords(t *testing.T) {
 	for _, good := range []webhook.Type{"invoice.paid", "a.b", "a_1.2_b", "a.b.c.d.e", "keys.made", "links.x", "test.paid", "a.key.b",
 		webhook.Type("a." + strings.Repeat("b", 62))} {
 		if !good.Publishable() {
@@ -206,14 +206,14 @@ func TestAnOwnersTypeIsWordsJoinedByDots(t *testing.T) {
 		"key.made", "key.created", "link.x", "endpoint.x", "org.x", "member.x", "app.x", "audit.x", "latchkey.x",
 		webhook.Type("a." + strings.Repeat("b", 63))} {
 		if bad.Publishable() {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }
 
-// TestATokenNamesNoOneButItsEndpoint: two drafts of the same event to two endpoints differ, so
-// that no receiver can use its webhook at another.
-func TestATokenNamesNoOneButItsEndpoint(t *testing.T) {
+// TestATokenIsForOneEndpoint: the drafts of one event for two endpoints differ, so
+// no receiver can send its webhook to another receiver.
+func TestATokenIsForOneEndpoint(t *testing.T) {
 	digestFor := func(endpoint id.Endpoint) [32]byte {
 		d, err := webhook.Attempt{ID: "A", Endpoint: endpoint, Event: webhook.Event{EventFields: webhook.EventFields{Data: json.RawMessage(`{}`)}}}.Draft("kid")
 		if err != nil {
@@ -237,7 +237,7 @@ func TestAMessageNamesItsDelivery(t *testing.T) {
 	}
 	for _, body := range []string{"", "{", `"x"`, "[]", `{"appId":1}`} {
 		if _, err := webhook.ParseMessage(body); err == nil {
-			t.Errorf("%q is read", body)
+			t.Errorf("%q is no error", body)
 		}
 	}
 }
@@ -252,9 +252,9 @@ func TestAnUnsetTimeOfAnEventIsNull(t *testing.T) {
 }
 
 func TestOnlyEventsThatCanShowAnAttackArePrompt(t *testing.T) {
-	late := []webhook.Type{webhook.LinkClaimed, webhook.LinkExpired, webhook.LinkRevoked, webhook.Test}
+	notPrompt := []webhook.Type{webhook.LinkClaimed, webhook.LinkExpired, webhook.LinkRevoked, webhook.Test}
 	for _, kind := range webhook.AllTypes() {
-		if want := !slices.Contains(late, kind); kind.Prompt() != want {
+		if want := !slices.Contains(notPrompt, kind); kind.Prompt() != want {
 			t.Errorf("%s: %v", kind, !want)
 		}
 	}

@@ -41,7 +41,7 @@ var exercises = []exercise{
 		"./infra/harness/examples": "TestPrincipalsFitTheirSchema",
 	}, nil},
 	{"event", 6, map[string]string{
-		"./pkg/webhook":            "TestAFilterIsATypeOfTheContractOrTheStar",
+		"./pkg/webhook":            "TestOnlyKnownFiltersAreValid",
 		"./pkg/store":              "TestMemberAddedDescribesTheMembership|TestCallsAreAsWritten",
 		"./pkg/api":                "TestEveryTypeOfEventIsAsDocumented",
 		"./infra/harness/contract": "TestTheDocumentFollowsItsRules|TestMakeGenerateChangesNothing|TestTokensHaveTheClaimsOfTheirWebhook",

@@ -1,20 +1,20 @@
 // Package guard lets the endpoints of another API accept Latchkey's API keys and roles. The owner of a deployment imports
-// it. It reads the deployment's table itself.
+// it. It reads the deployment's table directly.
 //
 //	g := guard.New(guard.Config{AWS: cfg, Table: "latchkey-Table-1ABC"})
 //	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
 //
 // A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them
-// at the same time. Nothing that decides is kept between two checks: a key that was revoked is refused by the next check.
+// at the same time. No result is kept between two checks: a revoked key is refused by the next check.
 // A check writes the time of a key's last use, at most once an hour. For a key with limits, it writes how many requests
 // this process may let through. For refused requests of a key, it writes their number, at most once a minute.
 //
 // While an org is suspended, its keys are refused with 401 key_suspended, and its members with 403 org_suspended, except on
 // a route with AllowSuspended. The access tokens of a stopped person are refused with 401 user_stopped. The access tokens from before a
-// person's sign-out are refused with 401 token_ended. A guard that was compiled before it knew these states answers 503 for a key of a
-// suspended org and for a stopped person, but lets in the members of a suspended org, and the tokens from before a sign-out until they
-// expire. Build such a program anew before you suspend the first org, or stop or sign out the first person:
-// infra/docs/protect.md, "Programs with an older guard".
+// person's sign-out are refused with 401 token_ended. A guard that was compiled before these states existed behaves differently: it
+// answers 503 for a key of a suspended org and for a stopped person, it lets in the members of a suspended org, and it accepts tokens
+// from before a sign-out until they expire. Build such a program again before you suspend the first org, or stop or sign out the first
+// person: infra/docs/protect.md, "Programs with an older guard".
 //
 // The process needs the rights of the stack's managed policy (output GuardPolicyArn), and no others.
 package guard
@@ -39,19 +39,19 @@ import (
 	"latchkey/pkg/store"
 )
 
-// AnswersWithin bounds a check. It leaves half a second of the 3 s within which a caller must get its 503.
+// AnswersWithin limits the time of a check. A caller must get its 503 within 3 s, so this leaves half a second.
 const AnswersWithin = 2500 * time.Millisecond
 
-// fallbacksAtOnce bounds the calls of Config.Fallback that run at the same time, since unknown texts cost a caller nothing.
+// fallbacksAtOnce limits the concurrent calls of Config.Fallback, because a caller can send unknown texts without cost.
 const fallbacksAtOnce = 16
 
-// reportsAtOnce bounds the calls of Config.Report and ReportRefusal that run at the same time, orgsAtOnce the calls of an OrgOf.
+// reportsAtOnce limits the concurrent calls of Config.Report and ReportRefusal, orgsAtOnce the concurrent calls of an OrgOf.
 const reportsAtOnce, orgsAtOnce = 16, 256
 
 // Config has the settings of a Guard.
 type Config struct {
 	// AWS has the region and the credentials, and may have the endpoint. Its HTTP client and its
-	// retries are not used: a check has others, with short time-outs.
+	// retries are not used, because a check needs short time-outs.
 	AWS aws.Config
 
 	// Table is the name of the table: the stack's output TableName.
@@ -63,20 +63,20 @@ type Config struct {
 
 	// ImportedKeys makes the Guard accept imported API keys too, as the parameter of the same name does.
 	ImportedKeys bool
-	// Fallback is called with a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet:
-	// it looks for the key in an earlier system of yours, and if the key is good there, imports it by the API (importKeys),
+	// Fallback is called with a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet.
+	// It looks for the key in an earlier system of yours. If the key is valid there, it imports the key by the API (importKeys),
 	// with the token of a service. The Guard then reads the imported key's row, which decides. An error or a panic of
-	// Fallback makes the check fail, so that the caller gets 503. Report gets no text of the error, which may have the key:
-	// only a known cause (a timeout, a refused connection, the status of an error with HTTPStatusCode() int), else the error's types. At
-	// most 16 calls run at the same time; others wait. It should end when the
-	// context does. nil: a text that was not imported is refused. It needs ImportedKeys.
+	// Fallback makes the check fail, so that the caller gets 503. Report does not get the text of the error, which may contain the
+	// key: it gets only a known cause (a timeout, a refused connection, the status of an error with HTTPStatusCode() int), or the
+	// error's types. At most 16 calls run at the same time; others wait. Fallback should end when the context ends. nil: a text that
+	// was not imported is refused. Fallback needs ImportedKeys.
 	Fallback func(ctx context.Context, text string) error
 	// CountRequests counts the requests of keys without limits too, as the parameter of the same name does.
 	CountRequests bool
 	// Report is called with the error when Handler answers 503; nil: log/slog writes the error and the route's pattern.
 	//
-	// Report and ReportRefusal run in goroutines of their own, at most 16 at once. The answer waits 400 ms for them at most. A report that
-	// takes longer, panics, or finds 16 others that run is logged by log/slog and counted (LostReports); the caller gets its answer.
+	// Report and ReportRefusal run in their own goroutines, at most 16 at once. The answer waits for them 400 ms at most. A report is
+	// lost when it takes longer, panics, or finds 16 others that run. log/slog logs it, and LostReports counts it. The caller gets its answer.
 	Report func(*http.Request, error)
 
 	// ReportRefusal is called when Handler answers 401, 403 or 429; nil: no report. The error's KeyID is the API key whose
@@ -84,9 +84,8 @@ type Config struct {
 	ReportRefusal func(*http.Request, *problem.Error)
 }
 
-// Tokens are the settings of access tokens. Each field is the parameter of the same name of
-// template.yaml. The tokens of Services are refused where a user is required:
-// service.Parse reads the parameter.
+// Tokens are the settings of access tokens. Each field has the name of its parameter in template.yaml. service.Parse reads
+// the parameter Services. The tokens of Services are refused where a user is required.
 type Tokens = accesstoken.Config
 
 // Guard checks credentials. Make it with New. It is safe for concurrent use.
@@ -95,12 +94,12 @@ type Guard struct {
 	report func(*http.Request, error)
 
 	reportRefusal func(*http.Request, *problem.Error)
-	reports       *callback.Calls // of both
+	reports       *callback.Calls // runs both
 }
 
 // New returns a Guard. It makes no request. It panics without a Table, for Tokens without an Issuer, and for a
 // Fallback without ImportedKeys: otherwise every request would be refused for a mistake in the settings. It also panics for an address
-// in Tokens that is neither https nor http on this machine: anyone on the way could replace the keys.
+// in Tokens that is neither https nor http on this machine: an attacker in the network could replace the issuer's keys.
 func New(c Config) *Guard {
 	if c.Table == "" {
 		panic("guard: Config.Table is empty")
@@ -118,7 +117,7 @@ func New(c Config) *Guard {
 		o.HTTPClient = boot.NewHTTPClient()
 		o.Retryer = boot.Retryer()
 	})
-	var tokens authn.Tokens // an interface: it must stay nil itself without Tokens
+	var tokens authn.Tokens // without Tokens, this interface must be nil
 	if c.Tokens != nil {
 		tokens = accesstoken.New(c.Tokens.ForUsers(), boot.NewIssuerClient(), time.Now)
 	}
@@ -137,7 +136,7 @@ func New(c Config) *Guard {
 	return g
 }
 
-// hasSafeAddresses reports whether each address in the settings that is set is safe.
+// hasSafeAddresses reports whether all addresses in the settings are safe. An empty address is not used.
 func hasSafeAddresses(t Tokens) bool {
 	addresses := []string{t.Issuer, t.JWKSURL, t.UserinfoURL}
 	for _, s := range t.Services {
@@ -146,7 +145,7 @@ func hasSafeAddresses(t Tokens) bool {
 	return !slices.ContainsFunc(addresses, func(address string) bool { return address != "" && !fetch.IsSafe(address) })
 }
 
-// LostReports returns how many calls of Config.Report and ReportRefusal were left out, panicked, or did not return in time.
+// LostReports returns how many calls of Config.Report and ReportRefusal were not made, panicked, or did not return in time.
 func (g *Guard) LostReports() uint64 { return g.reports.Failed() }
 
 // lacks returns the refusal of a key that lacks one of these scopes.
@@ -156,18 +155,18 @@ func lacks(scopes []string) error {
 	}
 }
 
-// On returns a Guard that uses an authorizer. It is for our own functions, which make their authorizer themselves.
+// On returns a Guard that uses an authorizer. It is for our own functions, which create the authorizer.
 func On(a *authn.Authorizer) *Guard { return &Guard{checks: a, reports: &callback.Calls{}} }
 
-// Key decides on the values of a request's Authorization headers: they must have one API key, which is good, has all
-// scopes, and has a request left of its limits, which Key spends. A refusal is a *problem.Error with status 401, 403 for
+// Key decides on the values of a request's Authorization headers. They must have one valid API key that has all scopes and a
+// request left of its limits. Key spends this request. A refusal is a *problem.Error with status 401, 403 for
 // insufficient_scope, or 429 for rate_limited, with which Key returns the principal too. The error has the key's id as KeyID
 // if the key's secret has matched. Every other error means that it is not known whether the request may pass: answer 503.
 func (g *Guard) Key(ctx context.Context, authorization []string, scopes ...string) (Principal, error) {
 	return g.key(ctx, authorization, true, scopes...)
 }
 
-// Describe checks a key as Key does, for introspection: it spends nothing of the key's limits, and counts no refusal.
+// Describe checks a key as Key does, for introspection. It spends none of the key's limits, and counts no refusal.
 func (g *Guard) Describe(ctx context.Context, authorization []string) (Principal, error) {
 	return g.key(ctx, authorization, false)
 }
@@ -179,7 +178,7 @@ func (g *Guard) key(ctx context.Context, authorization []string, spends bool, sc
 	if spends {
 		defer func() { g.checks.NoteRefusal(ctx, row, err) }()
 	}
-	p = keyPrincipal(row) // also of a refused key whose secret has matched; else it has no KeyID
+	p = keyPrincipal(row) // p has a KeyID only if the secret has matched, even if the key is refused
 	if err == nil && !p.HasScopes(scopes...) {
 		err = lacks(scopes)
 	}
@@ -198,7 +197,7 @@ func (g *Guard) key(ctx context.Context, authorization []string, spends bool, sc
 	return p, err
 }
 
-// Member decides on the values of a request's Authorization headers: they must have one access token, whose user has
+// Member decides on the values of a request's Authorization headers. They must have one access token, and its user must have
 // this role or a stronger one in the org. A refusal is a *problem.Error with status 401, or 403 for insufficient_role.
 // This 403 is the same for a member with a weaker role, for a user who is not a member, and for an org that does not
 // exist. A member with the role gets 403 org_suspended while the org is suspended, unless AllowSuspended is given; Member panics for
@@ -228,8 +227,8 @@ func (g *Guard) member(ctx context.Context, authorization []string, orgID string
 	return userPrincipal(m, orgID), nil
 }
 
-// Refused returns the refusal in an error of Key or Member. ok is false for every other error, which is our own fault:
-// the caller must get a 503. The caller may see the refusal's Code and Detail. Its KeyID is for your log.
+// Refused returns the refusal in an error of Key or Member. ok is false for every other error, which means a fault on our side:
+// answer 503. The caller may see the refusal's Code and Detail. Its KeyID is only for your log.
 func Refused(err error) (refused *problem.Error, ok bool) {
 	return problem.Refusal(err)
 }

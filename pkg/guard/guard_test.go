@@ -31,7 +31,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-func TestThePrincipalOfAKeyHasTheFieldsOfTheContract(t *testing.T) {
+func TestThePrincipalOfAKeyHasTheDocumentedFields(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro <1>", "invoices:read invoices:write", map[string]string{"plan": "a&b", "a": "1"}
 	table.Key.ExpiresAt, table.Key.OrgState.Plan = time.Now().Add(time.Hour).UnixMilli(), "pro-2"
@@ -70,15 +70,15 @@ func TestASuspendedOrgsKeysAndMembersAreRefused(t *testing.T) {
 		status     int
 		answer     string
 	}{
-		"a key":                      {g.Handler(whoCalls), key, 401, "key_suspended"},
-		"a member":                   {g.Handler(whoCalls, guard.RequireRole("member")), authntest.JWT, 403, "org_suspended"},
-		"a member, allowed":          {g.Handler(whoCalls, guard.RequireRole("member"), guard.AllowSuspended()), authntest.JWT, 200, string(authntest.NewUser)},
-		"a weaker role":              {g.Handler(whoCalls, guard.RequireRole("admin")), authntest.JWT, 403, "insufficient_role"},
-		"a weaker role, allowed":     {g.Handler(whoCalls, guard.AllowSuspended(), guard.RequireRole("admin")), authntest.JWT, 403, "insufficient_role"},
-		"of a function's, allowed":   {g.Handler(whoCalls, guard.RequireRole("member"), guard.AllowSuspended(), guard.OrgOf(func(*http.Request) string { return o })), authntest.JWT, 200, string(authntest.NewUser)},
-		"of a function's, a refusal": {g.Handler(whoCalls, guard.RequireRole("member"), guard.OrgOf(func(*http.Request) string { return o })), authntest.JWT, 403, "org_suspended"},
+		"a key":                  {g.Handler(whoCalls), key, 401, "key_suspended"},
+		"a member":               {g.Handler(whoCalls, guard.RequireRole("member")), authntest.JWT, 403, "org_suspended"},
+		"a member, allowed":      {g.Handler(whoCalls, guard.RequireRole("member"), guard.AllowSuspended()), authntest.JWT, 200, string(authntest.NewUser)},
+		"a weaker role":          {g.Handler(whoCalls, guard.RequireRole("admin")), authntest.JWT, 403, "insufficient_role"},
+		"a weaker role, allowed": {g.Handler(whoCalls, guard.AllowSuspended(), guard.RequireRole("admin")), authntest.JWT, 403, "insufficient_role"},
+		"OrgOf, allowed":         {g.Handler(whoCalls, guard.RequireRole("member"), guard.AllowSuspended(), guard.OrgOf(func(*http.Request) string { return o })), authntest.JWT, 200, string(authntest.NewUser)},
+		"OrgOf, refused":         {g.Handler(whoCalls, guard.RequireRole("member"), guard.OrgOf(func(*http.Request) string { return o })), authntest.JWT, 403, "org_suspended"},
 	} {
-		if status, answer, _ := ask(t, c.h, o, c.credential); status != c.status || answer != c.answer {
+		if status, answer, _ := sendGet(t, c.h, o, c.credential); status != c.status || answer != c.answer {
 			t.Errorf("%s: %d %s", name, status, answer)
 		}
 	}
@@ -98,7 +98,7 @@ func TestASuspendedOrgsKeysAndMembersAreRefused(t *testing.T) {
 	}
 }
 
-// member returns a Guard for which every user has this role in the org that it also returns, and a proved email.
+// member returns an org, and a Guard for which every user has this role in the org and a proved email.
 func member(t *testing.T, role org.Role) (*guard.Guard, id.Org) {
 	t.Helper()
 	_, table := authntest.Minted(t)
@@ -106,7 +106,7 @@ func member(t *testing.T, role org.Role) (*guard.Guard, id.Org) {
 	return guard.On(authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Email: "a@b.c", EmailVerified: true}})), table.Org
 }
 
-func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
+func TestThePrincipalOfAUserHasTheDocumentedFields(t *testing.T) {
 	g, o := member(t, org.Member)
 	p, err := g.Member(context.Background(), []string{"Bearer " + authntest.JWT}, string(o), org.Member)
 	want := map[string]string{"v": "1", "kind": "user", "userId": string(authntest.NewUser), "orgId": string(o), "role": "member", "email": "a@b.c"}
@@ -116,14 +116,14 @@ func TestThePrincipalOfAUserHasTheFieldsOfTheContract(t *testing.T) {
 }
 
 // TestASharedAuthorizersOrgIsInThePath: a route without the parameter is a mistake in the owner's template, so the
-// caller is not refused.
+// error is no refusal of the caller.
 func TestASharedAuthorizersOrgIsInThePath(t *testing.T) {
 	g, o := member(t, org.Viewer)
 	check, headers := shared.Member(g, "teamId"), []string{"Bearer " + authntest.JWT}
 	for name, c := range map[string]struct {
 		path        map[string]string
-		wantID      string // of the principal; "": an error
-		wantMistake bool   // the error is a mistake of the owner, and not a refusal
+		wantID      string // id of the principal; "": an error
+		wantMistake bool   // the error is a mistake of the owner, not a refusal
 	}{
 		"the user's org":    {map[string]string{"teamId": string(o)}, string(authntest.NewUser), false},
 		"another org":       {map[string]string{"teamId": string(id.Source{}.NewOrg())}, "", false},
@@ -200,7 +200,7 @@ func TestARefusalNamesTheKeyWhoseSecretMatched(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfAMatchedSecretAreCounted once for each request, and none for a question about a key, or for a stranger.
+// TestRefusalsOfAMatchedSecretAreCounted: each refused request counts once. Introspection counts none, and a wrong secret counts none.
 func TestRefusalsOfAMatchedSecretAreCounted(t *testing.T) {
 	key, table := authntest.Minted(t)
 	good := table.Key
@@ -232,7 +232,7 @@ func TestRefusalsOfAMatchedSecretAreCounted(t *testing.T) {
 		headers := []string{"Bearer " + c.credential}
 		_, _ = g.Describe(context.Background(), headers)
 		if table.Refused != (limit.Refusals{}) {
-			t.Errorf("%s: a question counts %v", name, table.Refused)
+			t.Errorf("%s: introspection counts %v", name, table.Refused)
 		}
 		if _, err := g.Key(context.Background(), headers, "a"); (err == nil) != (name == "good") || table.Refused != c.want {
 			t.Errorf("%s: %v, %v, want %v", name, err, table.Refused, c.want)
@@ -240,9 +240,9 @@ func TestRefusalsOfAMatchedSecretAreCounted(t *testing.T) {
 	}
 }
 
-// ask sends GET /orgs/{orgId} through a handler on a mux; credential "": without Authorization. answer is the whole
-// body of a 200, and the code of the problem in every other body. challenge is the header WWW-Authenticate.
-func ask(t *testing.T, h http.Handler, orgID, credential string) (status int, answer, challenge string) {
+// sendGet sends GET /orgs/{orgId} through a handler on a mux; credential "" means no Authorization header. answer is the whole
+// body of a 200, or the code of the problem in any other body. challenge is the header WWW-Authenticate.
+func sendGet(t *testing.T, h http.Handler, orgID, credential string) (status int, answer, challenge string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.Handle("GET /orgs/{orgId}", h)
@@ -281,13 +281,13 @@ func TestAHandlerRefusesAStoppedPersonAndEndedTokens(t *testing.T) {
 		{store.Identity{UserID: authntest.NewUser, NotBefore: 1}, "token_ended", `Bearer error="insufficient_user_authentication", max_age="0"`},
 	} {
 		table.Known = &c.known
-		if status, answer, challenge := ask(t, h, string(table.Org), authntest.JWT); status != 401 || answer != c.answer || challenge != c.challenge {
+		if status, answer, challenge := sendGet(t, h, string(table.Org), authntest.JWT); status != 401 || answer != c.answer || challenge != c.challenge {
 			t.Errorf("%d %s %s, want %s %s", status, answer, challenge, c.answer, c.challenge)
 		}
 	}
 }
 
-func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
+func TestTheHandlerChecksItsNeeds(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Scopes = "a"
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Member
@@ -314,19 +314,19 @@ func TestTheHandlerLetsThroughWhatItsNeedsSay(t *testing.T) {
 		"OrgOf, not a path":  {g.Handler(whoCalls, guard.RequireRole("viewer"), otherOrg), o, token, 403, "insufficient_role", ""},
 		"a key for a role":   {g.Handler(whoCalls, guard.RequireRole("viewer")), o, key, 401, "user_token_required", invalid},
 	} {
-		if status, answer, challenge := ask(t, c.h, c.orgID, c.credential); status != c.status || answer != c.answer || challenge != c.challenge {
+		if status, answer, challenge := sendGet(t, c.h, c.orgID, c.credential); status != c.status || answer != c.answer || challenge != c.challenge {
 			t.Errorf("%s: %d %s %s", name, status, answer, challenge)
 		}
 	}
 }
 
-func TestARequestThatNoHandlerLetThroughHasNoPrincipal(t *testing.T) {
+func TestARequestWithoutAHandlerHasNoPrincipal(t *testing.T) {
 	if p, ok := guard.FromContext(context.Background()); ok || p.Fields() != nil || p.HasScopes() {
 		t.Errorf("%+v", p)
 	}
 }
 
-func TestWhatNoRequestCanMeetPanics(t *testing.T) {
+func TestImpossibleSettingsPanic(t *testing.T) {
 	g := guard.On(authn.New(nil, nil))
 	for name, call := range map[string]func(){
 		"no such role":           func() { guard.RequireRole("owner") },
@@ -338,16 +338,16 @@ func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 		"OrgOf of Member": func() {
 			_, _ = g.Member(t.Context(), nil, "", org.Viewer, guard.OrgOf(func(*http.Request) string { return "" }))
 		},
-		"no table":   func() { guard.New(guard.Config{}) },
-		"no issuer":  func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
-		"plain text": func() { guard.New(withTokens(guard.Tokens{Issuer: "http://id.example"})) },
-		"plain keys": func() {
+		"no table":    func() { guard.New(guard.Config{}) },
+		"no issuer":   func() { guard.New(guard.Config{Table: "t", Tokens: &guard.Tokens{Audience: "a"}}) },
+		"http issuer": func() { guard.New(withTokens(guard.Tokens{Issuer: "http://id.example"})) },
+		"http keys": func() {
 			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", JWKSURL: "http://id.example/jwks"}))
 		},
-		"a plain userinfo": func() {
+		"http userinfo": func() {
 			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", UserinfoURL: "http://10.0.0.1/"}))
 		},
-		"plain services": func() {
+		"http services": func() {
 			guard.New(withTokens(guard.Tokens{Issuer: "https://id.example", Services: []service.Service{{Issuer: "https://id.example"}, {Issuer: "http://ci.example"}}}))
 		},
 		"another scheme":   func() { guard.New(withTokens(guard.Tokens{Issuer: "ftp://127.0.0.1"})) },
@@ -375,7 +375,7 @@ func TestWhatNoRequestCanMeetPanics(t *testing.T) {
 
 func withTokens(t guard.Tokens) guard.Config { return guard.Config{Table: "t", Tokens: &t} }
 
-// TestADatabaseThatHangsIsA503Within3s uses a real client, and a table that accepts connections and never answers.
+// TestADatabaseThatHangsIsA503Within3s uses a real client, and a database that accepts connections but never answers.
 func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -397,7 +397,7 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	})
 	// The key needs a read, which hangs.
 	begun := time.Now()
-	status, code, _ := ask(t, g.Handler(whoCalls), "x", key)
+	status, code, _ := sendGet(t, g.Handler(whoCalls), "x", key)
 	if took := time.Since(begun); status != 503 || code != "unavailable" || took > 3*time.Second || reported == nil {
 		t.Errorf("%d %s after %s, reported %v", status, code, took, reported)
 	}
@@ -408,14 +408,14 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 		t.Errorf("a 503 is reported as the refusal %v", refused)
 	}
 	// An access token in place of a key is refused without a read.
-	if status, _, _ := ask(t, g.Handler(whoCalls), "x", authntest.JWT); status != 401 || !problem.Is(refused, problem.APIKeyRequired) {
+	if status, _, _ := sendGet(t, g.Handler(whoCalls), "x", authntest.JWT); status != 401 || !problem.Is(refused, problem.APIKeyRequired) {
 		t.Errorf("%d, reported %v", status, refused)
 	}
-	// g has no Tokens, so it cannot check a role. That is our own fault, so the caller is not refused.
-	if status, code, _ := ask(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x", authntest.JWT); status != 503 || code != "unavailable" {
+	// g has no Tokens, so it cannot check a role. This is a fault of the settings, so the caller is not refused.
+	if status, code, _ := sendGet(t, g.Handler(whoCalls, guard.RequireRole("admin")), "x", authntest.JWT); status != 503 || code != "unavailable" {
 		t.Errorf("no issuer: %d %s", status, code)
 	}
-	// Nor is the caller refused for a route that names no org.
+	// A route without an org is a fault of the settings too.
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/teams/1", nil)
 	r.Header.Set("Authorization", "Bearer "+authntest.JWT)
 	if g.Handler(whoCalls, guard.RequireRole("admin")).ServeHTTP(w, r); w.Code != 503 {
@@ -434,19 +434,19 @@ func TestADatabaseThatHangsIsA503Within3s(t *testing.T) {
 	}
 }
 
-func TestWithoutReportsTheAnswersAreTheSame(t *testing.T) {
+func TestReportsDoNotChangeTheAnswers(t *testing.T) {
 	key, table := authntest.Minted(t)
 	h := guard.On(authn.New(table, nil)).Handler(whoCalls)
-	if status, code, _ := ask(t, h, "x", "lk_none"); status != 401 || code != "invalid_credentials" {
+	if status, code, _ := sendGet(t, h, "x", "lk_none"); status != 401 || code != "invalid_credentials" {
 		t.Errorf("%d %s", status, code)
 	}
 	table.Down = errors.New("boom")
-	if status, code, _ := ask(t, h, "x", key); status != 503 || code != "unavailable" {
+	if status, code, _ := sendGet(t, h, "x", key); status != 503 || code != "unavailable" {
 		t.Errorf("%d %s", status, code)
 	}
 }
 
-// manyKeys is a table of several keys, each in an org of its own.
+// manyKeys is a table with several keys, each in another org.
 type manyKeys struct {
 	*authntest.Table // for the methods that the check of a key does not call
 

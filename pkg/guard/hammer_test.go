@@ -32,7 +32,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// The processes of the hammer have a clock that is fast, so that a minute takes three seconds, and that begins shortly before midnight.
+// The processes of the hammer have a fast clock: a minute takes three seconds. It begins shortly before midnight.
 const (
 	speed  = 20
 	window = time.Minute / speed
@@ -44,20 +44,20 @@ var hammerBegins = time.Date(2026, 11, 24, 23, 57, 0, 0, time.UTC)
 type flow struct {
 	name, limits string
 	perMinute    float64 // requests of all processes in a minute of their clock
-	waves        bool    // each second minute has five times as many
-	most, mostOf int     // requests that may be let through in a minute, and in a day; no mostOf: any number
+	waves        bool    // each second minute has five times as many requests
+	most, mostOf int     // the most requests that may be let through in a minute, and in a day; mostOf 0: any number
 
 	key string
 }
 
-// process is one process of the hammer, as its environment describes it.
+// process describes one process of the hammer. The environment variable HAMMER has its fields.
 type process struct {
 	table, endpoint string
-	begin           time.Time // when all begin
-	minutes         int
-	share           float64       // of the traffic
-	late            time.Duration // of its clock
-	faults          float64       // how many of its calls fail
+	begin           time.Time     // when all processes begin
+	minutes         int           // how long it runs
+	share           float64       // its part of the traffic
+	late            time.Duration // how late its clock is
+	faults          float64       // the part of its calls that fail
 }
 
 func TestMain(m *testing.M) {
@@ -68,8 +68,8 @@ func TestMain(m *testing.M) {
 	servicetest.Main(m)
 }
 
-// hammer is a process that sends requests through door B. It prints a line for each: its flow, 1 when it was let through, and the
-// number of the minute that it was charged to.
+// hammer runs a process that sends requests through door B. It prints a line for each request: the number of its flow, 1 if it was let
+// through, and the minute that it was charged to.
 func hammer() {
 	var p process
 	var begin int64
@@ -114,11 +114,11 @@ func hammer() {
 	all.Wait()
 }
 
-// unclear is in the place of a minute when the process stood still, so that it does not know which minute it was.
+// unclear replaces the minute when the process was stopped for so long that it does not know the minute.
 const unclear = -1
 
-// send sends one request. It returns 1 when it was let through, 0 when it was over its limits, else the status; and the number of
-// the minute.
+// send sends one request. It returns two words: 1 when the request was let through, 0 when it was over its limits, or the status; and
+// the number of the minute.
 func send(door *guard.Guard, key string, now func() time.Time) string {
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Authorization", "Bearer "+key)
@@ -130,7 +130,7 @@ func send(door *guard.Guard, key string, now func() time.Time) string {
 	_, left, _ = strings.Cut(left, ";t=")
 	left, _, _ = strings.Cut(left, ",")
 	if seconds, err := strconv.ParseInt(left, 10, 64); err == nil {
-		minute = int64(math.Round(float64(at+seconds)/60)) - 1 // the one that ends then
+		minute = int64(math.Round(float64(at+seconds)/60)) - 1 // the minute that ends at that time
 		if at-begun > 25 {
 			minute = unclear
 		}
@@ -142,7 +142,7 @@ func send(door *guard.Guard, key string, now func() time.Time) string {
 	return what + " " + strconv.FormatInt(minute, 10)
 }
 
-// failing is a network on which calls fail: before they arrive, or after they were done.
+// failing is a transport on which some calls fail: before they arrive, or after they were done.
 type failing struct{ rate float64 }
 
 func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -159,10 +159,10 @@ func (f failing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// tally is what the processes said of one flow, by the number of a minute.
+// tally counts the printed lines of one flow, by minute.
 type tally struct {
 	passed, all map[int64]int
-	failed      int // answers 503: a lease came too late, and may have been charged
+	failed      int // answers 503: a lease took too long, but may have been charged
 }
 
 // trial is a run of some processes.
@@ -174,7 +174,7 @@ type trial struct {
 
 	mu      sync.Mutex
 	tallies []tally
-	others  map[string]int // answers of a status that no check has
+	others  map[string]int // other statuses, which no check may answer
 }
 
 func newTrial(t *testing.T, flows ...flow) *trial {
@@ -195,7 +195,7 @@ func newTrial(t *testing.T, flows ...flow) *trial {
 	return h
 }
 
-// start starts a process. Its lines are counted until it ends, however it ends.
+// start starts a process. It counts the lines of the process until the process ends or is killed.
 func (h *trial) start(t *testing.T, p process, ended *sync.WaitGroup) *os.Process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -217,7 +217,7 @@ func (h *trial) start(t *testing.T, p process, ended *sync.WaitGroup) *os.Proces
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			h.count(lines.Text())
 		}
-		_ = cmd.Wait() // it may have been killed
+		_ = cmd.Wait() // an error is expected: the process may have been killed
 	})
 	return cmd.Process
 }
@@ -227,7 +227,7 @@ func (h *trial) count(line string) {
 	var what string
 	var minute int64
 	if _, err := fmt.Sscan(line, &n, &what, &minute); err != nil {
-		return // a process was killed while it wrote
+		return // a process was killed while it wrote the line
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -243,7 +243,7 @@ func (h *trial) count(line string) {
 	}
 }
 
-// shares are the parts of the traffic that each of some processes has: the first much more than the last.
+// shares returns the parts of the traffic for each process. They get smaller: the first process has most of it.
 func shares(processes int) (all []float64) {
 	sum := 0.0
 	for i := range processes {
@@ -255,7 +255,7 @@ func shares(processes int) (all []float64) {
 	return all
 }
 
-// neverOver fails when more were let through in a window than its limit.
+// neverOver fails when a window let through more requests than its limit.
 func (h *trial) neverOver(t *testing.T) {
 	t.Helper()
 	for i, f := range h.flows {
@@ -276,8 +276,8 @@ func (h *trial) neverOver(t *testing.T) {
 	}
 }
 
-// processes is how many the hammer has. `make hammer` says how many, and has nothing else run beside it: a lease must come within half
-// a second, which is ten of these processes' seconds.
+// processes returns the number of processes. `make hammer` sets it, and runs nothing else at the same time: then alone is true. A lease
+// must come within half a second, which is ten seconds on the clock of these processes.
 func processes() (n int, alone bool) {
 	if n, err := strconv.Atoi(os.Getenv("HAMMER_PROCESSES")); err == nil {
 		return n, true
@@ -285,7 +285,7 @@ func processes() (n int, alone bool) {
 	return 8, false
 }
 
-// TestProcessesNeverPassALimit: not at any traffic, and alone they use nearly all of it. The use of each day is between its two numbers.
+// TestProcessesNeverPassALimit: at any traffic. If alone, they also use nearly the whole limit. The usage of each day is correct.
 func TestProcessesNeverPassALimit(t *testing.T) {
 	t.Parallel()
 	const minutes = 5
@@ -318,7 +318,7 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 			passed += h.tallies[i].passed[minute]
 		}
 		failed := h.tallies[i].failed
-		lost := failed * f.most / 8 // at most: a lease is an eighth of what is left
+		lost := failed * f.most / 8 // upper bound: a lease is at most an eighth of the limit
 		t.Logf("%s: %d let through of %d that could be, and %d of %d failed", f.name, passed, could, failed, sent)
 		if alone && (20*(passed+lost) < 19*could || 5*failed > sent) {
 			t.Errorf("%s: too few", f.name)
@@ -330,8 +330,8 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 	}
 }
 
-// usageHolds fails unless what was let through on each day is between the numbers of the key's use. unprinted is how many requests
-// processes may have let through and not printed.
+// usageHolds fails unless, for each day, the requests let through are between the two numbers of the key's usage. unprinted is how many
+// requests the processes may have let through without a printed line.
 func (h *trial) usageHolds(t *testing.T, i, unprinted int) {
 	t.Helper()
 	truth := map[string]int64{}
@@ -361,8 +361,8 @@ func (h *trial) usageHolds(t *testing.T, i, unprinted int) {
 	}
 }
 
-// TestNothingThatGoesWrongPassesALimit: processes are killed and stopped, their clocks differ, and their calls fail.
-func TestNothingThatGoesWrongPassesALimit(t *testing.T) {
+// TestFaultsOfProcessesPassNoLimit: processes are killed and stopped, their clocks differ, and their calls fail.
+func TestFaultsOfProcessesPassNoLimit(t *testing.T) {
 	t.Parallel()
 	const minutes = 5
 	h := newTrial(t, flow{name: "in waves", limits: "60/m 200/d", perMinute: 60, waves: true, most: 60, mostOf: 200},
@@ -384,7 +384,7 @@ func TestNothingThatGoesWrongPassesALimit(t *testing.T) {
 		time.Sleep(window / 4)
 		i := rand.IntN(len(running))
 		if rand.IntN(2) == 0 {
-			_ = running[i].Kill() // it may have ended
+			_ = running[i].Kill() // it may have ended already
 			kills++
 			running[i] = run(i)
 			continue
@@ -392,7 +392,7 @@ func TestNothingThatGoesWrongPassesALimit(t *testing.T) {
 		stopped := running[i]
 		_ = stopped.Signal(syscall.SIGSTOP)
 		ended.Go(func() {
-			time.Sleep(window * 5 / 4) // over a boundary
+			time.Sleep(window * 5 / 4) // longer than a minute of the clock
 			_ = stopped.Signal(syscall.SIGCONT)
 		})
 	}

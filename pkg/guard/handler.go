@@ -19,9 +19,9 @@ type Need func(*needs)
 
 type needs struct {
 	scopes []string
-	role   org.Role                   // "": the request needs an API key, else an access token
-	orgOf  func(*http.Request) string // returns the org's id; nil: the path's wildcard orgId has it
-	orgs   *callback.Calls            // of orgOf
+	role   org.Role                   // "": the request needs an API key; otherwise an access token
+	orgOf  func(*http.Request) string // returns the org's id; nil: the id is the path's wildcard orgId
+	orgs   *callback.Calls            // runs orgOf
 
 	allowsSuspended bool
 }
@@ -31,7 +31,7 @@ func RequireScope(scopes ...string) Need {
 	return func(n *needs) { n.scopes = append(n.scopes, scopes...) }
 }
 
-// RequireRole requires an access token in place of an API key. The token's user must have this role (admin, member or
+// RequireRole requires an access token instead of an API key. The token's user must have this role (admin, member or
 // viewer) or a stronger one in the org of the request. The path's wildcard orgId names the org, unless OrgOf is given.
 // RequireRole panics for a text that is not a role.
 func RequireRole(role string) Need {
@@ -47,22 +47,22 @@ func RequireRole(role string) Need {
 	}
 }
 
-// OrgOf sets the function that returns the id of the org in which RequireRole requires the role. It runs in a goroutine of its own, at
-// most 256 times at once; other requests wait. Where it panics, or has not returned when the time of the check is over (AnswersWithin), the
+// OrgOf sets the function that returns the id of the org for RequireRole. The function runs in its own goroutine, at
+// most 256 times at once; other requests wait. If it panics, or does not return within the time of the check (AnswersWithin), the
 // caller gets 503.
 func OrgOf(orgID func(*http.Request) string) Need {
 	return func(n *needs) { n.orgOf, n.orgs = orgID, callback.New(orgsAtOnce) }
 }
 
-// AllowSuspended lets the members of a suspended org in too, where RequireRole is given: for the page on which a customer pays.
+// AllowSuspended also lets in the members of a suspended org, on a route with RequireRole: for the page on which a customer pays.
 func AllowSuspended() Need {
 	return func(n *needs) { n.allowsSuspended = true }
 }
 
 // Handler calls next for a request that meets all needs, with the principal in the request's context (FromContext). It
-// answers every other request itself, as application/problem+json: 401 or 403 for a refusal, 429 for a key that is over its
-// limits, 503 when the table or the issuer of tokens cannot be reached. Without a Need it requires an API key. It panics for needs that cannot be
-// combined: scopes and a role, two roles, OrgOf or AllowSuspended without a role.
+// answers every other request itself, as application/problem+json: 401 or 403 for a refusal, 429 for a key over its
+// limits, 503 when the table or the issuer of tokens cannot be reached. Without a Need it requires an API key. It panics for needs that
+// cannot be combined: scopes and a role, two roles, OrgOf or AllowSuspended without a role.
 func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	var n needs
 	for _, need := range wanted {
@@ -91,7 +91,7 @@ func (g *Guard) Handler(next http.Handler, wanted ...Need) http.Handler {
 	})
 }
 
-// check decides on the credential of a request. Errors: the errors of Key and Member, and one for a route without an
+// check decides on the credential of a request. It returns the errors of Key and Member, and an error for a route without an
 // org.
 func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	authorization := r.Header.Values("Authorization")
@@ -117,12 +117,12 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	}
 }
 
-// refuse answers a request that does not reach next: 401, 403 or 429 for a refusal, 503 for every other error.
+// refuse answers a request that was not let through: 401, 403 or 429 for a refusal, 503 for every other error.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	ctx := problem.WithRequestID(r.Context(), rand.Text())
 	refused, ok := Refused(err)
 	if !ok {
-		callerWaits := r.Context().Err() == nil // a caller who left has caused the error
+		callerWaits := r.Context().Err() == nil // otherwise the caller has caused the error
 		if g.report != nil && callerWaits {
 			logFault(ctx, g.reports.Report(func() { g.report(r, err) }))
 		}
@@ -132,18 +132,18 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if refused.Code.Status() == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", principal.Challenge(r.Header.Values("Authorization")))
 	}
-	if g.reportRefusal != nil { // r is not read any more: a report that is late may still use it
+	if g.reportRefusal != nil { // from here on, only a report reads r, because a late report may still run
 		logFault(ctx, g.reports.Report(func() { g.reportRefusal(r, refused) }))
 	}
 	problem.Write(ctx, w, refused)
 }
 
-// logCause is the Report of a Config that has none. It writes no path and no query, which can have a secret.
+// logCause is the default of Config.Report. It logs no path and no query, because they can contain a secret.
 func logCause(r *http.Request, err error) {
 	slog.ErrorContext(r.Context(), "guard: a credential was not checked", "route", r.Pattern, "error", err)
 }
 
-// logFault logs the fault of a report, which no one else gets to know: the caller's answer is not affected.
+// logFault logs the fault of a report. The caller's answer does not change.
 func logFault(ctx context.Context, err error) {
 	if err != nil {
 		slog.ErrorContext(ctx, "guard: a report failed", "error", err)

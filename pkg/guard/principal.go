@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Version is the version of the principal's fields. A version may get more fields, but none of its fields changes.
+// Version is the version of the principal's fields. A version may get new fields, but no field changes.
 const Version = "1"
 
 // Kind is the kind of a Principal.
@@ -23,22 +23,22 @@ const (
 	User Kind = "user" // a user with a role in an org
 )
 
-// Principal is one verified caller. The fields of the other kind are empty.
+// Principal is one verified caller. It has the fields of its kind; the others are empty.
 type Principal struct {
 	Kind  Kind
 	OrgID string
 
-	// Of an API key.
+	// The fields of an API key.
 	AppID, KeyID string
 	KeyPrefix    string // the public part of the key, which people recognise
 	KeyName      string
 	Scopes       []string          // sorted
 	Metadata     map[string]string // nil: none
 	ExpiresAt    int64             // milliseconds since the epoch; 0: never
-	Plan         string            // the owner's name of what the org has bought; "": none
+	Plan         string            // the owner's name for the plan that the org has bought; "": none
 	Limit        Limit             // what is left of the key's limits
 
-	// Of a user.
+	// The fields of a user.
 	UserID string
 	Role   string // admin, member or viewer
 	Email  string // an address that the user has proved; "": none
@@ -66,10 +66,10 @@ func (p Principal) HasScopes(scopes ...string) bool {
 	return p.Kind == Key
 }
 
-// Fields returns the fields of the principal's kind. All are texts, because gateways take nothing else
-// (infra/docs/protect.md, "The principal"). metadata is JSON: an object of texts. scopes are separated
-// by one space. expiresAt is in milliseconds, "" for a key that never expires. plan is "" where the org has none. Only a key with limits has rateLimitPolicy and
-// rateLimit, and only a request over them limited and retryAfter. The zero Principal has no fields.
+// Fields returns the fields of the principal's kind. All are texts, because gateways accept only texts (infra/docs/protect.md,
+// "The principal"). metadata is JSON: an object of texts. scopes are separated by one space. expiresAt is in milliseconds, "" for a key
+// that never expires. plan is "" when the org has none. Only a key with limits has rateLimitPolicy and rateLimit, and only a request
+// over them has limited and retryAfter. The zero Principal has no fields.
 func (p Principal) Fields() map[string]string {
 	switch p.Kind {
 	case User:
@@ -90,7 +90,7 @@ func (p Principal) Fields() map[string]string {
 	}
 }
 
-// metadataText returns metadata as JSON, its names sorted. Metadata is valid UTF-8, so it always
+// metadataText returns metadata as JSON, sorted by name. It ignores the error, because metadata is valid UTF-8 and always
 // marshals.
 func metadataText(m map[string]string) string {
 	if len(m) == 0 {
@@ -100,7 +100,7 @@ func metadataText(m map[string]string) string {
 	return string(text)
 }
 
-// expiryText returns a time in milliseconds as a decimal number, and "" for 0, which means never.
+// expiryText returns a time in milliseconds as a decimal number, and "" for 0, which means that the key never expires.
 func expiryText(at int64) string {
 	if at == 0 {
 		return ""

@@ -56,7 +56,7 @@ func (hangs) RoundTrip(r *http.Request) (*http.Response, error) {
 type slow struct {
 	*authntest.Table
 
-	takes time.Duration // for each call
+	delay time.Duration // of each call
 }
 
 func (s slow) Imported(ctx context.Context, h apikey.Hash) (at store.Imported, ok bool, err error) {
@@ -96,35 +96,36 @@ func (s slow) Suspended(ctx context.Context, o id.Org) (bool, error) {
 
 func (s slow) pass(ctx context.Context) error {
 	select {
-	case <-time.After(s.takes):
+	case <-time.After(s.delay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// TestACheckHasTwoAndAHalfSeconds for a key and for a role, whatever holds it up: the table, the issuer, or the function that names
-// the org.
+// TestACheckHasTwoAndAHalfSeconds: for a key and for a role, when the table, the issuer or the function that names the org is
+// slow.
 func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 	const within = 2500 * time.Millisecond
 	key, table := authntest.Minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
-	// The token has good claims and a made-up signature. The issuer is asked for its keys before that is seen.
+	// The token has good claims and a made-up signature. A check of the signature needs the issuer's keys.
 	const unproved = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImsiLCJ0eXAiOiJhdCtqd3QifQ.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJzdWIiOiJhIiwiYXVkIjoiYSIsImV4cCI6NDAwMDAwMDAwMH0." +
 		"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	issuer := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a"}, &http.Client{Transport: hangs{}}, time.Now)
-	// named returns the checks of a route whose org is named by a function that takes so long.
-	named := func(takes, tableTakes time.Duration) http.Handler {
-		orgOf := func(*http.Request) string { time.Sleep(takes); return string(table.Org) }
+	// withOrgOf returns a handler with OrgOf. The function needs orgTakes, and each call of the table needs tableTakes.
+	withOrgOf := func(orgTakes, tableTakes time.Duration) http.Handler {
+		orgOf := func(*http.Request) string { time.Sleep(orgTakes); return string(table.Org) }
 		return guard.On(authn.New(slow{table, tableTakes}, &authntest.Tokens{})).Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(orgOf))
 	}
 	byRole := []guard.Need{guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(table.Org) })}
-	takes := func(d time.Duration, needs ...guard.Need) http.Handler {
+	// withTable returns a handler with a table whose calls need d each.
+	withTable := func(d time.Duration, needs ...guard.Need) http.Handler {
 		return guard.On(authn.New(slow{table, d}, &authntest.Tokens{})).Handler(whoCalls, needs...)
 	}
 	imports := authn.New(slow{table, within / 3}, &authntest.Tokens{})
 	imports.TakeImported(func(context.Context, string) error { time.Sleep(within / 2); return nil }, 1)
-	charged := *table // a lease goes on when its caller's time is over, half a second at most
+	charged := *table // a lease may continue for half a second after the caller's time
 	charged.Key.Limits = "9/d"
 	charged.Leases = func(ctx context.Context, _ limit.Lease) (found limit.Charges, done bool, err error) {
 		<-ctx.Done()
@@ -136,15 +137,15 @@ func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 		status     int
 		late       time.Duration
 	}{
-		"a key, a table in time":                        {takes(within - 1), key, 200, 0},
-		"a key, a table that hangs":                     {takes(time.Hour), key, 503, 0},
-		"a role, a table in time":                       {takes(within/2-1, byRole...), authntest.JWT, 200, -1}, // two reads
-		"a role, a table that hangs":                    {takes(time.Hour, byRole...), authntest.JWT, 503, 0},
+		"a key, a table in time":                        {withTable(within - 1), key, 200, 0},
+		"a key, a table that hangs":                     {withTable(time.Hour), key, 503, 0},
+		"a role, a table in time":                       {withTable(within/2-1, byRole...), authntest.JWT, 200, -1}, // two reads
+		"a role, a table that hangs":                    {withTable(time.Hour, byRole...), authntest.JWT, 503, 0},
 		"a role, an issuer that hangs":                  {guard.On(authn.New(table, issuer)).Handler(whoCalls, byRole...), unproved, 503, 0},
-		"a role, an org in time":                        {named(within-1, 0), authntest.JWT, 200, 0},
-		"a role, an org that is not named":              {named(time.Hour, 0), authntest.JWT, 503, 0},
-		"a role, an org and a table, in time together":  {named(within/2-1, within/4), authntest.JWT, 200, 0},
-		"a role, an org and a table, too long together": {named(within/2, within/3), authntest.JWT, 503, 0},
+		"a role, OrgOf in time":                         {withOrgOf(within-1, 0), authntest.JWT, 200, 0},
+		"a role, OrgOf hangs":                           {withOrgOf(time.Hour, 0), authntest.JWT, 503, 0},
+		"a role, OrgOf and the table in time together":  {withOrgOf(within/2-1, within/4), authntest.JWT, 200, 0},
+		"a role, OrgOf and the table too slow together": {withOrgOf(within/2, within/3), authntest.JWT, 503, 0},
 		"a text, two reads and a fallback":              {guard.On(imports).Handler(whoCalls), "sk_unknown", 503, 0},
 		"a key, a read and a lease":                     {guard.On(authn.New(slow{&charged, within - 1}, &authntest.Tokens{})).Handler(whoCalls), key, 503, 500*time.Millisecond - 1},
 	} {
@@ -160,13 +161,13 @@ func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 				if took := time.Since(begun); took != want || w.Code != c.status {
 					t.Errorf("%d after %s", w.Code, took)
 				}
-				time.Sleep(2 * time.Hour) // until a function of the owner has ended
+				time.Sleep(2 * time.Hour) // until OrgOf has ended
 			})
 		})
 	}
 }
 
-// TestAnOwnersPanicChangesNoAnswer: the caller gets the answer that it would have got, or 503 where the org is not known.
+// TestAnOwnersPanicChangesNoAnswer: the caller gets the same answer as without the panic. When OrgOf panics, it is 503.
 func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	panics := func() { panic("secret") }
 	g := guard.New(guard.Config{
@@ -174,7 +175,7 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 		Report: func(*http.Request, error) { panics() }, ReportRefusal: func(*http.Request, *problem.Error) { panics() },
 		Fallback: func(context.Context, string) error { panics(); return nil },
 	})
-	ofNoOrg := guard.OrgOf(func(*http.Request) string { panics(); return "" })
+	panickingOrg := guard.OrgOf(func(*http.Request) string { panics(); return "" })
 	var log strings.Builder
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
@@ -186,8 +187,8 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	}{
 		"a refusal":        {g.Handler(whoCalls), "", 401},
 		"a fault":          {g.Handler(whoCalls), "Bearer lk_live_of_another_system", 503},
-		"an org by OrgOf":  {g.Handler(whoCalls, guard.RequireRole("viewer"), ofNoOrg), "Bearer " + authntest.JWT, 503},
-		"no access tokens": {g.Handler(whoCalls, guard.RequireRole("viewer"), ofNoOrg), "", 503},
+		"an org by OrgOf":  {g.Handler(whoCalls, guard.RequireRole("viewer"), panickingOrg), "Bearer " + authntest.JWT, 503},
+		"no access tokens": {g.Handler(whoCalls, guard.RequireRole("viewer"), panickingOrg), "", 503},
 	} {
 		log.Reset()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -200,7 +201,7 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	}
 }
 
-// TestAFaultIsLoggedWithoutAReport looks for the error and the pattern of the route, and for nothing of the request.
+// TestAFaultIsLoggedWithoutAReport checks that the log has the error and the route's pattern, and no other part of the request.
 func TestAFaultIsLoggedWithoutAReport(t *testing.T) {
 	g := guard.New(guard.Config{Table: "t", AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1")}})
 	var log strings.Builder
@@ -213,16 +214,16 @@ func TestAFaultIsLoggedWithoutAReport(t *testing.T) {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/orgs/secret/invoices?key=secret", nil)
 		r.Header.Set("Authorization", credential)
 		routes.ServeHTTP(w, r)
-		said := log.String()
-		if isLogged := strings.Contains(said, `msg="guard: a credential was not checked" route="GET /orgs/{orgId}/invoices" error=`); w.Code != want || isLogged != (want == 503) || strings.Contains(said, "secret") || strings.Contains(said, authntest.JWT) {
-			t.Errorf("%d, want %d, logged %q", w.Code, want, said)
+		logged := log.String()
+		if isLogged := strings.Contains(logged, `msg="guard: a credential was not checked" route="GET /orgs/{orgId}/invoices" error=`); w.Code != want || isLogged != (want == 503) || strings.Contains(logged, "secret") || strings.Contains(logged, authntest.JWT) {
+			t.Errorf("%d, want %d, logged %q", w.Code, want, logged)
 		}
 		log.Reset()
 	}
 }
 
-// TestNoAnswerWaitsForAnOwnersCode beyond three seconds, however its functions fail. 16 reports and 256 calls of OrgOf run at once, and
-// no more.
+// TestNoAnswerWaitsForAnOwnersCode: an answer comes within three seconds, even when a function of the owner fails or hangs. At most 16
+// reports and 256 calls of OrgOf run at once.
 func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {
 	for name, fails := range map[string]func(){
 		"returns": func() {}, "panics": func() { panic("secret") }, "panics as net/http": func() { panic(http.ErrAbortHandler) },
@@ -242,7 +243,7 @@ func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {
 				for range 300 { // more than may run at once
 					w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 					if want == 503 {
-						r.Header.Set("Authorization", "Bearer "+authntest.JWT) // of an issuer that is not configured
+						r.Header.Set("Authorization", "Bearer "+authntest.JWT) // its issuer is not configured
 					}
 					begun := time.Now()
 					h.ServeHTTP(w, r)

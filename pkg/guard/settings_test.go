@@ -23,7 +23,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// tableAt returns the settings of a table at an address. The HTTP client and the retries in them must not be used.
+// tableAt returns the settings for a table at an address. A check must not use their HTTP client and retries.
 func tableAt(address, name string) Config {
 	return Config{Table: name, AWS: aws.Config{
 		Region: "us-east-1", BaseEndpoint: &address, HTTPClient: broken{}, Retryer: func() aws.Retryer { return aws.NopRetryer{} },
@@ -39,7 +39,7 @@ func (broken) Do(*http.Request) (*http.Response, error) {
 	return nil, errors.New("the client of the settings")
 }
 
-// emptyTable returns the settings of a table without rows. status is the status of its next answer, which is 200 afterwards.
+// emptyTable returns the settings for a table without rows. status is the status of its first answer. Later answers have 200.
 func emptyTable(t *testing.T, status int) Config {
 	var answers atomic.Int64
 	answers.Store(int64(status))
@@ -51,8 +51,8 @@ func emptyTable(t *testing.T, status int) Config {
 	return tableAt(server.URL, "t")
 }
 
-// TestEachSettingOfKeysCounts uses a real table, with a key of ours that has no limits, and a key that was imported.
-func TestEachSettingOfKeysCounts(t *testing.T) {
+// TestEachSettingOfKeysHasAnEffect uses a real table with a key of Latchkey that has no limits, and an imported key.
+func TestEachSettingOfKeysHasAnEffect(t *testing.T) {
 	table := storetest.New(t)
 	ada, foreign, ctx := table.NewUser(t, "ada@example.com"), "sk_live_8fKq2Lx0Zr", t.Context()
 	o := table.NewOrg(t, ada)
@@ -61,14 +61,14 @@ func TestEachSettingOfKeysCounts(t *testing.T) {
 	if err := errors.Join(err, errImport); err != nil {
 		t.Fatal(err)
 	}
-	asked := 0
-	fallback := func(context.Context, string) error { asked++; return nil }
+	fallbackCalls := 0
+	fallback := func(context.Context, string) error { fallbackCalls++; return nil }
 	ours := made.Made.Minted.Key.Reveal()
-	for _, c := range []struct { // in this order: the requests of a key that were counted once stay counted
+	for _, c := range []struct { // the order matters: counted requests stay counted
 		name, text string
 		edit       func(*Config)
 		code       problem.Code // "": the check is good
-		asked      int
+		fallbacks  int          // calls of the fallback in a check
 		counted    bool
 	}{
 		{"an imported key", foreign, func(c *Config) { c.ImportedKeys = true }, "", 0, false},
@@ -76,20 +76,20 @@ func TestEachSettingOfKeysCounts(t *testing.T) {
 		{"no imported keys", foreign, func(*Config) {}, problem.InvalidCredentials, 0, false},
 		{"an unknown text", "sk_unknown", func(c *Config) { c.ImportedKeys = true }, problem.InvalidCredentials, 0, false},
 		{"an unknown text, with a fallback", "sk_unknown", func(c *Config) { c.ImportedKeys, c.Fallback = true, fallback }, problem.InvalidCredentials, 1, false},
-		{"a key of ours, with a fallback", ours, func(c *Config) { c.ImportedKeys, c.Fallback = true, fallback }, "", 0, false},
+		{"a key of Latchkey, with a fallback", ours, func(c *Config) { c.ImportedKeys, c.Fallback = true, fallback }, "", 0, false},
 		{"requests are counted", ours, func(c *Config) { c.CountRequests = true }, "", 0, true},
 	} {
 		config := tableAt(*table.DB.Options().BaseEndpoint, table.Name)
 		c.edit(&config)
 		g, now := New(config), time.Now()
 		g.checks.Now = func() time.Time { return now }
-		asked = 0
-		for n := range 2 { // requests without a limit are written a minute later
+		fallbackCalls = 0
+		for n := range 2 { // two checks, because requests without a limit are written a minute later
 			if _, err := g.Key(ctx, []string{"Bearer " + c.text}); (err == nil) != (c.code == "") || err != nil && !problem.Is(err, c.code) {
 				t.Errorf("%s: %v", c.name, err)
 			}
-			if asked != c.asked*(n+1) {
-				t.Errorf("%s: the fallback was called %d times in %d checks", c.name, asked, n+1)
+			if fallbackCalls != c.fallbacks*(n+1) {
+				t.Errorf("%s: the fallback was called %d times in %d checks", c.name, fallbackCalls, n+1)
 			}
 			now = now.Add(time.Minute)
 		}
@@ -100,7 +100,7 @@ func TestEachSettingOfKeysCounts(t *testing.T) {
 	}
 }
 
-// TestSixteenFallbacksRunAtOnce: each of 20 texts is unknown, and no call of the fallback ends. All callers get their 503 in time.
+// TestSixteenFallbacksRunAtOnce: 20 texts are unknown, and no call of the fallback ends. All callers get their 503 in time.
 func TestSixteenFallbacksRunAtOnce(t *testing.T) {
 	var calls atomic.Int64
 	end := make(chan struct{})
@@ -124,8 +124,8 @@ func TestSixteenFallbacksRunAtOnce(t *testing.T) {
 	}
 }
 
-// TestACallThatFailedIsMadeAgain with the retries of a check, and by its own HTTP client.
-func TestACallThatFailedIsMadeAgain(t *testing.T) {
+// TestAFailedCallIsRetried: with the retries and the HTTP client of a check, not those of the settings.
+func TestAFailedCallIsRetried(t *testing.T) {
 	config := emptyTable(t, http.StatusInternalServerError)
 	config.ImportedKeys = true
 	if _, err := New(config).Key(t.Context(), []string{"Bearer sk_unknown"}); !problem.Is(err, problem.InvalidCredentials) {
@@ -133,7 +133,7 @@ func TestACallThatFailedIsMadeAgain(t *testing.T) {
 	}
 }
 
-// TestNoIssuerOfServicesIsCalled: no door lets services through, so that no text that anyone can make leads to their issuers.
+// TestNoIssuerOfServicesIsCalled: no door accepts services, so a made-up token must not cause a call to their issuers.
 func TestNoIssuerOfServicesIsCalled(t *testing.T) {
 	var calls atomic.Int64
 	issuer := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { calls.Add(1) }))

@@ -22,19 +22,19 @@ const (
 	deny          = "Deny"
 )
 
-// authorizerEvent has the members of API Gateway's authorizer events that are read. An event of an HTTP
-// API has the names of a REST API by payload 1.0, and other names by payload 2.0.
+// authorizerEvent has those members of API Gateway's authorizer events that the authorizers read. With payload 1.0, an event of an HTTP
+// API has the same names as an event of a REST API. With payload 2.0, it has other names.
 type authorizerEvent struct {
 	methodARN, resource, httpMethod string
-	routeARN, routeKey              string // payload 2.0: in place of methodARN and resource
+	routeARN, routeKey              string // payload 2.0: instead of methodARN and resource
 	eventType, version              string // version is "" for a REST API
 	identitySource, pathParameters  []byte // JSON texts; nil: the event has none
 	extendedRequestID               string
-	sourceIP                        string // of the connection, because a client can write any X-Forwarded-For
+	sourceIP                        string // the address of the connection, because a client can write any X-Forwarded-For
 	limits, suspended               string // the stage variables LatchkeyLimits and LatchkeySuspended
-	httpSourceIP                    string // payload 2.0: in place of sourceIP
+	httpSourceIP                    string // payload 2.0: instead of sourceIP
 
-	// The values of the headers whose name is Authorization in any case, by name, so that a second
+	// The values of the Authorization headers, by their name, which may be written in any case. So a second
 	// header is noticed. many is from multiValueHeaders. single is from headers, and is used when the
 	// event has no multiValueHeaders.
 	many, single map[string][]string
@@ -80,9 +80,9 @@ func readAuthorizerEvent(text []byte) (e authorizerEvent, err error) {
 	return e, s.end()
 }
 
-// authorizationHeaders reads headers, and returns the values of those named Authorization; nil for null.
+// authorizationHeaders reads headers, and returns the values of those with the name Authorization; nil for null.
 // readValue reads the value of one header: it must call readText for each text of the value. The
-// values of other headers are not copied. trace gets the value of X-Amzn-Trace-Id.
+// values of other headers are not copied, except that trace gets the value of X-Amzn-Trace-Id.
 func (s *scanner) authorizationHeaders(trace *[]byte, readValue func(readText func())) (found map[string][]string) {
 	if s.peek() == '{' {
 		found = map[string][]string{}
@@ -108,8 +108,8 @@ func (s *scanner) authorizationHeaders(trace *[]byte, readValue func(readText fu
 	return found
 }
 
-// requestContext reads the request context. Payload 2.0 has the source IP in the member http, the others
-// have it in identity.
+// requestContext reads the request context. Payload 2.0 has the source IP in the member http, the other events have it
+// in the member identity.
 func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP string) {
 	s.object(func(name []byte) {
 		switch string(name) {
@@ -126,7 +126,7 @@ func (s *scanner) requestContext() (extendedRequestID, sourceIP, httpSourceIP st
 	return extendedRequestID, sourceIP, httpSourceIP
 }
 
-// stageVariables reads the two stage variables of ours.
+// stageVariables reads the two stage variables that Latchkey defines.
 func (s *scanner) stageVariables() (limits, suspended string) {
 	s.object(func(name []byte) {
 		switch string(name) {
@@ -192,15 +192,15 @@ type Decide func(ctx context.Context, method, pattern string, headers []string) 
 // return.
 func StartAuthorizer(decide Decide) { start(&authorizerHandler{decide: decide}) }
 
-// authorizerHandler decides on authorizer events. It is a lambda.Handler, which gets an event as it
-// is.
+// authorizerHandler decides on authorizer events. It is a lambda.Handler, so it gets an event as
+// JSON text.
 type authorizerHandler struct {
 	decide   Decide
 	accepted metric.Counter
 	limited  metric.Counter
 }
 
-// Invoke decides on one event. Without a decision it returns an error.
+// Invoke decides on one event. It returns an error when it cannot decide.
 func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	e, err := readAuthorizerEvent(event)
 	if err != nil {
@@ -225,16 +225,16 @@ func (h *authorizerHandler) Invoke(ctx context.Context, event []byte) ([]byte, e
 	return json.Marshal(answer)
 }
 
-// authorize answers Allow, or Deny for a 401. When it cannot decide, it returns an error, which the
-// gateway answers with 503. A 403 is such an error: roles are not the authorizer's to check.
+// authorize answers Allow, or Deny for a 401. When it cannot decide, it returns an error, and the gateway answers
+// 503. A 403 is such an error too, because the authorizer does not check roles.
 func authorize(ctx context.Context, e authorizerEvent, decide Decide) (*authorizerAnswer, error) {
 	headers := e.authorization()
 	p, err := decide(ctx, e.httpMethod, e.resource, headers)
 	isOver := problem.Is(err, problem.RateLimited)
 	if p.Deferred && !isOver {
-		err = undecided(ctx, e, err) // logs it
+		err = undecided(ctx, e, err) // undecided logs the error
 	}
-	// A key that is over its limits is let through: the function answers, because an authorizer cannot answer 429.
+	// A key over its limits is let through, because an authorizer cannot answer 429. The function answers.
 	if err == nil || isOver || p.Deferred {
 		return &authorizerAnswer{
 			PrincipalID: principalID(p.ID()), Context: p.Context(),
@@ -263,8 +263,8 @@ func authorize(ctx context.Context, e authorizerEvent, decide Decide) (*authoriz
 	return nil, undecided(ctx, e, err, counts...)
 }
 
-// undecided logs why there is no decision, and returns the error of the call. counts are attributes of
-// the log line that count it in a metric.
+// undecided logs why there is no decision, and returns the error for Lambda. counts are attributes of the log line that
+// count it in a metric.
 func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any) error {
 	var ofLimits interface{ LogCode() string }
 	if errors.As(err, &ofLimits) {
@@ -275,8 +275,8 @@ func undecided(ctx context.Context, e authorizerEvent, err error, counts ...any)
 	return errors.New("the authorizer cannot tell who calls")
 }
 
-// logRefusal writes the one line of a refusal. caller is the id of the API key whose secret
-// has matched, or else empty: no one can write the id of another's key into the log.
+// logRefusal writes one log line for a refusal. caller is the id of the API key whose secret
+// has matched, or empty: so a caller cannot bring the id of another's key into the log.
 func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, caller string) {
 	attrs := []any{
 		"code", string(refused.Code), "requestId", problem.RequestID(ctx), "trace", problem.Trace(ctx), "route", e.httpMethod + " " + e.resource,
@@ -288,9 +288,9 @@ func logRefusal(ctx context.Context, e authorizerEvent, refused *problem.Error, 
 	slog.InfoContext(ctx, "refused", append(attrs, metric.CredentialsRefused.With(1)...)...)
 }
 
-// onStage returns a policy for every route of the stage. The gateway does not cache it, so it
-// decides on this one request only. A policy for the one route would not do: SAM local reads a
-// resource as a pattern, and the path of a request may not match itself as a pattern.
+// onStage returns a policy for every route of the stage. The gateway does not cache it, so it decides only on this
+// request. A policy for only this route would fail: SAM local reads a resource as a pattern, and a path with special
+// characters may not match itself.
 func onStage(effect, methodARN string) policy {
 	resource := methodARN
 	if parts := strings.SplitN(methodARN, "/", 3); len(parts) == 3 {

@@ -16,18 +16,18 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// sample is an event of a REST API for a route that accepts a user token, with two Authorization headers.
+// sample is an event of a REST API, with two Authorization headers. Its route accepts a user's token.
 const sample = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abc/live/GET/v1/orgs/x/y",
 "resource":"/v1/orgs","httpMethod":"GET","headers":{"AUTHORIZATION":"Bearer b"},
 "multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},"requestContext":{"extendedRequestId":"ext-1"}}`
 
-// ask calls the authorizer with an event.
-func ask(t *testing.T, event string, decide Decide) (map[string]any, error) {
+// invoke calls the authorizer with an event.
+func invoke(t *testing.T, event string, decide Decide) (map[string]any, error) {
 	t.Helper()
 	b, err := (&authorizerHandler{decide: decide}).Invoke(context.Background(), []byte(event))
 	if err != nil {
 		if b != nil {
-			t.Fatal("an answer beside an error")
+			t.Fatal("there is an answer and an error")
 		}
 		return nil, err
 	}
@@ -45,10 +45,10 @@ func refuse(err error) Decide {
 func TestAGoodCallerIsAllowedOnTheWholeStage(t *testing.T) {
 	p := principal.Principal{Kind: principal.User, UserID: id.Source{}.NewUser()}
 	var got []string
-	out, err := ask(t, sample, func(ctx context.Context, method, pattern string, headers []string) (principal.Principal, error) {
+	out, err := invoke(t, sample, func(ctx context.Context, method, pattern string, headers []string) (principal.Principal, error) {
 		got = headers
 		if method != "GET" || pattern != "/v1/orgs" || problem.RequestID(ctx) != "ext-1" {
-			t.Errorf("asked for %s %s as %s", method, pattern, problem.RequestID(ctx))
+			t.Errorf("called with %s %s, request id %s", method, pattern, problem.RequestID(ctx))
 		}
 		return p, nil
 	})
@@ -57,9 +57,9 @@ func TestAGoodCallerIsAllowedOnTheWholeStage(t *testing.T) {
 	}
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"Bearer a", "Bearer b"}) {
-		t.Errorf("headers %v: both must be read", got)
+		t.Errorf("headers %v, want both", got)
 	}
-	text, _ := json.Marshal(out["policyDocument"]) //nolint:errchkjson // it was JSON a moment ago
+	text, _ := json.Marshal(out["policyDocument"]) //nolint:errchkjson // out comes from JSON
 	want := `{"Statement":[{"Action":"execute-api:Invoke","Effect":"Allow","Resource":"arn:aws:execute-api:us-east-1:123456789012:abc/live/*"}],"Version":"2012-10-17"}`
 	if string(text) != want {
 		t.Errorf("policy %s", text)
@@ -71,11 +71,11 @@ func TestAGoodCallerIsAllowedOnTheWholeStage(t *testing.T) {
 }
 
 func TestABadCredentialIsDeniedWithItsCode(t *testing.T) {
-	out, err := ask(t, sample, refuse(problem.New(problem.KeyRevoked, "This API key was revoked.")))
+	out, err := invoke(t, sample, refuse(problem.New(problem.KeyRevoked, "This API key was revoked.")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _ := json.Marshal(out) //nolint:errchkjson // it was JSON a moment ago
+	b, _ := json.Marshal(out) //nolint:errchkjson // out comes from JSON
 	for _, part := range []string{`"Effect":"Deny"`, `"code":"key_revoked"`, `"detail":"This API key was revoked."`, `"principalId":"anonymous"`} {
 		if !strings.Contains(string(b), part) {
 			t.Errorf("no %s in %s", part, b)
@@ -91,7 +91,7 @@ func TestTheChallengeHasAnErrorOnlyForABearerCredential(t *testing.T) {
 		`["Bearer x"]`: invalid, `["bEARER  x"]`: invalid, `["Bearer x","Bearer y"]`: invalid, `["Basic x","Bearer y"]`: invalid,
 	} {
 		event := strings.Replace(sample, `["Bearer a","Bearer b"]`, headers, 1)
-		out, err := ask(t, event, refuse(problem.New(problem.InvalidCredentials, "D.")))
+		out, err := invoke(t, event, refuse(problem.New(problem.InvalidCredentials, "D.")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestTheChallengeHasAnErrorOnlyForABearerCredential(t *testing.T) {
 
 // TestAnEndedTokenIsChallengedToSignIn: RFC 9470.
 func TestAnEndedTokenIsChallengedToSignIn(t *testing.T) {
-	out, err := ask(t, sample, refuse(problem.New(problem.TokenEnded, "D.")))
+	out, err := invoke(t, sample, refuse(problem.New(problem.TokenEnded, "D.")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestAnEndedTokenIsChallengedToSignIn(t *testing.T) {
 	}
 }
 
-func TestAnUndecidedRequestIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
+func TestAnUndecidedRequestIsAnError(t *testing.T) {
 	for name, decide := range map[string]Decide{
 		"database down":  refuse(problem.New(problem.Unavailable, "x")),
 		"our own fault":  refuse(errors.New("boom")),
@@ -121,16 +121,16 @@ func TestAnUndecidedRequestIsAnErrorNeverADenyOrAnAllow(t *testing.T) {
 		"a panic":        func(context.Context, string, string, []string) (principal.Principal, error) { panic("boom") },
 		"internal fault": refuse(problem.New(problem.Internal, "x")),
 	} {
-		if out, err := ask(t, sample, decide); err == nil {
+		if out, err := invoke(t, sample, decide); err == nil {
 			t.Errorf("%s: answered %v", name, out)
 		}
 	}
 }
 
-func TestPlainHeadersAreUsedWithoutMultiValueOnes(t *testing.T) {
+func TestSingleHeadersAreReadWithoutMultiValueHeaders(t *testing.T) {
 	var got []string
 	event := strings.Replace(sample, `"multiValueHeaders":{"AUTHORIZATION":["Bearer a","Bearer b"],"Other":["x"]},`, "", 1)
-	_, err := ask(t, event, func(_ context.Context, _, _ string, headers []string) (principal.Principal, error) {
+	_, err := invoke(t, event, func(_ context.Context, _, _ string, headers []string) (principal.Principal, error) {
 		got = headers
 		return principal.Principal{Kind: principal.None}, nil
 	})
@@ -139,7 +139,7 @@ func TestPlainHeadersAreUsedWithoutMultiValueOnes(t *testing.T) {
 	}
 }
 
-func TestEveryRefusalIsSafeInATemplateThatDoesNotEscape(t *testing.T) {
+func TestEveryRefusalIsSafeInAnUnescapedTemplate(t *testing.T) {
 	for _, c := range problem.Codes() {
 		if strings.ContainsAny(string(c)+c.Title(), "\"\\\n") {
 			t.Errorf("%s", c)
@@ -147,12 +147,12 @@ func TestEveryRefusalIsSafeInATemplateThatDoesNotEscape(t *testing.T) {
 	}
 }
 
-func TestASpentKeyIsLetThroughToTheFunctionThatAnswers(t *testing.T) {
+func TestAKeyOverItsLimitsIsLetThroughToTheFunction(t *testing.T) {
 	spent := principal.Principal{
 		Kind: principal.Key, OrgID: id.Source{}.NewOrg(), AppID: id.DefaultApp(id.Source{}.NewOrg()), KeyID: id.Source{}.NewKey(time.Now()),
 		Limit: principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`, Violated: "minute", RetryAfter: 17},
 	}
-	out, err := ask(t, sample,
+	out, err := invoke(t, sample,
 		func(context.Context, string, string, []string) (principal.Principal, error) {
 			return spent, problem.New(problem.RateLimited, "None left.")
 		})
@@ -165,7 +165,7 @@ func TestASpentKeyIsLetThroughToTheFunctionThatAnswers(t *testing.T) {
 	}
 }
 
-// TestADeferredPrincipalIsLetThrough when the key is over its limits, or nothing is known of them; not when the key is dead.
+// TestADeferredPrincipalIsLetThrough: also when the key is over its limits, or the limits are not known. A revoked key is denied.
 func TestADeferredPrincipalIsLetThrough(t *testing.T) {
 	key := principal.Principal{Kind: principal.Key, OrgID: id.Source{}.NewOrg(), AppID: id.DefaultApp(id.Source{}.NewOrg()), KeyID: id.Source{}.NewKey(time.Now())}
 	unknown, over := key, key
@@ -179,13 +179,13 @@ func TestADeferredPrincipalIsLetThrough(t *testing.T) {
 		err    error
 		effect string // "": no decision
 	}{
-		{"within", key, nil, allow},
-		{"over", overHere, problem.OverLimits("", []string{"minute"}, time.Second), allow},
-		{"not known", unknown, fmt.Errorf("of the day: %w", limit.ErrAhead), allow},
+		{"within its limits", key, nil, allow},
+		{"over its limits", overHere, problem.OverLimits("", []string{"minute"}, time.Second), allow},
+		{"limits not known", unknown, fmt.Errorf("of the day: %w", limit.ErrAhead), allow},
 		{"another fault", principal.Principal{}, errors.New("down"), ""},
 		{"revoked", key, problem.New(problem.KeyRevoked, "Revoked."), deny},
-		{"over elsewhere", over, problem.OverLimits("", []string{"minute"}, time.Second), allow},
-		{"not known elsewhere", key, limit.ErrAhead, ""},
+		{"over its limits, not deferred", over, problem.OverLimits("", []string{"minute"}, time.Second), allow},
+		{"limits not known, not deferred", key, limit.ErrAhead, ""},
 	} {
 		decide := func(context.Context, string, string, []string) (principal.Principal, error) { return c.is, c.err }
 		out, err := authorize(context.Background(), authorizerEvent{methodARN: "arn:aws:execute-api:us-east-1:1:a/live/POST/x"}, decide)

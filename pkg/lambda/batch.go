@@ -9,8 +9,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// The structs of events have only the fields that are read: decoding the structs of
-// aws-lambda-go costs twice as much.
+// The structs of events have only the fields that are read, because decoding the structs of
+// aws-lambda-go costs twice as much time.
 
 type (
 	streamEvent struct{ Records []streamRecord }
@@ -42,9 +42,9 @@ type batchFailure struct {
 }
 
 // StartStream calls run with the key of each new row of the table's stream. It calls run for
-// all rows of a batch at the same time, because one after the other would limit a shard to
-// the speed of one row. When a row fails, Lambda sends the batch again from that row on, so
-// run gets rows again that it has handled already. StartStream does not return.
+// all rows of a batch at the same time: otherwise a shard would be as slow as its rows one
+// after the other. When a row fails, Lambda sends the batch again from that row on, so run
+// gets some rows a second time. StartStream does not return.
 func StartStream(run func(ctx context.Context, pk, sk string) error) {
 	start(stream(run))
 }
@@ -62,7 +62,7 @@ func stream(run func(ctx context.Context, pk, sk string) error) func(context.Con
 			}
 			return err
 		})
-		// Only the first failed row is named: Lambda sends all rows from it on.
+		// Only the first failed row is named: Lambda sends this row and all later rows again.
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return batchAnswer{[]batchFailure{{e.Records[i].DynamoDB.SequenceNumber}}}, nil
 		}

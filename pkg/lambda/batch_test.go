@@ -21,7 +21,7 @@ const streamBatch = `{"Records":[
  {"eventID":"2","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EVTS#a"},"SK":{"S":"e2"}},"SequenceNumber":"200"}},
  {"eventID":"3","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"EVTS#b"},"SK":{"S":"e3"}},"SequenceNumber":"300"}}]}`
 
-// decoded returns the event that a text holds.
+// decoded returns the event in a JSON text.
 func decoded[T any](t *testing.T, text string) (e T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -30,7 +30,7 @@ func decoded[T any](t *testing.T, text string) (e T) {
 	return e
 }
 
-// answered returns an answer as Lambda gets it.
+// answered returns an answer as the JSON that Lambda gets.
 func answered(t *testing.T, a batchAnswer, err error) string {
 	t.Helper()
 	text, marshal := json.Marshal(a)
@@ -40,14 +40,14 @@ func answered(t *testing.T, a batchAnswer, err error) string {
 	return string(text)
 }
 
-// TestFromARecordThatFailsTheBatchIsGivenBack: the answer names the first record that fails, although all records are
-// tried, at the same time.
-func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
-	for fails, want := range map[string]string{ // the sort keys of the records that fail; e1 panics
+// TestTheAnswerNamesTheFirstRecordThatFails: the stream handler tries all records at the same time, and names the first failed
+// record.
+func TestTheAnswerNamesTheFirstRecordThatFails(t *testing.T) {
+	for fails, want := range map[string]string{ // by the sort keys of the records that fail; e1 fails with a panic
 		"":      `{"batchItemFailures":[]}`,
 		"e1":    `{"batchItemFailures":[{"itemIdentifier":"100"}]}`,
 		"e2":    `{"batchItemFailures":[{"itemIdentifier":"200"}]}`,
-		"e2 e3": `{"batchItemFailures":[{"itemIdentifier":"200"}]}`, // Lambda sends the later ones again with it
+		"e2 e3": `{"batchItemFailures":[{"itemIdentifier":"200"}]}`, // Lambda sends the later records again with it
 		"e1 e3": `{"batchItemFailures":[{"itemIdentifier":"100"}]}`,
 	} {
 		var mu sync.Mutex
@@ -56,7 +56,7 @@ func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
 		together.Add(3)
 		a, err := stream(func(_ context.Context, pk, sk string) error {
 			together.Done()
-			together.Wait() // none comes back before all have begun
+			together.Wait() // no call returns before all calls have begun
 			mu.Lock()
 			seen = append(seen, pk+"/"+sk)
 			mu.Unlock()
@@ -78,7 +78,7 @@ func TestFromARecordThatFailsTheBatchIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestAMessageThatFailsOrHangsHoldsUpNoOther(t *testing.T) {
+func TestAMessageThatFailsOrHangsDelaysNoOther(t *testing.T) {
 	batch := decoded[queueEvent](t, `{"Records":[{"messageId":"m1","body":"good"},{"messageId":"m2","body":"bad"},{"messageId":"m3","body":"panic"},{"messageId":"m4","body":"slow"}]}`)
 	var good atomic.Int64
 	ctx, cancel := context.WithTimeout(context.Background(), deadlineReserve+200*time.Millisecond)
@@ -105,16 +105,16 @@ func TestAMessageThatFailsOrHangsHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatFailsIsLogged: the line of a failure has the cause and the keys or the body.
-func TestOnlyWhatFailsIsLogged(t *testing.T) {
+// TestOnlyFailuresAreLogged: the line of a failure has the cause, and the keys or the body.
+func TestOnlyFailuresAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 	defer slog.SetDefault(before)
 	ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: "r1"})
 	for name, c := range map[string]struct {
-		run  func(failing func(string) error) error // handles the items of a batch, each by failing
-		want []string                               // parts of the line of e2
+		run  func(failing func(string) error) error // handles a batch, and calls failing for each item
+		want []string                               // texts that the line of e2 must have
 	}{
 		"a stream": {func(failing func(string) error) error {
 			_, err := stream(func(_ context.Context, _, sk string) error { return failing(sk) })(ctx, decoded[streamEvent](t, streamBatch))

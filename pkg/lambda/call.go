@@ -1,7 +1,7 @@
-// Package lambda turns Lambda's events into net/http requests and plain calls: events of API
-// Gateway, its authorizer, a function URL, the table's stream, a queue and a schedule. It is the only importer of
-// Lambda's events and of aws-lambda-go-api-proxy. Its own event structs have only the fields that
-// are read, because decoding the full ones costs the authorizer a fifth of its time.
+// Package lambda turns Lambda's events into net/http requests and plain calls: events of API Gateway, its authorizer, a
+// function URL, the table's stream, a queue and a schedule. Only this package imports Lambda's events and
+// aws-lambda-go-api-proxy. Its own event structs have only the fields that are read, because decoding the full ones costs
+// the authorizer a fifth of its time.
 package lambda
 
 import (
@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// deadlineReserve is taken off the function's time, to answer 503 before the gateway gives up.
+// deadlineReserve is subtracted from the function's time, so that it can answer 503 before the gateway gives up.
 const deadlineReserve = 500 * time.Millisecond
 
 // start serves a handler of Lambda events, and does not return.
@@ -29,8 +29,8 @@ func start(handler any) {
 }
 
 // prepared returns a context with a request id and with a deadline that leaves time to answer.
-// extended is the id that the gateway chose; when it is "", Lambda's id is taken. The gateway's
-// requestContext.requestId is never taken: a client can set it, and SAM local sends the same one
+// extended is the id that the gateway chose; when it is "", prepared uses Lambda's id. It never uses the gateway's
+// requestContext.requestId: a client can set it, and SAM local sends the same one
 // with every call.
 func prepared(ctx context.Context, extended string) (context.Context, context.CancelFunc) {
 	requestID := extended
@@ -45,7 +45,7 @@ func prepared(ctx context.Context, extended string) (context.Context, context.Ca
 	return context.WithDeadline(ctx, deadline.Add(-deadlineReserve))
 }
 
-// traced returns a context with the id in a header X-Amzn-Trace-Id, if there is one.
+// traced returns a context with the trace id of a header X-Amzn-Trace-Id, if the header has one.
 func traced(ctx context.Context, header string) context.Context {
 	if trace := traceID(header); trace != "" {
 		ctx = problem.WithTrace(ctx, trace)
@@ -53,8 +53,8 @@ func traced(ctx context.Context, header string) context.Context {
 	return ctx
 }
 
-// traceID returns the id in a header X-Amzn-Trace-Id, such as 1-5759e988-bd862e3fe1be46a994272793, which a client or a load balancer
-// before the gateway may have chosen. "" when it has none of this form: nothing else that a client can write is logged.
+// traceID returns the trace id in a header X-Amzn-Trace-Id, such as 1-5759e988-bd862e3fe1be46a994272793. It returns "" for a text of
+// another form: a client may have written the header, and the log gets no other text of a client.
 func traceID(header string) string {
 	_, root, _ := strings.Cut(header, "Root=")
 	root, _, _ = strings.Cut(root, ";")
@@ -64,7 +64,7 @@ func traceID(header string) string {
 	return root
 }
 
-// guarded turns a panic, which would end the process and all of its calls, into an error.
+// guarded calls run, and turns a panic into an error: a panic would end the process and all of its calls.
 func guarded(ctx context.Context, run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -17,8 +17,8 @@ func StartHTTP(h http.Handler) { start(HTTP(h)) }
 
 // HTTP turns h into a Lambda handler. A request's Pattern is its method and resource ("GET
 // /v1/orgs/{orgId}"). Its RemoteAddr is the address that the gateway saw, because a client can
-// write any X-Forwarded-For. Its path values are the gateway's. Its context has the request
-// id, the principal (when the route has an authorizer) and a deadline.
+// write any X-Forwarded-For. Its path values are the path parameters of the event. Its context has the
+// request id, the principal (when the route has an authorizer) and a deadline.
 func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, e events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, cancel := prepared(traced(ctx, e.Headers["X-Amzn-Trace-Id"]), e.RequestContext.ExtendedRequestID)
@@ -31,20 +31,20 @@ func HTTP(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (
 			serve(h, w, r)
 		}
 		out, err := w.GetProxyResponse()
-		if err != nil { // h has written nothing, which is a 200 in net/http
+		if err != nil { // h has written nothing: net/http answers 200 then
 			out = events.APIGatewayProxyResponse{StatusCode: http.StatusOK}
 		}
 		return out, nil
 	}
 }
 
-// request builds the net/http request of an event. It avoids the traps of aws-lambda-go-api-proxy: it removes the headers in
-// which a client could send an authorizer's context, and reads the principal from the event; it accepts any path; a body that
-// should be base64 and is not is an error.
+// request builds the net/http request of an event. It avoids three problems of aws-lambda-go-api-proxy. It removes the headers with which
+// a client could forge an authorizer's context, and reads the principal from the event. It accepts any path. It returns an error for a
+// body that should be base64 but is not.
 func request(ctx context.Context, e events.APIGatewayProxyRequest) (*http.Request, error) {
 	var accessor core.RequestAccessor
-	// The accessor puts the path, which the gateway may have decoded, into a URL. Any escaped
-	// path parses. The ids of a request come from the path parameters.
+	// The accessor puts the path into a URL. The gateway may have decoded the path, but each escaped
+	// path parses. The ids of a request come from the path parameters, not from the path.
 	e.Path = (&url.URL{Path: e.Path}).EscapedPath()
 	r, err := accessor.EventToRequest(e)
 	if err != nil {

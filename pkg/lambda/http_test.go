@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// serve calls the function of a handler with an event.
+// serve calls the Lambda handler of h with an event.
 func serve(t *testing.T, e events.APIGatewayProxyRequest, h http.HandlerFunc) events.APIGatewayProxyResponse {
 	t.Helper()
 	out, err := lambda.HTTP(h)(context.Background(), e)
@@ -44,7 +44,7 @@ func event() events.APIGatewayProxyRequest {
 	}
 }
 
-func TestARouteIsTheGatewaysResourceNotThePath(t *testing.T) {
+func TestTheRouteIsTheGatewaysResource(t *testing.T) {
 	for _, path := range []string{"/v1/orgs/x", "/v1/orgs/100%", "/v1/orgs/\x00", "/v1/orgs/a/b/c?x#y", "", "//evil", "/v1/orgs/%zz"} {
 		e := event()
 		e.Path = path
@@ -67,10 +67,10 @@ func TestAClientCannotChooseItsCallerOrItsRequestID(t *testing.T) {
 	e.Headers = map[string]string{"X-GoLambdaProxy-ApiGw-Context": string(forged)}
 	serve(t, e, func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := principal.FromContext(r.Context()); err == nil {
-			t.Error("a caller came out of a header")
+			t.Error("a header set the caller")
 		}
 		if len(r.Header) != 0 {
-			t.Errorf("headers left: %v", r.Header)
+			t.Errorf("the request has headers: %v", r.Header)
 		}
 		if got := problem.RequestID(r.Context()); got != "ext-1" {
 			t.Errorf("request id %q", got)
@@ -78,7 +78,7 @@ func TestAClientCannotChooseItsCallerOrItsRequestID(t *testing.T) {
 	})
 }
 
-func TestTheSourceIsTheConnectionsAddress(t *testing.T) {
+func TestTheRemoteAddressIsTheConnections(t *testing.T) {
 	e := event()
 	e.RequestContext.Identity.SourceIP = "192.0.2.7"
 	e.MultiValueHeaders["X-Forwarded-For"] = []string{"198.51.100.1, 192.0.2.7"}
@@ -138,7 +138,7 @@ func TestABodyThatIsNotBase64IsA400(t *testing.T) {
 	}
 }
 
-func TestABodyAndItsQueryArriveAsSent(t *testing.T) {
+func TestTheBodyAndTheQueryArriveUnchanged(t *testing.T) {
 	e := event()
 	e.Body = `{"a":"ä"}`
 	e.MultiValueQueryStringParameters = map[string][]string{"limit": {"1", "2"}, "c d": {"&="}}
@@ -152,7 +152,7 @@ func TestABodyAndItsQueryArriveAsSent(t *testing.T) {
 }
 
 func TestAnAnswerComesBeforeTheFunctionsTimeIsUp(t *testing.T) {
-	// Of the 700 ms of the function, 500 are reserved for the answer (deadlineReserve): the handler has 200.
+	// Of the function's 700 ms, 500 are reserved for the answer (deadlineReserve). The handler has 200.
 	ctx, cancel := context.WithTimeout(context.Background(), 700*time.Millisecond)
 	defer cancel()
 	begun := time.Now()

@@ -18,8 +18,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestARefusalsLineNamesItsSourceAndAProvedKey compares the whole line: no caller can choose any
-// part of it but the trace id.
+// TestARefusalsLineNamesItsSourceAndAProvedKey compares the whole line: a caller can choose only the
+// trace id in it.
 func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
@@ -29,10 +29,10 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	event := strings.Replace(sample, `"requestContext":{`, `"requestContext":{"identity":{"sourceIp":"192.0.2.7"},`, 1)
 	event = strings.Replace(event, `"headers":{`, `"headers":{"X-Amzn-Trace-Id":"Root=1-5759e988-bd862e3fe1be46a994272793",`, 1)
 	event = strings.Replace(event, `"Other":["x"]`, `"X-Forwarded-For":["198.51.100.1"],"Authorization":["Bearer chosen"]`, 1)
-	// The principal beside the refusal, by the caller that the line must have.
+	// By the caller in the log line: the principal that decide returns with the refusal.
 	for caller, p := range map[string]principal.Principal{"": {}, "key_1": key} {
 		out.Reset()
-		if _, err := ask(t, event, func(context.Context, string, string, []string) (principal.Principal, error) {
+		if _, err := invoke(t, event, func(context.Context, string, string, []string) (principal.Principal, error) {
 			return p, problem.New(problem.KeyRevoked, "This API key was revoked.")
 		}); err != nil {
 			t.Fatal(err)
@@ -56,8 +56,8 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	}
 }
 
-// TestWhatAnyoneCanCauseIsCountedApart: the line of such an error has a metric of its own, which the alarms subtract.
-func TestWhatAnyoneCanCauseIsCountedApart(t *testing.T) {
+// TestErrorsThatAnyoneCanCauseAreCountedSeparately: the line of such an error has a separate metric, which the alarms subtract.
+func TestErrorsThatAnyoneCanCauseAreCountedSeparately(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
@@ -68,7 +68,7 @@ func TestWhatAnyoneCanCauseIsCountedApart(t *testing.T) {
 		fmt.Errorf("%w: %w", problem.ErrServiceIssuer, away): "ServiceIssuerFaults", away: "",
 	} {
 		out.Reset()
-		_, err := ask(t, sample, func(context.Context, string, string, []string) (principal.Principal, error) {
+		_, err := invoke(t, sample, func(context.Context, string, string, []string) (principal.Principal, error) {
 			return principal.Principal{}, problem.Wrap(problem.Unavailable, "The issuer cannot be reached.", cause)
 		})
 		isCounted := counted == "" && !strings.Contains(out.String(), "_aws") || strings.Contains(out.String(), `"`+counted+`":1`)
@@ -79,7 +79,7 @@ func TestWhatAnyoneCanCauseIsCountedApart(t *testing.T) {
 }
 
 // TestAcceptedCredentialsAreOneLineAMinute: an accepted credential has no line of its own. After a minute, the next
-// accepted one writes the line, with the three before it.
+// accepted one writes one line, which also counts the three before it.
 func TestAcceptedCredentialsAreOneLineAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

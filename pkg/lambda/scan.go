@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// errEvent is the error of an event that is not the JSON that Lambda sends.
+// errEvent means that an event is not the JSON that Lambda sends.
 var errEvent = errors.New("lambda: the event cannot be read")
 
-// scanner reads a JSON text from its beginning to its end. It exists because the authorizer reads a
-// few members of a large event on every request, and encoding/json would look at each byte three
-// times. It assumes that the text is valid JSON, as Lambda's events are: it finds no fault in what it
-// skips. After a fault it reads no more, and err is errEvent.
+// scanner reads a JSON text once, from its beginning to its end. The authorizer reads a few members of a large event on
+// every request, and encoding/json would look at each byte three times. The scanner assumes that the text is valid JSON,
+// as Lambda's events are: in a skipped value it finds no fault. After a fault it stops, and err is
+// errEvent.
 type scanner struct {
 	text []byte
 	err  error
@@ -30,8 +30,8 @@ func (s *scanner) peek() byte {
 	return s.text[0]
 }
 
-// take reads one byte, which must be c.
-func (s *scanner) take(c byte) {
+// expect reads one byte and fails unless it is c.
+func (s *scanner) expect(c byte) {
 	if s.peek() != c {
 		s.fail()
 		return
@@ -48,7 +48,7 @@ func (s *scanner) object(read func(name []byte)) {
 	}
 	s.list('{', '}', func() {
 		name := s.quotedText()
-		s.take(':')
+		s.expect(':')
 		read(name)
 	})
 }
@@ -65,9 +65,9 @@ func (s *scanner) array(read func()) {
 // list reads two brackets and the parts between them, which commas separate. For each part it calls part, which must
 // read it.
 func (s *scanner) list(opening, closing byte, part func()) {
-	s.take(opening)
+	s.expect(opening)
 	if s.peek() == closing { // no parts
-		s.take(closing)
+		s.expect(closing)
 		return
 	}
 	for s.err == nil {
@@ -75,15 +75,15 @@ func (s *scanner) list(opening, closing byte, part func()) {
 		if s.peek() != ',' {
 			break
 		}
-		s.take(',')
+		s.expect(',')
 	}
-	s.take(closing)
+	s.expect(closing)
 }
 
 // string reads a text. It returns "" for null.
 func (s *scanner) string() string { return string(s.quotedText()) }
 
-// quotedText reads a text, or null, as string does. It copies only a text that has escapes.
+// quotedText reads a text or null. It copies only a text that has escapes.
 func (s *scanner) quotedText() []byte {
 	if s.peek() != '"' {
 		s.null()
@@ -100,8 +100,8 @@ func (s *scanner) quotedText() []byte {
 	return []byte(out)
 }
 
-// quoted reads a text with its quotes. The next byte is the opening quote. plain reports whether the
-// bytes are the text as it is: without escapes, and valid UTF-8.
+// quoted reads a text with its quotes. The next byte must be the opening quote. plain reports whether the bytes between
+// the quotes are the text itself: they have no escapes, and are valid UTF-8.
 func (s *scanner) quoted() (raw []byte, plain bool) {
 	plain = true
 	for i := 1; i < len(s.text); i++ {
@@ -118,7 +118,7 @@ func (s *scanner) quoted() (raw []byte, plain bool) {
 	return nil, false
 }
 
-// end returns the error of the scanner. It is an error, too, when the text has more than was read.
+// end returns the error of the scanner, or errEvent when a part of the text was not read.
 func (s *scanner) end() error {
 	if s.err == nil && s.peek() != 0 {
 		s.fail()
@@ -126,7 +126,7 @@ func (s *scanner) end() error {
 	return s.err
 }
 
-// null reads null.
+// null reads null, and fails for any other value.
 func (s *scanner) null() {
 	rest, ok := bytes.CutPrefix(s.text, []byte("null"))
 	if !ok {
@@ -138,7 +138,7 @@ func (s *scanner) null() {
 
 // value reads any value and returns its text.
 func (s *scanner) value() []byte {
-	s.peek() // passes the blanks before the value
+	s.peek() // skips the blanks before the value
 	before := s.text
 	s.skip()
 	return before[:len(before)-len(s.text)]

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// byEncodingJSON reads an event by encoding/json. Members are found by their exact names, and the last of
-// two counts.
+// byEncodingJSON reads an event with encoding/json. A member must have its exact name, and the last of two with the
+// same name counts.
 func byEncodingJSON(text []byte) (authorizerEvent, error) {
 	var e authorizerEvent
 	var failed error
@@ -62,8 +62,8 @@ func byEncodingJSON(text []byte) (authorizerEvent, error) {
 	return e, failed
 }
 
-// FuzzTheScannerReadsAnEventAsEncodingJSONDoes: for any JSON text.
-func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
+// FuzzTheScannerAgreesWithEncodingJSON: for any valid JSON text.
+func FuzzTheScannerAgreesWithEncodingJSON(f *testing.F) {
 	for _, seed := range []string{
 		sample, `{}`, `null`, `[]`, ` { "methodArn" : "a" , "headers" : null } `, `{"resource":"\u00e9\ud83d\ude00\\\"\n"}`,
 		`{"requestContext":{"identity":{"sourceIp":"1.2.3.4","x":[1,{"y":[]},"]"]},"extendedRequestId":"e"}}`,
@@ -76,11 +76,11 @@ func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		got, gotErr := readAuthorizerEvent(text)
 		if !json.Valid(text) || !utf8.Valid(text) {
-			return // Lambda sends no such text: the scanner must only not panic
+			return // Lambda sends no such text, so any result is fine, except a panic
 		}
 		want, wantErr := byEncodingJSON(text)
 		if (gotErr == nil) != (wantErr == nil) {
-			t.Fatalf("%q: %v, and encoding/json says %v", text, gotErr, wantErr)
+			t.Fatalf("%q: %v, and encoding/json returns %v", text, gotErr, wantErr)
 		}
 		if gotErr == nil && fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
@@ -88,8 +88,8 @@ func FuzzTheScannerReadsAnEventAsEncodingJSONDoes(f *testing.F) {
 	})
 }
 
-// TestWhatIsNoEventIsRefused: the scanner finds these faults, although it does not check what it skips.
-func TestWhatIsNoEventIsRefused(t *testing.T) {
+// TestInvalidEventsAreRefused: the scanner finds these faults, although it does not check the values that it skips.
+func TestInvalidEventsAreRefused(t *testing.T) {
 	for _, text := range []string{``, `{`, `{"a`, `{"a"`, `{"a":`, `{"a":"`, `{"a":}`, `{"a":,"b":1}`, `{"methodArn":"a"`, `{} x`, `{}{}`, `"`, `x`, `{"a":1]`} {
 		if e, err := readAuthorizerEvent([]byte(text)); !errors.Is(err, errEvent) {
 			t.Errorf("%s: %+v, %v", text, e, err)

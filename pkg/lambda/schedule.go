@@ -8,8 +8,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// StartSchedule calls run for each event of a schedule, or of a call by hand. The content of
-// the event does not matter. Lambda counts an error of run; the next run continues the work.
+// StartSchedule calls run for each event of a schedule, and for each call by hand. It ignores the content of
+// the event. Lambda counts an error of run; the next run continues the work.
 // StartSchedule does not return.
 func StartSchedule(run func(context.Context) error) {
 	start(schedule(run))

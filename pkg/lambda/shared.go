@@ -13,28 +13,28 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// Check decides on a request to another API, by the values of its Authorization headers, by the parameters of its path, and by whether
-// the API allows suspended orgs. It returns the id and the fields of the principal. A *problem.Error with status 401 or 403 is a
-// refusal, with a KeyID for the log. With rate_limited, the id and the fields are returned too. After any other error, it is not known
-// whether the request may pass.
+// Check decides on a request to another API. headers are the values of its Authorization headers, path its path parameters, and
+// allowsSuspended is true when the API allows suspended orgs. It returns the id and the fields of the principal. A *problem.Error with
+// status 401 or 403 is a refusal, with a KeyID for the log. With rate_limited, the id and the fields are returned too. After any other
+// error, it is not known whether the request may pass.
 type Check func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (id string, fields map[string]string, err error)
 
-// StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs
-// by payload 1.0 or, with simple responses, 2.0. With an allowFor other than 0, a policy that allows has
-// an end: a gateway that keeps the answer, against our advice, may evaluate the policy for a later request, and
-// denies it after that time. StartSharedAuthorizer does not return.
+// StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs with payload 1.0
+// or, with simple responses, 2.0. If allowFor is not 0, a policy that allows ends after this time: a gateway that caches
+// the answer, against our advice, may use the policy for a later request, and then denies that request.
+// StartSharedAuthorizer does not return.
 func StartSharedAuthorizer(check Check, allowFor time.Duration) {
 	start(&sharedAuthorizer{check: check, allowFor: allowFor})
 }
 
-// handlerLimits is the value of the stage variable LatchkeyLimits of an API whose functions answer a request whose key is over
-// its limits. The authorizer allows such a request, with the field limited. For other APIs, the authorizer denies it.
+// handlerLimits is a value of the stage variable LatchkeyLimits. It means that the API's functions answer when a key is over its limits.
+// The authorizer then allows such a request, with the field limited. For other APIs, the authorizer denies it.
 const handlerLimits = "handler"
 
-// allowSuspended is the value of the stage variable LatchkeySuspended of an API that lets in the members of suspended orgs.
+// allowSuspended is a value of the stage variable LatchkeySuspended. It means that the API lets in the members of suspended orgs.
 const allowSuspended = "allow"
 
-// sharedAuthorizer decides on events of other APIs. It is a lambda.Handler.
+// sharedAuthorizer decides on events of other APIs. It implements lambda.Handler.
 type sharedAuthorizer struct {
 	check    Check
 	allowFor time.Duration // 0: a policy has no end
@@ -49,18 +49,18 @@ type simpleAnswer struct {
 }
 
 // misconfigured returns an error that names the fault in the template of the calling API, or
-// nil. An answer that the gateway could keep would outlive the credential's end.
+// nil. If the gateway could cache an answer, the answer would still count after the end of the credential.
 func misconfigured(e authorizerEvent) error {
-	const mend = `: set the authorizer's type to REQUEST, no identity source, and the cache time (TTL) to 0`
+	const remedy = `: set the authorizer's type to REQUEST, no identity source, and the cache time (TTL) to 0`
 	switch {
 	case e.eventType == "TOKEN":
-		return principal.MisconfiguredError("the authorizer is of type TOKEN, whose answers are cached" + mend)
+		return principal.MisconfiguredError("the authorizer is of type TOKEN, whose answers are cached" + remedy)
 	case e.eventType != "REQUEST":
 		return principal.MisconfiguredError("the event is not a request to an authorizer")
 	case strings.HasSuffix(e.methodARN, "/$connect"):
 		return principal.MisconfiguredError("the API is one for WebSockets, where one answer lasts as long as the connection")
 	case hasIdentitySource(e.identitySource):
-		return principal.MisconfiguredError("the authorizer has an identity source, so API Gateway caches its answers" + mend)
+		return principal.MisconfiguredError("the authorizer has an identity source, so API Gateway caches its answers" + remedy)
 	case e.methodARN == "":
 		return principal.MisconfiguredError("the event names no route")
 	default:
@@ -68,8 +68,8 @@ func misconfigured(e authorizerEvent) error {
 	}
 }
 
-// hasIdentitySource reports whether an event shows an identity source. Without one it has null, an
-// empty text or an empty list, or no such member at all.
+// hasIdentitySource reports whether an event has an identity source. An event without one has null, an
+// empty text or an empty list, or does not have the member.
 func hasIdentitySource(text []byte) bool {
 	switch string(text) {
 	case "", "null", `""`, "[]":
@@ -79,14 +79,14 @@ func hasIdentitySource(text []byte) bool {
 	}
 }
 
-// Invoke decides on one event. Without a decision it returns an error, which a REST API answers as
+// Invoke decides on one event. It returns an error when it cannot decide. A REST API answers the error with
 // AUTHORIZER_FAILURE, and an HTTP API with 500.
 func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	e, err := readAuthorizerEvent(event)
 	if err != nil {
 		return nil, err
 	}
-	// The members of payload 2.0 take the names of the others.
+	// Copy the members of payload 2.0 to the names of the other payloads.
 	e.methodARN = cmp.Or(e.methodARN, e.routeARN)
 	e.resource = cmp.Or(e.resource, e.routeKey)
 	e.sourceIP = cmp.Or(e.sourceIP, e.httpSourceIP)
@@ -113,8 +113,8 @@ func (h *sharedAuthorizer) Invoke(ctx context.Context, event []byte) ([]byte, er
 	return json.Marshal(answer)
 }
 
-// decide returns the answer to a request whose authorizer is configured well. The error means that there is no
-// decision.
+// decide returns the answer to a request whose authorizer is configured correctly. An error means that it cannot
+// decide.
 func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path map[string]string) (any, error) {
 	id, fields, err := h.check(ctx, e.authorization(), path, e.suspended == allowSuspended)
 	if err == nil {
@@ -141,7 +141,7 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 	return nil, undecided(ctx, e, err)
 }
 
-// ends returns the condition that a policy holds for a time from now on, nil for 0.
+// ends returns the condition that ends a policy after a time, nil for 0.
 func ends(after time.Duration) json.RawMessage {
 	if after == 0 {
 		return nil
@@ -149,7 +149,7 @@ func ends(after time.Duration) json.RawMessage {
 	return json.RawMessage(`{"DateLessThan":{"aws:CurrentTime":"` + time.Now().Add(after).UTC().Format(time.RFC3339) + `"}}`)
 }
 
-// answerTo returns the answer in the form that the event requires. Only a policy has the condition.
+// answerTo returns the answer in the form that the event requires. Only a policy can have the condition.
 func answerTo(e authorizerEvent, effect, id string, fields map[string]string, condition json.RawMessage) any {
 	if e.version == "2.0" {
 		return simpleAnswer{effect == allow, fields}
@@ -160,8 +160,8 @@ func answerTo(e authorizerEvent, effect, id string, fields map[string]string, co
 	}
 }
 
-// thisRoute returns a policy's resource for one request, so that a gateway that keeps the answer, against our
-// advice, allows no other path by it. "*" and "$" have a meaning in a policy: each becomes "?", which matches
+// thisRoute returns a policy's resource for one request, so that a gateway that caches the answer, against our
+// advice, allows no other path with it. "*" and "$" have a meaning in a policy: each becomes "?", which matches
 // any one character.
 func thisRoute(methodARN string) string {
 	return strings.NewReplacer("*", "?", "$", "?").Replace(methodARN)

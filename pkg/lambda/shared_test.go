@@ -15,7 +15,7 @@ import (
 )
 
 // The events of AWS's documentation ("Input to an API Gateway Lambda authorizer", "Payload format
-// version"), without most members that the authorizer does not read.
+// version"), without most of the members that the authorizer skips.
 const (
 	restEvent = `{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1","resource":"/orgs/{orgId}","path":"/orgs/o1",
 "httpMethod":"GET","headers":{"Authorization":"Bearer a"},"multiValueHeaders":{"Authorization":["Bearer a"]},"queryStringParameters":{"orgId":"forged"},
@@ -28,8 +28,8 @@ const (
 "pathParameters":{"orgId":"o1"},"stageVariables":{}}`
 )
 
-// check returns a Check that returns err or, when err is nil, accepts every request and returns the headers and the
-// org of the path that it got.
+// check returns a Check that returns err. If err is nil, it accepts every request, and returns the headers and the
+// org of the path.
 func check(err error) Check {
 	return func(_ context.Context, headers []string, path map[string]string, _ bool) (string, map[string]string, error) {
 		if err != nil {
@@ -39,8 +39,8 @@ func check(err error) Check {
 	}
 }
 
-// askShared calls a shared authorizer with an event.
-func askShared(event string, c Check) (string, error) {
+// invokeShared calls a shared authorizer with an event.
+func invokeShared(event string, c Check) (string, error) {
 	b, err := (&sharedAuthorizer{check: c}).Invoke(context.Background(), []byte(event))
 	return string(b), err
 }
@@ -54,20 +54,20 @@ func TestASharedAuthorizerAnswersInTheFormOfTheEvent(t *testing.T) {
 		denied   = `{"principalId":"anonymous","policyDocument":{"Version":"2012-10-17","Statement":[{"Action":"execute-api:Invoke","Effect":"Deny",` + resource + `}]},` + refusal + `}`
 	)
 	revoked := problem.New(problem.KeyRevoked, "This API key was revoked.")
-	for event, want := range map[string][2]string{ // the answers to an accepted and to a revoked key
+	for event, want := range map[string][2]string{ // the answers for an accepted key and for a revoked key
 		restEvent:  {allowed, denied},
 		httpEvent1: {allowed, denied},
 		httpEvent2: {`{"isAuthorized":true,` + fields + `}`, `{"isAuthorized":false,` + refusal + `}`},
 	} {
-		if got, err := askShared(event, check(nil)); err != nil || got != want[0] {
+		if got, err := invokeShared(event, check(nil)); err != nil || got != want[0] {
 			t.Errorf("%.30s: %s, %v, want %s", event, got, err, want[0])
 		}
-		if got, err := askShared(event, check(revoked)); err != nil || got != want[1] {
+		if got, err := invokeShared(event, check(revoked)); err != nil || got != want[1] {
 			t.Errorf("%.30s: %s, %v, want %s", event, got, err, want[1])
 		}
 	}
 	for _, code := range []problem.Code{problem.InsufficientRole, problem.OrgSuspended} {
-		if got, err := askShared(restEvent, check(problem.New(code, "x"))); err != nil || !strings.Contains(got, `"Effect":"Deny"`) || !strings.Contains(got, `"code":"`+string(code)+`"`) {
+		if got, err := invokeShared(restEvent, check(problem.New(code, "x"))); err != nil || !strings.Contains(got, `"Effect":"Deny"`) || !strings.Contains(got, `"code":"`+string(code)+`"`) {
 			t.Errorf("a 403: %s, %v", got, err)
 		}
 	}
@@ -78,13 +78,13 @@ func TestASharedAuthorizersRefusalNamesTheProvedKey(t *testing.T) {
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
 	defer slog.SetDefault(was)
-	if _, err := askShared(restEvent, check(&problem.Error{Code: problem.KeyRevoked, KeyID: "key_1"})); err != nil || !strings.Contains(out.String(), `"caller":"key_1"`) {
+	if _, err := invokeShared(restEvent, check(&problem.Error{Code: problem.KeyRevoked, KeyID: "key_1"})); err != nil || !strings.Contains(out.String(), `"caller":"key_1"`) {
 		t.Errorf("%s, %v", out.String(), err)
 	}
 }
 
-// TestWhatCouldBeCachedIsRefused: an answer that is kept would open the door for a revoked key.
-func TestWhatCouldBeCachedIsRefused(t *testing.T) {
+// TestAnAuthorizerWithCachedAnswersIsRefused: a cached answer could accept a key after its revocation.
+func TestAnAuthorizerWithCachedAnswersIsRefused(t *testing.T) {
 	for name, event := range map[string]string{
 		"TOKEN":                        `{"type":"TOKEN","authorizationToken":"Bearer a","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/"}`,
 		"no type":                      strings.Replace(restEvent, `"type":"REQUEST",`, "", 1),
@@ -94,46 +94,46 @@ func TestWhatCouldBeCachedIsRefused(t *testing.T) {
 		"a WebSocket API":              strings.Replace(restEvent, "GET/orgs/o1", "$connect", 1),
 		"no route":                     strings.Replace(restEvent, "methodArn", "other", 1),
 	} {
-		asked := false
-		got, err := askShared(event, func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) {
-			asked = true
+		called := false
+		got, err := invokeShared(event, func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) {
+			called = true
 			return "", nil, nil
 		})
-		if err == nil || !strings.HasPrefix(err.Error(), "authorizer_misconfigured: ") || got != "" || asked {
-			t.Errorf("%s: %s, %v, asked: %v", name, got, err, asked)
+		if err == nil || !strings.HasPrefix(err.Error(), "authorizer_misconfigured: ") || got != "" || called {
+			t.Errorf("%s: %s, %v, called: %v", name, got, err, called)
 		}
 	}
 }
 
-// TestAnAllowEndsWhereItIsSetTo: only an Allow has the condition. A simple answer has no policy, and so no condition.
-func TestAnAllowEndsWhereItIsSetTo(t *testing.T) {
+// TestAnAllowEndsAfterItsTime: only an Allow has the condition. A simple answer has no policy, and so no condition.
+func TestAnAllowEndsAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ask := func(event string, c Check, allowFor time.Duration) string {
+		answer := func(event string, c Check, allowFor time.Duration) string {
 			b, err := (&sharedAuthorizer{check: c, allowFor: allowFor}).Invoke(t.Context(), []byte(event))
 			if err != nil {
 				t.Fatal(err)
 			}
 			return string(b)
 		}
-		at := time.Now().Add(5 * time.Second).UTC().Format("2006-01-02T15:04:05Z") // as IAM reads it
+		at := time.Now().Add(5 * time.Second).UTC().Format("2006-01-02T15:04:05Z") // the form that IAM requires
 		for _, event := range []string{restEvent, httpEvent1} {
-			if got := ask(event, check(nil), 5*time.Second); !strings.Contains(got, `"Effect":"Allow"`) || !strings.Contains(got, `"Condition":{"DateLessThan":{"aws:CurrentTime":"`+at+`"}}`) {
+			if got := answer(event, check(nil), 5*time.Second); !strings.Contains(got, `"Effect":"Allow"`) || !strings.Contains(got, `"Condition":{"DateLessThan":{"aws:CurrentTime":"`+at+`"}}`) {
 				t.Errorf("an Allow: %s", got)
 			}
-			if got := ask(event, check(nil), 0); strings.Contains(got, "Condition") {
+			if got := answer(event, check(nil), 0); strings.Contains(got, "Condition") {
 				t.Errorf("without the parameter: %s", got)
 			}
-			if got := ask(event, check(problem.New(problem.KeyRevoked, "x")), 5*time.Second); strings.Contains(got, "Condition") {
+			if got := answer(event, check(problem.New(problem.KeyRevoked, "x")), 5*time.Second); strings.Contains(got, "Condition") {
 				t.Errorf("a Deny: %s", got)
 			}
 		}
-		if got := ask(httpEvent2, check(nil), 5*time.Second); strings.Contains(got, "DateLessThan") {
+		if got := answer(httpEvent2, check(nil), 5*time.Second); strings.Contains(got, "DateLessThan") {
 			t.Errorf("a simple answer: %s", got)
 		}
 	})
 }
 
-func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {
+func TestAnUndecidedSharedAuthorizerReturnsAnError(t *testing.T) {
 	for name, c := range map[string]Check{
 		"database down": check(problem.New(problem.Unavailable, "x")),
 		"our own fault": check(errors.New("boom")),
@@ -142,18 +142,18 @@ func TestASharedAuthorizerThatCannotTellIsAnError(t *testing.T) {
 		},
 	} {
 		for _, event := range []string{restEvent, httpEvent1, httpEvent2} {
-			if got, err := askShared(event, c); err == nil {
+			if got, err := invokeShared(event, c); err == nil {
 				t.Errorf("%s: answered %s", name, got)
 			}
 		}
 	}
 }
 
-// TestAPolicyIsForOneRequest: the policy for a path with characters of patterns allows no longer or shorter path.
+// TestAPolicyIsForOneRequest: the policy for a path with special characters allows no longer or shorter path.
 func TestAPolicyIsForOneRequest(t *testing.T) {
 	for path, want := range map[string]string{"a": "a", "*": "?", "a*b?c": "a?b?c", "${aws:username}": "?{aws:username}"} {
 		const arn = "arn:aws:execute-api:us-east-1:1:a/live/GET/"
-		got, err := askShared(strings.Replace(restEvent, "arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1", arn+path, 1), check(nil))
+		got, err := invokeShared(strings.Replace(restEvent, "arn:aws:execute-api:us-east-1:123456789012:abcdef123/test/GET/orgs/o1", arn+path, 1), check(nil))
 		var a authorizerAnswer
 		if err != nil || json.Unmarshal([]byte(got), &a) != nil || a.PolicyDocument.Statement[0].Resource != arn+want {
 			t.Errorf("%s: %s, %v", path, got, err)
@@ -161,8 +161,8 @@ func TestAPolicyIsForOneRequest(t *testing.T) {
 	}
 }
 
-// TestASpentKeyIsLetThroughWhereTheFunctionsAnswer: an authorizer cannot answer 429.
-func TestASpentKeyIsLetThroughWhereTheFunctionsAnswer(t *testing.T) {
+// TestASpentKeyIsAllowedWhereTheFunctionsAnswer: an authorizer cannot answer 429.
+func TestASpentKeyIsAllowedWhereTheFunctionsAnswer(t *testing.T) {
 	spent := func(context.Context, []string, map[string]string, bool) (string, map[string]string, error) {
 		return "key_1", map[string]string{"v": "1", "limited": "minute", "retryAfter": "17"}, problem.New(problem.RateLimited, "None left.")
 	}
@@ -171,12 +171,12 @@ func TestASpentKeyIsLetThroughWhereTheFunctionsAnswer(t *testing.T) {
 		httpEvent1: {`"Effect":"Allow"`, `"Effect":"Deny"`},
 		httpEvent2: {`{"isAuthorized":true`, `{"isAuthorized":false`},
 	} {
-		got, err := askShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":{"LatchkeyLimits":"handler"}`, 1), spent)
+		got, err := invokeShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":{"LatchkeyLimits":"handler"}`, 1), spent)
 		if err != nil || !strings.Contains(got, want[0]) || !strings.Contains(got, `"context":{"limited":"minute","retryAfter":"17","v":"1"}`) {
 			t.Errorf("%s %v", got, err)
 		}
 		for _, variables := range []string{`{}`, `null`, `{"LatchkeyLimits":"x"}`} {
-			got, err = askShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":`+variables, 1), spent)
+			got, err = invokeShared(strings.Replace(event, `"stageVariables":{}`, `"stageVariables":`+variables, 1), spent)
 			if err != nil || !strings.Contains(got, want[1]) || !strings.Contains(got, `"context":{"code":"rate_limited","detail":"None left.","retryAfter":"17","title":"Too many requests"}`) {
 				t.Errorf("%s: %s %v", variables, got, err)
 			}
@@ -184,7 +184,7 @@ func TestASpentKeyIsLetThroughWhereTheFunctionsAnswer(t *testing.T) {
 	}
 }
 
-// TestAStageAllowsSuspendedOrgs beside its other variables, and by no other value.
+// TestAStageAllowsSuspendedOrgs: only the value allow does, also with other variables.
 func TestAStageAllowsSuspendedOrgs(t *testing.T) {
 	for _, event := range []string{restEvent, httpEvent1, httpEvent2} {
 		for variables, want := range map[string]bool{
@@ -192,7 +192,7 @@ func TestAStageAllowsSuspendedOrgs(t *testing.T) {
 			`{}`: false, `null`: false, `{"LatchkeySuspended":"x"}`: false, `{"LatchkeySuspended":""}`: false, `{"latchkeySuspended":"allow"}`: false, `{"LatchkeyLimits":"allow"}`: false,
 		} {
 			event := strings.Replace(event, `"stageVariables":{}`, `"stageVariables":`+variables, 1)
-			if _, err := askShared(event, func(_ context.Context, _ []string, _ map[string]string, allowsSuspended bool) (string, map[string]string, error) {
+			if _, err := invokeShared(event, func(_ context.Context, _ []string, _ map[string]string, allowsSuspended bool) (string, map[string]string, error) {
 				if allowsSuspended != want {
 					t.Errorf("%s: %v", variables, allowsSuspended)
 				}

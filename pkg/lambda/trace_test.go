@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestARequestKeepsItsTrace: at each door, the context of a request has the trace id that came with it, and nothing else of that header.
+// TestARequestKeepsItsTrace: the context of a request has the trace id of its header, but no other text of the header.
 func TestARequestKeepsItsTrace(t *testing.T) {
 	const root = "1-5759e988-bd862e3fe1be46a994272793"
 	for header, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestARequestKeepsItsTrace(t *testing.T) {
 			if event == sample {
 				t.Fatalf("%s: the sample has no such member", door)
 			}
-			if _, err := ask(t, event, func(ctx context.Context, _, _ string, _ []string) (principal.Principal, error) {
+			if _, err := invoke(t, event, func(ctx context.Context, _, _ string, _ []string) (principal.Principal, error) {
 				got[door] = problem.Trace(ctx)
 				return principal.Principal{}, problem.New(problem.InvalidCredentials, "")
 			}); err != nil {
@@ -52,7 +52,7 @@ func TestARequestKeepsItsTrace(t *testing.T) {
 			}
 		}
 		if len(got) != 4 {
-			t.Errorf("%d doors were asked", len(got))
+			t.Errorf("%d doors got the request, want 4", len(got))
 		}
 		for door, trace := range got {
 			if trace != want {

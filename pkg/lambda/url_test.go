@@ -51,7 +51,7 @@ func TestAFunctionURLsEventIsARequest(t *testing.T) {
 			if got := r.Header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer a,Bearer b" {
 				t.Errorf("Authorization %q", got)
 			}
-			if got := r.Header.Get(core.APIGwContextHeader); got != "" { // the proxy library would read what a caller sent
+			if got := r.Header.Get(core.APIGwContextHeader); got != "" { // the proxy library would trust this header of a caller
 				t.Errorf("the context of the gateway is %q", got)
 			}
 			w.Header().Set("X-Empty", "")
@@ -63,7 +63,7 @@ func TestAFunctionURLsEventIsARequest(t *testing.T) {
 	}
 }
 
-func TestWhatAFunctionURLCannotAnswerIsA503(t *testing.T) {
+func TestAFunctionURLAnswersItsFaultsWith503(t *testing.T) {
 	broken := urlEvent("/authorize")
 	broken.Body = "no base64"
 	out := serveURL(t, broken, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
@@ -75,8 +75,8 @@ func TestWhatAFunctionURLCannotAnswerIsA503(t *testing.T) {
 	}
 }
 
-// FuzzAPathArrivesAsItWasSent: a handler sees the path of the event, byte for byte, and the route of the gateway.
-func FuzzAPathArrivesAsItWasSent(f *testing.F) {
+// FuzzAPathArrivesUnchanged: a handler gets the unchanged path of the event, and the route of the gateway.
+func FuzzAPathArrivesUnchanged(f *testing.F) {
 	for _, seed := range []string{
 		"", "/", "/v1/orgs/x", "//evil", "/a/../b", "/a/./b", "/%2e%2e/b", "/100%", "/%zz", "/%2F", "/a?b#c", "/a;b", "/\x00", "/\xff", "/é", "*", "a:b", "@b/c", `/..\..\b`,
 	} {

@@ -11,16 +11,16 @@ const (
 	tallyWithin = 200 * time.Millisecond
 )
 
-// tally counts the requests of a key that a process has let through on a day and not written yet.
+// tally counts the requests of a key on a day that a process has let through and not written yet.
 type tally struct {
 	usage
 
 	wroteAt time.Time
 }
 
-// Tally counts one request of a key without limits. The first request of a day and each one a minute or more after the last write
-// waits for a write of what was counted, 200 ms at most. What a process has not written when it ends is lost, and so is a write
-// without an answer: the row never has more requests than were let through. Tally never fails a request.
+// Tally counts one request of a key without limits. The first request of a day waits for a write of the count, 200 ms at most, and so
+// does the first one a minute or more after the last write. When a process ends, its unwritten count is lost, and a write without an
+// answer is not repeated: the row never has more requests than were let through. Tally never fails a request.
 func (l *Limiter) Tally(ctx context.Context, of Owner) {
 	due, ok := l.tallyOne(of)
 	if !ok {
@@ -39,7 +39,7 @@ func (l *Limiter) Tally(ctx context.Context, of Owner) {
 	}
 }
 
-// tallyOne counts one request. With ok, due is to be written now.
+// tallyOne counts one request. With ok, the caller must write due now.
 func (l *Limiter) tallyOne(of Owner) (due usage, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *Limiter) tallyOne(of Owner) (due usage, ok bool) {
 	if c.day != today {
 		due = c.usage
 		c.usage, c.wroteAt = usage{day: today}, time.Time{}
-		if due.requests > 0 { // what is left of an earlier day comes first, and the next request writes today's
+		if due.requests > 0 { // the unwritten count of an earlier day is written first, and the next request writes today's
 			c.requests = 1
 			return due, true
 		}

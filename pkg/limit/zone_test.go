@@ -8,7 +8,7 @@ import (
 	_ "time/tzdata" // a machine may have no zones
 )
 
-// TestTheZoneOfTheRunIsKnown: Go uses UTC for a zone that it does not find, and the tests would show nothing.
+// TestTheZoneOfTheRunIsKnown: for an unknown zone, Go uses UTC, and the tests would not test another zone.
 func TestTheZoneOfTheRunIsKnown(t *testing.T) {
 	zone, err := time.LoadLocation(cmp.Or(os.Getenv("TZ"), "Local"))
 	if at := time.Now(); err != nil || at.In(zone).Format(time.DateTime) != at.Local().Format(time.DateTime) {

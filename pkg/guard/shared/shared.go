@@ -1,4 +1,4 @@
-// Package shared has the checks of the shared authorizers, which other APIs of the owner call. It is for our own functions only.
+// Package shared has the checks of the shared authorizers. Other APIs of the owner use these authorizers. It is for our own functions only.
 package shared
 
 import (
@@ -9,8 +9,8 @@ import (
 	"latchkey/pkg/principal"
 )
 
-// Check decides on a request by the values of its Authorization headers, by its path parameters, and by whether its API allows
-// suspended orgs. It returns the id and the fields of the principal.
+// Check decides on a request. headers are the values of its Authorization headers, path its path parameters, and allowsSuspended is
+// true when its API allows suspended orgs. It returns the id and the fields of the principal.
 type Check = func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (id string, fields map[string]string, err error)
 
 // Key returns the check of the authorizer that accepts API keys. It returns the errors of Guard.Key.
@@ -22,7 +22,7 @@ func Key(g *guard.Guard) Check {
 }
 
 // Member returns the check of the authorizer that accepts access tokens: the user must be a member of the org whose id is in the path
-// parameter orgParameter. Errors: Guard.Member's, and a principal.MisconfiguredError for a route whose path lacks the parameter.
+// parameter orgParameter. It returns the errors of Guard.Member, and a principal.MisconfiguredError for a path without the parameter.
 func Member(g *guard.Guard, orgParameter string) Check {
 	return func(ctx context.Context, headers []string, path map[string]string, allowsSuspended bool) (string, map[string]string, error) {
 		orgID, ok := path[orgParameter]

@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// gone answers a lookup with a revoked key and this Cache-Control.
+// gone returns a handler that answers each lookup with a revoked key and this Cache-Control.
 func gone(cacheControl string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Cache-Control", cacheControl)
@@ -21,7 +21,7 @@ func gone(cacheControl string) http.Handler {
 	})
 }
 
-// isRefused verifies a token, a second after the last one, and counts the lookups for it. The lookup must say that its key is revoked.
+// isRefused verifies a token, a second after the last one, and returns the number of lookups for it. The token must be refused.
 func (w *world) isRefused(t *testing.T, token string) (lookups int) {
 	t.Helper()
 	before := w.count()
@@ -32,8 +32,8 @@ func (w *world) isRefused(t *testing.T, token string) (lookups int) {
 	return w.count() - before
 }
 
-// TestMemoryOfKidsIsBounded: 256 kids are kept, whatever their max-age. The next one takes the place of those that are expired, and
-// without such ones of all.
+// TestMemoryOfKidsIsBounded: 256 kids are kept, with any max-age. A further kid replaces the expired ones. If no kid is expired, it replaces
+// all of them.
 func TestMemoryOfKidsIsBounded(t *testing.T) {
 	for name, c := range map[string]struct{ expired, lookups int }{
 		"none is expired": {0, 1}, "the first is": {1, 0}, "half of them are": {128, 0}, "all are but the last": {255, 0},
@@ -61,8 +61,8 @@ func TestMemoryOfKidsIsBounded(t *testing.T) {
 	}
 }
 
-// TestAKidThatIsLookedUpIsNotForgotten, although all others are: its next webhook waits for the same lookup.
-func TestAKidThatIsLookedUpIsNotForgotten(t *testing.T) {
+// TestAKidThatIsBeingLookedUpIsNotForgotten: although all other kids are forgotten. Its next webhook waits for the same lookup.
+func TestAKidThatIsBeingLookedUpIsNotForgotten(t *testing.T) {
 	w := newWorld(t)
 	tokens := w.madeUp(t, 257)
 	asked, mayAnswer, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -83,7 +83,7 @@ func TestAKidThatIsLookedUpIsNotForgotten(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := w.Verify(over, []byte(tokens[0])); !errors.Is(err, verify.ErrUnavailable) || w.count() != before {
-		t.Errorf("another webhook, which does not wait: %v, %d more lookups", err, w.count()-before)
+		t.Errorf("another webhook, whose caller does not wait: %v, %d more lookups", err, w.count()-before)
 	}
 	answerNow()
 	if err := <-ended; !errors.Is(err, verify.ErrRefused) || w.isRefused(t, tokens[0]) != 0 {
@@ -91,8 +91,8 @@ func TestAKidThatIsLookedUpIsNotForgotten(t *testing.T) {
 	}
 }
 
-// TestLookupsOfNewKidsComeBackOneASecond, and never more than ten at once.
-func TestLookupsOfNewKidsComeBackOneASecond(t *testing.T) {
+// TestOneMoreLookupOfANewKidIsAllowedEachSecond: up to ten in all.
+func TestOneMoreLookupOfANewKidIsAllowedEachSecond(t *testing.T) {
 	w := newWorld(t)
 	tokens := w.madeUp(t, 7*15)
 	for i, step := range []struct{ quiet, lookups int }{{0, 10}, {0, 0}, {1, 1}, {3, 3}, {11, 10}, {3600, 10}, {10, 10}} {
@@ -107,7 +107,7 @@ func TestLookupsOfNewKidsComeBackOneASecond(t *testing.T) {
 	}
 }
 
-// TestALookupsAnswerIsBounded: one of 64 KB is read, and of a larger one nothing is used.
+// TestALookupsAnswerIsBounded: an answer of 64 KB is read, a larger one is not used.
 func TestALookupsAnswerIsBounded(t *testing.T) {
 	for size, want := range map[int]error{64 << 10: nil, 64<<10 + 1: verify.ErrUnavailable} {
 		w, kid, sign := signer(t)
@@ -123,7 +123,7 @@ func TestALookupsAnswerIsBounded(t *testing.T) {
 	}
 }
 
-// written is a ResponseWriter whose body goes elsewhere.
+// written is a ResponseWriter that writes its body to another place.
 type written struct {
 	http.ResponseWriter
 
@@ -132,8 +132,8 @@ type written struct {
 
 func (w written) Write(p []byte) (int, error) { return w.body.Write(p) }
 
-// TestAnAnswerWithoutItsTimeIsKeptAMinute: its header has no max-age that can be read.
-func TestAnAnswerWithoutItsTimeIsKeptAMinute(t *testing.T) {
+// TestAnAnswerWithoutMaxAgeIsKeptAMinute: its header has no max-age, or an invalid one.
+func TestAnAnswerWithoutMaxAgeIsKeptAMinute(t *testing.T) {
 	for _, header := range []string{"", "public", "max-age=", "max-age=five", "s-maxage=300", "max-age=9999999999"} {
 		w := newWorld(t)
 		w.answer(gone(header))
@@ -147,7 +147,7 @@ func TestAnAnswerWithoutItsTimeIsKeptAMinute(t *testing.T) {
 	}
 }
 
-// TestALookupHasFiveSeconds: a webhook whose lookup is a moment faster is decided on.
+// TestALookupHasFiveSeconds: with a lookup just below this time, the webhook gets a decision.
 func TestALookupHasFiveSeconds(t *testing.T) {
 	v := readVectors(t)
 	for takes, want := range map[time.Duration]error{5*time.Second - 1: verify.ErrRefused, 5*time.Second + 1: verify.ErrUnavailable} {
@@ -165,7 +165,7 @@ func TestALookupHasFiveSeconds(t *testing.T) {
 			if _, err := verifier.Verify(t.Context(), []byte(good(t, v))); !errors.Is(err, want) {
 				t.Errorf("after %s: %v", takes, err)
 			}
-			time.Sleep(time.Second) // until the client has ended
+			time.Sleep(time.Second) // until the client's goroutine has ended
 		})
 	}
 }

@@ -3,10 +3,10 @@ package verify
 import "errors"
 
 // ErrRefused matches every error about a bad webhook (errors.Is): the issuer did not send this webhook to this
-// endpoint, or sent it long ago. Answer 401. The error is a *RefusedError, which has the reason.
+// endpoint, or sent it long ago. Answer 401. The error is a *RefusedError with the reason.
 var ErrRefused = errors.New("verify: the webhook is refused")
 
-// ErrUnavailable means that the key could not be looked up, so that it is not known whether the
+// ErrUnavailable means that the key could not be looked up, so it is not known whether the
 // webhook is good. Answer 503. The sender then delivers the webhook again.
 var ErrUnavailable = errors.New("verify: the key cannot be looked up now")
 
@@ -25,7 +25,7 @@ const (
 	NotYet         Reason = "not_yet"         // iat is in the future
 	Incomplete     Reason = "incomplete"      // the event lacks a member
 	UnknownKey     Reason = "unknown_key"     // the issuer has no such key
-	RevokedKey     Reason = "revoked_key"     // the key is revoked: no signature by it counts any more
+	RevokedKey     Reason = "revoked_key"     // the key is revoked: none of its signatures is accepted
 	WrongSignature Reason = "wrong_signature" // not signed by the key that kid names
 	RetiredKey     Reason = "retired_key"     // signed after the key was retired
 )
@@ -35,7 +35,7 @@ type RefusedError struct{ Reason Reason }
 
 func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + string(e.Reason) }
 
-// Is makes every RefusedError an ErrRefused.
+// Is makes errors.Is(err, ErrRefused) true for every RefusedError.
 func (e *RefusedError) Is(target error) bool { return target == ErrRefused }
 
 func refused(r Reason) error { return &RefusedError{r} }

@@ -10,8 +10,8 @@ import (
 
 // Handler returns a handler for the endpoint's URL. It calls do with each verified event, and
 // again when the event comes again. It answers 204 when do succeeds, 500 when do fails, 401 when
-// the webhook is refused, and 503 when the key cannot be looked up; it reports these three errors (Config.Report). It
-// answers 405 to another method than POST, and 400 to a body that does not arrive whole. After any other answer than 204,
+// the webhook is refused, and 503 when the key cannot be looked up; it reports the errors of these last three cases (Config.Report). It
+// answers 405 to another method than POST, and 400 to an incomplete body. After any other answer than 204,
 // the sender tries again.
 func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,13 +41,13 @@ func (v *Verifier) Handler(do func(context.Context, Event) error) http.Handler {
 			refuse(w, http.StatusServiceUnavailable, "The key cannot be looked up now")
 		}
 		if v.config.Report != nil {
-			_ = v.reports.Report(func() { v.config.Report(r.Context(), err) }) // LostReports counts its error
+			_ = v.reports.Report(func() { v.config.Report(r.Context(), err) }) // LostReports counts a lost report
 		}
 	})
 }
 
-// refuse answers with a problem document (RFC 9457). The document does not have the reason of a refusal, which is only
-// for the receiver's own log.
+// refuse answers with a problem document (RFC 9457). The document does not show the reason of a refusal, which is only
+// for the receiver's log.
 func refuse(w http.ResponseWriter, status int, title string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)

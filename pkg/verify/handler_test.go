@@ -17,7 +17,7 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestHandlerAnswersByTheOutcome has each status that the handler answers.
+// TestHandlerAnswersByTheOutcome checks each status that the handler can answer.
 func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	v := readVectors(t)
 	server := httptest.NewServer(v.Handler())
@@ -32,7 +32,7 @@ func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	}
 	errFull := errors.New("the disk is full")
 	handled := 0
-	var failure error // of the function that handles events
+	var failure error // the result of the function that handles events
 	h := verifier.Handler(func(context.Context, verify.Event) error { handled++; return failure })
 
 	if w := post(h, good(t, v)); w.Code != 204 || handled != 1 || len(reported) != 0 || w.Body.Len() != 0 {
@@ -41,7 +41,7 @@ func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name, body   string
 		status       int
-		failure      error // of the function that handles events
+		failure      error // the result of the function that handles events
 		wantReported error
 		wantHandled  int
 	}{
@@ -79,7 +79,7 @@ func TestHandlerAnswersByTheOutcome(t *testing.T) {
 	}
 }
 
-// endless is a body that never ends, and counts the bytes that were read.
+// endless is a body that never ends. It counts the bytes that were read.
 type endless struct{ read int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -87,7 +87,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestHandlerReadsNoMoreThanAWebhook sends a body without end. It may read into a buffer that is larger than a webhook.
+// TestHandlerReadsNoMoreThanAWebhook sends a body without end. The limit is generous, because the handler may read ahead into a buffer.
 func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	v := readVectors(t)
 	verifier, lookups := receiver(t, v)
@@ -99,7 +99,7 @@ func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	}
 }
 
-// TestNoWebhookWaitsForAReceiversReport beyond five seconds, however it fails. 16 reports run at once, and no more.
+// TestNoWebhookWaitsForAReceiversReport: an answer comes within five seconds, even when a report fails or hangs. At most 16 reports run at once.
 func TestNoWebhookWaitsForAReceiversReport(t *testing.T) {
 	v := readVectors(t)
 	for name, fails := range map[string]func(){

@@ -24,17 +24,17 @@ const (
 	maxAnswer     = 64 << 10 // bytes of a lookup's answer
 	maxKept       = 256      // keys in memory
 
-	// How long an answer is kept, also that a kid is unknown or revoked: its max-age, but at most longestKept, or
-	// noMaxAgeKept without one.
+	// An answer is kept for its max-age, but at most for longestKept. Without a max-age, it is kept for noMaxAgeKept. This is
+	// also true for the answers that a kid is unknown or revoked.
 	longestKept  = 24 * time.Hour
 	noMaxAgeKept = time.Minute
 
-	// Invented kids can cause at most maxAtOnce lookups at a time and, over time, one a second.
-	// A kid that was once good does not count.
+	// Made-up kids can cause at most maxAtOnce lookups at a time and, on average, one a second.
+	// A kid that once had a good key does not count.
 	maxAtOnce = 4
-	maxBurst  = 10 // after a quiet time; then one a second
+	maxBurst  = 10 // allowed at once after a quiet time; then one a second
 
-	// maxRunning bounds the lookups that run, also those that a client goes on with beyond lookupTimeout.
+	// maxRunning limits the lookups that run, including those whose client continues after lookupTimeout.
 	maxRunning = 16
 )
 
@@ -48,8 +48,8 @@ type key struct {
 type answer struct {
 	done  chan struct{} // closed when the other fields are written
 	key   key
-	err   error // of the kid: UnknownKey or RevokedKey; of the lookup: ErrUnavailable
-	until time.Time
+	err   error     // about the kid: UnknownKey or RevokedKey; about the lookup: ErrUnavailable
+	until time.Time // how long the answer is kept
 }
 
 func (a *answer) pending() bool {
@@ -61,18 +61,18 @@ func (a *answer) pending() bool {
 	}
 }
 
-// keys looks up keys and keeps them.
+// keys looks up verification keys and keeps them in memory.
 type keys struct {
 	url    string
 	client *http.Client
 	now    func() time.Time
-	calls  *callback.Calls // of client, which may be the receiver's
+	calls  *callback.Calls // runs the client, which may be the receiver's own and may hang
 
 	mu       sync.Mutex
 	byKid    map[string]*answer
-	atOnce   int       // lookups of new kids that run
-	allowed  float64   // lookups of new kids that may begin
-	allowedT time.Time // when allowed was counted
+	atOnce   int       // lookups of new kids that are running
+	allowed  float64   // lookups of new kids that may begin, at the time allowedT
+	allowedT time.Time // when allowed was last updated
 }
 
 func newKeys(url string, client *http.Client, now func() time.Time) *keys {
@@ -100,8 +100,8 @@ func (k *keys) get(ctx context.Context, kid string) (key, error) {
 	return a.key, a.err
 }
 
-// find returns the answer about a kid. mine means that the caller must look the kid up; isNew
-// means that no good key is known for it. A nil answer means that a lookup is not allowed now.
+// find returns the answer about a kid. mine means that the caller must look up the kid; isNew
+// means that no good key is known for the kid. A nil answer means that a lookup is not allowed now.
 func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	now := k.now()
 	k.mu.Lock()
@@ -119,15 +119,15 @@ func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
 	}
 	a = &answer{done: make(chan struct{})}
 	if !isNew {
-		// A caller whose lookup fails gets an error. The old key is kept so that the next lookup does not count as one of a
-		// new kid.
+		// If the lookup fails, its callers get an error, but the old key stays, so that the next lookup does not count as one of
+		// a new kid.
 		a.key = old.key
 	}
 	k.byKid[kid] = a
 	return a, true, isNew
 }
 
-// mayLookUp spends one of the lookups that are allowed for new kids, and reports whether there was one.
+// mayLookUp spends one of the allowed lookups of new kids, and reports whether there was one.
 func (k *keys) mayLookUp(now time.Time) bool {
 	k.allowed = min(maxBurst, k.allowed+max(0, now.Sub(k.allowedT).Seconds()))
 	k.allowedT = now
@@ -139,7 +139,7 @@ func (k *keys) mayLookUp(now time.Time) bool {
 	return true
 }
 
-// forget makes room: it removes expired answers and, if that is not enough, every answer for which no
+// forget makes room: it removes expired answers. If that is not enough, it removes every answer for which no
 // caller waits.
 func (k *keys) forget(now time.Time) {
 	for _, all := range []bool{false, true} {
@@ -154,14 +154,14 @@ func (k *keys) forget(now time.Time) {
 	}
 }
 
-// fillAnswer looks a kid up and fills its answer. Other callers wait for it, so it does not end with
+// fillAnswer looks up a kid and fills its answer. Other callers wait for it, so it does not end with
 // the call that began it.
 func (k *keys) fillAnswer(ctx context.Context, kid string, a *answer, isNew bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 	defer cancel()
 	var found lookedUp
 	var until time.Time
-	err := ErrUnavailable // unless the clock returns, which may be the receiver's, and may panic
+	err := ErrUnavailable // the result if k.now panics: the clock may be the receiver's own
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -187,14 +187,14 @@ func (k *keys) fillAnswer(ctx context.Context, kid string, a *answer, isNew bool
 	}
 }
 
-// lookedUp is the result of a lookup, and for how long it counts.
+// lookedUp is the result of a lookup, and how long to keep it.
 type lookedUp struct {
 	key  key
 	keep time.Duration
 }
 
-// lookUp calls the issuer (infra/docs/contract.md, "Webhook verification key lookup"). Every error but ErrRefused means that
-// it is not known whether there is such a key.
+// lookUp calls the issuer (infra/docs/contract.md, "Webhook verification key lookup"). Every error except ErrRefused means that
+// it is not known whether such a key exists.
 func (k *keys) lookUp(ctx context.Context, kid string) (found lookedUp, err error) {
 	body, err := json.Marshal(map[string]string{"kid": kid})
 	if err != nil {
@@ -217,7 +217,7 @@ func (k *keys) lookUp(ctx context.Context, kid string) (found lookedUp, err erro
 func unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
 // keyOf reads the answer of a lookup. A 404 without the code unknown_kid does not come from the
-// API, and proves nothing.
+// API, so it proves nothing.
 func keyOf(kid string, status int, body []byte) (key, error) {
 	var found struct {
 		Kid, Kty, Crv, X, Y string
@@ -253,6 +253,7 @@ func keyOf(kid string, status int, body []byte) (key, error) {
 
 var maxAgeIn = regexp.MustCompile(`(?i)(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])`)
 
+// keepFor returns how long to keep an answer with this Cache-Control.
 func keepFor(cacheControl string) time.Duration {
 	m := maxAgeIn.FindStringSubmatch(cacheControl)
 	if m == nil {

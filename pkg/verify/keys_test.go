@@ -20,12 +20,12 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// lookups serves key lookups by a handler that a test may change, and counts them.
+// lookups serves key lookups with a handler that a test may change, and counts them.
 type lookups struct {
 	mu        sync.Mutex
-	n         int // lookups so far
-	running   int // lookups that have no answer yet
-	maxAtOnce int // the largest number that were running
+	n         int // all lookups
+	running   int // lookups without an answer yet
+	maxAtOnce int // the largest value of running
 	next      http.Handler
 }
 
@@ -55,18 +55,18 @@ func (l *lookups) answer(h http.Handler) {
 	l.next = h
 }
 
-// status answers with this status and no body.
+// status returns a handler that answers with this status and no body.
 func status(code int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 }
 
-// world is a Verifier with the clock and the lookups of a test.
+// world is a Verifier with a clock and lookups that a test controls.
 type world struct {
 	*lookups
 	*verify.Verifier
 	vectors
-	now atomic.Int64 // the clock: seconds since the epoch; vectors.Now is the time at which it starts
-	url string       // of the lookups
+	now atomic.Int64 // the clock, in seconds since the epoch; it starts at vectors.Now
+	url string       // address of the lookups
 }
 
 // newWorld returns a world whose clock starts an hour before the time of the vectors. No webhook of the vectors expires
@@ -97,11 +97,11 @@ func (w *world) verify(token string) error {
 	return err
 }
 
-// TestKeyIsLookedUpOnceInItsTime: the lookup's answer for the active key has a max-age of 300 s.
-func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
+// TestKeyIsLookedUpOnceInItsMaxAge: the lookup's answer for the active key has a max-age of 300 s.
+func TestKeyIsLookedUpOnceInItsMaxAge(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
-	for _, step := range []struct{ at, lookups int }{ // seconds since the first, lookups in all
+	for _, step := range []struct{ at, lookups int }{ // seconds since the first webhook, all lookups
 		{0, 1}, {1, 1}, {299, 1}, {300, 2}, {599, 2}, {600, 3},
 	} {
 		w.now.Store(w.Now + int64(step.at))
@@ -111,7 +111,7 @@ func TestKeyIsLookedUpOnceInItsTime(t *testing.T) {
 	}
 }
 
-// TestKeyIsLookedUpAgainAfterADay: the answer's max-age is longer. Without the new lookup, the receiver would not see a
+// TestKeyIsLookedUpAgainAfterADay: the answer has a longer max-age. Without the new lookup, the receiver would miss a
 // revocation.
 func TestKeyIsLookedUpAgainAfterADay(t *testing.T) {
 	w := newWorld(t)
@@ -144,7 +144,7 @@ func (f forYears) WriteHeader(status int) {
 	f.ResponseWriter.WriteHeader(status)
 }
 
-// TestRevocationCountsFromTheNextLookup: after this lookup, no signature by the key is good.
+// TestRevocationCountsFromTheNextLookup: after this lookup, no signature by the key is accepted.
 func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
@@ -158,9 +158,9 @@ func TestRevocationCountsFromTheNextLookup(t *testing.T) {
 	}
 }
 
-// TestFaultOfTheLookupIsNoAnswer: it is not known whether the webhook is good, and the next webhook causes a lookup at
+// TestFailedLookupIsNoDecision: it is not known whether the webhook is good, and the next webhook causes a new lookup at
 // once.
-func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
+func TestFailedLookupIsNoDecision(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
 	if err := w.verify(webhook); err != nil {
@@ -176,14 +176,14 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	}
 	for name, h := range map[string]http.Handler{
 		"500": status(500), "503": status(503), "429": status(429),
-		"a redirect":            http.RedirectHandler(w.url, http.StatusTemporaryRedirect),
-		"404 of something else": status(404), "400 of something else": status(400), "204": status(204),
-		"404 in JSON of something else": reply(404, `{"message":"Not Found","code":"route_not_found"}`),
-		"400 in JSON of something else": reply(400, `{"code":"invalid_json"}`),
-		"the code of a 400 with 404":    reply(404, `{"code":"invalid_kid"}`),
-		"the code of a 404 with 400":    reply(400, `{"code":"unknown_kid"}`),
-		"the code of a 404 with 500":    reply(500, `{"code":"unknown_kid"}`),
-		"no JSON":                       reply(200, "<html>"), "empty": reply(200, `{}`), "null": reply(200, `null`),
+		"a redirect":          http.RedirectHandler(w.url, http.StatusTemporaryRedirect),
+		"404, not of the API": status(404), "400, not of the API": status(400), "204": status(204),
+		"404 with another code":      reply(404, `{"message":"Not Found","code":"route_not_found"}`),
+		"400 with another code":      reply(400, `{"code":"invalid_json"}`),
+		"the code of a 400 with 404": reply(404, `{"code":"invalid_kid"}`),
+		"the code of a 404 with 400": reply(400, `{"code":"unknown_kid"}`),
+		"the code of a 404 with 500": reply(500, `{"code":"unknown_kid"}`),
+		"no JSON":                    reply(200, "<html>"), "empty": reply(200, `{}`), "null": reply(200, `null`),
 		"a hung-up connection": http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 	} {
 		w.answer(h)
@@ -201,7 +201,7 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	if err := w.verify(webhook); err != nil {
 		t.Errorf("the lookup is back: %v", err)
 	}
-	// These are answers, so the webhook is refused.
+	// These answers are decisions about the kid, so the webhook is refused.
 	for code, body := range map[int]string{404: `{"code":"unknown_kid"}`, 400: `{"code":"invalid_kid"}`, 410: ``} {
 		w.now.Add(300)
 		w.answer(reply(code, body))
@@ -211,12 +211,12 @@ func TestFaultOfTheLookupIsNoAnswer(t *testing.T) {
 	}
 }
 
-// Handler returns the handler of the vectors. Without this method the name would be ambiguous: the embedded Verifier
-// has a Handler too.
+// Handler returns the handler of the vectors. Without this method, w.Handler would be ambiguous: Verifier also has a
+// Handler.
 func (w *world) Handler() http.Handler { return w.vectors.Handler() }
 
-// madeUp returns n tokens for this endpoint, each with another kid that the issuer does not know. Their signatures are
-// zeros.
+// madeUp returns n tokens for this endpoint, each with a different kid that the issuer does not know. Their signatures
+// are zeros.
 func (w *world) madeUp(t *testing.T, n int) []string {
 	t.Helper()
 	payload := strings.Split(good(t, w.vectors), ".")[1]
@@ -230,9 +230,9 @@ func (w *world) madeUp(t *testing.T, n int) []string {
 	return tokens
 }
 
-// TestMadeUpKidsDoNotBecomeAFloodOfLookups sends tokens with made-up kids one after the other, then all at once. At the
-// same time, webhooks by a known key are accepted.
-func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
+// TestMadeUpKidsCauseFewLookups sends tokens with made-up kids one after the other, then all at once. At the
+// same time, webhooks with a known key are accepted.
+func TestMadeUpKidsCauseFewLookups(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
 	if err := w.verify(webhook); err != nil {
@@ -241,10 +241,10 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	tokens := w.madeUp(t, 1000)
 	for _, token := range tokens {
 		if err := w.verify(token); err == nil {
-			t.Fatal("a made-up kid was taken")
+			t.Fatal("a made-up kid was accepted")
 		}
 	}
-	if got := w.count(); got != 10 { // the known key took one of the 10 lookups of new kids
+	if got := w.count(); got != 10 { // the known key used one of the 10 lookups of new kids
 		t.Errorf("1,000 made-up kids caused %d lookups", got-1)
 	}
 	w.now.Add(300) // the known key is looked up again, and 10 lookups of new kids are allowed again
@@ -260,7 +260,7 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	for _, token := range tokens[:200] {
 		all.Go(func() {
 			if err := w.verify(token); err == nil {
-				t.Error("a made-up kid was taken")
+				t.Error("a made-up kid was accepted")
 			}
 		})
 	}
@@ -275,9 +275,9 @@ func TestMadeUpKidsDoNotBecomeAFloodOfLookups(t *testing.T) {
 	}
 }
 
-// TestFailedLookupsOfNewKidsMakeRoomForOthers: failed lookups do not block the lookup of a real key when the issuer is
-// back.
-func TestFailedLookupsOfNewKidsMakeRoomForOthers(t *testing.T) {
+// TestFailedLookupsLeaveRoomForNewKids: after failed lookups of other kids, a real key is still looked up when the issuer
+// works again.
+func TestFailedLookupsLeaveRoomForNewKids(t *testing.T) {
 	w := newWorld(t)
 	w.answer(status(503))
 	for _, token := range w.madeUp(t, 8) {
@@ -291,11 +291,11 @@ func TestFailedLookupsOfNewKidsMakeRoomForOthers(t *testing.T) {
 	}
 }
 
-// TestUnknownKidIsAskedForOnceAMinute: a minute is the max-age of the answer for an unknown kid.
-func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
+// TestUnknownKidIsLookedUpOnceAMinute: the answer for an unknown kid has a max-age of a minute.
+func TestUnknownKidIsLookedUpOnceAMinute(t *testing.T) {
 	w := newWorld(t)
 	token := w.madeUp(t, 1)[0]
-	for _, step := range []struct{ at, lookups int }{{0, 1}, {59, 1}, {60, 2}, {61, 2}} { // seconds, lookups in all
+	for _, step := range []struct{ at, lookups int }{{0, 1}, {59, 1}, {60, 2}, {61, 2}} { // seconds since the first token, all lookups
 		w.now.Store(w.Now + int64(step.at))
 		if err := w.verify(token); !errors.Is(err, verify.ErrRefused) || w.count() != step.lookups {
 			t.Errorf("after %d s: %v, %d lookups", step.at, err, w.count())
@@ -303,8 +303,8 @@ func TestUnknownKidIsAskedForOnceAMinute(t *testing.T) {
 	}
 }
 
-// TestManyWebhooksShareALookup: the first caller begins the lookup and ends its own call, which does not end the
-// lookup.
+// TestManyWebhooksShareALookup: the first caller starts the lookup and then gives up, but the lookup
+// continues.
 func TestManyWebhooksShareALookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
@@ -338,13 +338,13 @@ func TestManyWebhooksShareALookup(t *testing.T) {
 	}
 }
 
-// roundTrip is a transport of a receiver's client.
+// roundTrip is a transport for a receiver's own client.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestALookupThatPanicsHoldsUpNoOtherWebhook: more clients fail at the same kid than lookups may run at once.
-func TestALookupThatPanicsHoldsUpNoOtherWebhook(t *testing.T) {
+// TestALookupThatPanicsBlocksNoOtherWebhook: the client fails five times for one kid, which is more than maxAtOnce.
+func TestALookupThatPanicsBlocksNoOtherWebhook(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("a transport") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -375,13 +375,13 @@ func TestALookupThatPanicsHoldsUpNoOtherWebhook(t *testing.T) {
 			}
 			isBroken = false
 			if _, err := v.Verify(ctx, webhook); err != nil {
-				t.Errorf("once the client works: %v", err)
+				t.Errorf("after the client works again: %v", err)
 			}
 		})
 	}
 }
 
-// TestNoWebhookWaitsForAClientThatIgnoresItsContext beyond the time of a lookup, and the goroutines of its lookups are bounded.
+// TestNoWebhookWaitsForAClientThatIgnoresItsContext: the wait ends with the time of a lookup, and at most 16 goroutines are left.
 func TestNoWebhookWaitsForAClientThatIgnoresItsContext(t *testing.T) {
 	v := readVectors(t)
 	for name, answers := range map[string]roundTrip{
@@ -407,7 +407,7 @@ func TestNoWebhookWaitsForAClientThatIgnoresItsContext(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 				if took := time.Since(begun); took > 5*time.Second {
-					t.Fatalf("%s: it waited for %s", name, took)
+					t.Fatalf("%s: the webhook waited for %s", name, took)
 				}
 				time.Sleep(30 * time.Second) // so that another lookup may begin
 			}
@@ -419,14 +419,14 @@ func TestNoWebhookWaitsForAClientThatIgnoresItsContext(t *testing.T) {
 	}
 }
 
-// slow is a body that is read after an hour.
+// slow is a body that blocks a read for an hour.
 type slow struct{}
 
 func (slow) Read([]byte) (int, error) { time.Sleep(time.Hour); return 0, io.EOF }
 func (slow) Close() error             { return nil }
 
-// TestForgedTokenCostsNoLookup has tokens that are refused without their key.
-func TestForgedTokenCostsNoLookup(t *testing.T) {
+// TestForgedTokenCausesNoLookup has tokens that are refused without their key.
+func TestForgedTokenCausesNoLookup(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"audience: another endpoint", "expired a day ago", "iat is missing", "no event", "alg none, a signature", "kid: a URL"} {
 		if err := w.verify(token(t, w.vectors, name)); !errors.Is(err, verify.ErrRefused) {

@@ -17,8 +17,8 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// TestKeysThatAreNoneVerifyNothing has lookups that answer with an unusable key, or with the key of another kid.
-func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
+// TestUnusableKeysVerifyNothing has lookups that answer with an unusable key, or with the key of another kid.
+func TestUnusableKeysVerifyNothing(t *testing.T) {
 	v := readVectors(t)
 	header, err := base64.RawURLEncoding.DecodeString(strings.Split(good(t, v), ".")[0])
 	if err != nil {
@@ -35,7 +35,7 @@ func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 			anotherKey = string(a.Body)
 		}
 	}
-	// goodKeyBut returns the key of the webhook with another value.
+	// goodKeyBut returns the key of the webhook, with this value in one member.
 	goodKeyBut := func(member, value string) string {
 		key := map[string]any{}
 		if err := json.Unmarshal(v.Lookups[kid].Body, &key); err != nil {
@@ -48,7 +48,7 @@ func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 		}
 		return string(b)
 	}
-	for name, body := range map[string]string{ // KID is replaced by the webhook's kid
+	for name, body := range map[string]string{ // the test replaces KID with the webhook's kid
 		"another key":        anotherKey,
 		"not on the curve":   `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"}`,
 		"the point of zeros": `{"kid":"KID","kty":"EC","crv":"P-256","x":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","y":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`,
@@ -67,8 +67,8 @@ func TestKeysThatAreNoneVerifyNothing(t *testing.T) {
 	}
 }
 
-// signer returns a world whose issuer knows one key, the kid of this key, and a function that makes a token signed by
-// it. The kid is only in the form of a thumbprint: it is the key's x.
+// signer returns a world whose issuer has one key, the kid of this key, and a function that makes a token signed by
+// it. The kid is the key's x, which has the length of a thumbprint.
 func signer(t *testing.T) (w *world, kid string, sign func(header, payload string) string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -129,11 +129,11 @@ func TestRandomSignaturesVerify(t *testing.T) {
 	}
 }
 
-// TestAWebhookMayBeAsLargeAsTheContractAllows: a webhook is refused when it is one byte larger or one bracket
-// deeper.
-func TestAWebhookMayBeAsLargeAsTheContractAllows(t *testing.T) {
+// TestTheLargestWebhookIsAccepted: a webhook that is one byte larger or one bracket deeper is
+// refused.
+func TestTheLargestWebhookIsAccepted(t *testing.T) {
 	w, kid, sign := signer(t)
-	// Both lack their last "}", so that a test can add something before it.
+	// Both lack their last "}", so that a test can add a member before it.
 	header := `{"alg":"ES256","kid":"` + kid + `","typ":"webhook+jwt"`
 	payload := strings.TrimSuffix(payloadOf(t, good(t, w.vectors)), "}")
 	handler := w.Verifier.Handler(func(context.Context, verify.Event) error { return nil })
@@ -161,13 +161,13 @@ func TestAWebhookMayBeAsLargeAsTheContractAllows(t *testing.T) {
 	for depth, want := range map[int]int{deepest: 204, deepest + 1: 401} {
 		token := sign(header+"}", payload+`,"pad":`+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"}")
 		if got := post(handler, token); got.Code != want {
-			t.Errorf("%d deep: %d", depth, got.Code)
+			t.Errorf("%d levels: %d", depth, got.Code)
 		}
 	}
 }
 
-// TestAnExampleIsMarked: no other value than true makes an event a test.
-func TestAnExampleIsMarked(t *testing.T) {
+// TestAnExampleIsMarkedAsATest: only the value true makes an event a test.
+func TestAnExampleIsMarkedAsATest(t *testing.T) {
 	w, kid, sign := signer(t)
 	payload := payloadOf(t, good(t, w.vectors))
 	for value, want := range map[string]bool{`"test":true,`: true, `"test":false,`: false, `"test":"true",`: false, ``: false} {

@@ -14,7 +14,7 @@ import (
 // MaxBody is the largest webhook, in bytes.
 const MaxBody = 256 << 10
 
-// maxDepth bounds the levels of a token below the outer object: nested objects and arrays, and the values in them.
+// maxDepth limits the levels of nested objects, arrays and values below the outer object of a token.
 const maxDepth = 64
 
 const (
@@ -22,7 +22,7 @@ const (
 	signatureLength = 2 * coordinate
 )
 
-// object is a JSON object. It is a map, because encoding/json would take "AUD" for the field "aud" of a struct.
+// object is a JSON object. It is a map, because encoding/json would put "AUD" into the field "aud" of a struct.
 type object map[string]json.RawMessage
 
 // token is a compact JWS (RFC 7515 section 7.1) that is not verified yet.
@@ -59,10 +59,10 @@ func parse(body []byte) (token, error) {
 	return token{signed: signed, kid: kid, claims: claims, signature: signature}, nil
 }
 
-// checkHeader checks a header and returns its kid. Only one algorithm is accepted. A key in the header itself (jwk,
+// checkHeader checks a header and returns its kid. Only ES256 is accepted. A key in the header itself (jwk,
 // jku, x5c, x5u) is ignored.
 func checkHeader(h object) (kid string, err error) {
-	// crit names extensions that a receiver must know. We know none.
+	// crit names extensions that a receiver must know. This package knows none.
 	_, isCritical := h["crit"]
 	kid, hasKid := h.text("kid")
 	thumbprint, isBase64 := decode64(kid)
@@ -73,8 +73,8 @@ func checkHeader(h object) (kid string, err error) {
 	return kid, nil
 }
 
-// decode64 decodes base64url in its only canonical spelling: no padding, no line breaks (which encoding/base64 skips),
-// and the unused bits of the last character 0.
+// decode64 decodes base64url in its canonical spelling: no padding, no line breaks (which encoding/base64 would skip),
+// and zeros in the unused bits of the last character.
 func decode64(s string) ([]byte, bool) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, false
@@ -101,7 +101,7 @@ func objectOf(b []byte) (object, bool) {
 	return o, true
 }
 
-// text returns a member. ok is false when the member is missing, not a string or empty.
+// text returns a member that is a string. ok is false when the member is missing, of another type or empty.
 func (o object) text(name string) (value string, ok bool) {
 	var s *string // stays nil for null
 	if err := json.Unmarshal(o[name], &s); err != nil || s == nil {
@@ -110,13 +110,13 @@ func (o object) text(name string) (value string, ok bool) {
 	return *s, *s != ""
 }
 
-// is reports whether a member is a string and has this value.
+// is reports whether a member is a string with this value.
 func (o object) is(name, want string) bool {
 	s, ok := o.text(name)
 	return ok && s == want
 }
 
-// integer returns a member. ok is false when the member is missing or not a whole number above 0.
+// integer returns a member that is a number. ok is false when the member is missing or not a whole number above 0.
 func (o object) integer(name string) (value int64, ok bool) {
 	var n *int64 // stays nil for null
 	if err := json.Unmarshal(o[name], &n); err != nil || n == nil {
@@ -125,8 +125,8 @@ func (o object) integer(name string) (value int64, ok bool) {
 	return *n, *n > 0
 }
 
-// unambiguous reports whether a text is one JSON value in which no object has a member twice. Parsers differ in which
-// of two members counts.
+// unambiguous reports whether a text is one JSON value in which no object has two members with one name. Parsers differ
+// in which of the two they use.
 func unambiguous(b []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -137,7 +137,7 @@ func unambiguous(b []byte) bool {
 	return errors.Is(err, io.EOF)
 }
 
-// walkValue reads one JSON value. It reports whether its objects have no member twice and it is not nested too deeply.
+// walkValue reads one JSON value. It returns false for two members with one name, and for too many levels.
 func walkValue(d *json.Decoder, depth int) bool {
 	t, err := d.Token()
 	if err != nil || depth > maxDepth {
@@ -160,7 +160,7 @@ func walkValue(d *json.Decoder, depth int) bool {
 	return err == nil
 }
 
-// newName reads the name of a member and adds it to seen. It reports whether the name was not seen before.
+// newName reads the name of a member and adds it to seen. It returns false for a name that was seen before.
 func newName(d *json.Decoder, seen map[string]struct{}) bool {
 	t, err := d.Token()
 	name, isName := t.(string)

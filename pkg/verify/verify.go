@@ -1,13 +1,13 @@
-// Package verify verifies Latchkey's webhooks. Receivers import it. Only the standard library is below it.
+// Package verify verifies Latchkey's webhooks. Receivers import it. It needs only the standard library.
 //
 //	v, err := verify.New(verify.Config{BaseURL: "https://api.example.com", EndpointID: "whe_…"})
 //	http.Handle("/webhooks", v.Handler(func(ctx context.Context, e verify.Event) error {
-//		return save(ctx, e) // nil is answered 204; an error 500, and the event comes again
+//		return save(ctx, e) // nil: answer 204; an error: answer 500, and the event comes again
 //	}))
 //
 // An event comes at least once. When it comes again, it has the same Event.ID. The header webhook-id has this id too,
 // but only the token is signed. Keep the ids of handled events for a day, or for as long as someone may redeliver
-// events by hand. Answer an event whose id is known with success at once.
+// events by hand. For an event whose id is known, answer success at once.
 //
 // The package must not be used for access tokens: it trusts only the keys that sign webhooks.
 package verify
@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	maxAge        = 5 * time.Minute // of a token; the sender signs each attempt anew
+	maxAge        = 5 * time.Minute // of a token; each attempt has a new token
 	defaultLeeway = time.Minute
 )
 
@@ -43,22 +43,22 @@ type Config struct {
 	// refused, because one key signs the webhooks of all endpoints.
 	EndpointID string
 
-	// Issuer is the iss that tokens must have; "": any iss. That is safe, because the keys come from BaseURL in any
-	// case.
+	// Issuer is the iss that tokens must have; "": any iss. Any iss is safe, because the keys always come from
+	// BaseURL.
 	Issuer string
 
-	// Client looks keys up, without following a redirect; nil: the Verifier makes a client. A lookup has five seconds, also of a
-	// client that does not end when its context does.
+	// Client looks up keys, without following a redirect; nil: the Verifier makes a client. A lookup ends after five seconds, even if the
+	// client ignores its context.
 	Client *http.Client
 	Now    func() time.Time // nil: time.Now
 
-	// Leeway is the largest difference between the clocks of sender and receiver; 0: one
+	// Leeway is the largest allowed difference between the clocks of sender and receiver; 0: one
 	// minute.
 	Leeway time.Duration
 
 	// Report is called with the error when Handler answers 401, 500 or 503; nil: no report. The error is ErrRefused,
-	// ErrUnavailable, or the error of the function that Handler got. Report runs in a goroutine of its own, at most 16 times at once. The
-	// answer waits 400 ms for it at most. A report that takes longer, panics, or finds 16 others that run is counted (LostReports).
+	// ErrUnavailable, or the error of the function do of Handler. Report runs in its own goroutine, at most 16 times at once. The
+	// answer waits for it 400 ms at most. LostReports counts a report that takes longer, panics, or finds 16 others that run.
 	Report func(ctx context.Context, err error)
 }
 
@@ -66,10 +66,10 @@ type Config struct {
 type Event struct {
 	ID        string // evt_…: the same in every delivery of the event
 	Type      string // such as link.claimed
-	Test      bool   // it did not happen: a test of the endpoint sent an example of its type
+	Test      bool   // true: an example of the type, sent to test the endpoint; nothing happened
 	CreatedAt time.Time
 	Data      json.RawMessage // an object; its members depend on Type
-	Attempt   string          // the id of the attempt, which differs when the event comes again
+	Attempt   string          // the id of the attempt; different when the event comes again
 }
 
 // Verifier verifies webhooks to one endpoint. It is safe for concurrent use.
@@ -79,10 +79,10 @@ type Verifier struct {
 	reports *callback.Calls
 }
 
-// reportsAtOnce bounds the calls of Config.Report that run at the same time.
+// reportsAtOnce limits the concurrent calls of Config.Report.
 const reportsAtOnce = 16
 
-// LostReports returns how many calls of Config.Report were left out, panicked, or did not return in time.
+// LostReports returns how many calls of Config.Report were not made, panicked, or did not return in time.
 func (v *Verifier) LostReports() uint64 { return v.reports.Failed() }
 
 // New makes a Verifier. It returns an error for a configuration without an endpoint id, with a negative leeway, or with
@@ -112,10 +112,10 @@ func New(c Config) (*Verifier, error) {
 	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now), reports: callback.New(reportsAtOnce)}, nil
 }
 
-// Verify returns the event of a webhook, whose body is body. It fails with ErrRefused when the webhook is bad (answer
-// 401), and with ErrUnavailable when it is not known now whether the webhook is good (answer 503).
+// Verify returns the event of a webhook with this body. The error is ErrRefused when the webhook is bad (answer
+// 401), and ErrUnavailable when it is not known now whether the webhook is good (answer 503).
 //
-// The checks that need no key come first, so that only a fresh token for this endpoint causes a lookup.
+// The checks that need no key come first, so that only a recent token for this endpoint causes a lookup.
 func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
 	t, err := parse(body)
 	if err != nil {
@@ -139,14 +139,14 @@ func (v *Verifier) Verify(ctx context.Context, body []byte) (Event, error) {
 	switch {
 	case !ecdsa.Verify(k.public, digest[:], r, s):
 		return Event{}, refused(WrongSignature)
-	case k.expiredAt != 0 && issuedAt.UnixMilli() >= k.expiredAt: // a retired key still verifies what it signed before
+	case k.expiredAt != 0 && issuedAt.UnixMilli() >= k.expiredAt: // the earlier signatures of a retired key stay valid
 		return Event{}, refused(RetiredKey)
 	}
 	return event, nil
 }
 
-// checkClaims checks the sender and the receiver of a token, and its times. The leeway is for clocks that differ. It
-// applies only to iat: the sender sets exp five minutes ahead.
+// checkClaims checks the sender, the receiver and the times of a token. The leeway is for clocks that differ. It
+// applies only to iat: the sender sets exp to five minutes after iat.
 func (v *Verifier) checkClaims(claims object) (issuedAt time.Time, err error) {
 	iat, okIat := claims.integer("iat")
 	exp, okExp := claims.integer("exp")

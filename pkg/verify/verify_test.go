@@ -31,7 +31,7 @@ func receiver(t *testing.T, v vectors) (*verify.Verifier, *lookups) {
 	return r, l
 }
 
-// check verifies the webhook of a case by a new Verifier, and compares the outcome with the case.
+// check verifies the webhook of a case with a new Verifier, and compares the result with the case.
 func check(t *testing.T, v vectors, c vectorCase) {
 	t.Helper()
 	r, _ := receiver(t, v)
@@ -53,14 +53,14 @@ func check(t *testing.T, v vectors, c vectorCase) {
 		}
 	}
 	if err != nil && event.ID != "" {
-		t.Errorf("%s: refused, and an event is returned too", c.Name)
+		t.Errorf("%s: there is an error and an event", c.Name)
 	}
 }
 
-// TestVectorsAreVerifiedAndRefused uses the vectors as the test of any receiver would.
+// TestVectorsAreVerifiedAndRefused uses the vectors in the same way as the tests of other receivers.
 func TestVectorsAreVerifiedAndRefused(t *testing.T) {
 	v := readVectors(t)
-	if len(v.Cases) < 150 { // the file is not whole
+	if len(v.Cases) < 150 { // some cases are missing
 		t.Fatalf("%d cases", len(v.Cases))
 	}
 	for _, c := range v.Cases {
@@ -68,8 +68,8 @@ func TestVectorsAreVerifiedAndRefused(t *testing.T) {
 	}
 }
 
-// TestEventIsWhatWasSent compares every field.
-func TestEventIsWhatWasSent(t *testing.T) {
+// TestTheEventHasEveryFieldThatWasSent compares every field.
+func TestTheEventHasEveryFieldThatWasSent(t *testing.T) {
 	v := readVectors(t)
 	r, _ := receiver(t, v)
 	e, err := r.Verify(context.Background(), []byte(good(t, v)))
@@ -85,7 +85,7 @@ func TestEventIsWhatWasSent(t *testing.T) {
 	}
 }
 
-// TestAnyIssuerWhenNoneIsSet: without Config.Issuer, only the keys prove who the issuer is.
+// TestAnyIssuerWhenNoneIsSet: without Config.Issuer, only the keys prove the issuer.
 func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 	v := readVectors(t)
 	v.Issuer = ""
@@ -100,9 +100,9 @@ func TestAnyIssuerWhenNoneIsSet(t *testing.T) {
 	}
 }
 
-// TestLeewayIsHeld has both ends of the time in which a token is good: from iat minus the leeway to iat plus 300 s and
-// the leeway, but never beyond exp.
-func TestLeewayIsHeld(t *testing.T) {
+// TestLeewayIsApplied checks both ends of the time in which a token is good: from iat minus the leeway to iat plus 300 s plus
+// the leeway, but never after exp.
+func TestLeewayIsApplied(t *testing.T) {
 	v := readVectors(t)
 	webhook := []byte(token(t, v, "ten minutes old, not expired")) // iat: 600 s before now; exp: 300 s after
 	server := httptest.NewServer(v.Handler())
@@ -115,7 +115,7 @@ func TestLeewayIsHeld(t *testing.T) {
 	}{
 		{0, iat + 360, true}, {0, iat + 361, false}, {0, iat - 60, true}, {0, iat - 61, false},
 		{time.Second, iat + 301, true}, {time.Second, iat + 302, false}, {time.Second, iat - 1, true}, {time.Second, iat - 2, false},
-		{time.Hour, iat + 899, true}, {time.Hour, iat + 900, false}, // exp is reached; it has no leeway
+		{time.Hour, iat + 899, true}, {time.Hour, iat + 900, false}, // the token is expired: exp has no leeway
 	} {
 		r, err := verify.New(verify.Config{
 			BaseURL: server.URL, EndpointID: v.EndpointID, Leeway: c.leeway,
@@ -130,7 +130,7 @@ func TestLeewayIsHeld(t *testing.T) {
 	}
 }
 
-// TestNewRefusesABadConfiguration: the mistake shows at the start, and not at the first webhook.
+// TestNewRefusesABadConfiguration: a mistake is found at the start, not at the first webhook.
 func TestNewRefusesABadConfiguration(t *testing.T) {
 	for _, c := range []verify.Config{
 		{},
@@ -146,7 +146,7 @@ func TestNewRefusesABadConfiguration(t *testing.T) {
 		{EndpointID: "whe_a", BaseURL: "https://api.example.com", Leeway: -1},
 	} {
 		if _, err := verify.New(c); err == nil {
-			t.Errorf("%+v was taken", c)
+			t.Errorf("%+v was accepted", c)
 		}
 	}
 	for _, base := range []string{"https://api.example.com/live/", "http://127.0.0.1:3000", "http://localhost:3000", "http://[::1]:3000"} {
@@ -181,12 +181,12 @@ func post(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// vectors is the content of infra/examples/vectors/webhooks.json. The package in that folder describes the members.
+// vectors is the content of infra/examples/vectors/webhooks.json. The package in that folder describes its fields.
 type vectors struct {
 	Now                int64
 	Issuer, EndpointID string
 	Lookups            map[string]lookup // by kid
-	Otherwise          lookup            // for every other kid
+	Otherwise          lookup            // the lookup of every other kid
 	Cases              []vectorCase
 }
 

@@ -20,58 +20,58 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 	v := i.verifier()
 	now := i.clock.now().Unix()
 	for name, edits := range map[string]object{
-		"no exp":                     {"exp": nil},
-		"no aud":                     {"aud": nil},
-		"no iss":                     {"iss": nil},
-		"no sub":                     {"sub": nil},
-		"another aud":                {"aud": "https://other.example"},
-		"aud with more behind":       {"aud": audience + "/"},
-		"aud in another case":        {"aud": strings.ToUpper(audience)},
-		"aud is empty":               {"aud": ""},
-		"aud is an empty list":       {"aud": []string{}},
-		"aud list without ours":      {"aud": []string{"a", "b"}},
-		"aud list with a number":     {"aud": []any{audience, 1}},
-		"aud is an object":           {"aud": object{audience: true}},
-		"aud missing, Cognito's way": {"aud": nil, "token_use": "access", "client_id": "web"},
-		"another iss":                {"iss": "https://evil.example"},
-		"iss with a slash behind":    {"iss": i.url() + "/"},
-		"iss is a list":              {"iss": []string{i.url()}},
-		"sub is empty":               {"sub": ""},
-		"sub is a number":            {"sub": 7},
-		"sub is a list":              {"sub": []string{"alice"}},
-		"sub of 256 bytes":           {"sub": long(256)},
-		"sub with a line break":      {"sub": "alice\n"},
-		"sub with a zero":            {"sub": "alice\x00bob"},
-		"sub with lost characters":   {"sub": "alice\ufffd"},
-		"exp is a text":              {"exp": "9999999999"},
-		"exp is true":                {"exp": true},
-		"exp in milliseconds":        {"exp": now * 1000},
-		"exp is huge":                {"exp": math.MaxFloat64},
-		"exp is negative":            {"exp": -1},
-		"exp is zero":                {"exp": 0},
-		"exp is a list":              {"exp": []int64{now + 60}},
-		"nbf in the future":          {"nbf": now + 31}, // a second beyond the leeway
-		"nbf is a text":              {"nbf": "0"},
-		"iat in the future":          {"iat": now + 61},
-		"iat is a text":              {"iat": "1"},
-		"iat in milliseconds":        {"iat": now * 1000},
-		"ID token by token_use":      {"token_use": "id"},
-		"token_use is a list":        {"token_use": []string{"access"}},
-		"ID token by payload typ":    {"typ": "ID"},
-		"refresh token":              {"typ": "Refresh"},
-		"payload typ is a number":    {"typ": 1},
-		"ID token by at_hash":        {"at_hash": "x"},
-		"ID token by c_hash":         {"c_hash": "x"},
-		"logout token":               {"events": object{"http://schemas.openid.net/event/backchannel-logout": object{}}},
-		"re-cased SUB beside sub":    {"SUB": "mallory"},
-		"only a re-cased SUB":        {"sub": nil, "SUB": "alice"},
-		"long s in ſub":              {"ſub": "mallory"},
-		"re-cased Aud":               {"Aud": audience},
-		"re-cased EXP":               {"EXP": now + 9999},
-		"re-cased Iss":               {"Iss": i.url()},
-		"re-cased Email":             {"Email": "mallory@example.com"},
-		"re-cased Email_Verified":    {"Email_Verified": true},
-		"re-cased Token_use":         {"Token_use": "access"},
+		"no exp":                    {"exp": nil},
+		"no aud":                    {"aud": nil},
+		"no iss":                    {"iss": nil},
+		"no sub":                    {"sub": nil},
+		"another aud":               {"aud": "https://other.example"},
+		"aud with a suffix":         {"aud": audience + "/"},
+		"aud in another case":       {"aud": strings.ToUpper(audience)},
+		"aud is empty":              {"aud": ""},
+		"aud is an empty list":      {"aud": []string{}},
+		"aud list without ours":     {"aud": []string{"a", "b"}},
+		"aud list with a number":    {"aud": []any{audience, 1}},
+		"aud is an object":          {"aud": object{audience: true}},
+		"aud missing, as Cognito's": {"aud": nil, "token_use": "access", "client_id": "web"},
+		"another iss":               {"iss": "https://evil.example"},
+		"iss with a slash at end":   {"iss": i.url() + "/"},
+		"iss is a list":             {"iss": []string{i.url()}},
+		"sub is empty":              {"sub": ""},
+		"sub is a number":           {"sub": 7},
+		"sub is a list":             {"sub": []string{"alice"}},
+		"sub of 256 bytes":          {"sub": long(256)},
+		"sub with a line break":     {"sub": "alice\n"},
+		"sub with a zero":           {"sub": "alice\x00bob"},
+		"sub with U+FFFD":           {"sub": "alice\ufffd"},
+		"exp is a text":             {"exp": "9999999999"},
+		"exp is true":               {"exp": true},
+		"exp in milliseconds":       {"exp": now * 1000},
+		"exp is huge":               {"exp": math.MaxFloat64},
+		"exp is negative":           {"exp": -1},
+		"exp is zero":               {"exp": 0},
+		"exp is a list":             {"exp": []int64{now + 60}},
+		"nbf in the future":         {"nbf": now + 31}, // a second beyond the leeway
+		"nbf is a text":             {"nbf": "0"},
+		"iat in the future":         {"iat": now + 61},
+		"iat is a text":             {"iat": "1"},
+		"iat in milliseconds":       {"iat": now * 1000},
+		"ID token by token_use":     {"token_use": "id"},
+		"token_use is a list":       {"token_use": []string{"access"}},
+		"ID token by payload typ":   {"typ": "ID"},
+		"refresh token":             {"typ": "Refresh"},
+		"payload typ is a number":   {"typ": 1},
+		"ID token by at_hash":       {"at_hash": "x"},
+		"ID token by c_hash":        {"c_hash": "x"},
+		"logout token":              {"events": object{"http://schemas.openid.net/event/backchannel-logout": object{}}},
+		"re-cased SUB beside sub":   {"SUB": "mallory"},
+		"only a re-cased SUB":       {"sub": nil, "SUB": "alice"},
+		"long s in ſub":             {"ſub": "mallory"},
+		"re-cased Aud":              {"Aud": audience},
+		"re-cased EXP":              {"EXP": now + 9999},
+		"re-cased Iss":              {"Iss": i.url()},
+		"re-cased Email":            {"Email": "mallory@example.com"},
+		"re-cased Email_Verified":   {"Email_Verified": true},
+		"re-cased Token_use":        {"Token_use": "access"},
 	} {
 		for _, typ := range []any{"at+jwt", "JWT", nil} { // each typ that an access token may have
 			raw := i.token(with(i.header(), object{"typ": typ}), with(i.payload(), edits))
@@ -81,9 +81,9 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 	}
 }
 
-// TestATokenSaysThatItIsAnAccessToken has tokens with and without the marks that distinguish an access token from an ID
+// TestAnAccessTokenNeedsAMark has tokens with and without the marks that distinguish an access token from an ID
 // token.
-func TestATokenSaysThatItIsAnAccessToken(t *testing.T) {
+func TestAnAccessTokenNeedsAMark(t *testing.T) {
 	i := newIssuer(t)
 	for name, c := range map[string]struct {
 		typ              any
@@ -138,8 +138,8 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 		"crit":                     {"crit": []string{"exp"}},
 		"crit is empty":            {"crit": []string{}},
 		"crit re-cased":            {"Crit": []string{"exp"}},
-		"our own webhook":          {"typ": "webhook+jwt"},
-		"our own webhook re-cased": {"typ": "Webhook+JWT"},
+		"a webhook's typ":          {"typ": "webhook+jwt"},
+		"a webhook's typ re-cased": {"typ": "Webhook+JWT"},
 		"logout token":             {"typ": "logout+jwt"},
 		"typ is empty":             {"typ": ""},
 		"typ is a list":            {"typ": []string{"at+jwt"}},
@@ -154,15 +154,15 @@ func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 		"alg is a list":            {"alg": []string{"ES256"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// The token is an hour old. A new one with an unknown kid would be 503, because its key may be new too.
-			raw := signed(t, text(t, with(i.header(), edits)), text(t, i.hourOld()), jwt.SigningMethodES256, ecKey())
+			// The token is an hour old. A new token with an unknown kid would get 503, because its key may be new too.
+			raw := signed(t, text(t, with(i.header(), edits)), text(t, i.hourOldPayload()), jwt.SigningMethodES256, ecKey())
 			_, err := v.Verify(t.Context(), raw)
 			refused(t, err, problem.TokenInvalid, raw)
 		})
 	}
 }
 
-// TestAlgorithmIsBoundToItsKey has the classic attack: a verifier that lets the token choose the algorithm uses a
+// TestAlgorithmIsBoundToItsKey makes a known attack: if a verifier lets the token choose the algorithm, it may use a
 // public key as a key of another kind, for example as the secret of HS256.
 func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 	i := newIssuer(t)
@@ -186,7 +186,7 @@ func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		alg, kid string            // in the token's header
-		method   jwt.SigningMethod // really signs the token
+		method   jwt.SigningMethod // the real method of the signature
 		key      any
 	}{
 		"HS256 with the RSA key as PEM":    {"HS256", "rsa", jwt.SigningMethodHS256, publicPEM},
@@ -215,14 +215,14 @@ func TestAlgorithmIsBoundToItsKey(t *testing.T) {
 			refused(t, err, problem.TokenInvalid, raw)
 		})
 	}
-	// A similar token must be accepted, so that the list above proves something.
+	// A similar token must be accepted: otherwise the refusals above would prove nothing.
 	raw := i.token(object{"alg": "RS256", "kid": "rsa-rs256"}, i.payload())
 	if _, err := v.Verify(t.Context(), raw); err != nil {
 		t.Errorf("RS256 by a key for RS256: %v", err)
 	}
 }
 
-// fixed is a signing method whose signature is this number of zero bytes.
+// fixed is a signing method. Its signature has this number of zero bytes.
 type fixed int
 
 func (f fixed) Sign(string, any) ([]byte, error) { return make([]byte, f), nil }

@@ -9,13 +9,13 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestTextsWithTwoReadingsAreRefused has tokens whose signature is good. Two parsers could read two different tokens
+// TestTextsWithTwoReadingsAreRefused has tokens with a valid signature. Two parsers could read different contents
 // from each of them.
 func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	header, payload := text(t, i.header()), text(t, i.payload())
-	// add writes members behind the last member of a JSON object.
+	// add appends members to the members of a JSON object.
 	add := func(o, members string) string { return strings.TrimSuffix(o, "}") + "," + members + "}" }
 	for name, c := range map[string]struct{ header, payload string }{
 		"sub twice":                   {header, add(payload, `"sub":"mallory"`)},
@@ -29,13 +29,13 @@ func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 		"half a surrogate in a name":  {header, add(payload, `"\ud800":1`)},
 		"half a surrogate in sub":     {header, strings.Replace(payload, `"alice"`, `"alice\ud800"`, 1)},
 		"broken UTF-8":                {header, add(payload, "\"a\":\"\xff\"")},
-		"data behind the payload":     {header, payload + "{}"},
-		"data behind the header":      {header + "1", payload},
+		"data after the payload":      {header, payload + "{}"},
+		"data after the header":       {header + "1", payload},
 		"payload is a list":           {header, "[" + payload + "]"},
 		"payload is null":             {header, "null"},
 		"payload is empty":            {header, " "},
 		"header is a text":            {`"ES256"`, payload},
-		"comma behind the last":       {header, strings.TrimSuffix(payload, "}") + ",}"},
+		"comma after the last":        {header, strings.TrimSuffix(payload, "}") + ",}"},
 		"a byte order mark":           {header, "\ufeff" + payload},
 		"nested too deeply":           {header, add(payload, `"a":`+strings.Repeat("[", 20)+strings.Repeat("]", 20))},
 		"nested very deeply":          {header, add(payload, `"a":`+strings.Repeat("[", 2000)+strings.Repeat("]", 2000))},
@@ -51,36 +51,36 @@ func TestTextsWithTwoReadingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestOnlyTheExactFormOfATokenIsAccepted changes the text of a good token. Some changes would leave a good token for a
-// decoder that is less strict.
+// TestOnlyTheExactFormOfATokenIsAccepted changes the text of a good token. A less strict decoder would accept some of the
+// changed texts.
 func TestOnlyTheExactFormOfATokenIsAccepted(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	raw := i.good()
+	raw := i.goodToken()
 	if _, err := v.Verify(t.Context(), raw); err != nil {
 		t.Fatalf("the unchanged token is refused: %v", err)
 	}
 	parts := strings.Split(raw, ".")
 	for name, text := range map[string]string{
-		"empty":                     "",
-		"dots":                      "..",
-		"two parts":                 parts[0] + "." + parts[1],
-		"four parts":                raw + ".",
-		"five parts, as encrypted":  raw + "." + parts[1] + "." + parts[2],
-		"no signature":              parts[0] + "." + parts[1] + ".",
-		"space before":              " " + raw,
-		"space behind":              raw + " ",
-		"line break behind":         raw + "\n",
-		"line break within":         raw[:20] + "\r\n" + raw[20:],
-		"padded":                    raw + "==",
-		"padded header":             parts[0] + "=." + parts[1] + "." + parts[2],
-		"standard base64 alphabet":  strings.Repeat("+/", 4) + raw,
-		"a zero byte behind":        raw + "\x00",
-		"signature cut":             raw[:len(raw)-4],
-		"signature longer":          raw + "AAAA",
-		"bits behind the last byte": nonCanonical(t, raw),
-		"another payload":           parts[0] + "." + b64(`{"sub":"mallory"}`) + "." + parts[2],
-		"a quotation mark behind":   raw + `"`,
+		"empty":                    "",
+		"dots":                     "..",
+		"two parts":                parts[0] + "." + parts[1],
+		"four parts":               raw + ".",
+		"five parts (encrypted)":   raw + "." + parts[1] + "." + parts[2],
+		"no signature":             parts[0] + "." + parts[1] + ".",
+		"space before":             " " + raw,
+		"space after":              raw + " ",
+		"line break after":         raw + "\n",
+		"line break within":        raw[:20] + "\r\n" + raw[20:],
+		"padded":                   raw + "==",
+		"padded header":            parts[0] + "=." + parts[1] + "." + parts[2],
+		"standard base64 alphabet": strings.Repeat("+/", 4) + raw,
+		"a zero byte after":        raw + "\x00",
+		"signature cut":            raw[:len(raw)-4],
+		"signature longer":         raw + "AAAA",
+		"spare bits at the end":    nonCanonical(t, raw),
+		"another payload":          parts[0] + "." + b64(`{"sub":"mallory"}`) + "." + parts[2],
+		"a quotation mark after":   raw + `"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := v.Verify(t.Context(), text)
@@ -89,7 +89,7 @@ func TestOnlyTheExactFormOfATokenIsAccepted(t *testing.T) {
 	}
 }
 
-// nonCanonical returns the token with one of the spare bits set at its end. A signature has 64 bytes, which take 86
+// nonCanonical returns the token with one of the spare bits at its end set. A signature has 64 bytes. They need 86
 // characters of 6 bits, so the last 4 bits belong to no byte. A lax decoder ignores them.
 func nonCanonical(t *testing.T, raw string) string {
 	t.Helper()
@@ -105,14 +105,14 @@ func nonCanonical(t *testing.T, raw string) string {
 func TestTokensOfMoreThan8KBAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	// sized returns a token of total bytes or one or two less: base64 does not have every length.
+	// sized returns a token of total bytes, or one or two bytes less: base64 does not have every length.
 	sized := func(total int) string {
 		for n := total * 3 / 4; n > 0; n-- {
 			raw := i.token(i.header(), with(i.payload(), object{"pad": long(n)}))
 			if len(raw) <= total {
 				return raw
 			}
-			n -= (len(raw) - total) / 2 // less than the surplus, so that no length is jumped over
+			n -= (len(raw) - total) / 2 // only half of the surplus, so that it skips no length
 		}
 		t.Fatal("no such size")
 		return ""

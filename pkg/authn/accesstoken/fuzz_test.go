@@ -19,13 +19,13 @@ import (
 	"latchkey/pkg/strictjson"
 )
 
-// The parts of a good token of fuzzed.
+// The header and the payload of a good token for the verifier of fuzzed.
 const (
 	goodHeader  = `{"alg":"ES256","kid":"ec","typ":"at+jwt"}`
 	goodPayload = `{"iss":"https://issuer.example","aud":"` + audience + `","sub":"alice","exp":1900000000}`
 )
 
-// fuzzed returns a verifier, and the key of its issuer.
+// fuzzed returns a verifier, and its issuer's key.
 func fuzzed(f *testing.F) (*accesstoken.Verifier, *ecdsa.PrivateKey) {
 	f.Helper()
 	// A fixed key, because each worker process makes the seeds again.
@@ -44,8 +44,8 @@ func fuzzed(f *testing.F) (*accesstoken.Verifier, *ecdsa.PrivateKey) {
 	return accesstoken.New(cfg, client, newClock().now), key
 }
 
-// FuzzVerify: no text makes the verifier panic, and none is accepted that the issuer's key has
-// not signed in this form.
+// FuzzVerify: the verifier never panics, and accepts a text only if the issuer's key has signed it in
+// this form.
 func FuzzVerify(f *testing.F) {
 	v, key := fuzzed(f)
 	const header, payload = goodHeader, goodPayload
@@ -79,9 +79,9 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzASignedTokenIsHeldToItsClaims: of the tokens that the issuer's key has signed, only access tokens for this audience and
-// this time are accepted, with the subject that they name.
-func FuzzASignedTokenIsHeldToItsClaims(f *testing.F) {
+// FuzzASignedTokenMustHaveGoodClaims: a token signed by the issuer's key is accepted only if it is an access token for this audience and
+// this time. The result has the subject of the token.
+func FuzzASignedTokenMustHaveGoodClaims(f *testing.F) {
 	v, key := fuzzed(f)
 	for _, claims := range []string{
 		`"scope":"a"`, `"scope":"a","nonce":"n"`, `"typ":"Bearer"`, `"typ":"ID","scp":[]`, `"token_use":"id"`, `"at_hash":"x","cid":"a"`, `"scope":"a","nbf":1800000000`,
@@ -112,7 +112,7 @@ func FuzzASignedTokenIsHeldToItsClaims(f *testing.F) {
 		}
 		isAccess := isTyped || lower(p["typ"]) == "bearer" || !has(p, "nonce", "s_hash") && has(p, "scope", "scp", "client_id", "cid", "appid", "token_use")
 		if has(p, "at_hash", "c_hash", "events") || !isAccess || has(p, "Sub", "SUB", "ſub", "Aud", "Exp") {
-			t.Errorf("accepted, and no access token: %q %q", header, payload)
+			t.Errorf("accepted, but not an access token: %q %q", header, payload)
 		}
 		several, _ := p["aud"].([]any)
 		until, _ := p["exp"].(float64)

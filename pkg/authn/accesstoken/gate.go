@@ -18,11 +18,11 @@ const (
 	maxDepth = 16      // levels of nested objects and arrays in a header or payload
 )
 
-// LooksLikeJWT reports whether a credential has three parts with dots between them. Such a credential is handled as an
-// access token, good or not, and never as an API key: API keys have no dots.
+// LooksLikeJWT reports whether a credential has three parts with dots between them. Such a credential is always handled as an
+// access token, and never as an API key: API keys have no dots.
 func LooksLikeJWT(raw string) bool { return strings.Count(raw, ".") == 2 }
 
-// opened is the content of a token whose form is good. Its signature is not verified yet.
+// opened is the content of a token whose form is correct. Its signature is not verified yet.
 type opened struct{ header, payload map[string]any }
 
 // The faults of a token's form. The log shows these errors, so they contain no part of the token.
@@ -35,8 +35,8 @@ var (
 	errUnreadable = errors.New("token: userinfo answers no JSON object")
 )
 
-// open decodes the header and, by read, the payload of a token of at most limit bytes, before any other check. Two parsers
-// must never read two different tokens from one text, so open accepts only the one exact form of a token.
+// open decodes the header of a token and, with read, its payload, before any other check. limit is the largest size in bytes. Two parsers
+// must never read different contents from one text, so open accepts only the one exact form of a token.
 func open(raw string, limit int, read func([]byte) (map[string]any, error)) (opened, error) {
 	var t opened
 	if len(raw) > limit {
@@ -68,8 +68,8 @@ func invalid(cause error) error {
 	return problem.Wrap(problem.TokenInvalid, detailInvalid, cause)
 }
 
-// decode decodes a part of a token: base64url without padding (RFC 7515, section 2), with the unused bits of the last
-// character 0. It checks the alphabet itself, because the decoder of the standard library skips line breaks.
+// decode decodes a part of a token: base64url without padding (RFC 7515, section 2), with zeros in the unused bits of the last
+// character. It checks the alphabet itself, because the decoder of the standard library skips line breaks.
 func decode(part string) ([]byte, error) {
 	if part == "" {
 		return nil, errParts
@@ -87,13 +87,13 @@ func decode(part string) ([]byte, error) {
 	return text, nil
 }
 
-// object reads a JSON object without duplicate members at any depth. Numbers keep their spelling.
+// object reads a JSON object without duplicate names at any depth. Numbers keep their spelling.
 func object(text []byte) (map[string]any, error) {
 	if !utf8.Valid(text) {
 		return nil, errUTF8
 	}
 	if err := strictjson.Check(text, strictjson.Rules{Depth: maxDepth, Name: isAsSent}); err != nil {
-		return nil, errors.New("token: " + err.Error()) // not wrapped: its pointer has names of the object
+		return nil, errors.New("token: " + err.Error()) // not wrapped: the error contains names of the object
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -130,6 +130,6 @@ func members(text []byte) (map[string]any, error) {
 	return o, nil
 }
 
-// isAsSent reports whether a decoded text is the text that was sent. encoding/json replaces half a surrogate pair by
-// U+FFFD, so two names, or two subjects, that another parser distinguishes would become one.
+// isAsSent reports whether a decoded text is the text that was sent. encoding/json replaces half of a surrogate pair with
+// U+FFFD, so two names or two subjects that another parser distinguishes would become equal.
 func isAsSent(text string) bool { return !strings.ContainsRune(text, utf8.RuneError) }

@@ -13,12 +13,12 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// roundTrip is a transport without a network: synctest's clock does not move while a goroutine waits for a network.
+// roundTrip is a transport without a network: the clock of synctest does not move while a goroutine waits for a network.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// hang does not answer until the caller ends the call.
+// hang never answers. It returns when the caller ends the call.
 func hang(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, context.Cause(r.Context())
@@ -43,10 +43,10 @@ func TestHangingIssuerIs503Within3Seconds(t *testing.T) {
 	}{
 		"the keys hang":                           {base, hang},
 		"the discovery document hangs":            {discovered, hang},
-		"the document is slow, and the keys hang": {discovered, slowDocument}, // 3 seconds for both together
+		"the document is slow, and the keys hang": {discovered, slowDocument}, // both calls together have 3 seconds
 	} {
 		t.Run(name, func(t *testing.T) {
-			raw := i.good()
+			raw := i.goodToken()
 			synctest.Test(t, func(t *testing.T) {
 				v := accesstoken.New(c.config, &http.Client{Transport: c.transport}, i.clock.now)
 				start := time.Now()
@@ -67,22 +67,22 @@ func TestHangingIssuerIs503Within3Seconds(t *testing.T) {
 	}
 }
 
-// TestHangingIssuerHoldsUpOneCallerIn10Seconds: the keys are no longer fresh, so the first caller waits for new ones.
+// TestHangingIssuerDelaysOneCallerIn10Seconds: the keys are not fresh any more, so the first caller waits for new ones.
 // The next callers use the kept keys at once.
-func TestHangingIssuerHoldsUpOneCallerIn10Seconds(t *testing.T) {
+func TestHangingIssuerDelaysOneCallerIn10Seconds(t *testing.T) {
 	i := newIssuer(t)
 	v := accesstoken.New(i.config(), &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		hasPassed := i.clock.now().After(newClock().now())
-		if hasPassed { // the issuer hangs once the test has moved its clock
+		hangs := i.clock.now().After(newClock().now())
+		if hangs { // from the moment when the test moves its clock
 			return hang(r)
 		}
 		return http.DefaultTransport.RoundTrip(r)
 	})}, i.clock.now)
-	if _, err := v.Verify(t.Context(), i.good()); err != nil {
+	if _, err := v.Verify(t.Context(), i.goodToken()); err != nil {
 		t.Fatal(err)
 	}
 	i.clock.pass(time.Hour)
-	raw := i.good()
+	raw := i.goodToken()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		for range 100 {
@@ -97,20 +97,20 @@ func TestHangingIssuerHoldsUpOneCallerIn10Seconds(t *testing.T) {
 }
 
 // TestOnlyFaultsAndMissingEmailsAreRemembered: userinfo is called again after a caller who left, and for a profile with an email,
-// which the caller keeps. A userinfo endpoint that hangs has a fault.
+// because its caller keeps that profile. An endpoint that hangs counts as a fault.
 func TestOnlyFaultsAndMissingEmailsAreRemembered(t *testing.T) {
 	const profile = `{"sub":"alice","email":"alice@example.com"}`
 	i := newIssuer(t)
-	raw := i.good()
+	raw := i.goodToken()
 	c := i.config()
 	c.UserinfoURL = i.url() + "/userinfo"
 	for name, row := range map[string]struct {
-		ctx     func(context.Context) (context.Context, context.CancelFunc) // of the first caller
-		first   roundTrip
-		failed  bool // the first call
-		isKnown bool // the second caller gets the first one's answer
+		ctx     func(context.Context) (context.Context, context.CancelFunc) // makes the context of the first caller
+		first   roundTrip                                                   // answers the first call
+		failed  bool                                                        // the first caller gets an error
+		isKnown bool                                                        // the second caller gets the remembered answer
 	}{
-		"it hangs": {context.WithCancel, hang, true, true},
+		"a hang": {context.WithCancel, hang, true, true},
 		"the caller leaves": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
@@ -119,9 +119,9 @@ func TestOnlyFaultsAndMissingEmailsAreRemembered(t *testing.T) {
 		"the caller's time is over": {func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, time.Second)
 		}, hang, true, false},
-		"it has an email":  {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(200, profile), nil }, false, false},
-		"it has no email":  {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(200, `{"sub":"alice"}`), nil }, false, true},
-		"it has no answer": {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(500, ""), nil }, true, true},
+		"an email":     {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(200, profile), nil }, false, false},
+		"no email":     {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(200, `{"sub":"alice"}`), nil }, false, true},
+		"a status 500": {context.WithCancel, func(*http.Request) (*http.Response, error) { return answer(500, ""), nil }, true, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0

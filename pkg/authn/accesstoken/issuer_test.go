@@ -25,7 +25,7 @@ import (
 
 const audience = "https://api.example"
 
-// clock is a time that moves only by its methods.
+// clock is a time that moves only when a test calls pass.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -48,7 +48,7 @@ func (c *clock) pass(d time.Duration) {
 // object is a JSON object under construction.
 type object = map[string]any
 
-// issuer is a token issuer on loopback that can be made to fail.
+// issuer is a token issuer on loopback. A test can make it fail.
 type issuer struct {
 	t      *testing.T
 	clock  *clock
@@ -56,15 +56,15 @@ type issuer struct {
 
 	mu       sync.Mutex
 	keys     []any            // JWKs, or values that are not JWKs
-	jwks     http.HandlerFunc // serves /jwks in place of keys; nil: keys are served
-	document http.HandlerFunc // serves the discovery document, if not nil
+	jwks     http.HandlerFunc // serves /jwks; nil: the issuer serves keys
+	document http.HandlerFunc // serves the discovery document; nil: the correct one is served
 	userinfo http.HandlerFunc // serves /userinfo; nil: 404
-	asked    map[string]int   // requests by path
+	calls    map[string]int   // requests by path
 }
 
 func newIssuer(t *testing.T) *issuer {
 	t.Helper()
-	i := &issuer{t: t, clock: newClock(), asked: map[string]int{}}
+	i := &issuer{t: t, clock: newClock(), calls: map[string]int{}}
 	i.keys = []any{ecJWK("ec", ecKey()), rsaJWK("rsa", rsaKey())}
 	i.server = httptest.NewServer(http.HandlerFunc(i.serve))
 	t.Cleanup(i.server.Close)
@@ -73,7 +73,7 @@ func newIssuer(t *testing.T) *issuer {
 
 func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
-	i.asked[r.URL.Path]++
+	i.calls[r.URL.Path]++
 	keys, jwksHandler, document, userinfo := i.keys, i.jwks, i.document, i.userinfo
 	i.mu.Unlock()
 	switch {
@@ -99,7 +99,7 @@ func (i *issuer) url() string { return i.server.URL }
 func (i *issuer) requests(path string) int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.asked[path]
+	return i.calls[path]
 }
 
 // set changes fields of the issuer while it serves.
@@ -109,7 +109,7 @@ func (i *issuer) set(change func(*issuer)) {
 	change(i)
 }
 
-// status answers every request with this status and no body.
+// status returns a handler that answers every request with this status and no body.
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
@@ -136,16 +136,16 @@ func (i *issuer) payload() object {
 	}
 }
 
-// hourOld returns the payload of a token that was made an hour ago, so before the issuer was called for its keys. With
-// an unknown kid, such a token is invalid. A younger one could be good by a newer key, and gets unavailable.
-func (i *issuer) hourOld() object {
+// hourOldPayload returns the payload of a token that was made an hour ago, before the verifier read the issuer's keys. With
+// an unknown kid, such a token is invalid. A younger one may have a newer key, so it is unavailable.
+func (i *issuer) hourOldPayload() object {
 	return with(i.payload(), object{"iat": i.clock.now().Add(-time.Hour).Unix()})
 }
 
-// good returns a token that is accepted.
-func (i *issuer) good() string { return i.token(i.header(), i.payload()) }
+// goodToken returns a token that is accepted.
+func (i *issuer) goodToken() string { return i.token(i.header(), i.payload()) }
 
-// token makes a token that is signed by the issuer's key for the header's algorithm.
+// token makes a token. It signs with the issuer's key for the header's algorithm.
 func (i *issuer) token(header, payload object) string {
 	i.t.Helper()
 	var key any = ecKey()
@@ -155,7 +155,7 @@ func (i *issuer) token(header, payload object) string {
 	return signed(i.t, text(i.t, header), text(i.t, payload), methodOf(header), key)
 }
 
-// methodOf returns the signing method that a header names, and ES256 for an unknown one.
+// methodOf returns the signing method of a header, or ES256 for an unknown one.
 func methodOf(header object) jwt.SigningMethod {
 	alg, _ := header["alg"].(string)
 	if m := jwt.GetSigningMethod(alg); m != nil {
@@ -176,7 +176,7 @@ func text(t *testing.T, o object) string {
 
 func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
-// signed makes a token of two texts, which need not be a good header and payload.
+// signed makes a token from two texts, which need not be a valid header and payload.
 func signed(t testing.TB, header, payload string, method jwt.SigningMethod, key any) string {
 	t.Helper()
 	input := b64(header) + "." + b64(payload)
@@ -200,8 +200,8 @@ func with(o object, edits object) object {
 	return out
 }
 
-// refused checks an error, and that it holds neither a part of the token nor characters that
-// would end a string in a JSON template.
+// refused checks the code of an error. The error must contain neither a part of the token nor characters that
+// end a string in a JSON template.
 func refused(t *testing.T, err error, want problem.Code, raw string) {
 	t.Helper()
 	if !problem.Is(err, want) {
@@ -213,16 +213,16 @@ func refused(t *testing.T, err error, want problem.Code, raw string) {
 		t.Errorf("the detail %q cannot be put into a template", p.Detail)
 	}
 	for _, part := range append(strings.Split(raw, "."), raw) {
-		canBeChance := len(part) <= 8 // a short part may also be a word of the error
-		if !canBeChance && strings.Contains(err.Error(), part) {
-			t.Errorf("the error holds a part of the token: %v", err)
+		isShort := len(part) <= 8 // a short part may also be a word of the error
+		if !isShort && strings.Contains(err.Error(), part) {
+			t.Errorf("the error contains a part of the token: %v", err)
 		}
 	}
 }
 
 var (
-	ecKey    = sync.OnceValue(newEC) // the issuer's
-	otherEC  = sync.OnceValue(newEC) // a stranger's, or the issuer's next key
+	ecKey    = sync.OnceValue(newEC) // the issuer's key
+	otherEC  = sync.OnceValue(newEC) // the key of a stranger, or the issuer's next key
 	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return newRSA(2048) })
 	smallRSA = sync.OnceValue(func() *rsa.PrivateKey { return newRSA(1024) })
 )

@@ -9,12 +9,12 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestAChangeOfKeysEndsKnownTokens: a token that was verified a moment ago is refused as soon as the verifier has other
-// keys of the issuer.
+// TestAChangeOfKeysEndsKnownTokens: a token that was just verified is refused as soon as the verifier has new keys of the
+// issuer.
 func TestAChangeOfKeysEndsKnownTokens(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	known := i.token(i.header(), i.hourOld())
+	known := i.token(i.header(), i.hourOldPayload())
 	for range 2 { // the second time it is a known token
 		if _, err := v.Verify(t.Context(), known); err != nil {
 			t.Fatal(err)
@@ -30,7 +30,7 @@ func TestAChangeOfKeysEndsKnownTokens(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, known)
 }
 
-// TestAKnownTokenExpiresAsAnUnknownOne: 30 seconds after its exp, which is the leeway.
+// TestAKnownTokenExpiresAsAnUnknownOne: after its exp plus the leeway of 30 seconds.
 func TestAKnownTokenExpiresAsAnUnknownOne(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -51,17 +51,17 @@ func TestAKnownTokenExpiresAsAnUnknownOne(t *testing.T) {
 	refused(t, err, problem.TokenExpired, raw)
 }
 
-// TestATokenIsKnownByAllOfItsText changes each character of a known token: each change is refused.
-func TestATokenIsKnownByAllOfItsText(t *testing.T) {
+// TestATokenIsKnownByItsWholeText changes each character of a known token. Each changed token is refused.
+func TestATokenIsKnownByItsWholeText(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	known := i.good()
+	known := i.goodToken()
 	want, err := v.Verify(t.Context(), known)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for at := range len(known) {
-		// A refused signature makes the verifier fetch the keys, which ends known tokens: this makes it known again.
+		// A refused signature makes the verifier fetch the keys, which ends known tokens. So the token is made known again.
 		if _, err := v.Verify(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// maxRemembered bounds each half of a memory, so a memory holds at most 8,192 tokens. When both halves are full, the
-// oldest tokens are forgotten: they are verified again, or userinfo is called for them again.
+// maxRemembered limits each half of a memory, so a memory has at most 8,192 tokens. When both halves are full, the older half
+// is forgotten: its tokens are verified again, or userinfo is called for them again.
 const maxRemembered = 4096
 
 // memory remembers a value for each token for a time, by the token's hash. It has two halves: add puts new hashes into
-// younger. When younger is full, it replaces the older half, whose tokens are forgotten.
+// younger. When younger is full, it becomes the older half, and the previous older half is forgotten.
 type memory[T any] struct {
 	now func() time.Time
 
@@ -21,7 +21,7 @@ type memory[T any] struct {
 
 type remembered[T any] struct {
 	value       T
-	from, until time.Time // when the value was added, and when it ends
+	from, until time.Time // the value is valid from when it was added until its end
 }
 
 func newMemory[T any](now func() time.Time) *memory[T] {
@@ -38,8 +38,8 @@ func (m *memory[T]) add(raw string, value T, until time.Time) {
 	m.younger[sha256.Sum256([]byte(raw))] = remembered[T]{value, m.wall(), until}
 }
 
-// get returns the value of a token. ok is false when there is none, when its time is over, and when the clock was set
-// back to before it was added.
+// get returns the value of a token. ok is false when there is no value, when its time is over, and when the clock was set
+// back to a time before it was added.
 func (m *memory[T]) get(raw string) (value T, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,6 +52,6 @@ func (m *memory[T]) get(raw string) (value T, ok bool) {
 	return value, false
 }
 
-// wall returns the time without the monotonic clock. That clock stops while a Lambda function is frozen, so values
-// would live too long.
+// wall returns the time without the monotonic clock: that clock stops while a Lambda function is frozen, so values
+// would be remembered for too long.
 func (m *memory[T]) wall() time.Time { return m.now().Round(0) }

@@ -11,8 +11,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// TestAFloodOfTokensTakesBoundedMemory: at most 8,192 tokens are held, among them always the youngest 4,096.
-func TestAFloodOfTokensTakesBoundedMemory(t *testing.T) {
+// TestAFloodOfTokensUsesLimitedMemory: at most 8,192 tokens are remembered, always including the newest 4,096.
+func TestAFloodOfTokensUsesLimitedMemory(t *testing.T) {
 	const half, rememberFor = 4096, 5 * time.Minute
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	m := newMemory[int](func() time.Time { return at })
@@ -22,11 +22,11 @@ func TestAFloodOfTokensTakesBoundedMemory(t *testing.T) {
 	}
 	for n := range 10*half + 1 { // the last token finds both halves full
 		m.add(strconv.Itoa(n), n, at.Add(rememberFor))
-		if held := len(m.younger) + len(m.older); held > 2*half {
-			t.Fatalf("%d tokens are held", held)
+		if n := len(m.younger) + len(m.older); n > 2*half {
+			t.Fatalf("%d tokens are remembered", n)
 		}
 		if oldest := max(0, n-half+1); !knows(oldest) || !knows(n) || n >= 2*half && knows(n-2*half) {
-			t.Fatalf("after token %d, one of the youngest %d is forgotten, or an older one is not", n, half)
+			t.Fatalf("after token %d, one of the newest %d is forgotten, or a much older one is not", n, half)
 		}
 	}
 	at = at.Add(rememberFor)
@@ -35,8 +35,8 @@ func TestAFloodOfTokensTakesBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestAMemoryReadsTheClockOfTheWall: the other clock stops while a Lambda function is frozen.
-func TestAMemoryReadsTheClockOfTheWall(t *testing.T) {
+// TestAMemoryUsesTheWallClock: the monotonic clock stops while a Lambda function is frozen.
+func TestAMemoryUsesTheWallClock(t *testing.T) {
 	if at := newMemory[int](time.Now).wall().String(); strings.Contains(at, "m=") {
 		t.Error(at)
 	}
@@ -51,12 +51,12 @@ func TestAVerifiedTokenIsKnownForAMinute(t *testing.T) {
 	v.remember("long", exp(time.Hour), verified{})
 	v.remember("short", exp(20*time.Second), verified{})
 	for _, c := range []struct {
-		passed                time.Duration // since the last case
+		passed                time.Duration // time since the previous case
 		knowsLong, knowsShort bool
 	}{
 		{0, true, true},
 		{20*time.Second - 1, true, true},
-		{1, true, false}, // the exp of the short one
+		{1, true, false}, // the exp of the token "short"
 		{40*time.Second - 1, true, false},
 		{1, false, false},                // a minute is over
 		{-2 * time.Minute, false, false}, // the clock is set back

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxKid = 256 // bytes; far more than issuers use
+	maxKid = 256 // bytes; much longer than the kids of issuers
 	// maxSeconds is a time in the year 5138. A later time is probably in milliseconds.
 	maxSeconds = 100_000_000_000
 )
@@ -36,7 +36,7 @@ var (
 	errPerson    = errors.New("token: its sub is a service's, and it does not show to be a service's")
 )
 
-// header is the part of a token's header that is used. jwk, jku, x5u and x5c are not part of it:
+// header has the used members of a token's header. jwk, jku, x5u and x5c are not used, because
 // keys come only from the issuer.
 type header struct {
 	kid, alg     string
@@ -44,7 +44,7 @@ type header struct {
 }
 
 // The members that decide something, here or in another program that reads the token. A member with one of these names
-// in another letter case is refused, because some JSON readers ignore the case of letters.
+// in another letter case is refused, because some JSON readers ignore the case.
 var (
 	headerMembers  = []string{"alg", "kid", "typ", "cty", "crit", "jwk", "jku", "x5c", "x5u", "b64", "zip", "enc"}
 	payloadMembers = []string{
@@ -59,7 +59,7 @@ func checkRecased(o map[string]any, registered ...string) error {
 	for name := range o {
 		for _, r := range registered {
 			isRecased := name != r && strings.EqualFold(name, r)
-			if isRecased && !slices.Contains(registered, name) { // two configured claims may differ only in case
+			if isRecased && !slices.Contains(registered, name) { // both names may be configured
 				return invalid(errRecased)
 			}
 		}
@@ -67,7 +67,7 @@ func checkRecased(o map[string]any, registered ...string) error {
 	return nil
 }
 
-// checkHeader checks a header and returns the part that is used.
+// checkHeader checks a header and returns its used members.
 func checkHeader(h map[string]any) (header, error) {
 	var out header
 	if err := checkRecased(h, headerMembers...); err != nil {
@@ -91,7 +91,7 @@ func checkHeader(h map[string]any) (header, error) {
 }
 
 // checkTyp accepts the typ of an access token (RFC 9068), "jwt", and a header without typ. It refuses every other typ,
-// as the webhook+jwt of our webhooks. hasAccessTyp is true for the first.
+// for example webhook+jwt of our webhooks. hasAccessTyp is true for the typ of an access token.
 func checkTyp(h map[string]any) (hasAccessTyp bool, err error) {
 	typ, has := h["typ"]
 	if !has {
@@ -108,9 +108,9 @@ func checkTyp(h map[string]any) (hasAccessTyp bool, err error) {
 	}
 }
 
-// checkClaims checks everything in a payload that needs no key and no clock. hasAccessTyp: the header has the typ of an access token.
+// checkClaims makes all checks of a payload that need no key and no clock. hasAccessTyp: the header has the typ of an access token.
 func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
-	// The name of a user decides nothing, so NameClaim is not among them.
+	// NameClaim is not checked, because a user's name decides nothing.
 	names := append(slices.Clone(payloadMembers), r.cfg.EmailClaim, r.cfg.EmailVerifiedClaim)
 	if err := checkRecased(p, names...); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	if iss, _ := p["iss"].(string); iss == "" || iss != r.cfg.Issuer {
 		return invalid(errIssuer)
 	}
-	if r.noPerson && !r.isService(p) {
+	if r.mustBeService && !r.isService(p) {
 		return problem.Wrap(problem.TokenInvalid, detailPerson, errPerson)
 	}
 	if !r.isForUs(p) {
@@ -135,9 +135,9 @@ func (r *rules) checkClaims(p map[string]any, hasAccessTyp bool) error {
 	}
 	for _, name := range []string{"exp", "nbf", "iat"} {
 		at, has := p[name]
-		mustBeTime := has || name == "exp" // only exp is required
+		mustBeTime := has || name == "exp" // nbf and iat are optional
 		s, ok := seconds(at)
-		if mustBeTime && (!ok || s == 0 && name == "exp") { // some issuers write 0 for no nbf
+		if mustBeTime && (!ok || s == 0 && name == "exp") { // some issuers write 0 when there is no nbf
 			return invalid(errTime)
 		}
 	}
@@ -155,8 +155,8 @@ func (r *rules) checkKind(p map[string]any, hasAccessTyp bool) error {
 	text = strings.ToLower(text)
 	isOtherTyp := hasTyp && !slices.Contains([]string{"bearer", "at+jwt", "jwt", "access", "access_token"}, text)
 	hasOtherMark := hasAny(p, "at_hash", "c_hash", "events")
-	// nonce and s_hash are marks of an ID token, but some issuers copy them into tokens that are typed as access
-	// tokens.
+	// nonce and s_hash are marks of an ID token, but some issuers copy them into tokens with the typ of an access
+	// token.
 	saysAccess := hasAccessTyp || text == "bearer"
 	isIDToken := !saysAccess && hasAny(p, "nonce", "s_hash")
 	if isOtherUse || isOtherTyp || hasOtherMark || isIDToken {
@@ -196,9 +196,9 @@ func (r *rules) isForUs(p map[string]any) bool {
 // clientClaims name the client that got a token.
 var clientClaims = []string{"client_id", "azp", "cid", "appid"}
 
-// isOurClient reports whether the token names a client, and no client that is not in ClientIDs.
+// isOurClient reports whether the token names at least one client, and all of its clients are in ClientIDs.
 func (r *rules) isOurClient(p map[string]any) bool {
-	named := false
+	namesClient := false
 	for _, name := range clientClaims {
 		client, has := p[name]
 		if !has {
@@ -208,13 +208,13 @@ func (r *rules) isOurClient(p map[string]any) bool {
 		if text == "" || !slices.Contains(r.cfg.ClientIDs, text) {
 			return false
 		}
-		named = true
+		namesClient = true
 	}
-	return named
+	return namesClient
 }
 
-// hasScope reports whether the token has the required scope: in scope, a text with spaces (RFC 9068), or in scp, where
-// Entra has such a text and Okta a list.
+// hasScope reports whether the token has the required scope. scope is a text with spaces (RFC 9068). scp is such a text
+// for Entra, and a list for Okta.
 func (r *rules) hasScope(p map[string]any) bool {
 	return r.cfg.RequiredScope == "" || hasScopeIn(p, r.cfg.RequiredScope)
 }
@@ -237,7 +237,7 @@ func hasScopeIn(p map[string]any, want string) bool {
 }
 
 // seconds reads a NumericDate (RFC 7519, section 2) in whole seconds. ok is false for any value that is not a
-// number from 0 up to maxSeconds. A fraction is cut off.
+// number from 0 to maxSeconds. It cuts off a fraction.
 func seconds(v any) (s int64, ok bool) {
 	n, isNumber := v.(json.Number)
 	if !isNumber {

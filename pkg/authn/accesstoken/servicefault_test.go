@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/service"
 )
 
-// faulty answers requests for keys and for the discovery document with each fault of an issuer. A hang ends with its caller.
+// faulty has handlers for the keys and for the discovery document, one for each fault of an issuer. A hang ends with its caller.
 var faulty = map[string]http.HandlerFunc{
 	"500":        status(http.StatusInternalServerError),
 	"429":        status(http.StatusTooManyRequests),
@@ -31,14 +31,14 @@ var faulty = map[string]http.HandlerFunc{
 	"a hang":              func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 }
 
-// TestAFaultOfAServicesIssuerIsAnyonesToCause: anyone can make a token of that issuer, so the error is not a sign of an
-// outage. A fault of the users' issuer is one, also for a service of the same issuer.
-func TestAFaultOfAServicesIssuerIsAnyonesToCause(t *testing.T) {
+// TestAnyoneCanCauseAFaultOfAServicesIssuer: anyone can make a token that names that issuer, so the error is no sign of an
+// outage. A fault of the users' issuer is such a sign, even for a token of a service.
+func TestAnyoneCanCauseAFaultOfAServicesIssuer(t *testing.T) {
 	for name, fault := range faulty {
 		for _, failing := range []string{"the keys", "the document"} {
 			t.Run(failing+": "+name, func(t *testing.T) {
 				t.Parallel()
-				v, users, other := served(t, func(c *accesstoken.Config) {
+				v, users, other := withServices(t, func(c *accesstoken.Config) {
 					c.JWKSURL = ""
 					c.Services = append(c.Services, service.Service{Name: "second", Issuer: c.Services[1].Issuer, Subject: "second"})
 				})
@@ -53,15 +53,15 @@ func TestAFaultOfAServicesIssuerIsAnyonesToCause(t *testing.T) {
 					raw    string
 					atWill bool
 				}{
-					{other.token(other.header(), other.ofRole()), true},
-					{other.token(other.header(), with(other.ofRole(), object{"sub": "second"})), true},
-					{users.token(users.header(), users.ofService()), false},
+					{other.token(other.header(), other.rolePayload()), true},
+					{other.token(other.header(), with(other.rolePayload(), object{"sub": "second"})), true},
+					{users.token(users.header(), users.servicePayload()), false},
 					{users.token(users.header(), with(users.payload(), object{"scope": "api"})), false},
 				} {
 					_, err := v.Verify(t.Context(), c.raw)
 					refused(t, err, problem.Unavailable, c.raw)
 					if errors.Is(err, problem.ErrAtWill) != c.atWill || errors.Is(err, problem.ErrServiceIssuer) != c.atWill {
-						t.Errorf("%v, any caller can cause it: want %v", err, c.atWill)
+						t.Errorf("%v, want that any caller can cause it: %v", err, c.atWill)
 					}
 				}
 			})
@@ -69,16 +69,16 @@ func TestAFaultOfAServicesIssuerIsAnyonesToCause(t *testing.T) {
 	}
 }
 
-// TestAServicesIssuerThatFailsLaterIsAnyonesToCause: with kept keys, by a kid that is not among them; a day later, also
-// by a token that was accepted.
-func TestAServicesIssuerThatFailsLaterIsAnyonesToCause(t *testing.T) {
-	v, _, other := served(t, nil)
-	known := other.token(other.header(), with(other.ofRole(), object{"exp": other.clock.now().Add(48 * time.Hour).Unix()}))
+// TestAnyoneCanCauseALaterFaultOfAServicesIssuer: with kept keys, a token with an unknown kid causes the error. A day later, a
+// token that was accepted before causes it too.
+func TestAnyoneCanCauseALaterFaultOfAServicesIssuer(t *testing.T) {
+	v, _, other := withServices(t, nil)
+	known := other.token(other.header(), with(other.rolePayload(), object{"exp": other.clock.now().Add(48 * time.Hour).Unix()}))
 	if _, err := v.Verify(t.Context(), known); err != nil {
 		t.Fatal(err)
 	}
 	other.set(func(i *issuer) { i.jwks = faulty["500"] })
-	madeUp := other.token(with(other.header(), object{"kid": "junk"}), other.ofRole())
+	madeUp := other.token(with(other.header(), object{"kid": "junk"}), other.rolePayload())
 	for _, c := range []struct {
 		after time.Duration
 		raw   string
@@ -92,8 +92,8 @@ func TestAServicesIssuerThatFailsLaterIsAnyonesToCause(t *testing.T) {
 	}
 }
 
-// TestAServicesIssuerWithABadCertificateIsAnyonesToCause, such as an expired one or another host's.
-func TestAServicesIssuerWithABadCertificateIsAnyonesToCause(t *testing.T) {
+// TestABadCertificateOfAServicesIssuerIsNoOutage: for example an expired certificate, or one for another host.
+func TestABadCertificateOfAServicesIssuerIsNoOutage(t *testing.T) {
 	users, other := newIssuer(t), newIssuer(t)
 	secure := httptest.NewUnstartedServer(http.HandlerFunc(other.serve))
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -101,7 +101,7 @@ func TestAServicesIssuerWithABadCertificateIsAnyonesToCause(t *testing.T) {
 	t.Cleanup(secure.Close)
 	c := users.config()
 	c.Services = []service.Service{{Name: "deploy", Issuer: secure.URL, Subject: role}}
-	raw := other.token(other.header(), with(other.ofRole(), object{"iss": secure.URL}))
+	raw := other.token(other.header(), with(other.rolePayload(), object{"iss": secure.URL}))
 	_, err := users.verifierOf(c).Verify(t.Context(), raw)
 	refused(t, err, problem.Unavailable, raw)
 	if !errors.Is(err, problem.ErrServiceIssuer) {

@@ -17,8 +17,8 @@ import (
 
 const role = "arn:aws:iam::123456789012:role/billing"
 
-// served returns a verifier with two services: billing at the users' issuer, and deploy at another one.
-func served(t *testing.T, change func(*accesstoken.Config)) (v *accesstoken.Verifier, users, other *issuer) {
+// withServices returns a verifier with two services: billing at the users' issuer, and deploy at another issuer.
+func withServices(t *testing.T, change func(*accesstoken.Config)) (v *accesstoken.Verifier, users, other *issuer) {
 	users, other = newIssuer(t), newIssuer(t)
 	other.clock = users.clock
 	c := users.config()
@@ -30,29 +30,29 @@ func served(t *testing.T, change func(*accesstoken.Config)) (v *accesstoken.Veri
 	return users.verifierOf(c), users, other
 }
 
-// ofService is the payload of a token that client_credentials gives.
-func (i *issuer) ofService() object {
+// servicePayload returns the payload of a token from the grant client_credentials.
+func (i *issuer) servicePayload() object {
 	return with(i.payload(), object{"sub": "svc", "client_id": "m2m", "scope": "api", "email": nil, "email_verified": nil, "name": nil})
 }
 
-// ofRole is the payload of a token of another issuer, with nothing that marks an access token.
-func (i *issuer) ofRole() object {
-	return with(i.ofService(), object{"sub": role, "client_id": nil, "scope": nil, "https://sts.amazonaws.com/": object{"aws_account": "123456789012"}})
+// rolePayload returns the payload of a token of another issuer, without any mark of an access token.
+func (i *issuer) rolePayload() object {
+	return with(i.servicePayload(), object{"sub": role, "client_id": nil, "scope": nil, "https://sts.amazonaws.com/": object{"aws_account": "123456789012"}})
 }
 
 func TestTheTokenOfAServiceNamesIt(t *testing.T) {
-	v, users, other := served(t, nil)
+	v, users, other := withServices(t, nil)
 	plain := object{"typ": "JWT", "alg": "RS256", "kid": "rsa"}
 	for _, c := range []struct {
 		raw, want string
 	}{
-		{users.token(users.header(), users.ofService()), "billing"},
-		{users.token(object{"typ": "JWT", "alg": "ES256", "kid": "ec"}, users.ofService()), "billing"},
-		{other.token(plain, other.ofRole()), "deploy"},
+		{users.token(users.header(), users.servicePayload()), "billing"},
+		{users.token(object{"typ": "JWT", "alg": "ES256", "kid": "ec"}, users.servicePayload()), "billing"},
+		{other.token(plain, other.rolePayload()), "deploy"},
 		{users.token(users.header(), with(users.payload(), object{"scope": "api"})), ""},
-		{users.token(users.header(), with(users.ofService(), object{"sub": "another client"})), ""},
+		{users.token(users.header(), with(users.servicePayload(), object{"sub": "another client"})), ""},
 	} {
-		for range 2 { // the second time it is known
+		for range 2 { // the second time, the token is known
 			if got, err := v.Verify(t.Context(), c.raw); err != nil || got.Service != c.want || got.Subject == "" {
 				t.Errorf("%+v, %v, want %q", got, err, c.want)
 			}
@@ -60,9 +60,9 @@ func TestTheTokenOfAServiceNamesIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotExactlyAServiceIsRefused(t *testing.T) {
-	v, users, other := served(t, nil)
-	own, foreign := users.ofService(), other.ofRole()
+func TestTokensAlmostOfAServiceAreRefused(t *testing.T) {
+	v, users, other := withServices(t, nil)
+	own, foreign := users.servicePayload(), other.rolePayload()
 	past := users.clock.now().Add(-time.Minute).Unix()
 	for name, c := range map[string]struct {
 		by      *issuer
@@ -96,8 +96,8 @@ func TestWhatIsNotExactlyAServiceIsRefused(t *testing.T) {
 	}
 }
 
-// TestTokensThatIssuersGiveTheirClientsAreServices: as the issuers that infra/docs/issuers.md names make them.
-func TestTokensThatIssuersGiveTheirClientsAreServices(t *testing.T) {
+// TestClientTokensOfCommonIssuersAreServices has a client's token of each issuer in infra/docs/issuers.md.
+func TestClientTokensOfCommonIssuersAreServices(t *testing.T) {
 	for name, claims := range map[string]object{
 		"Auth0":                     {"sub": "c1@clients", "azp": "c1", "gty": "client-credentials", "https://example.com/tier": "gold", "permissions": []any{"api"}},
 		"Auth0, RFC 9068":           {"sub": "c1@clients", "client_id": "c1", "jti": "j", "https://example.com/tier": "gold"},
@@ -110,25 +110,25 @@ func TestTokensThatIssuersGiveTheirClientsAreServices(t *testing.T) {
 		"Keycloak, with openid":     {"sub": "5b1e", "azp": "c1", "scope": "openid api", "preferred_username": "service-account-c1"},
 		"Keycloak, without a name":  {"sub": "5b1e", "azp": "c1", "scope": "api", "clientHost": "10.0.0.1", "clientAddress": "10.0.0.1", "acr": "1"},
 		"oidc-provider":             {"sub": "c1", "client_id": "c1", "jti": "j", "tier": "gold"},
-		"a name of its own":         {"sub": "svc", "client_id": "m2m", "jti": "j", "nbf": 1772366400, "roles": []any{"a"}},
+		"a subject of its own":      {"sub": "svc", "client_id": "m2m", "jti": "j", "nbf": 1772366400, "roles": []any{"a"}},
 		"without any other mark":    {"sub": "svc", "azp": nil, "client_id": "m2m"},
-		"a scope that ends so":      {"sub": "svc", "client_id": "m2m", "scope": "api myopenid openid2"},
-		"idtyp beside another mark": {"sub": "c1", "client_id": "c1", "idtyp": "app", "gty": "client-credentials"},
+		"a scope with openid in it": {"sub": "svc", "client_id": "m2m", "scope": "api myopenid openid2"},
+		"idtyp and another mark":    {"sub": "c1", "client_id": "c1", "idtyp": "app", "gty": "client-credentials"},
 	} {
 		if _, has := claims["client_id"]; !has {
 			claims["client_id"] = nil
 		}
 		subject, _ := claims["sub"].(string)
-		v, users, _ := served(t, func(c *accesstoken.Config) {
+		v, users, _ := withServices(t, func(c *accesstoken.Config) {
 			c.Services, c.RequiredScope = []service.Service{{Name: "billing", Issuer: c.Issuer, Subject: subject}}, ""
 		})
-		if got, err := v.Verify(t.Context(), users.token(users.header(), with(users.ofService(), claims))); err != nil || got.Service != "billing" {
+		if got, err := v.Verify(t.Context(), users.token(users.header(), with(users.servicePayload(), claims))); err != nil || got.Service != "billing" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }
 
-// TestAPersonsTokenIsNeverAServices, whatever else it has: a person can have the subject of a service where an issuer lets users choose it.
+// TestAPersonsTokenIsNeverAServices: if an issuer lets users choose their subject, a person can have the subject of a service.
 func TestAPersonsTokenIsNeverAServices(t *testing.T) {
 	own := object{"sub": "c1", "client_id": "c1"}
 	keycloak := object{"sub": "c1", "azp": "web", "preferred_username": "service-account-web"}
@@ -145,14 +145,14 @@ func TestAPersonsTokenIsNeverAServices(t *testing.T) {
 		"one host": {"clientHost": "h"}, "one address": {"clientAddress": "a"}, "email of Keycloak": with(keycloak, object{"email": "a@b.example"}),
 		"Cognito's username": with(own, object{"token_use": "access", "username": "ada"}), "Cognito's auth_time": {"token_use": "access", "auth_time": 1772366400},
 		"Okta's uid": {"uid": "00u1", "cid": "0oa1"}, "Entra's scp": {"oid": "c1", "scp": "api", "sub": "c1"}, "Entra's oid": {"oid": "o2"}, "Entra's upn": {"upn": "a@b.example", "oid": "c1", "sub": "c1"},
-		"a claim that says something": {"picture": "https://a.example"}, "phone_number": with(own, object{"phone_number": "+4"}), "acr": {"acr": "1"}, "groups": {"cognito:groups": []any{"a"}},
+		"a claim about a person": {"picture": "https://a.example"}, "phone_number": with(own, object{"phone_number": "+4"}), "acr": {"acr": "1"}, "groups": {"cognito:groups": []any{"a"}},
 		"@clients of another": {"sub": "c1", "azp": "c2", "acr": "1"}, "a name claim of the deployment": with(own, object{"display": "Ada"}), "an email claim of the deployment": with(own, object{"mail": "a@b.example"}),
 	} {
-		v, users, _ := served(t, func(c *accesstoken.Config) {
+		v, users, _ := withServices(t, func(c *accesstoken.Config) {
 			c.Services, c.RequiredScope = []service.Service{{Name: "billing", Issuer: c.Issuer, Subject: "c1"}}, ""
 			c.NameClaim, c.EmailClaim = "display", "mail"
 		})
-		raw := users.token(users.header(), with(users.ofService(), with(object{"sub": "c1"}, claims)))
+		raw := users.token(users.header(), with(users.servicePayload(), with(object{"sub": "c1"}, claims)))
 		_, err := v.Verify(t.Context(), raw)
 		if err == nil || !strings.Contains(err.Error(), "shows a person, or no mark of a service") {
 			t.Errorf("%s: %v", name, err)
@@ -160,22 +160,22 @@ func TestAPersonsTokenIsNeverAServices(t *testing.T) {
 	}
 }
 
-// TestAProgramForUsersKnowsTheServicesOfTheirIssuer: it distinguishes their tokens from users', and calls no other issuer.
+// TestAProgramForUsersKnowsTheServicesOfTheirIssuer: it distinguishes their tokens from users' tokens, and calls no other issuer.
 func TestAProgramForUsersKnowsTheServicesOfTheirIssuer(t *testing.T) {
 	for _, audience := range []string{"", "services"} {
 		var all accesstoken.Config
-		_, users, other := served(t, func(c *accesstoken.Config) { c.ServiceAudience, all = audience, *c })
+		_, users, other := withServices(t, func(c *accesstoken.Config) { c.ServiceAudience, all = audience, *c })
 		all.ServiceAudience = audience
 		v := users.verifierOf(all.ForUsers())
-		own := users.token(users.header(), with(users.ofService(), object{"aud": cmp.Or(audience, users.config().Audience)}))
+		own := users.token(users.header(), with(users.servicePayload(), object{"aud": cmp.Or(audience, users.config().Audience)}))
 		if got, err := v.Verify(t.Context(), own); err != nil || got.Service != "billing" {
 			t.Errorf("a service of the users' issuer: %+v, %v", got, err)
 		}
-		foreign := other.token(other.header(), other.ofRole())
+		foreign := other.token(other.header(), other.rolePayload())
 		_, err := v.Verify(t.Context(), foreign)
 		refused(t, err, problem.TokenInvalid, foreign)
-		if asked := other.requests("/jwks") + other.requests("/.well-known/openid-configuration"); asked != 0 {
-			t.Errorf("the issuer of other services was called %d times", asked)
+		if calls := other.requests("/jwks") + other.requests("/.well-known/openid-configuration"); calls != 0 {
+			t.Errorf("the issuer of other services was called %d times", calls)
 		}
 		if len(all.Services) != 2 {
 			t.Error("the settings were changed")
@@ -183,27 +183,27 @@ func TestAProgramForUsersKnowsTheServicesOfTheirIssuer(t *testing.T) {
 	}
 }
 
-// TestAServiceIsSignedByItsOwnIssuer: by no other, though we trust that one with tokens of its own.
+// TestAServiceIsSignedByItsOwnIssuer: a signature of the other configured issuer is refused.
 func TestAServiceIsSignedByItsOwnIssuer(t *testing.T) {
-	v, users, other := served(t, nil)
+	v, users, other := withServices(t, nil)
 	other.keys = []any{ecJWK("ec", otherEC())}
 	for _, c := range []struct {
 		payload object
-		key     any // of the issuer that signed it
-	}{{other.ofRole(), ecKey()}, {users.ofService(), otherEC()}} {
+		key     any // the key of the issuer that signed the token
+	}{{other.rolePayload(), ecKey()}, {users.servicePayload(), otherEC()}} {
 		raw := signed(t, text(t, users.header()), text(t, c.payload), jwt.SigningMethodES256, c.key)
 		_, err := v.Verify(t.Context(), raw)
 		refused(t, err, problem.TokenInvalid, raw)
 	}
 }
 
-// TestServicesHaveTheirOwnAudience: it counts for them in place of the users'.
+// TestServicesHaveTheirOwnAudience: ServiceAudience replaces the users' audience for them.
 func TestServicesHaveTheirOwnAudience(t *testing.T) {
-	v, users, other := served(t, func(c *accesstoken.Config) { c.ServiceAudience = "services" })
+	v, users, other := withServices(t, func(c *accesstoken.Config) { c.ServiceAudience = "services" })
 	for _, i := range []struct {
 		by      *issuer
 		payload object
-	}{{users, users.ofService()}, {other, other.ofRole()}} {
+	}{{users, users.servicePayload()}, {other, other.rolePayload()}} {
 		raw := i.by.token(i.by.header(), i.payload)
 		_, err := v.Verify(t.Context(), raw)
 		refused(t, err, problem.TokenInvalid, raw)
@@ -216,10 +216,10 @@ func TestServicesHaveTheirOwnAudience(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
-// TestWithoutAnAudienceTheClientOfAServiceIsListed: Cognito's tokens have no aud, so ClientIDs must list the client.
-func TestWithoutAnAudienceTheClientOfAServiceIsListed(t *testing.T) {
-	v, users, _ := served(t, func(c *accesstoken.Config) { c.Audience, c.ClientIDs = "", []string{"m2m"} })
-	cognito := with(users.ofService(), object{"aud": nil, "token_use": "access"})
+// TestWithoutAnAudienceAServicesClientMustBeListed: Cognito's tokens have no aud, so ClientIDs must list the client.
+func TestWithoutAnAudienceAServicesClientMustBeListed(t *testing.T) {
+	v, users, _ := withServices(t, func(c *accesstoken.Config) { c.Audience, c.ClientIDs = "", []string{"m2m"} })
+	cognito := with(users.servicePayload(), object{"aud": nil, "token_use": "access"})
 	if _, err := v.Verify(t.Context(), users.token(users.header(), cognito)); err != nil {
 		t.Error(err)
 	}
@@ -228,35 +228,35 @@ func TestWithoutAnAudienceTheClientOfAServiceIsListed(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, raw)
 }
 
-// TestAnotherIssuersClientIsAskedForOnlyWithoutAnAudience: its tokens of roles and jobs name none.
-func TestAnotherIssuersClientIsAskedForOnlyWithoutAnAudience(t *testing.T) {
+// TestTheClientOfAnotherIssuerIsCheckedOnlyWithoutAnAudience: its tokens for roles and jobs name no client.
+func TestTheClientOfAnotherIssuerIsCheckedOnlyWithoutAnAudience(t *testing.T) {
 	for _, c := range []struct {
 		audience    string
 		aud, client any // of the token
 		want        bool
 	}{{"", nil, nil, false}, {"", nil, "m2m", true}, {"services", "services", nil, true}, {"services", "services", "m2m", true}} {
-		v, _, other := served(t, func(to *accesstoken.Config) {
+		v, _, other := withServices(t, func(to *accesstoken.Config) {
 			to.Audience, to.ServiceAudience, to.ClientIDs = "", c.audience, []string{"m2m"}
 		})
-		raw := other.token(other.header(), with(other.ofRole(), object{"aud": c.aud, "client_id": c.client, "token_use": "access"}))
+		raw := other.token(other.header(), with(other.rolePayload(), object{"aud": c.aud, "client_id": c.client, "token_use": "access"}))
 		if _, err := v.Verify(t.Context(), raw); (err == nil) != c.want {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
 
-// TestAHangingIssuerOfServicesHoldsUpNoUser: callers with made-up tokens wait for one
-// request to the issuer in ten seconds. Users do not wait.
-func TestAHangingIssuerOfServicesHoldsUpNoUser(t *testing.T) {
+// TestAHangingIssuerOfServicesDelaysNoUser: callers with made-up tokens wait for one request to the issuer in ten
+// seconds. Users do not wait.
+func TestAHangingIssuerOfServicesDelaysNoUser(t *testing.T) {
 	users, other := newIssuer(t), newIssuer(t)
 	other.clock = users.clock
-	asked := 0
+	calls := 0
 	c := users.config()
 	c.Services = []service.Service{{Name: "deploy", Issuer: other.url(), Subject: role}}
-	good, madeUp := users.good(), other.token(other.header(), other.ofRole())
+	good, madeUp := users.goodToken(), other.token(other.header(), other.rolePayload())
 	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if strings.HasPrefix(other.url(), "http://"+r.URL.Host) {
-			asked++
+			calls++
 			return hang(r)
 		}
 		return answer(http.StatusOK, text(t, object{"keys": users.keys})), nil
@@ -280,13 +280,13 @@ func TestAHangingIssuerOfServicesHoldsUpNoUser(t *testing.T) {
 			_, err := v.Verify(t.Context(), madeUp)
 			refused(t, err, problem.Unavailable, madeUp)
 		}
-		if took := time.Since(begun); took != time.Second || asked != 1 {
-			t.Errorf("the callers waited for %s, and the issuer was called %d times", took, asked)
+		if took := time.Since(begun); took != time.Second || calls != 1 {
+			t.Errorf("the callers waited for %s, and the issuer was called %d times", took, calls)
 		}
 		time.Sleep(10 * time.Second)
 		_, _ = v.Verify(t.Context(), madeUp)
-		if took := time.Since(begun); took != 12*time.Second || asked != 2 {
-			t.Errorf("ten seconds later: %s, %d calls", took, asked)
+		if took := time.Since(begun); took != 12*time.Second || calls != 2 {
+			t.Errorf("ten seconds later: %s, %d calls", took, calls)
 		}
 	})
 }

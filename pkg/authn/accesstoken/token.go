@@ -2,8 +2,8 @@
 // issuers), and reads the issuer's userinfo endpoint.
 //
 // Every error is a *problem.Error: token_invalid or token_expired for a bad token, unavailable when the issuer cannot
-// be called, so that it is not known whether the token is good. Details are constants, because the gateway's templates
-// do not escape them. Neither detail nor cause ever holds a token, or a part of a token.
+// be called, because then it is not known whether the token is good. Details are constants, because the gateway's templates
+// do not escape them. Neither a detail nor a cause contains a token or a part of a token.
 //
 // This package must not be used for webhook tokens: it refuses them.
 package accesstoken
@@ -39,13 +39,13 @@ type Config struct {
 	RequiredScope string
 	// The names of the claims to read, all at the top level. Defaults: email, email_verified, name.
 	EmailClaim, EmailVerifiedClaim, NameClaim string
-	// EmailsAreVerified means that the issuer has verified the email of a token without EmailVerifiedClaim. A token that
-	// has the claim is decided by it: true and "true" are a yes, every other value is a no.
+	// EmailsAreVerified means that the issuer has verified the email of each token without EmailVerifiedClaim. If a token has
+	// the claim, the claim decides: true and "true" mean verified, any other value means not verified.
 	EmailsAreVerified bool
 	// AllowUnmarkedTokens accepts tokens of an issuer whose access tokens have no mark
 	// that distinguishes them from its ID tokens (Supabase, Clerk).
 	AllowUnmarkedTokens bool
-	// Services are the callers that are servers of the owner, none by default. Their tokens must have
+	// Services are servers of the owner that may call the API; none by default. Their tokens must have
 	// ServiceAudience; "": Audience.
 	Services        []service.Service
 	ServiceAudience string
@@ -78,8 +78,8 @@ func ConfigFrom(e Settings) Config {
 	}
 }
 
-// ForUsers returns the settings of a program that accepts users and no services. It keeps the services of the users' issuer,
-// because Verify must distinguish their tokens from users'. It drops the others, so that their issuers are never called.
+// ForUsers returns the settings of a program that accepts users but no services. It keeps the services of the users' issuer,
+// because Verify must distinguish their tokens from users' tokens. It drops the others, so that their issuers are never called.
 func (c Config) ForUsers() Config {
 	c.Services = slices.DeleteFunc(slices.Clone(c.Services), func(s service.Service) bool { return s.Issuer != c.Issuer })
 	return c
@@ -87,9 +87,9 @@ func (c Config) ForUsers() Config {
 
 // Claims are the claims of a verified access token that the callers of Verify use.
 type Claims struct {
-	Service         string // the name of the service whose token it is; "": a user's
+	Service         string // the name of the service of the token; "": a user's token
 	Issuer, Subject string
-	Email           string    // "" when the token has none that is a text, or a list of one text
+	Email           string    // a text, or the text in a list of one; "" when the token has no such email
 	OddEmail        bool      // the token has an email of another type
 	EmailVerified   bool      // false without an email
 	Name            string    // "" when the token has none
@@ -100,7 +100,7 @@ type Claims struct {
 // leeway is the largest difference between the issuer's clock and ours.
 const leeway = 30 * time.Second
 
-// iatLeeway is the same for iat. It is longer, because an iat ahead is harmless: exp and nbf bound when a token is good.
+// iatLeeway is the leeway for iat. It is longer, because an early iat is harmless: exp and nbf decide when a token is good.
 const iatLeeway = 60 * time.Second
 
 // The details that the caller sees.
@@ -124,33 +124,33 @@ type Verifier struct {
 	now          func() time.Time
 	discovery    *jwks.Discovery
 	users        *rules
-	services     map[account]named
-	answerParser *jwt.Parser // of userinfo's signed answers
+	services     map[account]ruledService
+	answerParser *jwt.Parser // for userinfo's signed answers
 	known        *memory[verified]
 	answers      *memory[answered]
 }
 
-// rules are what a token must show, and whose keys must have signed it.
+// rules are the rules for the tokens of one issuer, and the keys of this issuer.
 type rules struct {
-	cfg      Config
-	keys     *jwks.Source
-	parser   *jwt.Parser
-	noPerson bool // a token is refused unless it shows that it is a service's (isService)
-	noUser   bool // the issuer is one of services only
+	cfg           Config
+	keys          *jwks.Source
+	parser        *jwt.Parser
+	mustBeService bool // a token must be a service's (isService)
+	onlyServices  bool // the issuer has only services, no users
 }
 
-// verified is what is remembered of a good token.
+// verified is the remembered result for a good token.
 type verified struct {
 	claims Claims
 	by     *rules
 	keys   jwks.Snapshot // the keys that verified the token
 }
 
-// knownFor is the longest time for which a verified token is not verified again.
+// knownFor is how long a verified token is not verified again, at most.
 const knownFor = time.Minute
 
-// New returns a verifier. It makes no call to the issuer. client must not be nil. The client's
-// redirect policy is not used: no redirect is followed.
+// New returns a verifier. It makes no call to the issuer. client must not be nil. The verifier follows no
+// redirect, whatever the client's policy is.
 func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 	cfg.EmailClaim = orDefault(cfg.EmailClaim, "email")
 	cfg.EmailVerifiedClaim = orDefault(cfg.EmailVerifiedClaim, "email_verified")
@@ -160,7 +160,7 @@ func New(cfg Config, client *http.Client, now func() time.Time) *Verifier {
 		jwt.WithStrictDecoding(), jwt.WithJSONNumber(), jwt.WithLeeway(leeway), jwt.WithTimeFunc(now),
 	}
 	rulesOf := func(cfg Config, keys *jwks.Source) *rules {
-		// The parser repeats many checks of checkClaims, so that no single mistake lets a bad token pass.
+		// The parser repeats many checks of checkClaims, so that a mistake in one of the two lets no bad token pass.
 		forTokens := append(slices.Clone(common), jwt.WithIssuer(cfg.Issuer), jwt.WithExpirationRequired())
 		if cfg.Audience != "" {
 			forTokens = append(forTokens, jwt.WithAudience(cfg.Audience))
@@ -187,10 +187,10 @@ func orDefault(value, fallback string) string {
 }
 
 // Verify decides on an access token. The checks that need no key come first, so that only a token that could be good
-// causes a call to the issuer. The error token_expired means that the signature is good.
+// causes a call to the issuer. The error token_expired means that the signature is valid.
 //
 // Verify remembers a good token by its hash for a minute, but not beyond its exp. It verifies the token again as soon
-// as the issuer's keys are other ones.
+// as the issuer's keys have changed.
 //
 // Errors: token_invalid, token_expired, unavailable.
 func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
@@ -216,7 +216,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (Claims, error) {
 		return Claims{}, err
 	}
 	payload, keys, err := by.verify(ctx, by.parser, raw, h, t.payload)
-	var noDecision *problem.Error // unavailable, the only problem that verify returns: its other errors are the parser's
+	var noDecision *problem.Error // unavailable; all other errors of verify come from the parser
 	switch {
 	case err == nil:
 		claims := v.claims(payload)
@@ -246,9 +246,9 @@ func (v *Verifier) remember(raw string, payload jwt.MapClaims, good verified) {
 	v.known.add(raw, good, until)
 }
 
-// verify verifies a signature by the issuer's keys, and the claims that the parser checks. When no kept key made the
-// signature, verify fetches newer keys. It returns the claims, and the keys that it used. payload is not
-// verified yet. Errors: unavailable, and the parser's; jwt.ErrTokenSignatureInvalid means that no key made the
+// verify verifies a signature with the issuer's keys, and the claims that the parser checks. When none of the kept keys made
+// the signature, verify fetches newer keys. It returns the claims, and the keys that it used. payload is not
+// verified yet. Errors: unavailable, and the parser's errors; jwt.ErrTokenSignatureInvalid means that no key made the
 // signature.
 func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h header, payload map[string]any) (jwt.MapClaims, jwks.Snapshot, error) {
 	seen, err := r.keys.Keys(ctx)
@@ -259,16 +259,16 @@ func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h he
 	if !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
 		return claims, seen, err
 	}
-	// The key id is unknown, or its key did not make the signature. Perhaps the issuer has other keys by now.
-	next, changed, askErr := r.keys.Newer(ctx, seen)
+	// The kid is unknown, or its key did not make the signature. The issuer may have new keys by now.
+	next, changed, errNewer := r.keys.Newer(ctx, seen)
 	switch {
-	case askErr != nil:
-		return nil, next, r.fault(askErr)
+	case errNewer != nil:
+		return nil, next, r.fault(errNewer)
 	case changed:
 		claims, err = parseSigned(parser, raw, h, next)
 		return claims, next, err
 	case !next.Asked() && couldBeNewer(h, payload, next):
-		// The issuer was called too recently to be called again. This must not refuse a good token.
+		// The issuer was called too recently to be called again. A good token must not be refused because of this.
 		return nil, next, unavailable(errPaused)
 	}
 	return nil, next, err
@@ -276,12 +276,12 @@ func (r *rules) verify(ctx context.Context, parser *jwt.Parser, raw string, h he
 
 var (
 	errSignature = errors.New("token: no key of the issuer made the signature")
-	// errPaused wraps ErrAtWill because anyone can cause it, with a kid that does not exist.
+	// errPaused wraps ErrAtWill because anyone can cause it, with a made-up kid.
 	errPaused = fmt.Errorf("token: its key may be newer than the issuer's keys that are known: %w", problem.ErrAtWill)
 )
 
-// couldBeNewer reports whether a token may be signed by a key that the issuer has published since the last call for its
-// keys: the kid is unknown, and the token was made after that call or has no iat. The clocks may differ by leeway.
+// couldBeNewer reports whether a key that the issuer has published since the last call may have signed a token: the kid is
+// unknown, and the token was made after that call or has no iat. The clocks may differ by leeway.
 func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 	if known.Knows(h.kid) {
 		return false
@@ -290,8 +290,8 @@ func couldBeNewer(h header, payload map[string]any, known jwks.Snapshot) bool {
 	return !ok || time.Unix(iat, 0).After(known.At().Add(-leeway))
 }
 
-// parseSigned verifies the signature by those keys that fit the header, and the claims that the parser checks.
-// jwt.ErrTokenSignatureInvalid means that no key fits, or that none of them made the signature.
+// parseSigned verifies the signature with the keys that fit the header, and the claims that the parser checks.
+// jwt.ErrTokenSignatureInvalid means that no key fits, or that no key made the signature.
 func parseSigned(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (jwt.MapClaims, error) {
 	found := from.Find(h.kid, h.alg)
 	if len(found) == 0 {
@@ -301,7 +301,7 @@ func parseSigned(parser *jwt.Parser, raw string, h header, from jwks.Snapshot) (
 	for _, k := range found {
 		set.Keys = append(set.Keys, k)
 	}
-	// The claims are a map, because the fields of a struct match names in any case: a signed "SUB" would count as sub.
+	// The claims are a map, because a struct ignores the case of names: a signed "SUB" would count as sub.
 	claims := jwt.MapClaims{}
 	_, err := parser.ParseWithClaims(raw, claims, func(*jwt.Token) (any, error) { return set, nil })
 	return claims, err

@@ -29,8 +29,8 @@ func TestGoodTokenIsAcceptedWithEachAlgorithm(t *testing.T) {
 	}
 }
 
-// TestGoodTokensOfCommonIssuersAreAccepted has variants of a good token. TestClaimsThatBreakARuleAreRefused and its
-// neighbours refuse tokens that differ from them a little.
+// TestGoodTokensOfCommonIssuersAreAccepted has variants of a good token. Other tests, such as TestClaimsThatBreakARuleAreRefused,
+// refuse tokens that differ from these only a little.
 func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -102,7 +102,7 @@ func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 	}
 }
 
-// TestOnlyTheListedClientsAreAccepted names the client by each claim that an issuer may use for it. The deployment also
+// TestOnlyTheListedClientsAreAccepted names the client in each of the claims that issuers use. The deployment also
 // has an audience.
 func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
 	i := newIssuer(t)
@@ -133,7 +133,7 @@ func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
 	}
 }
 
-// TestATokenNeedsTheRequiredScope has each form in which issuers write scopes.
+// TestATokenNeedsTheRequiredScope has each way in which issuers write scopes.
 func TestATokenNeedsTheRequiredScope(t *testing.T) {
 	i := newIssuer(t)
 	c := i.config()
@@ -142,19 +142,19 @@ func TestATokenNeedsTheRequiredScope(t *testing.T) {
 		edits object
 		ok    bool
 	}{
-		"alone":           {object{"scope": "orgs:manage"}, true},
-		"among others":    {object{"scope": "openid orgs:manage email"}, true},
+		"one scope":       {object{"scope": "orgs:manage"}, true},
+		"several scopes":  {object{"scope": "openid orgs:manage email"}, true},
 		"Entra's scp":     {object{"scp": "User.Read orgs:manage"}, true},
 		"Okta's scp":      {object{"scp": []string{"openid", "orgs:manage"}}, true},
 		"a list":          {object{"scope": []string{"orgs:manage"}}, true},
-		"none":            {object{"scope": nil}, false},
-		"others":          {object{"scope": "openid profile"}, false},
-		"a longer one":    {object{"scope": "orgs:manager"}, false},
-		"a part of one":   {object{"scope": "all orgs:manage:not"}, false},
+		"no scope":        {object{"scope": nil}, false},
+		"other scopes":    {object{"scope": "openid profile"}, false},
+		"a longer scope":  {object{"scope": "orgs:manager"}, false},
+		"a part of it":    {object{"scope": "all orgs:manage:not"}, false},
 		"another case":    {object{"scope": "Orgs:Manage"}, false},
 		"two in one text": {object{"scp": []string{"openid orgs:manage"}}, false},
 		"a tab":           {object{"scope": "openid\torgs:manage"}, false},
-		"no text":         {object{"scope": object{"orgs:manage": true}}, false},
+		"an object":       {object{"scope": object{"orgs:manage": true}}, false},
 	} {
 		raw := i.token(i.header(), with(i.payload(), tc.edits))
 		if _, err := i.verifierOf(c).Verify(t.Context(), raw); tc.ok && err != nil {
@@ -186,9 +186,9 @@ func TestEmptyIssuerAcceptsNothing(t *testing.T) {
 	}
 }
 
-// TestEmailIsVerifiedOnlyByAClearYes tries what issuers write about an email, in a token and in userinfo's answer.
-// EmailsAreVerified counts only where they write nothing.
-func TestEmailIsVerifiedOnlyByAClearYes(t *testing.T) {
+// TestOnlyTrueVerifiesAnEmail tries the values that issuers write about an email, in a token and in userinfo's answer.
+// EmailsAreVerified counts only when they write no value.
+func TestOnlyTrueVerifiesAnEmail(t *testing.T) {
 	i := newIssuer(t)
 	trusting := i.config()
 	trusting.EmailsAreVerified = true
@@ -196,7 +196,7 @@ func TestEmailIsVerifiedOnlyByAClearYes(t *testing.T) {
 		t.Helper()
 		raw := i.token(i.header(), with(i.payload(), profile))
 		i.set(func(i *issuer) {
-			i.userinfo = says(text(t, with(object{"sub": "alice", "email": "alice@example.com"}, profile)))
+			i.userinfo = answerWith(text(t, with(object{"sub": "alice", "email": "alice@example.com"}, profile)))
 		})
 		for _, c := range []struct {
 			of   *accesstoken.Verifier
@@ -238,14 +238,14 @@ func TestClaimsAreReadByTheirConfiguredNames(t *testing.T) {
 		t.Errorf("got %+v %v", got, err)
 	}
 	// With other names configured, the claims of the default names are not read.
-	got, err = i.verifierOf(c).Verify(t.Context(), i.good())
+	got, err = i.verifierOf(c).Verify(t.Context(), i.goodToken())
 	if err != nil || got.Email != "" || got.EmailVerified || got.Name != "" {
 		t.Errorf("got %+v %v", got, err)
 	}
 }
 
-// TestTimesOfOtherClocksAreGood: 0 means no time, and iat may be 60 s ahead. exp and nbf have 30 s as before.
-func TestTimesOfOtherClocksAreGood(t *testing.T) {
+// TestClocksMayDiffer: a time of 0 means no time. iat may be 60 s in the future. exp and nbf have the leeway of 30 s.
+func TestClocksMayDiffer(t *testing.T) {
 	i := newIssuer(t)
 	now := i.clock.now().Unix()
 	for name, c := range map[string]struct {
@@ -278,24 +278,26 @@ func TestTheTimeOfTheSignInIsRead(t *testing.T) {
 	}
 }
 
-func TestAnEmailInAListOfOneIsThatOne(t *testing.T) {
+func TestAListOfOneEmailIsRead(t *testing.T) {
 	i := newIssuer(t)
 	for value, want := range map[string]accesstoken.Profile{
 		`["ada@example.com"]`: {Email: "ada@example.com", EmailVerified: true}, `[" ada@example.com\n"]`: {Email: "ada@example.com", EmailVerified: true},
 		`["a@example.com","b@example.com"]`: {OddEmail: true}, `[]`: {OddEmail: true}, `[7]`: {OddEmail: true}, `[["a@example.com"]]`: {OddEmail: true}, `{"0":"a@example.com"}`: {OddEmail: true},
 		`[null]`: {OddEmail: true}, `null`: {}, `""`: {}, `" "`: {}, `[""]`: {},
 	} {
-		i.set(func(i *issuer) { i.userinfo = says(`{"sub":"alice","email_verified":true,"email":` + value + `}`) })
+		i.set(func(i *issuer) {
+			i.userinfo = answerWith(`{"sub":"alice","email_verified":true,"email":` + value + `}`)
+		})
 		raw := i.token(i.header(), with(i.payload(), object{"email": json.RawMessage(value), "name": nil}))
 		got, err := i.verifier().Verify(t.Context(), raw)
-		asked, askErr := i.verifier().Userinfo(t.Context(), raw, "alice")
-		if shown := (accesstoken.Profile{Email: got.Email, EmailVerified: got.EmailVerified, OddEmail: got.OddEmail}); err != nil || shown != want || askErr != nil || asked != want {
-			t.Errorf("%s: %+v, %v, and userinfo %+v, %v, want %+v", value, shown, err, asked, askErr, want)
+		fromUserinfo, errUserinfo := i.verifier().Userinfo(t.Context(), raw, "alice")
+		if shown := (accesstoken.Profile{Email: got.Email, EmailVerified: got.EmailVerified, OddEmail: got.OddEmail}); err != nil || shown != want || errUserinfo != nil || fromUserinfo != want {
+			t.Errorf("%s: %+v, %v, and userinfo %+v, %v, want %+v", value, shown, err, fromUserinfo, errUserinfo, want)
 		}
 	}
 }
 
-// TestNoAttributeOfAPersonRefusesTheirToken, whatever its type and its length.
+// TestNoAttributeOfAPersonRefusesTheirToken: with any type and any length.
 func TestNoAttributeOfAPersonRefusesTheirToken(t *testing.T) {
 	i := newIssuer(t)
 	values := []string{
@@ -314,7 +316,7 @@ func TestNoAttributeOfAPersonRefusesTheirToken(t *testing.T) {
 	}
 }
 
-func TestOddProfileClaimsAreNoProfile(t *testing.T) {
+func TestProfileClaimsOfOtherTypesAreIgnored(t *testing.T) {
 	i := newIssuer(t)
 	raw := i.token(i.header(), with(i.payload(), object{"email": 7, "name": object{}, "iat": nil}))
 	got, err := i.verifier().Verify(t.Context(), raw)
@@ -325,7 +327,7 @@ func TestOddProfileClaimsAreNoProfile(t *testing.T) {
 
 func TestAccessTokenIsDistinguishedFromAnAPIKey(t *testing.T) {
 	for raw, want := range map[string]bool{
-		newIssuer(t).good(): true, "a.b.": true, "lk_abc_def": false, "a.b": false, "a.b.c.d": false, "": false,
+		newIssuer(t).goodToken(): true, "a.b.": true, "lk_abc_def": false, "a.b": false, "a.b.c.d": false, "": false,
 	} {
 		if accesstoken.LooksLikeJWT(raw) != want {
 			t.Errorf("LooksLikeJWT(%.20q) is not %t", raw, want)
@@ -336,7 +338,7 @@ func TestAccessTokenIsDistinguishedFromAnAPIKey(t *testing.T) {
 func TestATokenHasEightKiBAtMost(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	// sized returns a token of exactly this size. It tries paddings of the payload near the right one. Base64 text does
+	// sized returns a token of exactly this size. It tries several lengths of padding in the payload. Base64 text does
 	// not have every length, so it also tries headers of different lengths.
 	sized := func(size int) string {
 		for extra := range 4 {

@@ -15,19 +15,19 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// userinfoTimeout bounds a call of the userinfo endpoint, discovery included.
+// userinfoTimeout limits a call of the userinfo endpoint, together with discovery.
 const userinfoTimeout = 3 * time.Second
 
-// Profile is the issuer's description of a user. It is zero when the issuer has no description.
+// Profile is the issuer's description of a user. It is zero when the issuer has none.
 type Profile struct {
-	Email         string // "" when there is none that is a text, or a list of one text
+	Email         string // a text, or the text in a list of one; "" when there is no such email
 	OddEmail      bool   // there is an email of another type
 	EmailVerified bool   // false without an email
 	Name          string // "" when there is none
-	Unreadable    bool   // the issuer has a description that cannot be read
+	Unreadable    bool   // the issuer's description cannot be read
 }
 
-// The reasons for which an answer of userinfo cannot be used, for the log.
+// The log shows these errors. They mean that an answer of userinfo cannot be used.
 var (
 	errUserinfoStatus = errors.New("token: userinfo answers with an unexpected status")
 	errUserinfoBusy   = fmt.Errorf("token: userinfo answers 429: %w", problem.ErrAtWill) // one person may send too many requests
@@ -35,7 +35,7 @@ var (
 	errUserinfoSigned = errors.New("token: userinfo's signed answer is not this issuer's")
 )
 
-// How long userinfo is not called again for a token: without a profile or without an email in it, and after a fault.
+// How long Verifier remembers an answer of userinfo without a profile or an email, and a fault.
 const (
 	noProfileFor = 5 * time.Minute
 	faultFor     = 10 * time.Second
@@ -49,8 +49,8 @@ type answered struct {
 
 // Userinfo calls the issuer's userinfo endpoint (OpenID Connect Core, section 5.3) for the user of a verified token. The
 // Profile is zero when the issuer has no userinfo endpoint, has no profile for the token there (204, 4xx), or answers about
-// another user. The Verifier remembers a profile without an email for 5 minutes, and an error or an answer that it cannot
-// read for 10 seconds. It does not keep profiles with an email, because the caller keeps them.
+// another user. The Verifier remembers a profile without an email for 5 minutes, and an error or an unreadable answer
+// for 10 seconds. It does not keep a profile with an email, because the caller keeps it.
 //
 // Errors: unavailable, with problem.ErrAtWill when one person can cause it.
 func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, error) {
@@ -63,7 +63,7 @@ func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, 
 		if a.err != nil || a.profile.Unreadable {
 			until = v.now().Add(faultFor)
 		}
-		if a.profile.Email == "" && ctx.Err() == nil { // ctx.Err: the caller left, which is not a fault
+		if a.profile.Email == "" && ctx.Err() == nil { // if the caller has left, the error is no fault of userinfo
 			v.answers.add(raw, a, until)
 		}
 	}
@@ -73,7 +73,7 @@ func (v *Verifier) Userinfo(ctx context.Context, raw, subject string) (Profile, 
 	return a.profile, nil
 }
 
-// fetchProfile calls the userinfo endpoint. It returns the zero Profile in the cases that Userinfo lists, and an error
+// fetchProfile calls the userinfo endpoint. It returns the zero Profile in the cases that Userinfo names, and an error
 // for every fault of the issuer.
 func (v *Verifier) fetchProfile(ctx context.Context, raw, subject string) (Profile, error) {
 	address := v.cfg.UserinfoURL
@@ -119,8 +119,8 @@ func (v *Verifier) fetchProfile(ctx context.Context, raw, subject string) (Profi
 	return v.profile(claims), nil
 }
 
-// readAnswer reads an answer of userinfo: JSON or, by the settings of the issuer's client, a JWT that the issuer signed
-// (section 5.3.2). The aud of this JWT is the id of a client that Latchkey does not know, so aud is not checked.
+// readAnswer reads an answer of userinfo. The answer is JSON or, depending on the client's settings at the issuer, a JWT that the issuer
+// signed (section 5.3.2). The aud of this JWT is the id of a client that Latchkey does not know, so aud is not checked.
 func (v *Verifier) readAnswer(ctx context.Context, a fetch.Answer) (map[string]any, error) {
 	mediaType, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	switch {
@@ -160,9 +160,9 @@ func (v *Verifier) profile(claims map[string]any) Profile {
 	p.OddEmail = !p.OddEmail && claims[v.cfg.EmailClaim] != nil
 	p.Name, _ = claims[v.cfg.NameClaim].(string)
 	p.Email, p.Name = strings.TrimSpace(p.Email), strings.TrimSpace(p.Name)
-	// Some issuers write the boolean as a string. Every other value is a no.
-	verified, isSaid := claims[v.cfg.EmailVerifiedClaim]
-	isYes := verified == true || verified == "true" || !isSaid && v.cfg.EmailsAreVerified
+	// Some issuers write the boolean as a string. Any other value means not verified.
+	verified, hasClaim := claims[v.cfg.EmailVerifiedClaim]
+	isYes := verified == true || verified == "true" || !hasClaim && v.cfg.EmailsAreVerified
 	p.EmailVerified = p.Email != "" && isYes
 	return p
 }

@@ -22,8 +22,8 @@ func answer(code int, body string) *http.Response {
 	}
 }
 
-// says is a userinfo endpoint. It answers each request that has a token with this JSON body.
-func says(body string) http.HandlerFunc {
+// answerWith returns a userinfo endpoint. It answers each request that has a token with this JSON body.
+func answerWith(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ey") {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -36,12 +36,12 @@ func says(body string) http.HandlerFunc {
 
 func TestUserinfoGivesTheProfile(t *testing.T) {
 	i := newIssuer(t)
-	i.userinfo = says(`{"sub":"alice","email":"alice@example.com","email_verified":"true","name":"Alice"}`)
+	i.userinfo = answerWith(`{"sub":"alice","email":"alice@example.com","email_verified":"true","name":"Alice"}`)
 	want := accesstoken.Profile{Email: "alice@example.com", EmailVerified: true, Name: "Alice"}
 	configured, discovered := i.config(), i.config()
 	configured.UserinfoURL = i.url() + "/userinfo"
 	for name, c := range map[string]accesstoken.Config{"configured": configured, "by discovery": discovered} {
-		got, err := i.verifierOf(c).Userinfo(t.Context(), i.good(), "alice")
+		got, err := i.verifierOf(c).Userinfo(t.Context(), i.goodToken(), "alice")
 		if err != nil || got != want {
 			t.Errorf("%s: got %+v %v, want %+v", name, got, err, want)
 		}
@@ -50,17 +50,17 @@ func TestUserinfoGivesTheProfile(t *testing.T) {
 
 func TestUserinfoReadsTheConfiguredClaims(t *testing.T) {
 	i := newIssuer(t)
-	i.userinfo = says(`{"sub":"alice","mail":"a@example.com","name":"x","nick":"Al","email":"no@example.com"}`)
+	i.userinfo = answerWith(`{"sub":"alice","mail":"a@example.com","name":"x","nick":"Al","email":"no@example.com"}`)
 	c := i.config()
 	c.EmailClaim, c.NameClaim, c.EmailsAreVerified = "mail", "nick", true
-	got, err := i.verifierOf(c).Userinfo(t.Context(), i.good(), "alice")
+	got, err := i.verifierOf(c).Userinfo(t.Context(), i.goodToken(), "alice")
 	if want := (accesstoken.Profile{Email: "a@example.com", EmailVerified: true, Name: "Al"}); err != nil || got != want {
 		t.Errorf("got %+v %v, want %+v", got, err, want)
 	}
 }
 
-// TestNoProfileIsRemembered5Minutes: a user without a profile is not a fault of the issuer.
-func TestNoProfileIsRemembered5Minutes(t *testing.T) {
+// TestAMissingProfileIsRemembered5Minutes: a user without a profile is not a fault of the issuer.
+func TestAMissingProfileIsRemembered5Minutes(t *testing.T) {
 	for name, userinfo := range map[string]http.HandlerFunc{
 		"401":             status(http.StatusUnauthorized),
 		"403":             status(http.StatusForbidden),
@@ -68,23 +68,23 @@ func TestNoProfileIsRemembered5Minutes(t *testing.T) {
 		"400":             status(http.StatusBadRequest),
 		"410":             status(http.StatusGone),
 		"204":             status(http.StatusNoContent),
-		"sub twice":       says(`{"sub":"mallory","sub":"alice","email":"a@example.com"}`),
-		"another subject": says(`{"sub":"mallory","email":"alice@example.com","email_verified":true}`),
-		"SUB is not sub":  says(`{"SUB":"alice","email":"alice@example.com","email_verified":true}`),
-		"no subject":      says(`{"email":"alice@example.com","email_verified":true}`),
-		"no email":        says(`{"sub":"alice"}`),
+		"sub twice":       answerWith(`{"sub":"mallory","sub":"alice","email":"a@example.com"}`),
+		"another subject": answerWith(`{"sub":"mallory","email":"alice@example.com","email_verified":true}`),
+		"SUB is not sub":  answerWith(`{"SUB":"alice","email":"alice@example.com","email_verified":true}`),
+		"no subject":      answerWith(`{"email":"alice@example.com","email_verified":true}`),
+		"no email":        answerWith(`{"sub":"alice"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
 			i.userinfo = userinfo
-			v, raw := i.verifier(), i.good()
+			v, raw := i.verifier(), i.goodToken()
 			noProfile := func(wantRequests int) {
 				t.Helper()
 				if p, err := v.Userinfo(t.Context(), raw, "alice"); err != nil || p.Email != "" {
 					t.Fatalf("got %+v %v, want no profile", p, err)
 				}
 				if got := i.requests("/userinfo"); got != wantRequests {
-					t.Fatalf("userinfo was asked %d times, want %d", got, wantRequests)
+					t.Fatalf("userinfo was called %d times, want %d", got, wantRequests)
 				}
 			}
 			noProfile(1)
@@ -103,14 +103,14 @@ func TestIssuerWithoutUserinfoGivesNoProfile(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler()) // not even a discovery document
 	t.Cleanup(server.Close)
 	v := accesstoken.New(accesstoken.Config{Issuer: server.URL, JWKSURL: server.URL, Audience: audience}, server.Client(), newClock().now)
-	if p, err := v.Userinfo(t.Context(), newIssuer(t).good(), "alice"); err != nil || p != (accesstoken.Profile{}) {
+	if p, err := v.Userinfo(t.Context(), newIssuer(t).goodToken(), "alice"); err != nil || p != (accesstoken.Profile{}) {
 		t.Errorf("got %+v %v, want no profile", p, err)
 	}
 }
 
-// TestUserinfoFaultsAre503, until 10 s later. Some of these answers quote the token, which no error may hold.
+// TestUserinfoFaultsAre503: for 10 s. Some of these answers quote the token, and no error may contain it.
 func TestUserinfoFaultsAre503(t *testing.T) {
-	// quote answers with the token in place of an HTTP status line.
+	// quote answers with the token instead of an HTTP status line.
 	quote := func(w http.ResponseWriter, r *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
@@ -119,7 +119,7 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 		_, _ = conn.Write([]byte(r.Header.Get("Authorization") + "\r\n\r\n"))
 		_ = conn.Close()
 	}
-	// redirect answers with this location, in which TOKEN is replaced by the token.
+	// redirect answers with this location. It replaces TOKEN in it with the token.
 	redirect := func(to string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			raw := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -127,30 +127,30 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 			w.WriteHeader(http.StatusFound)
 		}
 	}
-	// asText answers JSON with the type of a JWT.
+	// asText answers JSON with the media type of a JWT.
 	asText := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwt")
 		_, _ = w.Write([]byte(`{"sub":"alice","email":"alice@example.com"}`))
 	}
 	for name, userinfo := range map[string]http.HandlerFunc{
-		"500":              status(http.StatusInternalServerError),
-		"429":              status(http.StatusTooManyRequests),
-		"not HTTP":         quote,
-		"connection":       func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
-		"redirect":         redirect("/elsewhere"),
-		"redirect, broken": redirect("http://%zz/TOKEN"),
-		"not JSON by type": asText,
+		"500":                    status(http.StatusInternalServerError),
+		"429":                    status(http.StatusTooManyRequests),
+		"not HTTP":               quote,
+		"connection":             func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"redirect":               redirect("/elsewhere"),
+		"redirect, broken":       redirect("http://%zz/TOKEN"),
+		"JSON with another type": asText,
 	} {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
 			i.userinfo = userinfo
-			v, raw := i.verifier(), i.good()
+			v, raw := i.verifier(), i.goodToken()
 			_, err := v.Userinfo(t.Context(), raw, "alice")
 			refused(t, err, problem.Unavailable, raw)
 			if i.requests("/elsewhere") != 0 {
 				t.Error("a redirect was followed, with the token")
 			}
-			i.set(func(i *issuer) { i.userinfo = says(`{"sub":"alice","email":"alice@example.com"}`) })
+			i.set(func(i *issuer) { i.userinfo = answerWith(`{"sub":"alice","email":"alice@example.com"}`) })
 			i.clock.pass(10 * time.Second)
 			if p, err := v.Userinfo(t.Context(), raw, "alice"); err != nil || p.Email == "" {
 				t.Errorf("the fault is over: got %+v %v", p, err)
@@ -159,15 +159,15 @@ func TestUserinfoFaultsAre503(t *testing.T) {
 	}
 }
 
-// saysSigned is a userinfo endpoint that answers with a JWT (OpenID Connect Core, section 5.3.2).
-func saysSigned(raw string) http.HandlerFunc {
+// answerSigned returns a userinfo endpoint that answers with a JWT (OpenID Connect Core, section 5.3.2).
+func answerSigned(raw string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/jwt; charset=utf-8")
 		_, _ = w.Write([]byte(raw))
 	}
 }
 
-// signedAnswer returns the payload of a good answer of saysSigned.
+// signedAnswer returns the payload of a good signed answer.
 func signedAnswer(i *issuer) object {
 	return object{"iss": i.url(), "aud": "some-client", "sub": "alice", "email": "alice@example.com", "email_verified": true, "name": "Alice"}
 }
@@ -175,7 +175,7 @@ func signedAnswer(i *issuer) object {
 func TestASignedUserinfoGivesTheProfile(t *testing.T) {
 	want := accesstoken.Profile{Email: "alice@example.com", EmailVerified: true, Name: "Alice"}
 	for name, edits := range map[string]struct{ header, payload object }{
-		"as it is":         {nil, nil},
+		"unchanged":        {nil, nil},
 		"without iss":      {nil, object{"iss": nil}},
 		"without typ":      {object{"typ": nil}, nil},
 		"RS256":            {object{"alg": "RS256", "kid": "rsa"}, nil},
@@ -187,30 +187,30 @@ func TestASignedUserinfoGivesTheProfile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
 			v := i.verifier()
-			if _, err := v.Verify(t.Context(), i.good()); err != nil { // so that its keys are known
+			if _, err := v.Verify(t.Context(), i.goodToken()); err != nil { // so that its keys are known
 				t.Fatal(err)
 			}
 			i.set(func(i *issuer) { i.keys = append(i.keys, ecJWK("new", ecKey())) })
 			header := with(object{"alg": "ES256", "kid": "ec", "typ": "JWT"}, edits.header)
-			i.userinfo = saysSigned(i.token(header, with(signedAnswer(i), edits.payload)))
-			if got, err := v.Userinfo(t.Context(), i.good(), "alice"); err != nil || got != want {
+			i.userinfo = answerSigned(i.token(header, with(signedAnswer(i), edits.payload)))
+			if got, err := v.Userinfo(t.Context(), i.goodToken(), "alice"); err != nil || got != want {
 				t.Errorf("got %+v %v, want %+v", got, err, want)
 			}
 		})
 	}
 }
 
-func TestASignedUserinfoAboutAnotherGivesNoProfile(t *testing.T) {
+func TestASignedUserinfoOfAnotherUserGivesNoProfile(t *testing.T) {
 	i := newIssuer(t)
-	i.userinfo = saysSigned(i.token(object{"alg": "ES256", "kid": "ec"}, with(signedAnswer(i), object{"sub": "mallory"})))
-	if p, err := i.verifier().Userinfo(t.Context(), i.good(), "alice"); err != nil || p != (accesstoken.Profile{}) {
+	i.userinfo = answerSigned(i.token(object{"alg": "ES256", "kid": "ec"}, with(signedAnswer(i), object{"sub": "mallory"})))
+	if p, err := i.verifier().Userinfo(t.Context(), i.goodToken(), "alice"); err != nil || p != (accesstoken.Profile{}) {
 		t.Errorf("got %+v %v, want no profile", p, err)
 	}
 }
 
-func TestASignedUserinfoThatIsNotTheIssuersIs503(t *testing.T) {
+func TestAForgedSignedUserinfoIs503(t *testing.T) {
 	for name, forge := range map[string]func(i *issuer) string{
-		"another's key": func(i *issuer) string {
+		"another key": func(i *issuer) string {
 			return signed(t, text(t, object{"alg": "ES256", "kid": "ec"}), text(t, signedAnswer(i)), jwt.SigningMethodES256, newEC())
 		},
 		"unsigned": func(i *issuer) string {
@@ -231,19 +231,19 @@ func TestASignedUserinfoThatIsNotTheIssuersIs503(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := newIssuer(t)
 			forged := forge(i)
-			i.userinfo = saysSigned(forged)
-			_, err := i.verifier().Userinfo(t.Context(), i.good(), "alice")
+			i.userinfo = answerSigned(forged)
+			_, err := i.verifier().Userinfo(t.Context(), i.goodToken(), "alice")
 			refused(t, err, problem.Unavailable, forged)
 		})
 	}
 }
 
-// TestARefusalSaysWhatItsDeveloperCanMend: when a setting of the issuer is the cause of a refusal, its detail names the
+// TestARefusalNamesTheSettingToFix: when a setting of the issuer is the cause of a refusal, its detail names the
 // cause.
-func TestARefusalSaysWhatItsDeveloperCanMend(t *testing.T) {
+func TestARefusalNamesTheSettingToFix(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
-	// naming returns a token whose header names alg. It is signed by ES256.
+	// naming returns a token with this alg in its header. It is signed with ES256.
 	naming := func(alg string) string {
 		return signed(t, text(t, with(i.header(), object{"alg": alg})), text(t, i.payload()), jwt.SigningMethodES256, ecKey())
 	}

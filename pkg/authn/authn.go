@@ -1,8 +1,7 @@
-// Package authn turns the credential of a request into a principal, or into the reason of a
-// refusal. It does not depend on Lambda.
+// Package authn turns the credential of a request into a principal or a refusal. It does not depend on Lambda.
 //
-// A refusal is a *problem.Error with status 401, or 403 for a user who is not a member: the credential is not good.
-// Every other error means that it is not known whether the credential is good: the caller of this package must answer
+// A refusal is a *problem.Error with status 401, or 403 for a user who is not a member: the credential is not accepted.
+// Every other error means that it is not known whether the credential is good. The caller of this package must then answer
 // 503, and must never let the request through.
 package authn
 
@@ -31,19 +30,19 @@ import (
 type Table interface {
 	// APIKey reads a key's row, strongly consistent. ok is false when there is no row.
 	APIKey(ctx context.Context, o id.Org, k id.Key) (row store.APIKey, ok bool, err error)
-	// Imported reads, strongly, as which key a text was imported. ok is false for a text that was never imported.
+	// Imported reads the key that a text was imported as, strongly consistent. ok is false for a text that was never imported.
 	Imported(ctx context.Context, h apikey.Hash) (at store.Imported, ok bool, err error)
-	// NoteUse writes that a key was used. It never fails a request.
+	// NoteUse writes that a key was used. It returns no error, so it never fails a request.
 	NoteUse(ctx context.Context, k store.APIKey, at int64)
-	// Role reads which role a user has in an org, strongly consistent. ok is false when the user has none.
+	// Role reads the role of a user in an org, strongly consistent. ok is false when the user has none.
 	Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error)
-	// Suspended reads whether an org is suspended, strongly consistent. An unknown org is not.
+	// Suspended reads whether an org is suspended, strongly consistent. It returns false for an unknown org.
 	Suspended(ctx context.Context, o id.Org) (bool, error)
 	// Identity reads the user of a token's issuer and subject. ok is false for a pair that was never seen.
 	Identity(ctx context.Context, issuer, subject string) (known store.Identity, ok bool, err error)
 	// Lease charges requests to the limits of a key.
 	limit.Table
-	// SignIn records what a token shows of its user, and creates an unknown user.
+	// SignIn records the data of a token about its user, and creates an unknown user.
 	SignIn(ctx context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error)
 }
 
@@ -58,24 +57,24 @@ type Authorizer struct {
 	table  Table
 	tokens Tokens
 	Now    func() time.Time
-	used   hourly // so that a key's use is written once an hour, not at each request
+	used   hourly // limits the writes of a key's use to one an hour
 
-	imported *imported // nil: imported keys are not taken
+	imported *imported // nil: imported keys are refused
 	limits   *limit.Limiter
-	counts   bool // CountRequests
+	counts   bool // set by CountRequests
 }
 
-// New returns an authorizer. Without tokens (nil) it decides on API keys only.
+// New returns an authorizer. Without tokens (nil) it accepts only API keys.
 func New(table Table, tokens Tokens) *Authorizer {
 	a := &Authorizer{table: table, tokens: tokens, Now: time.Now, limits: limit.New(table)}
 	a.limits.Now = func() time.Time { return a.Now() }
 	return a
 }
 
-// CountRequests makes the authorizer count the requests of keys without limits of their own (limit.Limiter.Tally).
+// CountRequests makes the authorizer count the requests of keys that have no limits (limit.Limiter.Tally).
 func (a *Authorizer) CountRequests() { a.counts = true }
 
-// askAgainAfter is how long an answer of the issuer's userinfo endpoint is used.
+// askAgainAfter is the time between two calls of the issuer's userinfo endpoint for a user.
 const askAgainAfter = 24 * time.Hour
 
 // AuthorizeRoute is Authorize for a route by its method and pattern.
@@ -87,11 +86,11 @@ func (a *Authorizer) AuthorizeRoute(ctx context.Context, method, pattern string,
 	return a.Authorize(ctx, r, headers)
 }
 
-// Authorize decides on the Authorization headers of a request to a route. With the errors key_revoked, key_expired and
-// key_suspended it also returns the principal of the key, only for the log. The secret has matched, so a caller cannot make the log name
-// another's key. With rate_limited too it returns the principal, whose Limit is violated: the function of the route answers. On a route
-// that MayEnd something, it returns a Deferred principal with rate_limited, and when the limits cannot be read. With every other error
-// the principal is empty. A request to a route that Ends something spends nothing.
+// Authorize decides on the Authorization headers of a request to a route. With most errors it returns an empty principal. With the errors
+// key_revoked, key_expired and key_suspended it returns the principal of the key, only for the log: the secret has matched, so the log
+// never names another caller's key. With rate_limited it returns the principal, whose Limit is violated, because the function of the route
+// answers. On a route that MayEnd something, it returns a Deferred principal with rate_limited, and also when the limits cannot be read.
+// A request to a route that Ends something spends nothing.
 func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []string) (principal.Principal, error) {
 	switch r.Takes {
 	case principal.UserToken:
@@ -110,7 +109,7 @@ func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []str
 			a.NoteRefusal(ctx, row, err)
 		}
 		return p, err
-	default: // a public route has no authorizer, so its presence here is a mistake of ours
+	default: // a public route has no authorizer, so a call for it is our own mistake
 		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
 	}
 }
@@ -130,9 +129,9 @@ func bearer(headers []string) (string, error) {
 	return credential, nil
 }
 
-// Key decides on the Authorization headers of a request that needs an API key. It refuses a key by its form and
-// checksum without a read, then by its row. With the errors key_revoked, key_expired and key_suspended it also returns the row, only
-// for the log.
+// Key decides on the Authorization headers of a request that needs an API key. It first checks the form and the
+// checksum, without a read, and then the row. With the errors key_revoked, key_expired and key_suspended it also returns the row,
+// only for the log.
 func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, error) {
 	raw, err := bearer(headers)
 	if err != nil {
@@ -142,7 +141,7 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	if err != nil {
 		return store.APIKey{}, err
 	}
-	// Only a caller who has a key's secret may learn the key's state.
+	// Only a caller with the key's secret may see the key's state.
 	if !ok || !row.Matches(hash) {
 		return store.APIKey{}, errInvalid()
 	}
@@ -156,7 +155,7 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	return row, nil
 }
 
-// dead returns the refusal of a key that is not good at a time, nil for a good one.
+// dead returns the refusal of a key that is not valid at a time, nil for a valid key.
 func dead(row store.APIKey, now int64) error {
 	switch row.Verdict(now) {
 	case apikey.Good:
@@ -170,8 +169,8 @@ func dead(row store.APIKey, now int64) error {
 	}
 }
 
-// Spend spends one request of the limits of a key, which was read for this request and is good. Call it when nothing else can
-// refuse the request. When the limits are changing at this moment, it reads the key again. Errors: rate_limited, key_revoked,
+// Spend spends one request of the limits of a valid key. The caller must have read its row for this request. Call Spend after all other
+// checks. When the limits are changed at this moment, it reads the key again. Errors: rate_limited, key_revoked,
 // key_expired. Any other error means that it is not known whether the request may pass.
 func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
 	l, err := a.spend(ctx, row)
@@ -215,8 +214,8 @@ func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Lim
 	return l, over
 }
 
-// NoteRefusal counts a refusal of a key that Key has returned, for the page of the key (limit.Limiter.Refuse). Other errors, nil too,
-// count nothing.
+// NoteRefusal counts a refusal of a key that Key has returned, for the usage of the key (limit.Limiter.Refuse). It counts nothing for
+// any other error, or for nil.
 func (a *Authorizer) NoteRefusal(ctx context.Context, row store.APIKey, err error) {
 	refused, ok := problem.Refusal(err)
 	if !ok || row.ID == "" {
@@ -229,7 +228,7 @@ func (a *Authorizer) NoteRefusal(ctx context.Context, row store.APIKey, err erro
 	}
 }
 
-// count counts a request that was let through, of a key without limits of its own.
+// count counts a request of a key without limits that was let through.
 func (a *Authorizer) count(ctx context.Context, row store.APIKey) {
 	if a.counts {
 		a.limits.Tally(ctx, limit.Owner{Org: row.OrgID, Key: row.LimitID()})
@@ -266,18 +265,17 @@ type Member struct {
 }
 
 // Member decides on the Authorization headers of a request that needs a member of an org. It writes
-// nothing: a user who has never called the API is not a member. A user who is not a member, and a service, get
+// nothing, so a user who has never called the API is not a member. A user who is not a member, and a service, get
 // insufficient_role, also for an unknown org and for a text that is not an org's id. While the org is suspended, a member gets
-// org_suspended, unless the route allowsSuspended orgs. A stopped person gets user_stopped, and a token of a sign-in before the
-// person's last sign-out token_ended. Member returns the member too then, so that a role that is too weak can be
-// refused first.
+// org_suspended, unless allowsSuspended is true. With this error, Member returns the member too, so that the caller can first refuse a
+// role that is too weak. A stopped person gets user_stopped. A token of a sign-in before the person's last sign-out gets token_ended.
 func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string, allowsSuspended bool) (Member, error) {
 	claims, _, err := a.verify(ctx, headers)
 	if err != nil {
 		return Member{}, err
 	}
 	o, err := id.ParseOrg(orgID)
-	isService := claims.Service != "" // also if its subject was a user's before the deployment that names it
+	isService := claims.Service != "" // true even if its subject was a user before it was configured as a service
 	if err != nil || isService {
 		return Member{}, NoRole()
 	}
@@ -292,12 +290,12 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 		return Member{}, NoRole()
 	}
 	isSuspended, orgErr := false, error(nil)
-	var beside sync.WaitGroup
+	var concurrent sync.WaitGroup
 	if !allowsSuspended {
-		beside.Go(func() { isSuspended, orgErr = a.table.Suspended(ctx, o) })
+		concurrent.Go(func() { isSuspended, orgErr = a.table.Suspended(ctx, o) })
 	}
 	role, isMember, err := a.table.Role(ctx, o, known.UserID)
-	beside.Wait()
+	concurrent.Wait()
 	if err != nil {
 		return Member{}, err
 	}
@@ -308,8 +306,8 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 		return Member{}, orgErr
 	}
 	m := Member{UserID: known.UserID, Role: role}
-	// known has the address of an earlier token. It is used when this token shows no email, or has the same one as
-	// verified. Otherwise, the member has no address.
+	// known has the address of an earlier token. The member has this address only if the present token has no email, or has the
+	// same email as verified.
 	showsEmail := claims.Email != "" || claims.OddEmail
 	isSameAddress := claims.EmailVerified && claims.Email == known.Email
 	if !showsEmail || isSameAddress {
@@ -321,12 +319,12 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 	return m, nil
 }
 
-// NoRole returns the refusal of a user who has no role in an org, or too weak a role.
+// NoRole returns the refusal of a user who has no role in an org, or a role that is too weak.
 func NoRole() error {
 	return problem.New(problem.InsufficientRole, "You have no role in this org that allows this.")
 }
 
-// verify verifies the access token of a request. It returns the token's text too.
+// verify verifies the access token of a request. It also returns the token's text.
 func (a *Authorizer) verify(ctx context.Context, headers []string) (accesstoken.Claims, string, error) {
 	raw, err := bearer(headers)
 	if err != nil {
@@ -343,7 +341,7 @@ func (a *Authorizer) verify(ctx context.Context, headers []string) (accesstoken.
 }
 
 // signedInAt returns when the user of a token signed in, in seconds since the epoch: the token's auth_time, which stays the same when a
-// token is refreshed, else its iat; 0 when it has neither.
+// token is refreshed. Without auth_time, it returns iat, and 0 without both.
 func signedInAt(c accesstoken.Claims) int64 {
 	if c.SignedInAt == 0 && !c.IssuedAt.IsZero() {
 		return c.IssuedAt.Unix()
@@ -351,8 +349,8 @@ func signedInAt(c accesstoken.Claims) int64 {
 	return c.SignedInAt
 }
 
-// user decides on an access token, and finds or creates its user. Errors: the token's, user_stopped, and token_ended after a
-// sign-out. They come before the issuer's userinfo endpoint is called.
+// user decides on an access token, and finds or creates its user. Errors: the errors of the token, user_stopped, and token_ended after a
+// sign-out. These are found before the issuer's userinfo endpoint is called.
 func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Principal, error) {
 	claims, raw, err := a.verify(ctx, headers)
 	if err != nil {
@@ -376,7 +374,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 		if isKnown {
 			return principal.Principal{Kind: principal.User, UserID: known.UserID, SignedInAt: claims.SignedInAt}, nil
 		}
-		return principal.Principal{Kind: principal.None}, nil // without an address there is no new user; routes refuse None
+		return principal.Principal{Kind: principal.None}, nil // a new user needs an email; routes refuse None
 	}
 	u, err := a.table.SignIn(ctx, known, isKnown, seen)
 	if err != nil {
@@ -385,10 +383,10 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 	return principal.Principal{Kind: principal.User, UserID: u, SignedInAt: claims.SignedInAt}, nil
 }
 
-// profile returns the user's email and name for SignIn. They are from the token or, when it has no email, from the
+// profile returns the user's email and name for SignIn. They come from the token or, when it has no email, from the
 // issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
-// nothing to record: the issuer shows no email, or the endpoint was called within the last day. An email that cannot be
-// used is ignored: the user is recorded without one, as is a new user whose profile cannot be read.
+// nothing to record: the issuer has no email, or the endpoint was called within the last day. An unusable email
+// is ignored, and the user is recorded without one. This is also done for a new user whose profile cannot be read.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name, SignedInAt: signedInAt(c)}
 	if !c.IssuedAt.IsZero() {
@@ -411,7 +409,7 @@ func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Clai
 		return store.Seen{}, false, nil
 	}
 	folded, isUsable := email.Fold(s.Email)
-	if !isUsable { // an earlier address is no longer the user's
+	if !isUsable { // the user then also loses an earlier address
 		s.Email, s.Verified = "", false
 	}
 	if org.CleanedName(s.Name) == "" && known.Name != org.NameFor("", known.Email) {
@@ -421,15 +419,15 @@ func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Clai
 	return s, true, nil
 }
 
-// hourly holds the keys whose use this process has already noted in the current hour.
+// hourly has the keys whose use this process has noted in the current hour.
 type hourly struct {
 	mu   sync.Mutex
 	hour int64 // hours since the epoch
 	keys map[id.Key]struct{}
 }
 
-// hourlyMax bounds the keys in memory. At this number all are forgotten, and their uses are noted once more, which does
-// no harm.
+// hourlyMax limits the keys in memory. When it is reached, all are forgotten, and their uses are noted once more, which is
+// harmless.
 const hourlyMax = 20_000
 
 // first reports whether a key is used for the first time in the hour of now (milliseconds since the epoch).

@@ -26,15 +26,15 @@ var (
 
 const jwt = authntest.JWT
 
-// wants ends the test unless the error has this code.
-func wants(t *testing.T, err error, code problem.Code) {
+// wantCode ends the test if the error does not have this code.
+func wantCode(t *testing.T, err error, code problem.Code) {
 	t.Helper()
 	if !problem.Is(err, code) {
 		t.Fatalf("got %v, want %s", err, code)
 	}
 }
 
-func TestAGoodKeyIsItsAppsPrincipal(t *testing.T) {
+func TestAGoodKeyGivesThePrincipalOfItsApp(t *testing.T) {
 	key, table := minted(t)
 	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER ", "Bearer  ", "Bearer    "} {
 		p, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{scheme + key})
@@ -75,17 +75,17 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 
 func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 	key, table := minted(t)
-	other, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil) // this id, another secret
+	other, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil) // the same id, another secret
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := authn.New(table, &authntest.Tokens{})
-	// refuses requires a refusal with this code. Its principal, which is for the log, must have the id named, or be
+	// refuses checks for a refusal with this code. The returned principal, which is for the log, must have the id named, or be
 	// empty when named is "".
 	refuses := func(want principal.Credential, credential string, code problem.Code, named id.Key) {
 		t.Helper()
 		p, err := a.Authorize(context.Background(), route.Route{Takes: want}, []string{"Bearer " + credential})
-		wants(t, err, code)
+		wantCode(t, err, code)
 		isEmpty := p == (principal.Principal{})
 		if p.ID() != string(named) || isEmpty != (named == "") {
 			t.Errorf("%s names %+v, want %q", code, p, named)
@@ -94,7 +94,7 @@ func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
 	refuses(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
 	table.Key.RevokedAt, table.Key.ExpiresAt = 1, 1
 	refuses(principal.APIKey, other.Key.Reveal(), problem.InvalidCredentials, "")
-	// Here the secret is not compared, so the key is not named.
+	// In this case the secret is not compared, so the refusal does not name the key.
 	refuses(principal.UserToken, key, problem.UserTokenRequired, "")
 	refuses(principal.APIKey, key, problem.KeyRevoked, table.Key.ID)
 	table.Key.RevokedAt = 0
@@ -136,7 +136,7 @@ func TestEveryCheckReadsTheRowAndNotesUseOnceAnHour(t *testing.T) {
 	}
 }
 
-// TestEachMemoryIsBounded: 19,999 used keys, and 20,000 imported texts, are remembered. With one more, all are forgotten.
+// TestEachMemoryIsBounded: 19,999 used keys and 20,000 imported texts are remembered. With one more, all are forgotten.
 func TestEachMemoryIsBounded(t *testing.T) {
 	_, table := minted(t)
 	at := time.UnixMilli(1_700_000_000_000)
@@ -146,7 +146,7 @@ func TestEachMemoryIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		most   int
 		use    func(i int)
-		writes *int // of the memory's rows: each one is of a key or text that is not remembered
+		writes *int // counts the calls of the table for keys or texts that are not remembered
 	}{
 		"used keys": {19_999, func(i int) {
 			table.Key.ID = id.Source{}.NewKey(at)
@@ -171,7 +171,7 @@ func TestEachMemoryIsBounded(t *testing.T) {
 			}
 		}, &table.Looked},
 	} {
-		a = taking(table, nil, 0)
+		a = acceptingImported(table, nil, 0)
 		a.Now = func() time.Time { return at }
 		table.Noted, table.Looked = 0, 0
 		for i := range c.most {
@@ -193,15 +193,15 @@ func TestADatabaseThatIsDownIsNeverA401(t *testing.T) {
 	table.Down = problem.New(problem.Unavailable, "down")
 	a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Subject: "a", Email: "a@b.c"}})
 	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
-	wants(t, err, problem.Unavailable)
+	wantCode(t, err, problem.Unavailable)
 	_, err = a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
-	wants(t, err, problem.Unavailable)
+	wantCode(t, err, problem.Unavailable)
 }
 
 func TestAnAPIKeyOnARouteOfUsersIsRefusedWithoutARead(t *testing.T) {
 	key, table := minted(t)
 	_, err := authn.New(table, &authntest.Tokens{}).Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + key})
-	wants(t, err, problem.UserTokenRequired)
+	wantCode(t, err, problem.UserTokenRequired)
 	if table.Reads != 0 {
 		t.Errorf("%d reads", table.Reads)
 	}
@@ -211,13 +211,13 @@ func TestARefusedTokenReadsNothing(t *testing.T) {
 	_, table := minted(t)
 	_, err := authn.New(table, &authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}).
 		Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
-	wants(t, err, problem.TokenExpired)
+	wantCode(t, err, problem.TokenExpired)
 	if table.Reads != 0 {
 		t.Errorf("%d reads", table.Reads)
 	}
 }
 
-func TestATokensProfileReachesTheTable(t *testing.T) {
+func TestTheProfileOfATokenIsRecorded(t *testing.T) {
 	_, table := minted(t)
 	at := time.Unix(1_700_000_000, 0)
 	p, err := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{
@@ -235,22 +235,22 @@ func TestATokensProfileReachesTheTable(t *testing.T) {
 	}
 }
 
-// TestWhatIsShownOfAUserIsVerified: a name and an address that people see come from a verified address. The user is
+// TestOnlyVerifiedAddressesAreShown: the name and the address of a user that people see come from a verified address. The user is
 // known already.
-func TestWhatIsShownOfAUserIsVerified(t *testing.T) {
+func TestOnlyVerifiedAddressesAreShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		claims accesstoken.Claims
 		want   store.Seen
 	}{
-		"no name is made of an unverified address": {
+		"an unverified address gives no name": {
 			accesstoken.Claims{Email: "ada@example.com"},
 			store.Seen{Email: "ada@example.com", Folded: "ada@example.com"},
 		},
-		"an address that cannot be used replaces the earlier one by none": {
+		"an unusable address removes the earlier address": {
 			accesstoken.Claims{Email: "adä@example.com", EmailVerified: true, Name: "Ada"},
 			store.Seen{Name: "Ada"},
 		},
-		"an email that is not a text replaces it too": {
+		"an email that is not a text removes it too": {
 			accesstoken.Claims{OddEmail: true, Name: "Ada"},
 			store.Seen{Name: "Ada", AskedAt: 1_700_000_000_000},
 		},
@@ -298,41 +298,41 @@ func TestATokenWithoutANameKeepsTheName(t *testing.T) {
 	}
 }
 
-func TestATokenWithoutAnEmailAsksTheIssuerOnceADay(t *testing.T) {
+func TestATokenWithoutAnEmailCausesOneCallADay(t *testing.T) {
 	_, table := minted(t)
 	now := time.UnixMilli(1_700_000_000_000)
 	issuer := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s"}, Profile: accesstoken.Profile{Email: "a@b.c", EmailVerified: true}}
 	a := authn.New(table, issuer)
 	a.Now = func() time.Time { return now }
-	ask := func() principal.Principal {
+	authorize := func() principal.Principal {
 		p, err := a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	}
-	if p := ask(); p.UserID != newUser || issuer.Asked != 1 || table.Signed.AskedAt != now.UnixMilli() {
-		t.Fatalf("first: %+v, asked %d, %+v", p, issuer.Asked, table.Signed)
+	if p := authorize(); p.UserID != newUser || issuer.Asked != 1 || table.Signed.AskedAt != now.UnixMilli() {
+		t.Fatalf("first: %+v, %d calls of userinfo, %+v", p, issuer.Asked, table.Signed)
 	}
 	table.Known = &store.Identity{UserID: newUser, Email: "a@b.c", AskedAt: now.UnixMilli()}
 	now = now.Add(24*time.Hour - time.Second)
-	if p := ask(); p.UserID != newUser || issuer.Asked != 1 {
-		t.Fatalf("within a day: %+v, asked %d", p, issuer.Asked)
+	if p := authorize(); p.UserID != newUser || issuer.Asked != 1 {
+		t.Fatalf("within a day: %+v, %d calls of userinfo", p, issuer.Asked)
 	}
 	now = now.Add(time.Second)
-	ask()
+	authorize()
 	if issuer.Asked != 2 {
-		t.Fatalf("after a day: asked %d", issuer.Asked)
+		t.Fatalf("after a day: %d calls of userinfo", issuer.Asked)
 	}
-	// When the issuer is down, the answer is 503: a known user never becomes unknown.
+	// When the issuer is down, the answer is 503. A known user never becomes unknown.
 	issuer.AskErr = problem.New(problem.Unavailable, "down")
 	table.Known.AskedAt = 0
 	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
-	wants(t, err, problem.Unavailable)
+	wantCode(t, err, problem.Unavailable)
 }
 
-// TestAProfileThatCannotBeReadLocksNoOneOut: a new user has no address, and a known one keeps the address.
-func TestAProfileThatCannotBeReadLocksNoOneOut(t *testing.T) {
+// TestAnUnreadableProfileLocksNoOneOut: a new user gets no address, and a known user keeps the address.
+func TestAnUnreadableProfileLocksNoOneOut(t *testing.T) {
 	for name, known := range map[string]*store.Identity{"new": nil, "known": {UserID: newUser, Email: "a@b.c"}} {
 		_, table := minted(t)
 		table.Known = known
@@ -354,11 +354,11 @@ func TestATokenWithoutAnyEmailNamesNoUser(t *testing.T) {
 	}
 }
 
-// TestAnEmailThatCannotBeUsedIsNoAddressOfAUser, and the token still names a new user, who is known by issuer and subject.
-func TestAnEmailThatCannotBeUsedIsNoAddressOfAUser(t *testing.T) {
+// TestAnUnusableEmailIsNotRecorded: the token still names a new user, by issuer and subject.
+func TestAnUnusableEmailIsNotRecorded(t *testing.T) {
 	for _, address := range []string{
 		"not an email", strings.Repeat("a", 300) + "@b.c", "adä@example.com", "ada@bücher..example", `"a b"@c.d`, "ada@[127.0.0.1]", "Ada <ada@example.com>",
-		"a@b.c, d@e.f", "a\x00@b.c", "a@\ufffd.c", "mailto:", "@", "ada@b\u200dc.example", "", // "": it is not a text
+		"a@b.c, d@e.f", "a\x00@b.c", "a@\ufffd.c", "mailto:", "@", "ada@b\u200dc.example", "", // "": the email is not a text
 	} {
 		odd := address == ""
 		for from, issuer := range map[string]*authntest.Tokens{
@@ -376,7 +376,7 @@ func TestAnEmailThatCannotBeUsedIsNoAddressOfAUser(t *testing.T) {
 	}
 }
 
-func TestAnInternationalAddressIsProvedAsAnyOther(t *testing.T) {
+func TestAnInternationalAddressIsRecorded(t *testing.T) {
 	_, table := minted(t)
 	claims := accesstoken.Claims{Issuer: "i", Subject: "s", Email: "Ada@Bücher.example", EmailVerified: true}
 	if _, err := authn.New(table, &authntest.Tokens{Claims: claims}).Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt}); err != nil {

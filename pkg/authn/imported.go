@@ -12,11 +12,11 @@ import (
 )
 
 // Fallback gets a text that may be a key of the owner's earlier system, and that was not imported yet. It may import the key.
-// The row decides afterwards, not the result. An error means that Fallback could not look for the key.
+// The imported row decides afterwards. An error means that Fallback could not look for the key.
 type Fallback func(ctx context.Context, text string) error
 
-// TakeImported makes the authorizer accept imported keys too: texts that have neither the form of our keys nor of access tokens.
-// At most atOnce calls of fallback run at the same time, and others wait for them. Without a fallback (nil), atOnce is 0.
+// TakeImported makes the authorizer accept imported keys too: texts that have neither the form of Latchkey's keys nor of access tokens.
+// At most atOnce calls of fallback run at the same time; others wait. Without a fallback (nil), atOnce is 0.
 func (a *Authorizer) TakeImported(fallback Fallback, atOnce int) {
 	a.imported = &imported{fallback: fallback, calls: callback.New(atOnce)}
 }
@@ -24,17 +24,17 @@ func (a *Authorizer) TakeImported(fallback Fallback, atOnce int) {
 // imported finds the rows of imported keys.
 type imported struct {
 	fallback Fallback
-	calls    *callback.Calls // of fallback
+	calls    *callback.Calls // runs fallback
 
 	mu    sync.Mutex
 	known map[apikey.Hash]store.Imported
 }
 
-// importedMax bounds the hashes in memory. At this number all are forgotten, and read once more.
+// importedMax limits the hashes in memory. When it is reached, all are forgotten, and are read once more.
 const importedMax = 20_000
 
-// row reads the row of the key that a text was imported as. The key of a text never changes, and is remembered. Only the
-// key's row decides, and is read each time. ok is false when there is no such row.
+// row reads the row of the key that a text was imported as. The id of this key never changes, so it is remembered. The key's row
+// decides, and is read each time. ok is false when there is no such row.
 func (i *imported) row(ctx context.Context, table Table, text string, hash apikey.Hash) (row store.APIKey, ok bool, err error) {
 	if at, isKnown := i.remembered(hash); isKnown {
 		if row, ok, err = table.APIKey(ctx, at.Org, at.Key); ok || err != nil {
@@ -52,8 +52,8 @@ func (i *imported) row(ctx context.Context, table Table, text string, hash apike
 	return table.APIKey(ctx, at.Org, at.Key)
 }
 
-// callFallback calls the fallback with a text, and reads whether the text was imported. It reads before too, because another request
-// may have imported the text while this one waited for its place.
+// callFallback calls the fallback with a text, and then reads whether the text was imported. It also reads this before the call, because
+// another request may have imported the text while this one waited.
 func (i *imported) callFallback(ctx context.Context, table Table, text string, hash apikey.Hash) (at store.Imported, ok bool, err error) {
 	if err = i.calls.Wait(ctx); err != nil {
 		return at, false, fmt.Errorf("authn: too many texts wait for the fallback: %w", err)
@@ -64,7 +64,7 @@ func (i *imported) callFallback(ctx context.Context, table Table, text string, h
 		return at, ok, err
 	}
 	_, err = callback.Run(ctx, i.calls, func() (none struct{}, err error) { return none, cause.Of(i.fallback(ctx, text)) })
-	if err != nil { // known causes and types only, so that no error of a fallback is a refusal of ours, or has the text of the key
+	if err != nil { // cause.Of keeps only known causes and types: the error is no refusal, and does not show the key
 		return at, false, fmt.Errorf("authn: the fallback: %w", err)
 	}
 	return table.Imported(ctx, hash)

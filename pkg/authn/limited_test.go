@@ -20,15 +20,15 @@ import (
 	"latchkey/pkg/store"
 )
 
-// spent refuses each lease, because nothing is left.
-func spent(_ context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
+// refuseLease refuses each lease, as if no request is left.
+func refuseLease(_ context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
 	for p, want := range l.Wants {
 		found[p] = limit.Charged{Start: want.Start, Requests: want.Limit}
 	}
 	return found, false, nil
 }
 
-func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
+func TestTheErrorOfAKeyOverItsLimitsNamesTheKey(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Limits, table.Key.Ceilings = "10/d", "5/d"
 	a := authn.New(table, nil)
@@ -37,7 +37,7 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	if want := (principal.Limit{Policy: `"day";q=5;w=86400`, State: `"day";r=4;t=60`}); err != nil || p.Limit != want {
 		t.Errorf("%+v %v", p.Limit, err)
 	}
-	table.Leases = spent
+	table.Leases = refuseLease
 	p, err = authn.New(table, nil).Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
 	if !problem.Is(err, problem.RateLimited) || p.KeyID != table.Key.ID || p.Limit.Violated != "day" || p.Limit.RetryAfter < 1 {
 		t.Errorf("spent: %+v %v", p, err)
@@ -70,10 +70,10 @@ func TestAKeyOverItsLimitsIsNamed(t *testing.T) {
 	}
 }
 
-// TestARefusalIsCountedWhereItIsDecided: not by the authorizer where the function of the route may still let the request through.
+// TestARefusalIsCountedWhereItIsDecided: when the function of a route may still let the request through, the authorizer counts nothing.
 func TestARefusalIsCountedWhereItIsDecided(t *testing.T) {
 	key, table := authntest.Minted(t)
-	table.Key.Limits, table.Leases = "1/d", spent
+	table.Key.Limits, table.Leases = "1/d", refuseLease
 	for name, c := range map[string]struct {
 		route     route.Route
 		revokedAt int64
@@ -81,7 +81,7 @@ func TestARefusalIsCountedWhereItIsDecided(t *testing.T) {
 	}{
 		"limited":                        {route.Route{Takes: principal.APIKey}, 0, limit.Refusals{limit.Limited: 1}},
 		"a route that may end something": {route.Route{Takes: principal.APIKey, MayEnd: true}, 0, limit.Refusals{}},
-		"the same, revoked":              {route.Route{Takes: principal.APIKey, MayEnd: true}, 1, limit.Refusals{limit.Revoked: 1}},
+		"a revoked key on such a route":  {route.Route{Takes: principal.APIKey, MayEnd: true}, 1, limit.Refusals{limit.Revoked: 1}},
 		"a route that ends something":    {route.Route{Takes: principal.APIKey, Ends: true}, 0, limit.Refusals{}},
 		"a route of users":               {route.Route{Takes: principal.UserToken}, 1, limit.Refusals{}},
 	} {
@@ -93,10 +93,10 @@ func TestARefusalIsCountedWhereItIsDecided(t *testing.T) {
 	}
 }
 
-// TestASpentAllowanceIsSaid with the time at which the next one begins.
-func TestASpentAllowanceIsSaid(t *testing.T) {
+// TestASpentAllowanceNamesTheNextOne: the detail has the time at which the next allowance begins.
+func TestASpentAllowanceNamesTheNextOne(t *testing.T) {
 	key, table := authntest.Minted(t)
-	table.Key.OrgState.Allowance, table.Leases = "100/d", spent
+	table.Key.OrgState.Allowance, table.Leases = "100/d", refuseLease
 	a := authn.New(table, nil)
 	a.Now = func() time.Time { return time.Date(2026, 11, 24, 23, 59, 0, 0, time.UTC) }
 	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.APIKey}, []string{"Bearer " + key})
@@ -105,8 +105,8 @@ func TestASpentAllowanceIsSaid(t *testing.T) {
 	}
 }
 
-// TestWhatIsRefusedSpendsNothing: a lease comes after everything else that can refuse a request.
-func TestWhatIsRefusedSpendsNothing(t *testing.T) {
+// TestARefusedRequestSpendsNothing: a lease comes after all other checks of a request.
+func TestARefusedRequestSpendsNothing(t *testing.T) {
 	key, table := authntest.Minted(t)
 	good := table.Key
 	good.Limits = "10/d"
@@ -125,14 +125,14 @@ func TestWhatIsRefusedSpendsNothing(t *testing.T) {
 	}
 }
 
-// TestLimitsThatChangeAreReadAgain, up to three times: while a lease is made for the old limits, another request has read the new ones.
-func TestLimitsThatChangeAreReadAgain(t *testing.T) {
+// TestChangedLimitsAreReadAgain: up to three times, when another request has read new limits during a lease for the old ones.
+func TestChangedLimitsAreReadAgain(t *testing.T) {
 	down := errors.New("down")
 	for name, c := range map[string]struct {
 		changes int
-		last    func(*authntest.Table) // what changes too
+		last    func(*authntest.Table) // makes a further change with the last one; nil: none
 		reads   int
-		want    string // of the error; "": there is none
+		want    string // a part of the error; "": there is none
 	}{
 		"once":                {1, nil, 1, ""},
 		"three times":         {3, nil, 3, ""},
@@ -157,7 +157,7 @@ func TestLimitsThatChangeAreReadAgain(t *testing.T) {
 			other, leaves := context.WithCancel(ctx)
 			row := table.Key
 			go func() { _, _ = a.Spend(other, row) }()
-			synctest.Wait() // until it waits for this lease, under the new limits
+			synctest.Wait() // until Spend, with the new limits, waits for this lease
 			leaves()
 			synctest.Wait()
 			if left == 0 && c.last != nil {
@@ -168,29 +168,29 @@ func TestLimitsThatChangeAreReadAgain(t *testing.T) {
 		var l principal.Limit
 		var err error
 		synctest.Test(t, func(t *testing.T) { l, err = a.Spend(t.Context(), was) })
-		isWanted := c.want == "" && err == nil && l.Policy == `"day";q=100;w=86400` || c.want != "" && err != nil && strings.Contains(fmt.Sprint(problem.From(err).Code, " ", err), c.want)
-		if _, refused := problem.Refusal(err); !isWanted || table.Reads != c.reads || refused != (name == "revoked" || name == "expired") {
+		isExpected := c.want == "" && err == nil && l.Policy == `"day";q=100;w=86400` || c.want != "" && err != nil && strings.Contains(fmt.Sprint(problem.From(err).Code, " ", err), c.want)
+		if _, refused := problem.Refusal(err); !isExpected || table.Reads != c.reads || refused != (name == "revoked" || name == "expired") {
 			t.Errorf("%s: %+v after %d reads, %v", name, l, table.Reads, err)
 		}
 	}
 }
 
-// TestRequestsWithoutLimitsAreCounted where a deployment counts them. Requests under limits of the key are charged to its windows.
+// TestRequestsWithoutLimitsAreCounted: if the deployment counts them. Requests with limits of the key are charged to its windows instead.
 func TestRequestsWithoutLimitsAreCounted(t *testing.T) {
 	_, table := authntest.Minted(t)
 	first := table.Key.ID
 	for name, c := range map[string]struct {
 		limits, allowance string
 		counts            bool
-		charged, counted  id.Key // whose row; "": none
+		charged, counted  id.Key // the key whose row is written; "": none
 	}{
-		"neither, not counted":       {"", "", false, "", ""},
-		"neither":                    {"", "", true, "", first},
-		"an allowance, not counted":  {"", "9/d", false, "", ""},
-		"an allowance":               {"", "9/d", true, "", first},
-		"limits":                     {"9/d", "", true, first, ""},
-		"limits and an allowance":    {"9/d", "9/d", true, first, ""},
-		"limits, in a place without": {"9/d", "", false, first, ""},
+		"neither, not counted":      {"", "", false, "", ""},
+		"neither":                   {"", "", true, "", first},
+		"an allowance, not counted": {"", "9/d", false, "", ""},
+		"an allowance":              {"", "9/d", true, "", first},
+		"limits":                    {"9/d", "", true, first, ""},
+		"limits and an allowance":   {"9/d", "9/d", true, first, ""},
+		"limits, not counted":       {"9/d", "", false, first, ""},
 	} {
 		var charged, counted id.Key
 		granted := authntest.Table{}

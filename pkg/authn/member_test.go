@@ -31,8 +31,8 @@ func TestAMemberIsAUserWithARoleAndNothingIsWritten(t *testing.T) {
 	}
 }
 
-// TestWhoIsNoMemberGetsOneAnswer: the answer must not show which orgs there are.
-func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
+// TestNonMembersGetOneAnswer: the answer must not show which orgs exist.
+func TestNonMembersGetOneAnswer(t *testing.T) {
 	o := id.Source{}.NewOrg()
 	for name, c := range map[string]struct {
 		known *store.Identity
@@ -58,47 +58,47 @@ func TestWhoIsNoMemberGetsOneAnswer(t *testing.T) {
 	}
 }
 
-func TestAMemberOfASuspendedOrgIsRefusedUnlessTheRouteAllowsIt(t *testing.T) {
+func TestAMemberOfASuspendedOrgNeedsARouteThatAllowsIt(t *testing.T) {
 	_, table := minted(t)
 	table.Known, table.Org, table.InRole, table.IsSuspended = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Viewer, true
 	a := authn.New(table, &authntest.Tokens{})
 	_, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
-	wants(t, err, problem.OrgSuspended)
+	wantCode(t, err, problem.OrgSuspended)
 	if m, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), true); err != nil || m.Role != org.Viewer || table.OrgRead != 1 {
 		t.Errorf("allowed: %+v, %v, %d reads of the org", m, err, table.OrgRead)
 	}
 }
 
-// atOnce is a table that answers about a role or an org when both were asked for. The error is of the org's row.
+// atOnce is a table that answers Role and Suspended only after both were called. The error is for Suspended.
 type atOnce struct {
 	*authntest.Table
-	asked *sync.WaitGroup
+	calls *sync.WaitGroup
 	org   error
 }
 
 func (t atOnce) Role(ctx context.Context, o id.Org, u id.User) (org.Role, bool, error) {
-	t.asked.Done()
-	t.asked.Wait()
+	t.calls.Done()
+	t.calls.Wait()
 	return t.Table.Role(ctx, o, u)
 }
 
 func (t atOnce) Suspended(context.Context, id.Org) (bool, error) {
-	t.asked.Done()
-	t.asked.Wait()
+	t.calls.Done()
+	t.calls.Wait()
 	return false, t.org
 }
 
-func TestAnOrgIsReadBesideTheRole(t *testing.T) {
+func TestTheOrgAndTheRoleAreReadAtTheSameTime(t *testing.T) {
 	_, table := minted(t)
 	table.Known, table.Org = &store.Identity{UserID: newUser}, table.Key.OrgID
 	down := problem.New(problem.Unavailable, "down")
 	for _, c := range []struct {
 		role org.Role
 		org  error
-		want problem.Code // "": a member
+		want problem.Code // "": the user is a member
 	}{{org.Viewer, nil, ""}, {org.Viewer, down, problem.Unavailable}, {"", down, problem.InsufficientRole}} {
 		both := atOnce{table, &sync.WaitGroup{}, c.org}
-		both.asked.Add(2)
+		both.calls.Add(2)
 		table.InRole = c.role
 		_, err := authn.New(both, &authntest.Tokens{}).Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
 		if c.want == "" && err != nil || c.want != "" && !problem.Is(err, c.want) {
@@ -107,14 +107,14 @@ func TestAnOrgIsReadBesideTheRole(t *testing.T) {
 	}
 }
 
-// TestAServiceIsNoMember although its subject has a role, from the time before a deployment named it.
-func TestAServiceIsNoMember(t *testing.T) {
+// TestAServiceIsNeverAMember: its subject may have a role from the time before it was configured as a service.
+func TestAServiceIsNeverAMember(t *testing.T) {
 	for _, role := range org.AllRoles() {
 		_, table := minted(t)
 		table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, role
 		a := authn.New(table, &authntest.Tokens{Claims: accesstoken.Claims{Service: "billing"}})
 		m, err := a.Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false)
-		wants(t, err, problem.InsufficientRole)
+		wantCode(t, err, problem.InsufficientRole)
 		if m != (authn.Member{}) || table.Reads != 0 {
 			t.Errorf("%+v after %d reads", m, table.Reads)
 		}
@@ -124,44 +124,44 @@ func TestAServiceIsNoMember(t *testing.T) {
 func TestAMemberNeedsAnAccessToken(t *testing.T) {
 	key, table := minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Admin
-	ask := func(tokens authn.Tokens, header string) error {
+	memberError := func(tokens authn.Tokens, header string) error {
 		_, err := authn.New(table, tokens).Member(context.Background(), []string{header}, string(table.Org), false)
 		return err
 	}
-	wants(t, ask(&authntest.Tokens{}, "Bearer "+key), problem.UserTokenRequired)
-	wants(t, ask(&authntest.Tokens{}, ""), problem.MissingCredentials)
-	wants(t, ask(&authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}, "Bearer "+jwt), problem.TokenExpired)
+	wantCode(t, memberError(&authntest.Tokens{}, "Bearer "+key), problem.UserTokenRequired)
+	wantCode(t, memberError(&authntest.Tokens{}, ""), problem.MissingCredentials)
+	wantCode(t, memberError(&authntest.Tokens{Err: problem.New(problem.TokenExpired, "x")}, "Bearer "+jwt), problem.TokenExpired)
 	if table.Reads != 0 {
 		t.Errorf("%d reads", table.Reads)
 	}
 	var refused *problem.Error
-	if err := ask(nil, "Bearer "+jwt); err == nil || errors.As(err, &refused) {
-		t.Errorf("no issuer is configured, which is our own fault: %v", err)
+	if err := memberError(nil, "Bearer "+jwt); err == nil || errors.As(err, &refused) {
+		t.Errorf("without a configured issuer: %v, want no refusal", err)
 	}
 	table.Down = problem.New(problem.Unavailable, "down")
-	wants(t, ask(&authntest.Tokens{}, "Bearer "+jwt), problem.Unavailable)
+	wantCode(t, memberError(&authntest.Tokens{}, "Bearer "+jwt), problem.Unavailable)
 }
 
-// TestAMembersEmailIsProved: an owner may let people in by their email.
-func TestAMembersEmailIsProved(t *testing.T) {
+// TestAMemberHasOnlyAProvedEmail: an owner may let people in by their email.
+func TestAMemberHasOnlyAProvedEmail(t *testing.T) {
 	o := id.Source{}.NewOrg()
 	const ada = "ada@example.com"
 	proved := store.Identity{UserID: newUser, Email: ada, Verified: true, Holds: true}
-	taken, unverified := proved, proved
-	taken.Holds = false // another user has proved the address since
+	takenOver, unverified := proved, proved
+	takenOver.Holds = false // another user has proved the address since
 	unverified.Verified = false
 	for name, c := range map[string]struct {
 		row    store.Identity
-		claims accesstoken.Claims // of the token of this request
+		claims accesstoken.Claims // of this request's token
 		want   string             // the member's email
 	}{
-		"the token has no email":      {proved, accesstoken.Claims{}, ada},
-		"the token has the same one":  {proved, accesstoken.Claims{Email: ada, EmailVerified: true}, ada},
-		"the token has no usable one": {proved, accesstoken.Claims{OddEmail: true}, ""},
-		"the token has another one":   {proved, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, ""},
-		"the token says not verified": {proved, accesstoken.Claims{Email: ada}, ""},
-		"taken by another user":       {taken, accesstoken.Claims{Email: ada, EmailVerified: true}, ""},
-		"never verified":              {unverified, accesstoken.Claims{Email: ada, EmailVerified: true}, ""},
+		"the token has no email":        {proved, accesstoken.Claims{}, ada},
+		"the token has the same email":  {proved, accesstoken.Claims{Email: ada, EmailVerified: true}, ada},
+		"the token's email is unusable": {proved, accesstoken.Claims{OddEmail: true}, ""},
+		"the token has another email":   {proved, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, ""},
+		"the token's is not verified":   {proved, accesstoken.Claims{Email: ada}, ""},
+		"taken by another user":         {takenOver, accesstoken.Claims{Email: ada, EmailVerified: true}, ""},
+		"never verified":                {unverified, accesstoken.Claims{Email: ada, EmailVerified: true}, ""},
 	} {
 		_, table := minted(t)
 		table.Known, table.Org, table.InRole = &c.row, o, org.Member
@@ -172,8 +172,8 @@ func TestAMembersEmailIsProved(t *testing.T) {
 	}
 }
 
-// TestTheTimeOfTheSignInReachesTheFunctions: the authorizer's context carries it for a new user, for a known user, and
-// for a known user of whom there is nothing to record.
+// TestTheTimeOfTheSignInReachesTheFunctions: the authorizer's context has this time for a new user, for a known user, and
+// for a known user without new data.
 func TestTheTimeOfTheSignInReachesTheFunctions(t *testing.T) {
 	for _, at := range []int64{0, 1_790_000_000} {
 		_, table := minted(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestOtherSchemesOfSixLettersAreNotBearer changes each letter of "bearer" to every other letter. Only the case of the
-// letters does not matter (RFC 9110, section 11.1).
+// letters may differ (RFC 9110, section 11.1).
 func TestOtherSchemesOfSixLettersAreNotBearer(t *testing.T) {
 	key, table := minted(t)
 	a := authn.New(table, &authntest.Tokens{})

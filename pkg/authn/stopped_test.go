@@ -20,7 +20,7 @@ func codeOf(err error) problem.Code {
 	return problem.From(err).Code
 }
 
-// TestAStoppedOrSignedOutPersonIsRefusedAtEachDoor, with no read more, and before userinfo is called.
+// TestAStoppedOrSignedOutPersonIsRefusedAtEachDoor: without another read, and before userinfo is called.
 func TestAStoppedOrSignedOutPersonIsRefusedAtEachDoor(t *testing.T) {
 	const notBefore = 1_000_500 // in the middle of the second 1000
 	for name, c := range map[string]struct {
@@ -59,13 +59,13 @@ func TestAStoppedOrSignedOutPersonIsRefusedAtEachDoor(t *testing.T) {
 		if got := codeOf(err); got != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if asked := c.want == ""; (tokens.Asked == 1) != asked || table.Reads != 1 || c.want != "" && table.Signed != nil {
+		if calls := c.want == ""; (tokens.Asked == 1) != calls || table.Reads != 1 || c.want != "" && table.Signed != nil {
 			t.Errorf("%s: userinfo was called %d times, %d reads, %+v", name, tokens.Asked, table.Reads, table.Signed)
 		}
 	}
 }
 
-func TestAPersonWhoNeverSignedOutNeedsNoTime(t *testing.T) {
+func TestATokenWithoutATimeIsAcceptedBeforeASignOut(t *testing.T) {
 	_, table := minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, table.Key.OrgID, org.Admin
 	if _, err := authn.New(table, &authntest.Tokens{}).Member(t.Context(), []string{"Bearer " + jwt}, string(table.Org), false); err != nil {
@@ -73,7 +73,7 @@ func TestAPersonWhoNeverSignedOutNeedsNoTime(t *testing.T) {
 	}
 }
 
-func TestSignInIsToldWhenTheUserSignedIn(t *testing.T) {
+func TestSignInGetsTheTimeOfTheSignIn(t *testing.T) {
 	for _, claims := range []accesstoken.Claims{{SignedInAt: 7, IssuedAt: time.Unix(9, 0)}, {IssuedAt: time.Unix(7, 0)}} {
 		_, table := minted(t)
 		claims.Email = "a@example.com"
@@ -84,7 +84,7 @@ func TestSignInIsToldWhenTheUserSignedIn(t *testing.T) {
 	}
 }
 
-// TestAnErasedPersonsTokenIsRefusedAtEachDoor: an open tab brings no one back. Who has signed in since is new.
+// TestAnErasedPersonsTokenIsRefusedAtEachDoor: an old token does not create the person again. A later sign-in creates a new user.
 func TestAnErasedPersonsTokenIsRefusedAtEachDoor(t *testing.T) {
 	for signedInAt, want := range map[int64][2]problem.Code{1000: {problem.TokenEnded, problem.TokenEnded}, 1001: {problem.InsufficientRole, ""}} {
 		_, table := minted(t)

@@ -20,26 +20,26 @@ const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln"
 // NewUser is the user that SignIn makes.
 var NewUser = id.Source{}.NewUser()
 
-// Table is a table of one key and one identity. It is for one goroutine.
+// Table is a table with one key and one identity. It is for one goroutine.
 type Table struct {
 	Key         store.APIKey
-	Known       *store.Identity // nil: no token was seen before; without a user: the person was erased
+	Known       *store.Identity // nil: the user is unknown; without UserID: the person was erased
 	Org         id.Org          // the only org in which users have a role
-	InRole      org.Role        // the role of every known user in Org; "": none
-	IsSuspended bool            // of Org
-	Down        error           // the error of every read
+	InRole      org.Role        // the role of every user in Org; "": none
+	IsSuspended bool            // whether Org is suspended
+	Down        error           // returned by every read; nil: reads succeed
 
-	Leases func(context.Context, limit.Lease) (limit.Charges, bool, error) // nil: all is granted
+	Leases func(context.Context, limit.Lease) (limit.Charges, bool, error) // replaces Lease; nil: every lease is granted
 
 	Imports map[apikey.Hash]store.Imported
 	Looked  int // calls of Imported
 	OrgRead int // calls of Suspended
 
-	Reads   int            // the other calls that read
+	Reads   int            // all other reads
 	Noted   int            // calls of NoteUse
 	Leased  int            // calls of Lease
-	Refused limit.Refusals // what NoteRefusals has added
-	Signed  *store.Seen    // what the last SignIn recorded; nil: there was none
+	Refused limit.Refusals // the sum of all calls of NoteRefusals
+	Signed  *store.Seen    // the argument of the last SignIn; nil: it was not called
 }
 
 // APIKey returns the key. ok is false for any other id.
@@ -81,7 +81,7 @@ func (t *Table) NoteRefusals(_ context.Context, _ limit.Refused, _ int64, n limi
 	return nil
 }
 
-// Identity returns the identity, whatever the subject.
+// Identity returns Known for any subject.
 func (t *Table) Identity(context.Context, string, string) (store.Identity, bool, error) {
 	t.Reads++
 	if t.Known == nil {
@@ -90,19 +90,19 @@ func (t *Table) Identity(context.Context, string, string) (store.Identity, bool,
 	return *t.Known, t.Known.UserID != "", t.Down
 }
 
-// Role returns the role of any user.
+// Role returns InRole for any user in Org.
 func (t *Table) Role(_ context.Context, o id.Org, _ id.User) (org.Role, bool, error) {
 	t.Reads++
 	return t.InRole, o == t.Org && t.InRole != "", t.Down
 }
 
-// Suspended reports whether Org is suspended. It may run beside Role.
+// Suspended reports whether Org is suspended. It may run at the same time as Role.
 func (t *Table) Suspended(_ context.Context, o id.Org) (bool, error) {
 	t.OrgRead++
 	return o == t.Org && t.IsSuspended, t.Down
 }
 
-// SignIn keeps what it should record. An unknown user becomes NewUser.
+// SignIn keeps its argument in Signed. An unknown user becomes NewUser.
 func (t *Table) SignIn(_ context.Context, known store.Identity, isKnown bool, seen store.Seen) (id.User, error) {
 	t.Signed = &seen
 	if isKnown {
@@ -111,12 +111,12 @@ func (t *Table) SignIn(_ context.Context, known store.Identity, isKnown bool, se
 	return NewUser, nil
 }
 
-// Tokens is an issuer whose every token has the same claims.
+// Tokens is an issuer. All its tokens have the same claims.
 type Tokens struct {
 	Claims  accesstoken.Claims
-	Err     error // of Verify
+	Err     error // returned by Verify
 	Profile accesstoken.Profile
-	AskErr  error // of Userinfo
+	AskErr  error // returned by Userinfo
 	Asked   int   // how often Userinfo was called
 }
 

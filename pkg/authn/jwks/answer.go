@@ -14,10 +14,10 @@ import (
 	"latchkey/pkg/fetch"
 )
 
-// MaxAnswer bounds an answer of the issuer, in bytes.
+// MaxAnswer is the largest answer of the issuer, in bytes.
 const MaxAnswer = 1 << 20
 
-// statusError is the error for an answer with this status, which is not 200.
+// statusError is the error for an answer with another status than 200.
 type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("jwks: the issuer answers %d", int(e)) }
@@ -36,8 +36,8 @@ func read(ctx context.Context, client *http.Client, address string) (fetch.Answe
 	return a, err
 }
 
-// readMoved is read for a document that may be at another path of its server, such as that with a slash at its end: one
-// redirect is followed, to the same scheme, host and port.
+// readMoved does the same as read, but follows one redirect to the same scheme, host and port: a document may be at another path of its
+// server, for example with a slash at its end.
 func readMoved(ctx context.Context, client *http.Client, address string) (fetch.Answer, error) {
 	a, err := read(ctx, client, address)
 	if to, ok := movedTo(address, a); ok {
@@ -46,7 +46,7 @@ func readMoved(ctx context.Context, client *http.Client, address string) (fetch.
 	return a, err
 }
 
-// movedTo returns the address on the same server to which an answer redirects.
+// movedTo returns the address of a redirect to the same server. ok is false for any other answer.
 func movedTo(address string, a fetch.Answer) (to string, ok bool) {
 	isRedirect := slices.Contains([]int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}, a.Status)
 	location := a.Header.Get("Location")
@@ -61,14 +61,14 @@ func movedTo(address string, a fetch.Answer) (to string, ok bool) {
 	return next.String(), true
 }
 
-// originOf returns the scheme, the host in small letters, and the port of a URL.
+// originOf returns the scheme, the host in lower case, and the port of a URL.
 func originOf(u *url.URL) [3]string {
 	port := map[string]string{"https": "443", "http": "80"}[u.Scheme]
 	return [3]string{u.Scheme, strings.ToLower(u.Hostname()), cmp.Or(u.Port(), port)}
 }
 
-// checkAddress checks an address in a discovery document: it must be absolute. Its scheme must be https, or http on this
-// machine when the issuer's own scheme is http, as on a developer's machine.
+// checkAddress checks an address in a discovery document: it must be absolute. Its scheme must be https. It may be http on this
+// machine if the issuer's own scheme is http too, as on a developer's machine.
 func checkAddress(address, issuer string) error {
 	isPlain := strings.HasPrefix(strings.ToLower(address), "http:")
 	if !fetch.IsSafe(address) || isPlain && !strings.HasPrefix(issuer, "http:") {

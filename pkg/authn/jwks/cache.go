@@ -13,27 +13,27 @@ const (
 	stale = 24 * time.Hour   // a younger answer is used while calls fail, unless the issuer withdrew it
 
 	// forcePause is the time between two forced fetches, so that a flood of tokens with
-	// unknown kids or bad signatures does not become a flood of calls to the issuer.
+	// unknown kids or bad signatures does not cause a flood of calls to the issuer.
 	forcePause = 10 * time.Second
 	// downPause is the time between a failure and the next try while there is a usable
 	// answer. Without it, each request would wait for an issuer that hangs.
 	downPause = 10 * time.Second
 )
 
-// Patience is how long callers wait for an issuer that does not answer.
+// Patience sets how long callers wait for an issuer that does not answer.
 type Patience struct {
 	Timeout time.Duration // of one fetch, with all its requests
 	Pause   time.Duration // between a failure and the next try while there is no usable answer
 }
 
-// Patient is the Patience with an issuer of users, who can do nothing without it. Its Pause is the Retry-After of our 503.
+// Patient is the Patience with an issuer of users, because users can do nothing without it. Its Pause is the Retry-After of our 503.
 var Patient = Patience{Timeout: 3 * time.Second, Pause: time.Second}
 
-// errWithdrawn is in the chain of a fetch's error when the issuer answered that it has no value any more.
+// errWithdrawn is wrapped by the error of a fetch when the issuer answered that it has no value any more.
 var errWithdrawn = errors.New("jwks: withdrawn")
 
 // cached keeps the last result of fetch. It fetches only when a caller needs the value, and in the
-// caller's goroutine, because a Lambda function is frozen between requests: one caller fetches, and the others wait.
+// caller's goroutine, because a Lambda function is frozen between requests. One caller fetches, and the others wait.
 type cached[T any] struct {
 	fetch    func(context.Context) (T, error)
 	now      func() time.Time
@@ -45,13 +45,13 @@ type cached[T any] struct {
 	round    uint64    // how many fetches succeeded; 0: there is no value
 	gotAt    time.Time // when the fetch of value began
 	triedAt  time.Time // end of the last try
-	forcedAt time.Time // when newer last began a fetch; zero when none counts
-	err      error     // of the last try; nil when it succeeded
+	forcedAt time.Time // when newer last began a fetch; zero: it may begin one at once
+	err      error     // error of the last try; nil when it succeeded
 	// withdrawn means that the issuer has withdrawn the value. The value is then used only while it is fresh.
 	withdrawn bool
 }
 
-// view is a cached value as one call returned it.
+// view is a cached value at the time of one call.
 type view[T any] struct {
 	value T
 	round uint64
@@ -60,7 +60,7 @@ type view[T any] struct {
 }
 
 // get returns the value. It fetches the value when it is not fresh. An error means that there is
-// no value, or none young enough.
+// no value, or only one that is too old.
 func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 	asked := false
 	for {
@@ -82,7 +82,7 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 }
 
 // newer returns a newer value than seen. For all callers together, it forces at most one fetch in forcePause. changed
-// is false when the issuer has no newer value, or when newer may not fetch yet; next is then seen. An error means that
+// is false when the issuer has no newer value, or when newer may not fetch yet; then next is seen. An error means that
 // the issuer could not be called.
 func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], changed bool, err error) {
 	for {
@@ -96,7 +96,7 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 			defer c.mu.Unlock()
 			return seen, false, c.err
 		case seen.asked, c.flight == nil && within(now, c.forcedAt, forcePause):
-			// seen is the newest value, or the pause is not over. A fetch that runs now costs no further call.
+			// seen is the newest value, or the pause is not over and no fetch is running that newer could wait for.
 			c.mu.Unlock()
 			return seen, false, nil
 		}
@@ -110,8 +110,8 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 	}
 }
 
-// fetchOrWait waits for the running fetch. When none runs, it fetches. mu is held when it is called, and released when
-// it returns.
+// fetchOrWait waits for the running fetch. When no fetch is running, it fetches. The caller must hold mu, and fetchOrWait
+// releases it.
 func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	if running := c.flight; running != nil {
 		c.mu.Unlock()
@@ -124,7 +124,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	done := make(chan struct{})
 	c.flight = done
 	c.mu.Unlock()
-	// A panic of fetch must not leave the others waiting.
+	// After a panic of fetch, the other callers must still get an answer.
 	defer func() {
 		c.mu.Lock()
 		c.flight = nil
@@ -139,7 +139,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(ctx.Err(), context.Canceled) {
-		// The caller ended the call. That is not a failure of the issuer, so a caller who waited may fetch at once.
+		// The caller ended the call. This is not a failure of the issuer, so another caller may fetch at once.
 		c.forcedAt = time.Time{}
 		return
 	}
@@ -147,7 +147,7 @@ func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
 	if err == nil {
 		c.value, c.gotAt, c.round = value, now, c.round+1
 	}
-	// Only a success ends a withdrawal: a later failure does not.
+	// Only a success ends a withdrawal. A later failure does not.
 	c.withdrawn = err != nil && (c.withdrawn || errors.Is(err, errWithdrawn))
 }
 
@@ -160,7 +160,7 @@ func (c *cached[T]) usable(now time.Time) bool {
 	return c.isFresh(now) || isStale && !c.withdrawn
 }
 
-// isDown reports whether the last try failed so recently that it is not repeated yet.
+// isDown reports whether the last try failed so recently that cached does not fetch again yet.
 func (c *cached[T]) isDown(now time.Time) bool {
 	pause := c.patience.Pause
 	if c.usable(now) {
@@ -169,7 +169,7 @@ func (c *cached[T]) isDown(now time.Time) bool {
 	return c.err != nil && within(now, c.triedAt, pause)
 }
 
-// clock returns the time without the monotonic clock. That clock stops while a Lambda function is frozen, so an old
+// clock returns the time without the monotonic clock: that clock stops while a Lambda function is frozen, so an old
 // answer would look young.
 func (c *cached[T]) clock() time.Time { return c.now().Round(0) }
 

@@ -13,7 +13,7 @@ import (
 
 var errDown = errors.New("down")
 
-// numbered returns a cache whose fetches take a second. The value is the number of the fetch, which calls counts. While
+// numbered returns a cache whose fetches need a second. The value is the number of the fetch. calls counts the fetches. While
 // fault is set, fetches fail with errDown.
 func numbered(calls *atomic.Int64, fault *atomic.Bool) *cached[int64] {
 	return &cached[int64]{now: time.Now, patience: Patient, fetch: func(ctx context.Context) (int64, error) {
@@ -35,7 +35,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 		var calls atomic.Int64
 		var fault atomic.Bool
 		c := numbered(&calls, &fault)
-		// all makes 100 calls at once and waits for their end.
+		// all makes 100 calls at once and waits until they end.
 		all := func(call func()) {
 			var wg sync.WaitGroup
 			for range 100 {
@@ -68,8 +68,8 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	})
 }
 
-// TestCallerThatGoesAwayTakesNoOtherWithIt: the caller who fetches for all ends its call. Another caller then fetches.
-func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
+// TestALeavingCallerEndsNoOtherCall: the caller who fetches for all ends its call. Then another caller fetches.
+func TestALeavingCallerEndsNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		var fault atomic.Bool
@@ -98,9 +98,9 @@ func TestCallerThatGoesAwayTakesNoOtherWithIt(t *testing.T) {
 	})
 }
 
-// TestCallerThatLeavesAForcedFetchCostsTheOthersNothing: a forced fetch whose caller ends its call does not count.
-// Another caller may force one at once.
-func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
+// TestAForcedFetchOfALeavingCallerDoesNotCount: the caller of a forced fetch ends its call, so another caller may force a fetch
+// at once.
+func TestAForcedFetchOfALeavingCallerDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		var fault atomic.Bool
@@ -137,8 +137,8 @@ func TestCallerThatLeavesAForcedFetchCostsTheOthersNothing(t *testing.T) {
 	})
 }
 
-// TestDeadlineOfACallerIsAFailureOfTheIssuer: when the deadline of the fetching caller ends a fetch, the fetch has
-// failed. For the next ten seconds the kept value is used at once.
+// TestDeadlineOfACallerIsAFailureOfTheIssuer: when a fetch ends because of its caller's deadline, it has failed. For the next ten
+// seconds the kept value is used at once.
 func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -181,7 +181,7 @@ func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(start); took != 100*time.Millisecond {
-			t.Errorf("it waited %v", took)
+			t.Errorf("the caller waited %v", took)
 		}
 		wg.Wait()
 	})
@@ -199,8 +199,8 @@ func TestPanicInAFetchLeavesNoCallerWaiting(t *testing.T) {
 	}
 }
 
-// TestFailureWithNothingKeptIsAskedAgainAfterASecond: a second is the Retry-After of our 503.
-func TestFailureWithNothingKeptIsAskedAgainAfterASecond(t *testing.T) {
+// TestAFailureWithoutAValueIsTriedAgainAfterASecond: a second is the Retry-After of our 503.
+func TestAFailureWithoutAValueIsTriedAgainAfterASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		var fault atomic.Bool
@@ -235,8 +235,8 @@ func TestClockSetBackMakesNothingYounger(t *testing.T) {
 	}
 }
 
-// TestACacheReadsTheClockOfTheWall: the other clock stops while a Lambda function is frozen.
-func TestACacheReadsTheClockOfTheWall(t *testing.T) {
+// TestACacheUsesTheWallClock: the monotonic clock stops while a Lambda function is frozen.
+func TestACacheUsesTheWallClock(t *testing.T) {
 	c := &cached[int]{now: time.Now}
 	if at := c.clock().String(); strings.Contains(at, "m=") {
 		t.Error(at)

@@ -12,18 +12,18 @@ import (
 	"latchkey/pkg/cause"
 )
 
-// Document is the part of an issuer's discovery document that is used (OpenID Connect Discovery
+// Document has the used members of an issuer's discovery document (OpenID Connect Discovery
 // 1.0, section 3).
 type Document struct {
-	JWKSURI  string // jwks_uri; "" when it names none
-	Userinfo string // userinfo_endpoint; "" when it names none
+	JWKSURI  string // jwks_uri; "": the document has none
+	Userinfo string // userinfo_endpoint; "": the document has none
 
-	// Where a page sends a person to sign in, changes the code for tokens, signs out, and revokes a token (RFC 7009); "" when it
-	// names none that can be used.
+	// The endpoints for a page: to sign in, to change the code for tokens, to sign out, and to revoke a token (RFC 7009); "": the
+	// document has none that can be used.
 	Authorization, Token, EndSession, Revocation string
 }
 
-// Discovery keeps an issuer's discovery document, by the same rules as Source keeps keys.
+// Discovery keeps an issuer's discovery document, with the same rules as Source.
 type Discovery struct {
 	doc cached[Document]
 }
@@ -41,7 +41,7 @@ func NewDiscovery(issuer string, client *http.Client, patience Patience, now fun
 }
 
 // Get returns the document. ErrNoDiscovery means that the issuer has none. Every other error
-// means that it cannot be read now and that no document is kept.
+// means that it cannot be read now and no document is kept.
 func (d *Discovery) Get(ctx context.Context) (Document, error) {
 	v, err := d.doc.get(ctx)
 	var status statusError
@@ -81,7 +81,7 @@ func parseDocument(body []byte, issuer string) (Document, error) {
 			return Document{}, err
 		}
 	}
-	// No fault of what only pages use makes the keys unknown.
+	// Only pages use these addresses, so a fault in one of them must not hide the keys.
 	usable := func(address string) string {
 		if checkAddress(address, issuer) != nil {
 			return ""

@@ -18,8 +18,8 @@ import (
 // issuer is a token issuer that answers by path.
 type issuer struct {
 	*httptest.Server
-	answers map[string]string // path → body; "": 404; a text that begins with /: a redirect to it; "down": 502
-	asked   map[string]int    // path → number of requests
+	answers map[string]string // body by path; "": 404; a text that begins with /: a redirect to it; "down": 502
+	asked   map[string]int    // number of requests by path
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -43,11 +43,11 @@ func newIssuer(t *testing.T) *issuer {
 
 const documentPath = "/.well-known/openid-configuration"
 
-func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
+func TestKeysAreFoundByTheDiscoveryDocument(t *testing.T) {
 	i := newIssuer(t)
 	i.answers["/keys"] = string(set(t, ecJWK(t)))
 	for name, c := range map[string]struct {
-		address, document string // ISSUER is replaced by the issuer's URL
+		address, document string // the test replaces ISSUER with the issuer's URL
 		wantError         string // a part of the error; "": the keys are found
 	}{
 		"by discovery":         {"", `{"issuer":"ISSUER","jwks_uri":"ISSUER/keys"}`, ""},
@@ -62,7 +62,7 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 	} {
 		withURL := func(s string) string { return strings.ReplaceAll(s, "ISSUER", i.URL) }
 		i.answers[documentPath], i.answers["/moved"] = withURL(c.document), "/keys"
-		for _, slash := range []string{"", "/"} { // the issuer's name without and with a slash at its end
+		for _, slash := range []string{"", "/"} { // the issuer without and with a slash at its end
 			hasIssuer := c.document != "" && c.document != "down"
 			if slash != "" && hasIssuer {
 				i.answers[documentPath] = strings.Replace(i.answers[documentPath], `"issuer":"`+i.URL, `"issuer":"`+i.URL+slash, 1)
@@ -84,12 +84,12 @@ func TestKeysLieWhereTheDiscoveryDocumentSays(t *testing.T) {
 		}
 	}
 	if i.asked["/keys"] != 4 { // two cases that find keys, each with two names of the issuer
-		t.Errorf("the keys were asked for %d times: a redirect was followed", i.asked["/keys"])
+		t.Errorf("the keys were read %d times, want 4: a redirect was followed", i.asked["/keys"])
 	}
 }
 
-// TestOnlyA404MeansThatThereIsNoDocument: each other status is a fault, after which the document is asked for again.
-func TestOnlyA404MeansThatThereIsNoDocument(t *testing.T) {
+// TestOnlyA404MeansNoDocument: each other status is a fault, and the document is read again later.
+func TestOnlyA404MeansNoDocument(t *testing.T) {
 	for _, status := range []int{201, 204, 301, 400, 401, 403, 404, 405, 408, 410, 429, 500, 503} {
 		m := &moves{status: status}
 		now := time.Now()
@@ -102,12 +102,12 @@ func TestOnlyA404MeansThatThereIsNoDocument(t *testing.T) {
 			now = now.Add(Patient.Pause)
 		}
 		if len(m.asked) != 2 {
-			t.Errorf("%d: asked %q", status, m.asked)
+			t.Errorf("%d: requests %q, want two", status, m.asked)
 		}
 	}
 }
 
-// moves is a transport that redirects the requests for a discovery document, and answers others with it.
+// moves is a transport. It redirects requests for a discovery document, and answers other requests with the document.
 type moves struct {
 	status   int
 	location string
@@ -123,10 +123,10 @@ func (m *moves) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(m.document)), Request: r}, nil
 }
 
-// TestADiscoveryDocumentMayMoveOnItsServer once, and nowhere else.
+// TestADiscoveryDocumentMayMoveOnItsServer: one redirect on the same server is followed, but no other.
 func TestADiscoveryDocumentMayMoveOnItsServer(t *testing.T) {
 	for _, c := range []struct {
-		issuer, location, to string // to: the address that is asked then; "": none is
+		issuer, location, to string // to: the address of the second request; "": there is none
 		status               int
 	}{
 		{"https://id.example", "/moved", "https://id.example/moved", 301},
@@ -158,7 +158,7 @@ func TestADiscoveryDocumentMayMoveOnItsServer(t *testing.T) {
 		}
 		isFound := c.to != "" && c.location != documentPath
 		if !slices.Equal(m.asked, want) || (err == nil) != isFound {
-			t.Errorf("%d to %s: asked %q, %v", c.status, c.location, m.asked, err)
+			t.Errorf("%d to %s: requests %q, %v", c.status, c.location, m.asked, err)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
-	// cut ends its answers before the length that it announced.
+	// cut is a server whose answers are shorter than their Content-Length.
 	cut := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "10")
 		fmt.Fprint(w, `{}`)
@@ -183,20 +183,20 @@ func TestAnAnswerHasAMebibyteAtMost(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsUsedForAsLongAsItMay has each rule of the package's comment, to the nanosecond. Each case is a list of
+// TestAnAnswerIsUsedUntilItsTimeIsOver checks each time in the package's comment, to the nanosecond. Each case is a list of
 // calls of get.
-func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
+func TestAnAnswerIsUsedUntilItsTimeIsOver(t *testing.T) {
 	begun := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string][]struct {
-		at     time.Duration // since the first call
-		answer error         // of the issuer, when it is asked
-		asks   bool          // whether the issuer is asked
-		want   int           // the number of the fetch whose answer is used, failed fetches counted; 0: none
+		at     time.Duration // time since the first call
+		answer error         // the issuer's answer, if it is called
+		calls  bool          // whether the issuer is called
+		want   int           // the number of the fetch whose answer is used; failed fetches count too; 0: none
 	}{
-		"it is fresh for 15 minutes": {
+		"fresh for 15 minutes": {
 			{0, nil, true, 1}, {15*time.Minute - 1, nil, false, 1}, {15 * time.Minute, nil, true, 2},
 		},
-		"it is used for a day while calls fail": {
+		"used for a day while calls fail": {
 			{0, nil, true, 1}, {15 * time.Minute, errDown, true, 1},
 			{15*time.Minute + 10*time.Second - 1, errDown, false, 1}, {15*time.Minute + 10*time.Second, errDown, true, 1},
 			{24*time.Hour - 1, errDown, true, 1}, {24*time.Hour + time.Minute, errDown, true, 0},
@@ -206,7 +206,7 @@ func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 			{0, nil, true, 1}, {15 * time.Minute, errWithdrawn, true, 0}, {16 * time.Minute, errDown, true, 0},
 			{17 * time.Minute, nil, true, 4}, {33 * time.Minute, errDown, true, 4},
 		},
-		"without any answer, the issuer is asked again after a second": {
+		"without any answer, the issuer is called again after a second": {
 			{0, errDown, true, 0}, {time.Second - 1, nil, false, 0}, {time.Second, nil, true, 2},
 		},
 	} {
@@ -218,15 +218,15 @@ func TestAnAnswerIsUsedForAsLongAsItMay(t *testing.T) {
 			now, answer = begun.Add(call.at), call.answer
 			before := calls
 			v, err := cache.get(t.Context())
-			asked := calls > before
-			if asked != call.asks || (err == nil) != (call.want != 0) || v.value != call.want {
-				t.Errorf("%s: after %s: asked %v, %d, %v", name, call.at, asked, v.value, err)
+			called := calls > before
+			if called != call.calls || (err == nil) != (call.want != 0) || v.value != call.want {
+				t.Errorf("%s: after %s: called %v, %d, %v", name, call.at, called, v.value, err)
 			}
 		}
 	}
 }
 
-// TestAFetchIsForcedOnceInTenSeconds: a caller that has just had the issuer asked forces no fetch.
+// TestAFetchIsForcedOnceInTenSeconds: a caller whose value was just fetched forces no fetch.
 func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	calls, fault := 0, error(nil)
@@ -236,12 +236,12 @@ func TestAFetchIsForcedOnceInTenSeconds(t *testing.T) {
 		t.Fatal(seen, err)
 	}
 	if next, changed, err := c.newer(t.Context(), seen); changed || err != nil || next != seen || calls != 1 {
-		t.Errorf("just asked: %+v, %v, %v, %d calls", next, changed, err, calls)
+		t.Errorf("just fetched: %+v, %v, %v, %d calls", next, changed, err, calls)
 	}
 	for _, step := range []struct {
-		after   time.Duration // since the step before
+		after   time.Duration // time since the step before
 		changed bool
-		calls   int // fetches in all
+		calls   int // all fetches so far
 	}{
 		{0, true, 2},
 		{10*time.Second - 1, false, 2},

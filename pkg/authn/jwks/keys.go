@@ -25,14 +25,14 @@ const (
 const (
 	minRSABits = 2048
 	maxRSABits = 8192 // verifying by a larger key takes too long
-	// maxSame bounds the keys under one id and algorithm, because a token is tried with each of them.
+	// maxSame limits the keys with the same id and algorithm, because a token is tried with each of them.
 	maxSame = 4
 )
 
-// ref identifies keys. The algorithm is a part of it, so that a key is never used with an algorithm that it is not for.
+// ref identifies keys. The algorithm is a part of it, so that a key is never used with another algorithm than its own.
 type ref struct{ kid, alg string }
 
-// keys are the keys of a set. They also have an entry with alg "" and no key for each kid of the set, so that
+// keys are the keys of a set. For each kid of the set, there is also an entry with alg "" and no key, so that
 // Snapshot.Knows also finds the kid of an unusable key.
 type keys map[ref][]crypto.PublicKey
 
@@ -51,7 +51,7 @@ type jwk struct {
 }
 
 // parse reads a JWK set, and skips keys that it cannot read or must not use. The error for a
-// set without a usable key is errWithdrawn: the issuer withdraws all keys, or has made a mistake.
+// set without a usable key wraps errWithdrawn: the issuer has withdrawn all keys, or has made a mistake.
 func parse(body []byte) (keys, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -89,7 +89,7 @@ func parse(body []byte) (keys, error) {
 
 var errUnusable = errors.New("jwks: the key cannot be used")
 
-// public returns the public key and the algorithms that it is for. An error means that the key must not be used.
+// public returns the public key and its algorithms. An error means that the key must not be used.
 func (k jwk) public() (crypto.PublicKey, []string, error) {
 	isOtherUse := k.Use != "" && k.Use != "sig"
 	isOtherOperation := k.KeyOps != nil && !slices.Contains(k.KeyOps, "verify")
@@ -144,7 +144,7 @@ func (k jwk) rsaPublic() (*rsa.PublicKey, error) {
 	}
 	// With an exponent of 1 anyone could sign. crypto/rsa accepts at most 31 bits.
 	isBadSize := exponent.Cmp(big.NewInt(3)) < 0 || exponent.BitLen() > 31
-	isEven := exponent.Bit(0) == 0 || modulus.Bit(0) == 0 // in a genuine key, both are odd
+	isEven := exponent.Bit(0) == 0 || modulus.Bit(0) == 0 // in a valid key, both are odd
 	if isBadSize || isEven {
 		return nil, errUnusable
 	}

@@ -31,14 +31,14 @@ func ecJWK(t testing.TB) object {
 	return object{"kty": "EC", "crv": "P-256", "kid": "k", "x": b64(point[1:33]), "y": b64(point[33:])}
 }
 
-// rsaJWK returns a JWK that is an RSA key only by its form: its modulus is an odd number of this many bits, and not the
+// rsaJWK returns a JWK that only has the form of an RSA key: its modulus is an odd number with this number of bits, but not the
 // product of two primes.
 func rsaJWK(bits int, e int64) object {
 	n := new(big.Int).SetBit(big.NewInt(1), bits-1, 1)
 	return object{"kty": "RSA", "kid": "k", "n": b64(n.Bytes()), "e": b64(big.NewInt(e).Bytes())}
 }
 
-// with returns a copy of an object with one member set.
+// with returns a copy of an object with another value of one member.
 func with(o object, name string, v any) object {
 	out := maps.Clone(o)
 	out[name] = v
@@ -55,14 +55,14 @@ func set(t testing.TB, keys ...any) []byte {
 	return b
 }
 
-func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
+func TestKeyIsUsedOnlyForItsAlgorithms(t *testing.T) {
 	ec, rsa := ecJWK(t), rsaJWK(2048, 65537)
 	y := ec["y"].(string)
 	evenModulus := rsaJWK(2048, 65537)
 	evenModulus["n"] = b64(new(big.Int).Lsh(big.NewInt(1), 2047).Bytes())
 	for name, c := range map[string]struct {
 		key  object
-		want []string // the algorithms that the key is for; nil: it is skipped
+		want []string // the algorithms of the key; nil: the key is skipped
 	}{
 		"P-256":                      {ec, []string{ES256}},
 		"P-256 for ES256":            {with(ec, "alg", "ES256"), []string{ES256}},
@@ -113,11 +113,11 @@ func TestKeyIsUsedOnlyForWhatItIsFor(t *testing.T) {
 				}
 			}
 			if uses != 1+len(c.want) {
-				t.Errorf("got %d uses, want %d and the other key's", uses, len(c.want))
+				t.Errorf("got %d uses, want %d and one of the other key", uses, len(c.want))
 			}
 			for _, alg := range c.want {
 				if len(got[ref{"k", alg}]) != 1 {
-					t.Errorf("it is not for %s", alg)
+					t.Errorf("the key is not used for %s", alg)
 				}
 			}
 		})
@@ -146,11 +146,11 @@ func TestKeysUnderOneIDAreBounded(t *testing.T) {
 	}
 }
 
-func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
+func TestTheDiscoveryDocumentIsChecked(t *testing.T) {
 	const https, http = "https://id.example", "http://127.0.0.1:1"
 	for name, c := range map[string]struct {
 		issuer                string // as configured
-		named, jwks, userinfo string // in the document
+		named, jwks, userinfo string // the values in the document
 		ok                    bool
 	}{
 		"both":                      {https, https, https + "/jwks", https + "/me", true},
@@ -159,7 +159,7 @@ func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 		"local, with keys by https": {http, http, https + "/jwks", "", true},
 		"no userinfo":               {https, https, https + "/jwks", "", true},
 		"another issuer":            {https, "https://evil.example", https + "/jwks", "", false},
-		"a slash behind the issuer": {https, https + "/", https + "/jwks", "", false},
+		"a slash after the issuer":  {https, https + "/", https + "/jwks", "", false},
 		"keys by http":              {https, https, "http://id.example/jwks", "", false},
 		"userinfo by http":          {https, https, https + "/jwks", "http://id.example/me", false},
 		"keys in a file":            {http, http, "file:///etc/passwd", "", false},
@@ -181,7 +181,7 @@ func TestDiscoveryDocumentIsHeldAgainstItsIssuer(t *testing.T) {
 	}
 }
 
-// FuzzParse: no text makes parse panic, and no key is weak or for an algorithm that it may not be for.
+// FuzzParse: parse never panics, and returns no weak key and no key for a wrong algorithm.
 func FuzzParse(f *testing.F) {
 	f.Add(set(f, ecJWK(f), rsaJWK(2048, 65537)))
 	f.Add([]byte(`{"keys":[{"kty":"RSA","kid":"k","n":"","e":"AQAB"}]}`))
@@ -208,7 +208,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if usable == 0 {
-			t.Errorf("%q is taken without a key", body)
+			t.Errorf("%q is accepted without a key", body)
 		}
 	})
 }

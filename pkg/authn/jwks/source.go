@@ -1,10 +1,10 @@
-// Package jwks fetches and keeps what a token issuer publishes: its verification keys (RFC 7517)
+// Package jwks fetches and keeps two documents of a token issuer: its verification keys (RFC 7517)
 // and its discovery document.
 //
 // It fetches only when a caller needs an answer, and has no goroutine. An answer is fresh for 15 minutes, and is used
 // for 24 hours while calls to the issuer fail. When the issuer answers with a set that has no usable key, the kept keys
-// end when they are no longer fresh. An unknown kid or a bad signature forces at most one fetch in 10 seconds.
-// Concurrent callers share one fetch. A fetch takes at most the time of a Patience and 1 MiB. A key that cannot be read is skipped,
+// are used only while they are fresh. An unknown kid or a bad signature forces at most one fetch in 10 seconds.
+// Concurrent callers share one fetch. The Timeout of a Patience and 1 MiB limit a fetch. A key that cannot be read is skipped,
 // without effect on other keys.
 //
 // This package must not be used to decide whether a token is good: package accesstoken does that.
@@ -45,10 +45,10 @@ func New(address string, discovery *Discovery, client *http.Client, patience Pat
 	}}}
 }
 
-// Snapshot is the keys that one call of Keys or Newer returned.
+// Snapshot has the keys at the time of one call of Keys or Newer.
 type Snapshot struct{ view view[keys] }
 
-// Same reports whether two snapshots are of one answer of the issuer.
+// Same reports whether two snapshots come from the same answer of the issuer.
 func (s Snapshot) Same(other Snapshot) bool { return s.view.round == other.view.round }
 
 // Knows reports whether the issuer has published a key with this id, usable or not.
@@ -57,18 +57,18 @@ func (s Snapshot) Knows(kid string) bool {
 	return known
 }
 
-// Asked reports whether the issuer was called during the call that returned the snapshot. The snapshot then has the
-// keys that the issuer has now.
+// Asked reports whether the issuer was called during the call that returned the snapshot. Then the snapshot has the
+// issuer's present keys.
 func (s Snapshot) Asked() bool { return s.view.asked }
 
 // At returns the time at which the fetch of these keys began.
 func (s Snapshot) At() time.Time { return s.view.gotAt }
 
-// Find returns the keys that may verify a signature by this key id and algorithm. It returns no key when the id is
-// unknown or its key is for another algorithm, and more than one when the issuer published several under this id.
+// Find returns the keys that may verify a signature with this key id and algorithm. It returns no key when the id is
+// unknown or its key is for another algorithm, and several keys when the issuer published several with this id.
 func (s Snapshot) Find(kid, alg string) []crypto.PublicKey { return s.view.value[ref{kid, alg}] }
 
-// Keys returns the keys. An error means that the issuer cannot be called, or ctx has ended, and that no keys are kept which
+// Keys returns the keys. An error means that the issuer cannot be called or ctx has ended, and that there are no kept keys that
 // may still be used.
 func (s *Source) Keys(ctx context.Context) (Snapshot, error) {
 	v, err := s.keys.get(ctx)
@@ -76,8 +76,8 @@ func (s *Source) Keys(ctx context.Context) (Snapshot, error) {
 }
 
 // Newer returns newer keys than seen, for a token that the keys of seen do not verify. changed is false in two cases:
-// the issuer has no newer keys (next.Asked is true), or Newer did not call the issuer, because a forced call was made
-// in the last 10 seconds (next.Asked is false). An error means that the issuer cannot be called, so it is not known
+// the issuer has no newer keys (next.Asked is true), or Newer did not call the issuer, because it was forced to in
+// the last 10 seconds (next.Asked is false). An error means that the issuer cannot be called, so it is not known
 // whether the token is good.
 func (s *Source) Newer(ctx context.Context, seen Snapshot) (next Snapshot, changed bool, err error) {
 	v, changed, err := s.keys.newer(ctx, seen.view)

@@ -1,4 +1,4 @@
-// Package pkg_test tests which package imports which, and that a function is only wiring. See
+// Package pkg_test checks which packages each package imports, and that a function is only wiring. See
 // infra/docs/design.md, "Where things are".
 package pkg_test
 
@@ -14,7 +14,7 @@ import (
 )
 
 // mayImport has, for each package below pkg, the packages of pkg that it may import. The imported packages are above it
-// in this list, but for boot: boot imports no other package. A new package needs a line here.
+// in this list, except boot, which imports none. A new package needs a line here.
 var mayImport = map[string][]string{
 	"p256":              {},
 	"cause":             {},
@@ -62,15 +62,15 @@ var mayImport = map[string][]string{
 	"consumers":         {"cause", "fetch"},
 }
 
-// onlyIn has, for each module or package from outside, the packages below pkg that may import it. An import must be
-// allowed by each line whose path it begins with: dynamodb by the line of the whole SDK and by its own line.
+// onlyIn has, for each module or package from outside, the packages below pkg that may import it. When several lines match an
+// import, each of them must allow it: dynamodb needs the line of the whole SDK and its own line.
 var onlyIn = map[string][]string{
 	"github.com/aws/aws-sdk-go-v2":               {"store/storetest", "pipeline/signing", "pipeline/queue", "pipeline/bus", "boot", "consumers", "servicetest", "table", "guard"},
 	"github.com/aws/aws-lambda-go":               {"lambda"},
 	"github.com/awslabs/aws-lambda-go-api-proxy": {"lambda"},
 	"github.com/golang-jwt/jwt":                  {"authn/accesstoken"},
 	"golang.org/x/net":                           {"email"},
-	"github.com/aws/aws-sdk-go-v2/config":        {}, // it makes a cold start longer: see package boot
+	"github.com/aws/aws-sdk-go-v2/config":        {}, // no package may: it makes a cold start longer (see package boot)
 	"github.com/aws/aws-sdk-go-v2/service/kms":   {"pipeline/signing", "servicetest"},
 	"github.com/aws/aws-sdk-go-v2/service/sqs":   {"pipeline/queue"},
 
@@ -79,7 +79,7 @@ var onlyIn = map[string][]string{
 }
 
 // TestImportsRunOneWay reads the imports of every file that is not a test. An allowed import that
-// no file has is a fault too, so that the lists show the imports as they are.
+// no file has is a fault too, so that the lists show the real imports.
 func TestImportsRunOneWay(t *testing.T) {
 	used := map[string]map[string]bool{}
 	for file, imports := range importsOf(t, ".", goFile) {
@@ -115,21 +115,21 @@ func TestImportsRunOneWay(t *testing.T) {
 		}
 		for _, own := range allowed {
 			if !used[pkg][own] {
-				t.Errorf("%s may import %s, and does not", pkg, own)
+				t.Errorf("%s may import %s, but does not", pkg, own)
 			}
 		}
 	}
 	for outside, allowed := range onlyIn {
 		for _, pkg := range allowed {
 			if !used[pkg][outside] {
-				t.Errorf("%s may import %s, and does not", pkg, outside)
+				t.Errorf("%s may import %s, but does not", pkg, outside)
 			}
 		}
 	}
 }
 
-// TestPkgDependsOnNoOtherFolder reads the imports of every file, tests included.
-func TestPkgDependsOnNoOtherFolder(t *testing.T) {
+// TestPkgImportsNoOtherFolder reads the imports of every file, tests included.
+func TestPkgImportsNoOtherFolder(t *testing.T) {
 	all := func(name string) bool { return strings.HasSuffix(name, ".go") }
 	for file, imports := range importsOf(t, ".", all) {
 		for _, imported := range imports {
@@ -140,13 +140,13 @@ func TestPkgDependsOnNoOtherFolder(t *testing.T) {
 	}
 }
 
-// TestTheLabKnowsNothingOfTheProduct: the lab imports itself, the readers of a template and infra/tools, and of the product
-// nothing else.
-func TestTheLabKnowsNothingOfTheProduct(t *testing.T) {
+// TestTheLabImportsNoProductCode: the lab and the readers of a template may import only each other and infra/tools, and no other
+// package of the repository.
+func TestTheLabImportsNoProductCode(t *testing.T) {
 	generic := []string{"latchkey/infra/harness/lab", "latchkey/infra/template/translated", "latchkey/infra/template/iam", "latchkey/infra/tools"}
 	for _, root := range []string{"../infra/harness/lab", "../infra/template/translated", "../infra/template/iam"} {
 		files := importsOf(t, root, goFile)
-		if len(files) < 3 { // the walk found nothing, so the test would prove nothing
+		if len(files) < 3 { // the walk found too little, so the test would prove nothing
 			t.Fatalf("%s: %d files were read", root, len(files))
 		}
 		for file, imports := range files {
@@ -160,7 +160,7 @@ func TestTheLabKnowsNothingOfTheProduct(t *testing.T) {
 	}
 }
 
-// TestAFunctionIsWiring: each function is one file that imports no package of GitHub and none of infra.
+// TestAFunctionIsWiring: each function is one file. It imports no package of GitHub and no package of infra.
 func TestAFunctionIsWiring(t *testing.T) {
 	files := importsOf(t, "../functions", goFile)
 	if len(files) < 2 { // the walk found no functions, so the test would prove nothing
@@ -168,7 +168,7 @@ func TestAFunctionIsWiring(t *testing.T) {
 	}
 	for file, imports := range files {
 		if filepath.Base(file) != "main.go" {
-			t.Errorf("%s: a function is its main.go and nothing else", file)
+			t.Errorf("%s: a function has only its main.go", file)
 		}
 		for _, imported := range imports {
 			if imported == "latchkey/infra" && file == filepath.Join("webhookkeys", "main.go") {
@@ -186,7 +186,7 @@ func goFile(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }
 
-// importsOf returns the imports of each file below root that wanted selects, by the file's path relative to root.
+// importsOf returns the imports of each file below root that wanted accepts, by the file's path relative to root.
 func importsOf(t *testing.T, root string, wanted func(name string) bool) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
@@ -202,7 +202,7 @@ func importsOf(t *testing.T, root string, wanted func(name string) bool) map[str
 		if err != nil {
 			return err
 		}
-		out[rel] = []string{} // also a file without imports is in the result
+		out[rel] = []string{} // so that the result also has a file without imports
 		for _, i := range f.Imports {
 			name, err := strconv.Unquote(i.Path.Value)
 			if err != nil {

@@ -31,15 +31,15 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// canary is what no error may have: a key that was sent, a query, or a text that another server sent. It is a number too.
+// canary is a text that no error may contain. The tests send it as a key and in a query, and servers send it as an answer, also as a number.
 const canary = "98765432109876543210"
 
-// hostile is a transport whose answers and errors have the canary.
+// hostile is a transport. Its answers and errors contain the canary.
 type hostile func(*http.Request) (*http.Response, error)
 
 func (h hostile) RoundTrip(r *http.Request) (*http.Response, error) { return h(r) }
 
-// says answers with a status and a body, and with the canary in headers.
+// says answers with this status and body, and with the canary in headers.
 func says(status int, body string) hostile {
 	return func(r *http.Request) (*http.Response, error) {
 		header := http.Header{"Location": {"https://elsewhere.example/?key=" + canary}, "Content-Type": {"application/json"}, "Canary": {canary}}
@@ -51,7 +51,7 @@ func fails(err error) hostile {
 	return func(*http.Request) (*http.Response, error) { return nil, err }
 }
 
-// hostiles are the ways of other servers to fail.
+// hostiles are the ways in which other servers may fail.
 var hostiles = map[string]hostile{
 	"a status":            says(403, canary),
 	"a redirect":          says(307, canary),
@@ -68,7 +68,7 @@ var hostiles = map[string]hostile{
 	"words in full width": fails(errors.New(strings.Map(func(r rune) rune { return r + 0xfee0 }, canary))),
 }
 
-// doors are the exported ways to an error about another server, or about the code of an owner.
+// doors are the exported functions whose errors may come from another server, or from an owner's code.
 var doors = map[string]func(ctx context.Context, client *http.Client) error{
 	"jwks.Source": func(ctx context.Context, client *http.Client) error {
 		_, err := jwks.New("https://id.example/?key="+canary, nil, client, jwks.Patient, time.Now).Keys(ctx)
@@ -100,7 +100,7 @@ var doors = map[string]func(ctx context.Context, client *http.Client) error{
 	"accesstoken.Userinfo": func(ctx context.Context, client *http.Client) error {
 		v := accesstoken.New(accesstoken.Config{Issuer: "https://id.example", Audience: "a", UserinfoURL: "https://id.example/?key=" + canary}, client, time.Now)
 		p, err := v.Userinfo(ctx, canary, "alice")
-		if err == nil && p.Email == "" { // the answer is about no one, or cannot be read
+		if err == nil && p.Email == "" { // the answer names no user, or cannot be read
 			err = fmt.Errorf("no profile: %+v", p)
 		}
 		return err
@@ -134,7 +134,7 @@ var doors = map[string]func(ctx context.Context, client *http.Client) error{
 	"consumers.Export": func(ctx context.Context, client *http.Client) error {
 		document, err := searchOf(client, nil).Export(ctx, "r1", "prod")
 		if err == nil && len(document) > 0 {
-			err = errors.New("whatever it is, it is a document")
+			err = errors.New("the answer counts as a document")
 		}
 		return err
 	},
@@ -164,17 +164,17 @@ var doors = map[string]func(ctx context.Context, client *http.Client) error{
 	},
 }
 
-// TestNoErrorHasWhatWasSentOrAnswered goes through each door, in front of each hostile server.
-func TestNoErrorHasWhatWasSentOrAnswered(t *testing.T) {
-	for door, ask := range doors {
+// TestNoErrorContainsASentOrAnsweredText calls each door with each hostile server.
+func TestNoErrorContainsASentOrAnsweredText(t *testing.T) {
+	for door, call := range doors {
 		for name, transport := range hostiles {
 			t.Run(door+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					err := ask(t.Context(), &http.Client{Transport: spelled(transport)})
+					err := call(t.Context(), &http.Client{Transport: spelled(transport)})
 					if err == nil {
 						t.Error("no error")
 					}
-					for ; err != nil; err = errors.Unwrap(err) { // whatever a log shows of it
+					for ; err != nil; err = errors.Unwrap(err) { // a log may show any error of the chain
 						if text := fmt.Sprintf("%v %+v %#v", err, err, err); hasCanary(text) {
 							t.Error(text)
 						}
@@ -185,7 +185,7 @@ func TestNoErrorHasWhatWasSentOrAnswered(t *testing.T) {
 	}
 }
 
-// spelled puts the canary in the place of CANARY in the bodies of a transport.
+// spelled replaces CANARY with the canary in the bodies of a transport.
 func spelled(h hostile) hostile {
 	return func(r *http.Request) (*http.Response, error) {
 		res, err := h(r)
@@ -197,7 +197,7 @@ func spelled(h hostile) hostile {
 	}
 }
 
-// hasCanary reports whether a text has the canary, or a part of it in another spelling.
+// hasCanary reports whether a text contains the canary, or a part of it, in one of several encodings.
 func hasCanary(text string) bool {
 	for _, part := range []string{canary, canary[:10], canary[10:], "98765432109876543000", "9.8765432", "ODc2NTQzMjE", "OTg3NjU0MzIx", "k4NzY1NDMyM", "3938373635", "９８７"} {
 		if strings.Contains(text, part) {
@@ -207,7 +207,7 @@ func hasCanary(text string) bool {
 	return false
 }
 
-// ofFallback returns the error of a check of the canary, which is a key of an earlier system.
+// ofFallback returns the error of a check of the canary with this fallback, as if it was a key of an earlier system.
 func ofFallback(ctx context.Context, fallback authn.Fallback) error {
 	a := authn.New(unimported{}, &authntest.Tokens{})
 	a.TakeImported(fallback, 1)
@@ -222,7 +222,7 @@ func (unimported) Imported(context.Context, apikey.Hash) (at store.Imported, ok 
 	return at, false, nil
 }
 
-// searchOf returns a client of API Gateway. err is the error of its credentials.
+// searchOf returns a client of API Gateway. Its credentials return err.
 func searchOf(client *http.Client, err error) *consumers.Client {
 	as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "secret", SessionToken: canary}, err
@@ -230,7 +230,7 @@ func searchOf(client *http.Client, err error) *consumers.Client {
 	return &consumers.Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: client, URL: "https://gateway.example"}
 }
 
-// vector returns a good webhook, its endpoint, and the time at which it is good.
+// vector returns a good webhook, its endpoint, and a time at which it is good.
 func vector() (webhook, endpoint string, now time.Time, err error) {
 	text, err := os.ReadFile("../infra/examples/vectors/webhooks.json")
 	if err != nil {

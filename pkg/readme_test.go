@@ -33,7 +33,7 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 		if sentences[pkg] == "" {
 			t.Errorf("package %s has no comment", pkg)
 		}
-		if top, _, isBelow := strings.Cut(pkg, "/"); isBelow { // it is sorted behind the package of the folder, and is in its line
+		if top, _, isBelow := strings.Cut(pkg, "/"); isBelow { // pkg follows the package of its folder, and shares its line
 			sentences[top] += " " + sentences[pkg]
 		} else {
 			tops = append(tops, pkg)
@@ -49,7 +49,7 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	servicetest.Generated(t, "README.md", func(string) (string, error) { return text, nil })
 }
 
-// floor returns how many packages are below a package, in the longest chain of imports.
+// floor returns the number of packages below a package in its longest chain of imports.
 func floor(pkg string) (n int) {
 	for _, imported := range mayImport[pkg] {
 		n = max(n, 1+floor(imported))

@@ -146,7 +146,7 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 		return store.APIKey{}, errInvalid()
 	}
 	now := a.Now().UnixMilli()
-	if err := dead(row, now); err != nil {
+	if err := keyRefusal(row, now); err != nil {
 		return row, err
 	}
 	if a.used.first(row.ID, now) {
@@ -155,8 +155,8 @@ func (a *Authorizer) Key(ctx context.Context, headers []string) (store.APIKey, e
 	return row, nil
 }
 
-// dead returns the refusal of a key that is not valid at a time, nil for a valid key.
-func dead(row store.APIKey, now int64) error {
+// keyRefusal returns the refusal of a key that is not valid at a time, nil for a valid key.
+func keyRefusal(row store.APIKey, now int64) error {
 	switch row.Verdict(now) {
 	case apikey.Good:
 		return nil
@@ -182,7 +182,7 @@ func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Lim
 		if readErr != nil || !ok {
 			return principal.Limit{}, errors.Join(err, readErr)
 		}
-		if err = dead(again, a.Now().UnixMilli()); err == nil {
+		if err = keyRefusal(again, a.Now().UnixMilli()); err == nil {
 			l, err = a.spend(ctx, again)
 		}
 	}

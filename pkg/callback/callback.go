@@ -1,6 +1,6 @@
-// Package callback runs functions that an owner or a receiver has given, such as guard's Config.Fallback. Such a function may
-// hang, panic, or end its goroutine (runtime.Goexit). It runs in a goroutine of its own, so that no caller waits for it
-// longer than the caller may, and the program goes on. How many such goroutines there are is bounded.
+// Package callback runs functions of an owner or a receiver, such as guard's Config.Fallback. Such a function may
+// hang, panic, or end its goroutine (runtime.Goexit). It runs in its own goroutine: so a caller never waits for it
+// longer than allowed, and the program continues. The number of these goroutines is limited.
 package callback
 
 import (
@@ -21,17 +21,17 @@ var (
 	errLate     = errors.New("it did not return in time")
 )
 
-// Calls bounds the calls of a function that run at the same time, also of those for which no one waits any more. Make it with
+// Calls limits the concurrent calls of a function, including calls that no caller waits for any more. Make it with
 // New. It is safe for concurrent use.
 type Calls struct {
 	places chan struct{} // has an element for each call that runs
 	failed atomic.Uint64
 }
 
-// New returns the Calls of a function that may run so many times at once.
+// New returns the Calls of a function that may run atOnce times at the same time.
 func New(atOnce int) *Calls { return &Calls{places: make(chan struct{}, atOnce)} }
 
-// Wait waits for a place. Run uses the place, and Leave gives it back unused. The error means that ctx has ended.
+// Wait waits for a place. Then the caller must call Run, which uses the place, or Leave. An error means that ctx has ended.
 func (c *Calls) Wait(ctx context.Context) error {
 	select {
 	case c.places <- struct{}{}:
@@ -41,11 +41,11 @@ func (c *Calls) Wait(ctx context.Context) error {
 	}
 }
 
-// Leave gives back a place.
+// Leave gives back an unused place.
 func (c *Calls) Leave() { <-c.places }
 
-// Run makes a call in the place that Wait has returned, and returns its results. When ctx ends first, Run returns the
-// error of ctx, and the call keeps its place until it returns. A panic is an error (cause.OfPanic).
+// Run makes a call in the place from Wait, and returns its results. When ctx ends first, Run returns the
+// error of ctx, and the call keeps its place until it returns. A panic becomes an error (cause.OfPanic).
 func Run[T any](ctx context.Context, c *Calls, call func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -53,7 +53,7 @@ func Run[T any](ctx context.Context, c *Calls, call func() (T, error)) (T, error
 	}
 	ended := make(chan result, 1)
 	go func() {
-		r := result{err: errNoReturn} // unless call returns, or panics
+		r := result{err: errNoReturn} // the result if call neither returns nor panics
 		defer func() {
 			if value := recover(); value != nil {
 				r = result{err: cause.OfPanic(value)}
@@ -73,8 +73,8 @@ func Run[T any](ctx context.Context, c *Calls, call func() (T, error)) (T, error
 	}
 }
 
-// Report calls a function that only reports, for which an answer waits: at most for ReportsWithin, and not at all while as
-// many calls run as may. The error has the reason why the report is lost, or may be. It has nothing of a panic's value.
+// Report calls a report function, while an answer waits for it. It waits at most for ReportsWithin. When all places are taken, it
+// makes no call. The error is the reason why the report is lost, or may be lost. It contains no value of a panic.
 func (c *Calls) Report(report func()) (err error) {
 	defer func() {
 		if err != nil {
@@ -95,5 +95,5 @@ func (c *Calls) Report(report func()) (err error) {
 	return err
 }
 
-// Failed returns how many reports were lost, or may be.
+// Failed returns how many reports were lost or may be lost.
 func (c *Calls) Failed() uint64 { return c.failed.Load() }

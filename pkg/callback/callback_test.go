@@ -18,8 +18,8 @@ func TestACallEndsWithItsResultOrItsTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		call  func() (string, error)
 		value string
-		words string        // the error ends so; "": there is none
-		takes time.Duration // until the caller goes on
+		words string        // the end of the error; "": there is none
+		takes time.Duration // how long Run needs
 	}{
 		"a value":  {func() (string, error) { return "org", nil }, "org", "", 0},
 		"an error": {func() (string, error) { return "org", errOfIt }, "org", errOfIt.Error(), 0},
@@ -30,7 +30,7 @@ func TestACallEndsWithItsResultOrItsTime(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := callback.New(1)
-			for range 2 { // the first one has left its place
+			for range 2 { // the second call needs the place of the first
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				begun, errWait := time.Now(), calls.Wait(ctx)
 				value, err := callback.Run(ctx, calls, c.call)
@@ -71,26 +71,26 @@ func TestACallKeepsItsPlaceUntilItReturns(t *testing.T) {
 		synctest.Wait()
 		for range 2 {
 			if err := wait(); err != nil {
-				t.Errorf("both have returned: %v", err)
+				t.Errorf("after both calls have returned: %v", err)
 			}
 		}
 		calls.Leave()
 		if err := wait(); err != nil {
-			t.Errorf("one place was left: %v", err)
+			t.Errorf("after a place was given back: %v", err)
 		}
 	})
 }
 
-func TestNoAnswerWaitsForAReportBeyondItsBound(t *testing.T) {
+func TestAnAnswerWaits400msAtMostForAReport(t *testing.T) {
 	const within = 400 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		calls := callback.New(2)
 		for _, c := range []struct {
 			name   string
 			report func()
-			words  string // the error ends so; "": there is none
+			words  string // the end of the error; "": there is none
 			takes  time.Duration
-			failed uint64 // so far
+			failed uint64 // failures so far
 		}{
 			{"at once", func() {}, "", 0, 0},
 			{"in time", func() { time.Sleep(within - 1) }, "", within - 1, 0},
@@ -108,7 +108,7 @@ func TestNoAnswerWaitsForAReportBeyondItsBound(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		if err := calls.Report(func() {}); err != nil {
-			t.Errorf("all have returned: %v", err)
+			t.Errorf("after all reports have returned: %v", err)
 		}
 	})
 }

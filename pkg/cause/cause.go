@@ -1,6 +1,6 @@
-// Package cause describes why a call failed, in words of ours or of the standard library only. The message of an error can have the
-// address with its query, the credential that was sent, or a piece of the answer, in any spelling. So nothing of it is kept:
-// known causes have their own words, and of any other error only the types are shown.
+// Package cause describes why a call failed, in known words only. The message of an error may contain the
+// address with its query, the credential that was sent, or a part of the answer, in any encoding. So no message is kept:
+// known causes have fixed words, and of any other error only the types are shown.
 package cause
 
 import (
@@ -22,11 +22,11 @@ import (
 	"syscall"
 )
 
-// maxErrors bounds how many errors of a chain are looked at, because a chain of a stranger's errors may have no end.
+// maxErrors is how many errors of a chain are examined, because the chain of a stranger's error may have no end.
 const maxErrors = 32
 
-// Of returns why a call failed: the first known cause in the chain of err, else an error that names the types in the
-// chain. It is nil for nil. context.Canceled and context.DeadlineExceeded are found in it (errors.Is); the latter is every timeout.
+// Of returns why a call failed: the first known cause in the chain of err, or an error that names the types in the
+// chain. It returns nil for nil. errors.Is finds context.Canceled and context.DeadlineExceeded in it; the latter means any timeout.
 func Of(err error) error {
 	var types []string
 	for rest := []error{err}; len(rest) > 0 && len(types) < maxErrors; {
@@ -39,7 +39,7 @@ func Of(err error) error {
 			return known
 		}
 		types = append(types, fmt.Sprintf("%T", next))
-		switch in := next.(type) { //nolint:errorlint // this is the walk
+		switch in := next.(type) { //nolint:errorlint // this loop walks the chain
 		case interface{ Unwrap() error }:
 			rest = append([]error{in.Unwrap()}, rest...)
 		case interface{ Unwrap() []error }:
@@ -52,21 +52,21 @@ func Of(err error) error {
 	return fmt.Errorf("an error of the type %s", strings.Join(types, ", with "))
 }
 
-// constants returns errors whose text is always the same. As a variable, it would be in every function that links this package.
+// constants returns errors with a constant text. As a variable, it would be in every function that links this package.
 func constants() []error {
 	return []error{
 		context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, http.ErrSchemeMismatch,
 	}
 }
 
-// known returns an error with the cause that one error of a chain is, nil for an error that is none of the known ones.
+// known returns the cause that a single error of a chain shows, nil for an unknown error.
 func known(err error) error {
 	for _, constant := range constants() {
-		if err == constant { //nolint:errorlint // the chain is walked by Of
+		if err == constant { //nolint:errorlint // Of walks the chain
 			return constant
 		}
 	}
-	switch e := err.(type) { //nolint:errorlint // the same
+	switch e := err.(type) { //nolint:errorlint // Of walks the chain
 	case syscall.Errno:
 		return e
 	case *net.DNSError:
@@ -83,7 +83,7 @@ func known(err error) error {
 		return fmt.Errorf("no JSON, from byte %d on", e.Offset)
 	case *json.UnmarshalTypeError:
 		return fmt.Errorf("a JSON value of another type, at byte %d", e.Offset)
-	case interface{ HTTPStatusCode() int }: // AWS's SDK has it
+	case interface{ HTTPStatusCode() int }: // an error of the AWS SDK
 		if status := e.HTTPStatusCode(); 100 <= status && status <= 599 {
 			return fmt.Errorf("the answer has status %d", status)
 		}
@@ -95,7 +95,7 @@ func known(err error) error {
 	return nil
 }
 
-// ofName returns the cause of a lookup of a name that failed. The name is not shown.
+// ofName returns the cause of a failed lookup of a host name. It does not show the name.
 func ofName(e *net.DNSError) error {
 	switch {
 	case e.IsTimeout:
@@ -107,8 +107,9 @@ func ofName(e *net.DNSError) error {
 	}
 }
 
-// OfPanic returns the error of a value that the deferred caller has recovered: where the panic was, and the value's type. A fault that
-// the Go runtime has found has its message too, which has types and numbers of the program.
+// OfPanic returns the error for a recovered value: the place of the panic, and the value's type. The deferred function that recovered
+// the value must call OfPanic itself. For a fault found by the Go runtime, the error has the runtime's message too, which has only types
+// and numbers of the program.
 func OfPanic(value any) error {
 	at := reflect.TypeOf(value)
 	if at.Kind() == reflect.Pointer {
@@ -121,9 +122,9 @@ func OfPanic(value any) error {
 	return fmt.Errorf("panic at %s with a value of type %T", panickedAt(), value)
 }
 
-// panickedAt returns the file and the line of the panic that the caller of OfPanic has recovered.
+// panickedAt returns the file and the line of the panic. OfPanic must call it.
 func panickedAt() string {
-	const deferred = 4 // runtime.Callers, this function, OfPanic and the deferred one
+	const deferred = 4 // skips runtime.Callers, panickedAt, OfPanic and the deferred function
 	callers := make([]uintptr, 32)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(deferred, callers)])
 	for {

@@ -30,20 +30,20 @@ type endless struct{ text string }
 func (e endless) Error() string { return e.text }
 func (e endless) Unwrap() error { return e }
 
-// status is the error of an answer with a status.
+// status is the error for an answer with a status.
 type status int
 
 func (status) Error() string         { return secret }
 func (s status) HTTPStatusCode() int { return int(s) }
 
-// claimed is an error of an owner's type that claims to be a fault of the runtime, or a timeout.
+// claimed is an error of an owner's type that claims to be a runtime error or a timeout.
 type claimed struct{ isTimeout bool }
 
 func (claimed) Error() string   { return secret }
 func (claimed) RuntimeError()   {}
 func (c claimed) Timeout() bool { return c.isTimeout }
 
-func TestOnlyKnownCausesHaveWords(t *testing.T) {
+func TestOnlyKnownCausesHaveATextOfTheirOwn(t *testing.T) {
 	dial := func(err error) error {
 		return fmt.Errorf("asking for %s: %w", secret, &url.Error{Op: "Get", URL: "http://h/?key=" + secret, Err: &net.OpError{Op: secret, Net: secret, Err: err}})
 	}
@@ -53,32 +53,32 @@ func TestOnlyKnownCausesHaveWords(t *testing.T) {
 		err  error
 		want string
 	}{
-		"refused":             {dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "connection refused"},
-		"no such host":        {dial(&net.DNSError{Name: secret, IsNotFound: true}), "there is no such host"},
-		"a slow lookup":       {dial(&net.DNSError{Name: secret, IsTimeout: true}), "context deadline exceeded"},
-		"a failed lookup":     {dial(&net.DNSError{Name: secret, Err: secret}), "the host's name cannot be looked up"},
-		"a deadline":          {dial(os.ErrDeadlineExceeded), "context deadline exceeded"},
-		"a bare deadline":     {os.ErrDeadlineExceeded, "i/o timeout"},
-		"a timeout of theirs": {claimed{isTimeout: true}, "context deadline exceeded"},
-		"no timeout":          {claimed{}, "an error of the type cause_test.claimed"},
-		"canceled":            {dial(context.Canceled), "context canceled"},
-		"cut":                 {dial(io.ErrUnexpectedEOF), "unexpected EOF"},
-		"an authority":        {dial(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "x509: certificate signed by unknown authority"},
-		"an old certificate":  {dial(x509.CertificateInvalidError{Reason: x509.Expired, Detail: secret}), "x509: certificate has expired or is not yet valid: "},
-		"another name":        {dial(x509.HostnameError{Host: secret}), "the certificate is for another name"},
-		"no TLS":              {dial(tls.RecordHeaderError{Msg: secret}), "the other side does not speak TLS"},
-		"no JSON":             {syntax, "no JSON, from byte 3 on"},
-		"a number":            {mistyped, "a JSON value of another type, at byte 25"},
-		"a bad address":       {dial(url.EscapeError(secret)), "an error of the type *fmt.wrapError, with *url.Error, with *net.OpError, with url.EscapeError"},
-		"joined":              {errors.Join(errors.New(secret), nil, dial(syscall.ECONNRESET)), "connection reset by peer"},
-		"a status":            {fmt.Errorf("%w", status(100)), "the answer has status 100"},
-		"the last status":     {status(599), "the answer has status 599"},
-		"no status":           {status(99), "an error of the type cause_test.status"},
-		"a long number":       {status(600), "an error of the type cause_test.status"},
-		"words":               {errors.New(secret), "an error of the type *errors.errorString"},
-		"base64":              {errors.New(base64.StdEncoding.EncodeToString([]byte(secret))), "an error of the type *errors.errorString"},
-		"without an end":      {endless{secret}, "an error of the type cause_test.endless" + strings.Repeat(", with cause_test.endless", 31)},
-		"a long chain":        {errors.Join(endless{secret}, io.EOF), "an error of the type *errors.joinError" + strings.Repeat(", with cause_test.endless", 31)},
+		"refused":            {dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "connection refused"},
+		"no such host":       {dial(&net.DNSError{Name: secret, IsNotFound: true}), "there is no such host"},
+		"a slow lookup":      {dial(&net.DNSError{Name: secret, IsTimeout: true}), "context deadline exceeded"},
+		"a failed lookup":    {dial(&net.DNSError{Name: secret, Err: secret}), "the host's name cannot be looked up"},
+		"a deadline":         {dial(os.ErrDeadlineExceeded), "context deadline exceeded"},
+		"only a deadline":    {os.ErrDeadlineExceeded, "i/o timeout"},
+		"an owner's timeout": {claimed{isTimeout: true}, "context deadline exceeded"},
+		"not a timeout":      {claimed{}, "an error of the type cause_test.claimed"},
+		"canceled":           {dial(context.Canceled), "context canceled"},
+		"cut":                {dial(io.ErrUnexpectedEOF), "unexpected EOF"},
+		"an authority":       {dial(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "x509: certificate signed by unknown authority"},
+		"an old certificate": {dial(x509.CertificateInvalidError{Reason: x509.Expired, Detail: secret}), "x509: certificate has expired or is not yet valid: "},
+		"another name":       {dial(x509.HostnameError{Host: secret}), "the certificate is for another name"},
+		"no TLS":             {dial(tls.RecordHeaderError{Msg: secret}), "the other side does not speak TLS"},
+		"no JSON":            {syntax, "no JSON, from byte 3 on"},
+		"a number":           {mistyped, "a JSON value of another type, at byte 25"},
+		"a bad address":      {dial(url.EscapeError(secret)), "an error of the type *fmt.wrapError, with *url.Error, with *net.OpError, with url.EscapeError"},
+		"joined":             {errors.Join(errors.New(secret), nil, dial(syscall.ECONNRESET)), "connection reset by peer"},
+		"a status":           {fmt.Errorf("%w", status(100)), "the answer has status 100"},
+		"the last status":    {status(599), "the answer has status 599"},
+		"no status":          {status(99), "an error of the type cause_test.status"},
+		"a long number":      {status(600), "an error of the type cause_test.status"},
+		"words":              {errors.New(secret), "an error of the type *errors.errorString"},
+		"base64":             {errors.New(base64.StdEncoding.EncodeToString([]byte(secret))), "an error of the type *errors.errorString"},
+		"without an end":     {endless{secret}, "an error of the type cause_test.endless" + strings.Repeat(", with cause_test.endless", 31)},
+		"a long chain":       {errors.Join(endless{secret}, io.EOF), "an error of the type *errors.joinError" + strings.Repeat(", with cause_test.endless", 31)},
 	} {
 		if got := cause.Of(c.err); got == nil || got.Error() != c.want {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
@@ -89,7 +89,7 @@ func TestOnlyKnownCausesHaveWords(t *testing.T) {
 	}
 }
 
-// TestCausesOfRealFailuresAreKnown asks servers that fail in the ways of a network.
+// TestCausesOfRealFailuresAreKnown calls servers that fail in the usual ways of a network.
 func TestCausesOfRealFailuresAreKnown(t *testing.T) {
 	serve := func(h http.HandlerFunc) *httptest.Server {
 		s := httptest.NewServer(h)
@@ -133,7 +133,7 @@ func TestCausesOfRealFailuresAreKnown(t *testing.T) {
 func TestAPanicShowsItsPlaceAndType(t *testing.T) {
 	for name, c := range map[string]struct {
 		does func()
-		want string // after the place
+		want string // the text after the place
 	}{
 		"a text":          {func() { panic(secret) }, " with a value of type string"},
 		"an error":        {func() { panic(errors.New(secret)) }, " with a value of type *errors.errorString"},
@@ -141,9 +141,9 @@ func TestAPanicShowsItsPlaceAndType(t *testing.T) {
 		"an index":        {func() { _ = strings.Split(secret, ".")[3] }, ": runtime error: index out of range [3] with length 1"},
 		"a type":          {func() { _ = any(secret).(int) }, ": interface conversion: interface {} is string, not int"},
 		"a key of a map":  {func() { _ = map[any]bool{}[[]string{secret}] }, ": hash of unhashable type: []string"},
-		"nil":             {func() { panic(nil) }, ": panic called with nil argument"}, //nolint:govet // what an owner may write
+		"nil":             {func() { panic(nil) }, ": panic called with nil argument"}, //nolint:govet // an owner's mistake
 		"a runtime error": {func() { panic(claimed{}) }, " with a value of type cause_test.claimed"},
-		"a pointer to it": {func() { panic(&claimed{}) }, " with a value of type *cause_test.claimed"},
+		"its pointer":     {func() { panic(&claimed{}) }, " with a value of type *cause_test.claimed"},
 	} {
 		err := panicOf(c.does)
 		place, words, ok := strings.Cut(err.Error(), "cause_test.go:")
@@ -153,7 +153,7 @@ func TestAPanicShowsItsPlaceAndType(t *testing.T) {
 	}
 }
 
-// panicOf returns the error of the panic of a function.
+// panicOf returns the error for the panic of a function.
 func panicOf(does func()) (err error) {
 	defer func() { err = cause.OfPanic(recover()) }()
 	does()

@@ -1,5 +1,5 @@
-// Package console has what the console's function serves: the files of its pages, the headers that bound what the pages may do, and
-// how they sign people in. The pages call the API as any other client does, so that nothing here reads the table.
+// Package console has the content of the console's function: the files of its pages, the headers that limit the pages, and
+// the settings of their sign-in. The pages call the API as any other client does, so this package does not read the table.
 package console
 
 import (
@@ -19,31 +19,31 @@ import (
 	"latchkey/pkg/text"
 )
 
-// Settings are how the pages sign people in, and what the deployment allows.
+// Settings configure how the pages sign people in, and have settings of the deployment that the pages show.
 type Settings struct {
-	Issuer     string // as the template's Issuer
-	ClientID   string // of a public client, without a secret; "": there is no console
-	Scope      string // separated by spaces
+	Issuer     string // the template's parameter Issuer
+	ClientID   string // id of a public client, without a secret; "": there is no console
+	Scope      string // scopes, separated by spaces
 	Parameters string // more parameters of the authorization request, as a query: audience=https://api.example.com
-	MaxKeyDays int    // days that a new API key may live; 0: it need not expire
-	OrgsBy     string // who makes orgs: anyone or services
-	KeyPrefix  string // which begins API keys
+	MaxKeyDays int    // the most days until a new API key expires; 0: it need not expire
+	OrgsBy     string // who may create orgs: anyone or services
+	KeyPrefix  string // the beginning of API keys
 
-	ProductName string // the owner's name for the product, in titles and beside the logo
-	SupportURL  string // where a person of a suspended org gets help: https: or mailto:; "": nowhere
+	ProductName string // the owner's name for the product, in titles and next to the logo
+	SupportURL  string // help for a person of a suspended org: https: or mailto:; "": none
 	Accent      string // the colour of buttons and links, as #rrggbb; "": the colour in page.css
 }
 
 // A Fault is a setting with a value that the pages cannot use.
 type Fault struct {
-	Parameter string // of the template
+	Parameter string // the parameter of the template
 	Err       error
 }
 
-// maxName is the longest ProductName, in characters: it is beside the logo.
+// maxName is the longest ProductName, in characters. It must fit next to the logo.
 const maxName = 40
 
-// Faults returns the settings of the owner's face that the pages cannot use.
+// Faults returns the settings of the appearance that the pages cannot use.
 func (s Settings) Faults() (faults []Fault) {
 	if s.ProductName == "" || utf8.RuneCountInString(s.ProductName) > maxName || !text.Plain(s.ProductName) {
 		faults = append(faults, Fault{"ProductName", fmt.Errorf("want 1 to %d characters that can be seen, on one line", maxName)})
@@ -69,19 +69,20 @@ type Console struct {
 	discover   func(context.Context) (jwks.Document, error)
 }
 
-// File is a page, or a file of one.
+// File is a page, or a file that a page loads.
 type File struct {
 	MediaType string
 	Text      []byte
 	Header    map[string]string
 }
 
-// mediaTypes are the types of files, by the end of the name. All are text: API Gateway would need all answers to be binary otherwise.
+// mediaTypes has the media types of files, by the end of the name. All types are text: for another type, API Gateway would need all
+// answers to be binary.
 var mediaTypes = [][2]string{
 	{".html", "text/html"}, {".js", "text/javascript"}, {".css", "text/css"}, {".svg", "image/svg+xml"}, {".txt", "text/plain"},
 }
 
-// The files whose names have no hash, so that they may change under their names.
+// Files without a hash in their names, so their content may change.
 const (
 	index     = "index.html"
 	verify    = "verify.html"
@@ -93,7 +94,7 @@ const (
 
 var unhashed = []string{index, verify, reference, llms, elements, accent}
 
-// New reads the files, and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
+// New reads the files and the settings. discover reads the issuer's discovery document. The error names a setting or a file that
 // cannot be used.
 func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document, error)) (*Console, error) {
 	c := &Console{settings: s, files: map[string]File{}, pages: map[string]func() []byte{}, discover: discover}
@@ -129,24 +130,24 @@ func New(files fs.FS, s Settings, discover func(context.Context) (jwks.Document,
 		c.files[accent] = f
 	}
 	for _, name := range []string{index, verify, reference, llms} {
-		c.pages[name] = sync.OnceValue(func() []byte { return c.named(name) }) // not at the start: the reference is large
+		c.pages[name] = sync.OnceValue(func() []byte { return c.withProductName(name) }) // made when first needed, because the reference is large
 	}
 	return c, nil
 }
 
-// named returns the text of a page with the owner's name.
-func (c *Console) named(page string) []byte {
+// withProductName returns the text of a page that contains the owner's name for the product.
+func (c *Console) withProductName(page string) []byte {
 	if page == llms {
 		return bytes.ReplaceAll(c.files[page].Text, []byte("%product%"), []byte(c.settings.ProductName))
 	}
-	escaped := c.settings.ProductName // package html would make every function larger
+	escaped := c.settings.ProductName // not with package html, which would make every function larger
 	for _, special := range [][2]string{{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {`"`, "&#34;"}, {"'", "&#39;"}} {
 		escaped = strings.ReplaceAll(escaped, special[0], special[1])
 	}
 	return bytes.ReplaceAll(c.files[page].Text, []byte("%product%"), []byte(escaped))
 }
 
-// ParseParameters reads Settings.Parameters: a query that has each name once.
+// ParseParameters reads Settings.Parameters: a query without duplicate names.
 func ParseParameters(query string) (map[string]string, error) {
 	given, err := url.ParseQuery(query)
 	if err != nil {
@@ -165,14 +166,14 @@ func ParseParameters(query string) (map[string]string, error) {
 // IsOn reports whether the deployment has a console.
 func (c *Console) IsOn() bool { return c.settings.ClientID != "" }
 
-// File returns a file that a page loads, by its name. Pages of other origins may load it too: elements.js is for them.
+// File returns a file that a page loads, by its name. Pages of other origins may load it too, because elements.js is for them.
 func (c *Console) File(name string) (f File, ok bool) {
 	f, ok = c.files[name]
 	return f, ok && (name == elements || name == accent || !slices.Contains(unhashed, name))
 }
 
-// Page returns the page of the console. While the issuer's discovery document cannot be read, the page may call no issuer: it shows
-// the error that Config is answered with.
+// Page returns the page of the console. If the issuer's discovery document cannot be read, the page may call no issuer. Then it shows
+// the error of Config.
 func (c *Console) Page(ctx context.Context) File {
 	connect := "'self'"
 	if in, err := c.Config(ctx); err == nil {
@@ -185,31 +186,31 @@ func (c *Console) Page(ctx context.Context) File {
 	return c.page(index, connect)
 }
 
-// Verify returns the page that verifies a webhook, which calls this API alone.
+// Verify returns the page that verifies a webhook. It calls only this API.
 func (c *Console) Verify() File { return c.page(verify, "'self'") }
 
-// Reference returns the reference of the API, which fetches the catalogue.
+// Reference returns the page with the reference of the API. It reads the catalogue from the API.
 func (c *Console) Reference() File { return c.page(reference, "'self'") }
 
-// Summary returns what a language model needs to know of the API (llmstxt.org), which leads to the reference.
+// Summary returns a summary of the API for language models (llmstxt.org), with a link to the reference.
 func (c *Console) Summary() File { return c.page(llms, "'none'") }
 
-// page returns a page, which may call what connect names.
+// page returns a page that may call the origins in connect.
 func (c *Console) page(name, connect string) File {
 	f := c.files[name]
 	f.Text = c.pages[name]()
 	f.Header = map[string]string{
 		"Content-Security-Policy":    policy(connect),
 		"Cross-Origin-Opener-Policy": "same-origin",
-		"Referrer-Policy":            "no-referrer", // the URL of the answer to a sign-in has a code
+		"Referrer-Policy":            "no-referrer", // after a sign-in, the URL contains a code
 		"X-Content-Type-Options":     "nosniff",
 		"Cache-Control":              caching(name),
-		"Vary":                       "Accept-Encoding", // the gateway compresses it for some clients
+		"Vary":                       "Accept-Encoding", // the gateway compresses the page for some clients
 	}
 	return f
 }
 
-// caching returns the Cache-Control of a file. A file whose name has a hash never changes.
+// caching returns the Cache-Control of a file. A file with a hash in its name never changes.
 func caching(name string) string {
 	if slices.Contains(unhashed, name) {
 		return "no-cache"
@@ -217,8 +218,8 @@ func caching(name string) string {
 	return "public, max-age=31536000, immutable"
 }
 
-// policy returns the Content-Security-Policy of the page (CSP Level 3, and Trusted Types): scripts and styles are files of its own,
-// markup is made by one library, it is in no frame, and it calls only what connect names.
+// policy returns the Content-Security-Policy of a page (CSP Level 3, and Trusted Types). Scripts and styles come only from its own files,
+// only one library makes markup, the page cannot be in a frame, and it may call only the origins in connect.
 func policy(connect string) string {
 	return strings.Join([]string{
 		"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src " + connect,
@@ -226,7 +227,7 @@ func policy(connect string) string {
 	}, "; ")
 }
 
-// Config has how the page signs a person in, by the authorization code flow with PKCE (RFC 9700), and what the deployment allows.
+// Config has the settings of the page's sign-in, the authorization code flow with PKCE (RFC 9700), and of the deployment.
 type Config struct {
 	Issuer                string            `json:"issuer"`
 	ClientID              string            `json:"clientId"`
@@ -243,8 +244,8 @@ type Config struct {
 	Accent                *string           `json:"accent"`             // Settings.Accent; null: there is none
 }
 
-// Config returns what the page must know. The error means that the issuer's discovery document cannot be read now, or names
-// no endpoint that a page could use.
+// Config returns the settings that the page reads. The error means that the issuer's discovery document cannot be read now, or has
+// no endpoints for a page.
 func (c *Console) Config(ctx context.Context) (Config, error) {
 	doc, err := c.discover(ctx)
 	if err != nil {
@@ -257,20 +258,20 @@ func (c *Console) Config(ctx context.Context) (Config, error) {
 		Issuer: c.settings.Issuer, ClientID: c.settings.ClientID, Scope: c.settings.Scope, Parameters: c.parameters,
 		AuthorizationEndpoint: doc.Authorization, TokenEndpoint: doc.Token, MaxKeyDays: c.settings.MaxKeyDays, OrgsBy: c.settings.OrgsBy, KeyPrefix: c.settings.KeyPrefix,
 	}
-	in.EndSessionEndpoint, in.RevocationEndpoint = given(doc.EndSession), given(doc.Revocation)
-	in.SupportURL, in.Accent = given(c.settings.SupportURL), given(c.settings.Accent)
+	in.EndSessionEndpoint, in.RevocationEndpoint = orNull(doc.EndSession), orNull(doc.Revocation)
+	in.SupportURL, in.Accent = orNull(c.settings.SupportURL), orNull(c.settings.Accent)
 	return in, nil
 }
 
-// given returns a text for JSON: null for "".
-func given(s string) *string {
+// orNull returns a text for JSON: null for an empty text.
+func orNull(s string) *string {
 	if s == "" {
 		return nil
 	}
 	return &s
 }
 
-// origin returns the scheme, host and port of a URL that was checked.
+// origin returns the scheme, host and port of a valid URL.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

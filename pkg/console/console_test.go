@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/authn/jwks"
 )
 
-func TestWhatCannotBeServedEndsTheStart(t *testing.T) {
+func TestAnUnusableFileOrSettingIsAnError(t *testing.T) {
 	page := fstest.MapFS{}
 	for _, name := range unhashed {
 		page[name] = &fstest.MapFile{Data: []byte("x")}
@@ -28,8 +28,8 @@ func TestWhatCannotBeServedEndsTheStart(t *testing.T) {
 		parameters string
 		ok         bool
 	}{
-		"a page alone": {page, "", true}, "two parameters": {page, "a=1&b=", true}, "one twice": {page, "a=1&a=2", false}, "no query": {page, "a=%", false},
-		"no page": {without, "", false}, "a script": {with("main-1.js"), "", true}, "bytes": {with("a.png"), "", false},
+		"only the pages": {page, "", true}, "two parameters": {page, "a=1&b=", true}, "one name twice": {page, "a=1&a=2", false}, "not a query": {page, "a=%", false},
+		"a missing page": {without, "", false}, "a script": {with("main-1.js"), "", true}, "a file that is not text": {with("a.png"), "", false},
 	} {
 		_, err := New(c.files, Settings{Parameters: c.parameters}, func(context.Context) (jwks.Document, error) { return jwks.Document{}, nil })
 		if (err == nil) != c.ok {
@@ -38,7 +38,7 @@ func TestWhatCannotBeServedEndsTheStart(t *testing.T) {
 	}
 }
 
-// site returns a console of the least files and a script.
+// site returns a console with only the necessary files and a script.
 func site(t *testing.T, s Settings, doc jwks.Document, fault error) *Console {
 	t.Helper()
 	files := fstest.MapFS{"main-1.js": {Data: []byte("script")}}
@@ -52,7 +52,7 @@ func site(t *testing.T, s Settings, doc jwks.Document, fault error) *Console {
 	return c
 }
 
-// TestAPageCallsOnlyItsOriginAndTheIssuers has the policies word for word.
+// TestAPageCallsOnlyItsOriginAndTheIssuers compares the whole policies.
 func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 	const (
 		before = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
@@ -63,15 +63,15 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 		fault             error
 		connect           string
 	}{
-		"one origin":                 {"https://id.example/token", "https://id.example/revoke", nil, "'self' https://id.example"},
-		"no revocation":              {"https://id.example:8443/a/token?x=1", "", nil, "'self' https://id.example:8443"},
-		"revocation elsewhere":       {"https://id.example/token", "https://old.example:8443/revoke", nil, "'self' https://id.example https://old.example:8443"},
-		"another scheme is another":  {"https://id.example/token", "http://id.example/revoke", nil, "'self' https://id.example http://id.example"},
-		"both elsewhere":             {"https://a.example/token", "https://a.example/revoke", nil, "'self' https://a.example"},
-		"revocation at the issuer's": {"https://a.example/token", "https://id.example/revoke", nil, "'self' https://a.example https://id.example"},
-		"another port is another":    {"https://id.example/token", "https://id.example:8443/token", nil, "'self' https://id.example https://id.example:8443"},
-		"the issuer is away":         {"https://id.example/token", "", errors.New("away"), "'self'"},
-		"no token endpoint":          {"", "https://id.example/revoke", nil, "'self'"},
+		"one origin":               {"https://id.example/token", "https://id.example/revoke", nil, "'self' https://id.example"},
+		"no revocation":            {"https://id.example:8443/a/token?x=1", "", nil, "'self' https://id.example:8443"},
+		"revocation elsewhere":     {"https://id.example/token", "https://old.example:8443/revoke", nil, "'self' https://id.example https://old.example:8443"},
+		"another scheme":           {"https://id.example/token", "http://id.example/revoke", nil, "'self' https://id.example http://id.example"},
+		"both elsewhere":           {"https://a.example/token", "https://a.example/revoke", nil, "'self' https://a.example"},
+		"revocation at the issuer": {"https://a.example/token", "https://id.example/revoke", nil, "'self' https://a.example https://id.example"},
+		"another port":             {"https://id.example/token", "https://id.example:8443/token", nil, "'self' https://id.example https://id.example:8443"},
+		"the issuer is away":       {"https://id.example/token", "", errors.New("away"), "'self'"},
+		"no token endpoint":        {"", "https://id.example/revoke", nil, "'self'"},
 	} {
 		console := site(t, Settings{Issuer: "https://id.example"}, jwks.Document{Authorization: "https://id.example/authorize", EndSession: "https://end.example/", Token: c.token, Revocation: c.revocation}, c.fault)
 		page := console.Page(t.Context())
@@ -91,8 +91,8 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 	}
 }
 
-// TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay compares the answer that the page reads.
-func TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay(t *testing.T) {
+// TestTheConfigurationHasTheSettingsOfIssuerAndOwner compares the whole answer that the page reads.
+func TestTheConfigurationHasTheSettingsOfIssuerAndOwner(t *testing.T) {
 	s := Settings{Issuer: "https://id.example", ClientID: "console", Scope: "openid email", Parameters: "audience=api&x=", MaxKeyDays: 30, OrgsBy: "services", KeyPrefix: "acme", SupportURL: "mailto:help@example.com"}
 	doc := jwks.Document{Authorization: "https://id.example/authorize", Token: "https://id.example/token"}
 	const most = `"issuer":"https://id.example","clientId":"console","scope":"openid email","parameters":{"audience":"api","x":""},` +
@@ -116,11 +116,11 @@ func TestTheConfigurationIsWhatTheIssuerAndTheOwnerSay(t *testing.T) {
 		}
 	}
 	if !site(t, s, doc, nil).IsOn() || site(t, Settings{Issuer: s.Issuer}, doc, nil).IsOn() {
-		t.Error("the console is on exactly when it has a client id")
+		t.Error("the console must be on only with a client id")
 	}
 }
 
-// TestOnlyTheFilesOfPagesAreServedByName has which names are files, and how long each may be kept.
+// TestOnlyTheFilesOfPagesAreServedByName checks which names are files, and how long each may be cached.
 func TestOnlyTheFilesOfPagesAreServedByName(t *testing.T) {
 	c := site(t, Settings{}, jwks.Document{}, nil)
 	for name, caching := range map[string]string{
@@ -134,7 +134,7 @@ func TestOnlyTheFilesOfPagesAreServedByName(t *testing.T) {
 	}
 }
 
-// TestThePagesHaveTheNameAndTheColourOfTheOwner has the name as text: in a page it opens no element.
+// TestThePagesHaveTheNameAndTheColourOfTheOwner: in a page, the name is text and cannot open an element.
 func TestThePagesHaveTheNameAndTheColourOfTheOwner(t *testing.T) {
 	files := fstest.MapFS{"main-1.js": {Data: []byte("%product%")}}
 	for _, name := range unhashed {
@@ -163,7 +163,7 @@ func TestThePagesHaveTheNameAndTheColourOfTheOwner(t *testing.T) {
 	}
 }
 
-func TestAFaceThatCannotBeShownIsRefused(t *testing.T) {
+func TestAnUnusableAppearanceIsRefused(t *testing.T) {
 	const name, longest = "Acme", "Ä123456789012345678901234567890123456789"
 	for _, c := range []struct {
 		product, support, accent string

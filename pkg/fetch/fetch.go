@@ -1,5 +1,5 @@
-// Package fetch sends a request to a server that settings name: an issuer of tokens, the API that sends webhooks, the
-// management interface of API Gateway. No error of it has the address, or a text of the answer.
+// Package fetch sends a request to a server from the settings: an issuer of tokens, the API that sends webhooks, or the
+// management interface of API Gateway. Its errors contain neither the address nor a text of the answer.
 package fetch
 
 import (
@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/cause"
 )
 
-// ErrTooLarge means that an answer is larger than it may be.
+// ErrTooLarge means that an answer is larger than allowed.
 var ErrTooLarge = errors.New("the answer is too large")
 
 // Answer is an answer with its whole body.
@@ -22,17 +22,17 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do sends a request and reads its answer, whose body may have most bytes, within the time of the request's
-// context. It follows no redirect: no other scheme or host may replace the URL of the settings, or see a
+// Do sends a request and reads its answer, within the time of the request's context. The body may have at most most bytes. Do
+// follows no redirect, so no other scheme or host can replace the URL of the settings or get a
 // credential. Errors: ErrTooLarge, and the errors of package cause.
 func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
 	direct := *client // a copy, so that the caller's client keeps its own policy
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	res, err := direct.Do(req) //nolint:gosec // settings name the address
+	res, err := direct.Do(req) //nolint:gosec // the address comes from settings
 	if err != nil {
 		return Answer{}, cause.Of(err)
 	}
-	defer func() { _ = res.Body.Close() }() // the body is read, or no longer needed
+	defer func() { _ = res.Body.Close() }() // an error does not matter: the body is read, or not needed
 	body, err := io.ReadAll(io.LimitReader(res.Body, most+1))
 	if err != nil {
 		return Answer{}, cause.Of(err)
@@ -43,7 +43,7 @@ func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil
 }
 
-// IsSafe reports whether a URL is one that no one on the way can read or answer: https, or http on this machine.
+// IsSafe reports whether no one in the network can read or answer a request to this URL: https, or http on this machine.
 func IsSafe(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/fetch"
 )
 
-func TestAnAnswerIsReadWholeOrRefused(t *testing.T) {
+func TestOnlyAWholeAnswerIsReturned(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/moved":
@@ -32,13 +32,13 @@ func TestAnAnswerIsReadWholeOrRefused(t *testing.T) {
 		path   string
 		most   int64
 		status int
-		words  string // of the error; "": there is none
+		words  string // the text of the error; "": there is none
 	}{
-		"as large as it may be": {t.Context(), "/", 4, 200, ""},
-		"larger":                {t.Context(), "/", 3, 0, fetch.ErrTooLarge.Error()},
-		"a redirect":            {t.Context(), "/moved", 100, 301, ""},
-		"cut":                   {t.Context(), "/cut", 100, 0, "unexpected EOF"},
-		"ended":                 {ended, "/", 100, 0, "context canceled"},
+		"the largest answer": {t.Context(), "/", 4, 200, ""},
+		"a larger answer":    {t.Context(), "/", 3, 0, fetch.ErrTooLarge.Error()},
+		"a redirect":         {t.Context(), "/moved", 100, 301, ""},
+		"cut":                {t.Context(), "/cut", 100, 0, "unexpected EOF"},
+		"ended":              {ended, "/", 100, 0, "context canceled"},
 	} {
 		req, err := http.NewRequestWithContext(c.ctx, http.MethodGet, server.URL+c.path, nil)
 		if err != nil {
@@ -58,7 +58,7 @@ func TestAnAnswerIsReadWholeOrRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyThisMachineNeedsNoTLS(t *testing.T) {
+func TestOnlyLoopbackIsSafeWithoutTLS(t *testing.T) {
 	for _, safe := range []string{"https://id.example/a", "HTTPS://id.example", "http://localhost:3000/", "http://127.0.0.1", "http://127.8.9.1:1", "http://[::1]:80/a"} {
 		if !fetch.IsSafe(safe) {
 			t.Errorf("%s is refused", safe)
@@ -67,10 +67,10 @@ func TestOnlyThisMachineNeedsNoTLS(t *testing.T) {
 	for _, unsafe := range strings.Fields(`http://id.example http://localhost.example http://127.0.0.1.example http://10.0.0.1 http://localhost@id.example
 		http://[::ffff:10.0.0.1] http://0.0.0.0 ftp://localhost id.example //id.example https:id.example https:///a http://%zz`) {
 		if fetch.IsSafe(unsafe) {
-			t.Errorf("%s is taken", unsafe)
+			t.Errorf("%s is accepted", unsafe)
 		}
 	}
 	if fetch.IsSafe("") {
-		t.Error("no address is taken")
+		t.Error("an empty address is accepted")
 	}
 }

@@ -6,5 +6,5 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails the tests when one of them leaves a goroutine.
+// TestMain fails if a test leaves a goroutine.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -24,8 +24,8 @@ import (
 	"latchkey/pkg/store"
 )
 
-// escaped encodes every byte of a key that is neither a letter nor a digit, which is only the underscore. Some OAuth
-// clients do so (RFC 6749, 2.3.1).
+// escaped encodes the underscore of a key: some OAuth clients encode every byte that is neither a letter nor a digit (RFC 6749,
+// 2.3.1). A key has no other such byte.
 func escaped(key string) string { return strings.ReplaceAll(key, "_", "%5F") }
 
 func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
@@ -67,11 +67,11 @@ func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
+func TestARequestWithoutTheProxysSecretReadsNothing(t *testing.T) {
 	key, table, _ := door(t)
 	const current, old = "current-secret", "old-secret"
 	h := forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID, current, old)
-	// askWith sends a request whose credential is good, with this secret of the proxy; "": without the header.
+	// askWith sends a request with a valid credential and this secret of the proxy; "": without the header.
 	askWith := func(method, path, secret string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, path, strings.NewReader("token="+key))
 		r.Header.Set("Authorization", "Bearer "+key)
@@ -111,7 +111,7 @@ func TestARequestWithoutTheProxiesSecretReadsNothing(t *testing.T) {
 	// An empty secret is ignored, so the other one is still needed.
 	h = forwardauth.New(guard.On(authn.New(table, nil)), "", old)
 	if askWith("GET", "/authorize", "").Code != 503 || askWith("GET", "/authorize", old).Code != 200 {
-		t.Error("an empty first secret opens the door")
+		t.Error("with an empty first secret, no secret is needed")
 	}
 }
 
@@ -130,9 +130,9 @@ func TestARefusalsLineNamesTheProvedKeyAndTheProxysClient(t *testing.T) {
 	out := logged(t)
 	table.Key.Scopes = "a"
 	for name, c := range map[string]struct {
-		credential, client string // client: the address that the proxy sends
+		credential, client string // client: the address of the client that the proxy sends
 		revokedAt          int64
-		code, caller, ip   string // of the log line
+		code, caller, ip   string // expected in the log line
 	}{
 		"revoked":         {key, "203.0.113.9", 1, "key_revoked", string(table.Key.ID), "203.0.113.9"},
 		"another scope":   {key, "2001:db8::1", 0, "insufficient_scope", string(table.Key.ID), "2001:db8::1"},
@@ -169,15 +169,15 @@ func TestARefusalsLineNamesTheProvedKeyAndTheProxysClient(t *testing.T) {
 	}
 }
 
-func TestNoAnswerMayBeKept(t *testing.T) {
+func TestNoAnswerMayBeCached(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Scopes = "a"
 	form := url.Values{"token": {key}}.Encode()
-	seen := map[string]bool{} // "is it /introspect" and the status
+	seen := map[string]bool{} // whether the path is /introspect, and the status
 	for _, c := range []struct {
 		target, credential, body string
 		status                   int
-		down                     error // of the table
+		down                     error // the error of the table
 	}{
 		{"/authorize", key, "", 200, nil},
 		{"/authorize/any/path", key, "", 200, nil},
@@ -209,7 +209,7 @@ func TestNoAnswerMayBeKept(t *testing.T) {
 		}
 		seen[fmt.Sprint(c.target == "/introspect", w.Code)] = true
 	}
-	if len(seen) != 5+4 { // five statuses for proxies, four for introspection: the cases have all of them
+	if len(seen) != 5+4 { // all statuses: five for proxies, four for introspection
 		t.Errorf("the statuses %v", seen)
 	}
 	withSecret := forwardauth.New(guard.On(authn.New(table, nil)), "", "secret")
@@ -231,18 +231,18 @@ func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
 	}
 }
 
-func TestAURLsQueryCountsForNothing(t *testing.T) {
+func TestIntrospectionIgnoresTheQuery(t *testing.T) {
 	key, table, h := door(t)
 	for name, c := range map[string]struct {
 		query, password, body string
 		status                int
 		want                  string
 	}{
-		"a token":          {"token=" + key, key, "", 400, `"error":"invalid_request"`},
-		"a second token":   {"token=" + key, key, "token=x", 200, `"active":false`},
-		"a secret":         {"client_secret=" + key, "", "token=" + key, 401, `"error":"invalid_client"`},
-		"an org":           {"org=" + string(table.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
-		"the query is bad": {"a;b=%2", key, "token=" + key, 400, `"error":"invalid_request"`},
+		"a token":        {"token=" + key, key, "", 400, `"error":"invalid_request"`},
+		"a second token": {"token=" + key, key, "token=x", 200, `"active":false`},
+		"a secret":       {"client_secret=" + key, "", "token=" + key, 401, `"error":"invalid_client"`},
+		"an org":         {"org=" + string(table.Org), key, "token=" + authntest.JWT, 200, `"active":false`},
+		"a broken query": {"a;b=%2", key, "token=" + key, 400, `"error":"invalid_request"`},
 	} {
 		r := httptest.NewRequest("POST", "/introspect?"+c.query, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", formType)
@@ -261,12 +261,12 @@ func TestAURLsQueryCountsForNothing(t *testing.T) {
 type slow struct {
 	*authntest.Table
 	*authntest.Tokens
-	takes time.Duration // for each of them
+	delay time.Duration // of each call
 }
 
 func (s slow) wait(ctx context.Context) error {
 	select {
-	case <-time.After(s.takes):
+	case <-time.After(s.delay):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -284,26 +284,26 @@ func (s slow) Verify(ctx context.Context, _ string) (accesstoken.Claims, error) 
 	return accesstoken.Claims{}, s.wait(ctx)
 }
 
-// TestAnIntrospectionPastTheBoundIsA503: the checks of the caller's key and of the token share one bound.
-func TestAnIntrospectionPastTheBoundIsA503(t *testing.T) {
+// TestAnIntrospectionAfterTheTimeLimitIs503: the checks of the caller's key and of the token share one time limit.
+func TestAnIntrospectionAfterTheTimeLimitIs503(t *testing.T) {
 	key, table, _ := door(t)
 	for name, form := range map[string]url.Values{
 		"a key":           {"token": {key}},
 		"an access token": {"token": {authntest.JWT}, "org": {string(table.Org)}},
 	} {
-		for takes, want := range map[time.Duration]int{
+		for delay, want := range map[time.Duration]int{
 			guard.AnswersWithin/2 - time.Millisecond: 200,
 			guard.AnswersWithin/2 + time.Millisecond: 503,
 			time.Hour:                                503,
 		} {
 			synctest.Test(t, func(t *testing.T) {
-				tableAndIssuer := slow{Table: table, takes: takes}
+				tableAndIssuer := slow{Table: table, delay: delay}
 				h := forwardauth.New(guard.On(authn.New(tableAndIssuer, tableAndIssuer)), table.Key.OrgID)
 				begun := time.Now()
 				status, body := introspect(t, h, key, form, formType)
 				_, hasAnswer := body["active"]
 				if status != want || hasAnswer != (want == 200) || time.Since(begun) > guard.AnswersWithin {
-					t.Errorf("%s, %s each: %d %v after %s", name, takes, status, body, time.Since(begun))
+					t.Errorf("%s, %s each: %d %v after %s", name, delay, status, body, time.Since(begun))
 				}
 			})
 		}

@@ -29,14 +29,14 @@ const (
 	memberPath     = "/authorize-member"
 	introspectPath = "/introspect"
 
-	codeHeader = "X-Latchkey-Code" // of the answer: the code of a refusal
+	codeHeader = "X-Latchkey-Code" // header of an answer: the code of a refusal
 
-	// The headers of a request that the proxy itself sets.
+	// Headers of a request that the proxy itself sets, not its client.
 	secretHeader   = "X-Latchkey-Secret" //nolint:gosec // a name, not a secret
 	clientIPHeader = "X-Latchkey-Client-Ip"
 )
 
-// headers lists the header for each field of a principal, a key or a user.
+// headers has the header for each field of a principal.
 var headers = [...]struct{ field, header string }{
 	{"v", "X-Latchkey-V"},
 	{"kind", "X-Latchkey-Kind"},
@@ -56,8 +56,8 @@ var headers = [...]struct{ field, header string }{
 	{"rateLimit", "X-Latchkey-Ratelimit"},
 }
 
-// Headers returns the names of all headers that describe the caller to the program behind the proxy. A
-// proxy must remove them from the requests of its clients, because a client could write them too.
+// Headers returns the names of all headers that describe the caller to the program after the proxy. A
+// proxy must remove them from the requests of its clients, because a client could send them too.
 func Headers() []string {
 	names := make([]string, 0, len(headers)+1)
 	for _, h := range headers {
@@ -74,8 +74,8 @@ type server struct {
 	secrets [][sha256.Size]byte // a request must have a secret with one of these hashes; empty: it needs none
 }
 
-// New returns the handler. The API keys of the org owner may introspect; with owner "", no key may. Each request must
-// have one of the secrets in the header X-Latchkey-Secret; without any, a request needs no secret.
+// New returns the handler. The API keys of the org owner may introspect; with owner "", no key may. If there are secrets, each
+// request must have one of them in the header X-Latchkey-Secret.
 func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 	s := &server{guard: g, owner: owner}
 	for _, secret := range secrets {
@@ -84,10 +84,10 @@ func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 	return s
 }
 
-// ServeHTTP answers /authorize, any path below it, and /authorize-member, by any method: 200 with the
-// principal in headers, or 401, 403, 429 or 503 as application/problem+json. nginx makes a 500 of anything but 401 and 403, so
-// it asks for limited=403. It also answers POST /introspect. The path decides which credential a
-// request needs, and not the query, because some proxies pass the query of their client on.
+// ServeHTTP answers /authorize, any path below it, and /authorize-member, with any method: 200 with the
+// principal in headers, or 401, 403, 429 or 503 as application/problem+json. nginx answers 500 for any other status than 401 and 403, so
+// its configuration has limited=403. ServeHTTP also answers POST /introspect. The path decides which credential a
+// request needs. The query does not, because some proxies pass on the query of their client.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if !s.trusts(r) {
@@ -105,7 +105,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // trusts reports whether a request has one of the secrets, or needs none. It compares with all of them, in constant
-// time, so that the time shows nothing of them.
+// time, so that the time shows nothing about them.
 func (s *server) trusts(r *http.Request) bool {
 	given := sha256.Sum256([]byte(r.Header.Get(secretHeader)))
 	equal := 0 // 1 when a secret is equal
@@ -129,7 +129,7 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set(codeHeader, string(problem.RateLimited))
 		for name, value := range map[string]string{"RateLimit-Policy": p.Limit.Policy, "RateLimit": p.Limit.State} {
 			w.Header().Set(name, value)
-			w.Header().Set("X-Latchkey-"+name, value) // nginx reads this one, in each answer
+			w.Header().Set("X-Latchkey-"+name, value) // nginx reads this header, in each answer
 		}
 		if wanted.limitedIs403 {
 			w = as403{w}
@@ -144,18 +144,18 @@ func (s *server) authorize(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// requirements are what a request must have: an API key with scopes, or a role in an org.
+// requirements are the conditions for a request: an API key with scopes, or a role in an org.
 type requirements struct {
 	scopes []string
-	orgID  string   // with a role
-	role   org.Role // "": the request needs an API key, else an access token
+	orgID  string   // only with a role
+	role   org.Role // "": the request needs an API key; otherwise an access token
 
-	allows []guard.Need // with a role: of a suspended org
+	allows []guard.Need // only with a role: AllowSuspended or empty
 
-	limitedIs403 bool // a key that is over its limits is answered 403: nginx makes 500 of 429
+	limitedIs403 bool // answer 403 for a key over its limits, because nginx turns 429 into 500
 }
 
-// as403 answers 403 in the place of 429, with the same headers and body.
+// as403 answers 403 instead of 429, with the same headers and body.
 type as403 struct{ http.ResponseWriter }
 
 func (w as403) WriteHeader(status int) {
@@ -173,9 +173,9 @@ func (s *server) check(r *http.Request, authorization []string, wanted requireme
 	return s.guard.Key(r.Context(), authorization, wanted.scopes...)
 }
 
-// requirementsOf reads the requirements from the query, which the proxy's configuration writes. But Envoy appends the path
-// and the query of its client to /authorize. So the query of a path below /authorize/ is ignored: any good API key passes.
-// The query of /authorize/ itself is read, because a configuration may end in a slash, and its scope must be checked.
+// requirementsOf reads the requirements from the query, which is in the proxy's configuration. But Envoy appends the path
+// and the query of its client to /authorize. So the query of a path below /authorize/ is ignored: any valid API key passes.
+// The query of /authorize/ itself is read, because a configuration may end with a slash, and its scope must be checked.
 func requirementsOf(r *http.Request) (requirements, error) {
 	if strings.HasPrefix(r.URL.Path, keyPath+"/") && r.URL.Path != keyPath+"/" {
 		return requirements{}, nil
@@ -204,8 +204,8 @@ func requirementsOf(r *http.Request) (requirements, error) {
 	return requirements{scopes: query["scope"], limitedIs403: isLimited403}, nil
 }
 
-// memberRequirements reads the query of /authorize-member: one org, one role or none, which means any role, and suspended=allow or
-// nothing.
+// memberRequirements reads the query of /authorize-member: one org, at most one role (none means any role), and suspended=allow or
+// no suspended.
 func memberRequirements(query url.Values) (requirements, error) {
 	wanted := requirements{orgID: query.Get("org"), role: org.Viewer}
 	orgs, roles, suspended := len(query["org"]), len(query["role"]), query["suspended"]
@@ -247,11 +247,11 @@ func refuse(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // logRefusal writes the log line of a refusal. clientIp is the address of the proxy's client, as the proxy sends it. In
-// a deployment without a secret, any caller can write it. caller is the key whose secret has matched, if any.
+// a deployment without a secret, any caller can choose it. caller is the key whose secret has matched, or empty.
 func logRefusal(r *http.Request, refused *problem.Error) {
 	client := ""
 	if ip, err := netip.ParseAddr(r.Header.Get(clientIPHeader)); err == nil {
-		client = ip.WithZone("").String() // a zone is any text of the sender
+		client = ip.WithZone("").String() // the zone may be any text
 	}
 	attrs := []any{
 		"code", string(refused.Code), "requestId", problem.RequestID(r.Context()), "trace", problem.Trace(r.Context()), "sourceIp", r.RemoteAddr, "clientIp", client, "caller", refused.KeyID,
@@ -271,11 +271,11 @@ func logUnknown(r *http.Request, err error) {
 	slog.ErrorContext(r.Context(), "authorizer cannot tell", attrs...)
 }
 
-// setPrincipal sets every header, also those without a value. If the answer lacked a header that a proxy copies, the
-// proxy would pass on the header that its client sent.
+// setPrincipal sets every header, even without a value. If a header was missing in the answer, a proxy that copies it
+// would pass on the header of its client.
 func setPrincipal(h http.Header, p guard.Principal) {
 	values := p.Fields()
-	// JSON may have any character. base64url of "" is "", for a user.
+	// Metadata may have any character. For a user it is "", and so is its base64url.
 	values["metadata"] = base64.RawURLEncoding.EncodeToString([]byte(values["metadata"]))
 	for _, name := range headers {
 		h.Set(name.header, escaped(values[name.field]))
@@ -283,8 +283,8 @@ func setPrincipal(h http.Header, p guard.Principal) {
 	h.Set(codeHeader, "")
 }
 
-// escaped returns a text as a header's value: it percent-encodes each byte of the UTF-8 text that is not visible ASCII
-// or a space, and the percent sign.
+// escaped returns a text for a header: it percent-encodes the percent sign, and each byte of the UTF-8 text that is neither
+// visible ASCII nor a space.
 func escaped(text string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

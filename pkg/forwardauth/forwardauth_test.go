@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m) // no test leaves a goroutine
 }
 
-// door returns an API key, the table that has it, and a handler on that table. Every user is a member of the key's org,
-// and this org is the owner's.
+// door returns an API key, a table with this key, and a handler on that table. Every user is a member of the key's org. This
+// org is also the owner's org.
 func door(t *testing.T) (string, *authntest.Table, http.Handler) {
 	t.Helper()
 	key, table := authntest.Minted(t)
@@ -43,7 +43,7 @@ func door(t *testing.T) (string, *authntest.Table, http.Handler) {
 	return key, table, forwardauth.New(guard.On(authn.New(table, &authntest.Tokens{})), table.Key.OrgID)
 }
 
-// ask sends a request; credential "": without the header Authorization. The recorder that it returns has only the
+// ask sends a request; credential "": without the header Authorization. The returned recorder has only the
 // headers that were sent.
 func ask(h http.Handler, method, target, credential string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, target, nil)
@@ -58,7 +58,7 @@ func ask(h http.Handler, method, target, credential string) *httptest.ResponseRe
 	return w
 }
 
-func TestA200CarriesEveryHeader(t *testing.T) {
+func TestA200HasEveryHeader(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Name, table.Key.Scopes, table.Key.Metadata = "Büro ~100%\n", "a:1 b", map[string]string{"plan": "ä"}
 	table.Key.OrgState.Plan = "pro-2"
@@ -105,7 +105,7 @@ func TestA200CarriesEveryHeader(t *testing.T) {
 	}
 }
 
-func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
+func TestAuthorizeAnswersOnly200Or401Or403Or503(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Scopes = "a"
 	o, token := string(table.Org), authntest.JWT
@@ -118,7 +118,7 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 		"a token for a key":        {"/authorize", token, 401, problem.APIKeyRequired},
 		"a token below /authorize": {"/authorize/x?org=" + o, token, 401, problem.APIKeyRequired},
 		"a key for a token":        {"/authorize-member?org=" + o, key, 401, problem.UserTokenRequired},
-		// A proxy may pass the query of its client on.
+		// A proxy may pass on the query of its client.
 		"an org for a key": {"/authorize?org=" + o, token, 503, problem.Unavailable}, "the same with a slash": {"/authorize/?org=" + o, token, 503, problem.Unavailable},
 		"a scope with a slash":     {"/authorize/?scope=b", key, 403, problem.InsufficientScope},
 		"a scope no key can have":  {"/authorize?scope=A", key, 503, problem.Unavailable},
@@ -155,7 +155,7 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 			t.Errorf("%s: a %d with the challenge %q", name, c.status, challenge)
 		}
 	}
-	// A # in the query, which the configuration did not encode, cuts the role off.
+	// The configuration did not encode a # in the query, so the role is cut off.
 	cut := httptest.NewRequest("GET", "/authorize-member?org="+o, nil)
 	cut.URL.Fragment = "&role=admin"
 	cut.Header.Set("Authorization", "Bearer "+token)
@@ -174,7 +174,7 @@ func TestAuthorizeAnswersNothingBut200And401And403And503(t *testing.T) {
 	}
 }
 
-// twoKeys is a table that has the key of another one too.
+// twoKeys is a table with the keys of two tables.
 type twoKeys struct {
 	*authntest.Table
 	other *authntest.Table
@@ -189,7 +189,7 @@ func (t twoKeys) APIKey(ctx context.Context, o id.Org, k id.Key) (store.APIKey, 
 
 func TestASuspendedOrgIsRefusedAtTheDoor(t *testing.T) {
 	key, table, h := door(t)
-	other, asking := authntest.Minted(t) // the key of the program that introspects
+	other, asking := authntest.Minted(t) // other is the key of the program that introspects
 	o := string(table.Org)
 	table.IsSuspended, table.Key.Held = true, true
 	for name, c := range map[string]struct {
@@ -197,11 +197,11 @@ func TestASuspendedOrgIsRefusedAtTheDoor(t *testing.T) {
 		status             int
 		code               problem.Code
 	}{
-		"a key":                   {"/authorize", key, 401, problem.KeySuspended},
-		"a member":                {"/authorize-member?org=" + o, authntest.JWT, 403, problem.OrgSuspended},
-		"a member, allowed":       {"/authorize-member?org=" + o + "&suspended=allow", authntest.JWT, 200, ""},
-		"a role, allowed":         {"/authorize-member?suspended=allow&role=member&org=" + o, authntest.JWT, 200, ""},
-		"a stronger one, allowed": {"/authorize-member?suspended=allow&role=admin&org=" + o, authntest.JWT, 403, problem.InsufficientRole},
+		"a key":             {"/authorize", key, 401, problem.KeySuspended},
+		"a member":          {"/authorize-member?org=" + o, authntest.JWT, 403, problem.OrgSuspended},
+		"a member, allowed": {"/authorize-member?org=" + o + "&suspended=allow", authntest.JWT, 200, ""},
+		"a role, allowed":   {"/authorize-member?suspended=allow&role=member&org=" + o, authntest.JWT, 200, ""},
+		"a stronger role":   {"/authorize-member?suspended=allow&role=admin&org=" + o, authntest.JWT, 403, problem.InsufficientRole},
 	} {
 		w := ask(h, "GET", c.target, c.credential)
 		if got := problem.Code(w.Header().Get("X-Latchkey-Code")); w.Code != c.status || got != c.code {
@@ -234,7 +234,7 @@ func TestAStoppedOrSignedOutPersonIsRefusedAtTheDoor(t *testing.T) {
 	}
 }
 
-func TestThereAreTwoPathsAndNoOther(t *testing.T) {
+func TestOtherPathsAre404(t *testing.T) {
 	key, _, h := door(t)
 	for _, c := range [][2]string{ // method and path
 		{"GET", "/"}, {"GET", "/authorized"}, {"GET", "/authorize-member/x"},
@@ -265,7 +265,7 @@ func introspect(t *testing.T, h http.Handler, password string, form url.Values, 
 
 const formType = "application/x-www-form-urlencoded"
 
-func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
+func TestIntrospectionDescribesACredential(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Scopes, table.Key.ExpiresAt, table.Key.OrgState.Plan = "a b", 4_000_000_000_123, "pro"
 	status, got := introspect(t, h, key, url.Values{"token": {key}, "token_type_hint": {"access_token"}}, formType)
@@ -312,8 +312,8 @@ func TestIntrospectionSaysWhatACredentialIs(t *testing.T) {
 	}
 }
 
-// TestAServiceIsNoUserAtTheDoor whose subject has a role all the same.
-func TestAServiceIsNoUserAtTheDoor(t *testing.T) {
+// TestAServiceIsNotAUserAtTheDoor: even if its subject has a role.
+func TestAServiceIsNotAUserAtTheDoor(t *testing.T) {
 	key, table, _ := door(t)
 	tokens := &authntest.Tokens{Claims: accesstoken.Claims{Service: "billing"}}
 	h := forwardauth.New(guard.On(authn.New(table, tokens)), table.Key.OrgID)
@@ -356,7 +356,7 @@ func TestOnlyKeysOfTheOwnersOrgIntrospect(t *testing.T) {
 	}
 }
 
-// TestIntrospectionCountsNoRefusal, of the token nor of the caller.
+// TestIntrospectionCountsNoRefusal: neither of the token nor of the caller.
 func TestIntrospectionCountsNoRefusal(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.RevokedAt = 1
@@ -369,9 +369,9 @@ func TestIntrospectionCountsNoRefusal(t *testing.T) {
 	}
 }
 
-// FuzzAPathDecidesWhatIsAskedFor: at no path and with no query does a credential pass that lacks what the path and the query ask
-// for, and without a credential nothing passes.
-func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
+// FuzzThePathDecidesTheNeededCredential: with any path and query, a credential passes only if it meets their requirements. Without a
+// credential, no request passes.
+func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
 		{"/authorize//", "scope=b"}, {"/authorize/../authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG&role=viewer"}, {"/authorize-member", "org=ORG&role=admin"},
@@ -384,7 +384,7 @@ func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
 		table.Key.Scopes = "a"
 		query = strings.ReplaceAll(query, "ORG", string(table.Org))
 		asked, err := url.ParseQuery(query)
-		only := func(name string, values ...string) bool { // the values of a parameter are some of these
+		only := func(name string, values ...string) bool { // reports whether all values of a parameter are in values
 			return !slices.ContainsFunc(asked[name], func(v string) bool { return !slices.Contains(values, v) })
 		}
 		isBelow := strings.HasPrefix(path, "/authorize/") && path != "/authorize/"
@@ -407,7 +407,7 @@ func FuzzAPathDecidesWhatIsAskedFor(f *testing.F) {
 	})
 }
 
-func TestASpentKeyIs429AndForNginx403(t *testing.T) {
+func TestAKeyOverItsLimitsGets429OrForNginx403(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Limits = "1/d"
 	w := ask(h, "GET", "/authorize?limited=403", key)

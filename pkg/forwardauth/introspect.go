@@ -13,7 +13,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// maxForm bounds the body of an introspection, in bytes.
+// maxForm is the largest body of an introspection, in bytes.
 const maxForm = 16 << 10
 
 // oauthError is an error answer in the form of RFC 6749, section 5.2, which RFC 7662 uses too.
@@ -27,11 +27,11 @@ func (e *oauthError) Error() string { return e.Code + ": " + e.Description }
 func badRequest(description string) error { return &oauthError{"invalid_request", description} }
 func badClient(description string) error  { return &oauthError{"invalid_client", description} }
 
-// introspect answers whether a token is good (RFC 7662). The token is an API key, or an access token together with the
+// introspect answers whether a token is active (RFC 7662). The token is an API key, or an access token together with the
 // parameter org. The caller has an API key of the owner's org as its client secret; its client id is ignored. A scope
-// of a key does not allow to introspect, because the admins of any org choose the scopes of their keys.
+// is not enough to introspect, because the admins of any org choose the scopes of their keys.
 func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
-	// One bound for the checks of the caller and of the token.
+	// The checks of the caller and of the token share one time limit.
 	ctx, cancel := context.WithTimeout(r.Context(), guard.AnswersWithin)
 	defer cancel()
 	r = r.WithContext(ctx)
@@ -61,9 +61,8 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// formOf reads the body: application/x-www-form-urlencoded with one token. The URL's query counts for nothing, but must be
-// well-formed. Errors:
-// invalid_request.
+// formOf reads the body: application/x-www-form-urlencoded with one token. It ignores the URL's query, but the query must be
+// well-formed. Error: invalid_request.
 func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/x-www-form-urlencoded" {
 		return nil, badRequest("Send application/x-www-form-urlencoded.")
@@ -79,11 +78,11 @@ func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// mayIntrospect checks the caller, who sends the client secret by Basic authentication or in the form
-// (client_secret_basic, client_secret_post). Errors: invalid_request, invalid_client, and those that decide nothing.
+// mayIntrospect checks the caller, who sends the client secret with Basic authentication or in the form
+// (client_secret_basic, client_secret_post). Errors: invalid_request, invalid_client, and any other error when it is not known.
 func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
 	_, password, isBasic := r.BasicAuth()
-	key, err := url.QueryUnescape(password) // the client encodes it (RFC 6749, section 2.3.1)
+	key, err := url.QueryUnescape(password) // the client encodes the password (RFC 6749, section 2.3.1)
 	switch {
 	case isBasic && form.Has("client_secret"):
 		return badRequest("Authenticate once: by Basic or by client_secret.")
@@ -110,7 +109,7 @@ func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
 // fail answers 400 or 401 for an oauthError, and 503 for any other error.
 func fail(w http.ResponseWriter, r *http.Request, err error) {
 	status := http.StatusServiceUnavailable
-	refused, ok := err.(*oauthError) //nolint:errorlint // this file makes them and never wraps them
+	refused, ok := err.(*oauthError) //nolint:errorlint // this file makes these errors and never wraps them
 	switch {
 	case !ok:
 		logUnknown(r, err)
@@ -125,8 +124,8 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	answer(w, status, refused)
 }
 
-// activeAnswer returns the answer for a good token (RFC 7662, section 2.2), together with the fields of its principal.
-// For an API key, client_id is the app, and exp is in seconds and absent when the key never expires.
+// activeAnswer returns the answer for an active token (RFC 7662, section 2.2), together with the fields of its principal.
+// For an API key, client_id is the app. exp is in seconds, and is missing when the key never expires.
 func activeAnswer(p guard.Principal) map[string]any {
 	out := map[string]any{"active": true, "sub": p.ID(), "token_type": "Bearer"}
 	for name, value := range p.Fields() {

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// TestTheLargestAnswerFitsAPIGateway: API Gateway refuses header lines of more than 10,240 bytes together, and nginx buffers them.
+// TestTheLargestAnswerFitsAPIGateway: API Gateway accepts at most 10,240 bytes of header lines, and nginx buffers them.
 func TestTheLargestAnswerFitsAPIGateway(t *testing.T) {
 	key, table, h := door(t)
 	var scopes []string
@@ -20,7 +20,7 @@ func TestTheLargestAnswerFitsAPIGateway(t *testing.T) {
 	}
 	table.Key.Name, table.Key.Scopes, table.Key.ExpiresAt = strings.Repeat("😀", 100), apikey.JoinScopes(scopes), 1<<47
 	table.Key.Metadata = map[string]string{}
-	for n := range 1000 { // as much as fits
+	for n := range 1000 { // as many entries as are allowed
 		name := fmt.Sprintf("%d", n)
 		table.Key.Metadata[name] = strings.Repeat("<", 100)
 		if !apikey.ValidMetadata(table.Key.Metadata) {

@@ -148,8 +148,8 @@ func hasSafeAddresses(t Tokens) bool {
 // LostReports returns how many calls of Config.Report and ReportRefusal were not made, panicked, or did not return in time.
 func (g *Guard) LostReports() uint64 { return g.reports.Failed() }
 
-// lacks returns the refusal of a key that lacks one of these scopes.
-func lacks(scopes []string) error {
+// missingScopes returns the refusal of a key that lacks one of these scopes.
+func missingScopes(scopes []string) error {
 	return &problem.Error{
 		Code: problem.InsufficientScope, Scopes: scopes, Detail: "The API key does not have all scopes that this needs: " + strings.Join(scopes, ", ") + ".",
 	}
@@ -180,7 +180,7 @@ func (g *Guard) key(ctx context.Context, authorization []string, spends bool, sc
 	}
 	p = keyPrincipal(row) // p has a KeyID only if the secret has matched, even if the key is refused
 	if err == nil && !p.HasScopes(scopes...) {
-		err = lacks(scopes)
+		err = missingScopes(scopes)
 	}
 	if refused, ok := Refused(err); ok {
 		refused.KeyID = p.KeyID

@@ -1,8 +1,8 @@
-// Package metric puts numbers into log lines, from which CloudWatch makes metrics (CloudWatch
-// user guide, "Embedded metric format"). It makes no call: a line that is written anyway
-// grows by a few bytes.
+// Package metric puts numbers into log lines. CloudWatch makes metrics from these lines (CloudWatch
+// user guide, "Embedded metric format"). The package makes no call: it only adds a few bytes to a
+// line.
 //
-// The dimension service is the name of the stack, which boot.Logger puts into each line. Ids
+// The dimension service is the name of the stack, which boot.Logger adds to each line. Ids
 // are members of a line, never dimensions: CloudWatch makes a series for each value of a dimension,
 // and each series costs money.
 package metric
@@ -27,7 +27,7 @@ const (
 	Seconds Unit = "Seconds"
 )
 
-// Metric describes one series, or one series for each value of Dimension.
+// Metric describes one series or, with a Dimension, one series for each of its values.
 type Metric struct {
 	Name      string
 	Unit      Unit
@@ -39,15 +39,15 @@ var (
 	ColdStarts          = Metric{"ColdStarts", Count, ""}
 	CredentialsAccepted = Metric{"CredentialsAccepted", Count, ""}
 	CredentialsRefused  = Metric{"CredentialsRefused", Count, "code"}
-	RequestsLimited     = Metric{"RequestsLimited", Count, ""}     // over the limits of their API key
+	RequestsLimited     = Metric{"RequestsLimited", Count, ""}     // requests over the limits of their API key
 	LeasesFailed        = Metric{"LeasesFailed", Count, ""}        // requests that were neither let through nor limited
-	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens whose key may be a new one of the issuer, or whose person userinfo limits
-	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens whose issuer is one of services only, and cannot be called
+	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens that may have a new key of the issuer, or whose user gets 429 from userinfo
+	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens of services, when their issuer cannot be called
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
 	OldestDue           = Metric{"OldestDue", Seconds, ""} // how long the oldest row has been due
-	StraysDue           = Metric{"StraysDue", Count, ""}   // rows in the index that no code of ours writes
+	StraysDue           = Metric{"StraysDue", Count, ""}   // rows in the index of due rows that are of no known kind
 )
 
 // All returns every metric.
@@ -57,8 +57,8 @@ func All() []Metric {
 	}
 }
 
-// directive is the member _aws of a line: CloudWatch makes a metric of a line that has it. It has its own MarshalJSON, because
-// encoding/json by reflection takes a twelfth of a cold start.
+// directive is the member _aws of a line: CloudWatch makes a metric from a line with it. It has its own MarshalJSON, because
+// the reflection of encoding/json would need a twelfth of a cold start.
 type directive struct {
 	at         int64 // milliseconds since the epoch
 	metric     Metric
@@ -82,14 +82,14 @@ func (m Metric) With(value int64) []any {
 	return []any{m.Name, value, "_aws", directive{time.Now().UnixMilli(), m, dimensions}}
 }
 
-// countFor is how long a Counter adds up before it writes a line.
+// countFor is how long a Counter counts before it writes a line.
 const countFor = time.Minute
 
 // Started counts the start of a process.
 func Started() { slog.Info("started", ColdStarts.With(1)...) }
 
-// Counter counts something that occurs too often for a line each time. It writes at most one line a minute, at the
-// first Add when the minute is over. A count that is not written when the process ends is lost. The zero value is ready
+// Counter counts events that are too frequent for a line each. It writes at most one line a minute, at the
+// first Add after the minute. A count that is not written when the process ends is lost. The zero value is ready
 // to use.
 type Counter struct {
 	mu    sync.Mutex
@@ -104,8 +104,8 @@ func (c *Counter) Add(ctx context.Context, m Metric, now time.Time) {
 	}
 }
 
-// add counts one. It returns the sum if a line is to be written now, else 0. now must be without the monotonic clock,
-// which stops while Lambda keeps the process frozen.
+// add counts one. It returns the sum if Add must write a line now, else 0. now must be without the monotonic clock,
+// because that clock stops while Lambda freezes the process.
 func (c *Counter) add(now time.Time) (due int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *Counter) add(now time.Time) (due int64) {
 		c.since = now
 	}
 	c.sum++
-	age := now.Sub(c.since) // negative when the clock was set back: then a line is written at once
+	age := now.Sub(c.since) // negative if the clock was set back; then Add writes a line at once
 	if age >= 0 && age < countFor {
 		return 0
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// logged returns the log lines that do writes.
+// logged returns the log lines that do writes, as JSON objects.
 func logged(t *testing.T, do func()) (lines []map[string]any) {
 	t.Helper()
 	var out bytes.Buffer
@@ -28,9 +28,9 @@ func logged(t *testing.T, do func()) (lines []map[string]any) {
 	return lines
 }
 
-// TestALineHasItsMetricAsCloudWatchReadsIt follows the specification of the embedded metric
-// format: a directive, and each dimension and value as a member of the line.
-func TestALineHasItsMetricAsCloudWatchReadsIt(t *testing.T) {
+// TestALineHasTheEmbeddedMetricFormat follows the specification of this format: a line has a directive, and each
+// dimension and value is a member of the line.
+func TestALineHasTheEmbeddedMetricFormat(t *testing.T) {
 	for _, m := range All() {
 		begun := time.Now().UnixMilli()
 		lines := logged(t, func() { slog.Info("line", append(m.With(7), "code", "key_revoked", "keyId", "key_1")...) })
@@ -73,7 +73,7 @@ func TestACounterWritesOneLineAMinute(t *testing.T) {
 	now := time.UnixMilli(1_800_000_000_000)
 	var c Counter
 	var got []float64
-	for _, passed := range []time.Duration{ // since the Add before; the last Add of each row writes a line
+	for _, passed := range []time.Duration{ // time since the previous Add; the last Add of each row writes a line
 		0, time.Second, 58 * time.Second, time.Second, // a minute has passed: a line with 4
 		0, 59 * time.Second, time.Hour, // more than a minute: 3
 		time.Second, -time.Minute, // the clock was set back: 2

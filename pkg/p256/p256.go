@@ -1,4 +1,4 @@
-// Package p256 makes public keys on the curve P-256 from the coordinates that JWKs have.
+// Package p256 makes public keys on the curve P-256 from the coordinates in JWKs.
 package p256
 
 import (

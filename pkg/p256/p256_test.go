@@ -8,7 +8,7 @@ import (
 	"latchkey/pkg/p256"
 )
 
-// TestOnlyAPointOfTheCurveIsAKey tries the base point of the curve (FIPS 186-4, D.1.2.3) and its neighbours.
+// TestOnlyAPointOfTheCurveIsAKey tries the base point of the curve (FIPS 186-4, D.1.2.3) and coordinates near it.
 func TestOnlyAPointOfTheCurveIsAKey(t *testing.T) {
 	base := elliptic.P256().Params()
 	x, y := base.Gx.FillBytes(make([]byte, 32)), base.Gy.FillBytes(make([]byte, 32))

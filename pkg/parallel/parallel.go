@@ -1,4 +1,4 @@
-// Package parallel does several things at once, up to a limit.
+// Package parallel runs several calls at the same time, up to a limit.
 package parallel
 
 import (
@@ -12,7 +12,7 @@ import (
 // item's index.
 func Each[T any](atOnce int, items []T, do func(i int, item T) error) []error {
 	errs := make([]error, len(items))
-	var taken atomic.Int64 // how many items the workers have taken
+	var taken atomic.Int64 // how many items were given to workers
 	Work(min(atOnce, len(items)), func() bool {
 		i := int(taken.Add(1)) - 1
 		if i >= len(items) {
@@ -24,7 +24,7 @@ func Each[T any](atOnce int, items []T, do func(i int, item T) error) []error {
 	return errs
 }
 
-// Work runs atOnce workers. Every worker calls do again and again until it returns false. Work returns when all
+// Work runs atOnce workers. Every worker calls do repeatedly until do returns false. Work returns when all
 // workers have ended.
 func Work(atOnce int, do func() bool) {
 	var wg sync.WaitGroup
@@ -37,10 +37,10 @@ func Work(atOnce int, do func() bool) {
 	wg.Wait()
 }
 
-// mostJoined bounds what Joined keeps: its text is one line of a log, which Lambda cuts at 256 KB.
+// mostJoined is how many errors Joined keeps: its text is one line of a log, which Lambda cuts at 256 KB.
 const mostJoined = 20
 
-// Joined is errors.Join, but keeps the first 20 errors that are not nil, and adds how many more there are.
+// Joined does the same as errors.Join, but keeps only the first 20 errors that are not nil, and adds the number of the others.
 func Joined(errs []error) error {
 	failed, end := 0, len(errs)
 	for i, err := range errs {

@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/parallel"
 )
 
-func TestNoMoreRunThanAreAllowed(t *testing.T) {
+func TestTheNumberOfConcurrentCallsIsLimited(t *testing.T) {
 	var running, most atomic.Int64
 	errEven := errors.New("even")
 	got := parallel.Each(3, []int{1, 2, 3, 4, 5, 6, 7, 8}, func(i, item int) error {
@@ -38,7 +38,7 @@ func TestNoMoreRunThanAreAllowed(t *testing.T) {
 	}
 }
 
-func TestManyErrorsAreOneThatIsShort(t *testing.T) {
+func TestManyErrorsAreJoinedIntoAShortOne(t *testing.T) {
 	errRare := errors.New("rare")
 	for _, n := range []int{0, 1, 19, 20, 21, 10_000} {
 		errs := []error{nil}

@@ -74,14 +74,14 @@ func (r *Rotation) Run(ctx context.Context) error {
 	defer r.release(ctx, lease)
 	run := &rotation{r, lease, map[string]*webhook.JWK{}}
 	for range maxSteps {
-		did, err := run.step(ctx)
+		done, err := run.step(ctx)
 		if errors.Is(err, store.ErrOvertaken) {
 			continue // the keys have changed since this step read them; the next step reads them again
 		}
 		if err != nil {
 			return fmt.Errorf("rotation: %w", err)
 		}
-		if !did {
+		if !done {
 			return nil
 		}
 	}
@@ -124,7 +124,7 @@ func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 }
 
 // step does the first thing that is due, and reports whether there was one.
-func (r *rotation) step(ctx context.Context) (did bool, err error) {
+func (r *rotation) step(ctx context.Context) (done bool, err error) {
 	keys, err := r.Store.SigningKeys(ctx)
 	if err != nil {
 		return false, err
@@ -254,7 +254,7 @@ func (r *rotation) create(ctx context.Context) error {
 
 // disable disables one key that no longer signs: a revoked key, or a key that was retired
 // webhook.KeyListedFor ago. A key that KMS has lost counts as disabled.
-func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (did bool, err error) {
+func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (done bool, err error) {
 	for _, k := range keys.Keys {
 		revoked := k.State == webhook.SigningRevoked
 		retiredLongAgo := k.State == webhook.SigningRetired && !k.Listed(r.Store.Now())

@@ -84,11 +84,11 @@ func newKeys(url string, client *http.Client, now func() time.Time) *keys {
 
 // get returns the key of a kid. Calls for the same kid share one lookup.
 func (k *keys) get(ctx context.Context, kid string) (key, error) {
-	a, mine, isNew := k.find(kid)
+	a, mustLookUp, isNew := k.find(kid)
 	switch {
 	case a == nil:
 		return key{}, fmt.Errorf("%w: too many new kids", ErrUnavailable)
-	case mine:
+	case mustLookUp:
 		k.fillAnswer(ctx, kid, a, isNew)
 	default:
 		select {
@@ -100,9 +100,9 @@ func (k *keys) get(ctx context.Context, kid string) (key, error) {
 	return a.key, a.err
 }
 
-// find returns the answer about a kid. mine means that the caller must look up the kid; isNew
+// find returns the answer about a kid. mustLookUp means that the caller must look up the kid; isNew
 // means that no good key is known for the kid. A nil answer means that a lookup is not allowed now.
-func (k *keys) find(kid string) (a *answer, mine, isNew bool) {
+func (k *keys) find(kid string) (a *answer, mustLookUp, isNew bool) {
 	now := k.now()
 	k.mu.Lock()
 	defer k.mu.Unlock()

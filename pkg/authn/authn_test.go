@@ -73,7 +73,7 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 	}
 }
 
-func TestTheStateOfAKeyNeedsItsSecret(t *testing.T) {
+func TestOnlyItsSecretShowsTheStateOfAKey(t *testing.T) {
 	key, table := minted(t)
 	other, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil) // the same id, another secret
 	if err != nil {

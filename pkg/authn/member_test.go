@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-func TestAMemberIsAUserWithARoleAndNothingIsWritten(t *testing.T) {
+func TestAMemberIsFoundWithoutAWrite(t *testing.T) {
 	o := id.Source{}.NewOrg()
 	_, table := minted(t)
 	table.Known, table.Org, table.InRole = &store.Identity{UserID: newUser}, o, org.Viewer

@@ -28,7 +28,7 @@ import (
 // 2.3.1). A key has no other such byte.
 func escaped(key string) string { return strings.ReplaceAll(key, "_", "%5F") }
 
-func TestAnOAuthClientIntrospectsByItsSecret(t *testing.T) {
+func TestAnOAuthClientIntrospectsWithItsSecret(t *testing.T) {
 	key, _, h := door(t)
 	// post sends a form to /introspect. change may add authentication to the request.
 	post := func(change func(*http.Request), form url.Values) (int, string) {

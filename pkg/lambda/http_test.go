@@ -124,7 +124,7 @@ func TestAPanicIsA500AndTheProcessLives(t *testing.T) {
 	}
 }
 
-func TestAHandlerThatWritesNothingIsAnAnswer(t *testing.T) {
+func TestAHandlerThatWritesNothingAnswers200(t *testing.T) {
 	if out := serve(t, event(), func(http.ResponseWriter, *http.Request) {}); out.StatusCode != http.StatusOK {
 		t.Errorf("%d", out.StatusCode)
 	}

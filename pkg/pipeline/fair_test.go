@@ -63,9 +63,9 @@ func TestALimitedRunQueuesDeliveriesOfEachTenant(t *testing.T) {
 	}
 }
 
-// TestARunThatEndsEarlyHasDealtWithEachTenant stops a run at its first sixteen links, which it processes at the
+// TestARunThatEndsEarlyHasProcessedEachTenant stops a run at its first sixteen links, which it processes at the
 // same time, until the run may begin no other row. One of the sixteen links is of the other tenant.
-func TestARunThatEndsEarlyHasDealtWithEachTenant(t *testing.T) {
+func TestARunThatEndsEarlyHasProcessedEachTenant(t *testing.T) {
 	t.Parallel()
 	s, _, link := crowd(t, 0, 60)
 	const beforeEnd, atOnce = 5 * time.Second, 16 // as in the sweep

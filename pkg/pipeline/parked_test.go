@@ -394,9 +394,9 @@ func (l *lateRow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return l.next.RoundTrip(r)
 }
 
-// TestAParkedDeliveryThatTheIndexHasLateIsNotMissed: the first batch of a run does not see the oldest delivery. The second batch
+// TestAParkedDeliveryThatTheIndexShowsLateIsNotMissed: the first batch of a run does not see the oldest delivery. The second batch
 // begins after the last delivery of the first batch, and is empty.
-func TestAParkedDeliveryThatTheIndexHasLateIsNotMissed(t *testing.T) {
+func TestAParkedDeliveryThatTheIndexShowsLateIsNotMissed(t *testing.T) {
 	t.Parallel()
 	for name, v := range map[string]struct {
 		change func(r *receiver)

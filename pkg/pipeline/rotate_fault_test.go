@@ -181,7 +181,7 @@ func TestARunThatIsCutOffGivesBackItsLease(t *testing.T) {
 	w.wantStates(t, "another run", "active")
 }
 
-func TestTheLeaseOfARunThatDiedLapses(t *testing.T) {
+func TestTheLeaseOfADeadRunEnds(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.LeaseSigningKeys(ctx, 30*time.Second); err != nil { // the run that dies
 		t.Fatal(err)

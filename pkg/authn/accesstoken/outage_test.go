@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
+func TestANewKeyOfTheIssuerIsUsedAtOnce(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	if _, err := v.Verify(t.Context(), i.goodToken()); err != nil {
@@ -31,9 +31,9 @@ func TestKeyRotationIsPickedUpAtOnce(t *testing.T) {
 	refused(t, err, problem.TokenInvalid, old)
 }
 
-// TestAMadeUpKidMakesNoGenuineTokenA401: the verifier may call the issuer once in 10 seconds. A stranger's token with a made-up kid
+// TestAMadeUpKidCausesNo401ForGoodTokens: the verifier may call the issuer once in 10 seconds. A stranger's token with a made-up kid
 // uses up this call, just before the issuer's keys change. Until the next call, a token with the new key gets 503.
-func TestAMadeUpKidMakesNoGenuineTokenA401(t *testing.T) {
+func TestAMadeUpKidCausesNo401ForGoodTokens(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	if _, err := v.Verify(t.Context(), i.goodToken()); err != nil {
@@ -63,7 +63,7 @@ func TestAMadeUpKidMakesNoGenuineTokenA401(t *testing.T) {
 	}
 }
 
-func TestKeyReplacedUnderItsOwnIDIsPickedUpAtOnce(t *testing.T) {
+func TestAKeyReplacedUnderItsIDIsUsedAtOnce(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
 	if _, err := v.Verify(t.Context(), i.goodToken()); err != nil {

@@ -128,8 +128,8 @@ func TestClientTokensOfCommonIssuersAreServices(t *testing.T) {
 	}
 }
 
-// TestAPersonsTokenIsNeverAServices: if an issuer lets users choose their subject, a person can have the subject of a service.
-func TestAPersonsTokenIsNeverAServices(t *testing.T) {
+// TestAPersonsTokenNeverCountsAsAServices: if an issuer lets users choose their subject, a person can have the subject of a service.
+func TestAPersonsTokenNeverCountsAsAServices(t *testing.T) {
 	own := object{"sub": "c1", "client_id": "c1"}
 	keycloak := object{"sub": "c1", "azp": "web", "preferred_username": "service-account-web"}
 	for name, claims := range map[string]object{

@@ -136,7 +136,7 @@ func TestInvalidAddressesAreRefusedAtTheSocket(t *testing.T) {
 	}
 }
 
-func TestAnAllowedAddressIsReachedAsALiteralOnly(t *testing.T) {
+func TestAnAllowedAddressIsReachedOnlyAsALiteral(t *testing.T) {
 	g := onLoopback(t)
 	for _, c := range []struct {
 		scheme  string

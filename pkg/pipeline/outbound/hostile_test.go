@@ -140,7 +140,7 @@ func gzipped(n int) string {
 	return b.String()
 }
 
-func TestHostileReceiversEndInTimeAndKeepNothing(t *testing.T) {
+func TestAttemptsAtHostileReceiversEndInTime(t *testing.T) {
 	var sent atomic.Int64
 	for name, c := range hostileReceivers(&sent) {
 		t.Run(name, func(t *testing.T) {

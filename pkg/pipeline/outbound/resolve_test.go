@@ -160,7 +160,7 @@ func TestTheHostileAddressOfANameIsNeverReached(t *testing.T) {
 	}
 }
 
-func TestANameOfManyAddressesIsTriedAFewTimes(t *testing.T) {
+func TestAtMostFourAddressesOfANameAreTried(t *testing.T) {
 	s, home := homebound(NewGuard(nil), &answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4", "1.1.1.5", "1.1.1.6"}}})
 	if got := s.Post(context.Background(), "https://hook.example.com/", nil, nil); got.Err != FailConnect || len(home.permitted) != 4 {
 		t.Errorf("%+v, permitted %v", got, home.permitted)

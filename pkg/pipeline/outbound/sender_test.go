@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestAPostArrivesAsItWasGiven(t *testing.T) {
+func TestAPostArrivesUnchanged(t *testing.T) {
 	var got *http.Request
 	var body string
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -221,7 +221,7 @@ func FuzzAnAnswerIsAlwaysSafeToStore(f *testing.F) {
 	})
 }
 
-func TestTheLongestOfSeveralRetryAfterCounts(t *testing.T) {
+func TestTheLongestOfSeveralRetryAfterApplies(t *testing.T) {
 	for want, values := range map[time.Duration][]string{
 		0: nil, 9 * time.Second: {"9"}, 8 * time.Second: {"8", "3"}, 7 * time.Second: {"3", "7", "x"}, 6 * time.Second: {"-1", "", "6"}, 5 * time.Second: {"5, 3", "x,4,"}, time.Hour: {"3", "2 ,3600, 9", ","},
 	} {
@@ -231,7 +231,7 @@ func TestTheLongestOfSeveralRetryAfterCounts(t *testing.T) {
 	}
 }
 
-func TestRetryAfterIsReadInBothForms(t *testing.T) {
+func TestRetryAfterIsReadAsSecondsOrDate(t *testing.T) {
 	const week = 7 * 24 * time.Hour
 	now := time.Date(2026, 3, 1, 12, 0, 0, 500e6, time.UTC) // 12:00:00.5: the wait until a date is rounded up
 	for value, want := range map[string]time.Duration{

@@ -189,6 +189,7 @@ func (a *Authorizer) Spend(ctx context.Context, row store.APIKey) (principal.Lim
 	return l, err
 }
 
+// spend spends one request of the limits in the row, and of the org's allowance.
 func (a *Authorizer) spend(ctx context.Context, row store.APIKey) (principal.Limit, error) {
 	if !row.Limited() && row.OrgState.Allowance == "" {
 		a.count(ctx, row)

@@ -73,6 +73,7 @@ func TestAHeaderThatIsNotOneBearerIsRefusedWithoutARead(t *testing.T) {
 	}
 }
 
+// TestOnlyItsSecretShowsTheStateOfAKey: a caller with another secret cannot see whether the key is revoked or expired.
 func TestOnlyItsSecretShowsTheStateOfAKey(t *testing.T) {
 	key, table := minted(t)
 	other, err := apikey.Mint("lk", table.Key.OrgID, table.Key.ID, nil) // the same id, another secret

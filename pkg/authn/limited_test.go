@@ -28,6 +28,8 @@ func refuseLease(_ context.Context, l limit.Lease) (found limit.Charges, done bo
 	return found, false, nil
 }
 
+// TestTheErrorOfAKeyOverItsLimitsNamesTheKey: Authorize returns the principal with rate_limited. A route that Ends something
+// spends nothing, and a route that MayEnd something gets a deferred principal.
 func TestTheErrorOfAKeyOverItsLimitsNamesTheKey(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Limits, table.Key.Ceilings = "10/d", "5/d"
@@ -129,10 +131,10 @@ func TestARefusedRequestSpendsNothing(t *testing.T) {
 func TestChangedLimitsAreReadAgain(t *testing.T) {
 	down := errors.New("down")
 	for name, c := range map[string]struct {
-		changes int
-		last    func(*authntest.Table) // makes a further change with the last one; nil: none
-		reads   int
-		want    string // a part of the error; "": there is none
+		changes int                    // how often the limits change during a lease
+		last    func(*authntest.Table) // called after the last change of the limits; nil: not used
+		reads   int                    // how often the key is read again
+		want    string                 // a part of the error; "": there is none
 	}{
 		"once":                {1, nil, 1, ""},
 		"three times":         {3, nil, 3, ""},
@@ -145,20 +147,20 @@ func TestChangedLimitsAreReadAgain(t *testing.T) {
 	} {
 		_, table := authntest.Minted(t)
 		table.Key.Limits = "10/d"
-		was := table.Key
+		oldRow := table.Key
 		a := authn.New(table, nil)
-		left, granted := c.changes, authntest.Table{}
+		left, granted := c.changes, authntest.Table{} // granted grants every lease
 		table.Leases = func(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
 			if left == 0 {
 				return granted.Lease(ctx, l)
 			}
 			left--
 			table.Key.Limits = fmt.Sprintf("%d/d", 100+left)
-			other, leaves := context.WithCancel(ctx)
+			otherRequest, cancel := context.WithCancel(ctx)
 			row := table.Key
-			go func() { _, _ = a.Spend(other, row) }()
+			go func() { _, _ = a.Spend(otherRequest, row) }()
 			synctest.Wait() // until Spend, with the new limits, waits for this lease
-			leaves()
+			cancel()
 			synctest.Wait()
 			if left == 0 && c.last != nil {
 				c.last(table)
@@ -167,7 +169,7 @@ func TestChangedLimitsAreReadAgain(t *testing.T) {
 		}
 		var l principal.Limit
 		var err error
-		synctest.Test(t, func(t *testing.T) { l, err = a.Spend(t.Context(), was) })
+		synctest.Test(t, func(t *testing.T) { l, err = a.Spend(t.Context(), oldRow) })
 		isExpected := c.want == "" && err == nil && l.Policy == `"day";q=100;w=86400` || c.want != "" && err != nil && strings.Contains(fmt.Sprint(problem.From(err).Code, " ", err), c.want)
 		if _, refused := problem.Refusal(err); !isExpected || table.Reads != c.reads || refused != (name == "revoked" || name == "expired") {
 			t.Errorf("%s: %+v after %d reads, %v", name, l, table.Reads, err)
@@ -193,7 +195,7 @@ func TestRequestsWithoutLimitsAreCounted(t *testing.T) {
 		"limits, not counted":       {"9/d", "", false, first, ""},
 	} {
 		var charged, counted id.Key
-		granted := authntest.Table{}
+		granted := authntest.Table{} // grants every lease
 		table.Leases = func(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
 			if l.Counted > 0 {
 				counted = l.Key

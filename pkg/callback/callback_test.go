@@ -14,6 +14,7 @@ import (
 
 var errOfIt = errors.New("of the call")
 
+// TestACallEndsWithItsResultOrItsTime: Run returns the result of the call, or an error after one second.
 func TestACallEndsWithItsResultOrItsTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		call  func() (string, error)

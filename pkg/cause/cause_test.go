@@ -43,6 +43,7 @@ func (claimed) Error() string   { return secret }
 func (claimed) RuntimeError()   {}
 func (c claimed) Timeout() bool { return c.isTimeout }
 
+// TestOnlyKnownCausesHaveATextOfTheirOwn: of any other error, only the types are shown. No text contains the secret.
 func TestOnlyKnownCausesHaveATextOfTheirOwn(t *testing.T) {
 	dial := func(err error) error {
 		return fmt.Errorf("asking for %s: %w", secret, &url.Error{Op: "Get", URL: "http://h/?key=" + secret, Err: &net.OpError{Op: secret, Net: secret, Err: err}})

@@ -11,6 +11,8 @@ import (
 	"latchkey/pkg/fetch"
 )
 
+// TestOnlyAWholeAnswerIsReturned: Do returns a whole answer of at most most bytes, or an error. A redirect is an answer like
+// any other.
 func TestOnlyAWholeAnswerIsReturned(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -37,14 +39,14 @@ func TestOnlyAWholeAnswerIsReturned(t *testing.T) {
 		"the largest answer": {t.Context(), "/", 4, 200, ""},
 		"a larger answer":    {t.Context(), "/", 3, 0, fetch.ErrTooLarge.Error()},
 		"a redirect":         {t.Context(), "/moved", 100, 301, ""},
-		"cut":                {t.Context(), "/cut", 100, 0, "unexpected EOF"},
-		"ended":              {ended, "/", 100, 0, "context canceled"},
+		"a cut answer":       {t.Context(), "/cut", 100, 0, "unexpected EOF"},
+		"a canceled context": {ended, "/", 100, 0, "context canceled"},
 	} {
 		req, err := http.NewRequestWithContext(c.ctx, http.MethodGet, server.URL+c.path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("not used") }}
+		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("not used") }} // Do must neither use nor change this policy
 		a, err := fetch.Do(client, req, c.most)
 		if a.Status != c.status || (err == nil) != (c.words == "") || err != nil && err.Error() != c.words {
 			t.Errorf("%s: %d, %v", name, a.Status, err)

@@ -28,6 +28,7 @@ import (
 // 2.3.1). A key has no other such byte.
 func escaped(key string) string { return strings.ReplaceAll(key, "_", "%5F") }
 
+// TestAnOAuthClientIntrospectsWithItsSecret: the secret is an API key, sent with Basic authentication or in the form.
 func TestAnOAuthClientIntrospectsWithItsSecret(t *testing.T) {
 	key, _, h := door(t)
 	// post sends a form to /introspect. change may add authentication to the request.
@@ -67,6 +68,7 @@ func TestAnOAuthClientIntrospectsWithItsSecret(t *testing.T) {
 	}
 }
 
+// TestARequestWithoutTheProxysSecretReadsNothing: the answer is 503, and only the log shows the reason.
 func TestARequestWithoutTheProxysSecretReadsNothing(t *testing.T) {
 	key, table, _ := door(t)
 	const current, old = "current-secret", "old-secret"

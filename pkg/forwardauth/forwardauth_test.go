@@ -407,6 +407,7 @@ func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 	})
 }
 
+// TestAKeyOverItsLimitsGets429OrForNginx403: 403 only if the query has limited=403. Introspection spends nothing.
 func TestAKeyOverItsLimitsGets429OrForNginx403(t *testing.T) {
 	key, table, h := door(t)
 	table.Key.Limits = "1/d"

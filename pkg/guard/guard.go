@@ -171,6 +171,7 @@ func (g *Guard) Describe(ctx context.Context, authorization []string) (Principal
 	return g.key(ctx, authorization, false)
 }
 
+// key checks an API key. With spends, it spends one request of the key's limits and counts a refusal.
 func (g *Guard) key(ctx context.Context, authorization []string, spends bool, scopes ...string) (p Principal, err error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()

@@ -490,6 +490,7 @@ func TestRequestsAtOnceHaveTheirOwnPrincipals(t *testing.T) {
 	wg.Wait()
 }
 
+// TestAKeyOverItsLimitsIsAnswered429: only a request that meets all other needs spends a request of the limits.
 func TestAKeyOverItsLimitsIsAnswered429(t *testing.T) {
 	key, table := authntest.Minted(t)
 	table.Key.Limits, table.Key.Scopes = "1/d", "a"

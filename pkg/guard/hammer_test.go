@@ -177,6 +177,7 @@ type trial struct {
 	others  map[string]int // other statuses, which no check may answer
 }
 
+// newTrial creates a table, an org and a key for each flow.
 func newTrial(t *testing.T, flows ...flow) *trial {
 	t.Helper()
 	h := &trial{Table: storetest.New(t), flows: flows, others: map[string]int{}}
@@ -222,6 +223,7 @@ func (h *trial) start(t *testing.T, p process, ended *sync.WaitGroup) *os.Proces
 	return cmd.Process
 }
 
+// count counts one printed line of a process.
 func (h *trial) count(line string) {
 	var n int
 	var what string

@@ -299,6 +299,7 @@ func onStage(effect, methodARN string) policy {
 	return policy{Version: policyVersion, Statement: []statement{{"execute-api:Invoke", effect, resource, nil}}}
 }
 
+// principalID returns the member principalId of an answer: anonymous for an empty id.
 func principalID(id string) string {
 	if id == "" {
 		return "anonymous"

@@ -49,6 +49,7 @@ func (w *world) take(process, requests int, r limit.Request) (passed int) {
 	return passed
 }
 
+// equal fails the test unless got is want.
 func (w *world) equal(got, want int, what string) {
 	w.t.Helper()
 	if got != want {

@@ -51,6 +51,7 @@ type refusedDay struct {
 	n   Refusals
 }
 
+// add adds refusals to those of a day.
 func (r *refused) add(day int64, n Refusals) {
 	i := 0
 	for i < len(r.days) && r.days[i].day != day {

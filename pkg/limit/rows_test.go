@@ -120,6 +120,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
+// at returns the UTC time in a text.
 func at(text string) time.Time {
 	t, err := time.Parse("2006-01-02 15:04:05", text)
 	if err != nil {

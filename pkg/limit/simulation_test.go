@@ -28,6 +28,8 @@ func (c traffic) String() string {
 	return fmt.Sprintf("%g a second, %d processes, skewed=%t, bursts=%t, lambda=%t, limit %g of the rate", c.rate, c.processes, c.skewed, c.bursts, c.lambda, c.most)
 }
 
+// allTraffic returns all combinations of rates, limits, processes and kinds of traffic, and some small limits on 1,000
+// processes.
 func allTraffic() (all []traffic) {
 	for _, rate := range []float64{1, 10, 100, 1000} {
 		for _, most := range []float64{0.5, 1, 10} {

@@ -44,6 +44,7 @@ func (r *receiver) attempt(ctx context.Context, post answering) (id.Event, error
 	return e, d.Message(ctx, webhook.Message{DeliveryID: webhook.DeliveryID{App: r.AppID, Endpoint: r.ID, Event: e}})
 }
 
+// TestOnlyA2xxIsADelivery: an attempt with any other status stays pending, and is tried again.
 func TestOnlyA2xxIsADelivery(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -80,6 +80,7 @@ type busy struct {
 	done    store.Claim // the claim of a link that was claimed
 }
 
+// newBusy makes an org with two apps: pending, held and overdue deliveries, links, and a key that expires soon.
 func newBusy(t *testing.T) *busy {
 	t.Helper()
 	b := &busy{stack: newStack(t)}

@@ -83,6 +83,7 @@ func TestA410HoldsAllAndEnablingReleasesAll(t *testing.T) {
 	other.wantRequests("endpoint.disabled once", 1)
 }
 
+// TestASweepReleasesNoMoreThanItsLimit: seven deliveries are held, and a run of the sweep may queue four.
 func TestASweepReleasesNoMoreThanItsLimit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -38,6 +38,7 @@ func TestTheSweepFansOutEventsThatTheStreamLost(t *testing.T) {
 	r.wantRequests("the stream brings them late", 30)
 }
 
+// TestAQueueThatIsDownLosesNothing: the queue is down at the fan-out, and later after an attempt.
 func TestAQueueThatIsDownLosesNothing(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -116,6 +116,8 @@ func TestHeldDeliveriesAreReleasedAfterParkedOnes(t *testing.T) {
 	}
 }
 
+// TestParkedDeliveriesFollowTheirEndpoint: the endpoint's state decides whether parked deliveries are held, delivered or
+// cancelled.
 func TestParkedDeliveriesFollowTheirEndpoint(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

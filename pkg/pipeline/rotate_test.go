@@ -46,6 +46,7 @@ type observed struct {
 	after  func(operation string) // called after each call without a fault; nil: not used
 }
 
+// call records a call. It returns errFault if the test lets this call fail.
 func (o *observed) call(operation string) error {
 	o.mu.Lock()
 	o.calls = append(o.calls, operation)

@@ -52,6 +52,7 @@ type answer struct {
 	until time.Time // how long the answer is kept
 }
 
+// pending reports whether the lookup is still running.
 func (a *answer) pending() bool {
 	select {
 	case <-a.done:

@@ -68,6 +68,7 @@ func TestKeysAndSignaturesKeepTheirLeadingZeros(t *testing.T) {
 	}
 }
 
+// der returns a signature in DER (ASN.1), as KMS does.
 func der(t testing.TB, r, s *big.Int) []byte {
 	t.Helper()
 	b, err := asn1.Marshal(struct{ R, S *big.Int }{r, s})

@@ -18,6 +18,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
+// TestATokenHasExactlyTheDocumentedClaims compares the header and the claims of a token with their JSON, and verifies the
+// signature.
 func TestATokenHasExactlyTheDocumentedClaims(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_999) // iat is rounded down
 	a := webhook.Attempt{

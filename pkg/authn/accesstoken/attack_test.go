@@ -15,6 +15,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
+// TestClaimsThatBreakARuleAreRefused changes one claim of a good token in each case. The signature stays valid.
 func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()
@@ -124,6 +125,7 @@ func TestAnAccessTokenNeedsAMark(t *testing.T) {
 	}
 }
 
+// TestHeadersThatBreakARuleAreRefused changes one member of the header in each case. The signature stays valid.
 func TestHeadersThatBreakARuleAreRefused(t *testing.T) {
 	i := newIssuer(t)
 	v := i.verifier()

@@ -71,6 +71,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
+// serve answers by path. A handler that a test has set replaces the usual answer.
 func (i *issuer) serve(w http.ResponseWriter, r *http.Request) {
 	i.mu.Lock()
 	i.calls[r.URL.Path]++
@@ -243,6 +244,7 @@ func newRSA(bits int) *rsa.PrivateKey {
 	return k
 }
 
+// ecJWK returns the JWK of an EC key.
 func ecJWK(kid string, k *ecdsa.PrivateKey) object {
 	point, err := k.PublicKey.Bytes()
 	if err != nil {
@@ -251,6 +253,7 @@ func ecJWK(kid string, k *ecdsa.PrivateKey) object {
 	return object{"kty": "EC", "crv": "P-256", "kid": kid, "x": b64(string(point[1:33])), "y": b64(string(point[33:]))}
 }
 
+// rsaJWK returns the JWK of an RSA key.
 func rsaJWK(kid string, k *rsa.PrivateKey) object {
 	e := big.NewInt(int64(k.E))
 	return object{"kty": "RSA", "kid": kid, "n": b64(string(k.N.Bytes())), "e": b64(string(e.Bytes()))}

@@ -60,6 +60,7 @@ func TestTheTokenOfAServiceNamesIt(t *testing.T) {
 	}
 }
 
+// TestTokensAlmostOfAServiceAreRefused has tokens that differ from a service's token in one claim.
 func TestTokensAlmostOfAServiceAreRefused(t *testing.T) {
 	v, users, other := withServices(t, nil)
 	own, foreign := users.servicePayload(), other.rolePayload()

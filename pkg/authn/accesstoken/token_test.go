@@ -65,6 +65,7 @@ func TestGoodTokensOfCommonIssuersAreAccepted(t *testing.T) {
 // long returns a text of n bytes.
 func long(n int) string { return strings.Repeat("a", n) }
 
+// TestCognitoTokenWithoutAudienceNeedsAnAllowedClient: Cognito's access tokens have no aud, so the client decides.
 func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 	i := newIssuer(t)
 	c := i.config()

@@ -30,6 +30,7 @@ func numbered(calls *atomic.Int64, fault *atomic.Bool) *cached[int64] {
 	}}
 }
 
+// TestConcurrentCallersShareOneFetch: 100 callers of get, then of newer, then of get during a fault of the issuer.
 func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

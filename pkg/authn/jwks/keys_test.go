@@ -55,6 +55,7 @@ func set(t testing.TB, keys ...any) []byte {
 	return b
 }
 
+// TestKeyIsUsedOnlyForItsAlgorithms parses a set of two keys: the key of the case and another key, which must stay usable.
 func TestKeyIsUsedOnlyForItsAlgorithms(t *testing.T) {
 	ec, rsa := ecJWK(t), rsaJWK(2048, 65537)
 	y := ec["y"].(string)

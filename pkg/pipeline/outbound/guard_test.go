@@ -136,6 +136,7 @@ func TestInvalidAddressesAreRefusedAtTheSocket(t *testing.T) {
 	}
 }
 
+// TestAnAllowedAddressIsReachedOnlyAsALiteral: only a URL with the address itself reaches it, a URL with a name does not.
 func TestAnAllowedAddressIsReachedOnlyAsALiteral(t *testing.T) {
 	g := onLoopback(t)
 	for _, c := range []struct {

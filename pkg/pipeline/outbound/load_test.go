@@ -57,6 +57,8 @@ func settled() (m runtime.MemStats, goroutines int) {
 	return m, runtime.NumGoroutine()
 }
 
+// TestHostileReceiversDoNotSlowOthers compares the median time of a healthy receiver, without and with 30 slow attempts at the
+// same time.
 func TestHostileReceiversDoNotSlowOthers(t *testing.T) {
 	healthy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }))
 	defer healthy.Close()

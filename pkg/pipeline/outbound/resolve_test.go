@@ -50,6 +50,7 @@ type stayHome struct {
 	permitted []string
 }
 
+// stop is a beforeConnect function of a Sender. Its error ends a connection to another machine.
 func (s *stayHome) stop(_ context.Context, to string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

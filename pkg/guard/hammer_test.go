@@ -45,7 +45,8 @@ type flow struct {
 	name, limits string
 	perMinute    float64 // requests of all processes in a minute of their clock
 	waves        bool    // each second minute has five times as many requests
-	most, mostOf int     // the most requests that may be let through in a minute, and in a day; mostOf 0: any number
+	most         int     // how many requests may be let through in a minute
+	mostADay     int     // the same for a day; 0: any number
 
 	key string
 }
@@ -135,11 +136,11 @@ func send(door *guard.Guard, key string, now func() time.Time) string {
 			minute = unclear
 		}
 	}
-	what := map[int]string{http.StatusOK: "1", http.StatusTooManyRequests: "0"}[w.Code]
-	if what == "" {
-		what = strconv.Itoa(w.Code)
+	result := map[int]string{http.StatusOK: "1", http.StatusTooManyRequests: "0"}[w.Code]
+	if result == "" {
+		result = strconv.Itoa(w.Code)
 	}
-	return what + " " + strconv.FormatInt(minute, 10)
+	return result + " " + strconv.FormatInt(minute, 10)
 }
 
 // failing is a transport on which some calls fail: before they arrive, or after they were done.
@@ -226,22 +227,22 @@ func (h *trial) start(t *testing.T, p process, ended *sync.WaitGroup) *os.Proces
 // count counts one printed line of a process.
 func (h *trial) count(line string) {
 	var n int
-	var what string
+	var result string
 	var minute int64
-	if _, err := fmt.Sscan(line, &n, &what, &minute); err != nil {
+	if _, err := fmt.Sscan(line, &n, &result, &minute); err != nil {
 		return // a process was killed while it wrote the line
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.tallies[n].all[minute]++
-	switch what {
+	switch result {
 	case "1":
 		h.tallies[n].passed[minute]++
 	case "0":
 	case "503":
 		h.tallies[n].failed++
 	default:
-		h.others[what]++
+		h.others[result]++
 	}
 }
 
@@ -271,7 +272,7 @@ func (h *trial) neverOver(t *testing.T) {
 			}
 		}
 		for _, n := range days {
-			if f.mostOf != 0 && n > f.mostOf {
+			if f.mostADay != 0 && n > f.mostADay {
 				t.Errorf("%s: %d let through in a day", f.name, n)
 			}
 		}
@@ -296,7 +297,7 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 		flow{name: "a tenth of the limit", limits: "600/m", perMinute: 60, most: 600},
 		flow{name: "the limit exactly", limits: "60/m", perMinute: 60, most: 60},
 		flow{name: "six times the limit", limits: "60/m 100000/M", perMinute: 360, most: 60},
-		flow{name: "a day that ends first", limits: "60/m 100/d", perMinute: 180, most: 60, mostOf: 100},
+		flow{name: "a day that ends first", limits: "60/m 100/d", perMinute: 180, most: 60, mostADay: 100},
 	)
 	begin := time.Now().Add(time.Second)
 	var ended sync.WaitGroup
@@ -311,8 +312,8 @@ func TestProcessesNeverPassALimit(t *testing.T) {
 		first := hammerBegins.Unix() / 60
 		for minute := first; minute < first+minutes; minute++ {
 			n := min(h.tallies[i].all[minute], f.most)
-			if day := minute / (24 * 60); f.mostOf != 0 {
-				n = min(n, f.mostOf-left[day])
+			if day := minute / (24 * 60); f.mostADay != 0 {
+				n = min(n, f.mostADay-left[day])
 				left[day] += n
 			}
 			could += n
@@ -367,7 +368,7 @@ func (h *trial) usageHolds(t *testing.T, i, unprinted int) {
 func TestFaultsOfProcessesPassNoLimit(t *testing.T) {
 	t.Parallel()
 	const minutes = 5
-	h := newTrial(t, flow{name: "in waves", limits: "60/m 200/d", perMinute: 60, waves: true, most: 60, mostOf: 200},
+	h := newTrial(t, flow{name: "in waves", limits: "60/m 200/d", perMinute: 60, waves: true, most: 60, mostADay: 200},
 		flow{name: "six times the limit", limits: "60/m", perMinute: 360, most: 60})
 	begin := time.Now().Add(time.Second)
 	var ended sync.WaitGroup

@@ -23,7 +23,7 @@ var ctx = context.Background()
 
 const (
 	day   = 24 * time.Hour
-	every = 90 * day
+	every = 90 * day // how long a key is active before the next key is created
 )
 
 func TestMain(m *testing.M) {
@@ -215,7 +215,7 @@ func (w *world) wantStates(t *testing.T, when, states string) {
 // TestTheLifeOfSigningKeys covers half a year. Each run is repeated at once, and the second run finds no work.
 func TestTheLifeOfSigningKeys(t *testing.T) {
 	w := newWorld(t)
-	flip := every + day // how long a key is active: the next key is published after every, and replaces it a day later
+	activeFor := every + day // how long a key is active: the next key is published after every, and replaces it a day later
 	for _, c := range []struct {
 		after  time.Duration
 		states string
@@ -225,14 +225,14 @@ func TestTheLifeOfSigningKeys(t *testing.T) {
 		{every - time.Minute, "active"},
 		{every, "active, next"},
 		{every + day - time.Minute, "active, next"},
-		{flip, "retired, active"},
-		{flip + 11*time.Minute, "retired, active"},
-		{flip + 30*day - time.Minute, "retired, active"},
-		{flip + 30*day, "retired (disabled), active"},
-		{flip + every - time.Minute, "retired (disabled), active"},
-		{flip + every, "retired (disabled), active, next"},
-		{2 * flip, "retired (disabled), retired, active"},
-		{2*flip + 31*day, "retired (disabled), retired (disabled), active"},
+		{activeFor, "retired, active"},
+		{activeFor + 11*time.Minute, "retired, active"},
+		{activeFor + 30*day - time.Minute, "retired, active"},
+		{activeFor + 30*day, "retired (disabled), active"},
+		{activeFor + every - time.Minute, "retired (disabled), active"},
+		{activeFor + every, "retired (disabled), active, next"},
+		{2 * activeFor, "retired (disabled), retired, active"},
+		{2*activeFor + 31*day, "retired (disabled), retired (disabled), active"},
 	} {
 		w.setTime(c.after)
 		w.rotate(t)
@@ -246,8 +246,8 @@ func TestTheLifeOfSigningKeys(t *testing.T) {
 	}
 	first := w.keys(t)[0]
 	at := func(d time.Duration) int64 { return w.begun.Add(d).UnixMilli() }
-	if first.ARN != w.rotation.FirstARN || first.CreatedAt != at(0) || first.ActivatedAt != at(0) || first.RetiredAt != at(flip) ||
-		first.ExpiredAt != at(flip+10*time.Minute) || first.DisabledAt != at(flip+30*day) {
+	if first.ARN != w.rotation.FirstARN || first.CreatedAt != at(0) || first.ActivatedAt != at(0) || first.RetiredAt != at(activeFor) ||
+		first.ExpiredAt != at(activeFor+10*time.Minute) || first.DisabledAt != at(activeFor+30*day) {
 		t.Errorf("the first key: %+v", first)
 	}
 	if w.kms.count("Create") != 2 || w.kms.count("Disable") != 2 {

@@ -145,9 +145,9 @@ func TestEachMemoryIsBounded(t *testing.T) {
 	var a *authn.Authorizer
 	first := id.Source{}.NewKey(at)
 	for name, c := range map[string]struct {
-		most   int
-		use    func(i int)
-		writes *int // counts the calls of the table for keys or texts that are not remembered
+		most   int         // how many keys or texts are remembered
+		use    func(i int) // checks key or text i
+		writes *int        // counts the calls of the table for keys or texts that are not remembered
 	}{
 		"used keys": {19_999, func(i int) {
 			table.Key.ID = id.Source{}.NewKey(at)

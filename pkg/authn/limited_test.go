@@ -183,7 +183,7 @@ func TestRequestsWithoutLimitsAreCounted(t *testing.T) {
 	first := table.Key.ID
 	for name, c := range map[string]struct {
 		limits, allowance string
-		counts            bool
+		counts            bool   // whether the deployment counts requests without limits
 		charged, counted  id.Key // the key whose row is written; "": none
 	}{
 		"neither, not counted":      {"", "", false, "", ""},

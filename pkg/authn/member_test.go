@@ -35,9 +35,9 @@ func TestAMemberIsFoundWithoutAWrite(t *testing.T) {
 func TestNonMembersGetOneAnswer(t *testing.T) {
 	o := id.Source{}.NewOrg()
 	for name, c := range map[string]struct {
-		known *store.Identity
-		role  org.Role
-		org   string
+		known *store.Identity // nil: the user is unknown
+		role  org.Role        // in the org o
+		org   string          // the org of the request
 	}{
 		"an unknown user":    {nil, org.Admin, string(o)},
 		"no role in the org": {&store.Identity{UserID: newUser}, "", string(o)},
@@ -94,7 +94,7 @@ func TestTheOrgAndTheRoleAreReadAtTheSameTime(t *testing.T) {
 	down := problem.New(problem.Unavailable, "down")
 	for _, c := range []struct {
 		role org.Role
-		org  error
+		org  error        // returned by Suspended
 		want problem.Code // "": the user is a member
 	}{{org.Viewer, nil, ""}, {org.Viewer, down, problem.Unavailable}, {"", down, problem.InsufficientRole}} {
 		both := atOnce{table, &sync.WaitGroup{}, c.org}

@@ -25,7 +25,7 @@ func TestAnUnusableFileOrSettingIsAnError(t *testing.T) {
 	delete(without, verify)
 	for name, c := range map[string]struct {
 		files      fstest.MapFS
-		parameters string
+		parameters string // Settings.Parameters
 		ok         bool
 	}{
 		"only the pages": {page, "", true}, "two parameters": {page, "a=1&b=", true}, "one name twice": {page, "a=1&a=2", false}, "not a query": {page, "a=%", false},
@@ -60,8 +60,8 @@ func TestAPageCallsOnlyItsOriginAndTheIssuers(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		token, revocation string
-		fault             error
-		connect           string
+		fault             error  // of the discovery document
+		connect           string // the expected connect-src
 	}{
 		"one origin":               {"https://id.example/token", "https://id.example/revoke", nil, "'self' https://id.example"},
 		"no revocation":            {"https://id.example:8443/a/token?x=1", "", nil, "'self' https://id.example:8443"},
@@ -167,7 +167,7 @@ func TestAnUnusableAppearanceIsRefused(t *testing.T) {
 	const name, longest = "Acme", "Ä123456789012345678901234567890123456789"
 	for _, c := range []struct {
 		product, support, accent string
-		want                     string
+		want                     string // the parameter with a fault; "": none
 	}{
 		{name, "", "", ""}, {longest, "https://example.com:8443/help?a=1", "#000000", ""}, {`<img src=x onerror=alert(1)>`, "mailto:a@b.example?subject=x", "#FFFfff", ""},
 		{"", "", "", "ProductName"}, {longest + "x", "", "", "ProductName"}, {"a\u202eb", "", "", "ProductName"}, {"a\nb", "", "", "ProductName"}, {"a\u200bb", "", "", "ProductName"},

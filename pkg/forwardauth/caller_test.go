@@ -50,7 +50,7 @@ func TestAnOAuthClientIntrospectsWithItsSecret(t *testing.T) {
 		change func(*http.Request)
 		form   url.Values
 		status int
-		want   string
+		want   string // a part of the body
 	}{
 		"an encoded secret":   {basic("gate%3Away", escaped(key)), token, 200, `"active":true`},
 		"a plain secret":      {basic("gateway", key), token, 200, `"active":true`},
@@ -236,9 +236,9 @@ func TestTwoAuthorizationHeadersAreRefused(t *testing.T) {
 func TestIntrospectionIgnoresTheQuery(t *testing.T) {
 	key, table, h := door(t)
 	for name, c := range map[string]struct {
-		query, password, body string
+		query, password, body string // password: of Basic authentication
 		status                int
-		want                  string
+		want                  string // a part of the answer
 	}{
 		"a token":        {"token=" + key, key, "", 400, `"error":"invalid_request"`},
 		"a second token": {"token=" + key, key, "token=x", 200, `"active":false`},

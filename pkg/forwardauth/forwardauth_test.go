@@ -73,7 +73,7 @@ func TestA200HasEveryHeader(t *testing.T) {
 	}
 	for _, c := range []struct {
 		credential, target string
-		want               map[string]string
+		want               map[string]string // headers without "X-Latchkey-"
 	}{
 		{key, "/authorize", ofKey},
 		{key, "/authorize?scope=a:1&scope=b", ofKey},

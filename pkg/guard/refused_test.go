@@ -135,7 +135,7 @@ func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 		h          http.Handler
 		credential string
 		status     int
-		late       time.Duration
+		late       time.Duration // how much later than within the answer may come
 	}{
 		"a key, a table in time":                        {withTable(within - 1), key, 200, 0},
 		"a key, a table that hangs":                     {withTable(time.Hour), key, 503, 0},
@@ -183,7 +183,7 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		h          http.Handler
 		credential string
-		want       int
+		want       int // status
 	}{
 		"a refusal":        {g.Handler(whoCalls), "", 401},
 		"a fault":          {g.Handler(whoCalls), "Bearer lk_live_of_another_system", 503},

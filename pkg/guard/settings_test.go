@@ -65,11 +65,11 @@ func TestEachSettingOfKeysHasAnEffect(t *testing.T) {
 	fallback := func(context.Context, string) error { fallbackCalls++; return nil }
 	ours := made.Made.Minted.Key.Reveal()
 	for _, c := range []struct { // the order matters: counted requests stay counted
-		name, text string
+		name, text string // text: the credential
 		edit       func(*Config)
 		code       problem.Code // "": the check is good
 		fallbacks  int          // calls of the fallback in a check
-		counted    bool
+		counted    bool         // whether the requests are counted
 	}{
 		{"an imported key", foreign, func(c *Config) { c.ImportedKeys = true }, "", 0, false},
 		{"an imported key, with a fallback", foreign, func(c *Config) { c.ImportedKeys, c.Fallback = true, fallback }, "", 0, false},

@@ -174,8 +174,8 @@ func TestADeferredPrincipalIsLetThrough(t *testing.T) {
 	overHere := over
 	overHere.Deferred = true
 	for _, c := range []struct {
-		what   string
-		is     principal.Principal
+		name   string
+		is     principal.Principal // is and err: returned by decide
 		err    error
 		effect string // "": no decision
 	}{
@@ -190,7 +190,7 @@ func TestADeferredPrincipalIsLetThrough(t *testing.T) {
 		decide := func(context.Context, string, string, []string) (principal.Principal, error) { return c.is, c.err }
 		out, err := authorize(context.Background(), authorizerEvent{methodARN: "arn:aws:execute-api:us-east-1:1:a/live/POST/x"}, decide)
 		if (err == nil) != (c.effect != "") || err == nil && out.PolicyDocument.Statement[0].Effect != c.effect {
-			t.Errorf("%s: %+v %v", c.what, out, err)
+			t.Errorf("%s: %+v %v", c.name, out, err)
 		}
 		if c.effect != allow || err != nil {
 			continue
@@ -200,7 +200,7 @@ func TestADeferredPrincipalIsLetThrough(t *testing.T) {
 			given[name] = value
 		}
 		if back, err := principal.Parse(given); err != nil || back != c.is {
-			t.Errorf("%s: %+v %v", c.what, back, err)
+			t.Errorf("%s: %+v %v", c.name, back, err)
 		}
 	}
 }

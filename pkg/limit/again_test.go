@@ -11,8 +11,8 @@ import (
 // had no limit. infra/docs/limits.md, "Limits of requests", defines which earlier requests count.
 func TestANewLimitCountsRequestsBeforeTheChange(t *testing.T) {
 	for name, c := range map[string]struct {
-		first  string
-		passed int
+		first  string        // the first limit
+		passed int           // how many requests pass under it
 		later  time.Duration // from 12:00:00 until the second limit is set
 		second string
 		want   int // how many of 60 requests pass

@@ -121,6 +121,7 @@ func (b *balance) spent() bool {
 	return false
 }
 
+// isSpent reports whether the window of a length allows no more requests.
 func (b *balance) isSpent(p Per) bool {
 	w := &b.windows[p]
 	return b.rules[p] != 0 && w.tokens < 1 && w.left < 1

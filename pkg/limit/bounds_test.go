@@ -14,10 +14,10 @@ import (
 // TestEachMemoryOfKeysIsBounded: a process remembers 20,000 keys. With one more it forgets all of them, and their leases.
 func TestEachMemoryOfKeysIsBounded(t *testing.T) {
 	for name, use := range map[string]func(w *world, k id.Key) int{
-		"of limits": func(w *world, k id.Key) int {
+		"limits": func(w *world, k id.Key) int {
 			return w.take(0, 1, limit.Request{Org: "org_1", Key: k, LimitID: k, Limits: "40/h"})
 		},
-		"of counts": func(w *world, k id.Key) int {
+		"counts": func(w *world, k id.Key) int {
 			w.processes[0].Tally(w.t.Context(), limit.Owner{Org: "org_1", Key: k})
 			return 0
 		},
@@ -41,7 +41,8 @@ func TestEachMemoryOfKeysIsBounded(t *testing.T) {
 		for range 100 {
 			passed += use(w, "key_1")
 		}
-		if passed += 6; name == "of limits" && passed > 40 {
+		passed += 6 // requests of key_1 above
+		if name == "limits" && passed > 40 {
 			t.Errorf("%d of 40 passed", passed)
 		}
 	}
@@ -97,7 +98,7 @@ func TestTriesAreBounded(t *testing.T) {
 	if _, err := limit.New(table).Take(t.Context(), request("key_1", "40/h")); limit.LogCode(err) != "lease_failed" || table.writes != 4 {
 		t.Errorf("after %d writes: %v", table.writes, err)
 	}
-	for leaps, want := range map[int]struct {
+	for leaps, want := range map[int]struct { // leaps: how often a minute ends during a lease
 		writes int // the first write finds that the row has no minute yet
 		passes bool
 	}{0: {2, true}, 1: {3, true}, 19: {20, true}, 20: {21, false}, 99: {21, false}} {
@@ -172,8 +173,8 @@ func TestEachOrgHasItsOwnAllowance(t *testing.T) {
 func TestUsageIsReportedOnce(t *testing.T) {
 	first, second := at("2026-11-24 00:00:00").Unix(), at("2026-11-25 00:00:00").Unix()
 	for name, v := range map[string]struct {
-		day     int64
-		changes int
+		day     int64 // the day of the lease that fails
+		changes int   // 1: each request has other limits; 0: all have the same
 	}{"of today": {second, 0}, "of yesterday": {first, 0}, "of today, of changed limits": {second, 1}, "of yesterday, of changed limits": {first, 1}} {
 		for fault, plan := range map[string]func(w *world, hits func(limit.Lease) bool){
 			"refused": func(w *world, hits func(limit.Lease) bool) {

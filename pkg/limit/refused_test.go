@@ -38,10 +38,10 @@ func TestManyRefusalsCauseFewWrites(t *testing.T) {
 func TestRefusalsAreWrittenAtMostOnceAMinute(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	for i, step := range []struct {
-		after time.Duration
+		after time.Duration // time since the previous step
 		key   id.Key
 		why   limit.Refusal
-		want  limit.Refusals
+		want  limit.Refusals // in the row
 	}{
 		{0, "key_1", limit.Scope, limit.Refusals{limit.Scope: 1}},
 		{time.Minute - 1, "key_1", limit.Limited, limit.Refusals{limit.Scope: 1}},

@@ -26,7 +26,7 @@ func TestALostAnswerLosesAndRepeatsNoWebhook(t *testing.T) {
 		}
 	}
 	for name, v := range map[string]struct {
-		answer             func(w http.ResponseWriter, n int)
+		answer             func(w http.ResponseWriter, n int) // of the receiver; nil: 204
 		do                 func(s *stack, r *receiver)
 		requests, attempts int
 	}{

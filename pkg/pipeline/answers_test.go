@@ -229,8 +229,8 @@ func TestWritesAfterTheDeadlineAreBounded(t *testing.T) {
 	b := &bounded{next: s.Faults.Next}
 	s.Faults.Next = b
 	for name, v := range map[string]struct {
-		do   func(over context.Context, end func())
-		most time.Duration
+		do   func(over context.Context, end func()) // end ends over
+		most time.Duration                          // for each call of the table
 	}{
 		"delivered": {func(over context.Context, end func()) {
 			r := s.receiver(t, nil)

@@ -88,7 +88,7 @@ func TestOnly429And503CanDelayTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status      int
-		after       []string
+		after       []string      // values of Retry-After; "in 1m": a date in a minute
 		least, most time.Duration // the expected wait for the second attempt; 5 s without Retry-After
 	}{
 		"429":            {429, []string{"120"}, 2 * time.Minute, 2 * time.Minute},

@@ -19,10 +19,10 @@ import (
 func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	phases := []struct {
 		name    string
-		after   time.Duration
-		before  string   // the states of the keys after a fault
-		success string   // the states once the phase succeeded
-		calls   []string // of KMS; each fails once
+		after   time.Duration // time since the beginning
+		before  string        // the states of the keys after a fault
+		success string        // the states once the phase succeeded
+		calls   []string      // of KMS; each fails once
 	}{
 		{"first", 0, "", "active", []string{"Create", "Public"}},
 		{"next", every, "active", "active, next", []string{"Create", "Public"}},
@@ -217,8 +217,8 @@ func TestARunThatWaitsEndsWithItsTime(t *testing.T) {
 func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		after  []time.Duration // runs before the restart
-		forget time.Duration
-		states string
+		forget time.Duration   // when KMS restarts
+		states string          // after the next run
 	}{
 		"active":                   {[]time.Duration{0}, day, "retired, active"},
 		"active and next":          {[]time.Duration{0, every}, every + time.Hour, "retired, retired, active"},

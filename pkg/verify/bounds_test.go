@@ -35,8 +35,11 @@ func (w *world) isRefused(t *testing.T, token string) (lookups int) {
 // TestMemoryOfKidsIsBounded: 256 kids are kept, with any max-age. A further kid replaces the expired ones. If no kid is expired, it replaces
 // all of them.
 func TestMemoryOfKidsIsBounded(t *testing.T) {
-	for name, c := range map[string]struct{ expired, lookups int }{
-		"none is expired": {0, 1}, "the first is": {1, 0}, "half of them are": {128, 0}, "all are but the last": {255, 0},
+	for name, c := range map[string]struct {
+		expired int // how many of the first 256 kids are expired when the next one comes
+		lookups int // then lookups of the 256th kid
+	}{
+		"none is expired": {0, 1}, "one is expired": {1, 0}, "half are expired": {128, 0}, "only the last is not expired": {255, 0},
 	} {
 		w := newWorld(t)
 		tokens := w.madeUp(t, 257)
@@ -65,16 +68,16 @@ func TestMemoryOfKidsIsBounded(t *testing.T) {
 func TestAKidThatIsBeingLookedUpIsNotForgotten(t *testing.T) {
 	w := newWorld(t)
 	tokens := w.madeUp(t, 257)
-	asked, mayAnswer, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	began, mayAnswer, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	answerNow := sync.OnceFunc(func() { close(mayAnswer) })
 	defer answerNow()
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		close(asked)
+		close(began)
 		<-mayAnswer
 		gone("max-age=86400").ServeHTTP(rw, r)
 	}))
 	go func() { ended <- w.verify(tokens[0]) }()
-	<-asked
+	<-began
 	w.answer(gone("max-age=86400"))
 	for _, token := range tokens[1:] {
 		w.isRefused(t, token)
@@ -95,7 +98,9 @@ func TestAKidThatIsBeingLookedUpIsNotForgotten(t *testing.T) {
 func TestOneMoreLookupOfANewKidIsAllowedEachSecond(t *testing.T) {
 	w := newWorld(t)
 	tokens := w.madeUp(t, 7*15)
-	for i, step := range []struct{ quiet, lookups int }{{0, 10}, {0, 0}, {1, 1}, {3, 3}, {11, 10}, {3600, 10}, {10, 10}} {
+	for i, step := range []struct{ quiet, lookups int }{ // seconds without a lookup, and the lookups after them
+		{0, 10}, {0, 0}, {1, 1}, {3, 3}, {11, 10}, {3600, 10}, {10, 10},
+	} {
 		w.now.Add(int64(step.quiet))
 		before := w.count()
 		for _, token := range tokens[15*i : 15*(i+1)] {

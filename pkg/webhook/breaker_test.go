@@ -12,7 +12,7 @@ func TestABreakerOpensAfterFiveFailuresOverTenSeconds(t *testing.T) {
 	for name, c := range map[string]struct {
 		b        webhook.Breaker
 		after    time.Duration // the new failure comes this long after since
-		failures int64
+		failures int64         // failures, open and ok: results of Fail
 		open     time.Duration
 		ok       bool
 	}{

@@ -54,7 +54,7 @@ func TestAnAttemptEndsTheRoundOrSetsTheNextAttempt(t *testing.T) {
 		from      webhook.Round
 		delivered bool
 		want      webhook.Round
-		wait      time.Duration
+		wait      time.Duration // until the next attempt
 	}{
 		"the first delivers": {first, true, webhook.Round{Status: webhook.DeliveryDelivered, Attempts: 1, StartedAt: first.StartedAt}, 0},
 		"the first fails":    {first, false, webhook.Round{Status: webhook.DeliveryPending, Attempts: 1, StartedAt: first.StartedAt, NextAttempt: now.UnixMilli() + 5000}, 5 * time.Second},

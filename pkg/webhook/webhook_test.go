@@ -113,8 +113,8 @@ func TestElevenAttemptsIn72Hours(t *testing.T) {
 
 func TestRetryAfterIsLimitedByTheNextThreeSteps(t *testing.T) {
 	for _, c := range []struct {
-		made        int
-		after, want time.Duration
+		made        int           // attempts so far
+		after, want time.Duration // Retry-After, and the expected wait
 	}{
 		{1, 0, 5 * time.Second},
 		{1, time.Second, 5 * time.Second}, // Retry-After never makes a wait shorter

@@ -89,7 +89,7 @@ func TestAnAccessTokenNeedsAMark(t *testing.T) {
 	for name, c := range map[string]struct {
 		typ              any
 		claims           object
-		accepted         bool
+		accepted         bool // without Config.AllowUnmarkedTokens
 		acceptedUnmarked bool // with Config.AllowUnmarkedTokens
 	}{
 		"no mark":                   {"JWT", object{}, false, true},

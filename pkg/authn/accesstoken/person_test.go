@@ -106,7 +106,7 @@ func TestAnUnreadableAnswerIsNoFault(t *testing.T) {
 func TestAFaultOfUserinfoIsRememberedFor10Seconds(t *testing.T) {
 	for name, c := range map[string]struct {
 		userinfo http.HandlerFunc
-		atWill   bool
+		atWill   bool // one person can cause the fault
 	}{
 		"429": {status(http.StatusTooManyRequests), true}, "500": {status(http.StatusInternalServerError), false}, "503": {status(http.StatusServiceUnavailable), false},
 		"408": {status(http.StatusRequestTimeout), false}, "302": {status(http.StatusFound), false}, "202": {status(http.StatusAccepted), false},

@@ -51,7 +51,7 @@ func TestAnyoneCanCauseAFaultOfAServicesIssuer(t *testing.T) {
 				}
 				for _, c := range []struct {
 					raw    string
-					atWill bool
+					atWill bool // any caller can cause the fault
 				}{
 					{other.token(other.header(), other.rolePayload()), true},
 					{other.token(other.header(), with(other.rolePayload(), object{"sub": "second"})), true},
@@ -80,7 +80,7 @@ func TestAnyoneCanCauseALaterFaultOfAServicesIssuer(t *testing.T) {
 	other.set(func(i *issuer) { i.jwks = faulty["500"] })
 	madeUp := other.token(with(other.header(), object{"kid": "junk"}), other.rolePayload())
 	for _, c := range []struct {
-		after time.Duration
+		after time.Duration // time since the previous case
 		raw   string
 	}{{time.Minute, madeUp}, {0, madeUp}, {24 * time.Hour, known}} {
 		other.clock.pass(c.after)

@@ -44,7 +44,7 @@ func TestTheTokenOfAServiceNamesIt(t *testing.T) {
 	v, users, other := withServices(t, nil)
 	plain := object{"typ": "JWT", "alg": "RS256", "kid": "rsa"}
 	for _, c := range []struct {
-		raw, want string
+		raw, want string // the token, and the name of its service; "": a user
 	}{
 		{users.token(users.header(), users.servicePayload()), "billing"},
 		{users.token(object{"typ": "JWT", "alg": "ES256", "kid": "ec"}, users.servicePayload()), "billing"},
@@ -66,7 +66,7 @@ func TestTokensAlmostOfAServiceAreRefused(t *testing.T) {
 	own, foreign := users.servicePayload(), other.rolePayload()
 	past := users.clock.now().Add(-time.Minute).Unix()
 	for name, c := range map[string]struct {
-		by      *issuer
+		by      *issuer // signs the token
 		payload object
 		code    problem.Code
 	}{
@@ -202,7 +202,7 @@ func TestAServiceIsSignedByItsOwnIssuer(t *testing.T) {
 func TestServicesHaveTheirOwnAudience(t *testing.T) {
 	v, users, other := withServices(t, func(c *accesstoken.Config) { c.ServiceAudience = "services" })
 	for _, i := range []struct {
-		by      *issuer
+		by      *issuer // signs the token
 		payload object
 	}{{users, users.servicePayload()}, {other, other.rolePayload()}} {
 		raw := i.by.token(i.by.header(), i.payload)
@@ -232,9 +232,9 @@ func TestWithoutAnAudienceAServicesClientMustBeListed(t *testing.T) {
 // TestTheClientOfAnotherIssuerIsCheckedOnlyWithoutAnAudience: its tokens for roles and jobs name no client.
 func TestTheClientOfAnotherIssuerIsCheckedOnlyWithoutAnAudience(t *testing.T) {
 	for _, c := range []struct {
-		audience    string
-		aud, client any // of the token
-		want        bool
+		audience    string // ServiceAudience
+		aud, client any    // of the token
+		want        bool   // whether the token is accepted
 	}{{"", nil, nil, false}, {"", nil, "m2m", true}, {"services", "services", nil, true}, {"services", "services", "m2m", true}} {
 		v, _, other := withServices(t, func(to *accesstoken.Config) {
 			to.Audience, to.ServiceAudience, to.ClientIDs = "", c.audience, []string{"m2m"}

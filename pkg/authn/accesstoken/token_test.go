@@ -73,8 +73,8 @@ func TestCognitoTokenWithoutAudienceNeedsAnAllowedClient(t *testing.T) {
 	v := i.verifierOf(c)
 	cognito := with(i.payload(), object{"aud": nil, "token_use": "access", "client_id": "web"})
 	for name, tc := range map[string]struct {
-		edits object
-		ok    bool
+		edits object // changes of the claims
+		ok    bool   // whether the token is accepted
 	}{
 		"allowed client_id":           {object{}, true},
 		"allowed azp":                 {object{"client_id": nil, "azp": "cli"}, true},
@@ -110,8 +110,8 @@ func TestOnlyTheListedClientsAreAccepted(t *testing.T) {
 	c := i.config()
 	c.ClientIDs = []string{"web", "cli"}
 	for name, tc := range map[string]struct {
-		edits object
-		ok    bool
+		edits object // changes of the claims
+		ok    bool   // whether the token is accepted
 	}{
 		"client_id": {object{"client_id": "web"}, true}, "azp": {object{"azp": "cli"}, true},
 		"cid": {object{"cid": "web"}, true}, "appid": {object{"appid": "web"}, true},
@@ -140,8 +140,8 @@ func TestATokenNeedsTheRequiredScope(t *testing.T) {
 	c := i.config()
 	c.RequiredScope = "orgs:manage"
 	for name, tc := range map[string]struct {
-		edits object
-		ok    bool
+		edits object // changes of the claims
+		ok    bool   // whether the token is accepted
 	}{
 		"one scope":       {object{"scope": "orgs:manage"}, true},
 		"several scopes":  {object{"scope": "openid orgs:manage email"}, true},
@@ -201,7 +201,7 @@ func TestOnlyTrueVerifiesAnEmail(t *testing.T) {
 		})
 		for _, c := range []struct {
 			of   *accesstoken.Verifier
-			want bool
+			want bool // whether the email is verified
 		}{{i.verifier(), want}, {i.verifierOf(trusting), wantTrusting}} {
 			if got, err := c.of.Verify(t.Context(), raw); err != nil || got.EmailVerified != c.want {
 				t.Errorf("%s in a token: %+v %v, want verified %t", claim, got, err, c.want)
@@ -251,7 +251,7 @@ func TestClocksMayDiffer(t *testing.T) {
 	now := i.clock.now().Unix()
 	for name, c := range map[string]struct {
 		claims object
-		want   problem.Code // "": good
+		want   problem.Code // "": the token is accepted
 	}{
 		"nbf 0": {object{"nbf": 0}, ""}, "nbf 0.0": {object{"nbf": json.RawMessage("0.0")}, ""}, "iat 0": {object{"iat": 0}, ""}, "both": {object{"nbf": 0, "iat": json.RawMessage("-0")}, ""}, "half a second": {object{"iat": 0.5}, ""},
 		"iat a minute ahead": {object{"iat": now + 60}, ""}, "iat further ahead": {object{"iat": now + 62}, problem.TokenInvalid},

@@ -248,7 +248,7 @@ func TestARefusalNamesTheSettingToFix(t *testing.T) {
 		return signed(t, text(t, with(i.header(), object{"alg": alg})), text(t, i.payload()), jwt.SigningMethodES256, ecKey())
 	}
 	for name, c := range map[string]struct {
-		raw, says string
+		raw, says string // the token, and a part of the detail
 	}{
 		"HS256":  {naming("HS256"), "ES256, RS256 or PS256"},
 		"EdDSA":  {naming("EdDSA"), "ES256, RS256 or PS256"},

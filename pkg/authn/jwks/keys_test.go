@@ -152,7 +152,7 @@ func TestTheDiscoveryDocumentIsChecked(t *testing.T) {
 	for name, c := range map[string]struct {
 		issuer                string // as configured
 		named, jwks, userinfo string // the values in the document
-		ok                    bool
+		ok                    bool   // whether the document is accepted
 	}{
 		"both":                      {https, https, https + "/jwks", https + "/me", true},
 		"another host":              {https, https, "https://keys.example/jwks", "", true},

@@ -101,7 +101,7 @@ func TestPublicAddressesArePermittedByHTTPSOn443Only(t *testing.T) {
 		for _, c := range []struct {
 			scheme string
 			port   uint16
-			want   string
+			want   string // reason of the refusal; "": permitted
 		}{
 			{"https", 443, ""}, {"https", 8443, ReasonPort}, {"https", 22, ReasonPort}, {"https", 0, ReasonPort},
 			{"http", 443, ReasonScheme}, {"http", 80, ReasonScheme}, {"", 443, ReasonScheme},
@@ -141,9 +141,9 @@ func TestAnAllowedAddressIsReachedOnlyAsALiteral(t *testing.T) {
 	g := onLoopback(t)
 	for _, c := range []struct {
 		scheme  string
-		literal bool
+		literal bool // whether the URL has the address itself
 		to      string
-		want    string
+		want    string // reason of the refusal; "": permitted
 	}{
 		{"http", true, "127.0.0.1:9000", ""},
 		{"https", true, "127.9.9.9:1", ""},

@@ -178,7 +178,7 @@ func TestDefaultLimitsEndAnAttemptWithinTwelveSeconds(t *testing.T) {
 		to     string
 		err    string
 		status int
-		least  time.Duration
+		least  time.Duration // least and most: the time of the attempt
 		most   time.Duration
 	}{
 		"headers, a byte a second": {raw(t, drip(ok+"A: ", time.Second)), FailTimeout, 0, 9 * time.Second, 12 * time.Second},

@@ -137,8 +137,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // TestALostAnswerIsTriedAgain: a message may come twice, and a batch that fails does not stop the other batch.
 func TestALostAnswerIsTriedAgain(t *testing.T) {
 	for lost, want := range map[int]struct {
-		batches int
-		fails   bool
+		batches int  // calls of SendMessageBatch
+		fails   bool // whether Send returns an error
 	}{0: {2, false}, 1: {3, false}, 2: {4, false}, 3: {4, true}} {
 		_, batches, address := served(t, "")
 		cfg := boot.Config("us-east-1", aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, &http.Client{Transport: &losing{lost}})

@@ -22,10 +22,10 @@ type Answer struct {
 	Body   []byte
 }
 
-// Do sends a request and reads its answer, within the time of the request's context. The body may have at most most bytes. Do
+// Do sends a request and reads its answer, within the time of the request's context. The body may have at most maxBytes bytes. Do
 // follows no redirect, so no other scheme or host can replace the URL of the settings or get a
 // credential. Errors: ErrTooLarge, and the errors of package cause.
-func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
+func Do(client *http.Client, req *http.Request, maxBytes int64) (Answer, error) {
 	direct := *client // a copy, so that the caller's client keeps its own policy
 	direct.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	res, err := direct.Do(req) //nolint:gosec // the address comes from settings
@@ -33,11 +33,11 @@ func Do(client *http.Client, req *http.Request, most int64) (Answer, error) {
 		return Answer{}, cause.Of(err)
 	}
 	defer func() { _ = res.Body.Close() }() // an error does not matter: the body is read, or not needed
-	body, err := io.ReadAll(io.LimitReader(res.Body, most+1))
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
 	if err != nil {
 		return Answer{}, cause.Of(err)
 	}
-	if int64(len(body)) > most {
+	if int64(len(body)) > maxBytes {
 		return Answer{}, ErrTooLarge
 	}
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: body}, nil

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/fetch"
 )
 
-// TestOnlyAWholeAnswerIsReturned: Do returns a whole answer of at most most bytes, or an error. A redirect is an answer like
+// TestOnlyAWholeAnswerIsReturned: Do returns a whole answer within the size limit, or an error. A redirect is an answer like
 // any other.
 func TestOnlyAWholeAnswerIsReturned(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

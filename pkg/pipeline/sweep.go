@@ -64,7 +64,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	return err
 }
 
-// age returns how long ago dueAt was, in milliseconds since the epoch; 0 means that no row is due, and age returns 0.
+// age returns how long ago a row became due. dueAt is in milliseconds since the epoch; for 0, which means no row, age returns 0.
 func (s Sweep) age(dueAt int64) time.Duration {
 	if dueAt == 0 {
 		return 0
@@ -155,11 +155,11 @@ func (r *run) delivery(ctx context.Context, d store.Due) error {
 	return nil
 }
 
-// flush queues the moved deliveries if there are at least least of them.
-func (r *run) flush(ctx context.Context, least int) {
+// flush queues the moved deliveries if there are at least minimum of them.
+func (r *run) flush(ctx context.Context, minimum int) {
 	r.mu.Lock()
 	var batch []webhook.Message
-	if len(r.moved) >= least {
+	if len(r.moved) >= minimum {
 		batch, r.moved = r.moved, nil
 	}
 	r.mu.Unlock()

@@ -147,7 +147,7 @@ func (b *batch) held(ctx context.Context) error {
 	return nil
 }
 
-// wakes adds a delivery to those that the batch queues at its end.
+// wakes adds a delivery to woken, which the batch queues at its end.
 func (b *batch) wakes(d webhook.DeliveryID) {
 	b.may--
 	b.woken = append(b.woken, webhook.Message{Org: b.to.OrgID, DeliveryID: d})

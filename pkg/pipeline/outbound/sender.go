@@ -115,11 +115,11 @@ func (s *Sender) post(ctx context.Context, rawURL string, header http.Header, bo
 // errAnswer means that an answer of Get is not a 200, is too large, or was cut.
 var errAnswer = errors.New("outbound: the answer is not whole")
 
-// Get reads the text at a URL in one attempt. A text of more than most bytes is an error. Users may see the text of an error.
-func (s *Sender) Get(ctx context.Context, rawURL string, most int64) (text []byte, err error) {
+// Get reads the text at a URL in one attempt. A text of more than maxBytes bytes is an error. Users may see the text of an error.
+func (s *Sender) Get(ctx context.Context, rawURL string, maxBytes int64) (text []byte, err error) {
 	failed := s.send(ctx, http.MethodGet, rawURL, http.Header{"User-Agent": {"Latchkey/1"}}, nil, func(res *http.Response) {
-		text, err = io.ReadAll(io.LimitReader(res.Body, most+1))
-		if err != nil || int64(len(text)) > most || res.StatusCode != http.StatusOK {
+		text, err = io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
+		if err != nil || int64(len(text)) > maxBytes || res.StatusCode != http.StatusOK {
 			text, err = nil, errAnswer
 		}
 	})

@@ -31,7 +31,8 @@ import (
 	"latchkey/pkg/verify"
 )
 
-// canary is a text that no error may contain. The tests send it as a key and in a query, and servers send it as an answer, also as a number.
+// canary is a text that no error may contain. The tests send it as a key and in a query, and servers send it as an answer,
+// also as a number.
 const canary = "98765432109876543210"
 
 // hostile is a transport. Its answers and errors contain the canary.

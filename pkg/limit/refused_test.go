@@ -90,7 +90,8 @@ func TestRefusalsOfAtMost1000KeysAreCounted(t *testing.T) {
 	w.equal(w.writes, 1001, "an hour after the writes of the other keys")
 }
 
-// TestRefusalsThatWereNotWrittenAreKept: only ErrNotCharged proves that nothing was written. After another error they are not counted again.
+// TestRefusalsThatWereNotWrittenAreKept: only ErrNotCharged proves that nothing was written. After another error they are
+// not counted again.
 func TestRefusalsThatWereNotWrittenAreKept(t *testing.T) {
 	for err, want := range map[error]int{limit.ErrNotCharged: 3, errors.New("lost"): 1} {
 		w := on(t, "2026-11-24 12:00:00", 1)

@@ -74,7 +74,8 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	}
 }
 
-// TestARunDoesAtMost20Steps: 20 due steps are too many, because a run needs one more to see that nothing is due. The next run does the rest.
+// TestARunDoesAtMost20Steps: 20 due steps are too many, because a run needs one more to see that nothing is due. The next
+// run does the rest.
 func TestARunDoesAtMost20Steps(t *testing.T) {
 	for _, c := range []struct{ due, done int }{{4, 4}, {5, 5}, {6, 6}, {19, 19}, {20, 20}, {25, 20}} {
 		w := newWorld(t)

@@ -32,8 +32,8 @@ func (w *world) isRefused(t *testing.T, token string) (lookups int) {
 	return w.count() - before
 }
 
-// TestMemoryOfKidsIsBounded: 256 kids are kept, with any max-age. A further kid replaces the expired ones. If no kid is expired, it replaces
-// all of them.
+// TestMemoryOfKidsIsBounded: 256 kids are kept, with any max-age. A further kid replaces the expired ones. If no kid is
+// expired, it replaces all of them.
 func TestMemoryOfKidsIsBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		expired int // how many of the first 256 kids are expired when the next one comes

@@ -99,7 +99,8 @@ func TestHandlerReadsNoMoreThanAWebhook(t *testing.T) {
 	}
 }
 
-// TestNoWebhookWaitsForAReceiversReport: an answer comes within five seconds, even when a report fails or hangs. At most 16 reports run at once.
+// TestNoWebhookWaitsForAReceiversReport: an answer comes within five seconds, even when a report fails or hangs. At most 16
+// reports run at once.
 func TestNoWebhookWaitsForAReceiversReport(t *testing.T) {
 	v := readVectors(t)
 	for name, fails := range map[string]func(){

@@ -17,8 +17,8 @@ type ruledService struct {
 	rules *rules
 }
 
-// shortPatience is the Patience with an issuer of services: anyone can make a token that causes a call to this issuer, and a slow issuer must not
-// delay other callers.
+// shortPatience is the Patience with an issuer of services: anyone can make a token that causes a call to this issuer, and a
+// slow issuer must not delay other callers.
 var shortPatience = jwks.Patience{Timeout: time.Second, Pause: 10 * time.Second}
 
 // addServices adds the services of the configuration. rulesOf makes their rules. A token of the users' issuer must have all claims of a

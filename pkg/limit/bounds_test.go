@@ -175,7 +175,7 @@ func TestUsageIsReportedOnce(t *testing.T) {
 	for name, v := range map[string]struct {
 		day     int64 // the day of the lease that fails
 		changes int   // 1: each request has other limits; 0: all have the same
-	}{"of today": {second, 0}, "of yesterday": {first, 0}, "of today, of changed limits": {second, 1}, "of yesterday, of changed limits": {first, 1}} {
+	}{"today": {second, 0}, "yesterday": {first, 0}, "today, with changed limits": {second, 1}, "yesterday, with changed limits": {first, 1}} {
 		for fault, plan := range map[string]func(w *world, hits func(limit.Lease) bool){
 			"refused": func(w *world, hits func(limit.Lease) bool) {
 				w.fail = func(l limit.Lease) error {
@@ -185,7 +185,7 @@ func TestUsageIsReportedOnce(t *testing.T) {
 					return nil
 				}
 			},
-			"done, and the answer lost": func(w *world, hits func(limit.Lease) bool) { w.lose = hits },
+			"done, but the answer is lost": func(w *world, hits func(limit.Lease) bool) { w.lose = hits },
 		} {
 			w := on(t, "2026-11-24 23:59:30", 1)
 			r := request("key_1", "1000/m")
@@ -211,8 +211,8 @@ func TestUsageIsReportedOnce(t *testing.T) {
 			w.equal(hit, 1, name+", "+fault+": faults")
 			w.take(0, 1, r)
 			of := limit.Owner{Org: "org_1", Key: "key_1"}
-			w.equal(int(w.requests[row{of, limit.Day, first}]), yesterday, name+", "+fault+": reported of yesterday")
-			w.equal(int(w.requests[row{of, limit.Day, second}]), today, name+", "+fault+": reported of today")
+			w.equal(int(w.requests[row{of, limit.Day, first}]), yesterday, name+", "+fault+": reported for yesterday")
+			w.equal(int(w.requests[row{of, limit.Day, second}]), today, name+", "+fault+": reported for today")
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestEachLimitApplies(t *testing.T) {
 	other.Key, other.LimitID = "key_3", "key_3"
 	w.equal(w.take(0, 4, r)+w.take(1, 4, other), 5, "two keys of an org")
 	both := limit.Request{Org: "org_2", Key: "key_4", LimitID: "key_4", Limits: "10/d", Allowance: "1000/d"}
-	w.equal(w.take(0, 20, both), 10, "a request that needs two leases, taken once")
+	w.equal(w.take(0, 20, both), 10, "a request with two leases is charged once")
 }
 
 func TestASpentLimitCausesNoWrites(t *testing.T) {
@@ -132,7 +132,7 @@ func TestAChangedLimitCountsAtTheNextRequest(t *testing.T) {
 func (w *world) atMost(got, most int, what string) {
 	w.t.Helper()
 	if got > most || got < most-4 {
-		w.t.Errorf("%s: %d of %d", what, got, most)
+		w.t.Errorf("%s: %d, want %d or a few less", what, got, most)
 	}
 }
 
@@ -182,8 +182,8 @@ func TestAWindowNeverGoesBack(t *testing.T) {
 	early := clock{at("2026-11-24 12:01:01")}
 	w.processes[1].Now = early.now
 	w.equal(w.take(0, 4, r), 4, "12:00")
-	w.equal(w.take(1, 8, r), 8, "12:01 by a clock that is early")
-	w.equal(w.take(0, 20, r), 2, "the rest of 12:01 by the other clock")
+	w.equal(w.take(1, 8, r), 8, "12:01, by an early clock")
+	w.equal(w.take(0, 20, r), 2, "the rest of 12:01, by the other clock")
 	early.at = at("2026-11-24 12:09:00")
 	w.equal(w.take(1, 1, r), 1, "12:09")
 	w.processes[0] = limit.New(w)
@@ -340,6 +340,7 @@ func TestReportsAreNeverTooHigh(t *testing.T) {
 	of := limit.Owner{Org: "org_1", Key: "key_1"}
 	yesterday, today := row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}, row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}
 	w.take(0, 10, r)
+	// failing makes requests until one lease has failed with err.
 	failing := func(err error) {
 		w.fail = func(limit.Lease) error { return err }
 		for w.fail != nil {
@@ -352,15 +353,15 @@ func TestReportsAreNeverTooHigh(t *testing.T) {
 	w.at = at("2026-11-25 00:00:10")
 	w.equal(w.take(0, 10, r), 10, "let through")
 	passed := int(w.charges[yesterday][limit.Day].Requests)
-	w.equal(int(w.requests[yesterday]), passed, "reported of yesterday, when no lease was lost and all were used")
+	w.equal(int(w.requests[yesterday]), passed, "reported for yesterday, when no lease was lost and all requests were used")
 	w.at = w.at.Add(time.Minute)
 	w.take(0, 1, r)
-	w.equal(int(w.requests[today]), 10, "reported of today")
+	w.equal(int(w.requests[today]), 10, "reported for today")
 	failing(errors.New("reset"))
 	w.at = w.at.Add(time.Minute)
 	w.take(0, 1, r)
 	if got := w.requests[today]; got > 11 {
-		t.Errorf("reported %d of today", got)
+		t.Errorf("reported %d for today, want at most 11", got)
 	}
 }
 
@@ -508,5 +509,5 @@ func TestAFailedCountIsWrittenLater(t *testing.T) {
 	w.processes[0].Tally(context.Background(), of)
 	w.fail = nil
 	w.processes[0].Tally(context.Background(), of)
-	w.equal(int(w.counted[row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}]), 2, "without what was left of the day before")
+	w.equal(int(w.counted[row{of, limit.Day, at("2026-11-25 00:00:00").Unix()}]), 2, "only the requests of the new day")
 }

@@ -109,26 +109,26 @@ func (c traffic) run(t *testing.T) (writes float64) {
 		}
 		writesAt[now.at.Unix()] += table.writes - before
 	}
-	got, could := 0, 0
+	got, allowed := 0, 0
 	for w, n := range offered {
 		if passed[w] > most {
-			t.Errorf("%d of %d in a window", passed[w], most)
+			t.Errorf("%d requests passed in a window with the limit %d", passed[w], most)
 		}
-		got, could = got+passed[w], could+min(n, most)
+		got, allowed = got+passed[w], allowed+min(n, most)
 	}
-	if float64(got) < 0.95*float64(could) {
-		t.Errorf("%d of %d that could be let through", got, could)
+	if float64(got) < 0.95*float64(allowed) {
+		t.Errorf("%d requests passed, and %d were allowed", got, allowed)
 	}
 	if float64(table.writes) > 1.02*float64(requests)+1 {
 		t.Errorf("%d writes for %d requests", table.writes, requests)
 	}
 	for second, n := range writesAt {
-		if n > 1000 {
+		if n > 1000 { // the writes that DynamoDB accepts for a row in a second
 			t.Errorf("%d writes in second %d", n, second)
 		}
 	}
 	writes = float64(table.writes) / float64(requests)
-	t.Logf("%.1f %% let through, %.4f writes a request", 100*float64(got)/float64(could), writes)
+	t.Logf("%.1f %% let through, %.4f writes a request", 100*float64(got)/float64(allowed), writes)
 	return writes
 }
 
@@ -160,7 +160,7 @@ func TestFewRequestsOfASteadyUseAreNotCounted(t *testing.T) {
 			counted := table.counted[row{of, limit.Day, at("2026-11-24 00:00:00").Unix()}]
 			t.Logf("%.2f %% not counted, %.4f writes a request", 100*(1-float64(counted)/float64(requests)), float64(table.writes)/float64(requests))
 			if counted > requests || float64(counted) < 0.97*float64(requests) {
-				t.Errorf("%d of %d", counted, requests)
+				t.Errorf("%d of %d requests are counted", counted, requests)
 			}
 		})
 	}

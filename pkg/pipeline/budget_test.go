@@ -76,12 +76,12 @@ func TestUnpaidDeliveriesAreADebt(t *testing.T) {
 		}
 	}
 	s.fanOutAll(t)
-	late := s.delays()
-	// Of 200 deliveries 20 were paid. The org's burst is 60: 120 in debt, refilled by two a second.
-	if len(late) != 200 || late[0] != 0 || late[len(late)-1] != time.Minute {
-		t.Errorf("%d deliveries, the first after %s, the last after %s", len(late), late[0], late[len(late)-1])
+	delays := s.delays()
+	// Of the 200 deliveries 20 were paid. The org's burst covers 60. The other 120 wait: the org's budget grows by two a second.
+	if len(delays) != 200 || delays[0] != 0 || delays[len(delays)-1] != time.Minute {
+		t.Errorf("%d deliveries, the first after %s, the last after %s", len(delays), delays[0], delays[len(delays)-1])
 	}
-	atOnce := slices.IndexFunc(late, func(d time.Duration) bool { return d > 0 })
+	atOnce := slices.IndexFunc(delays, func(d time.Duration) bool { return d > 0 })
 	if atOnce < 60 || atOnce > 80 { // the burst, and at most the 20 that were paid
 		t.Errorf("%d deliveries are sent at once, want 60 to 80", atOnce)
 	}
@@ -98,8 +98,8 @@ func TestUnpaidDeliveriesAreADebt(t *testing.T) {
 			t.Errorf("the attempt of %v is due at %v", next, due)
 		}
 	}
-	if later != len(late)-atOnce {
-		t.Errorf("%d first attempts are later by their rows, and %d by the queue", later, len(late)-atOnce)
+	if later != len(delays)-atOnce {
+		t.Errorf("%d first attempts are later by their rows, and %d by the queue", later, len(delays)-atOnce)
 	}
 	if made := s.chargedLinks(t, s.org, s.app, 1); len(made) != 0 {
 		t.Error("an app in debt can create a link")
@@ -109,8 +109,8 @@ func TestUnpaidDeliveriesAreADebt(t *testing.T) {
 	}
 	s.queue.dropAll()
 	s.fanOutAll(t) // the event of the key goes to the 10 endpoints
-	if late := s.delays(); len(late) != 10 || late[9] != 0 {
-		t.Errorf("an event of a key is delayed: %v", late)
+	if delays := s.delays(); len(delays) != 10 || delays[9] != 0 {
+		t.Errorf("an event of a key is delayed: %v", delays)
 	}
 	s.queue.dropAll()
 	s.pass(10*time.Minute + 90*time.Second) // a debt lasts for ten minutes at most, and then the budgets fill
@@ -140,9 +140,9 @@ func TestADebtIsBounded(t *testing.T) {
 	}
 	s.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 60} // a debt of 1,080 s, over the bound of 600 s
 	s.fanOutAll(t)
-	late := s.delays()
-	if len(late) != 1200 || late[len(late)-1] > 10*time.Minute || late[len(late)-1] < 9*time.Minute {
-		t.Errorf("%d deliveries, the last after %s", len(late), late[len(late)-1])
+	delays := s.delays()
+	if len(delays) != 1200 || delays[len(delays)-1] > 10*time.Minute || delays[len(delays)-1] < 9*time.Minute {
+		t.Errorf("%d deliveries, the last after %s", len(delays), delays[len(delays)-1])
 	}
 	s.pass(10*time.Minute + 20*time.Second)
 	if made := s.chargedLinks(t, s.org, s.app, 1); len(made) != 1 {
@@ -162,8 +162,8 @@ func TestActsOfPersonsAreADebtToo(t *testing.T) {
 		}
 	}
 	s.fanOutAll(t)
-	if late := s.delays(); len(late) != 100 || late[99] != 0 {
-		t.Errorf("%d deliveries, the last after %s", len(late), late[len(late)-1])
+	if delays := s.delays(); len(delays) != 100 || delays[99] != 0 {
+		t.Errorf("%d deliveries, the last after %s", len(delays), delays[len(delays)-1])
 	}
 	if made := s.chargedLinks(t, s.org, s.app, 1); len(made) != 0 {
 		t.Error("the 100 deliveries were not charged to the budget of 20")
@@ -182,15 +182,15 @@ func TestAFailedChargeLosesNoEvent(t *testing.T) {
 	}
 	s.Faults.Plan("UpdateItem", storetest.Throttle, -1)
 	s.fanOutAll(t)
-	if late := s.delays(); len(late) != 3 || late[0] != 10*time.Minute {
-		t.Errorf("the deliveries of an event that could not be charged are late by %v", late)
+	if delays := s.delays(); len(delays) != 3 || delays[0] != 10*time.Minute {
+		t.Errorf("the deliveries of an event that could not be charged are late by %v", delays)
 	}
 	s.queue.dropAll()
 	if _, err := s.CreateKey(ctx, s.admin(), s.org, store.NewKey{Prefix: "lk"}, store.Once[store.MintedKey]{}); err != nil {
 		t.Fatal(err)
 	}
 	s.fanOutAll(t)
-	if late := s.delays(); len(late) != 3 || late[2] != 0 {
-		t.Errorf("the deliveries of a key's event are late by %v", late)
+	if delays := s.delays(); len(delays) != 3 || delays[2] != 0 {
+		t.Errorf("the deliveries of a key's event are late by %v", delays)
 	}
 }

@@ -69,14 +69,14 @@ func TestARunThatEndsEarlyHasProcessedEachTenant(t *testing.T) {
 	t.Parallel()
 	s, _, link := crowd(t, 0, 60)
 	const beforeEnd, atOnce = 5 * time.Second, 16 // as in the sweep
-	const begins = 5 * time.Second                // how long the run may begin rows
-	run, cancel := context.WithTimeout(ctx, begins+beforeEnd)
+	const mayBegin = 5 * time.Second              // how long the run may begin rows
+	run, cancel := context.WithTimeout(ctx, mayBegin+beforeEnd)
 	defer cancel()
-	over := time.After(begins + time.Second)
-	goOn := make(chan struct{})
-	go func() { <-over; close(goOn) }()
+	afterEnd := time.After(mayBegin + time.Second)
+	released := make(chan struct{})
+	go func() { <-afterEnd; close(released) }()
 	for range atOnce {
-		s.Faults.Before("TransactWriteItems", func() { <-goOn })
+		s.Faults.Before("TransactWriteItems", func() { <-released })
 	}
 	if err := s.sweep.Run(run); err != nil || s.Faults.Pending() {
 		t.Fatalf("%v, stopped at %d links: %v", err, atOnce, !s.Faults.Pending())

@@ -383,14 +383,14 @@ func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 		key, table, h := door(t)
 		table.Key.Scopes = "a"
 		query = strings.ReplaceAll(query, "ORG", string(table.Org))
-		asked, err := url.ParseQuery(query)
+		given, err := url.ParseQuery(query)
 		only := func(name string, values ...string) bool { // reports whether all values of a parameter are in values
-			return !slices.ContainsFunc(asked[name], func(v string) bool { return !slices.Contains(values, v) })
+			return !slices.ContainsFunc(given[name], func(v string) bool { return !slices.Contains(values, v) })
 		}
 		isBelow := strings.HasPrefix(path, "/authorize/") && path != "/authorize/"
-		isKeys := (path == "/authorize" || path == "/authorize/") && err == nil && only("scope", "a") && len(asked) == min(1, len(asked["scope"]))
+		isKeys := (path == "/authorize" || path == "/authorize/") && err == nil && only("scope", "a") && len(given) == min(1, len(given["scope"]))
 		isMembers := path == "/authorize-member" && err == nil && only("org", string(table.Org)) && only("role", "member", "viewer") &&
-			len(asked["org"]) == 1 && len(asked["role"]) <= 1 && only("suspended", "allow") && len(asked["suspended"]) <= 1 && len(asked) == 1+len(asked["role"])+len(asked["suspended"])
+			len(given["org"]) == 1 && len(given["role"]) <= 1 && only("suspended", "allow") && len(given["suspended"]) <= 1 && len(given) == 1+len(given["role"])+len(given["suspended"])
 		for credential, want := range map[string]bool{key: isBelow || isKeys, authntest.JWT: isMembers, "": false} {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				r := httptest.NewRequest(method, "/", nil)

@@ -57,7 +57,7 @@ func TestOnlyA2xxIsADelivery(t *testing.T) {
 		},
 	} {
 		for _, status := range statuses {
-			e, err := r.attempt(ctx, answering{Result: outbound.Result{Status: status, Answer: "said"}})
+			e, err := r.attempt(ctx, answering{Result: outbound.Result{Status: status, Answer: "thanks"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestOnlyA2xxIsADelivery(t *testing.T) {
 			if delivered != (want == webhook.DeliveryDelivered) || triedAgain != (want == webhook.DeliveryPending) {
 				t.Errorf("%d: delivered: %v, tried again: %v", status, delivered, triedAgain)
 			}
-			if w.Last == nil || w.Last.Status == nil || *w.Last.Status != status || *w.Last.Body != "said" {
+			if w.Last == nil || w.Last.Status == nil || *w.Last.Status != status || *w.Last.Body != "thanks" {
 				t.Fatalf("%d: the last attempt is %+v", status, w.Last)
 			}
 			lastError, wantError := "", ""

@@ -26,7 +26,7 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 	}{
 		{"first", 0, "", "active", []string{"Create", "Public"}},
 		{"next", every, "active", "active, next", []string{"Create", "Public"}},
-		{"flip", every + day, "active, next", "retired, active", []string{"Public"}},
+		{"replace", every + day, "active, next", "retired, active", []string{"Public"}},
 		{"disable", every + 31*day, "retired, active", "retired (disabled), active", []string{"Public", "Disable"}},
 	}
 	// The expected calls of Create after each phase. The first two phases create a key, and each needs one more call after a fault.
@@ -221,12 +221,12 @@ func TestKeysThatKMSForgotAreReplacedAtOnce(t *testing.T) {
 		forget time.Duration   // when KMS restarts
 		states string          // after the next run
 	}{
-		"active":                   {[]time.Duration{0}, day, "retired, active"},
-		"active and next":          {[]time.Duration{0, every}, every + time.Hour, "retired, retired, active"},
-		"when the flip is due":     {[]time.Duration{0, every}, every + day, "retired, retired, active"},
-		"active and a retired one": {[]time.Duration{0, every, every + day}, every + 2*day, "retired, retired, active"},
-		"a retired one to disable": {[]time.Duration{0, every, every + day}, every + 40*day, "retired (disabled), retired, active"},
-		"before the first run":     {nil, 0, "active"},
+		"active":                    {[]time.Duration{0}, day, "retired, active"},
+		"active and next":           {[]time.Duration{0, every}, every + time.Hour, "retired, retired, active"},
+		"when a replacement is due": {[]time.Duration{0, every}, every + day, "retired, retired, active"},
+		"active and a retired one":  {[]time.Duration{0, every, every + day}, every + 2*day, "retired, retired, active"},
+		"a retired one to disable":  {[]time.Duration{0, every, every + day}, every + 40*day, "retired (disabled), retired, active"},
+		"before the first run":      {nil, 0, "active"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -297,7 +297,7 @@ func TestARevokedKeyIsReplacedAtOnce(t *testing.T) {
 	}
 	w.setTime(2*day + every + time.Hour)
 	w.rotate(t)
-	w.wantStates(t, "the next key steps in", "revoked (disabled), revoked (disabled), revoked (disabled), active")
+	w.wantStates(t, "the next key replaces it", "revoked (disabled), revoked (disabled), revoked (disabled), active")
 	if active := w.keys(t)[3]; active.Kid != keys[3].Kid || active.State != webhook.SigningActive {
 		t.Errorf("active %+v, want %+v", active, keys[3])
 	}

@@ -308,16 +308,16 @@ func TestUnknownKidIsLookedUpOnceAMinute(t *testing.T) {
 func TestManyWebhooksShareALookup(t *testing.T) {
 	w := newWorld(t)
 	webhook := good(t, w.vectors)
-	asked, mayAnswer := make(chan struct{}), make(chan struct{})
+	began, mayAnswer := make(chan struct{}), make(chan struct{})
 	w.answer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		close(asked)
+		close(began)
 		<-mayAnswer
 		w.Handler().ServeHTTP(rw, r)
 	}))
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { w.Verify(ctx, []byte(webhook)) })
-	<-asked
+	<-began
 	for range 50 {
 		all.Go(func() {
 			if err := w.verify(webhook); err != nil {

@@ -64,7 +64,7 @@ func TestClaimsThatBreakARuleAreRefused(t *testing.T) {
 		"ID token by at_hash":       {"at_hash": "x"},
 		"ID token by c_hash":        {"c_hash": "x"},
 		"logout token":              {"events": object{"http://schemas.openid.net/event/backchannel-logout": object{}}},
-		"re-cased SUB beside sub":   {"SUB": "mallory"},
+		"re-cased SUB and sub":      {"SUB": "mallory"},
 		"only a re-cased SUB":       {"sub": nil, "SUB": "alice"},
 		"long s in ſub":             {"ſub": "mallory"},
 		"re-cased Aud":              {"Aud": audience},

@@ -18,14 +18,14 @@ import (
 // issuer is a token issuer that answers by path.
 type issuer struct {
 	*httptest.Server
-	answers map[string]string // body by path; "": 404; a text that begins with /: a redirect to it; "down": 502
-	asked   map[string]int    // number of requests by path
+	answers  map[string]string // body by path; "": 404; a text that begins with /: a redirect to it; "down": 502
+	requests map[string]int    // number of requests by path
 }
 
 func newIssuer(t *testing.T) *issuer {
-	i := &issuer{answers: map[string]string{}, asked: map[string]int{}}
+	i := &issuer{answers: map[string]string{}, requests: map[string]int{}}
 	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.asked[r.URL.Path]++
+		i.requests[r.URL.Path]++
 		switch a := i.answers[r.URL.Path]; {
 		case a == "":
 			http.NotFound(w, r)
@@ -83,8 +83,8 @@ func TestKeysAreFoundByTheDiscoveryDocument(t *testing.T) {
 			}
 		}
 	}
-	if i.asked["/keys"] != 4 { // two cases that find keys, each with two names of the issuer
-		t.Errorf("the keys were read %d times, want 4: a redirect was followed", i.asked["/keys"])
+	if i.requests["/keys"] != 4 { // two cases that find keys, each with two names of the issuer
+		t.Errorf("the keys were read %d times, want 4: a redirect was followed", i.requests["/keys"])
 	}
 }
 
@@ -101,8 +101,8 @@ func TestOnlyA404MeansNoDocument(t *testing.T) {
 			}
 			now = now.Add(Patient.Pause)
 		}
-		if len(m.asked) != 2 {
-			t.Errorf("%d: requests %q, want two", status, m.asked)
+		if len(m.requests) != 2 {
+			t.Errorf("%d: requests %q, want two", status, m.requests)
 		}
 	}
 }
@@ -112,11 +112,11 @@ type moves struct {
 	status   int
 	location string
 	document string
-	asked    []string
+	requests []string
 }
 
 func (m *moves) RoundTrip(r *http.Request) (*http.Response, error) {
-	m.asked = append(m.asked, r.URL.String())
+	m.requests = append(m.requests, r.URL.String())
 	if strings.HasSuffix(r.URL.Path, documentPath) {
 		return &http.Response{StatusCode: m.status, Header: http.Header{"Location": {m.location}}, Body: http.NoBody, Request: r}, nil
 	}
@@ -157,8 +157,8 @@ func TestADiscoveryDocumentMayMoveOnItsServer(t *testing.T) {
 			want = append(want, c.to)
 		}
 		isFound := c.to != "" && c.location != documentPath
-		if !slices.Equal(m.asked, want) || (err == nil) != isFound {
-			t.Errorf("%d to %s: requests %q, %v", c.status, c.location, m.asked, err)
+		if !slices.Equal(m.requests, want) || (err == nil) != isFound {
+			t.Errorf("%d to %s: requests %q, %v", c.status, c.location, m.requests, err)
 		}
 	}
 }

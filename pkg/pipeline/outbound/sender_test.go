@@ -135,10 +135,10 @@ func TestAClosedPortIsAConnectFailure(t *testing.T) {
 // TestADeadAddressLeavesTimeForTheNext: an address that never answers uses only its share of the time.
 func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
 	s := NewSender(NewGuard(nil), WithResolver(&answers{list: [][]string{{"1.1.1.1", "1.1.1.2", "1.1.1.3"}}}), WithTimeouts(time.Second, 300*time.Millisecond))
-	var asked []string
+	var dialed []string
 	s.beforeConnect = func(ctx context.Context, to string) error {
-		asked = append(asked, to)
-		if len(asked) < 3 { // the first two addresses never answer
+		dialed = append(dialed, to)
+		if len(dialed) < 3 { // the first two addresses never answer
 			<-ctx.Done()
 		}
 		if ctx.Err() != nil {
@@ -151,8 +151,8 @@ func TestADeadAddressLeavesTimeForTheNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = (&attempt{sender: s, url: u}).dial(t.Context(), "tcp", "hook.example.com:443")
-	if len(asked) != 3 || !errors.Is(err, errStop) {
-		t.Errorf("asked %v: %v", asked, err)
+	if len(dialed) != 3 || !errors.Is(err, errStop) {
+		t.Errorf("dialled %v: %v", dialed, err)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestAFaultMidwayLeavesNothingHalfDone(t *testing.T) {
 						w.kms.lost[call] = 1
 					default:
 						w.kms.after = func(operation string) {
-							if operation == call { // from here on, no call reaches the table, or no transaction
+							if operation == call { // table: no later call reaches it; writes: no later transaction does
 								w.Faults.Plan(map[string]string{"writes": "TransactWriteItems"}[broken], storetest.LostBefore, -1)
 							}
 						}

@@ -284,9 +284,9 @@ func TestATokenWithoutANameKeepsTheName(t *testing.T) {
 		"a name, and another address":      {named, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, "Ada Lindqvist"},
 		"a name of hidden characters":      {named, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true, Name: "\u200b"}, "Ada Lindqvist"},
 		"another name":                     {named, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true, Name: "Eve"}, "Eve"},
-		"made of the address":              {unnamed, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, "eve"},
+		"a name made of the address":       {unnamed, accesstoken.Claims{Email: "eve@example.com", EmailVerified: true}, "eve"},
 		"a name, of an unverified address": {unverified, accesstoken.Claims{Email: "ada@example.com"}, "Ada Lindqvist"},
-		"no one is known":                  {store.Identity{}, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true}, "ada"},
+		"an unknown user":                  {store.Identity{}, accesstoken.Claims{Email: "ada@example.com", EmailVerified: true}, "ada"},
 	} {
 		_, table := minted(t)
 		table.Known = &c.known

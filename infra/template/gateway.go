@@ -20,7 +20,7 @@ type answer struct {
 
 var answers = []answer{
 	{"The authorizer's Deny: challenge, code, title and detail are constants of ours.", "ACCESS_DENIED", "", "$context.authorizer.detail"},
-	{"", "UNAUTHORIZED", problem.MissingCredentials, "Send the header Authorization: Bearer with your credential."},
+	{"", "UNAUTHORIZED", problem.MissingCredentials, "Send your credential after the word Bearer in the Authorization header."},
 	{
 		"An unknown route. With a Bearer header API Gateway tries to read a signature in it: hence the other types.",
 		"MISSING_AUTHENTICATION_TOKEN INVALID_SIGNATURE EXPIRED_TOKEN RESOURCE_NOT_FOUND DEFAULT_4XX", problem.RouteNotFound, "There is no such route.",
@@ -30,7 +30,7 @@ var answers = []answer{
 	{"", "UNSUPPORTED_MEDIA_TYPE", problem.UnsupportedMediaType, "Send the body as application/json."},
 	{"", "WAF_FILTERED", problem.RequestBlocked, "A firewall rule blocks this request."},
 	{"Of API Gateway's own usage plans, which the product does not use.", "INVALID_API_KEY", problem.RequestBlocked, "The request was blocked."},
-	{"", "THROTTLED QUOTA_EXCEEDED", problem.RateLimited, "Too many requests. Try again."},
+	{"", "THROTTLED QUOTA_EXCEEDED", problem.RateLimited, "Too many requests. Try again later."},
 	{
 		"The authorizer could not find out who calls: never an Allow and never a 401. DEFAULT_5XX: Lambda throttles, crashes, time-outs.",
 		"AUTHORIZER_FAILURE AUTHORIZER_CONFIGURATION_ERROR INTEGRATION_FAILURE INTEGRATION_TIMEOUT DEFAULT_5XX", problem.Unavailable,

@@ -32,10 +32,10 @@ type auditSpan struct {
 func (in auditIn) parse(*call) (s auditSpan, err error) {
 	s.Actor, s.Action, s.Target = orZero(in.Actor), orZero(in.Action), orZero(in.Target)
 	if in.Actor != nil && !isActor(s.Actor) {
-		return s, problem.Invalid("/actor", "format", "The value must be the id of a user or an API key, service: and a name, or holder.")
+		return s, problem.Invalid("/actor", "format", "The value must be the id of a user, the id of an API key, holder, or service:NAME with the name of a service.")
 	}
 	if in.Action != nil && !isAction(s.Action) {
-		return s, problem.Invalid("/action", "format", "The value must be an action, as key.revoked.")
+		return s, problem.Invalid("/action", "format", "The value must be an action, such as key.revoked.")
 	}
 	if in.Target != nil && !isTarget(s.Target) {
 		return s, problem.Invalid("/target", "format", "The value must be the id of an org, a user, an app, an API key, a link or an endpoint.")
@@ -95,7 +95,7 @@ func (o orgs) audit(ctx context.Context, c *call, s auditSpan) (answer, error) {
 		return answer{}, err
 	}
 	if next != "" {
-		return answer{}, problem.Invalid("/from", "range", fmt.Sprintf("There are more than %d entries, too many for one table. Choose a shorter time, or read them as JSON, in pages.", len(all)))
+		return answer{}, problem.Invalid("/from", "range", fmt.Sprintf("There are more than %d entries, too many for one table. Choose a shorter time, or read the entries as JSON in pages.", len(all)))
 	}
 	rows := make([][]string, len(all))
 	for i, one := range all {

@@ -50,7 +50,7 @@ func (in catalogueIn) parse(*call) (string, error) {
 			if err := checkExplained("/name", s.Name, s.Description); err != nil || apikey.ValidScope(*s.Name) {
 				return orZero(s.Name), err
 			}
-			return "", problem.Invalid("/name", "format", "The value must be a scope, as an API key has.")
+			return "", problem.Invalid("/name", "format", "The value must have the form of a scope of an API key.")
 		}),
 		checkEach("/events", "/type", in.Events, func(e *eventTypeIn) (string, error) {
 			if err := checkExplained("/type", e.Type, e.Description); err != nil {
@@ -78,7 +78,7 @@ func checkEach[T any](pointer, name string, items []T, check func(*T) (string, e
 	for i := range items {
 		own, err := check(&items[i])
 		if err == nil && seen[own] {
-			err = problem.Invalid(name, "conflict", "Another item of the list has this value.")
+			err = problem.Invalid(name, "conflict", "Another item in the list has the same value.")
 		}
 		if err != nil {
 			return below(pointer+"/"+strconv.Itoa(i), err)

@@ -68,7 +68,7 @@ func (p pages) config(ctx context.Context, _ *call, _ none) (console.Config, err
 	}
 	in, err := p.console.Config(ctx)
 	if err != nil {
-		return in, problem.Wrap(problem.Unavailable, "How to sign in cannot be read from the identity provider now.", err)
+		return in, problem.Wrap(problem.Unavailable, "The sign-in settings of the identity provider cannot be read right now. Try again.", err)
 	}
 	return in, nil
 }

@@ -39,7 +39,7 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 	}
 	codings := strings.Fields(strings.ReplaceAll(strings.Join(r.Header.Values("Content-Encoding"), ","), ",", " "))
 	if slices.ContainsFunc(codings, func(c string) bool { return !strings.EqualFold(c, "identity") }) {
-		return nil, problem.New(problem.UnsupportedMediaType, "Send the body as it is, without Content-Encoding.")
+		return nil, problem.New(problem.UnsupportedMediaType, "Send the body without Content-Encoding.")
 	}
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
@@ -93,11 +93,11 @@ func invalidJSON(err error) error {
 	}{
 		{&strictjson.ErrSyntax, "The body is not valid JSON.", "syntax", "The text is not valid JSON here."},
 		{&strictjson.ErrNotObject, "The body must be a JSON object.", "", ""},
-		{&strictjson.ErrTrailing, "There is data behind the body's JSON value.", "", ""},
-		{&strictjson.ErrDuplicate, "The body has a member twice.", "duplicate", "The object has the member twice."},
+		{&strictjson.ErrTrailing, "The body has more data after its JSON value.", "", ""},
+		{&strictjson.ErrDuplicate, "The body has the same member twice.", "duplicate", "The object has this member twice."},
 		{&strictjson.ErrDepth, "The body is nested too deeply.", "depth", "The value is nested too deeply."},
-		{&strictjson.ErrUnknown, "The body has a member that this route does not know.", "unknown", "This route does not know the member."},
-		{&strictjson.ErrText, "The body is not valid UTF-8, has U+FFFD, or half a surrogate pair.", "encoding", "The text has broken characters."},
+		{&strictjson.ErrUnknown, "The body has a member that this route does not know.", "unknown", "This route does not know this member."},
+		{&strictjson.ErrText, "The body has invalid characters: bytes that are not UTF-8, U+FFFD or half of a surrogate pair.", "encoding", "The text has invalid characters."},
 	} {
 		if !errors.Is(err, *f.fault) {
 			continue

@@ -171,16 +171,16 @@ type selected struct {
 
 func (in deliveriesIn) parse(c *call) (s *selected, err error) {
 	s = &selected{}
-	if err := exactlyOne(in.EventID != nil, in.EndpointID != nil, "Name either an event or an endpoint."); err != nil {
+	if err := exactlyOne(in.EventID != nil, in.EndpointID != nil, "Send either eventId or endpointId."); err != nil {
 		return s, err
 	}
 	if in.EventID != nil {
 		ofEndpointOnly := in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil
 		if ofEndpointOnly {
-			return s, problem.Invalid("/eventId", "conflict", "since, status, limit and cursor go with endpointId.")
+			return s, problem.Invalid("/eventId", "conflict", "The members since, status, limit and cursor can be sent only with endpointId.")
 		}
 		if c.newest {
-			return s, problem.Invalid("/eventId", "conflict", "order=desc goes with endpointId.")
+			return s, problem.Invalid("/eventId", "conflict", "The parameter order=desc can be sent only with endpointId.")
 		}
 		e := eventID(*in.EventID)
 		return &selected{event: &e}, nil
@@ -250,12 +250,12 @@ func (in redeliverIn) parse(c *call) (s *selected, err error) {
 	if err := required("/endpointId", in.EndpointID); err != nil {
 		return s, err
 	}
-	if err := exactlyOne(in.EventID != nil, in.Since != nil, "Name either an event or the time since when."); err != nil {
+	if err := exactlyOne(in.EventID != nil, in.Since != nil, "Send either eventId or since."); err != nil {
 		return s, err
 	}
 	if in.EventID != nil {
 		if in.Status != nil || in.Cursor != nil {
-			return s, problem.Invalid("/eventId", "conflict", "status and cursor go with since.")
+			return s, problem.Invalid("/eventId", "conflict", "The members status and cursor can be sent only with since.")
 		}
 		e := eventID(*in.EventID)
 		s.event = &e

@@ -129,16 +129,16 @@ func (w webhooks) spendEvent(ctx context.Context, c *call) (paid int, err error)
 func (c *call) checkEndpoint(url *string, events []string, description *string) error {
 	if url != nil {
 		if reason := c.refusal(*url); reason != "" {
-			return problem.Invalid("/url", "url_not_allowed", "The URL may not be used: "+reason+".")
+			return problem.Invalid("/url", "url_not_allowed", "The URL is not allowed: "+reason+".")
 		}
 	}
 	if events != nil {
 		if len(events) == 0 || len(events) > maxFilters {
-			return problem.Invalid("/events", "length", `Name 1 to 50 types of event, or "*".`)
+			return problem.Invalid("/events", "length", `The value must have 1 to 50 event types.`)
 		}
 		for i, e := range events {
 			if !webhook.ValidFilter(e) || slices.Contains(events[:i], e) {
-				return problem.Invalid("/events/"+strconv.Itoa(i), "enum", `The value must be a type of event, once, the beginning of types, as "invoice.*", or "*".`)
+				return problem.Invalid("/events/"+strconv.Itoa(i), "enum", `The value must be an event type, the beginning of event types such as "invoice.*", or "*". The list must not repeat it.`)
 			}
 		}
 	}
@@ -287,7 +287,7 @@ type testIn struct {
 func (in testIn) parse(c *call) (out *testIn, err error) {
 	if path := c.PathValue("endpointId"); path != "" {
 		if in.EndpointID != nil {
-			return nil, problem.New(problem.InvalidJSON, "The path names the endpoint.")
+			return nil, problem.New(problem.InvalidJSON, "The path already names the endpoint, so do not send endpointId.")
 		}
 		in.EndpointID = &path
 	}

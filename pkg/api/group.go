@@ -180,7 +180,7 @@ func admitted(ctx context.Context, rt route.Route) (principal.Principal, error) 
 	}
 	switch {
 	case rt.Takes == principal.UserToken && p.Kind == principal.None:
-		return p, problem.New(problem.IdentityIncomplete, "The access token names no user: it has no email, and the issuer tells none.")
+		return p, problem.New(problem.IdentityIncomplete, "The access token has no email, and the issuer did not send one either.")
 	case rt.Takes == principal.UserToken && (p.Kind == principal.User || p.Kind == principal.Service),
 		rt.Takes == principal.APIKey && p.Kind == principal.Key:
 		return p, nil

@@ -120,7 +120,7 @@ func (c *call) fromQuery(ctx context.Context, h handler) (answer, error) {
 	members := map[string]any{}
 	for name, values := range c.URL.Query() {
 		if len(values) > 1 {
-			return answer{}, problem.Invalid("?"+name, "format", "Send the parameter once.")
+			return answer{}, problem.Invalid("?"+name, "format", "Send this parameter only once.")
 		}
 		if name == "order" {
 			c.newest = values[0] == "desc"

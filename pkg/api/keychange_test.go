@@ -248,7 +248,7 @@ func TestKeysAreRevokedForWhoMadeThem(t *testing.T) {
 	}
 	made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(eve), `{}`), 201, "").str("id")
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/members/"+string(eve), user(ada), ""), 204, "")
-	if out := ask(user(ada), "", 400, problem.MissingParameter); out.str("detail") != "Send createdBy: the id of the user whose keys are to be revoked." {
+	if out := ask(user(ada), "", 400, problem.MissingParameter); out.str("detail") != "Send the parameter createdBy. It is the id of the user who created the API keys to revoke." {
 		t.Errorf("%s", out.text)
 	}
 	for _, none := range []string{"", "x", string(w.org), string(eve) + "&createdBy=" + string(eve)} {

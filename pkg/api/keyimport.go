@@ -76,7 +76,7 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 		return n, problem.Invalid("/sha256", "format", "The value must be a SHA-256 in hex or base64.")
 	}
 	if !isVisible(*in.Prefix, 1, maxImportedPrefix) {
-		return n, problem.Invalid("/prefix", "format", "The value must be the first characters of the key, at most 8, all of them visible ASCII.")
+		return n, problem.Invalid("/prefix", "format", "The value must be the first 1 to 8 characters of the key, all visible ASCII.")
 	}
 	change, err := keyChangeIn{nil, in.Scopes, in.Metadata, in.Limits, in.Ceilings}.parse(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *call) expiry(at *int64) (int64, error) {
 	}
 	left := (*at - time.Now().UnixMilli() + 999) / 1000 // seconds, begun ones too
 	if _, err := c.lifetime(&left); err != nil {
-		return 0, problem.Invalid("/expiresAt", "range", "The value must be a time to come, not later than a key may live.")
+		return 0, problem.Invalid("/expiresAt", "range", "The value must be a time in the future, within the longest life of a key.")
 	}
 	return *at, nil
 }

@@ -112,7 +112,7 @@ func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {
 		w.want(t, refused, 422, problem.ValidationFailed)
 	}
 	for _, silent := range []request{create(""), rotate(""), imports("")} {
-		if out := w.want(t, silent, 422, problem.ValidationFailed); !strings.Contains(out.text, "in this deployment each API key expires, after 86400 seconds at most.") {
+		if out := w.want(t, silent, 422, problem.ValidationFailed); !strings.Contains(out.text, "API keys of this deployment must expire after at most 86400 seconds.") {
 			t.Errorf("%s", out.text)
 		}
 	}

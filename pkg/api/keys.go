@@ -122,7 +122,7 @@ func (c *call) mustExpire(pointer string) error {
 	if c.maxLife == 0 {
 		return nil
 	}
-	return problem.Invalid(pointer, "required", fmt.Sprintf("The value is required: in this deployment each API key expires, after %d seconds at most.", int64(c.maxLife/time.Second)))
+	return problem.Invalid(pointer, "required", fmt.Sprintf("The value is required, because API keys of this deployment must expire after at most %d seconds.", int64(c.maxLife/time.Second)))
 }
 
 // keyIn is a body that describes a new key.
@@ -190,7 +190,7 @@ type revokeOfIn struct{}
 
 func (revokeOfIn) parse(c *call) (id.User, error) {
 	if !c.URL.Query().Has("createdBy") {
-		return "", problem.New(problem.MissingParameter, "Send createdBy: the id of the user whose keys are to be revoked.")
+		return "", problem.New(problem.MissingParameter, "Send the parameter createdBy. It is the id of the user who created the API keys to revoke.")
 	}
 	return c.createdBy()
 }
@@ -259,7 +259,7 @@ func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
 	}
 	if in.Ceilings != nil {
 		if c.caller.Kind != principal.Service {
-			return change, problem.New(problem.InsufficientRole, "Only a service sets ceilings.")
+			return change, problem.New(problem.InsufficientRole, "Only a service can set ceilings.")
 		}
 		if err := c.needs(route.OrgsLimit); err != nil {
 			return change, err
@@ -292,7 +292,7 @@ func scopesOf(in []string) (*string, error) {
 	for i, s := range in {
 		if !apikey.ValidScope(s) {
 			return nil, problem.Invalid("/scopes/"+strconv.Itoa(i), "format",
-				`A scope has 1 to 64 of the characters a to z, 0 to 9 and _.:- and does not begin with "latchkey.".`)
+				`The value must be a scope: 1 to 64 of the characters a to z, 0 to 9 and _.:- without "latchkey." at the beginning.`)
 		}
 	}
 	joined := apikey.JoinScopes(in)

@@ -31,7 +31,7 @@ func (in holderIn) parse(*call) (h held, err error) {
 		return h, nil
 	}
 	if !isWeb(h.source) || len(h.source) > maxSource || hasText(h.source, h.text) {
-		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters, without the key.")
+		return h, problem.Invalid("/source", "format", "The value must be an http or https URL of at most 500 visible ASCII characters. The URL must not contain the key.")
 	}
 	return h, nil
 }
@@ -49,7 +49,7 @@ func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error)
 			return answer{}, err
 		}
 	case malformed != nil && !c.mayBeImported(h.text):
-		return answer{}, problem.Invalid("/key", "format", "The value must be the whole text of an API key. Copy it again, without anything before or after it.")
+		return answer{}, problem.Invalid("/key", "format", "The value must be the complete text of an API key. Copy the text again, with nothing before or after it.")
 	}
 	return answer{status: http.StatusAccepted, body: okBody{true}}, nil
 }
@@ -126,7 +126,7 @@ func (k keys) named(ctx context.Context, c *call, in findIn) (found store.APIKey
 	case in.Key == nil && in.Locator != nil && in.SHA256 == nil:
 		o, key, err := apikey.ParseLocator(*in.Locator)
 		if err != nil {
-			return found, false, problem.Invalid("/locator", "format", "The value must be the text of an API key before its second _, such as lk_ and 43 more characters.")
+			return found, false, problem.Invalid("/locator", "format", "The value must be the text of an API key before its second _, such as lk_ and then 43 characters.")
 		}
 		return k.store.APIKey(ctx, o, key)
 	case in.Key == nil && in.Locator == nil && in.SHA256 != nil:

@@ -62,7 +62,7 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	labels := []leakBody{}
 	for _, leak := range found {
 		if l.store.Now().After(stop) {
-			return answer{}, problem.New(problem.Unavailable, "Not all tokens are worked off yet. Send the report again.")
+			return answer{}, problem.New(problem.Unavailable, "Not all tokens of the report are handled yet. Send the report again.")
 		}
 		hash, label := sha256.Sum256([]byte(leak.Token)), "false_positive"
 		k, ok, err := l.byText(ctx, c, leak.Token)
@@ -83,13 +83,13 @@ func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 	good, err := l.verify(ctx, c.Header.Get("Github-Public-Key-Identifier"), c.Header.Get("Github-Public-Key-Signature"), c.body)
 	switch {
 	case err != nil:
-		return nil, problem.Wrap(problem.Unavailable, "GitHub's keys cannot be read for now. Send the report again.", err)
+		return nil, problem.Wrap(problem.Unavailable, "The public keys of GitHub cannot be read right now. Send the report again.", err)
 	case !good:
-		return nil, problem.New(problem.InvalidCredentials, "The signature is not one of the body by a key of GitHub.")
+		return nil, problem.New(problem.InvalidCredentials, "The signature of the body was not made by a key of GitHub.")
 	case json.Unmarshal(c.body, &found) != nil:
 		return nil, problem.New(problem.InvalidJSON, "The body must be a JSON array of tokens.")
 	case len(found) > maxLeaks:
-		return nil, problem.Invalid("/100", "range", "A report has 100 tokens at most.")
+		return nil, problem.Invalid("/100", "range", "A report can have at most 100 tokens.")
 	}
 	return found, nil
 }

@@ -36,7 +36,7 @@ func limitsOf(pointer string, in []limitIn) (*string, error) {
 		case !ok:
 			return nil, problem.Invalid(at+"/per", "enum", "The value must be minute, hour, day or month.")
 		case rules[per] != 0:
-			return nil, problem.Invalid(at+"/per", "conflict", "Each window can have one limit.")
+			return nil, problem.Invalid(at+"/per", "conflict", "Each window can have only one limit.")
 		}
 		rules[per] = *l.Requests
 	}

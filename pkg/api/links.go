@@ -84,7 +84,7 @@ func (in newLinkIn) parse(c *call) (wanted store.NewLink, err error) {
 	case err != nil:
 		return wanted, err
 	case !link.ValidClientUserID(*in.ClientUserID):
-		return wanted, problem.Invalid("/clientUserId", "length", "The value must have 1 to 128 characters, none of them a control character.")
+		return wanted, problem.Invalid("/clientUserId", "length", "The value must have 1 to 128 characters, without control characters.")
 	case in.ExpiresIn != nil && (*in.ExpiresIn < link.MinLife || *in.ExpiresIn > link.MaxLife):
 		return wanted, problem.Invalid("/expiresIn", "range", "The value must be from 60 to 604800 seconds.")
 	}
@@ -204,7 +204,7 @@ func (in claimIn) parse(*call) (claim store.Claim, err error) {
 		return claim, err
 	}
 	if !link.ValidClaimKey(*in.ClaimKey) {
-		return claim, problem.Invalid("/claimKey", "format", "The value must be 22 to 64 base64url characters, at least 128 of their bits random.")
+		return claim, problem.Invalid("/claimKey", "format", "The value must have 22 to 64 base64url characters, made from at least 128 random bits.")
 	}
 	token, err := link.ParseToken(*in.Token)
 	if err != nil {

@@ -83,9 +83,9 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 	if in.Subject != nil || in.Name != nil {
 		switch {
 		case c.caller.Kind != principal.Service:
-			return i, problem.New(problem.InsufficientRole, "Only a service adds a member by subject.")
+			return i, problem.New(problem.InsufficientRole, "Only a service can add a member by subject.")
 		case in.Email != nil:
-			return i, problem.Invalid("/email", "conflict", "A member is named by email or by subject.")
+			return i, problem.Invalid("/email", "conflict", "Send either email or subject.")
 		}
 		i.user, err = personIn{in.Subject, in.Name}.parse(c, "")
 		return i, err
@@ -144,7 +144,7 @@ func (m members) changeRole(ctx context.Context, c *call, role org.Role) (member
 
 func (m members) leave(ctx context.Context, c *call, _ none) (none, error) {
 	if c.caller.Kind == principal.Service {
-		return none{}, problem.New(problem.InsufficientRole, "A service is no member of an org, and cannot leave it.")
+		return none{}, problem.New(problem.InsufficientRole, "A service is not a member of an org, so it cannot leave the org.")
 	}
 	return none{}, m.store.LeaveOrg(ctx, c.actor(), c.org)
 }

@@ -89,7 +89,7 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 		return o.ofService(ctx, c)
 	}
 	if c.URL.Query().Has("externalId") {
-		return answer{}, errParameter(problem.Field{Pointer: "?externalId", Code: "unknown", Message: "Only a service finds orgs by externalId."})
+		return answer{}, errParameter(problem.Field{Pointer: "?externalId", Code: "unknown", Message: "Only a service can find orgs by externalId."})
 	}
 	return rendered(reading[store.OrgOfUser, orgOfUserBody]{
 		name: "orgs", valid: isID(id.ParseOrg), toEnd: true,
@@ -115,7 +115,7 @@ func (o orgs) ofService(ctx context.Context, c *call) (answer, error) {
 		}.answer(c))
 	}
 	if len(values) != 1 || !isVisible(values[0], 1, maxExternalID) {
-		return answer{}, problem.New(problem.MissingParameter, "Send one externalId of an org, or none for all orgs.")
+		return answer{}, problem.New(problem.MissingParameter, "Send one externalId to get one org, or no externalId to get all orgs.")
 	}
 	found, ok, err := o.store.OrgByExternalID(ctx, c.actor(), values[0])
 	orgs := []store.Org{found}
@@ -150,14 +150,14 @@ type personIn struct {
 
 func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 	if c.byServices && c.caller.Kind != principal.Service {
-		return n, problem.New(problem.InsufficientRole, "Only the owner makes orgs here.")
+		return n, problem.New(problem.InsufficientRole, "In this deployment only the owner can create orgs.")
 	}
 	name, err := newNameIn{in.Name}.parse(c)
 	if err != nil {
 		return n, err
 	}
 	if (in.ExternalID != nil || in.Admin != nil || in.Allowance != nil || in.Plan != nil) && c.caller.Kind != principal.Service {
-		return n, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its first admin, its allowance and its plan.")
+		return n, problem.New(problem.InsufficientRole, "Only a service can set the externalId of an org, its first admin, its allowance and its plan.")
 	}
 	if in.Allowance != nil || in.Plan != nil {
 		if err := c.needs(route.OrgsLimit); err != nil {
@@ -194,7 +194,7 @@ func (in personIn) parse(c *call, at string) (*store.Enrolled, error) {
 		return nil, err
 	}
 	if slices.Contains(c.users.services, *in.Subject) {
-		return nil, problem.Invalid(at+"/subject", "conflict", "The value is the sub of a service, which cannot be a user.")
+		return nil, problem.Invalid(at+"/subject", "conflict", "The value is the sub of a service. A service cannot be a user.")
 	}
 	return &store.Enrolled{Issuer: c.users.issuer, Subject: *in.Subject, Name: org.CleanedName(orZero(in.Name))}, nil
 }
@@ -202,7 +202,7 @@ func (in personIn) parse(c *call, at string) (*store.Enrolled, error) {
 // checkSubject refuses a text that cannot be the subject of a user's tokens. Error: validation_failed.
 func checkSubject(pointer, s string) error {
 	if !principal.IsSubject(s) {
-		return problem.Invalid(pointer, "format", "The value must be the sub of a user's tokens: 1 to 255 bytes without control characters.")
+		return problem.Invalid(pointer, "format", "The value must be the sub of a user's access tokens: 1 to 255 bytes without control characters.")
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func parseExternalID(s string) (string, error) {
 
 func parsePlan(s string) (string, error) {
 	if !org.ValidPlan(s) {
-		return "", problem.Invalid("/plan", "format", "The value must have 1 to 16 of a to z, 0 to 9 and -.")
+		return "", problem.Invalid("/plan", "format", "The value must have 1 to 16 of the characters a to z, 0 to 9 and -.")
 	}
 	return s, nil
 }
@@ -263,7 +263,7 @@ func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
 		return change, err
 	}
 	if (in.ExternalID != nil || limits) && c.caller.Kind != principal.Service {
-		return change, problem.New(problem.InsufficientRole, "Only a service sets the externalId of an org, its allowance and its plan.")
+		return change, problem.New(problem.InsufficientRole, "Only a service can set the externalId of an org, its allowance and its plan.")
 	}
 	if change.Allowance, err = limitsOf("/allowance", in.Allowance); err != nil {
 		return change, err

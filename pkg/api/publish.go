@@ -39,7 +39,7 @@ func (in publishIn) parse(*call) ([]store.Publication, error) {
 	for i, e := range in.Events {
 		p, err := e.parse()
 		if err == nil && p.ID != "" && seen[p.ID] {
-			err = problem.Invalid("/id", "conflict", "Another event of the request has this id.")
+			err = problem.Invalid("/id", "conflict", "Another event in the request has the same id.")
 		}
 		if err != nil {
 			return nil, below("/events/"+strconv.Itoa(i), err)
@@ -79,7 +79,7 @@ func parseExample(kind *string, data json.RawMessage) (json.RawMessage, error) {
 func checkType(s string) error {
 	if !webhook.Type(s).Publishable() {
 		return problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
-			"of at most 64 characters, and must not begin as the service's own types do.")
+			"of at most 64 characters, and must not begin like Latchkey's own event types.")
 	}
 	return nil
 }

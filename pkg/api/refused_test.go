@@ -230,7 +230,7 @@ func TestARefusalDoesNotRepeatWhatWasSent(t *testing.T) {
 func TestARefusalSaysWhetherARoleWouldHelp(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	for _, c := range []struct{ role, path, body, says string }{
-		{"admin", publishPath, `{"events":[{"type":"invoice.paid","data":{}}]}`, "Only a service of the owner may do this."},
+		{"admin", publishPath, `{"events":[{"type":"invoice.paid","data":{}}]}`, "Only a service of the owner can do this."},
 		{"viewer", keysOfOrg, `{}`, "Your role in this org does not allow this."},
 	} {
 		if out := w.want(t, w.request("POST", c.path, w.caller(c.role), c.body), 403, problem.InsufficientRole); !strings.Contains(out.text, c.says) {

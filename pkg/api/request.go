@@ -47,7 +47,7 @@ func (c *call) actor() store.Actor {
 	if c.maxAge != 0 && !isRecent && c.caller.Kind != principal.Service { // no one signs in as a service
 		a.OldSignIn = &problem.Error{
 			Code: problem.InsufficientUserAuthentication, MaxAge: c.maxAge,
-			Detail: "This needs an access token of a recent sign-in. Sign in again, with the max_age of this answer.",
+			Detail: "This route needs an access token from a recent sign-in. Sign in again with the maxAge of this answer.",
 		}
 	}
 	return a
@@ -60,7 +60,7 @@ func (c *call) withinLimits() error {
 	case l.Violated != "":
 		return problem.OverLimits(l.Refusal(time.Now()), strings.Fields(l.Violated), time.Duration(l.RetryAfter)*time.Second)
 	case c.caller.Deferred:
-		return problem.New(problem.Unavailable, "The limits of the API key are not known for now.")
+		return problem.New(problem.Unavailable, "The limits of the API key cannot be read right now. Try again.")
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (c *call) needs(r route.Right) error {
 	case c.caller.Kind != principal.Service || c.rights.Allow(c.caller.Name, r):
 		return nil
 	case r == route.People:
-		return problem.New(problem.InsufficientRole, "Only people may use this route.")
+		return problem.New(problem.InsufficientRole, "Only users can use this route.")
 	default:
 		return problem.New(problem.InsufficientRole, "The service "+c.caller.Name+" lacks the right "+string(r)+".")
 	}
@@ -134,7 +134,7 @@ func checkQuery(r *http.Request, rt route.Route) error {
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if !slices.Contains(rt.Query, name) {
 			unknown = append(unknown, problem.Field{
-				Pointer: "?" + name, Code: "unknown", Message: "This route does not know the parameter.",
+				Pointer: "?" + name, Code: "unknown", Message: "This route does not know this parameter.",
 			})
 		}
 	}
@@ -173,7 +173,7 @@ func (c *call) createdBy() (id.User, error) {
 	}
 	user, err := id.ParseUser(values[0])
 	if err != nil || len(values) > 1 {
-		return "", problem.Invalid("?createdBy", "format", "createdBy must be the id of one user.")
+		return "", problem.Invalid("?createdBy", "format", "The parameter createdBy must be the id of one user.")
 	}
 	return user, nil
 }
@@ -195,7 +195,7 @@ func (c *call) page(valid func(id string) bool) (store.Page, error) {
 	if len(limits) > 0 {
 		n, err := strconv.Atoi(limits[0])
 		if err != nil || len(limits) > 1 || n < 1 || n > maxLimit {
-			return p, problem.Invalid("?limit", "range", "limit must be one whole number from 1 to 100.")
+			return p, problem.Invalid("?limit", "range", "The parameter limit must be one whole number from 1 to 100.")
 		}
 		p.Limit = n
 	}
@@ -242,7 +242,7 @@ func (c *call) keyed() (request store.Request, err error) {
 	key := values[0]
 	if len(values) != 1 || !isVisible(key, minIdempotencyKey, maxIdempotencyKey) {
 		return request, problem.New(problem.InvalidIdempotencyKey,
-			"An Idempotency-Key is one value of 32 to 255 visible ASCII characters; use a random UUID.")
+			"The Idempotency-Key must be one value of 32 to 255 visible ASCII characters. Use a random UUID.")
 	}
 	body, err := strictjson.Canonical(c.body, c.shape) // c.decode has checked it
 	return store.Request{
@@ -339,7 +339,7 @@ func (in pageIn) page(valid func(id string) bool) (store.Page, error) {
 }
 
 func errCursor() error {
-	return problem.New(problem.InvalidCursor, "Send the cursor as nextCursor gave it.")
+	return problem.New(problem.InvalidCursor, "Send the unchanged nextCursor of the last page as the cursor.")
 }
 
 // millis checks a time of a body, in milliseconds since the epoch. It returns 0 for nil. Error: validation_failed.

@@ -116,7 +116,7 @@ func TestAServiceWithOneRightIsRefusedEverywhereElse(t *testing.T) {
 			for right, names := range needed {
 				if !slices.Contains(names, r.Name()) {
 					out := refusing.want(t, refusing.request(r.Method, r.Pattern, withRight(right), row.body), 403, problem.InsufficientRole)
-					if detail := out.str("detail"); !strings.Contains(detail, " right "+string(r.Right)+".") && !strings.Contains(detail, "Only people") {
+					if detail := out.str("detail"); !strings.Contains(detail, " right "+string(r.Right)+".") && !strings.Contains(detail, "Only users") {
 						t.Errorf("%s: %s", right, detail)
 					}
 					continue
@@ -232,7 +232,7 @@ func TestOnlyServicesMakeOrgsWhereTheOwnerSaysSo(t *testing.T) {
 	w := newWorld(t, s, "")
 	for _, body := range []string{`{"name":"x"}`, `{}`, `{"name":"x","plan":"pro"}`} {
 		out := w.want(t, w.request("POST", "/v1/orgs", user(w.byRole["admin"]), body), 403, problem.InsufficientRole)
-		if out.str("detail") != "Only the owner makes orgs here." {
+		if out.str("detail") != "In this deployment only the owner can create orgs." {
 			t.Errorf("%s: %s", body, out.text)
 		}
 	}

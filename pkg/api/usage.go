@@ -50,7 +50,7 @@ func (daysIn) parse(c *call) (d days, err error) {
 		return d, err
 	}
 	if d.to.Before(d.from) || !d.to.Before(d.from.AddDate(0, 0, store.MaxUsageDays)) {
-		return d, problem.Invalid("?from", "range", fmt.Sprintf("from and to must name 1 to %d days, the earlier one first.", store.MaxUsageDays))
+		return d, problem.Invalid("?from", "range", fmt.Sprintf("The parameters from and to must name 1 to %d days, and from must not be after to.", store.MaxUsageDays))
 	}
 	return d, nil
 }
@@ -63,7 +63,7 @@ func (c *call) day(name string, otherwise time.Time) (time.Time, error) {
 	}
 	day, err := time.Parse(time.DateOnly, values[0])
 	if err != nil || len(values) > 1 {
-		return day, problem.Invalid("?"+name, "format", name+" must be one day of UTC, as 2026-11-24.")
+		return day, problem.Invalid("?"+name, "format", name+" must be one UTC day, such as 2026-11-24.")
 	}
 	return day, nil
 }
@@ -97,7 +97,7 @@ func (monthIn) parse(c *call) (month string, err error) {
 		return time.Now().UTC().Format(layout), nil
 	}
 	if _, err := time.Parse(layout, sent[0]); err != nil || len(sent) > 1 {
-		return "", problem.Invalid("?month", "format", "month must be one month of UTC, as 2026-11.")
+		return "", problem.Invalid("?month", "format", "The parameter month must be one UTC month, such as 2026-11.")
 	}
 	return sent[0], nil
 }
@@ -142,7 +142,7 @@ func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, er
 		return answer{}, err
 	}
 	if next != "" {
-		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("There are more than %d orgs, too many for one table. Read them as JSON, in pages.", len(all)))
+		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("There are more than %d orgs, too many for one table. Read the orgs as JSON in pages.", len(all)))
 	}
 	rows := make([][]string, len(all))
 	for i, s := range all {
@@ -159,7 +159,7 @@ func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
 		return answer{}, err
 	}
 	if next != "" {
-		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("The month has more than %d rows. Read it as JSON, in pages.", len(found)))
+		return answer{}, problem.Invalid("?month", "range", fmt.Sprintf("The month has more than %d rows. Read the month as JSON in pages.", len(found)))
 	}
 	rows := make([][]string, len(found))
 	for i, u := range found {

@@ -33,7 +33,7 @@ func Users(s *store.Store, console []string, rights route.Rights, issuer string)
 func ofServices(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		if c.caller.Kind != principal.Service {
-			return answer{}, problem.New(problem.InsufficientRole, "Only services may use this route.")
+			return answer{}, problem.New(problem.InsufficientRole, "Only services can use this route.")
 		}
 		return h(ctx, c)
 	}
@@ -78,7 +78,7 @@ func (p people) find(ctx context.Context, c *call, _ none) (list[userBody], erro
 func (p people) named(ctx context.Context, c *call) (found store.User, ok bool, err error) {
 	emails, subjects := c.URL.Query()["email"], c.URL.Query()["subject"]
 	if len(emails)+len(subjects) != 1 {
-		return found, false, problem.New(problem.MissingParameter, "Send one email or one subject of a person. There is no list of all people.")
+		return found, false, problem.New(problem.MissingParameter, "Send one email or one subject of a user. There is no list of all users.")
 	}
 	if len(subjects) == 1 {
 		if err := checkSubject("?subject", subjects[0]); err != nil {

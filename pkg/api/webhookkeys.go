@@ -88,7 +88,7 @@ func (k *webhookKeys) getByPath(ctx context.Context, c *call, _ none) (answer, e
 
 func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
 	if !webhook.IsKid(kid) {
-		return answer{}, problem.New(problem.InvalidKid, "A kid is 43 base64url characters: take it from the header of the webhook's JWT as it is.")
+		return answer{}, problem.New(problem.InvalidKid, "The kid must be 43 base64url characters. Copy it unchanged from the header of the webhook's JWT.")
 	}
 	key, err := k.find(ctx, kid)
 	switch {

@@ -100,7 +100,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == introspectPath && r.Method == http.MethodPost:
 		s.introspect(w, r)
 	default:
-		problem.Write(r.Context(), w, problem.New(problem.RouteNotFound, "There are /authorize, /authorize-member and POST /introspect, and no other."))
+		problem.Write(r.Context(), w, problem.New(problem.RouteNotFound, "This server has only the routes /authorize, /authorize-member and POST /introspect."))
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 // well-formed. Error: invalid_request.
 func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	if mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); mediaType != "application/x-www-form-urlencoded" {
-		return nil, badRequest("Send application/x-www-form-urlencoded.")
+		return nil, badRequest("Send the body as application/x-www-form-urlencoded.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -73,7 +73,7 @@ func formOf(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 	tokens, orgs, secrets := r.PostForm["token"], r.PostForm["org"], r.PostForm["client_secret"]
 	if len(tokens) != 1 || len(orgs) > 1 || len(secrets) > 1 {
-		return nil, badRequest("Send one token, and one org and one client_secret at the most.")
+		return nil, badRequest("Send exactly one token, at most one org and at most one client_secret.")
 	}
 	return r.PostForm, nil
 }
@@ -85,9 +85,9 @@ func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
 	key, err := url.QueryUnescape(password) // the client encodes the password (RFC 6749, section 2.3.1)
 	switch {
 	case isBasic && form.Has("client_secret"):
-		return badRequest("Authenticate once: by Basic or by client_secret.")
+		return badRequest("Send either Basic authentication or client_secret, not both.")
 	case isBasic && err != nil:
-		return badClient("The password of Basic is not form-encoded.")
+		return badClient("The password in the Basic authentication is not form-encoded.")
 	case form.Has("client_secret"):
 		key = form.Get("client_secret")
 	case !isBasic:
@@ -101,7 +101,7 @@ func (s *server) mayIntrospect(r *http.Request, form url.Values) error {
 	isOwners := s.owner != "" && p.OrgID == string(s.owner)
 	if err == nil && !isOwners {
 		logRefusal(r, &problem.Error{Code: problem.InsufficientRole, KeyID: p.KeyID})
-		return badClient("Only API keys of the org that the parameter OwnerOrgId names may introspect.")
+		return badClient("Only API keys of the owner's org can introspect. The deployment's parameter OwnerOrgId names this org.")
 	}
 	return err
 }

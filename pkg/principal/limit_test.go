@@ -14,7 +14,7 @@ func TestASpentAllowanceIsTheOrgs(t *testing.T) {
 		Policy: `"minute";q=7;w=60, "month";q=9;w=2592000, "org-minute";q=5;w=60, "org-hour";q=20;w=3600, "org-day";q=100;w=86400`,
 		State:  `"minute";r=0;t=13, "month";r=0;t=561613, "org-minute";r=0;t=13, "org-hour";r=0;t=13, "org-day";r=0;t=43213`,
 	}
-	const ofKey = "The API key has no requests left for now."
+	const ofKey = "The API key has no requests left in the current window."
 	for violated, want := range map[string]string{
 		"": ofKey, "minute": ofKey, "minute month": ofKey, "org-month": ofKey, // no org-month: the texts do not belong together
 		"org-minute":                    "The org has used its allowance of 5 a minute. The next one begins at 2026-11-24T12:00:00Z.",

@@ -65,7 +65,7 @@ func (l Limit) Refusal(now time.Time) string {
 			return fmt.Sprintf("The org has used its allowance of %d a%s. The next one begins at %s.", requests, per, ends)
 		}
 	}
-	return "The API key has no requests left for now."
+	return "The API key has no requests left in the current window."
 }
 
 // parameter returns the first number in a list of parameters that has a name.

@@ -105,7 +105,7 @@ func (a Actor) right(o id.Org) (row table.Key, allows table.Condition, refusal t
 // refused returns the reason why a user's role is refused: only services of the owner may call some use cases.
 func (a Actor) refused() string {
 	if len(a.May) == 0 {
-		return "Only a service of the owner may do this."
+		return "Only a service of the owner can do this."
 	}
 	return "Your role in this org does not allow this."
 }

@@ -149,7 +149,7 @@ func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid i
 		} // else another charge was faster: begin again
 	}
 	return 0, &problem.Error{
-		Code: problem.RateLimited, Detail: "The app, or its org, has started as many deliveries as it may for now.", RetryAfter: wait,
+		Code: problem.RateLimited, Detail: "The app or its org has started too many deliveries. Try again later.", RetryAfter: wait,
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"latchkey/pkg/table"
 )
 
-var errNoCatalogue = problem.New(problem.RouteNotFound, "The owner has put no catalogue.")
+var errNoCatalogue = problem.New(problem.RouteNotFound, "The owner has not stored a catalogue.")
 
 // Catalogue returns the owner's catalogue as it was put. Only pages show it. Error: route_not_found.
 func (s *Store) Catalogue(ctx context.Context) (text string, err error) {

@@ -168,7 +168,7 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 		return t.again(ctx, endpoint, d, table.All(notPending, notJustNow), attrAgainAt.Set(now))
 	})
 	if errors.Is(err, errNotAgain) {
-		err = problem.New(problem.Conflict, "The delivery is pending, or was sent again less than a minute ago.")
+		err = problem.New(problem.Conflict, "The delivery is pending, or it was sent again less than a minute ago.")
 	}
 	return queue, err
 }

@@ -32,7 +32,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, endpoint id.Endpoi
 			return err
 		}
 		if was.DisabledReason == webhook.DisabledByAdmin && c.Enabled != nil && *c.Enabled {
-			return problem.New(problem.DisabledByAdmin, "An admin of the org disabled the webhook endpoint: only an admin enables it.")
+			return problem.New(problem.DisabledByAdmin, "An admin of the org disabled the webhook endpoint. Only an admin can enable it again.")
 		}
 		t := s.begin()
 		t.unbarred(a, c.By)

@@ -140,7 +140,7 @@ func (r Request) replay(found table.Row) error {
 		return row.Err()
 	}
 	if string(was) != string(r.Body[:]) {
-		return problem.New(problem.IdempotencyKeyReused, "This Idempotency-Key was sent with another body before.")
+		return problem.New(problem.IdempotencyKeyReused, "This Idempotency-Key was sent before with another body.")
 	}
 	answer, err := r.open(sealed, salt, r.row().PK)
 	if err != nil {

@@ -236,7 +236,7 @@ func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 		return false, problem.New(problem.LinkExpired, "The link has expired.")
 	case link.Claimed:
 		if !l.ClaimedBefore(c.ClaimKeyHash, now) {
-			return false, problem.New(problem.LinkAlreadyClaimed, "The link was claimed before.")
+			return false, problem.New(problem.LinkAlreadyClaimed, "The link was already claimed.")
 		}
 		return true, nil
 	case link.Pending:

@@ -91,7 +91,7 @@ func (s *Store) spreadState(ctx context.Context, of Org) error {
 		t.Update(orgRow(of.ID), when, table.Raced, change)
 		err = t.Commit(ctx)
 		if end != "" && (err == nil || errors.Is(err, table.ErrRaced)) {
-			return problem.New(problem.Unavailable, "The change is stored, but not all API keys have it yet. Send the request again.")
+			return problem.New(problem.Unavailable, "The change is stored, but it does not apply to all API keys yet. Send the request again.")
 		}
 		if !errors.Is(err, table.ErrRaced) {
 			return err

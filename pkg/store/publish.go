@@ -46,7 +46,7 @@ func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, e
 	case r.Err() != nil || until <= now:
 		return "", r.Err()
 	case !bytes.Equal(was, hash):
-		return "", problem.New(problem.Conflict, fmt.Sprintf("An event with the id %q was published before, and had another type or other data.", p.ID))
+		return "", problem.New(problem.Conflict, fmt.Sprintf("An event with the id %q was published before with another type or with other data.", p.ID))
 	}
 	return e, nil
 }

@@ -107,14 +107,14 @@ const iatLeeway = 60 * time.Second
 const (
 	detailInvalid     = "The access token is not valid."
 	detailKind        = "This token is not an access token."
-	detailUnmarked    = "Nothing says that this token is an access token: it has no typ at+jwt and none of scope, scp, client_id, cid, appid, token_use. The deployment's parameter AllowUnmarkedTokens takes such tokens."
-	detailAlgorithm   = "This service takes access tokens that are signed by ES256, RS256 or PS256, and by no other algorithm."
-	detailSubject     = "The access token has no sub claim that can be used: a text of 1 to 255 bytes without control characters."
-	detailAudience    = "The access token is not meant for this service."
-	detailScope       = "The access token lacks the scope that this service requires."
+	detailUnmarked    = "The token does not show that it is an access token: its typ is not at+jwt, and it has no claim scope, scp, client_id, cid, appid or token_use. The deployment's parameter AllowUnmarkedTokens allows such tokens."
+	detailAlgorithm   = "The access token must be signed with ES256, RS256 or PS256."
+	detailSubject     = "The sub claim of the access token must be a text of 1 to 255 bytes without control characters."
+	detailAudience    = "The access token was issued for another API."
+	detailScope       = "The access token lacks the scope that this API requires."
 	detailExpired     = "The access token has expired."
-	detailPerson      = "The access token has the sub of a service, and shows a person, or no mark of a service."
-	detailUnavailable = "The issuer of access tokens cannot be reached."
+	detailPerson      = "The access token has the sub of a service, but not the claims of a service."
+	detailUnavailable = "The issuer of the access tokens cannot be reached right now. Try again."
 )
 
 // Verifier verifies the tokens of the users' issuer and of services. It is safe for concurrent use. Make it with New.

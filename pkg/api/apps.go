@@ -16,8 +16,8 @@ import (
 // apps serves the routes of an org's apps, and the description of an API key.
 type apps struct{ store *store.Store }
 
-// Apps returns the handler of functions/apps. The keys of the deployment begin with prefix. The own prefix of an app begins with it
-// too. console lists origins, as for Orgs.
+// Apps returns the handler of functions/apps. prefix is the deployment's KeyPrefix: keysBeginWith of an app must begin with it.
+// console lists the allowed origins, as in Orgs.
 func Apps(s *store.Store, prefix string, console []string, rights route.Rights) http.Handler {
 	a := apps{s}
 	return newGroup("apps", map[string]handler{

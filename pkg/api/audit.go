@@ -23,7 +23,7 @@ type auditIn struct {
 	Cursor *string `json:"cursor"`
 }
 
-// auditSpan is an auditIn that was checked.
+// auditSpan is a checked auditIn.
 type auditSpan struct {
 	store.AuditFilter
 	page store.Page
@@ -68,9 +68,9 @@ func isActor(text string) bool {
 
 // isAction reports whether a text has the form of an action: two words of a to z and _, with a dot between them.
 func isAction(text string) bool {
-	is := func(word string) bool { return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == "" }
+	isWord := func(word string) bool { return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz_") == "" }
 	kind, verb, _ := strings.Cut(text, ".")
-	return len(text) <= 64 && is(kind) && is(verb)
+	return len(text) <= 64 && isWord(kind) && isWord(verb)
 }
 
 func isTarget(text string) bool {
@@ -78,7 +78,7 @@ func isTarget(text string) bool {
 		isID(id.ParseLink)(text) || isID(id.ParseEndpoint)(text)
 }
 
-// audit answers with a page of an org's audit log, or as CSV with all that the filter selects.
+// audit answers with one page of an org's audit log as JSON, or with all selected entries as CSV.
 func (o orgs) audit(ctx context.Context, c *call, s auditSpan) (answer, error) {
 	r := reading[store.AuditEntry, store.AuditEntry]{
 		shown: c.shownEntry, toEnd: true, id: func(e store.AuditEntry) string { return string(e.ID) },
@@ -108,12 +108,12 @@ func (o orgs) audit(ctx context.Context, c *call, s auditSpan) (answer, error) {
 	return ok(csvOf([]string{"id", "at", "action", "actor", "target", "changes", "source", "reason", "operator", "requestId"}, rows)), nil
 }
 
-// shownEntry returns an entry as the caller may see it.
+// shownEntry removes the members of an entry that the caller may not see.
 func (c *call) shownEntry(e store.AuditEntry) store.AuditEntry {
 	if c.caller.Kind != principal.Service {
-		e.Operator = "" // the owner's people are shown to the owner only
+		e.Operator = "" // only the owner sees the names of its operators
 		if strings.HasPrefix(e.Action, "user.") {
-			e.Reason = "" // which may be about another of the person's orgs
+			e.Reason = "" // the reason may be about another org of the person
 		}
 	}
 	return e

@@ -40,7 +40,7 @@ func (e entry) String() string {
 	return fmt.Sprintf("at %d %s by %v on %v: %s (%s) %s", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID, e.Source)
 }
 
-// audited is an org, and the entries that its log must have. Each request moves the clock on.
+// audited is a test's org with the entries that its audit log must have. Each request moves the clock forward by a minute.
 type audited struct {
 	*server
 	at    time.Time // the clock
@@ -49,8 +49,8 @@ type audited struct {
 	want  []entry // oldest first
 }
 
-// send makes a request, as the admin unless it has another caller. The request must succeed. send expects
-// no entry: the request changes nothing, or the test calls expect when it knows the target.
+// send makes a request that must succeed. The caller is the admin unless r.as names another. send expects no audit entry: the
+// test adds one by expect when the request makes one.
 func (a *audited) send(t *testing.T, r request) reply {
 	t.Helper()
 	a.at = a.at.Add(time.Minute)
@@ -67,15 +67,14 @@ func (a *audited) send(t *testing.T, r request) reply {
 	return out
 }
 
-// does sends a request, and expects its entry.
-func (a *audited) does(t *testing.T, r request, action, target, changes string) {
+// sendAndExpect sends a request, and expects its audit entry.
+func (a *audited) sendAndExpect(t *testing.T, r request, action, target, changes string) {
 	t.Helper()
 	a.send(t, r)
 	a.expect(action, target, changes)
 }
 
-// expect adds an entry to those that the log must have: by the admin, at the present time. changes is JSON
-// in which %d is this time.
+// expect adds an entry to the expected log: by the admin, at the present time. In changes, which is JSON, %d becomes this time.
 func (a *audited) expect(action, target, changes string) {
 	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "lnk": "link", "whe": "endpoint"}
 	kind, _, _ := strings.Cut(target, "_")
@@ -85,8 +84,7 @@ func (a *audited) expect(action, target, changes string) {
 	})
 }
 
-// log returns the org's entries, oldest first. Entries of the same time, whose order is not
-// defined, are in the order of their actions.
+// log returns the org's entries, oldest first. Entries of the same time have no defined order, so log sorts them by action.
 func (a *audited) log(t *testing.T) []entry {
 	t.Helper()
 	out := a.do(t, request{as: user(a.admin), method: "GET", path: "/v1/orgs/" + string(a.org) + "/audit?limit=100"})
@@ -109,48 +107,48 @@ func newAudited(t *testing.T) *audited {
 	return a
 }
 
-// members makes every change of members, and some that change nothing.
+// members sends every request that changes members, and some requests that change nothing.
 func (a *audited) members(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/members"
 	bob, eve := string(a.NewUser(t, "bob@example.com")), string(a.NewUser(t, "eve@example.com"))
 	once := map[string]string{"Idempotency-Key": "6f2d9b0c-1111-4222-8333-444455556666"}
 	add := request{method: "POST", path: base, body: `{"email":"bob@example.com"}`, header: once}
-	a.does(t, add, "member.added", bob, `{"role":{"from":null,"to":"member"}}`)
+	a.sendAndExpect(t, add, "member.added", bob, `{"role":{"from":null,"to":"member"}}`)
 	a.send(t, add) // a replay
-	a.does(t, request{method: "POST", path: base, body: `{"email":"eve@example.com","role":"viewer"}`},
+	a.sendAndExpect(t, request{method: "POST", path: base, body: `{"email":"eve@example.com","role":"viewer"}`},
 		"member.added", eve, `{"role":{"from":null,"to":"viewer"}}`)
 	promote := request{method: "PATCH", path: base + "/" + bob, body: `{"role":"admin"}`}
-	a.does(t, promote, "member.role_changed", bob, `{"role":{"from":"member","to":"admin"}}`)
+	a.sendAndExpect(t, promote, "member.role_changed", bob, `{"role":{"from":"member","to":"admin"}}`)
 	a.send(t, promote) // the same role
-	a.does(t, request{method: "DELETE", path: base + "/" + eve}, "member.removed", eve, `{"role":{"from":"viewer","to":null}}`)
-	a.does(t, request{method: "DELETE", path: base + "/" + bob}, "member.removed", bob, `{"role":{"from":"admin","to":null}}`)
-	a.does(t, request{method: "POST", path: base, body: `{"email":"eve@example.com"}`}, "member.added", eve, `{"role":{"from":null,"to":"member"}}`)
-	a.does(t, request{as: user(id.User(eve)), method: "POST", path: "/" + string(a.org) + "/leave"}, "member.left", eve, `{"role":{"from":"member","to":null}}`)
-	a.want[len(a.want)-1].Actor.ID = eve // does expects the admin
+	a.sendAndExpect(t, request{method: "DELETE", path: base + "/" + eve}, "member.removed", eve, `{"role":{"from":"viewer","to":null}}`)
+	a.sendAndExpect(t, request{method: "DELETE", path: base + "/" + bob}, "member.removed", bob, `{"role":{"from":"admin","to":null}}`)
+	a.sendAndExpect(t, request{method: "POST", path: base, body: `{"email":"eve@example.com"}`}, "member.added", eve, `{"role":{"from":null,"to":"member"}}`)
+	a.sendAndExpect(t, request{as: user(id.User(eve)), method: "POST", path: "/" + string(a.org) + "/leave"}, "member.left", eve, `{"role":{"from":"member","to":null}}`)
+	a.want[len(a.want)-1].Actor.ID = eve // sendAndExpect has named the admin
 }
 
 // names renames the org, creates an app and renames it.
 func (a *audited) names(t *testing.T) (app string) {
 	t.Helper()
 	base := "/" + string(a.org)
-	a.does(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "org.updated", string(a.org), `{"name":{"from":"Acme","to":"Acme 2"}}`)
+	a.sendAndExpect(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "org.updated", string(a.org), `{"name":{"from":"Acme","to":"Acme 2"}}`)
 	a.send(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}) // the same name
 	a.send(t, request{method: "PATCH", path: base, body: `{}`})                // no name
 	app = a.send(t, request{method: "POST", path: base + "/apps", body: `{"name":"Second"}`}).str("id")
 	a.expect("app.created", app, `{"name":{"from":null,"to":"Second"}}`)
 	rename := request{method: "PATCH", path: base + "/apps/" + app, body: `{"name":"2nd"}`}
-	a.does(t, rename, "app.updated", app, `{"name":{"from":"Second","to":"2nd"}}`)
+	a.sendAndExpect(t, rename, "app.updated", app, `{"name":{"from":"Second","to":"2nd"}}`)
 	a.send(t, rename) // the same name
 	rename.body = `{"keysBeginWith":"lktest"}`
-	a.does(t, rename, "app.updated", app, `{"keysBeginWith":{"from":null,"to":"lktest"}}`)
+	a.sendAndExpect(t, rename, "app.updated", app, `{"keysBeginWith":{"from":null,"to":"lktest"}}`)
 	a.send(t, rename) // the same
 	rename.body = `{"keysBeginWith":null}`
-	a.does(t, rename, "app.updated", app, `{"keysBeginWith":{"from":"lktest","to":null}}`)
+	a.sendAndExpect(t, rename, "app.updated", app, `{"keysBeginWith":{"from":"lktest","to":null}}`)
 	return app
 }
 
-// keys makes every change of keys, of keys that expire and of keys that do not.
+// keys sends every request that changes keys. Some of the keys expire, others do not.
 func (a *audited) keys(t *testing.T, app string) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
@@ -176,22 +174,22 @@ func (a *audited) keys(t *testing.T, app string) {
 	a.expect("key.rotated", short, `{"expiresAt":{"from":`+end+`,"to":`+end+`},"rotatedTo":{"from":null,"to":"`+last+`"}}`)
 	a.carried(t, base, rotate)
 	revoke := request{method: "DELETE", path: base + "/" + last}
-	a.does(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
+	a.sendAndExpect(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.send(t, revoke) // the key is revoked already
 	revoke.path += "?links=revoke"
-	a.does(t, revoke, "key.links_revoked", last, `{}`)
+	a.sendAndExpect(t, revoke, "key.links_revoked", last, `{}`)
 	a.send(t, revoke) // its links are revoked already
 	found := a.send(t, request{method: "POST", path: base, body: `{}`})
 	k = found.str("id")
 	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},"name":{"from":null,"to":""}}`)
 	a.at = a.at.Add(time.Minute)
-	for range 2 { // at the second time the key is revoked already
+	for range 2 { // the second time, the key is already revoked
 		a.server.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + found.str("key") + `","source":"https://example.com/a"}`}, 202, "")
 	}
 	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.want[len(a.want)-1].Actor, a.want[len(a.want)-1].Source = subject{Type: "holder"}, "https://example.com/a"
 	a.at = a.at.Add(time.Minute)
-	for range 2 { // once a day
+	for range 2 { // the second report of a day adds no entry
 		a.server.want(t, request{method: "POST", path: leaksPath, body: `[{"token":"` + found.str("key") + `","url":"https://example.com/b"}]`, header: map[string]string{"Github-Public-Key-Signature": "good"}}, 200, "")
 	}
 	a.expect("key.leaked", k, `{}`)
@@ -220,7 +218,7 @@ func (a *audited) end(t *testing.T) (added []entry) {
 	for k := range a.dump(t) {
 		before[k] = true
 	}
-	a.does(t, request{method: "DELETE", path: "/" + string(a.org)}, "org.deleted", string(a.org), `{"name":{"from":"Acme 2","to":null}}`)
+	a.sendAndExpect(t, request{method: "DELETE", path: "/" + string(a.org)}, "org.deleted", string(a.org), `{"name":{"from":"Acme 2","to":null}}`)
 	for _, r := range a.Rows(t) {
 		if pk, sk := text(r, "PK"), text(r, "SK"); pk == "AUD#"+string(a.org) && !before[pk+" "+sk] {
 			added = append(added, entry{
@@ -232,29 +230,29 @@ func (a *audited) end(t *testing.T) (added []entry) {
 	return added
 }
 
-// stops stops, resumes and signs out the admin, as a service and at last by themselves, and erases another person.
+// stops stops, resumes and signs out the admin as a service. Then the admin signs out everywhere, and the service erases
+// another person.
 func (a *audited) stops(t *testing.T) {
 	t.Helper()
 	path, me := "/v1/users/"+string(a.admin), string(a.admin)
 	for _, c := range [][3]string{{"POST", "/stop", "user.stopped"}, {"DELETE", "/stop", "user.resumed"}, {"POST", "/signout", "user.signed_out"}} {
 		r := request{as: service(), method: c[0], path: path + c[1]}
-		a.does(t, r, c[2], me, `{}`)
+		a.sendAndExpect(t, r, c[2], me, `{}`)
 		a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
 		if c[1] == "/stop" {
-			a.send(t, r) // it is so already
+			a.send(t, r) // changes nothing
 		}
 	}
-	a.does(t, request{method: "POST", path: "/v1/me/signout"}, "user.signed_out", me, `{}`)
+	a.sendAndExpect(t, request{method: "POST", path: "/v1/me/signout"}, "user.signed_out", me, `{}`)
 	gil := string(a.NewUser(t, "gil@example.com"))
-	a.does(t, request{method: "POST", path: "/" + string(a.org) + "/members", body: `{"email":"gil@example.com"}`}, "member.added", gil, `{"role":{"from":null,"to":"member"}}`)
+	a.sendAndExpect(t, request{method: "POST", path: "/" + string(a.org) + "/members", body: `{"email":"gil@example.com"}`}, "member.added", gil, `{"role":{"from":null,"to":"member"}}`)
 	erase := request{as: service(), method: "DELETE", path: "/v1/users/" + gil}
-	a.does(t, erase, "user.erased", gil, `{"role":{"from":"member","to":null}}`)
+	a.sendAndExpect(t, erase, "user.erased", gil, `{"role":{"from":"member","to":null}}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
-	a.send(t, erase) // it is so already
+	a.send(t, erase) // changes nothing
 }
 
-// TestEveryActionIsAuditedAsDocumented makes each action through its route. A
-// request that changes nothing has no entry.
+// TestEveryActionIsAuditedAsDocumented makes each action through its route. A request that changes nothing adds no entry.
 func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a := newAudited(t)
 	a.members(t)
@@ -265,11 +263,11 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a.expect("org.updated", string(a.org), `{"externalId":{"from":null,"to":"cus_1"}}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
 	suspension := request{as: service(), method: "POST", path: "/" + string(a.org) + "/suspension"}
-	a.does(t, suspension, "org.suspended", string(a.org), `{"suspendedAt":{"from":null,"to":%d}}`)
+	a.sendAndExpect(t, suspension, "org.suspended", string(a.org), `{"suspendedAt":{"from":null,"to":%d}}`)
 	since := fmt.Sprint(a.at.UnixMilli())
 	a.send(t, suspension) // it is suspended already
 	suspension.method = "DELETE"
-	a.does(t, suspension, "org.resumed", string(a.org), `{"suspendedAt":{"from":`+since+`,"to":null}}`)
+	a.sendAndExpect(t, suspension, "org.resumed", string(a.org), `{"suspendedAt":{"from":`+since+`,"to":null}}`)
 	a.send(t, suspension) // it is resumed already
 	for _, e := range []int{1, 2} {
 		a.want[len(a.want)-e].Actor = subject{Type: "service", Name: "billing"}
@@ -292,7 +290,7 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	}
 }
 
-// TestTheConsoleOffersEveryAction of the contract, in the filter of its audit log.
+// TestTheConsoleOffersEveryAction checks that the filter of the console's audit page lists every action of the contract.
 func TestTheConsoleOffersEveryAction(t *testing.T) {
 	texts, err := os.ReadFile("../../infra/console/src/texts.ts")
 	if err != nil {
@@ -332,8 +330,7 @@ func documented(t *testing.T, name string) []string {
 	return slices.Sorted(slices.Values(doc.Components.Schemas[schema].Properties[member].Values))
 }
 
-// TestARefusedActionIsNotAudited refuses every write in an org because of its caller, its target or
-// its state.
+// TestARefusedActionIsNotAudited sends writes that are refused because of their caller, their target or its state.
 func TestARefusedActionIsNotAudited(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
@@ -370,7 +367,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 	w.target = a.admin
 	ask(ada, "PATCH", "/v1/orgs/{orgId}/members/{userId}", `{"role":"viewer"}`, 409, problem.LastAdmin)
 	ask(ada, "DELETE", "/v1/orgs/{orgId}/members/{userId}", "", 409, problem.LastAdmin)
-	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members, w.Limits.Endpoints = 1, 1, 4, 1 // as many as the world has
+	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members, w.Limits.Endpoints = 1, 1, 4, 1 // the world has already reached these limits
 	ask(w.caller("key"), "POST", "/webhook_endpoint/create", `{"url":"https://hooks.example.com"}`, 409, problem.LimitReached)
 	for _, path := range []string{"update", "delete"} {
 		ask(w.caller("key"), "POST", "/webhook_endpoint/"+path, `{"endpointId":"whe_x"}`, 404, problem.EndpointNotFound)

@@ -14,16 +14,17 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// logged writes audit entries of an org, one for each text "action actor target changes", a second after another from 1e12 ms on.
+// logged writes audit entries of the org, one for each text "action actor target changes". The first has the time 1e12
+// (milliseconds since the epoch), and each next one is a second later.
 func (w *world) logged(t *testing.T, entries ...string) {
 	t.Helper()
 	rows := make([]item, len(entries))
 	for i, e := range entries {
-		of := strings.Split(e, " ")
+		parts := strings.Split(e, " ")
 		at := time.Unix(1_000_000_000+int64(i), 0)
 		rows[i] = item{
 			"PK": value("AUD#" + string(w.org)), "SK": value(string(id.Source{}.NewAudit(at))), "at": &types.AttributeValueMemberN{Value: fmt.Sprint(at.UnixMilli())},
-			"action": value(of[0]), "actor": value(of[1]), "target": value(of[2]), "changes": value(cmp.Or(strings.Join(of[3:], ""), "{}")), "requestId": value("=1+1"),
+			"action": value(parts[0]), "actor": value(parts[1]), "target": value(parts[2]), "changes": value(cmp.Or(strings.Join(parts[3:], ""), "{}")), "requestId": value("=1+1"),
 		}
 	}
 	w.put(t, rows)
@@ -36,7 +37,8 @@ const (
 	otherKey  = "key_01kb5x8w3v0f7k1w2q3r4s5t6w"
 )
 
-// TestTheAuditLogIsFiltered by each parameter, by several, and in pages: each page but the last has a cursor.
+// TestTheAuditLogIsFiltered by one parameter, by several, and in pages. Each page except the last has a cursor. The expected
+// entries are named by the last four digits of their times.
 func TestTheAuditLogIsFiltered(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -53,7 +55,7 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 		for _, limit := range []int{1, 2, 100} {
 			var times []string
 			for cursor, left := "", 9; ; left-- {
-				until := "&to=1000100000000" // the entries of the world's own are later
+				until := "&to=1000100000000" // before the entries that newWorld has made
 				if strings.Contains("&"+query, "&to=") {
 					until = ""
 				}
@@ -96,12 +98,12 @@ func TestTheAuditLogIsFiltered(t *testing.T) {
 	w.want(t, w.request("GET", auditPath+"?to=0", user(w.byRole[org.Member]), ""), 403, problem.InsufficientRole)
 	w.want(t, w.request("GET", auditPath+"?to=0", user(w.outside), ""), 404, problem.OrgNotFound)
 	if last := w.want(t, w.request("GET", auditPath+"?from=1000000001000&to=1000000003000&limit=2", ada, ""), 200, ""); len(last.list("entries")) != 2 || last.str("nextCursor") != "" {
-		t.Errorf("a full page that is the last: %s", last.text)
+		t.Errorf("the last page, which is full: %s", last.text)
 	}
 }
 
-// TestACallLooksAt1000EntriesForAFilter: then it answers with what it found, and a cursor.
-func TestACallLooksAt1000EntriesForAFilter(t *testing.T) {
+// TestAFilteredCallReadsAtMost1000Entries: it answers with the matching entries that it has read, and a cursor.
+func TestAFilteredCallReadsAtMost1000Entries(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	all := []string{"key.leaked holder " + aKey}
@@ -121,9 +123,9 @@ func TestACallLooksAt1000EntriesForAFilter(t *testing.T) {
 	}
 }
 
-// TestTheAuditLogIsATable: the CSV has all entries that the filter selects, also beyond one read, and no formula. Only a
-// service sees the operator.
-func TestTheAuditLogIsATable(t *testing.T) {
+// TestTheAuditLogIsServedAsCSV: the CSV has all entries that the filter selects, also when they need several reads. No cell is
+// a formula. Only a service sees the operator.
+func TestTheAuditLogIsServedAsCSV(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	csv := map[string]string{"Accept": "text/csv"}
 	var all []string
@@ -168,8 +170,8 @@ func TestTheAuditLogIsATable(t *testing.T) {
 	w.want(t, r, 422, problem.ValidationFailed)
 }
 
-// TestAMemberNamesWhoAddedThem: a user or a service; the org's creator was added by no one.
-func TestAMemberNamesWhoAddedThem(t *testing.T) {
+// TestAddedByNamesAUserOrAService: addedBy of the org's creator is null.
+func TestAddedByNamesAUserOrAService(t *testing.T) {
 	s := newServer(t)
 	ada, bob := s.NewUser(t, "ada@example.com"), s.NewUser(t, "bob@example.com")
 	path := "/v1/orgs/" + s.want(t, request{as: user(ada), method: "POST", path: "/v1/orgs", body: `{"name":"Acme"}`}, 201, "").str("id") + "/members"

@@ -10,8 +10,9 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestAKeyOverItsLimitsOnlyDisables a webhook endpoint: any other change of it is refused, as the authorizer would have refused it.
-func TestAKeyOverItsLimitsOnlyDisables(t *testing.T) {
+// TestAKeyOverItsLimitsCanOnlyDisable: it can disable a webhook endpoint. Every other change gets the refusal that the
+// authorizer gives on other routes.
+func TestAKeyOverItsLimitsCanOnlyDisable(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	within, over, unknown := *d.key, *d.key, *d.key
@@ -43,8 +44,8 @@ func TestAKeyOverItsLimitsOnlyDisables(t *testing.T) {
 	}
 }
 
-// TestASpentAllowanceIsSaidAsAtTheDoors: the handler has the words of the authorizer.
-func TestASpentAllowanceIsSaidAsAtTheDoors(t *testing.T) {
+// TestHandlerAndAuthorizerExplainASpentAllowanceAlike: the detail names the allowance and the time of the next one.
+func TestHandlerAndAuthorizerExplainASpentAllowanceAlike(t *testing.T) {
 	d := newDesk(t)
 	over := *d.key
 	now := time.Now().UTC()
@@ -58,7 +59,8 @@ func TestASpentAllowanceIsSaidAsAtTheDoors(t *testing.T) {
 	}
 }
 
-// TestASpentKeyReachesNoHandler of a route that may end nothing. Each answer to a key with limits shows what is left of them.
+// TestASpentKeyReachesNoHandler: a key over its limits is refused on a route that ends nothing. Each answer to a key with
+// limits has the RateLimit headers.
 func TestASpentKeyReachesNoHandler(t *testing.T) {
 	d := newDesk(t)
 	within := *d.key

@@ -14,16 +14,16 @@ const (
 	eventsOf  = "/v1/orgs/{orgId}/apps/{appId}/events"
 )
 
-// TestAWholeNumberIsOneInEachSpelling: JSON Schema counts 60.0 and 6e1 among the integers.
-func TestAWholeNumberIsOneInEachSpelling(t *testing.T) {
+// TestAWholeNumberIsAcceptedInEachSpelling: JSON Schema counts 60.0 and 6e1 among the integers.
+func TestAWholeNumberIsAcceptedInEachSpelling(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
 	admin, key := w.caller("admin"), w.caller("key")
 	for _, c := range []struct {
 		as                 *principal.Principal
-		method, path, body string // N is the number
+		method, path, body string // body has N in place of the number
 		pointer            string
-		whole, other       []string
+		whole, refused     []string
 	}{
 		{admin, "POST", keysOfOrg, `{"expiresIn":N}`, "/expiresIn", []string{"60.0", "6e1", "6.0E+1", "600000e-4", "3e8"}, []string{"1.5", "60.00000000000000000001", "1e-1", "1e400", "1e999999999", `"6e1"`}},
 		{admin, "POST", keysOfOrg, `{"limits":[{"requests":5,"per":"day"},{"requests":N,"per":"minute"}]}`, "/limits/1/requests", []string{"1.0", "1e3"}, []string{"0.1", "9223372036854775807.5", "1e19"}},
@@ -38,9 +38,9 @@ func TestAWholeNumberIsOneInEachSpelling(t *testing.T) {
 		{key, "POST", "/webhook_delivery/list", `{"endpointId":"{endpointId}","since":N}`, "/since", []string{"0e9"}, []string{"0.1"}},
 		{key, "POST", "/webhook_delivery/redeliver", `{"endpointId":"{endpointId}","since":N}`, "/since", []string{"1e0"}, []string{"1e20"}},
 	} {
-		for _, n := range c.other {
-			refused := w.want(t, w.request(c.method, c.path, c.as, strings.Replace(c.body, "N", n, 1)), 422, problem.ValidationFailed)
-			if got := refused.each("errors", "pointer"); len(got) != 1 || got[0] != c.pointer {
+		for _, n := range c.refused {
+			answer := w.want(t, w.request(c.method, c.path, c.as, strings.Replace(c.body, "N", n, 1)), 422, problem.ValidationFailed)
+			if got := answer.each("errors", "pointer"); len(got) != 1 || got[0] != c.pointer {
 				t.Errorf("%s %s %s: %v", c.method, c.path, n, got)
 			}
 		}
@@ -55,7 +55,8 @@ func TestAWholeNumberIsOneInEachSpelling(t *testing.T) {
 	}
 }
 
-// TestARefusedValueHasItsOwnPointerAndCode: a whole number that is too large has the right type, and a list has many values.
+// TestARefusedValueHasItsOwnPointerAndCode: a number that is too large is out of range, and not of the wrong type. In a list,
+// the pointer names one value.
 func TestARefusedValueHasItsOwnPointerAndCode(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
@@ -83,8 +84,8 @@ func TestARefusedValueHasItsOwnPointerAndCode(t *testing.T) {
 	}
 }
 
-// TestARefusedBodySaysWhere: one event of many stops the whole request, so its sender must know which.
-func TestARefusedBodySaysWhere(t *testing.T) {
+// TestARefusedBodyPointsAtTheFault: one bad event refuses the whole request, so its sender must know which event.
+func TestARefusedBodyPointsAtTheFault(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
 	good := `{"type":"a.b","data":{}}`
@@ -112,7 +113,8 @@ func TestARefusedBodySaysWhere(t *testing.T) {
 	}
 }
 
-// TestAReplacementCharacterInDataIsPublished: it is what programs write for broken text, and no one can mend it later.
+// TestAReplacementCharacterInDataIsPublished: programs write U+FFFD for broken text. The publisher cannot repair it, so we
+// accept it.
 func TestAReplacementCharacterInDataIsPublished(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	for i, text := range []string{"\uFFFD", `\ufffd`} {
@@ -121,7 +123,7 @@ func TestAReplacementCharacterInDataIsPublished(t *testing.T) {
 	}
 	again := `{"events":[{"id":"e0","type":"a.b","data":{"\ufffd":["Caf` + "\uFFFD" + `"]}}]}` // the same value
 	w.want(t, w.request("POST", eventsOf, service(), again), 202, "")
-	if n := w.events(t); n != 1+2 { // key.created, of newWorld
+	if n := w.events(t); n != 1+2 { // newWorld has made one: key.created
 		t.Errorf("%d events", n)
 	}
 }

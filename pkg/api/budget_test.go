@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// charged are the routes that charge the budgets of an app and of its org, and chargedToOrg those that charge the org's only.
+// charged lists the routes that charge the budgets of an app and of its org. chargedToOrg lists the routes that charge only the org's.
 var (
 	charged = []string{
 		"POST /link/create", "POST /webhook_delivery/redeliver",
@@ -27,26 +27,27 @@ var (
 	}
 )
 
-// spendAll spends all that is left of the app's budget. The clock must not move: else the budget fills again.
+// spendAll spends the rest of the app's budget. The test's clock must not move, because time refills the budget.
 func (s *server) spendAll(t *testing.T, o id.Org, app id.App) {
 	t.Helper()
 	for s.Deliveries().Spend(t.Context(), o, app, 1) == nil {
 	}
 }
 
-// TestAnEmptyBudgetHoldsBackOnlyWhatStartsDeliveries calls every route of an app whose budget is empty, and of one whose org's is.
-func TestAnEmptyBudgetHoldsBackOnlyWhatStartsDeliveries(t *testing.T) {
+// TestAnEmptyBudgetRefusesOnlyNewDeliveries calls every route while the budget of the app is empty, and again while the budget
+// of the org is.
+func TestAnEmptyBudgetRefusesOnlyNewDeliveries(t *testing.T) {
 	small := store.Budget{PerSecond: 1, Burst: 3}
 	t.Run("of the app", func(t *testing.T) {
-		holdsBack(t, func(l *store.Limits) { l.Budget = small }, charged)
+		refusesOnly(t, func(l *store.Limits) { l.Budget = small }, charged)
 	})
 	t.Run("of the org", func(t *testing.T) {
-		holdsBack(t, func(l *store.Limits) { l.OrgBudget = small }, append(slices.Clone(chargedToOrg), charged...))
+		refusesOnly(t, func(l *store.Limits) { l.OrgBudget = small }, append(slices.Clone(chargedToOrg), charged...))
 	})
 }
 
-// holdsBack wants an empty budget, which set makes small, to hold back these routes, in the order of their names, and no others.
-func holdsBack(t *testing.T, set func(*store.Limits), want []string) {
+// refusesOnly checks that an empty budget refuses the routes in want and no others. set makes the budget small.
+func refusesOnly(t *testing.T, set func(*store.Limits), want []string) {
 	t.Helper()
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
@@ -58,7 +59,7 @@ func holdsBack(t *testing.T, set func(*store.Limits), want []string) {
 		}
 		suffix := strings.ToLower(rand.Text())
 		w := newWorld(t, s, suffix)
-		w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin may leave: the last one may not
+		w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin can leave: the last admin cannot
 		w.connect(t)
 		tested := good()[r.Name()]
 		as := user(w.byRole[org.Admin])
@@ -117,8 +118,8 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 	}
 }
 
-// TestNoBudgetHoldsBackAnEnd: with an empty budget, a key can still end deliveries: it disables and deletes a webhook endpoint.
-func TestNoBudgetHoldsBackAnEnd(t *testing.T) {
+// TestAnEmptyBudgetAllowsDisablingAndDeleting a webhook endpoint, because both only end deliveries.
+func TestAnEmptyBudgetAllowsDisablingAndDeleting(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}

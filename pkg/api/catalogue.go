@@ -43,7 +43,8 @@ type eventTypeIn struct {
 	Example     json.RawMessage `json:"example,omitempty"`
 }
 
-// parse returns the catalogue as compact JSON. It evaluates no schema: make catalogue does, before it sends one.
+// parse returns the catalogue as compact JSON. It does not evaluate the schemas: make catalogue does that before it sends the
+// catalogue.
 func (in catalogueIn) parse(*call) (string, error) {
 	err := cmp.Or(
 		checkEach("/scopes", "/name", in.Scopes, func(s *scopeIn) (string, error) {
@@ -66,7 +67,8 @@ func (in catalogueIn) parse(*call) (string, error) {
 	return string(out), err
 }
 
-// checkEach checks the items of a list. check returns an item's name, which is its member at the pointer name, and no other item's.
+// checkEach checks each item of a list. check returns the item's name, which no other item may have. pointer points at the
+// list, and name at the name in an item.
 func checkEach[T any](pointer, name string, items []T, check func(*T) (string, error)) error {
 	switch {
 	case items == nil:
@@ -76,14 +78,14 @@ func checkEach[T any](pointer, name string, items []T, check func(*T) (string, e
 	}
 	seen := map[string]bool{}
 	for i := range items {
-		own, err := check(&items[i])
-		if err == nil && seen[own] {
+		itemName, err := check(&items[i])
+		if err == nil && seen[itemName] {
 			err = problem.Invalid(name, "conflict", "Another item in the list has the same value.")
 		}
 		if err != nil {
 			return below(pointer+"/"+strconv.Itoa(i), err)
 		}
-		seen[own] = true
+		seen[itemName] = true
 	}
 	return nil
 }
@@ -99,7 +101,7 @@ func checkExplained(pointer string, name, description *string) error {
 	return nil
 }
 
-// optional checks a member that may be left out. null is removed, because it means the same.
+// optional checks a member that may be missing. It removes a null, because null means the same as missing.
 func optional(pointer string, value *json.RawMessage, check func(string, json.RawMessage) error) error {
 	if !isSent(*value) {
 		*value = nil
@@ -113,24 +115,24 @@ func isData(pointer string, value json.RawMessage) error {
 	return err
 }
 
-// putCatalogue writes the catalogue. No org has it in an audit log, so a line of the function's log names the service.
+// putCatalogue writes the catalogue. The catalogue belongs to no org, so no audit log names the service: a log line does.
 func (a apps) putCatalogue(ctx context.Context, c *call, catalogue string) (none, error) {
 	err := a.store.PutCatalogue(ctx, catalogue)
 	if err == nil {
 		claim := principal.ClaimOf(ctx)
-		slog.InfoContext(ctx, "the catalogue was put", "service", c.caller.Name, "operator", claim.Operator, "reason", claim.Reason, "requestId", problem.RequestID(ctx))
+		slog.InfoContext(ctx, "the catalogue was stored", "service", c.caller.Name, "operator", claim.Operator, "reason", claim.Reason, "requestId", problem.RequestID(ctx))
 	}
 	return none{}, err
 }
 
-// catalogueFile serves the catalogue from memory, and reads it once in keptFor at most, whatever the read returned.
+// catalogueFile serves the catalogue from memory. It reads the table at most once in keptFor, also after an error.
 type catalogueFile struct {
 	store *store.Store
 
 	mu   sync.Mutex // held during reads of the table
 	text []byte
 	err  error
-	next time.Time // of the next read
+	next time.Time // when the next read is due
 }
 
 func (f *catalogueFile) get(ctx context.Context, c *call, _ none) (answer, error) {

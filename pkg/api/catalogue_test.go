@@ -23,12 +23,12 @@ const (
 		`"schema":{"type":"object","$ref":"https://elsewhere.example"},"example":{"amount":49.0}},{"type":"invoice.sent","description":"Sent"}]}`
 )
 
-func (s *server) put(t *testing.T, body string, status int, code problem.Code) reply {
+func (s *server) putCatalogue(t *testing.T, body string, status int, code problem.Code) reply {
 	t.Helper()
 	return s.want(t, request{method: "PUT", path: putPath, as: service(), body: body}, status, code)
 }
 
-func (s *server) reads(t *testing.T, status int, code problem.Code) reply {
+func (s *server) getCatalogue(t *testing.T, status int, code problem.Code) reply {
 	t.Helper()
 	return s.want(t, request{method: "GET", path: readPath}, status, code)
 }
@@ -41,17 +41,17 @@ func clocked(t *testing.T) (*server, *time.Time) {
 	return s, &now
 }
 
-func TestACatalogueIsShownAsItWasPut(t *testing.T) {
+func TestACatalogueIsServedAsItWasStored(t *testing.T) {
 	s, now := clocked(t)
 	var log bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&log, nil)))
 	t.Cleanup(func() { slog.SetDefault(was) })
-	s.put(t, " "+strings.Replace(catalogue, `"description":"Sent"`, `"description":"Sent","schema":null,"example":null`, 1), 204, "")
-	if !strings.Contains(log.String(), `"msg":"the catalogue was put","service":"billing"`) {
+	s.putCatalogue(t, " "+strings.Replace(catalogue, `"description":"Sent"`, `"description":"Sent","schema":null,"example":null`, 1), 204, "")
+	if !strings.Contains(log.String(), `"msg":"the catalogue was stored","service":"billing"`) {
 		t.Errorf("the log: %s", log.String())
 	}
-	got := s.reads(t, 200, "")
+	got := s.getCatalogue(t, 200, "")
 	if got.text != catalogue+"\n" || got.header.Get("Content-Type") != "application/json" || got.header.Get("Cache-Control") != "public, max-age=60" ||
 		got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%v %s", got.header, got.text)
@@ -61,7 +61,7 @@ func TestACatalogueIsShownAsItWasPut(t *testing.T) {
 	if again := s.want(t, known, 304, ""); again.text != "" || again.header.Get("ETag") != tag {
 		t.Errorf("%v %q", again.header, again.text)
 	}
-	s.put(t, `{"scopes":[],"events":[]}`, 204, "")
+	s.putCatalogue(t, `{"scopes":[],"events":[]}`, 204, "")
 	s.want(t, known, 304, "") // from memory
 	*now = now.Add(time.Minute)
 	if got := s.want(t, known, 200, ""); got.text != `{"scopes":[],"events":[]}`+"\n" || got.header.Get("ETag") == tag {
@@ -69,21 +69,22 @@ func TestACatalogueIsShownAsItWasPut(t *testing.T) {
 	}
 }
 
-// TestTheCatalogueIsReadOnceAMinute: also when there is none, and when the table fails. The keys beside it are served all the same.
+// TestTheCatalogueIsReadOnceAMinute: also when there is none, and when the table fails. The verification keys, which the same
+// function serves, are not affected.
 func TestTheCatalogueIsReadOnceAMinute(t *testing.T) {
 	s, now := clocked(t)
-	s.reads(t, 404, problem.RouteNotFound)
-	s.put(t, catalogue, 204, "")
+	s.getCatalogue(t, 404, problem.RouteNotFound)
+	s.putCatalogue(t, catalogue, 204, "")
 	*now = now.Add(time.Minute - 1)
-	s.reads(t, 404, problem.RouteNotFound)
+	s.getCatalogue(t, 404, problem.RouteNotFound)
 	s.Faults.Plan("GetItem", storetest.ServerError, -1)
 	*now = now.Add(1)
-	s.reads(t, 503, problem.Unavailable)
+	s.getCatalogue(t, 503, problem.Unavailable)
 	s.Faults.Heal()
-	s.reads(t, 503, problem.Unavailable)
+	s.getCatalogue(t, 503, problem.Unavailable)
 	s.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "")
 	*now = now.Add(time.Minute)
-	s.reads(t, 200, "")
+	s.getCatalogue(t, 200, "")
 }
 
 func TestACatalogueThatCannotBeReadIs503(t *testing.T) {
@@ -96,15 +97,15 @@ func TestACatalogueThatCannotBeReadIs503(t *testing.T) {
 		if _, err := s.DB.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &s.Name, Item: item}); err != nil {
 			t.Fatal(err)
 		}
-		s.reads(t, 503, problem.Unavailable)
+		s.getCatalogue(t, 503, problem.Unavailable)
 		*now = now.Add(time.Minute)
 	}
 	s.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "")
-	s.put(t, catalogue, 204, "")
-	s.reads(t, 200, "")
+	s.putCatalogue(t, catalogue, 204, "")
+	s.getCatalogue(t, 200, "")
 }
 
-func TestACatalogueOfAnotherFormIsRefused(t *testing.T) {
+func TestAnInvalidCatalogueIsRefused(t *testing.T) {
 	s := newServer(t)
 	scopes := func(n int) string {
 		var all []string
@@ -126,27 +127,28 @@ func TestACatalogueOfAnotherFormIsRefused(t *testing.T) {
 		event(`"schema":{}`): "/events/0/type required", event(`"type":"a.b","schema":true`): "/events/0/schema type", event(`"type":"a.b","example":[]`): "/events/0/example type",
 		event(`"type":"a.b","example":{"a":"` + strings.Repeat("x", 8185) + `"}`): "/events/0/example length",
 	} {
-		fields := s.put(t, body, 422, problem.ValidationFailed)
+		fields := s.putCatalogue(t, body, 422, problem.ValidationFailed)
 		if got := fmt.Sprint(strings.Join(fields.each("errors", "pointer"), "+"), " ", strings.Join(fields.each("errors", "code"), "+")); got != want {
 			t.Errorf("%.80s: %s, want %s", body, got, want)
 		}
 	}
 	for _, body := range []string{scope(`"name":"a","description":"d","x":1`), event(`"type":"a.b","Example":{}`), about(`\ud800`), `[]`, `{"scopes":[],"events":[],"events":[]}`} {
-		s.put(t, body, 400, problem.InvalidJSON)
+		s.putCatalogue(t, body, 400, problem.InvalidJSON)
 	}
 	for _, body := range []string{scopes(200), about(strings.Repeat("é", 500)), about("<script>alert(1)</script>"), event(`"type":"a.b","example":{"a":"` + strings.Repeat("x", 8184) + `"}`)} {
-		s.put(t, body, 204, "")
+		s.putCatalogue(t, body, 204, "")
 	}
 	whole := func(size int) string {
 		begin := `{"scopes":[],"events":[{"type":"a.b","description":"d","schema":{"x":"`
 		return begin + strings.Repeat("x", size-len(begin)-len(`"}}]}`)) + `"}}]}`
 	}
-	s.put(t, whole(64<<10), 204, "")
-	s.put(t, whole(64<<10+1), 413, problem.BodyTooLarge)
+	s.putCatalogue(t, whole(64<<10), 204, "")
+	s.putCatalogue(t, whole(64<<10+1), 413, problem.BodyTooLarge)
 }
 
-// TestATestMayShowAnExample of the owner's own event, which its receiver can distinguish from a real event.
-func TestATestMayShowAnExample(t *testing.T) {
+// TestATestEventCanHaveTheOwnersType: it is an example of the owner's own event. By the member test, the receiver distinguishes
+// it from a real event.
+func TestATestEventCanHaveTheOwnersType(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	const path = "/webhook_endpoint/test"

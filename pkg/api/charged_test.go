@@ -14,7 +14,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// spent returns what each budget has spent, by the partition of its row.
+// spent returns the amount that each budget has spent, by the partition key of the budget's row.
 func (s *server) spent(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -26,7 +26,7 @@ func (s *server) spent(t *testing.T) map[string]string {
 	return out
 }
 
-// onceCharged are the routes that charge a budget and keep their answer, each with a body that means something else.
+// onceCharged returns the routes that charge a budget and store their answer for a retry. other is the body of another request.
 func onceCharged() map[string]struct{ path, other string } {
 	app := "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints"
 	return map[string]struct{ path, other string }{
@@ -36,7 +36,7 @@ func onceCharged() map[string]struct{ path, other string } {
 	}
 }
 
-// charging returns a world whose clock stands still, with a request to a route, and its status.
+// charging returns a world whose clock does not move, a request to a route, and the status of its success.
 func charging(t *testing.T, path string) (w *world, r request, status int) {
 	t.Helper()
 	w = newWorld(t, newServer(t), "")
@@ -51,7 +51,7 @@ func charging(t *testing.T, path string) (w *world, r request, status int) {
 	return w, w.request("POST", path, as, row.body), row.status
 }
 
-// spendEverything spends all that is left of both budgets.
+// spendEverything spends the rest of both budgets.
 func (w *world) spendEverything(t *testing.T) {
 	t.Helper()
 	w.spendAll(t, w.org, id.DefaultApp(w.org))
@@ -59,8 +59,8 @@ func (w *world) spendEverything(t *testing.T) {
 	}
 }
 
-// TestAKeptAnswerIsNeverCharged, nor refused for an empty budget: only a request that was not done before is.
-func TestAKeptAnswerIsNeverCharged(t *testing.T) {
+// TestAStoredAnswerIsNeverCharged: a retry gets the stored answer for free, also when the budget is empty.
+func TestAStoredAnswerIsNeverCharged(t *testing.T) {
 	for name, c := range onceCharged() {
 		t.Run(name, func(t *testing.T) {
 			w, r, status := charging(t, c.path)
@@ -88,15 +88,16 @@ func TestAKeptAnswerIsNeverCharged(t *testing.T) {
 				w.retried(t, request{as: r.as, method: r.method, path: r.path, body: c.other}, 422, problem.IdempotencyKeyReused)
 			}
 			w.want(t, r, 429, problem.RateLimited)
-			if got := w.spent(t); !maps.Equal(got, empty) && r.as.Kind != principal.Key { // the app's budget is not given back
+			if got := w.spent(t); !maps.Equal(got, empty) && r.as.Kind != principal.Key { // a refused API key still pays from the app's budget
 				t.Errorf("a refused request was charged: %v, then %v", empty, got)
 			}
 		})
 	}
 }
 
-// TestTheFirstTryThatEmptiedTheBudgetAnswersTheSecond: the first one ends after the second has found no answer yet.
-func TestTheFirstTryThatEmptiedTheBudgetAnswersTheSecond(t *testing.T) {
+// TestTheSecondTryGetsTheAnswerOfTheFirst: the first try ends, and empties the budget, after the second has looked for a stored
+// answer.
+func TestTheSecondTryGetsTheAnswerOfTheFirst(t *testing.T) {
 	for name, c := range onceCharged() {
 		t.Run(name, func(t *testing.T) {
 			w, r, status := charging(t, c.path)
@@ -112,7 +113,8 @@ func TestTheFirstTryThatEmptiedTheBudgetAnswersTheSecond(t *testing.T) {
 	}
 }
 
-// TestATestEventIsWrittenOnce for one Idempotency-Key, also when the answer to the transaction is lost, and twice without one.
+// TestATestEventIsWrittenOnce for one Idempotency-Key, also when the answer to the transaction is lost. Two requests without a
+// key write two events.
 func TestATestEventIsWrittenOnce(t *testing.T) {
 	for _, path := range []string{"/webhook_endpoint/test", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test"} {
 		w, r, status := charging(t, path)

@@ -127,8 +127,8 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 	}
 }
 
-// spell writes the texts and the bytes of a value of a row.
-func spell(t *testing.T, to *strings.Builder, value types.AttributeValue) {
+// writeValue writes the texts and the bytes in a value of a row.
+func writeValue(t *testing.T, to *strings.Builder, value types.AttributeValue) {
 	t.Helper()
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
@@ -137,7 +137,7 @@ func spell(t *testing.T, to *strings.Builder, value types.AttributeValue) {
 		fmt.Fprintln(to, string(v.Value), hex.EncodeToString(v.Value))
 	case *types.AttributeValueMemberM:
 		for _, member := range v.Value {
-			spell(t, to, member)
+			writeValue(t, to, member)
 		}
 	case *types.AttributeValueMemberN, *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
 	default:
@@ -145,7 +145,7 @@ func spell(t *testing.T, to *strings.Builder, value types.AttributeValue) {
 	}
 }
 
-func TestNoRowHoldsATokenOrAClaimKey(t *testing.T) {
+func TestNoRowHasATokenOrAClaimKey(t *testing.T) {
 	d := newDesk(t)
 	r := d.want(t, request{
 		as: d.key, method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`,
@@ -159,24 +159,23 @@ func TestNoRowHoldsATokenOrAClaimKey(t *testing.T) {
 	}
 	var all strings.Builder
 	for _, row := range d.Rows(t) {
-		spell(t, &all, &types.AttributeValueMemberM{Value: row})
+		writeValue(t, &all, &types.AttributeValueMemberM{Value: row})
 	}
 	if !strings.Contains(all.String(), r.str("id")) {
-		t.Fatal("the rows were not looked at")
+		t.Fatal("no row has the id of the link")
 	}
 	for _, text := range []string{token, proof, proof[:43], firstDevice} {
 		for _, as := range []string{
 			text, base64.StdEncoding.EncodeToString([]byte(text)), base64.RawURLEncoding.EncodeToString([]byte(text)), hex.EncodeToString([]byte(text)),
 		} {
 			if strings.Contains(all.String(), as) {
-				t.Errorf("a row holds %.12s…", as)
+				t.Errorf("a row has %.12s…", as)
 			}
 		}
 	}
 }
 
-// race sends a claim with each of the keys, all at once. It counts the answers by status, and those
-// that are replays.
+// race sends one claim for each of the claim keys, all at the same time. It counts the answers by status, and the replays.
 func (d *desk) race(t *testing.T, token string, claimKeys []string) (byStatus map[int]int, replayed int) {
 	t.Helper()
 	byStatus = map[int]int{}
@@ -198,10 +197,10 @@ func (d *desk) race(t *testing.T, token string, claimKeys []string) (byStatus ma
 	return byStatus, replayed
 }
 
-// racers is how many claims race.
+// racers is the number of claims in a race.
 const racers = 40
 
-func TestOfDevicesThatRaceOneClaims(t *testing.T) {
+func TestOnlyOneOfManyRacingDevicesClaims(t *testing.T) {
 	d := newDesk(t)
 	_, token := d.newLink(t)
 	var keys []string
@@ -215,7 +214,7 @@ func TestOfDevicesThatRaceOneClaims(t *testing.T) {
 	same(t, "events", d.eventTypes(t), []string{string(webhook.LinkClaimed)})
 }
 
-func TestADeviceThatClaimsManyTimesAtOnceClaimsOnce(t *testing.T) {
+func TestSimultaneousClaimsOfOneDeviceCountOnce(t *testing.T) {
 	d := newDesk(t)
 	_, token := d.newLink(t)
 	got, replayed := d.race(t, token, slices.Repeat([]string{firstDevice}, racers))

@@ -83,8 +83,8 @@ func (r reply) each(list, member string) []string {
 	return out
 }
 
-// pages follows nextCursor to the end, and returns one member of every object. fields are
-// members of each body.
+// pages follows nextCursor to the end of a list, and returns one member of every object. fields are further members of each
+// request's body.
 func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int) []string {
 	t.Helper()
 	var out []string
@@ -107,11 +107,11 @@ func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int)
 			return out
 		}
 	}
-	t.Fatalf("%s: no end", path)
+	t.Fatalf("%s: more than 50 pages", path)
 	return nil
 }
 
-// same requires two lists to be equal. what names them in the failure.
+// same checks that two lists are equal. what describes the lists in the failure.
 func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if !slices.Equal(got, want) {
@@ -133,7 +133,7 @@ func connectRoutes() map[string][]string {
 	}
 }
 
-// valid has, for each member, a well-formed value that names nothing.
+// valid returns a well-formed value for each member. The ids name nothing that exists.
 func valid() map[string]string {
 	return map[string]string{
 		"clientUserId": `"u"`, "metadata": `{}`, "expiresIn": `60`, "linkId": `"lnk_x"`, "url": `"https://hooks.example.com"`,
@@ -142,8 +142,8 @@ func valid() map[string]string {
 	}
 }
 
-// required returns the members without which a body is refused, on routes of at most three members. On those with more they
-// may be missing: a route of deliveries needs one of two (TestARequestSelectsDeliveriesInOneWay), an update need not set url.
+// required returns the members that a body must have, on routes with at most three members. Routes with more members have other
+// rules: deliveries need one of two (TestARequestSelectsDeliveriesInOneWay), and an update may leave out url.
 func required() []string {
 	return []string{"clientUserId", "linkId", "url", "endpointId", "eventId"}
 }
@@ -178,17 +178,17 @@ func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
 	}
 }
 
-// badTypes sends one member with values of every type that it does not take.
+// badTypes sends one member with values of every type that the member must not have.
 func (d *desk) badTypes(t *testing.T, path, member string) {
 	t.Helper()
-	for _, wrong := range []string{`1.5`, `1e400`, `"x"`, `true`, `[]`, `[[]]`, `[7]`, `{"a":{"b":1}}`} {
+	for _, bad := range []string{`1.5`, `1e400`, `"x"`, `true`, `[]`, `[[]]`, `[7]`, `{"a":{"b":1}}`} {
 		value := valid()[member]
-		inside := wrong == `[[]]` || wrong == `[7]` || wrong[0] == '{' // a container whose values are wrong
-		rightType := value[0] == wrong[0] && wrong[0] != '1'           // 1.5 and 1e400 are wrong for every number
-		if rightType && !inside {
-			continue // its bounds have their own tests
+		badInside := bad == `[[]]` || bad == `[7]` || bad[0] == '{' // a list or an object with bad values
+		rightType := value[0] == bad[0] && bad[0] != '1'            // no member allows 1.5 or 1e400
+		if rightType && !badInside {
+			continue // other tests check the bounds of good types
 		}
-		body := fmt.Sprintf(`{%q:%s}`, member, wrong)
+		body := fmt.Sprintf(`{%q:%s}`, member, bad)
 		r := d.do(t, request{as: d.key, method: "POST", path: path, body: body})
 		if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.text, `"pointer":"/`+member) {
 			t.Errorf("%s %s: %d %s", path, body, r.status, r.text)
@@ -196,7 +196,7 @@ func (d *desk) badTypes(t *testing.T, path, member string) {
 	}
 }
 
-// invalid requires a 422 that points at a member.
+// invalid checks that the answer is a 422 that points at a member.
 func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
 	t.Helper()
 	r := d.ask(t, path, body, 422, problem.ValidationFailed)
@@ -206,17 +206,17 @@ func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
 	return r
 }
 
-func TestALimitAndACursorAreHeldToTheirBounds(t *testing.T) {
+func TestListsCheckLimitCursorAndSince(t *testing.T) {
 	d := newDesk(t)
 	notAnID := "bG5r" // base64url of lnk
-	for path, beside := range map[string]string{
+	for path, more := range map[string]string{
 		"/link/list": "", "/webhook_endpoint/list": "", "/webhook_event/list": "", "/webhook_delivery/list": `,"endpointId":"whe_x"`,
 	} {
 		for _, limit := range []string{"0", "101", "-1"} {
-			d.invalid(t, path, `{"limit":`+limit+beside+`}`, "/limit")
+			d.invalid(t, path, `{"limit":`+limit+more+`}`, "/limit")
 		}
 		for _, cursor := range []string{"", "!", notAnID, strings.Repeat("A", 4000)} {
-			d.ask(t, path, fmt.Sprintf(`{"cursor":%q%s}`, cursor, beside), 400, problem.InvalidCursor)
+			d.ask(t, path, fmt.Sprintf(`{"cursor":%q%s}`, cursor, more), 400, problem.InvalidCursor)
 		}
 	}
 	for _, path := range []string{"/webhook_event/list", "/webhook_delivery/list", "/webhook_delivery/redeliver"} {

@@ -41,8 +41,8 @@ func (p pages) summary(_ context.Context, c *call, _ none) (answer, error) {
 	return p.linked(c, p.console.Summary())
 }
 
-// linked answers a page with links relative to its address. API Gateway routes an address with slashes at its end here too, from which
-// these lead nowhere: that one is sent to the page's own.
+// linked answers with a page whose links are relative to its address. API Gateway also routes an address with slashes at its
+// end here. From there the links would lead nowhere, so linked redirects to the address without the slashes.
 func (p pages) linked(c *call, f console.File) (answer, error) {
 	a, err := p.serve(f, true)
 	if own := strings.TrimRight(c.URL.Path, "/"); err == nil && own != c.URL.Path {
@@ -52,7 +52,7 @@ func (p pages) linked(c *call, f console.File) (answer, error) {
 	return a, err
 }
 
-// serve answers a file that was found.
+// serve answers with a file, or with errNoConsole.
 func (p pages) serve(f console.File, found bool) (answer, error) {
 	if !found || !p.console.IsOn() {
 		return answer{}, errNoConsole

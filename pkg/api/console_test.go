@@ -17,7 +17,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// consoleOf returns the console of a deployment, whose pages are these files.
+// consoleOf returns the console of a deployment. Its pages are made-up files.
 func consoleOf(of settings) http.Handler {
 	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "verify.html": {Data: []byte("<title>v")}, "reference.html": {Data: []byte("<title>r")}, "llms.txt": {Data: []byte("# L")}, "elements.js": {Data: []byte("2")}, "accent.css": {Data: []byte("b{}")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
 	s := pages.Settings{Issuer: issuer, ClientID: of.consoleClient, Scope: "openid email", Parameters: "audience=https%3A%2F%2Fapi.test", MaxKeyDays: of.maxKeyDays, OrgsBy: cmp.Or(of.orgsBy, "anyone"), KeyPrefix: "lk"}
@@ -33,7 +33,8 @@ func consoleOf(of settings) http.Handler {
 	return api.Console(c)
 }
 
-// TestTheConsoleIsServedWithItsPolicy: the page may load its own files only, and call this API and the issuer's token endpoint.
+// TestTheConsoleIsServedWithItsPolicy: the page can load only its own files, and can call only this API and the issuer's token
+// endpoint.
 func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
 	s := newServerFor(t, settings{consoleClient: "console"})
 	page := s.want(t, request{method: "GET", path: "/console"}, 200, "")
@@ -68,8 +69,8 @@ func TestTheConsoleIsServedWithItsPolicy(t *testing.T) {
 	}
 }
 
-// TestTheConsoleKnowsWhereTokensEndAndHowLongKeysLive: the page may call the issuer's revocation endpoint too, wherever that is.
-func TestTheConsoleKnowsWhereTokensEndAndHowLongKeysLive(t *testing.T) {
+// TestTheConsoleGetsRevocationEndpointAndKeyLife: the page can also call the issuer's revocation endpoint, on any host.
+func TestTheConsoleGetsRevocationEndpointAndKeyLife(t *testing.T) {
 	for revocation, connect := range map[string]string{
 		"https://tokens.test:8443/revoke": "'self' https://tokens.test:8443", "https://end.test/revoke": "'self' https://tokens.test:8443 https://end.test",
 	} {
@@ -84,8 +85,8 @@ func TestTheConsoleKnowsWhereTokensEndAndHowLongKeysLive(t *testing.T) {
 	}
 }
 
-// TestThePublicPagesCallThisAPIAtMost: they need no sign-in, and call no issuer.
-func TestThePublicPagesCallThisAPIAtMost(t *testing.T) {
+// TestThePublicPagesCallOnlyThisAPI: they need no sign-in, so they call no issuer.
+func TestThePublicPagesCallOnlyThisAPI(t *testing.T) {
 	s := newServerFor(t, settings{consoleClient: "console"})
 	for path, want := range map[string]struct{ text, mediaType, connect string }{
 		"/console/verify": {"<title>v", "text/html", "'self'"}, "/reference": {"<title>r", "text/html", "'self'"}, "/llms.txt": {"# L", "text/plain", "'none'"},
@@ -99,7 +100,7 @@ func TestThePublicPagesCallThisAPIAtMost(t *testing.T) {
 	}
 }
 
-// TestCachesKeepAnAnswerForEachCoding: the gateway compresses answers for the clients that accept it.
+// TestCachesKeepAnAnswerForEachCoding: the gateway compresses answers for clients that accept it.
 func TestCachesKeepAnAnswerForEachCoding(t *testing.T) {
 	r := newRing(t)
 	for _, path := range []string{"/openapi.yaml", "/.well-known/jwks.json", keyByPath + r.active, keyByPath + strings.Repeat("A", 43)} {
@@ -115,7 +116,7 @@ func TestCachesKeepAnAnswerForEachCoding(t *testing.T) {
 	}
 }
 
-// TestWithoutAClientThereIsNoConsole: as for a path without a route.
+// TestWithoutAClientThereIsNoConsole: its paths then answer like paths without a route.
 func TestWithoutAClientThereIsNoConsole(t *testing.T) {
 	s := newServer(t)
 	for _, path := range []string{"/console", "/console/config.json", "/console/files/main-1.js", "/console/verify", "/reference", "/llms.txt"} {
@@ -123,8 +124,9 @@ func TestWithoutAClientThereIsNoConsole(t *testing.T) {
 	}
 }
 
-// TestThePageSaysThatTheIssuerIsDown: the page is served, may call no one else, and gets a 503 for how to sign in.
-func TestThePageSaysThatTheIssuerIsDown(t *testing.T) {
+// TestTheConsolePageIsServedWhileTheIssuerIsDown: the page can then call only this API, and gets a 503 for the sign-in
+// settings.
+func TestTheConsolePageIsServedWhileTheIssuerIsDown(t *testing.T) {
 	s := newServerFor(t, settings{consoleClient: "console", issuerDown: true})
 	page := s.want(t, request{method: "GET", path: "/console"}, 200, "")
 	if !strings.Contains(page.header.Get("Content-Security-Policy"), "connect-src 'self';") {
@@ -135,18 +137,19 @@ func TestThePageSaysThatTheIssuerIsDown(t *testing.T) {
 	}
 }
 
-// TestAPagesLinksLeadSomewhereFromEveryAddress: API Gateway routes an address with slashes at its end as the one without.
-func TestAPagesLinksLeadSomewhereFromEveryAddress(t *testing.T) {
+// TestAddressesWithASlashAtTheEndAreRedirected: API Gateway routes them like the address without slashes, but the page's
+// relative links would lead nowhere.
+func TestAddressesWithASlashAtTheEndAreRedirected(t *testing.T) {
 	h := consoleOf(settings{consoleClient: "console"})
-	for sent, own := range map[string]string{
+	for sent, want := range map[string]string{
 		"/console/": "/console", "/console//": "/console", "/console/verify/": "/console/verify", "/reference/": "/reference", "/llms.txt/": "/llms.txt",
 	} {
 		r := httptest.NewRequest("GET", "https://api.test"+sent, nil)
-		r.Pattern = "GET " + own
+		r.Pattern = "GET " + want
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		stage, _ := url.Parse("https://api.test/live" + sent)
-		if to, err := stage.Parse(w.Header().Get("Location")); w.Code != 308 || err != nil || to.Path != "/live"+own {
+		if to, err := stage.Parse(w.Header().Get("Location")); w.Code != 308 || err != nil || to.Path != "/live"+want {
 			t.Errorf("%s: %d %v", sent, w.Code, w.Header())
 		}
 	}

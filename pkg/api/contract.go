@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// cacheContract is how long a client may keep the contract, in seconds. After that, the
-// client learns from the ETag whether a deployment has changed the contract.
+// cacheContract is how long a client may keep the contract, in seconds. After that, the client compares ETags to learn whether
+// the contract has changed.
 const cacheContract = 300
 
 // contractFile is infra/openapi.yaml as clients receive it.
@@ -23,8 +23,7 @@ func newContractFile(text []byte) contractFile {
 	return contractFile{text, sync.OnceValue(func() string { return etagOf(text) })}
 }
 
-// get returns the contract, or 304 to a client that has it. HEAD is answered as GET: the
-// gateway leaves the body out.
+// get returns the contract, or 304 to a client that already has it. It answers HEAD like GET: the gateway removes the body.
 func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 	return tagged(c, document{"application/yaml", f.text}, f.etag(), cacheContract), nil // RFC 9512
 }
@@ -32,22 +31,23 @@ func (f contractFile) get(_ context.Context, c *call, _ none) (answer, error) {
 // etagOf returns the strong tag of a text.
 func etagOf(text []byte) string {
 	hash := sha256.Sum256(text)
-	return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits differ for any two versions
+	return `"` + hex.EncodeToString(hash[:16]) + `"` // 128 bits are enough to distinguish all versions
 }
 
-// tagged returns the answer with a body, or 304 to a client that has the tag. Its headers allow caches to keep it.
+// tagged returns the answer with a body and an ETag, or 304 to a client that already has the tag. Caches may keep the answer
+// for the seconds.
 func tagged(c *call, body any, etag string, seconds int) answer {
 	a := ok(body)
 	if matches(c.Header.Values("If-None-Match"), etag) {
 		a = answer{status: http.StatusNotModified}
 	}
 	a = cached(a, seconds)
-	a.header["ETag"] = "W/" + etag // weak: the gateway may compress what it is the tag of
+	a.header["ETag"] = "W/" + etag // weak, because the gateway may compress the body
 	return a
 }
 
-// matches reports whether an If-None-Match header names the tag, by weak comparison (RFC
-// 9110, section 13.1.2). Our tags have no comma in them.
+// matches reports whether an If-None-Match header names the tag, by weak comparison (RFC 9110, section 13.1.2). Our tags have
+// no comma.
 func matches(fields []string, etag string) bool {
 	for _, field := range fields {
 		for tag := range strings.SplitSeq(field, ",") {

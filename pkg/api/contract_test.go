@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-func TestTheContractIsServedAsItIs(t *testing.T) {
+func TestTheContractIsServedUnchanged(t *testing.T) {
 	s := newServer(t)
 	s.Faults.Plan("", storetest.LostBefore, -1) // a read of the table would be a 503
 	out := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "")
@@ -22,11 +22,11 @@ func TestTheContractIsServedAsItIs(t *testing.T) {
 	}
 }
 
-// TestTheContractIsSentOnlyWhenItChanged: RFC 9110, section 13.1.2.
+// TestTheContractIsSentOnlyWhenItChanged: If-None-Match, RFC 9110, section 13.1.2.
 func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 	s := newServer(t)
 	tag := s.want(t, request{method: "GET", path: "/openapi.yaml"}, 200, "").header.Get("ETag")
-	strong := strings.TrimPrefix(tag, "W/") // a client may have a strong tag, from before
+	strong := strings.TrimPrefix(tag, "W/") // a client may still have a strong tag of an earlier version
 	if strong == tag {
 		t.Errorf("the tag %s of an answer that may be compressed is strong", tag)
 	}
@@ -44,7 +44,7 @@ func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 	}
 }
 
-// TestHEADIsAnsweredAsGET: the gateway leaves the body out, and takes Content-Length from it. The body of a HEAD
+// TestHEADIsAnsweredAsGET: the gateway computes Content-Length from the body, and then removes the body. The body of a HEAD
 // request is ignored.
 func TestHEADIsAnsweredAsGET(t *testing.T) {
 	r := newRing(t)

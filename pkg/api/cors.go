@@ -22,7 +22,7 @@ const preflightKept = "86400"
 func (g *group) setCORS(h http.Header, r *http.Request, rt route.Route) {
 	switch origin := r.Header.Get("Origin"); {
 	case rt.ForConsole() && len(g.console) > 0:
-		h.Set("Vary", "Origin") // also without an Origin: a cache must not give the answer without headers to a page
+		h.Set("Vary", "Origin") // also without an Origin: else a cache could give a page the answer without these headers
 		if slices.Contains(g.console, origin) {
 			h.Set("Access-Control-Allow-Origin", origin)
 			h.Set("Access-Control-Expose-Headers", "Retry-After, Idempotency-Replayed")
@@ -33,18 +33,17 @@ func (g *group) setCORS(h http.Header, r *http.Request, rt route.Route) {
 	}
 }
 
-// preflight answers a browser's question before a page calls a path (the Fetch standard,
-// "CORS-preflight fetch"). Under /v1, an origin that is not the console's gets the same 404
-// as for a path that no page may call. For every other origin, setCORS has already set
-// Access-Control-Allow-Origin. One route under /v1 has the preflights of all paths, because each route needs a place in the
-// function's policy.
+// preflight answers the request that a browser sends before a page calls a path (the Fetch standard, "CORS-preflight fetch").
+// Under /v1, only the console's origins get a preflight. Others get the 404 of a path that no page may call. setCORS has
+// already set Access-Control-Allow-Origin. One route under /v1 has the preflights of all paths, because each route needs a
+// place in the function's policy.
 func (g *group) preflight(_ context.Context, c *call) (answer, error) {
 	a := answer{status: http.StatusNoContent}
 	path := strings.Replace(c.route.Pattern, "{proxy+}", strings.TrimSuffix(c.PathValue("proxy"), "/"), 1)
 	methods, allowedHeaders := route.Methods(path), "Content-Type"
 	if c.route.ForConsole() {
 		if len(methods) == 0 || !slices.Contains(g.console, c.Header.Get("Origin")) {
-			a.header = map[string]string{"Access-Control-Allow-Origin": "*"} // as the gateway's own 404 has
+			a.header = map[string]string{"Access-Control-Allow-Origin": "*"} // like the gateway's own 404
 			return a, problem.New(problem.RouteNotFound, "There is no such route.")
 		}
 		allowedHeaders = "Authorization, Content-Type, Idempotency-Key"

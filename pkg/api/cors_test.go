@@ -35,15 +35,15 @@ func from(origin string) map[string]string {
 	return map[string]string{"Origin": origin}
 }
 
-// What sharedWith returns.
+// Results of sharedWith.
 const (
 	everyPage      = "* Retry-After "
 	noPage         = "  "
-	consoleHeaders = " Retry-After, Idempotency-Replayed Origin" // behind the origin of the console
+	consoleHeaders = " Retry-After, Idempotency-Replayed Origin" // follows an origin of the console
 )
 
-// sharedWith returns which pages may read the answer, which headers of the answer they may read, and Vary: three
-// texts with a space between each two.
+// sharedWith returns three texts with spaces between them: the pages that may read the answer, the headers that they may read,
+// and Vary.
 func sharedWith(h http.Header) string {
 	if h.Values("Access-Control-Allow-Credentials") != nil {
 		return "credentials"
@@ -52,7 +52,7 @@ func sharedWith(h http.Header) string {
 	return strings.Join(h["Access-Control-Allow-Origin"], "+") + " " + strings.Join(h["Access-Control-Expose-Headers"], "+") + " " + strings.Join(vary, "+")
 }
 
-func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
+func TestAPreflightAllowsTheMethodsOfItsPath(t *testing.T) {
 	s := newServer(t, console, local)
 	for path, methods := range map[string]string{
 		"/v1/orgs": "GET, POST", "/v1/orgs/o": "GET, PATCH, DELETE", "/v1/orgs/o/audit": "GET", "/v1/orgs/o/members": "GET, POST",
@@ -87,11 +87,12 @@ func TestAPreflightAllowsWhatItsPathTakes(t *testing.T) {
 	}
 }
 
-// TestEveryPathForPagesHasAPreflight checks that each path of the console is allowed its own methods, and no other path any.
+// TestEveryPathForPagesHasAPreflight checks that a preflight allows each path of the console its own methods, and other paths
+// none.
 func TestEveryPathForPagesHasAPreflight(t *testing.T) {
 	s, methods := newServer(t, console), map[string][]string{}
 	for _, r := range route.All() {
-		if strings.HasPrefix(r.Pattern, "/v1/") && r.May != route.ServicesOnly && r.Method != http.MethodOptions { // no page is a service
+		if strings.HasPrefix(r.Pattern, "/v1/") && r.May != route.ServicesOnly && r.Method != http.MethodOptions { // a page cannot act as a service
 			methods[r.Pattern] = append(methods[r.Pattern], r.Method)
 		}
 	}
@@ -112,8 +113,7 @@ func TestEveryPathForPagesHasAPreflight(t *testing.T) {
 	}
 }
 
-// TestAFunctionsPathHasOneAuthorizer: for all methods of a path and function, SAM local uses the
-// authorizer of the last one.
+// TestAFunctionsPathHasOneAuthorizer: SAM local uses the authorizer of the last method for all methods of a path in a function.
 func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 	public := map[[2]string]bool{}
 	for _, r := range route.All() {
@@ -126,7 +126,7 @@ func TestAFunctionsPathHasOneAuthorizer(t *testing.T) {
 	}
 }
 
-func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
+func TestOtherOriginsGetA404ForPreflights(t *testing.T) {
 	listed, none := newServer(t, console, local), newServer(t) // with console origins, and without
 	for _, r := range route.All() {
 		if !r.ForConsole() {
@@ -135,7 +135,7 @@ func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 		for _, origin := range append(strangers, console) {
 			for s, vary := range map[*server]string{listed: "Origin", none: ""} {
 				if s == listed && origin == console {
-					continue // no stranger to this server
+					continue // this server knows the origin
 				}
 				h := s.want(t, request{method: "OPTIONS", path: r.Pattern, header: from(origin)}, 404, problem.RouteNotFound).header
 				if got := sharedWith(h); got != "*  "+vary || h.Get("Cache-Control") != "no-store" || h.Get("Access-Control-Allow-Methods") != "" {
@@ -146,7 +146,7 @@ func TestAPreflightOfAStrangerIsAnUnknownRoute(t *testing.T) {
 	}
 }
 
-// TestAnswersUnderV1AreSharedOnlyWithTheConsole: good ones and errors.
+// TestAnswersUnderV1AreSharedOnlyWithTheConsole: both good answers and errors.
 func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 	w := newWorld(t, newServer(t, console, local), "")
 	admin, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
@@ -189,8 +189,8 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 	}
 }
 
-// TestAPanicsAnswerIsSharedToo: the headers are set before the handler is called.
-func TestAPanicsAnswerIsSharedToo(t *testing.T) {
+// TestAnAnswerAfterAPanicIsSharedToo: the CORS headers are set before the handler is called.
+func TestAnAnswerAfterAPanicIsSharedToo(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(principal.NewContext(t.Context(), principal.Principal{Kind: principal.User}), "GET", "/v1/orgs", nil)
 	r.Pattern = "GET /v1/orgs"

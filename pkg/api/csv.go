@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// csvOf returns a table as text/csv (RFC 4180). It is the only place of the product that writes CSV. A spreadsheet evaluates a cell that
-// begins with one of these characters as a formula, and customers type names: a ' before it makes it a text.
+// csvOf returns a table as text/csv (RFC 4180). No other function of the product writes CSV. A spreadsheet evaluates a cell as
+// a formula if it begins with one of the characters below, and customers choose the names in our cells. A ' before the
+// character makes the cell a text.
 func csvOf(header []string, rows [][]string) document {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	w.UseCRLF = true
-	_ = w.Write(header) // a bytes.Buffer refuses nothing
+	_ = w.Write(header) // a bytes.Buffer returns no error
 	for _, row := range rows {
 		for i, cell := range row {
 			if cell != "" && strings.Contains("=+-@\t\r", cell[:1]) {
@@ -26,7 +27,7 @@ func csvOf(header []string, rows [][]string) document {
 	return document{"text/csv", out.Bytes()}
 }
 
-// acceptsCSV reports whether a client wants CSV before anything else.
+// acceptsCSV reports whether CSV is the first media type that a client accepts.
 func acceptsCSV(accept []string) bool {
 	first, _, _ := strings.Cut(strings.Join(accept, ","), ",")
 	media, _, err := mime.ParseMediaType(first)

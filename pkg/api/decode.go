@@ -15,10 +15,9 @@ import (
 	"latchkey/pkg/strictjson"
 )
 
-// readBody reads the body of a request, "{}" for an empty one, up to most bytes. A body with a content
-// coding is refused by its header, because the header may not fit the body that arrives: the gateway unpacks gzip and deflate and
-// keeps the header, turns a smaller body (MinimumCompressionSize) into text, and answers 415 to other codings itself. Errors:
-// body_too_large, unsupported_media_type, invalid_json for a body that cannot be read.
+// readBody reads the body of a request up to most bytes, and returns "{}" for an empty body. It refuses every body with a
+// Content-Encoding, because the gateway may have changed the body: it unpacks gzip and deflate but keeps the header, and turns a
+// body below MinimumCompressionSize into text. The gateway itself answers 415 to other codings. Errors: body_too_large, unsupported_media_type, invalid_json for a body that cannot be read.
 func readBody(r *http.Request, most int) ([]byte, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions: // a body of these has no meaning (RFC 9110, section 9.3)
@@ -50,10 +49,9 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 	return body, nil
 }
 
-// decode reads the call's body into a struct, strictly. Errors: invalid_json (400) for a
-// text that is not JSON, for a member that is duplicate, unknown or in other case, for broken characters, and for data
-// after the value; validation_failed (422) with its pointer for a value of the wrong type. A whole number is one in each
-// spelling of JSON: 60, 60.0 and 6e1.
+// decode reads the body of a call into a struct. Errors: invalid_json (400) for a text that is not JSON, for a member that is
+// duplicate, unknown or spelled in another case, for invalid characters, and for data after the value; validation_failed (422)
+// with a pointer for a value of the wrong type. A whole number may have each spelling of JSON: 60, 60.0 and 6e1.
 func (c *call) decode(into any) error {
 	shape := reflect.TypeOf(into).Elem()
 	c.shape = shape
@@ -61,32 +59,32 @@ func (c *call) decode(into any) error {
 		return invalidJSON(err)
 	}
 	text, err := c.body, json.Unmarshal(c.body, into)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Type.Kind() == reflect.Int64 {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) && mismatch.Type.Kind() == reflect.Int64 {
 		text = strictjson.Digits(c.body, shape)
 		err = json.Unmarshal(text, into)
 	}
 	switch {
-	case errors.As(err, &wrong):
-		code, message := "type", "The value must be "+typeName(wrong)+"."
-		if isTooLarge(wrong) {
+	case errors.As(err, &mismatch):
+		code, message := "type", "The value must be "+typeName(mismatch)+"."
+		if isTooLarge(mismatch) {
 			code, message = "range", "The value is out of range."
 		}
-		return problem.Invalid(strictjson.PointerAt(text, wrong.Offset), code, message)
+		return problem.Invalid(strictjson.PointerAt(text, mismatch.Offset), code, message)
 	case err != nil:
 		return problem.Wrap(problem.InvalidJSON, "The body is not valid JSON.", err)
 	}
 	return nil
 }
 
-// maxDepth bounds the nesting of a body. Only the data of an event that is published is nested deeply. pkg/verify accepts a
-// webhook with such data (its own bound is 64).
+// maxDepth bounds the nesting of a body. Only the data of a published event is nested deeply. pkg/verify accepts a webhook with
+// such data, because its own bound is 64.
 const maxDepth = 32
 
-// invalidJSON returns the 400 for an error of strictjson, with the pointer to the fault where it has a place in the body.
+// invalidJSON returns the 400 for an error of strictjson. It has a pointer to the fault, unless the fault is the whole body.
 func invalidJSON(err error) error {
 	var at *strictjson.Error
-	hasPlace := errors.As(err, &at) && at.Pointer != "" // the whole body has no pointer in an answer
+	hasPlace := errors.As(err, &at) && at.Pointer != ""
 	for _, f := range []struct {
 		fault                 *error
 		detail, code, message string
@@ -111,8 +109,8 @@ func invalidJSON(err error) error {
 	return problem.Wrap(problem.InvalidJSON, "The body cannot be read.", err)
 }
 
-// isTooLarge reports whether a value is a whole number beyond an int64. strictjson.Digits has given every other number that does
-// not decode a negative exponent.
+// isTooLarge reports whether a value is a whole number that does not fit an int64. strictjson.Digits has changed every other
+// number that cannot be decoded: it now has a negative exponent.
 func isTooLarge(e *json.UnmarshalTypeError) bool {
 	return e.Type.Kind() == reflect.Int64 && strings.HasPrefix(e.Value, "number") && !strings.Contains(e.Value, "e-")
 }

@@ -17,7 +17,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// redeliverAtOnce is how many deliveries of one call begin again at the same time.
+// redeliverAtOnce is how many deliveries of one call are started again at the same time.
 const redeliverAtOnce = 16
 
 // eventsIn is a body that selects a page of the feed of events.
@@ -40,15 +40,15 @@ func (w webhooks) events(ctx context.Context, c *call, in eventsIn) (list[webhoo
 		found, next, err := w.store.NewestEvents(ctx, c.app, time.UnixMilli(since), id.Event(p.After), p.Limit)
 		return listOf("events", found, c.eventCursor(next), c.shownEvent), err
 	}
-	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since))) // the later one: ids of events sort by time
+	after := max(id.Event(p.After), id.FirstEvent(time.UnixMilli(since))) // ids of events sort by time, so max is the later one
 	found, next, err := w.store.Events(ctx, c.app, after, p.Limit)
 	return listOf("events", found, string(next), c.shownEvent), err
 }
 
-// newestMark stands before the id in a cursor of a list that begins with the newest event: a cursor is good for one order only.
+// newestMark precedes the id in a cursor of a list that begins with the newest event. So a cursor is good for one order only.
 const newestMark = "-"
 
-// eventPage reads a page of a list in the order of events. Errors: validation_failed, invalid_cursor.
+// eventPage reads the limit and the cursor of a list in the order of events. Errors: validation_failed, invalid_cursor.
 func (c *call) eventPage(in pageIn) (store.Page, error) {
 	valid := isID(id.ParseEvent)
 	p, err := in.page(func(text string) bool {
@@ -81,7 +81,7 @@ func (w webhooks) event(ctx context.Context, c *call, e id.Event) (webhook.Event
 	return c.shownEvent(found), err
 }
 
-// shownEvent returns an event as the caller may see it: without its data when this is about an endpoint.
+// shownEvent returns an event as the caller may see it: only admins and the app see the data of an event about an endpoint.
 func (c *call) shownEvent(e webhook.Event) webhook.Event {
 	if !c.seesAll() && strings.HasPrefix(string(e.Type), "endpoint.") {
 		e.Data = json.RawMessage("null")
@@ -124,8 +124,8 @@ type earlierBody struct {
 	Body       *string `json:"body"`
 }
 
-// seesAll reports whether the caller sees what only admins and the app itself see: receivers' answers, and the data of events about
-// endpoints. Such data names keys, and an answer may echo anything.
+// seesAll reports whether the caller is an admin or the app itself. Only they see receivers' answers, which may echo anything,
+// and the data of events about endpoints, which name keys.
 func (c *call) seesAll() bool { return c.role == "" || c.role == org.Admin }
 
 // shownDelivery returns the body of a delivery as the caller may see it.
@@ -161,10 +161,11 @@ type deliveriesIn struct {
 	Cursor     *string `json:"cursor"`
 }
 
-// selected has the deliveries that a request selects. Its pointer is parsed, for the size of the binary: see testIn.parse.
+// selected names the deliveries that a request selects. parse returns a pointer, because this keeps the binary small: see
+// testIn.parse.
 type selected struct {
-	// event selects deliveries of this event: of every endpoint when a list is wanted, of span.Endpoint when a
-	// redelivery is wanted. nil: span selects.
+	// event selects the deliveries of one event. A list has those of every endpoint, and a redelivery the one of
+	// span.Endpoint. nil: span selects.
 	event *id.Event
 	span  store.DeliverySpan
 }
@@ -202,8 +203,7 @@ func (w webhooks) deliveries(ctx context.Context, c *call, s *selected) (list[de
 	return listOf("deliveries", found, c.eventCursor(next), c.shownDelivery), err
 }
 
-// exactlyOne refuses a body that has both an event and the other member that may replace the event, and a
-// body that has neither.
+// exactlyOne refuses a body that has both an event and the other member, and a body that has neither.
 func exactlyOne(event, other bool, message string) error {
 	switch {
 	case event && other:
@@ -272,8 +272,8 @@ type redeliverBody struct {
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
-// redeliver sends deliveries again. It charges for all of them first. A single delivery that is pending is an
-// error; of several deliveries, those that are pending are left out.
+// redeliver sends deliveries again. First it charges for all of them. If the request names a single delivery that is pending,
+// redeliver returns an error. Among several deliveries, it skips the pending ones.
 func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redeliverBody, error) {
 	if s.event != nil {
 		if err := w.spend(ctx, c, 1); err != nil {
@@ -299,7 +299,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redelive
 	if err := w.spend(ctx, c, len(again)); err != nil {
 		return redeliverBody{}, err
 	}
-	// An admin's call has one audit entry, written before: the role is checked again with each delivery.
+	// One audit entry for the whole call of an admin. The role is checked again with each delivery.
 	if err := w.store.Deliveries().ActToRedeliver(ctx, c.changer(), c.org, c.app, s.span.Endpoint); err != nil {
 		return redeliverBody{}, err
 	}
@@ -314,8 +314,8 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redelive
 	return redeliverBody{queued, cursor(string(next))}, parallel.Joined(failed)
 }
 
-// spend charges what a request starts: the app and the org of an API key, of anyone else only the org (infra/adr/0021). n is
-// not 0.
+// spend charges for n new deliveries, at least 1. An API key pays from the budgets of its app and its org, and any other caller
+// only from the org's (infra/adr/0021).
 func (w webhooks) spend(ctx context.Context, c *call, n int) error {
 	if c.caller.Kind != principal.Key {
 		return w.store.Deliveries().SpendOfOrg(ctx, c.org, n)
@@ -323,8 +323,8 @@ func (w webhooks) spend(ctx context.Context, c *call, n int) error {
 	return w.store.Deliveries().Spend(ctx, c.org, c.app, n)
 }
 
-// beginAgain begins new rounds of attempts, several at once. It returns the error of each delivery,
-// nil for a delivery that has begun again. The sweep wakes the deliveries that the queue does not take.
+// beginAgain starts new rounds of attempts, several at the same time. It returns the error of each delivery, or nil. If the
+// queue does not accept a delivery, the sweep sends it later.
 func (w webhooks) beginAgain(ctx context.Context, c *call, audited bool, deliveries ...webhook.DeliveryID) (failed []error) {
 	toQueue := make([]bool, len(deliveries)) // false: the delivery is held, because its endpoint is disabled
 	failed = parallel.Each(redeliverAtOnce, deliveries, func(i int, d webhook.DeliveryID) (err error) {

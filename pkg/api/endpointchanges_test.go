@@ -57,7 +57,7 @@ func (a *audited) endpoints(t *testing.T) {
 		t.Helper()
 		path := "/" + string(a.org) + "/apps/" + string(id.DefaultApp(a.org)) + "/webhook_endpoints/" + h
 		r := request{method: "PATCH", path: path, body: fmt.Sprintf(`{"enabled":%t}`, enabled)}
-		a.does(t, r, "endpoint.updated", h, changes)
+		a.sendAndExpect(t, r, "endpoint.updated", h, changes)
 		a.send(t, r) // the same again
 	}
 	byAdmin(false, `{"disabledReason":{"from":"user","to":"admin"}}`)
@@ -69,7 +69,7 @@ func (a *audited) endpoints(t *testing.T) {
 	expectByKey("endpoint.deleted", gone,
 		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["*"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
 	// One request has two entries, which log sorts by their actions.
-	a.does(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
+	a.sendAndExpect(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
 	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.send(t, revoke) // the same again
 }
@@ -92,14 +92,14 @@ func (a *audited) people(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.at = a.at.Add(time.Minute)
-		a.does(t, request{method: "POST", path: base + "webhook_deliveries/redeliver", body: `{"endpointId":"` + h + `",` + selects + `}`}, "endpoint.redelivered", h, `{}`)
+		a.sendAndExpect(t, request{method: "POST", path: base + "webhook_deliveries/redeliver", body: `{"endpointId":"` + h + `",` + selects + `}`}, "endpoint.redelivered", h, `{}`)
 	}
-	a.does(t, request{method: "DELETE", path: base + "webhook_endpoints/" + h}, "endpoint.deleted", h,
+	a.sendAndExpect(t, request{method: "DELETE", path: base + "webhook_endpoints/" + h}, "endpoint.deleted", h,
 		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["test"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
 	key := &principal.Principal{Kind: principal.Key, OrgID: a.org, AppID: app, KeyID: id.NoKey}
 	l := a.do(t, request{as: key, method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`}).str("id")
 	revoke := request{as: service(), method: "DELETE", path: base + "links/" + l}
-	a.does(t, revoke, "link.revoked", l, `{}`)
+	a.sendAndExpect(t, revoke, "link.revoked", l, `{}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
 	a.send(t, revoke) // it is revoked already
 }

@@ -159,7 +159,7 @@ func (a *audited) carried(t *testing.T, base string, rotate func(k, body string)
 	change := func(body, changes string) {
 		t.Helper()
 		r := request{method: "PATCH", path: base + "/" + k, body: body}
-		a.does(t, r, "key.updated", k, changes)
+		a.sendAndExpect(t, r, "key.updated", k, changes)
 		a.send(t, r) // the same again
 	}
 	change(`{"scopes":["a"],"metadata":{"x":"1"}}`, `{"scopes":{"from":["a","b"],"to":["a"]}}`)

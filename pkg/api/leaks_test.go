@@ -75,7 +75,7 @@ func (f *found) table(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, row := range f.Rows(t) {
-		spell(t, &all, &types.AttributeValueMemberM{Value: row})
+		writeValue(t, &all, &types.AttributeValueMemberM{Value: row})
 	}
 	return all.String()
 }

@@ -336,7 +336,7 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 	w.connect(t)
 	a := audited{server: w.server, admin: w.byRole[org.Admin], org: w.org}
 	before := a.log(t)
-	ask := func(as *principal.Principal, method, pattern, body string, status int, code problem.Code) {
+	send := func(as *principal.Principal, method, pattern, body string, status int, code problem.Code) {
 		t.Helper()
 		w.want(t, w.request(method, pattern, as, body), status, code)
 	}
@@ -358,23 +358,23 @@ func TestARefusedActionIsNotAudited(t *testing.T) {
 		"DELETE /v1/orgs/{orgId}/keys?createdBy={userId}":                        "",
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		ask(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)
-		ask(user(w.outside), method, path, body, 404, problem.OrgNotFound)
+		send(user(w.byRole[org.Member]), method, path, body, 403, problem.InsufficientRole)
+		send(user(w.outside), method, path, body, 404, problem.OrgNotFound)
 	}
 	ada := user(a.admin)
-	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"target@example.com"}`, 409, problem.MemberExists)
-	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"x@example.com"}`, 422, problem.UserNotFound)
+	send(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"target@example.com"}`, 409, problem.MemberExists)
+	send(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"x@example.com"}`, 422, problem.UserNotFound)
 	w.target = a.admin
-	ask(ada, "PATCH", "/v1/orgs/{orgId}/members/{userId}", `{"role":"viewer"}`, 409, problem.LastAdmin)
-	ask(ada, "DELETE", "/v1/orgs/{orgId}/members/{userId}", "", 409, problem.LastAdmin)
+	send(ada, "PATCH", "/v1/orgs/{orgId}/members/{userId}", `{"role":"viewer"}`, 409, problem.LastAdmin)
+	send(ada, "DELETE", "/v1/orgs/{orgId}/members/{userId}", "", 409, problem.LastAdmin)
 	w.Limits.Apps, w.Limits.ActiveKeys, w.Limits.Members, w.Limits.Endpoints = 1, 1, 4, 1 // the world has already reached these limits
-	ask(w.caller("key"), "POST", "/webhook_endpoint/create", `{"url":"https://hooks.example.com"}`, 409, problem.LimitReached)
+	send(w.caller("key"), "POST", "/webhook_endpoint/create", `{"url":"https://hooks.example.com"}`, 409, problem.LimitReached)
 	for _, path := range []string{"update", "delete"} {
-		ask(w.caller("key"), "POST", "/webhook_endpoint/"+path, `{"endpointId":"whe_x"}`, 404, problem.EndpointNotFound)
+		send(w.caller("key"), "POST", "/webhook_endpoint/"+path, `{"endpointId":"whe_x"}`, 404, problem.EndpointNotFound)
 	}
-	ask(ada, "POST", "/v1/orgs/{orgId}/apps", `{"name":"x"}`, 409, problem.LimitReached)
-	ask(ada, "POST", "/v1/orgs/{orgId}/keys", `{}`, 409, problem.LimitReached)
-	ask(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"outside@example.com"}`, 409, problem.LimitReached)
+	send(ada, "POST", "/v1/orgs/{orgId}/apps", `{"name":"x"}`, 409, problem.LimitReached)
+	send(ada, "POST", "/v1/orgs/{orgId}/keys", `{}`, 409, problem.LimitReached)
+	send(ada, "POST", "/v1/orgs/{orgId}/members", `{"email":"outside@example.com"}`, 409, problem.LimitReached)
 	if after := a.log(t); len(after) != len(before) {
 		t.Errorf("%d entries became %d: %v", len(before), len(after), after)
 	}

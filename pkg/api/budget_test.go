@@ -110,7 +110,7 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 	// Afterwards the budget has at most one delivery left. The redelivery needs three.
 	for d.Deliveries().Spend(t.Context(), d.key.OrgID, d.key.AppID, 2) == nil {
 	}
-	d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 429, "rate_limited")
+	d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 429, "rate_limited")
 	for _, e := range events {
 		if got := d.status(t, e, h); got != "failed" {
 			t.Errorf("%s is %s", e, got)
@@ -126,12 +126,12 @@ func TestAnEmptyBudgetAllowsDisablingAndDeleting(t *testing.T) {
 	now := d.Now()
 	d.Now = func() time.Time { return now }
 	d.spendAll(t, d.key.OrgID, d.key.AppID)
-	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","description":"x"}`, 429, "rate_limited")
+	d.post(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","description":"x"}`, 429, "rate_limited")
 	// To disable is free only when the request changes nothing else.
 	for _, more := range []string{`"description":"x"`, `"url":"https://x.example.com"`, `"events":["test"]`} {
-		d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false,`+more+`}`, 429, "rate_limited")
+		d.post(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false,`+more+`}`, 429, "rate_limited")
 	}
-	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false}`, 200, "")
-	d.ask(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":true}`, 429, "rate_limited")
-	d.ask(t, "/webhook_endpoint/delete", `{"endpointId":"`+h+`"}`, 200, "")
+	d.post(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":false}`, 200, "")
+	d.post(t, "/webhook_endpoint/update", `{"endpointId":"`+h+`","enabled":true}`, 429, "rate_limited")
+	d.post(t, "/webhook_endpoint/delete", `{"endpointId":"`+h+`"}`, 200, "")
 }

@@ -152,18 +152,18 @@ func TestATestEventCanHaveTheOwnersType(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	const path = "/webhook_endpoint/test"
-	e := d.ask(t, path, `{"endpointId":"`+h+`","type":"invoice.paid","data":{"amount" : 4900}}`, 200, "").str("eventId")
+	e := d.post(t, path, `{"endpointId":"`+h+`","type":"invoice.paid","data":{"amount" : 4900}}`, 200, "").str("eventId")
 	want := fmt.Sprintf(`{"id":%q,"type":"invoice.paid","test":true,"createdAt":%d,"data":{"amount":4900}}`, e, d.at.UnixMilli())
-	if got := d.ask(t, "/webhook_event/get", `{"eventId":"`+e+`"}`, 200, ""); strings.TrimSpace(got.text) != want {
+	if got := d.post(t, "/webhook_event/get", `{"eventId":"`+e+`"}`, 200, ""); strings.TrimSpace(got.text) != want {
 		t.Errorf("%s, want %s", got.text, want)
 	}
 	for members, want := range map[string]string{
 		`"type":"key.revoked","data":{}`: "/type", `"type":"org.gone","data":{}`: "/type", `"type":"test","data":{}`: "/type", `"data":{}`: "/type",
 		`"type":"invoice.paid"`: "/data", `"type":"invoice.paid","data":null`: "/data", `"type":"invoice.paid","data":[]`: "/data",
 	} {
-		if got := d.ask(t, path, `{"endpointId":"`+h+`",`+members+`}`, 422, problem.ValidationFailed); strings.Join(got.each("errors", "pointer"), "+") != want {
+		if got := d.post(t, path, `{"endpointId":"`+h+`",`+members+`}`, 422, problem.ValidationFailed); strings.Join(got.each("errors", "pointer"), "+") != want {
 			t.Errorf("%s: %s", members, got.text)
 		}
 	}
-	d.ask(t, path, `{"endpointId":"`+h+`","type":null,"data":null}`, 200, "")
+	d.post(t, path, `{"endpointId":"`+h+`","type":null,"data":null}`, 200, "")
 }

@@ -36,7 +36,7 @@ func (d *desk) claim(t *testing.T, token, claimKey string, status int, code prob
 func (d *desk) eventTypes(t *testing.T) []string {
 	t.Helper()
 	d.pass(time.Minute) // the feed shows an event once it is 10 s old
-	return slices.DeleteFunc(d.ask(t, "/webhook_event/list", `{"limit":100}`, 200, "").each("events", "type"),
+	return slices.DeleteFunc(d.post(t, "/webhook_event/list", `{"limit":100}`, 200, "").each("events", "type"),
 		func(kind string) bool { return strings.HasPrefix(kind, "key.") })
 }
 
@@ -57,7 +57,7 @@ func TestALinkIsClaimedOnce(t *testing.T) {
 		t.Errorf("%s, want %s", again.text, want)
 	}
 	d.claim(t, token, secondDevice, 409, problem.LinkAlreadyClaimed)
-	got := d.ask(t, "/link/get", with("linkId", made), 200, "")
+	got := d.post(t, "/link/get", with("linkId", made), 200, "")
 	if !strings.Contains(got.text, `"device":{"name":"Ada's phone","platform":null}`) || got.num("claimedAt") != at {
 		t.Errorf("%s", got.text)
 	}
@@ -76,11 +76,11 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 	d.claim(t, earlyToken, firstDevice, 200, "")
 	d.pass(time.Millisecond)
 	d.claim(t, lateToken, firstDevice, 410, problem.LinkExpired)
-	if got := d.ask(t, "/link/get", with("linkId", early), 200, "").str("status"); got != "claimed" {
+	if got := d.post(t, "/link/get", with("linkId", early), 200, "").str("status"); got != "claimed" {
 		t.Errorf("status %s", got)
 	}
 	revoked, token := d.newLink(t)
-	d.ask(t, "/link/revoke", with("linkId", revoked), 200, "")
+	d.post(t, "/link/revoke", with("linkId", revoked), 200, "")
 	d.claim(t, token, firstDevice, 410, problem.LinkRevoked)
 	d.pass(time.Minute)
 	d.claim(t, token, firstDevice, 410, problem.LinkRevoked)
@@ -99,7 +99,7 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 		case "claimed":
 			d.claim(t, token, firstDevice, 200, "")
 		case "revoked":
-			d.ask(t, "/link/revoke", with("linkId", made), 200, "")
+			d.post(t, "/link/revoke", with("linkId", made), 200, "")
 		}
 		tokens[state] = token
 	}
@@ -109,7 +109,7 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.ask(t, "/link/get", with("linkId", string(p.Link)), 200, "").str("status"); got != state {
+		if got := d.post(t, "/link/get", with("linkId", string(p.Link)), 200, "").str("status"); got != state {
 			t.Fatalf("%s, want %s", got, state)
 		}
 		other, err := link.Mint(p.App, p.Link, nil)

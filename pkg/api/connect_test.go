@@ -39,8 +39,8 @@ func newDesk(t *testing.T) *desk {
 // pass moves the clock.
 func (d *desk) pass(by time.Duration) { d.at = d.at.Add(by) }
 
-// ask calls a route with the app's key, and requires a status and a code.
-func (d *desk) ask(t *testing.T, path, body string, status int, code problem.Code) reply {
+// post calls a route with the app's key, and requires a status and a code.
+func (d *desk) post(t *testing.T, path, body string, status int, code problem.Code) reply {
 	t.Helper()
 	return d.want(t, request{as: d.key, method: "POST", path: path, body: body}, status, code)
 }
@@ -97,7 +97,7 @@ func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int)
 		if next != "" {
 			body += fmt.Sprintf(`,"cursor":%q`, next)
 		}
-		r := d.ask(t, path, body+"}", 200, "")
+		r := d.post(t, path, body+"}", 200, "")
 		got := r.each(list, member)
 		if len(got) > limit {
 			t.Fatalf("%s: a page of %d, limit %d", path, len(got), limit)
@@ -160,11 +160,11 @@ func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
 	before := len(d.Rows(t))
 	for path, members := range routes {
 		for _, body := range []string{`{"x":1}`, `{"X":null}`, `[]`, `null`, `"x"`, `{`, `{}x`, `{} {}`, "{\"\xff\":1}"} {
-			d.ask(t, path, body, 400, problem.InvalidJSON)
+			d.post(t, path, body, 400, problem.InvalidJSON)
 		}
 		for _, m := range members {
-			d.ask(t, path, fmt.Sprintf(`{%q:null,%q:null}`, m, m), 400, problem.InvalidJSON)
-			d.ask(t, path, fmt.Sprintf(`{%q:null}`, strings.ToUpper(m)), 400, problem.InvalidJSON)
+			d.post(t, path, fmt.Sprintf(`{%q:null,%q:null}`, m, m), 400, problem.InvalidJSON)
+			d.post(t, path, fmt.Sprintf(`{%q:null}`, strings.ToUpper(m)), 400, problem.InvalidJSON)
 			if slices.Contains(required(), m) && len(members) <= 3 {
 				for _, body := range []string{``, `{}`, fmt.Sprintf(`{%q:null}`, m)} {
 					d.invalid(t, path, body, "/"+m)
@@ -199,7 +199,7 @@ func (d *desk) badTypes(t *testing.T, path, member string) {
 // invalid checks that the answer is a 422 that points at a member.
 func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
 	t.Helper()
-	r := d.ask(t, path, body, 422, problem.ValidationFailed)
+	r := d.post(t, path, body, 422, problem.ValidationFailed)
 	if !strings.Contains(r.text, fmt.Sprintf(`"pointer":%q`, pointer)) {
 		t.Errorf("%s %.80s: %s, want pointer %s", path, body, r.text, pointer)
 	}
@@ -216,7 +216,7 @@ func TestListsCheckLimitCursorAndSince(t *testing.T) {
 			d.invalid(t, path, `{"limit":`+limit+more+`}`, "/limit")
 		}
 		for _, cursor := range []string{"", "!", notAnID, strings.Repeat("A", 4000)} {
-			d.ask(t, path, fmt.Sprintf(`{"cursor":%q%s}`, cursor, more), 400, problem.InvalidCursor)
+			d.post(t, path, fmt.Sprintf(`{"cursor":%q%s}`, cursor, more), 400, problem.InvalidCursor)
 		}
 	}
 	for _, path := range []string{"/webhook_event/list", "/webhook_delivery/list", "/webhook_delivery/redeliver"} {

@@ -150,7 +150,7 @@ func TestOtherOriginsGetA404ForPreflights(t *testing.T) {
 func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 	w := newWorld(t, newServer(t, console, local), "")
 	admin, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
-	ask := func(as *principal.Principal, method, pattern, body, origin string, status int, code problem.Code) string {
+	send := func(as *principal.Principal, method, pattern, body, origin string, status int, code problem.Code) string {
 		r := w.request(method, pattern, as, body)
 		r.header = from(origin)
 		return sharedWith(w.want(t, r, status, code).header)
@@ -167,18 +167,18 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 		{nil, "GET", "/v1/orgs", "", 500, problem.Internal},
 	} {
 		for _, origin := range []string{console, local} {
-			if got := ask(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+consoleHeaders {
+			if got := send(c.as, c.method, c.pattern, c.body, origin, c.status, c.code); got != origin+consoleHeaders {
 				t.Errorf("%s %s, %d: %s", c.method, c.pattern, c.status, got)
 			}
 		}
 	}
 	for _, origin := range strangers {
-		if got := ask(admin, "GET", "/v1/orgs", "", origin, 200, ""); got != "  Origin" {
+		if got := send(admin, "GET", "/v1/orgs", "", origin, 200, ""); got != "  Origin" {
 			t.Errorf("from %q: %s", origin, got)
 		}
 	}
 	w.Faults.Plan("", storetest.LostBefore, -1)
-	if got := ask(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+consoleHeaders {
+	if got := send(admin, "GET", "/v1/orgs", "", console, 503, problem.Unavailable); got != console+consoleHeaders {
 		t.Errorf("503: %s", got)
 	}
 	unlisted := newWorld(t, newServer(t), "")

@@ -21,14 +21,14 @@ import (
 // testEvent writes a test event for an endpoint, and its delivery.
 func (d *desk) testEvent(t *testing.T, h string) string {
 	t.Helper()
-	e := d.ask(t, "/webhook_endpoint/test", with("endpointId", h), 200, "").str("eventId")
+	e := d.post(t, "/webhook_endpoint/test", with("endpointId", h), 200, "").str("eventId")
 	if _, err := d.Deliveries().FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-// settle ends a delivery as the deliver function does: by one attempt, which failed or was delivered.
+// settle ends a delivery as the deliver function does: by one attempt that fails or succeeds.
 func (d *desk) settle(t *testing.T, e, h string, as webhook.DeliveryStatus) {
 	t.Helper()
 	work, ok, err := d.Deliveries().Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
@@ -54,7 +54,7 @@ func (d *desk) settle(t *testing.T, e, h string, as webhook.DeliveryStatus) {
 // status returns the status of one delivery.
 func (d *desk) status(t *testing.T, e, h string) string {
 	t.Helper()
-	for _, row := range d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").list("deliveries") {
+	for _, row := range d.post(t, "/webhook_delivery/list", with("eventId", e), 200, "").list("deliveries") {
 		if row["endpointId"] == h {
 			return fmt.Sprint(row["status"])
 		}
@@ -62,24 +62,24 @@ func (d *desk) status(t *testing.T, e, h string) string {
 	return ""
 }
 
-// TestTheFeedShowsEventsOnceTheyAreSettled: an event is shown when it is more than 10 s old.
-func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
+// TestTheFeedShowsEventsAfter10Seconds: an event must be more than 10 s old.
+func TestTheFeedShowsEventsAfter10Seconds(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	d.pass(time.Minute)
-	made := d.ask(t, "/webhook_event/list", `{}`, 200, "")
+	made := d.post(t, "/webhook_event/list", `{}`, 200, "")
 	same(t, "at first", made.each("events", "type"), []string{"endpoint.created"})
-	empty := d.ask(t, "/webhook_event/list", with("cursor", made.str("nextCursor")), 200, "")
+	empty := d.post(t, "/webhook_event/list", with("cursor", made.str("nextCursor")), 200, "")
 	if len(empty.list("events")) != 0 || empty.str("nextCursor") == "" {
 		t.Errorf("%s", empty.text)
 	}
 	e := d.testEvent(t, h)
-	got := d.ask(t, "/webhook_event/get", with("eventId", e), 200, "")
+	got := d.post(t, "/webhook_event/get", with("eventId", e), 200, "")
 	want := fmt.Sprintf(`{"id":%q,"type":"test","createdAt":%d,"data":{"message":"This is a test of your webhook endpoint."}}`, e, d.at.UnixMilli())
 	if strings.TrimSpace(got.text) != want {
 		t.Errorf("%s, want %s", got.text, want)
 	}
-	feed := func(cursor string) reply { return d.ask(t, "/webhook_event/list", with("cursor", cursor), 200, "") }
+	feed := func(cursor string) reply { return d.post(t, "/webhook_event/list", with("cursor", cursor), 200, "") }
 	d.pass(10 * time.Second)
 	if r := feed(empty.str("nextCursor")); len(r.list("events")) != 0 {
 		t.Errorf("too early: %s", r.text)
@@ -92,9 +92,9 @@ func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
 	}
 	later := d.testEvent(t, h)
 	d.pass(time.Minute)
-	same(t, "what came since", feed(r.str("nextCursor")).each("events", "id"), []string{later})
+	same(t, "the events since then", feed(r.str("nextCursor")).each("events", "id"), []string{later})
 	for _, other := range []string{string(id.Source{}.NewEvent(d.at)), "x", "", strings.ToUpper(e)} {
-		d.ask(t, "/webhook_event/get", with("eventId", other), 404, problem.EventNotFound)
+		d.post(t, "/webhook_event/get", with("eventId", other), 404, problem.EventNotFound)
 	}
 	d.foreign(t, "/webhook_event/get", with("eventId", e), 404, problem.EventNotFound)
 	if r := d.foreign(t, "/webhook_event/list", `{}`, 200, ""); len(r.list("events")) != 0 {
@@ -102,12 +102,12 @@ func TestTheFeedShowsEventsOnceTheyAreSettled(t *testing.T) {
 	}
 }
 
-func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
+func TestTheFeedHasNoGapsAndNoDuplicates(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	at := []int64{d.at.UnixMilli()} // when the events of want were made
 	d.pass(time.Minute)
-	want := d.ask(t, "/webhook_event/list", `{}`, 200, "").each("events", "id") // endpoint.created
+	want := d.post(t, "/webhook_event/list", `{}`, 200, "").each("events", "id") // endpoint.created
 	for range 7 {
 		at = append(at, d.at.UnixMilli())
 		want = append(want, d.testEvent(t, h))
@@ -118,7 +118,7 @@ func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
 		var got []string
 		body := fmt.Sprintf(`{"limit":%d}`, limit)
 		for len(got) <= len(want) {
-			r := d.ask(t, "/webhook_event/list", body, 200, "")
+			r := d.post(t, "/webhook_event/list", body, 200, "")
 			if n := len(r.list("events")); n == 0 {
 				break
 			} else if n > limit {
@@ -131,18 +131,18 @@ func TestTheFeedGoesOnWithoutAGapOrADouble(t *testing.T) {
 	}
 	for i := range want {
 		since := func(at int64) []string {
-			return d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, at), 200, "").each("events", "id")
+			return d.post(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, at), 200, "").each("events", "id")
 		}
 		same(t, "since", since(at[i]), want[i:])
 		same(t, "since a little later", since(at[i]+1), want[i+1:])
 	}
-	for i, from := range want { // the later one of cursor and since counts
+	for i, from := range want { // of cursor and since, the later one decides
 		for j := range want {
-			r := d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d,"cursor":%q}`, at[j], d.cursorBehind(t, i)), 200, "")
-			same(t, "a cursor behind "+from+" and since", r.each("events", "id"), want[max(i+1, j):])
+			r := d.post(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d,"cursor":%q}`, at[j], d.cursorAfter(t, i)), 200, "")
+			same(t, "a cursor after "+from+" and since", r.each("events", "id"), want[max(i+1, j):])
 		}
 	}
-	future := d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, d.at.Add(time.Hour).UnixMilli()), 200, "")
+	future := d.post(t, "/webhook_event/list", fmt.Sprintf(`{"since":%d}`, d.at.Add(time.Hour).UnixMilli()), 200, "")
 	if len(future.list("events")) != 0 || future.str("nextCursor") == "" {
 		t.Errorf("%s", future.text)
 	}
@@ -152,17 +152,17 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 	d := newDesk(t)
 	first, second := d.newEndpoint(t), d.newEndpoint(t)
 	link, _ := d.newLink(t)
-	d.ask(t, "/link/revoke", with("linkId", link), 200, "")
+	d.post(t, "/link/revoke", with("linkId", link), 200, "")
 	d.pass(time.Minute)
-	feed := d.ask(t, "/webhook_event/list", `{}`, 200, "")
+	feed := d.post(t, "/webhook_event/list", `{}`, 200, "")
 	e := feed.each("events", "id")[slices.Index(feed.each("events", "type"), "link.revoked")]
-	if r := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
-		t.Errorf("before it is fanned out: %s", r.text)
+	if r := d.post(t, "/webhook_delivery/list", with("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
+		t.Errorf("before the event is fanned out: %s", r.text)
 	}
 	if _, err := d.Deliveries().FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
 		t.Fatal(err)
 	}
-	both := d.ask(t, "/webhook_delivery/list", with("eventId", e), 200, "").each("deliveries", "endpointId")
+	both := d.post(t, "/webhook_delivery/list", with("eventId", e), 200, "").each("deliveries", "endpointId")
 	slices.Sort(both)
 	same(t, "of an event", both, slices.Sorted(slices.Values([]string{first, second})))
 	events := []string{e} // of the first endpoint: pending, then failed, delivered, failed and pending
@@ -175,10 +175,10 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 		}
 	}
 	d.settle(t, events[2], first, webhook.DeliveryDelivered)
-	of := fmt.Sprintf(`"endpointId":%q`, first)
+	byEndpoint := fmt.Sprintf(`"endpointId":%q`, first)
 	for limit := 1; limit <= 6; limit++ {
 		page := func(fields string) []string {
-			return d.pages(t, "/webhook_delivery/list", of+fields, "deliveries", "eventId", limit)
+			return d.pages(t, "/webhook_delivery/list", byEndpoint+fields, "deliveries", "eventId", limit)
 		}
 		same(t, "all", page(""), events)
 		same(t, "failed", page(`,"status":"failed"`), []string{events[1], events[3]})
@@ -186,12 +186,12 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 		same(t, "held", page(`,"status":"held"`), nil)
 		same(t, "since", page(fmt.Sprintf(`,"since":%d`, from)), events[1:])
 	}
-	same(t, "of the other", d.pages(t, "/webhook_delivery/list", fmt.Sprintf(`"endpointId":%q`, second), "deliveries", "eventId", 2), events[:1])
-	// A cursor that is earlier than since does not bring back what is before since.
-	old := d.ask(t, "/webhook_delivery/list", `{`+of+`,"limit":1}`, 200, "").str("nextCursor")
-	body := fmt.Sprintf(`{%s,"since":%d,"cursor":%q}`, of, from, old)
-	same(t, "a cursor from before since", d.ask(t, "/webhook_delivery/list", body, 200, "").each("deliveries", "eventId"), events[1:])
-	last := d.ask(t, "/webhook_delivery/list", with("eventId", events[2]), 200, "").text
+	same(t, "of the second endpoint", d.pages(t, "/webhook_delivery/list", fmt.Sprintf(`"endpointId":%q`, second), "deliveries", "eventId", 2), events[:1])
+	// With a cursor that is earlier than since, since decides.
+	old := d.post(t, "/webhook_delivery/list", `{`+byEndpoint+`,"limit":1}`, 200, "").str("nextCursor")
+	body := fmt.Sprintf(`{%s,"since":%d,"cursor":%q}`, byEndpoint, from, old)
+	same(t, "a cursor from before since", d.post(t, "/webhook_delivery/list", body, 200, "").each("deliveries", "eventId"), events[1:])
+	last := d.post(t, "/webhook_delivery/list", with("eventId", events[2]), 200, "").text
 	if !strings.Contains(last, `"lastAttempt":{"id":"attempt-1"`) || !strings.Contains(last, `"attempts":1`) {
 		t.Errorf("%s", last)
 	}
@@ -220,24 +220,24 @@ func TestARequestSelectsDeliveriesInOneWay(t *testing.T) {
 		d.invalid(t, path, fmt.Sprintf(`{"endpointId":%q,"since":0,"status":"lost"}`, h), "/status")
 	}
 	unknown := string(id.Source{}.NewEvent(d.at))
-	d.ask(t, "/webhook_delivery/list", with("eventId", unknown), 404, problem.EventNotFound)
+	d.post(t, "/webhook_delivery/list", with("eventId", unknown), 404, problem.EventNotFound)
 	d.foreign(t, "/webhook_delivery/list", with("eventId", e), 404, problem.EventNotFound)
 	for _, other := range []string{unknown, "x", ""} {
-		d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, other), 404, problem.DeliveryNotFound)
+		d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, other), 404, problem.DeliveryNotFound)
 	}
 	if got := d.status(t, e, h); got != "pending" {
 		t.Errorf("status %s", got)
 	}
 }
 
-func TestARedeliveryWithoutAStatusSendsOnlyWhatFailed(t *testing.T) {
+func TestRedeliveryWithoutAStatusResendsOnlyFailedDeliveries(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	failed, delivered := d.testEvent(t, h), d.testEvent(t, h)
 	d.settle(t, failed, h, webhook.DeliveryFailed)
 	d.settle(t, delivered, h, webhook.DeliveryDelivered)
 	d.woken.messages = nil
-	r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, "")
+	r := d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, "")
 	if r.num("queued") != 1 || d.status(t, failed, h) != "pending" || d.status(t, delivered, h) != "delivered" {
 		t.Errorf("%s: %s, %s", r.text, d.status(t, failed, h), d.status(t, delivered, h))
 	}
@@ -246,30 +246,30 @@ func TestARedeliveryWithoutAStatusSendsOnlyWhatFailed(t *testing.T) {
 	}
 }
 
-// TestARedeliveryThatCannotBeWrittenIsAnError: a 200 with fewer would end the caller's loop.
-func TestARedeliveryThatCannotBeWrittenIsAnError(t *testing.T) {
+// TestARedeliveryThatCannotBeWrittenIs503: after a 200 with nothing queued, the caller would stop.
+func TestARedeliveryThatCannotBeWrittenIs503(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	for range 2 {
 		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
 	d.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1) // the charge of the budget, an update, succeeds
-	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 503, problem.Unavailable)
+	d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 503, problem.Unavailable)
 	d.Faults.Heal()
-	if r := d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, ""); r.num("queued") == 0 {
+	if r := d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, ""); r.num("queued") == 0 {
 		t.Errorf("%s", r.text)
 	}
 }
 
-// cursorBehind returns the cursor of the feed behind event number i.
-func (d *desk) cursorBehind(t *testing.T, i int) string {
+// cursorAfter returns the cursor of the feed that follows event number i.
+func (d *desk) cursorAfter(t *testing.T, i int) string {
 	t.Helper()
-	return d.ask(t, "/webhook_event/list", fmt.Sprintf(`{"limit":%d}`, i+1), 200, "").str("nextCursor")
+	return d.post(t, "/webhook_event/list", fmt.Sprintf(`{"limit":%d}`, i+1), 200, "").str("nextCursor")
 }
 
-// TestOneDeliveryThatFailsKeepsNoOtherWaiting: another request begins the first of three again meanwhile, or its write fails. The others
-// are queued at once.
-func TestOneDeliveryThatFailsKeepsNoOtherWaiting(t *testing.T) {
+// TestOneFailedRedeliveryDelaysNoOther: another request starts the first of three deliveries again at the same time, or its
+// write fails. The others are queued at once.
+func TestOneFailedRedeliveryDelaysNoOther(t *testing.T) {
 	for name, status := range map[string]int{"pending": 200, "failing": 503} {
 		d := newDesk(t)
 		h := d.newEndpoint(t)
@@ -281,7 +281,7 @@ func TestOneDeliveryThatFailsKeepsNoOtherWaiting(t *testing.T) {
 		d.woken.messages = nil
 		first := webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[0])}
 		if name == "pending" {
-			d.Faults.Before("UpdateItem", func() { // the charge, behind the list
+			d.Faults.Before("UpdateItem", func() { // the charge, which follows the list
 				if _, err := d.Deliveries().Again(t.Context(), first, store.Changer{}, false); err != nil {
 					t.Error(err)
 				}
@@ -295,10 +295,10 @@ func TestOneDeliveryThatFailsKeepsNoOtherWaiting(t *testing.T) {
 		for _, m := range d.woken.messages {
 			woken = append(woken, string(m.Event))
 		}
-		slices.Sort(woken) // they are begun again at once, in any order
+		slices.Sort(woken) // they start at the same time, in any order
 		others := slices.Sorted(slices.Values(events[1:]))
 		if status == 200 && r.num("queued") != 2 || !slices.Equal(woken, others) || d.Faults.Pending() {
-			t.Errorf("%s: %s, and %v of %v are queued", name, r.text, woken, events)
+			t.Errorf("%s: %s, queued %v of %v", name, r.text, woken, events)
 		}
 	}
 }
@@ -321,7 +321,7 @@ func (f failsFor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.next.RoundTrip(r)
 }
 
-func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
+func TestRedeliveredDeliveriesStartAgain(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	outcomes := []webhook.DeliveryStatus{webhook.DeliveryFailed, webhook.DeliveryDelivered, webhook.DeliveryFailed}
@@ -334,7 +334,7 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 		events = append(events, e)
 	}
 	again := func(fields string) reply {
-		return d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,%s}`, h, fields), 200, "")
+		return d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,%s}`, h, fields), 200, "")
 	}
 	message := func(i int) webhook.Message {
 		return webhook.Message{Org: d.key.OrgID, DeliveryID: webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}}
@@ -342,18 +342,18 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []webhook.Message{message(1)}) {
 		t.Errorf("%s %v", r.text, d.woken.messages)
 	}
-	row := d.ask(t, "/webhook_delivery/list", with("eventId", events[1]), 200, "").list("deliveries")[0]
-	begun := fmt.Sprintf("%v %v", row["attempts"], row["nextAttemptAt"]) == fmt.Sprintf("0 %d", d.at.UnixMilli())
-	if row["status"] != "pending" || !begun {
+	row := d.post(t, "/webhook_delivery/list", with("eventId", events[1]), 200, "").list("deliveries")[0]
+	isReset := fmt.Sprintf("%v %v", row["attempts"], row["nextAttemptAt"]) == fmt.Sprintf("0 %d", d.at.UnixMilli())
+	if row["status"] != "pending" || !isReset {
 		t.Errorf("%v", row)
 	}
 	d.woken.messages = nil
-	d.woken.down = errors.New("the queue is down") // the sweep wakes what the queue does not take
+	d.woken.down = errors.New("the queue is down") // if the queue does not accept a delivery, the sweep sends it later
 	if r := again(fmt.Sprintf(`"since":%d`, from+2000)); r.num("queued") != 1 || d.status(t, events[2], h) != "pending" || d.status(t, events[0], h) != "failed" {
 		t.Errorf("since: %s", r.text)
 	}
 	if r := again(`"since":0`); r.num("queued") != 1 || d.status(t, events[0], h) != "pending" || r.str("nextCursor") != "" {
-		t.Errorf("what failed: %s", r.text)
+		t.Errorf("failed deliveries: %s", r.text)
 	}
 	if !slices.Equal(d.woken.messages, []webhook.Message{message(2), message(0)}) {
 		t.Errorf("%v", d.woken.messages)
@@ -361,10 +361,10 @@ func TestDeliveriesBeginAnewWhenTheyAreRedelivered(t *testing.T) {
 	if r := again(`"since":0,"status":"pending"`); r.num("queued") != 0 {
 		t.Errorf("pending: %s", r.text)
 	}
-	d.ask(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, events[1]), 409, problem.Conflict)
+	d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, events[1]), 409, problem.Conflict)
 	d.settle(t, events[0], h, webhook.DeliveryFailed)
 	d.pass(time.Minute)
-	d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":false}`, h), 200, "")
+	d.post(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":false}`, h), 200, "")
 	d.woken.messages = nil
 	if again(fmt.Sprintf(`"eventId":%q`, events[0])); d.status(t, events[0], h) != "held" || len(d.woken.messages) != 0 {
 		t.Errorf("of a disabled endpoint: %s, %v", d.status(t, events[0], h), d.woken.messages)

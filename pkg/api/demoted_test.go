@@ -17,7 +17,7 @@ import (
 	"latchkey/pkg/route"
 )
 
-// setRole changes a member's role directly in the table. For "" it removes the member.
+// setRole changes a member's role directly in the table. The role "" removes the member.
 func (w *world) setRole(t *testing.T, u id.User, to org.Role) {
 	t.Helper()
 	for _, k := range [][2]string{{"ORG#" + string(w.org), "MEM#" + string(u)}, {"USER#" + string(u), "ORG#" + string(w.org)}} {
@@ -79,8 +79,7 @@ func changed(before, after map[string]string) (keys []string) {
 	return keys
 }
 
-// demotions returns, for a route, the roles that the caller may get and that the route does not let
-// in; "" is for no membership.
+// demotions returns the roles with which a caller may not use a route. "" means no membership.
 func demotions(r route.Route) (roles []org.Role) {
 	for _, role := range append(org.AllRoles(), "") {
 		if !slices.Contains(r.May.List(), role) {
@@ -90,8 +89,8 @@ func demotions(r route.Route) (roles []org.Role) {
 	return roles
 }
 
-// TestCallerDemotedBeforeTheTransactionWritesNothing changes the caller's role
-// between the reads and the transaction of every write that removes a role.
+// TestCallerDemotedBeforeTheTransactionWritesNothing calls every write that needs a role. The caller loses the role between the
+// reads and the transaction.
 func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 	s := newServer(t)
 	s.NewUser(t, "spare@example.com")

@@ -19,8 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// size counts the table's rows by kind. It also counts events, deliveries and audit entries by type. It adds up every
-// counter, and the active keys ("live") of all orgs.
+// size counts the rows of the table by kind; events, deliveries and audit entries also by type. It adds up each counter, and
+// the active keys ("live"), of all rows.
 func (s *server) size(t *testing.T) map[string]int {
 	t.Helper()
 	out := map[string]int{}
@@ -47,7 +47,7 @@ func (s *server) size(t *testing.T) map[string]int {
 	return out
 }
 
-// growth returns the difference of two sizes.
+// growth returns the differences between two sizes.
 func growth(before, after map[string]int) map[string]int {
 	out := map[string]int{}
 	for kind, n := range after {
@@ -58,7 +58,7 @@ func growth(before, after map[string]int) map[string]int {
 	return out
 }
 
-// creation is a world in which exactly one more of everything may be created, and a route that creates something.
+// creation is a route that creates something, and a world in which each limit allows one more item.
 type creation struct {
 	*world
 	route route.Route
@@ -82,7 +82,7 @@ func newCreation(t *testing.T, route route.Route, body string) *creation {
 	return c
 }
 
-// create sends the creation with an Idempotency-Key or, when it is "", without.
+// create sends the request with an Idempotency-Key; "": without one.
 func (c *creation) create(t *testing.T, idempotencyKey string, status int, code problem.Code) reply {
 	t.Helper()
 	r := c.request(c.route.Method, c.route.Pattern, c.as, c.body)
@@ -92,28 +92,28 @@ func (c *creation) create(t *testing.T, idempotencyKey string, status int, code 
 	return c.want(t, r, status, code)
 }
 
-// holds fails unless the table has what the answer of a creation shows.
-func (c *creation) holds(t *testing.T, r reply) {
+// checkStored checks that the table has the item, and the hash of the secret, that an answer shows.
+func (c *creation) checkStored(t *testing.T, r reply) {
 	t.Helper()
 	made, secret := r.str("id"), r.str("key")+r.str("token")
 	if made == "" {
-		return // the answer of a new member holds only "ok"
+		return // the answer for a new member has only "ok"
 	}
 	hash := sha256.Sum256([]byte(secret))
 	for _, row := range c.Rows(t) {
-		kept, _ := row["hash"].(*types.AttributeValueMemberB)
+		hashed, _ := row["hash"].(*types.AttributeValueMemberB)
 		named := strings.HasSuffix(text(row, "SK"), "#"+made) || text(row, "PK") == "ORG#"+made
-		if named && (secret == "" || kept != nil && string(kept.Value) == string(hash[:])) {
+		if named && (secret == "" || hashed != nil && string(hashed.Value) == string(hash[:])) {
 			return
 		}
 	}
-	t.Errorf("no row holds what was answered: %s", r.text)
+	t.Errorf("no row has the item of the answer: %s", r.text)
 }
 
-// TestACreateThatWasDoneAnswersSo creates one of everything, on the last free place of its
-// limit. The answer of the write is lost, and the database does not recognise a
-// transaction again: the caller still gets the answer, and only one was created.
-func TestACreateThatWasDoneAnswersSo(t *testing.T) {
+// TestACreateWithALostAnswerSucceeds creates one item on every route, the last that its limit allows. The answer of the write
+// is lost, and DynamoDB does not recognise the repeated transaction. The caller still gets the answer, and only one item was
+// created.
+func TestACreateWithALostAnswerSucceeds(t *testing.T) {
 	creates := 0
 	for _, route := range route.All() {
 		r := good()[route.Name()]
@@ -128,11 +128,11 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 			c.create(t, "", r.status, "")
 			want := growth(before, c.size(t)) // without a fault
 			for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late} {
-				newCreation(t, route, r.body).done(t, fault, "", r.status, want)
+				newCreation(t, route, r.body).createWithFault(t, fault, "", r.status, want)
 			}
 			want["IDEM META"]++ // the record of the Idempotency-Key
 			for _, fault := range []storetest.Fault{storetest.Forgotten, storetest.Late} {
-				newCreation(t, route, r.body).done(t, fault, "6f2d9b0c-1111-4222-8333-444455556666", r.status, want)
+				newCreation(t, route, r.body).createWithFault(t, fault, "6f2d9b0c-1111-4222-8333-444455556666", r.status, want)
 			}
 		})
 	}
@@ -141,26 +141,26 @@ func TestACreateThatWasDoneAnswersSo(t *testing.T) {
 	}
 }
 
-// hits makes a fault hit a write of the creation: its transaction or, for a link without an
-// Idempotency-Key, which needs no transaction, the update that writes it.
-func (c *creation) hits(fault storetest.Fault, key string) {
+// planFault makes the write of a creation fail. The write is a transaction. Only a link without an Idempotency-Key is written
+// by an update.
+func (c *creation) planFault(fault storetest.Fault, key string) {
 	inOneWrite := c.route.Name() == "POST /link/create" && key == ""
 	if !inOneWrite {
 		c.Faults.Plan("TransactWriteItems", fault, 1)
 		return
 	}
-	for range 2 { // the app and its org are charged
+	for range 2 { // the first two updates charge the app and its org
 		c.Faults.Before("UpdateItem", func() {})
 	}
 	c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", fault, 1) })
 }
 
-// done makes a creation while a fault hits its write, and repeats it when it has an Idempotency-Key. grown is the
-// expected growth of the table.
-func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status int, grown map[string]int) {
+// createWithFault creates an item while its write fails, and repeats a request with an Idempotency-Key. grown is the expected
+// growth of the table.
+func (c *creation) createWithFault(t *testing.T, fault storetest.Fault, key string, status int, grown map[string]int) {
 	t.Helper()
 	before := c.size(t)
-	c.hits(fault, key)
+	c.planFault(fault, key)
 	made := c.create(t, key, status, "")
 	if c.Faults.Pending() {
 		t.Fatalf("%s did not occur", fault)
@@ -168,9 +168,9 @@ func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status 
 	if got := growth(before, c.size(t)); !maps.Equal(got, grown) {
 		t.Errorf("%s, key %q: the table grew by %v, want %v", fault, key, got, grown)
 	}
-	c.holds(t, made)
+	c.checkStored(t, made)
 	if made.header.Get("Idempotency-Replayed") != "" {
-		t.Errorf("%s: the first answer is said to be a replay", fault)
+		t.Errorf("%s: the first answer is marked as a replay", fault)
 	}
 	if key == "" {
 		return
@@ -181,9 +181,8 @@ func (c *creation) done(t *testing.T, fault storetest.Fault, key string, status 
 	}
 }
 
-// TestTheLastFreePlaceIsTheLast shows that the creations above take the last free place of their
-// limits.
-func TestTheLastFreePlaceIsTheLast(t *testing.T) {
+// TestCreationsAboveUseTheLastPlace: with limits that are lower by one, the same creations are refused.
+func TestCreationsAboveUseTheLastPlace(t *testing.T) {
 	for _, route := range route.All() {
 		switch route.Name() {
 		case "POST /v1/orgs", "POST /v1/orgs/{orgId}/members", "POST /v1/orgs/{orgId}/keys", "POST /v1/orgs/{orgId}/apps", "POST /webhook_endpoint/create":

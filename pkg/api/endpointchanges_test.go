@@ -15,8 +15,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// endpoints makes every change of endpoints, by a key and by the admin, and some requests that
-// change nothing.
+// endpoints changes webhook endpoints in every way, by a key and by the admin, and sends some requests that change nothing.
 func (a *audited) endpoints(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
@@ -47,8 +46,8 @@ func (a *audited) endpoints(t *testing.T) {
 		expectByKey("endpoint.updated", h, changes)
 	}
 	update(`"description":"mine"`, `{"description":{"from":"","to":"mine"}}`)
-	sendByKey("update", `{"endpointId":"`+h+`","description":"mine","enabled":true}`) // as they are
-	// The log shows the origin of a URL only: its path and query may hold a secret.
+	sendByKey("update", `{"endpointId":"`+h+`","description":"mine","enabled":true}`) // the present values
+	// The log shows only the origin of a URL, because the path and the query may have a secret.
 	update(`"url":"https://a.example.com/in?token=other"`, `{"url":{"from":"https://a.example.com","to":"https://a.example.com"}}`)
 	update(`"url":"https://b.example.com/","events":["test"]`,
 		`{"events":{"from":["*"],"to":["test"]},"url":{"from":"https://a.example.com","to":"https://b.example.com"}}`)
@@ -58,7 +57,7 @@ func (a *audited) endpoints(t *testing.T) {
 		path := "/" + string(a.org) + "/apps/" + string(id.DefaultApp(a.org)) + "/webhook_endpoints/" + h
 		r := request{method: "PATCH", path: path, body: fmt.Sprintf(`{"enabled":%t}`, enabled)}
 		a.sendAndExpect(t, r, "endpoint.updated", h, changes)
-		a.send(t, r) // the same again
+		a.send(t, r) // changes nothing
 	}
 	byAdmin(false, `{"disabledReason":{"from":"user","to":"admin"}}`)
 	byAdmin(true, `{"disabledReason":{"from":"admin","to":null},"enabled":{"from":false,"to":true}}`)
@@ -71,10 +70,11 @@ func (a *audited) endpoints(t *testing.T) {
 	// One request has two entries, which log sorts by their actions.
 	a.sendAndExpect(t, revoke, "endpoint.updated", h, `{"disabledReason":{"from":null,"to":"admin"},"enabled":{"from":true,"to":false}}`)
 	a.expect("key.revoked", k, `{"revokedAt":{"from":null,"to":%d}}`)
-	a.send(t, revoke) // the same again
+	a.send(t, revoke) // changes nothing
 }
 
-// people does what admins do with an app's links and endpoints, beside enabling these.
+// people makes an admin's other changes of an app: endpoints are created, tested, redelivered and deleted, and a service
+// revokes a link.
 func (a *audited) people(t *testing.T) {
 	t.Helper()
 	app := id.DefaultApp(a.org)
@@ -101,12 +101,12 @@ func (a *audited) people(t *testing.T) {
 	revoke := request{as: service(), method: "DELETE", path: base + "links/" + l}
 	a.sendAndExpect(t, revoke, "link.revoked", l, `{}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
-	a.send(t, revoke) // it is revoked already
+	a.send(t, revoke) // changes nothing
 }
 
-// TestChangesOfAnEndpointReachTheOthers: the events of a change go to every endpoint of the app except the changed
-// one, so that a thief who redirects an endpoint cannot hide the change.
-func TestChangesOfAnEndpointReachTheOthers(t *testing.T) {
+// TestEventsOfAnEndpointsChangeReachTheOthers: they go to every endpoint of the app except the changed one. So a thief who
+// redirects an endpoint cannot hide the change.
+func TestEventsOfAnEndpointsChangeReachTheOthers(t *testing.T) {
 	w := newThief(t)
 	ours := w.create(t, w.honest)
 	theirs := w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", "https://t.example.com/in?token=secret")}, 201, "").str("id")

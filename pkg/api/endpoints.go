@@ -21,18 +21,18 @@ import (
 
 const (
 	maxDescription = 200 // characters of an endpoint's description
-	maxFilters     = 50  // of an endpoint's list of events
+	maxFilters     = 50  // event types and beginnings in an endpoint's list
 )
 
 // webhooks serves an app's webhook endpoints, its events and their deliveries.
 type webhooks struct {
 	store *store.Store
-	queue webhook.Queue // wakes the deliveries that begin again
+	queue webhook.Queue // gets the deliveries that start again
 }
 
-// Webhooks returns the handler of functions/webhooks. refusal returns why a URL may not be
-// registered, "" when it may. The queue wakes the deliveries that are sent again. console lists origins, as for Orgs. An admin who
-// makes or enables an endpoint must have signed in within maxAge; 0: any age.
+// Webhooks returns the handler of functions/webhooks. refusal returns why a URL must not be registered; "" allows it. q gets
+// the deliveries that are sent again. console lists the allowed origins, as in Orgs. An admin who creates or enables an
+// endpoint must have signed in within maxAge; 0: any age.
 func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhook.Queue, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	w, named := webhooks{s, q}, fromPath("endpointId")
 	return newGroup("webhooks", map[string]handler{
@@ -68,8 +68,8 @@ type endpointBody struct {
 	Enabled        bool                    `json:"enabled"`
 	DisabledReason *webhook.DisabledReason `json:"disabledReason"`
 	DisabledAt     *int64                  `json:"disabledAt"`
-	FailingSince   *int64                  `json:"failingSince"` // the first failed attempt after the last that succeeded
-	PausedUntil    *int64                  `json:"pausedUntil"`  // no attempt begins before
+	FailingSince   *int64                  `json:"failingSince"` // when the first attempt after the last success failed
+	PausedUntil    *int64                  `json:"pausedUntil"`  // no attempt starts before this time
 	CreatedAt      int64                   `json:"createdAt"`
 	UpdatedAt      int64                   `json:"updatedAt"`
 	CreatedByKey   *id.Key                 `json:"createdByKey"`
@@ -116,7 +116,8 @@ func (w webhooks) create(ctx context.Context, c *call, wanted store.NewEndpoint)
 	return created(w.store.CreateEndpoint(ctx, wanted, once))
 }
 
-// spendEvent charges for the event of a new endpoint, and returns the charge: of an API key for all endpoints of its app.
+// spendEvent charges for the event of a new endpoint, and returns the charge. An API key pays for the deliveries to all
+// endpoints of its app.
 func (w webhooks) spendEvent(ctx context.Context, c *call) (paid int, err error) {
 	if c.caller.Kind == principal.Key {
 		return w.store.Deliveries().SpendEvent(ctx, c.org, c.app)
@@ -124,8 +125,7 @@ func (w webhooks) spendEvent(ctx context.Context, c *call) (paid int, err error)
 	return 1, w.spend(ctx, c, 1)
 }
 
-// checkEndpoint checks the members that describe an endpoint; a nil member was not sent.
-// The error is validation_failed.
+// checkEndpoint checks the members that describe an endpoint. A nil member was not sent. Error: validation_failed.
 func (c *call) checkEndpoint(url *string, events []string, description *string) error {
 	if url != nil {
 		if reason := c.refusal(*url); reason != "" {
@@ -148,7 +148,7 @@ func (c *call) checkEndpoint(url *string, events []string, description *string) 
 	return nil
 }
 
-// textFault returns the code for a name or a description that is refused: format for a hidden character, else length.
+// textFault returns the code of the error for a bad name or description: format for a hidden character, else length.
 func textFault(s string) string {
 	if text.Plain(s) {
 		return "length"
@@ -156,7 +156,7 @@ func textFault(s string) string {
 	return "format"
 }
 
-// validDescription reports whether an endpoint may have a description. The empty one removes the description.
+// validDescription reports whether a text can describe an endpoint. An empty text removes the description.
 func validDescription(s string) bool {
 	if s == "" {
 		return true
@@ -176,7 +176,7 @@ func (in endpointIn) parse(*call) (id.Endpoint, error) {
 	return endpointID(*in.EndpointID), nil
 }
 
-// counted returns the body of an endpoint with the number of its deliveries that are held.
+// counted returns the body of an endpoint, with the number of its held deliveries.
 func (w webhooks) counted(ctx context.Context, endpoint store.Endpoint) (endpointBody, error) {
 	held, err := w.store.Deliveries().HeldCount(ctx, endpoint)
 	body := endpointBodyOf(endpoint)
@@ -201,7 +201,7 @@ func (w webhooks) list(ctx context.Context, c *call, in pageIn) (list[endpointBo
 	return listOf("endpoints", found, next, endpointBodyOf), err
 }
 
-// all lists an app's endpoints for an admin: all of them without limit and cursor.
+// all lists an app's endpoints for an admin. Without limit and cursor the list is complete.
 func (w webhooks) all(ctx context.Context, c *call, _ none) (list[json.RawMessage], error) {
 	return reading[store.Endpoint, endpointBody]{
 		name: "endpoints", valid: isID(id.ParseEndpoint), shown: endpointBodyOf,
@@ -238,14 +238,14 @@ func (in endpointChangeIn) onlyDisables() bool {
 	return in.Enabled != nil && !*in.Enabled && in.URL == nil && in.Events == nil && in.Description == nil
 }
 
-// parse returns a valid body as it is: the handler knows what the change costs before it makes the input of its use case.
+// parse returns a valid body unchanged, because the handler charges for the change before it calls the store.
 func (in endpointChangeIn) parse(c *call) (endpointChangeIn, error) {
 	return in, cmp.Or(required("/endpointId", in.EndpointID), c.checkEndpoint(in.URL, in.Events, in.Description))
 }
 
 func (w webhooks) update(ctx context.Context, c *call, in endpointChangeIn) (endpointBody, error) {
 	change := store.EndpointChange{By: c.caller.KeyID, URL: in.URL, Events: in.Events, Description: in.Description, Enabled: in.Enabled}
-	if !in.onlyDisables() { // no limit and no budget delays a change that only stops sending
+	if !in.onlyDisables() { // limits and budgets must not delay a change that only stops sending
 		if err := c.withinLimits(); err != nil {
 			return endpointBody{}, err
 		}
@@ -275,15 +275,15 @@ type testBody struct {
 	EventID id.Event `json:"eventId"`
 }
 
-// testIn is a body that names an endpoint, unless the path does, and may have an example of an owner's event.
+// testIn is a body that names an endpoint, unless the path does. It may have an example of an owner's event.
 type testIn struct {
 	EndpointID *string         `json:"endpointId"`
 	Type       *string         `json:"type"`
 	Data       json.RawMessage `json:"data"`
 }
 
-// parse returns a valid body, with the endpoint of the path, and with the data as they are sent: a pointer, because each instance of
-// handleAs has the whole text of a struct in its name, and so in the binary.
+// parse returns a valid body with the endpoint of the path, and with the data in the form in which they are sent. It returns a pointer
+// to keep the binary small: the name of each instance of handleAs contains the full definition of a struct.
 func (in testIn) parse(c *call) (out *testIn, err error) {
 	if path := c.PathValue("endpointId"); path != "" {
 		if in.EndpointID != nil {

@@ -17,12 +17,12 @@ const hookURL = "https://hooks.example.com/latchkey"
 // newEndpoint registers an endpoint that gets events of every type, and returns its id.
 func (d *desk) newEndpoint(t *testing.T) string {
 	t.Helper()
-	return d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 201, "").str("id")
+	return d.post(t, "/webhook_endpoint/create", with("url", hookURL), 201, "").str("id")
 }
 
-func TestAnEndpointIsMadeReadAndChanged(t *testing.T) {
+func TestAnEndpointIsCreatedReadAndChanged(t *testing.T) {
 	d := newDesk(t)
-	made := d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
+	made := d.post(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
 	at := d.at.UnixMilli()
 	want := fmt.Sprintf(`{"id":%q,"url":%q,"description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,"failingSince":null,"pausedUntil":null,`+
 		`"createdAt":%d,"updatedAt":%d,"createdByKey":%q,"urlSetByKey":%q`, made.str("id"), hookURL, at, at, d.key.KeyID, d.key.KeyID)
@@ -30,29 +30,28 @@ func TestAnEndpointIsMadeReadAndChanged(t *testing.T) {
 		t.Errorf("%s, want\n%s", made.text, want)
 	}
 	body := with("endpointId", made.str("id"))
-	if got := d.ask(t, "/webhook_endpoint/get", body, 200, ""); strings.TrimSpace(got.text) != want+`,"heldCount":0}` {
+	if got := d.post(t, "/webhook_endpoint/get", body, 200, ""); strings.TrimSpace(got.text) != want+`,"heldCount":0}` {
 		t.Errorf("%s, want\n%s", got.text, want)
 	}
 	d.pass(time.Second)
-	changed := d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(
+	changed := d.post(t, "/webhook_endpoint/update", fmt.Sprintf(
 		`{"endpointId":%q,"url":"https://new.example.com/","events":["link.claimed","test"],"description":"New"}`, made.str("id")), 200, "")
 	if changed.str("url") != "https://new.example.com/" || fmt.Sprint(changed.body["events"]) != "[link.claimed test]" ||
 		changed.str("description") != "New" || changed.num("createdAt") != at || changed.num("updatedAt") != at+1000 || changed.body["enabled"] != true {
 		t.Errorf("%s", changed.text)
 	}
-	if got := d.ask(t, "/webhook_endpoint/get", body, 200, ""); got.text != changed.text {
+	if got := d.post(t, "/webhook_endpoint/get", body, 200, ""); got.text != changed.text {
 		t.Errorf("%s, want %s", got.text, changed.text)
 	}
-	// A body without a change, one of nulls, and one with the present values change nothing, not
-	// even updatedAt.
+	// These bodies change nothing, not even updatedAt: a body without a change, one with nulls, and one with the present values.
 	d.pass(time.Second)
 	for _, nothing := range []string{body, `{"endpointId":"` + made.str("id") + `","url":null,"events":null,"description":null,"enabled":null}`,
 		`{"endpointId":"` + made.str("id") + `","url":"https://new.example.com/","events":["link.claimed","test"],"description":"New","enabled":true}`} {
-		if got := d.ask(t, "/webhook_endpoint/update", nothing, 200, ""); got.text != changed.text {
+		if got := d.post(t, "/webhook_endpoint/update", nothing, 200, ""); got.text != changed.text {
 			t.Errorf("%s: %s, want %s", nothing, got.text, changed.text)
 		}
 	}
-	cleared := d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"description":""}`, made.str("id")), 200, "")
+	cleared := d.post(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"description":""}`, made.str("id")), 200, "")
 	if cleared.str("description") != "" || cleared.str("url") != "https://new.example.com/" {
 		t.Errorf("%s", cleared.text)
 	}
@@ -62,17 +61,17 @@ func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	set := func(enabled bool) reply {
-		return d.ask(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":%t}`, h, enabled), 200, "")
+		return d.post(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":%t}`, h, enabled), 200, "")
 	}
 	at := d.at.UnixMilli()
-	for range 2 { // again: it stays disabled since the first time
+	for range 2 { // the second request does not move disabledAt
 		if r := set(false); r.body["enabled"] != false || r.str("disabledReason") != "user" || r.num("disabledAt") != at {
 			t.Errorf("%s", r.text)
 		}
 		d.pass(time.Second)
 	}
 	e := d.testEvent(t, h)
-	if r := d.ask(t, "/webhook_endpoint/get", with("endpointId", h), 200, ""); r.num("heldCount") != 1 {
+	if r := d.post(t, "/webhook_endpoint/get", with("endpointId", h), 200, ""); r.num("heldCount") != 1 {
 		t.Errorf("%s", r.text)
 	}
 	if got := d.status(t, e, h); got != "held" {
@@ -81,7 +80,7 @@ func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
 	if r := set(true); r.body["enabled"] != true || r.body["disabledReason"] != nil || r.body["disabledAt"] != nil {
 		t.Errorf("%s", r.text)
 	}
-	got := d.ask(t, "/webhook_endpoint/get", with("endpointId", h), 200, "")
+	got := d.post(t, "/webhook_endpoint/get", with("endpointId", h), 200, "")
 	if got.body["enabled"] != true || got.body["disabledReason"] != nil || got.body["disabledAt"] != nil {
 		t.Errorf("%s", got.text)
 	}
@@ -125,9 +124,9 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 			`"endpoint.created","endpoint.updated","endpoint.deleted","endpoint.disabled","test"]`,
 		`"events":["link.*","invoice.paid","invoice.*"]`, `"events":` + manyFilters(50),
 	} {
-		d.ask(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%s}`, hookURL, good), 201, "")
+		d.post(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%s}`, hookURL, good), 201, "")
 	}
-	d.ask(t, "/webhook_endpoint/create", with("url", "https://8.8.8.8:443/x?y=1"), 201, "")
+	d.post(t, "/webhook_endpoint/create", with("url", "https://8.8.8.8:443/x?y=1"), 201, "")
 }
 
 // manyFilters returns a list of n different types of event, as JSON.
@@ -139,23 +138,23 @@ func manyFilters(n int) string {
 	return "[" + strings.Join(types, ",") + "]"
 }
 
-func TestAnAppHas20EndpointsAtMost(t *testing.T) {
+func TestAnAppCanHave20Endpoints(t *testing.T) {
 	d := newDesk(t)
 	var made []string
 	for range 20 {
 		d.pass(time.Millisecond)
 		made = append([]string{d.newEndpoint(t)}, made...)
 	}
-	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	d.post(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
 	d.foreign(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
 	gone := made[7]
-	d.ask(t, "/webhook_endpoint/delete", with("endpointId", gone), 200, "")
-	d.ask(t, "/webhook_endpoint/delete", with("endpointId", gone), 404, problem.EndpointNotFound) // this makes no room
+	d.post(t, "/webhook_endpoint/delete", with("endpointId", gone), 200, "")
+	d.post(t, "/webhook_endpoint/delete", with("endpointId", gone), 404, problem.EndpointNotFound) // frees no place
 	made = slices.Delete(made, 7, 8)
-	same(t, "after a delete", d.ask(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
+	same(t, "after a delete", d.post(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
 	d.pass(time.Millisecond)
 	// A deleted endpoint counts until the sweep has cancelled the deliveries that wait for it.
-	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	d.post(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
 	deleted, isDue, err := d.Deliveries().Waiting(t.Context(), d.key.AppID, id.Endpoint(gone))
 	if err != nil || !isDue {
 		t.Fatal(isDue, err)
@@ -165,7 +164,7 @@ func TestAnAppHas20EndpointsAtMost(t *testing.T) {
 		t.Fatal(err)
 	}
 	made = append([]string{d.newEndpoint(t)}, made...)
-	d.ask(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	d.post(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
 	for _, limit := range []int{1, 7, 10, 20, 21} {
 		same(t, fmt.Sprintf("pages of %d", limit), d.pages(t, "/webhook_endpoint/list", "", "endpoints", "id", limit), made)
 	}
@@ -181,7 +180,7 @@ func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
 	if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%s\n%s", first.text, again.text)
 	}
-	if n := len(d.ask(t, "/webhook_endpoint/list", ``, 200, "").list("endpoints")); n != 1 {
+	if n := len(d.post(t, "/webhook_endpoint/list", ``, 200, "").list("endpoints")); n != 1 {
 		t.Errorf("%d endpoints", n)
 	}
 	r.body = with("url", hookURL+"2")
@@ -198,15 +197,15 @@ func aboutEndpoint(h string) map[string]string {
 	}
 }
 
-func TestAnotherAppsEndpointAndADeletedOneAreNotThere(t *testing.T) {
+func TestForeignAndDeletedEndpointsAre404(t *testing.T) {
 	d := newDesk(t)
 	h := d.newEndpoint(t)
 	e := d.testEvent(t, h)
 	for path, body := range aboutEndpoint(h) {
 		theirs := d.foreign(t, path, body, 404, problem.EndpointNotFound)
 		for _, other := range []string{string(id.Source{}.NewEndpoint(d.at)), "x", "", strings.ToUpper(h), strings.Repeat("h", 5000)} {
-			if r := d.ask(t, path, aboutEndpoint(other)[path], 404, problem.EndpointNotFound); r.text != theirs.text {
-				t.Errorf("two 404s that differ: %s %s", r.text, theirs.text)
+			if r := d.post(t, path, aboutEndpoint(other)[path], 404, problem.EndpointNotFound); r.text != theirs.text {
+				t.Errorf("the 404s differ: %s %s", r.text, theirs.text)
 			}
 		}
 	}
@@ -215,14 +214,14 @@ func TestAnotherAppsEndpointAndADeletedOneAreNotThere(t *testing.T) {
 	if r := d.foreign(t, "/webhook_endpoint/list", `{}`, 200, ""); len(r.list("endpoints")) != 0 {
 		t.Errorf("%s", r.text)
 	}
-	if r := d.ask(t, "/webhook_endpoint/delete", with("endpointId", h), 200, ""); strings.TrimSpace(r.text) != `{"ok":true}` {
+	if r := d.post(t, "/webhook_endpoint/delete", with("endpointId", h), 200, ""); strings.TrimSpace(r.text) != `{"ok":true}` {
 		t.Errorf("%s", r.text)
 	}
 	for path, body := range aboutEndpoint(h) {
-		d.ask(t, path, body, 404, problem.EndpointNotFound)
+		d.post(t, path, body, 404, problem.EndpointNotFound)
 	}
-	d.ask(t, "/webhook_delivery/redeliver", one, 404, problem.EndpointNotFound)
-	if r := d.ask(t, "/webhook_endpoint/list", `{}`, 200, ""); len(r.list("endpoints")) != 0 {
+	d.post(t, "/webhook_delivery/redeliver", one, 404, problem.EndpointNotFound)
+	if r := d.post(t, "/webhook_endpoint/list", `{}`, 200, ""); len(r.list("endpoints")) != 0 {
 		t.Errorf("%s", r.text)
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// TestTheLargestRequestsAreAcceptedInEveryEscape: bounds count what a text means. Python, Ruby and PHP write ASCII, PHP escapes the slash, and Go
-// what HTML has.
+// TestTheLargestRequestsAreAcceptedInEveryEscape: limits count the characters of a text, not its escapes. Python, Ruby and PHP
+// escape all characters beyond ASCII, PHP also the slash, and Go escapes <, > and &.
 func TestTheLargestRequestsAreAcceptedInEveryEscape(t *testing.T) {
 	w := newPeople(t)
 	for _, c := range []struct {
-		text    string // the requests repeat it
+		text    string // the names and data repeat this text
 		escaped func(string) string
 	}{{"é", ascii}, {"😀", ascii}, {"/", func(s string) string { return strings.ReplaceAll(s, "/", `\/`) }}, {"<", forHTML}, {`"`, ascii}, {"\\", ascii}} {
 		for pattern, bodies := range map[string]struct {
@@ -32,7 +32,7 @@ func TestTheLargestRequestsAreAcceptedInEveryEscape(t *testing.T) {
 	}
 }
 
-// importsOf returns 25 keys to import, each as large as it may be.
+// importsOf returns 25 keys to import. Each is as large as allowed.
 func importsOf(c string) (keys []any) {
 	limits := []map[string]any{{"requests": 999_999_999, "per": "minute"}, {"requests": 999_999_999, "per": "hour"}, {"requests": 999_999_999, "per": "month"}}
 	scopes := make([]string, 32)
@@ -49,7 +49,7 @@ func importsOf(c string) (keys []any) {
 	return keys
 }
 
-// publishedOf returns 25 events to publish, each as large as it may be.
+// publishedOf returns 25 events to publish. Each is as large as allowed.
 func publishedOf(c string) (events []any) {
 	for i := range 25 {
 		events = append(events, map[string]any{"id": fmt.Sprintf("%x%060d", c[0], i), "type": "a." + strings.Repeat("b", 62), "data": metadata(c, 8192)})

@@ -14,8 +14,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestEveryTypeOfEventIsAsDocumented causes one event of each type. The harness checks what the
-// feed shows against infra/openapi.yaml.
+// TestEveryTypeOfEventIsAsDocumented causes one event of each type. The harness compares the feed with infra/openapi.yaml.
 func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	w := newWorld(t, newServer(t), "") // its API key causes key.created
 	at := time.Now()
@@ -70,12 +69,13 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	}
 	for _, e := range seen.each("events", "id") {
 		if one := post("/webhook_event/get", with("eventId", e)); !strings.Contains(seen.text, strings.TrimSpace(one.text)) {
-			t.Errorf("%s is another one in the feed", one.text)
+			t.Errorf("the feed has another event than %s", one.text)
 		}
 	}
 }
 
-// passMarks leases 8 and then 2 more of 10 requests of a day, of a key and of the org, as doors and the stream do.
+// passMarks makes a key and the org use 8 of the 10 requests of a day, and then 2 more. So both marks are passed, near and
+// reached.
 func (w *world) passMarks(t *testing.T, at time.Time, k id.Key) {
 	t.Helper()
 	day := at.Unix() - at.Unix()%86_400
@@ -93,23 +93,23 @@ func (w *world) passMarks(t *testing.T, at time.Time, k id.Key) {
 	}
 }
 
-func TestOneCallRedeliversNoMoreThanItsLimit(t *testing.T) {
+func TestOneCallRedeliversAtMostItsLimit(t *testing.T) {
 	d := newDesk(t)
 	d.Limits.Redelivered = 3
 	h := d.newEndpoint(t)
 	for range 4 {
 		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
-	d.woken.messages = nil // the messages from here on
-	first := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, "")
+	d.woken.messages = nil // drops earlier messages
+	first := d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, "")
 	if first.num("queued") != 3 || first.str("nextCursor") == "" || len(d.woken.messages) != 3 {
 		t.Errorf("%s, %d messages", first.text, len(d.woken.messages))
 	}
-	rest := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0,"cursor":"`+first.str("nextCursor")+`"}`, 200, "")
+	rest := d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0,"cursor":"`+first.str("nextCursor")+`"}`, 200, "")
 	if rest.num("queued") != 1 || rest.str("nextCursor") != "" {
 		t.Errorf("%s", rest.text)
 	}
-	if left := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, ""); left.num("queued") != 0 {
+	if left := d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, ""); left.num("queued") != 0 {
 		t.Errorf("%s", left.text)
 	}
 }

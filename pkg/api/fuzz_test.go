@@ -19,17 +19,18 @@ import (
 	"latchkey/pkg/strictjson"
 )
 
-// checks returns the handler of a body that does nothing with it.
-func checks[In any]() handler {
+// decodesOnly returns a handler that decodes its body and does nothing else.
+func decodesOnly[In any]() handler {
 	return handle(func(context.Context, *call, In) (none, error) { return none{}, nil })
 }
 
-// parses is checks for a body that parses itself.
-func parses[In parsed[Wanted], Wanted any]() handler {
+// parsesOnly is decodesOnly for a body that parses itself.
+func parsesOnly[In parsed[Wanted], Wanted any]() handler {
 	return handleAs[In](func(context.Context, *call, Wanted) (none, error) { return none{}, nil })
 }
 
-// read decodes a JSON object as it is. ok is false for any other text, and for one in which encoding/json replaces characters.
+// read decodes a JSON object. ok is false for any other text, and for a text in which encoding/json replaces invalid
+// characters.
 func read(body []byte) (v any, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -37,13 +38,13 @@ func read(body []byte) (v any, ok bool) {
 		return v, false
 	}
 	again, err := json.Marshal(v)
-	// U+FFFD as the sender wrote it, and its escapes without those whose backslash is escaped.
-	meant := bytes.Count(body, []byte("\uFFFD")) + strings.Count(strings.ToLower(strings.ReplaceAll(string(body), `\\`, "")), `\ufffd`)
+	// Each U+FFFD that the sender wrote: as a character, or as an escape whose backslash is not itself escaped.
+	intended := bytes.Count(body, []byte("\uFFFD")) + strings.Count(strings.ToLower(strings.ReplaceAll(string(body), `\\`, "")), `\ufffd`)
 	_, isObject := v.(map[string]any)
-	return v, isObject && err == nil && bytes.Count(again, []byte("\uFFFD")) == meant
+	return v, isObject && err == nil && bytes.Count(again, []byte("\uFFFD")) == intended
 }
 
-// pointers returns the JSON pointers of a value at a pointer and of all below it.
+// pointers returns the JSON pointers of a value at a pointer, and of all values below it.
 func pointers(v any, at string) []string {
 	all := []string{at}
 	switch v := v.(type) {
@@ -59,15 +60,15 @@ func pointers(v any, at string) []string {
 	return all
 }
 
-// FuzzABody: any body is taken or refused by a problem of the caller's, for each route. What is taken is read as it was sent,
-// and a value of the wrong type is found by its pointer.
+// FuzzABody: each route accepts a body, or refuses it with a 4xx. An accepted body is read exactly as sent, and the error for a
+// value of the wrong type points at the value.
 func FuzzABody(f *testing.F) {
 	routes := map[string]handler{
-		"newAppIn": parses[newAppIn](), "appIn": parses[appIn](), "enableIn": parses[enableIn](), "eventsIn": checks[eventsIn](), "eventIn": parses[eventIn](),
-		"newEndpointIn": parses[newEndpointIn](), "endpointChangeIn": parses[endpointChangeIn](), "claimIn": parses[claimIn](), "kidIn": parses[kidIn](), "pageIn": checks[pageIn](),
-		"keyIn": parses[keyIn](), "importIn": parses[importIn](), "keyChangeIn": parses[keyChangeIn](), "revokeIn": parses[revokeIn](), "rotateIn": parses[rotateIn](),
-		"newLinkIn": parses[newLinkIn](), "linkIn": parses[linkIn](), "memberIn": parses[memberIn](), "roleIn": parses[roleIn](), "newOrgIn": parses[newOrgIn](),
-		"orgIn": parses[orgIn](), "publishIn": parses[publishIn](), "endpointIn": parses[endpointIn](), "deliveriesIn": parses[deliveriesIn](), "redeliverIn": parses[redeliverIn](),
+		"newAppIn": parsesOnly[newAppIn](), "appIn": parsesOnly[appIn](), "enableIn": parsesOnly[enableIn](), "eventsIn": decodesOnly[eventsIn](), "eventIn": parsesOnly[eventIn](),
+		"newEndpointIn": parsesOnly[newEndpointIn](), "endpointChangeIn": parsesOnly[endpointChangeIn](), "claimIn": parsesOnly[claimIn](), "kidIn": parsesOnly[kidIn](), "pageIn": decodesOnly[pageIn](),
+		"keyIn": parsesOnly[keyIn](), "importIn": parsesOnly[importIn](), "keyChangeIn": parsesOnly[keyChangeIn](), "revokeIn": parsesOnly[revokeIn](), "rotateIn": parsesOnly[rotateIn](),
+		"newLinkIn": parsesOnly[newLinkIn](), "linkIn": parsesOnly[linkIn](), "memberIn": parsesOnly[memberIn](), "roleIn": parsesOnly[roleIn](), "newOrgIn": parsesOnly[newOrgIn](),
+		"orgIn": parsesOnly[orgIn](), "publishIn": parsesOnly[publishIn](), "endpointIn": parsesOnly[endpointIn](), "deliveriesIn": parsesOnly[deliveriesIn](), "redeliverIn": parsesOnly[redeliverIn](),
 	}
 	allowed := options{refusal: func(string) string { return "" }} // any URL
 	for _, seed := range []string{
@@ -81,12 +82,12 @@ func FuzzABody(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		v, isExact := read(body)
-		all := slices.DeleteFunc(pointers(v, ""), func(pointer string) bool { return pointer == "" }) // the whole body is an object
+		all := slices.DeleteFunc(pointers(v, ""), func(pointer string) bool { return pointer == "" }) // the whole body is an object, so no fault points at it
 		for name, decode := range routes {
 			_, err := decode(t.Context(), &call{Request: httptest.NewRequest("POST", "/", nil), body: body, caller: principal.Principal{Kind: principal.Service}, options: allowed})
 			var p *problem.Error
 			if err != nil && (!errors.As(err, &p) || p.Code.Status() >= 500) || !isExact && !problem.Is(err, problem.InvalidJSON) {
-				t.Fatalf("%s takes %q: %v", name, body, err)
+				t.Fatalf("%s with the body %q: %v", name, body, err)
 			}
 			if p != nil && slices.ContainsFunc(p.Fields, func(fault problem.Field) bool { return fault.Code == "type" && !slices.Contains(all, fault.Pointer) }) {
 				t.Errorf("%s of %q: a pointer of %+v leads to no value", name, body, p.Fields)
@@ -95,7 +96,7 @@ func FuzzABody(f *testing.F) {
 	})
 }
 
-// FuzzACursor: a cursor is an id of its list, in the query as in a body, and any other text is invalid_cursor.
+// FuzzACursor: a cursor is an id of its list, both in a query and in a body. Any other text is invalid_cursor.
 func FuzzACursor(f *testing.F) {
 	key := string(id.NoKey)
 	for _, seed := range []string{key, cursor(key), cursor(key) + "=", " " + cursor(key), cursor(key)[:4] + "\n" + cursor(key)[4:], cursor("org_" + key[4:]), cursor("META"), "", "!!"} {
@@ -112,14 +113,14 @@ func FuzzACursor(f *testing.F) {
 		if isKey := valid(inBody.After) && cursor(inBody.After) == strings.NewReplacer("\r", "", "\n", "").Replace(text); (err == nil) != isKey || err != nil && (!problem.Is(err, problem.InvalidCursor) || inBody.After != "") {
 			t.Errorf("%q: %+v, %v", text, inBody, err)
 		}
-		own := cursor(text)
-		if p, err := (pageIn{Cursor: &own}).page(valid); (err == nil) != valid(text) || err == nil && p.After != text {
+		ofText := cursor(text)
+		if p, err := (pageIn{Cursor: &ofText}).page(valid); (err == nil) != valid(text) || err == nil && p.After != text {
 			t.Errorf("the cursor of %q is read as %+v, %v", text, p, err)
 		}
 	})
 }
 
-// TestAPathIsTheSameOnEachAddress: with a base path, and with escapes that the gateway has decoded.
+// TestAPathIsTheSameOnEachAddress: with a base path, and with escapes that the gateway has decoded already.
 func TestAPathIsTheSameOnEachAddress(t *testing.T) {
 	for _, url := range []string{"/v1/orgs/org_1/keys/key_1/rotate", "/base/v1/orgs/org_1/keys/key_1/rotate", "/v1/orgs/%256Frg_1/keys/key_1/rotate/"} {
 		r := httptest.NewRequest("POST", url, nil)

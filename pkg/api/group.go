@@ -21,22 +21,23 @@ import (
 
 // maxOperator and maxReason bound the texts of a principal.Claim, in characters. The rest is cut.
 const (
+	// maxOperator and maxReason bound the texts of a principal.Claim, in characters. Longer texts are cut.
 	maxOperator = 100
 	maxReason   = 200
 )
 
-// call is one request on its way through a handler.
+// call is one request and the values that its handler needs.
 type call struct {
 	*http.Request
 	route  route.Route
 	caller principal.Principal // the zero value on a public route
 	body   []byte              // unchanged from the request; "{}" for an empty body
-	shape  reflect.Type        // of the struct into which the body was decoded
+	shape  reflect.Type        // the struct that the body was decoded into
 	org    id.Org              // the org of the path or of the API key; "": neither
-	app    id.App              // the app of the path or of the API key; id.NoApp when the path's does not parse
-	mends  bool                // the body may have broken text, which is read as U+FFFD
-	newest bool                // the query has order=desc: the newest first (fromQuery)
-	role   org.Role            // of a person, in the org of the app in the path (inApp); "" on any other route
+	app    id.App              // the app of the path or of the API key; id.NoApp if the path has no valid id
+	mends  bool                // invalid characters of the body become U+FFFD
+	newest bool                // the list begins with the newest item: the query has order=desc (fromQuery)
+	role   org.Role            // of a user in the org of the path's app (inApp); "" on any other route
 
 	options
 }
@@ -44,20 +45,20 @@ type call struct {
 // options are the settings of the deployment that decide which requests are valid.
 type options struct {
 	maxAge     time.Duration // the greatest age of a recent sign-in (call.actor); 0: any age
-	maxLife    time.Duration // the longest life of a new API key; 0: it need not expire
+	maxLife    time.Duration // the longest life of a new API key; 0: a key may live without an end
 	prefix     string        // of new API keys
-	imports    bool          // imported API keys are good
+	imports    bool          // imported API keys are accepted
 	users      users
 	rights     route.Rights
-	byServices bool                             // only services make orgs
-	refusal    func(url string) (reason string) // why a URL may not be registered, "" when it may
+	byServices bool                             // only services can create orgs
+	refusal    func(url string) (reason string) // why a URL must not be registered; "" allows it
 }
 
 // answer is the result of a handler.
 type answer struct {
 	status int
 	body   any               // marshalled as JSON; nil: no body; document: sent unchanged
-	header map[string]string // in addition to the headers of every answer; sent with an error too
+	header map[string]string // added to the headers that every answer has; also sent with an error
 }
 
 // document is a body that is not JSON.
@@ -75,13 +76,12 @@ type group struct {
 	options  options
 }
 
-// newGroup binds handlers, by the name of their operation, to the routes of a function. It
-// adds the handler of preflights. It panics for a route without a handler and for a handler
-// without a route, so that such a function does not start.
+// newGroup binds handlers to the routes of a function, by operation. It adds the handler of preflights. It panics for a route
+// without a handler and for a handler without a route, so that such a function does not start.
 func newGroup(function string, handlers map[string]handler, console []string, o options) *group {
 	g := &group{handlers: handlers, routes: map[string]route.Route{}, console: console, logger: slog.Default(), options: o}
 	handlers[route.Preflight] = g.preflight
-	bound := map[string]bool{route.Preflight: true} // also of a function that has no preflight
+	bound := map[string]bool{route.Preflight: true} // also for a function without preflights
 	for _, r := range route.ServedBy(function) {
 		if handlers[r.Operation] == nil {
 			panic(fmt.Sprintf("api: function %s has no handler for %s", function, r.Operation))
@@ -169,10 +169,9 @@ func (g *group) answer(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return a, c.caller, err
 }
 
-// admitted returns the caller that the authorizer let in. A request without the
-// authorizer's context, or with a kind of caller that the route does not accept, means that a
-// route has lost its authorizer. The answer is then a 500 (ErrMissing has no code), so that
-// the route is not open to everyone.
+// admitted returns the caller that the authorizer let in. If the request has no authorizer's context, or a kind of caller that
+// the route does not accept, the route has lost its authorizer. Then the answer is a 500 (ErrMissing has no code), so that the
+// route is not open to everyone.
 func admitted(ctx context.Context, rt route.Route) (principal.Principal, error) {
 	p, err := principal.FromContext(ctx)
 	if err != nil {
@@ -189,8 +188,7 @@ func admitted(ctx context.Context, rt route.Route) (principal.Principal, error) 
 	}
 }
 
-// log writes the one line of a request. A refused request (4xx) also names the address that
-// it came from, as the gateway saw it.
+// log writes one line for the request. For a refused request (4xx), the line also has the source address that the gateway saw.
 func (g *group) log(r *http.Request, rt route.Route, caller principal.Principal, status int, took time.Duration, err error) {
 	ctx := r.Context()
 	attrs := []any{

@@ -14,15 +14,15 @@ import (
 	"latchkey/pkg/store"
 )
 
-// handler returns the answer to a request, or an error. The status of an error follows from its code.
+// handler returns the answer to a request, or an error. The code of the error decides the status.
 type handler func(ctx context.Context, c *call) (answer, error)
 
 // none is a request without a body, or an answer without one.
 type none struct{}
 
-// handle makes a handler of f. The handler decodes the body into an In, and reads the org in the path. It renders
-// the result of f: none as 204, an answer unchanged, and anything else as the body of a 200. When f returns an error,
-// only the headers of an answer are sent with it: f may return any other value beside the error.
+// handle makes a handler of f. The handler decodes the body into an In, and reads the org in the path. It renders the result of
+// f: none as a 204, an answer unchanged, and anything else as the body of a 200. With an error of f, only the headers of an
+// answer are sent.
 func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		var in In
@@ -36,21 +36,19 @@ func handle[In, Out any](f func(ctx context.Context, c *call, in In) (Out, error
 	}
 }
 
-// parsed is a request that makes the whole input of its use case from its values. parse returns an error when a value
-// is not valid.
+// parsed is a request body that parse turns into the input of a use case. parse returns an error if a value is not valid.
 type parsed[Wanted any] interface {
 	parse(c *call) (Wanted, error)
 }
 
-// handleAs makes a handler as handle does, for a request that parses itself: f gets what parse returns.
-// A caller names In only, which Go cannot infer from f.
+// handleAs is handle for a body that parses itself: f gets the result of parse. Go cannot infer In from f, so callers name it.
 func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c *call, wanted Wanted) (Out, error)) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		var in In
 		if err := c.decode(&in); err != nil {
 			return answer{}, err
 		}
-		notFound := c.readOrg() // parse needs the org, but a fault of the body is answered first
+		notFound := c.readOrg() // parse needs the org, but an error of the body comes first
 		wanted, err := in.parse(c)
 		if err == nil {
 			err = notFound
@@ -62,7 +60,7 @@ func handleAs[In parsed[Wanted], Wanted, Out any](f func(ctx context.Context, c 
 	}
 }
 
-// inApp makes f serve people and services too, on an app of the org in the path: it reads the caller's role first.
+// inApp lets people and services call f, on an app of the org in the path. First it reads the caller's role.
 func inApp[In, Out any](s *store.Store, f func(ctx context.Context, c *call, in In) (Out, error)) func(context.Context, *call, In) (Out, error) {
 	return func(ctx context.Context, c *call, in In) (out Out, err error) {
 		if err = c.readRole(ctx, s); err != nil {
@@ -77,8 +75,8 @@ func (c *call) readRole(ctx context.Context, s *store.Store) (err error) {
 	return err
 }
 
-// fromDevice makes a route accept broken text, as U+FFFD: a device cuts its own name in the middle of a character, and no one
-// who could correct it sees the refusal.
+// fromDevice lets a route accept invalid characters, which become U+FFFD. A device may cut its name in the middle of a
+// character, and a refusal would reach no one who can correct the name.
 func fromDevice(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		c.mends = true
@@ -86,7 +84,8 @@ func fromDevice(h handler) handler {
 	}
 }
 
-// fromPath makes a route read the members of its body from the path, whose parameters have the same names. It accepts no body.
+// fromPath lets a route read the members of its body from parameters of the path with the same names. The request must have no
+// body.
 func fromPath(names ...string) func(handler) handler {
 	return func(h handler) handler {
 		return func(ctx context.Context, c *call) (answer, error) {
@@ -110,8 +109,8 @@ func (c *call) pathMembers(names []string) (map[string]any, error) {
 	return members, nil
 }
 
-// fromQuery makes a route read the members of its body from the query. limit, since, from and to are numbers. order is not a member of
-// bodies. A fault of a member is reported for its parameter.
+// fromQuery lets a route read the members of its body from the query. limit, since, from and to are numbers. order is not a member:
+// it sets c.newest. An error of a member names the parameter.
 func fromQuery(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) { return c.fromQuery(ctx, h) }
 }
@@ -144,8 +143,8 @@ func (c *call) fromQuery(ctx context.Context, h handler) (answer, error) {
 	return a, err
 }
 
-// onlyASCII returns a text as it is, and "?" for one that has other characters: no id, number, cursor or status has any, and a body
-// may not have all of them.
+// onlyASCII returns an ASCII text unchanged, and "?" for any other text. No valid id, number, cursor or status has other
+// characters, and some of them would make the body invalid.
 func onlyASCII(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "?"
@@ -161,7 +160,7 @@ func (c *call) as(ctx context.Context, members map[string]any, h handler) (a ans
 	return h(ctx, c)
 }
 
-// rendered makes an answer of what the f of a handler returned.
+// rendered makes an answer of the results of f.
 func rendered(out any, err error) (answer, error) {
 	switch out := out.(type) {
 	case answer:

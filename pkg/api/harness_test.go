@@ -29,7 +29,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestMain reports a route without a handler once, in place of a panic in the first test.
+// TestMain reports a route without a handler once, so that the first test need not panic.
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	if missing := withoutHandler(); missing != "" {
@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 	servicetest.Main(m)
 }
 
-// withoutHandler returns a sentence about a route that no function serves, "" when there is none.
+// withoutHandler returns a sentence about a route that no function serves; "": each route is served.
 func withoutHandler() (missing string) {
 	defer func() {
-		if wrong := recover(); wrong != nil {
-			missing = fmt.Sprint(wrong)
+		if panicked := recover(); panicked != nil {
+			missing = fmt.Sprint(panicked)
 		}
 	}()
 	functions := handlers(nil, nil, nil)
@@ -55,24 +55,24 @@ func withoutHandler() (missing string) {
 	return ""
 }
 
-// handlers returns the handler of every function that serves HTTP, by the name of the function's
-// folder. console has the template's parameter ConsoleOrigins.
+// handlers returns the handler of every function that serves HTTP, by the name of the function's folder. console is the
+// template's parameter ConsoleOrigins.
 func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
 	return handlersFor(s, woken, console, settings{})
 }
 
-// settings are parameters of a deployment; 0: none.
+// settings are parameters of a deployment. Zero values switch them off.
 type settings struct {
 	maxAuthAge, maxKeyLife time.Duration
 	consoleClient          string
 	issuerDown             bool
 	revocation             string // endpoint of the issuer
-	maxKeyDays             int    // that the console gets
+	maxKeyDays             int    // shown to the console
 	rights                 route.Rights
 	orgsBy                 string
-	imports                bool                                                                               // imported keys are good
-	leaks                  string                                                                             // what a report of a leaked key does; "": off
-	prefix                 string                                                                             // of keys; "": lk
+	imports                bool                                                                               // imported keys are accepted
+	leaks                  string                                                                             // the effect of a report of a leaked key; "": off
+	prefix                 string                                                                             // the beginning of keys; "": lk
 	gitHub                 func(ctx context.Context, identifier, signature string, body []byte) (bool, error) // nil: signedByGitHub
 }
 
@@ -100,11 +100,10 @@ var serviceSubjects = []string{"m2m@clients", "a-service"}
 // contractText is the document that the API's own route serves in these tests.
 const contractText = "openapi: 3.0.3\n"
 
-// contract starts the check of answers against infra/openapi.yaml, once for all tests.
+// contract starts the program that checks answers against infra/openapi.yaml, once for all tests.
 var contract = sync.OnceValues(func() (*servicetest.Service, error) { return servicetest.Start("check-answers") })
 
-// server is the whole API behind net/http. The test sets the caller, because the authorizer has
-// its own tests.
+// server is the whole API behind net/http. The test sets the caller of a request: the authorizer has tests of its own.
 type server struct {
 	*storetest.Table
 	woken *wakes
@@ -115,7 +114,7 @@ type server struct {
 type wakes struct {
 	mu       sync.Mutex
 	messages []webhook.Message
-	down     error // of every Send; the message is recorded all the same
+	down     error // returned by each Send, which still records the message
 }
 
 func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...webhook.Message) error {
@@ -135,7 +134,7 @@ func newServerFor(t *testing.T, of settings, console ...string) *server {
 	t.Helper()
 	tb, woken := storetest.New(t), &wakes{}
 	functions := handlersFor(tb.Store, woken, console, of)
-	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next} // a call beyond its function's role fails the test
+	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next} // fails the test if a function makes a call that its role does not allow
 	mux := http.NewServeMux()
 	for _, r := range route.All() {
 		mux.Handle(strings.Replace(r.Name(), "+}", "...}", 1), inFunction(r, functions[r.Function]))
@@ -143,7 +142,7 @@ func newServerFor(t *testing.T, of settings, console ...string) *server {
 	return &server{Table: tb, woken: woken, mux: mux}
 }
 
-// beforeTransaction lets some transactions pass, and makes a change right before the next one.
+// beforeTransaction calls change right before a transaction. passed transactions come before it.
 func (s *server) beforeTransaction(passed int, change func()) {
 	for range passed {
 		s.Faults.Before("TransactWriteItems", func() {})
@@ -180,7 +179,7 @@ func user(u id.User) *principal.Principal {
 	return &principal.Principal{Kind: principal.User, UserID: u, SignedInAt: time.Now().Unix()}
 }
 
-// do sends a request, and holds the answer to infra/openapi.yaml.
+// do sends a request, and checks the answer against infra/openapi.yaml.
 func (s *server) do(t *testing.T, r request) reply {
 	t.Helper()
 	var body io.Reader
@@ -209,7 +208,7 @@ func (s *server) do(t *testing.T, r request) reply {
 	if w.Body.Len() > 0 && strings.HasSuffix(w.Header().Get("Content-Type"), "json") {
 		d := json.NewDecoder(bytes.NewReader(w.Body.Bytes()))
 		d.UseNumber()
-		var array []any // only GitHub's report is answered with one
+		var array []any // only the answer to a report of GitHub is an array
 		into := map[bool]any{false: &out.body, true: &array}[r.path == leaksPath && w.Code == http.StatusOK]
 		if err := d.Decode(into); err != nil {
 			t.Fatalf("%s %s: the answer is not JSON: %q", r.method, r.path, out.text)
@@ -237,7 +236,7 @@ func checkContract(t *testing.T, r request, w *httptest.ResponseRecorder) {
 	}
 }
 
-// want sends a request and fails unless it ends with the status and the code.
+// want sends a request, and checks the status and the code of the answer.
 func (s *server) want(t *testing.T, r request, status int, code problem.Code) reply {
 	t.Helper()
 	out := s.do(t, r)

@@ -59,7 +59,7 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 		{"POST", orgsPath, `{"name":"\uDBFF"}`, 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, `{"name":"\udfff"}`, 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, `{"name":"\ud800\ue000"}`, 400, problem.InvalidJSON, ""},
-		{"POST", orgsPath, `{"name":"\ud7ff"}`, 422, problem.ValidationFailed, "/name"}, // hidden, but no half of a pair
+		{"POST", orgsPath, `{"name":"\ud7ff"}`, 422, problem.ValidationFailed, "/name"}, // a hidden character, but not half of a pair
 		{"POST", orgsPath, `{"name":"\uE000"}`, 422, problem.ValidationFailed, "/name"},
 		{"POST", orgsPath, "{\"name\":\"\xff\"}", 400, problem.InvalidJSON, ""},
 		{"POST", orgsPath, "{\"name\":\"a\uFFFDb\"}", 400, problem.InvalidJSON, ""},
@@ -106,7 +106,7 @@ func TestEveryBadInputHasItsOwn4xx(t *testing.T) {
 	}
 }
 
-func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
+func TestEscapesInATextAreDecoded(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
 	for text, want := range map[string]string{`\\ud800`: `\ud800`, `\\\ud83d\ude00`: "\\😀", `\ud83d\ude00\ufffd`: "😀\uFFFD",
@@ -119,12 +119,12 @@ func TestATextWithEscapesArrivesAsItIsMeant(t *testing.T) {
 	}
 }
 
-// TestABodyIsNested32DeepAtMost nests objects, arrays and both in turn, in a member whose
-// value is then refused because it is not a text.
-func TestABodyIsNested32DeepAtMost(t *testing.T) {
+// TestABodyCanBeNested32Deep nests objects, arrays and both in turn. The member must be a text, so a body that is not too deep
+// is refused for its type.
+func TestABodyCanBeNested32Deep(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	// nested returns a body with so many levels, the body's own level included. Each kind has the opening and the
-	// closing of a level; the levels take the kinds in turn.
+	// nested returns a body with this number of levels, including the body itself. A kind is the opening and the closing
+	// text of a level. The levels use the kinds in turn.
 	nested := func(levels int, kinds ...[2]string) string {
 		begin, end := `{"role":`, "}"
 		for i := range levels - 1 {
@@ -149,11 +149,11 @@ func TestABodyIsNested32DeepAtMost(t *testing.T) {
 	}
 }
 
-func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
+func TestAMalformedIDIsAnUnknownID(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	other := newWorld(t, w.server, "-other")
 	ada, viewer := user(w.byRole[org.Admin]), user(w.byRole[org.Viewer])
-	bad := []string{ // no id of this org; the last one is the key's id in other case
+	bad := []string{ // ids that this org does not have; the last one is the key's id in upper case
 		"x", "%00", strings.Repeat("k", 3000), "%F0%9F%92%A9", "null", "0", "*", "%25",
 		string(other.key), string(other.target), string(id.DefaultApp(other.org)), strings.ToUpper(string(w.key)),
 	}
@@ -168,9 +168,9 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 		w.want(t, request{as: ada, method: "PATCH", path: path("/v1/orgs/%s/apps/%s"), body: `{"name":"x"}`}, 404, problem.AppNotFound)
 		w.want(t, request{as: ada, method: "DELETE", path: path("/v1/orgs/%s/keys/%s") + "?endpoints=disable"}, 404, problem.KeyNotFound)
 		w.want(t, request{as: ada, method: "GET", path: path("/v1/orgs/%s/apps/%s/webhook_endpoints")}, 404, problem.AppNotFound)
-		own := "/v1/orgs/%s/apps/" + string(id.DefaultApp(w.org)) + "/webhook_endpoints/%s" // the app exists, the endpoint does not
-		w.want(t, request{as: ada, method: "PATCH", path: path(own), body: `{"enabled":true}`}, 404, problem.EndpointNotFound)
-		w.want(t, request{as: viewer, method: "PATCH", path: path(own), body: `{"enabled":true}`}, 403, problem.InsufficientRole)
+		inApp := "/v1/orgs/%s/apps/" + string(id.DefaultApp(w.org)) + "/webhook_endpoints/%s" // the app exists, the endpoint does not
+		w.want(t, request{as: ada, method: "PATCH", path: path(inApp), body: `{"enabled":true}`}, 404, problem.EndpointNotFound)
+		w.want(t, request{as: viewer, method: "PATCH", path: path(inApp), body: `{"enabled":true}`}, 403, problem.InsufficientRole)
 		w.want(t, request{as: viewer, method: "DELETE", path: path("/v1/orgs/%s/keys/%s")}, 403, problem.InsufficientRole)
 		w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/" + b}, 404, problem.OrgNotFound)
 	}
@@ -178,11 +178,11 @@ func TestAnIDThatDoesNotParseIsLikeOneThatDoesNotExist(t *testing.T) {
 	foreign := w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/" + string(other.org)}, 404, problem.OrgNotFound)
 	malformed := w.want(t, request{as: ada, method: "GET", path: "/v1/orgs/x"}, 404, problem.OrgNotFound)
 	if unknown.text != foreign.text || unknown.text != malformed.text {
-		t.Errorf("three 404s that differ:\n%s\n%s\n%s", unknown.text, foreign.text, malformed.text)
+		t.Errorf("the three 404s differ:\n%s\n%s\n%s", unknown.text, foreign.text, malformed.text)
 	}
 }
 
-func TestTheContentTypeOfABodyIsJSON(t *testing.T) {
+func TestABodyMustHaveTheContentTypeOfJSON(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
 	for contentType, status := range map[string]int{
@@ -196,7 +196,7 @@ func TestTheContentTypeOfABodyIsJSON(t *testing.T) {
 	}
 }
 
-func TestAnIdempotencyKeyIsOneRandomText(t *testing.T) {
+func TestAnInvalidIdempotencyKeyIsRefused(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
 	for _, key := range []string{"short", strings.Repeat("x", 31), strings.Repeat("x", 256), strings.Repeat("x", 31) + " ", strings.Repeat("é", 20), ""} {
@@ -206,7 +206,7 @@ func TestAnIdempotencyKeyIsOneRandomText(t *testing.T) {
 	}
 }
 
-func TestARetryOverHTTPIsTheSameAnswer(t *testing.T) {
+func TestARetryGetsTheSameAnswer(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	w.NewUser(t, "new@example.com")
@@ -220,15 +220,15 @@ func TestARetryOverHTTPIsTheSameAnswer(t *testing.T) {
 		if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
 			t.Errorf("%s:\n%s\n%s", path, first.text, again.text)
 		}
-		r.body = strings.Replace(body, "{", `{ `, 1) // other bytes of the same meaning
+		r.body = strings.Replace(body, "{", `{ `, 1) // other bytes with the same meaning
 		if spaced := w.want(t, r, 201, ""); spaced.text != first.text {
 			t.Errorf("%s with a blank:\n%s\n%s", path, first.text, spaced.text)
 		}
 	}
 }
 
-// TestAnIdempotencyKeyIsOfOneOrg: an admin of two orgs may use the same key in both.
-func TestAnIdempotencyKeyIsOfOneOrg(t *testing.T) {
+// TestAnIdempotencyKeyBelongsToOneOrg: an admin of two orgs can use the same key in both.
+func TestAnIdempotencyKeyBelongsToOneOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	other := w.want(t, request{as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"other"}`}, 201, "").str("id")
@@ -247,7 +247,7 @@ func TestAnIdempotencyKeyIsOfOneOrg(t *testing.T) {
 	}
 }
 
-func TestListsPageThroughEverythingOnce(t *testing.T) {
+func TestPagesShowEachItemOnce(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	for range 4 {
@@ -288,17 +288,17 @@ func TestListsPageThroughEverythingOnce(t *testing.T) {
 	}
 }
 
-func TestTheWholeListsRunNewestFirst(t *testing.T) {
+func TestListsBeginWithTheNewestItem(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	for path, f := range map[string][2]string{ // the names of the list and of the time of its rows
+	for path, names := range map[string][2]string{ // the name of the list, and of the time in its rows
 		"/v1/orgs": {"orgs", "createdAt"}, "/v1/orgs/{orgId}/members": {"members", "joinedAt"},
 		"/v1/orgs/{orgId}/keys": {"keys", "createdAt"}, "/v1/orgs/{orgId}/apps": {"apps", "createdAt"},
 	} {
-		rows, _ := w.want(t, w.request("GET", path, user(w.byRole[org.Admin]), ""), 200, "").body[f[0]].([]any)
+		rows, _ := w.want(t, w.request("GET", path, user(w.byRole[org.Admin]), ""), 200, "").body[names[0]].([]any)
 		last := ""
 		for _, row := range rows {
 			m, _ := row.(map[string]any)
-			at := fmt.Sprint(m[f[1]])
+			at := fmt.Sprint(m[names[1]])
 			inMilliseconds := len(at) == 13
 			if !inMilliseconds || last != "" && at > last {
 				t.Errorf("%s: %s after %s", path, at, last)

@@ -6,7 +6,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// TestAnInviteFindsAnAddressInEachForm: what the admin types and what the token showed differ in form.
+// TestAnInviteFindsAnAddressInEachForm: the admin may type an address in another form than the access token had.
 func TestAnInviteFindsAnAddressInEachForm(t *testing.T) {
 	for proved, typed := range map[string]string{
 		"ada@bücher.example": "ada@xn--bcher-kva.example", "bob@xn--bcher-kva.example": "BOB@Bücher.example", "eve@bücher.example": "eve@bu\u0308cher.example",
@@ -21,8 +21,8 @@ func TestAnInviteFindsAnAddressInEachForm(t *testing.T) {
 	}
 }
 
-// TestAPersonWithoutAnAddressMakesAnOrg and is enrolled by subject: only invites need a verified address.
-func TestAPersonWithoutAnAddressMakesAnOrg(t *testing.T) {
+// TestAPersonWithoutAnAddressCanCreateAnOrg, and a service can add the person by subject. Only invites need a verified address.
+func TestAPersonWithoutAnAddressCanCreateAnOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	seen := store.Seen{Issuer: issuer, Subject: "nameless", IssuedAt: 1}
 	u, err := w.SignIn(t.Context(), store.Identity{}, false, seen)

@@ -31,22 +31,21 @@ func carried(t *testing.T, key any) string {
 	return string(out)
 }
 
-// TestAKeyShowsWhatItCarriesWhereverItIsShown reads a key in the list, by itself and in the answer
-// of its change.
-func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
+// TestEachAnswerShowsScopesAndMetadataOfAKey: the list, /app/get and the answer to a change.
+func TestEachAnswerShowsScopesAndMetadataOfAKey(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
-	// shown checks the scopes and metadata of w.key, in the list and on the route of the key.
+	// shown checks the scopes and metadata of w.key in the list and in /app/get.
 	shown := func(what, want string) {
 		t.Helper()
 		all := w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys")
 		at := slices.IndexFunc(all, func(k map[string]any) bool { return k["id"] == string(w.key) })
 		self := w.want(t, w.request("POST", "/app/get", w.caller("key"), `{}`), 200, "")
-		if listed, own := carried(t, all[at]), carried(t, self.body["key"]); listed != want || own != want {
-			t.Errorf("%s: listed %s, its own %s, want %s", what, listed, own, want)
+		if listed, byKey := carried(t, all[at]), carried(t, self.body["key"]); listed != want || byKey != want {
+			t.Errorf("%s: listed %s, /app/get %s, want %s", what, listed, byKey, want)
 		}
 	}
-	// changed changes w.key, and wants its new scopes and metadata everywhere.
+	// changed changes w.key, and checks its new scopes and metadata in each answer.
 	changed := func(body, want string) {
 		t.Helper()
 		if got := carried(t, w.want(t, w.request("PATCH", keyPath, ada, body), 200, "").body); got != want {
@@ -54,7 +53,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 		}
 		shown(body, want)
 	}
-	shown("without any", `[[],{}]`)
+	shown("without scopes", `[[],{}]`)
 	made := w.want(t, w.request("POST", keysPath, ada, `{"scopes":["b:write","a","b:write"],"metadata":{"plan":"pro","":""}}`), 201, "")
 	if len(made.body) != 4 { // id, key, prefix and expiresAt
 		t.Errorf("the answer of a creation: %s", made.text)
@@ -66,7 +65,7 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	changed(`{"name":null,"scopes":null,"metadata":null}`, all)
 	changed(`{"scopes":["c","a"]}`, `[["a","c"],{"":"","plan":"pro"}]`)
 	changed(`{"metadata":{"plan":"free"}}`, `[["a","c"],{"plan":"free"}]`)
-	// rotate rotates w.key, and goes on with the new key.
+	// rotate rotates w.key, and sets w.key to the new key.
 	rotate := func(body, want string) {
 		t.Helper()
 		old := w.key
@@ -85,8 +84,8 @@ func TestAKeyShowsWhatItCarriesWhereverItIsShown(t *testing.T) {
 	changed(`{"scopes":[],"name":"bare"}`, `[[],{}]`)
 }
 
-// TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute sends each wrong value to each route that accepts the member.
-func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
+// TestEachRouteChecksScopesMetadataAndLimits sends each bad value to each route that accepts the member.
+func TestEachRouteChecksScopesMetadataAndLimits(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	// list returns n scopes. The first 32 differ from each other.
@@ -131,8 +130,8 @@ func TestWhatAKeyMayCarryIsCheckedAlikeOnEveryRoute(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":`+list(32)+`,"metadata":`+metadata(1024)+`}`), 200, "")
 }
 
-// TestAChangedKeyCountsOnItsNextRequest: the key's next request sees a change. A revoked key cannot be changed.
-func TestAChangedKeyCountsOnItsNextRequest(t *testing.T) {
+// TestAChangeOfAKeyAppliesToItsNextRequest. A revoked key cannot be changed.
+func TestAChangeOfAKeyAppliesToItsNextRequest(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada, key := user(w.byRole[org.Admin]), w.caller("key")
 	self := func(as *principal.Principal) string {
@@ -150,7 +149,7 @@ func TestAChangedKeyCountsOnItsNextRequest(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 409, problem.KeyNotActive)
 }
 
-// carried changes the scopes and the metadata of a key, also by a rotation.
+// carried changes the scopes and the metadata of a key, first by updates and then by a rotation.
 func (a *audited) carried(t *testing.T, base string, rotate func(k, body string) string) {
 	t.Helper()
 	k := a.send(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}).str("id")
@@ -160,7 +159,7 @@ func (a *audited) carried(t *testing.T, base string, rotate func(k, body string)
 		t.Helper()
 		r := request{method: "PATCH", path: base + "/" + k, body: body}
 		a.sendAndExpect(t, r, "key.updated", k, changes)
-		a.send(t, r) // the same again
+		a.send(t, r) // changes nothing
 	}
 	change(`{"scopes":["a"],"metadata":{"x":"1"}}`, `{"scopes":{"from":["a","b"],"to":["a"]}}`)
 	change(`{"name":"x","metadata":{"x":"2"}}`, `{"metadata":{"from":{"x":"1"},"to":{"x":"2"}},"name":{"from":"","to":"x"}}`)
@@ -169,9 +168,9 @@ func (a *audited) carried(t *testing.T, base string, rotate func(k, body string)
 	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":%d},"rotatedTo":{"from":null,"to":"`+to+`"},"scopes":{"from":null,"to":["all"]}}`)
 }
 
-// TestRevokingAKeyTakesItsLinksToo: a revocation with links=revoke ends the links that the key made, and no other
-// link. It may have endpoints=disable as well.
-func TestRevokingAKeyTakesItsLinksToo(t *testing.T) {
+// TestRevokingAKeyCanRevokeItsLinks: links=revoke ends the links that the key created, and no other link. The request can have
+// endpoints=disable too.
+func TestRevokingAKeyCanRevokeItsLinks(t *testing.T) {
 	w := newThief(t)
 	link := func(as string) (id, token string) {
 		t.Helper()
@@ -207,8 +206,8 @@ func TestRevokingAKeyTakesItsLinksToo(t *testing.T) {
 	}
 }
 
-// TestKeysAreListedForWhoMadeThem: an admin can list the keys that one user made, for example a member who has left.
-func TestKeysAreListedForWhoMadeThem(t *testing.T) {
+// TestKeysCanBeListedByCreator: an admin lists the keys that one user created, for example a member who has left.
+func TestKeysCanBeListedByCreator(t *testing.T) {
 	s := newServer(t)
 	w := newWorld(t, s, "x")
 	ada := w.byRole[org.Admin]
@@ -229,18 +228,19 @@ func TestKeysAreListedForWhoMadeThem(t *testing.T) {
 	if got := list("?limit=1&createdBy="+string(w.outside), 200, ""); len(got.list("keys")) != 0 || got.str("nextCursor") != "" {
 		t.Errorf("%s", got.text)
 	}
-	for _, none := range []string{"", "x", string(w.org)} { // no user's id
+	for _, none := range []string{"", "x", string(w.org)} { // not the id of a user
 		list("?createdBy="+none, 422, problem.ValidationFailed)
 	}
 	list("?createdBy="+string(ada)+"&createdBy="+string(ada), 422, problem.ValidationFailed)
 }
 
-// TestKeysAreRevokedForWhoMadeThem: an admin who has removed a member revokes all that the member made, with the reason of a service.
-func TestKeysAreRevokedForWhoMadeThem(t *testing.T) {
+// TestKeysCanBeRevokedByCreator: an admin has removed a member. A service then revokes all keys that the member created, and
+// gives a reason.
+func TestKeysCanBeRevokedByCreator(t *testing.T) {
 	s := newServer(t)
 	w := newWorld(t, s, "x")
 	ada, eve := w.byRole[org.Admin], w.add(t, "eve@example.com", org.Admin)
-	ask := func(as *principal.Principal, query string, status int, code problem.Code) reply {
+	send := func(as *principal.Principal, query string, status int, code problem.Code) reply {
 		t.Helper()
 		in := w.request("DELETE", "/v1/orgs/{orgId}/keys"+query, as, "")
 		in.header = map[string]string{"Latchkey-Reason": "left"}
@@ -248,17 +248,17 @@ func TestKeysAreRevokedForWhoMadeThem(t *testing.T) {
 	}
 	made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", user(eve), `{}`), 201, "").str("id")
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/members/"+string(eve), user(ada), ""), 204, "")
-	if out := ask(user(ada), "", 400, problem.MissingParameter); out.str("detail") != "Send the parameter createdBy. It is the id of the user who created the API keys to revoke." {
+	if out := send(user(ada), "", 400, problem.MissingParameter); out.str("detail") != "Send the parameter createdBy. It is the id of the user who created the API keys to revoke." {
 		t.Errorf("%s", out.text)
 	}
 	for _, none := range []string{"", "x", string(w.org), string(eve) + "&createdBy=" + string(eve)} {
-		ask(user(ada), "?createdBy="+none, 422, problem.ValidationFailed)
+		send(user(ada), "?createdBy="+none, 422, problem.ValidationFailed)
 	}
-	ask(user(ada), "?createdBy="+string(eve)+"&links=revoke", 400, problem.UnknownParameter)
-	ask(user(eve), "?createdBy="+string(eve), 404, problem.OrgNotFound)
-	ask(user(ada), "?createdBy="+string(id.NoUser), 204, "")
-	ask(user(ada), "?createdBy=usr_7zzzzzzzzzzzzzzzzzzzzzzzzz", 204, "")
-	ask(service(), "?createdBy="+string(eve), 204, "")
+	send(user(ada), "?createdBy="+string(eve)+"&links=revoke", 400, problem.UnknownParameter)
+	send(user(eve), "?createdBy="+string(eve), 404, problem.OrgNotFound)
+	send(user(ada), "?createdBy="+string(id.NoUser), 204, "")
+	send(user(ada), "?createdBy=usr_7zzzzzzzzzzzzzzzzzzzzzzzzz", 204, "")
+	send(service(), "?createdBy="+string(eve), 204, "")
 	for _, k := range w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", user(ada), ""), 200, "").list("keys") {
 		if k["id"] == made != (k["revokedAt"] != nil) {
 			t.Errorf("%v", k)
@@ -270,8 +270,8 @@ func TestKeysAreRevokedForWhoMadeThem(t *testing.T) {
 	}
 }
 
-// TestAPageOfOneCreatorsKeysMissesNone: keys of others lie before them, between them and after them.
-func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
+// TestPagesOfOneCreatorsKeysAreComplete: other creators' keys come before, between and after them.
+func TestPagesOfOneCreatorsKeysAreComplete(t *testing.T) {
 	s := newServer(t)
 	w := newWorld(t, s, "")
 	ada, eve := w.byRole[org.Admin], s.NewUser(t, "eve@example.com")
@@ -279,10 +279,10 @@ func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
 	now := w.Now()
 	w.Now = func() time.Time { return now }
 	var want []string
-	for _, maker := range "aeeaeaaeeea" { // a: ada, e: eve
-		as := map[rune]*principal.Principal{'a': user(ada), 'e': user(eve)}[maker]
+	for _, creator := range "aeeaeaaeeea" { // a: ada, e: eve
+		as := map[rune]*principal.Principal{'a': user(ada), 'e': user(eve)}[creator]
 		made := w.want(t, w.request("POST", "/v1/orgs/{orgId}/keys", as, `{}`), 201, "").str("id")
-		if maker == 'e' {
+		if creator == 'e' {
 			want = append(want, made)
 		}
 		now = now.Add(time.Second)
@@ -305,13 +305,13 @@ func TestAPageOfOneCreatorsKeysMissesNone(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("by %d: %v, want %v", limit+1, got, want)
+			t.Errorf("pages of %d: %v, want %v", limit+1, got, want)
 		}
 	}
 }
 
-// TestLimitsAreAdminsAndCeilingsAreServices: admins set limits and read both. Services set both.
-func TestLimitsAreAdminsAndCeilingsAreServices(t *testing.T) {
+// TestAdminsSetLimitsAndServicesSetCeilings: services can also set limits, and admins see the ceilings.
+func TestAdminsSetLimitsAndServicesSetCeilings(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	limits := func(key any) string {

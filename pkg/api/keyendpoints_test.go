@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// thief is an app with an honest key and a stolen one.
+// thief is a world with an app that has an honest key and a stolen key.
 type thief struct {
 	*world
 	honest, stolen *principal.Principal
@@ -49,7 +49,7 @@ func (w *thief) revoke(t *testing.T, query string, status int, code problem.Code
 	return w.want(t, request{as: user(w.byRole[org.Admin]), method: "DELETE", path: path}, status, code)
 }
 
-// reasons returns the disabledReason of each endpoint of the app, nil for an enabled one, as an admin sees it.
+// reasons returns the disabledReason of each endpoint of the app, by the endpoint's id; nil for an enabled endpoint.
 func (w *thief) reasons(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -69,8 +69,8 @@ func (w *thief) isRevoked(t *testing.T) bool {
 	return k.RevokedAt != 0
 }
 
-// TestEndpointsNameTheKeysThatSetThem: createdByKey stays, and urlSetByKey is the key that made the
-// last change of either the URL or the events.
+// TestEndpointsNameTheKeysThatSetThem: createdByKey never changes. urlSetByKey is the key that last changed the URL or the
+// events.
 func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	w := newThief(t)
 	h := w.create(t, w.stolen)
@@ -80,7 +80,7 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 		setBy  *principal.Principal
 	}{
 		{w.honest, `"description":"ours"`, w.stolen}, {w.honest, `"enabled":false`, w.stolen},
-		{w.honest, `"url":"` + hookURL + `","events":["*"],"description":"all"`, w.stolen}, // as they are
+		{w.honest, `"url":"` + hookURL + `","events":["*"],"description":"all"`, w.stolen}, // the present URL and events
 		{w.honest, `"events":["test"]`, w.honest},
 		{w.stolen, `"description":"theirs"`, w.honest}, {w.stolen, `"url":"https://theirs.example.com"`, w.stolen},
 	} {
@@ -95,28 +95,29 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 	}
 }
 
-// TestRevokingDisablesWhatTheKeySet: each endpoint that the key created, or whose URL or events it set last, and no
-// other. The key that set the URL last and the key that set the events last are kept apart. In the names of the cases, the stolen key acts unless another is named.
-func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
+// TestRevokingDisablesTheEndpointsThatTheKeySet: these are the endpoints that the key created, or whose URL or events it was
+// the last to set. The row keeps one key for the URL and another for the events. In the names of the cases, the stolen key acts
+// unless the name says otherwise.
+func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
 	w := newThief(t)
 	want := map[string]any{}
 	for name, c := range map[string]struct {
 		madeBy  *principal.Principal
-		updates []*principal.Principal // who makes each update
-		fields  []string               // of each update
-		why     any                    // the disabledReason after the revocation
+		updates []*principal.Principal // the key of each update
+		fields  []string               // the body of each update
+		reason  any                    // the disabledReason after the revocation
 	}{
-		"made":                             {w.stolen, nil, nil, "admin"},
-		"made, and set by another":         {w.stolen, []*principal.Principal{w.honest, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
+		"created":                          {w.stolen, nil, nil, "admin"},
+		"created, set by another":          {w.stolen, []*principal.Principal{w.honest, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
 		"its URL set":                      {w.honest, []*principal.Principal{w.stolen}, []string{`"url":"https://x.example.com"`}, "admin"},
 		"its events set":                   {w.honest, []*principal.Principal{w.stolen}, []string{`"events":["test"]`}, "admin"},
 		"its URL set, its events after it": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
 		"its events set, its URL after it": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"events":["test"]`, `"url":"https://x.example.com"`}, "admin"},
-		"disabled by its app":              {w.stolen, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "admin"},
+		"created, disabled by the other":   {w.stolen, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "admin"},
 		"its URL set, and set back":        {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"url":"` + hookURL + `"`}, nil},
 		"described":                        {w.honest, []*principal.Principal{w.stolen}, []string{`"description":"x"`}, nil},
-		"another's":                        {w.honest, nil, nil, nil},
-		"another's, disabled by its app":   {w.honest, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "user"},
+		"of the other key":                 {w.honest, nil, nil, nil},
+		"of the other key, disabled by it": {w.honest, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "user"},
 	} {
 		h := w.create(t, c.madeBy)
 		for i, as := range c.updates {
@@ -124,7 +125,7 @@ func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 				t.Fatalf("%s: %s", name, r.text)
 			}
 		}
-		want[h] = c.why
+		want[h] = c.reason
 	}
 	for range 2 { // the second request changes nothing
 		w.revoke(t, "?endpoints=disable", 204, "")
@@ -137,7 +138,7 @@ func TestRevokingDisablesWhatTheKeySet(t *testing.T) {
 	}
 }
 
-// TestARevokedKeysEndpointsAreDisabledLater: a later request may disable the endpoints of a key that is revoked.
+// TestARevokedKeysEndpointsAreDisabledLater: a later request can disable the endpoints of a key that is already revoked.
 func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
 	w := newThief(t)
 	h := w.create(t, w.stolen)
@@ -151,7 +152,7 @@ func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAdminEnablesWhatAnAdminDisabled(t *testing.T) {
+func TestOnlyAdminsEnableEndpointsThatAdminsDisabled(t *testing.T) {
 	w := newThief(t)
 	h := w.create(t, w.stolen)
 	w.endpoint = h
@@ -178,7 +179,7 @@ func TestOnlyAnAdminEnablesWhatAnAdminDisabled(t *testing.T) {
 	}
 }
 
-func TestARevocationTakesOnlyItsOwnQueries(t *testing.T) {
+func TestRevocationRefusesUnknownQueries(t *testing.T) {
 	w := newThief(t)
 	w.create(t, w.stolen)
 	for _, query := range []string{
@@ -189,15 +190,15 @@ func TestARevocationTakesOnlyItsOwnQueries(t *testing.T) {
 		w.revoke(t, query, 400, problem.UnknownParameter)
 	}
 	if w.isRevoked(t) {
-		t.Error("a request that was refused has revoked the key")
+		t.Error("a refused request has revoked the key")
 	}
 	w.revoke(t, "?", 204, "")
 }
 
-// TestARevocationHoldsWhateverBecomesOfTheEndpoints breaks each transaction after step 0, which revokes the
-// key. Step 1 writes the key's bar row, so that a request that the key began before changes no endpoint. Steps 2 to 4
-// disable one endpoint each. A repetition does the rest.
-func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
+// TestAKeyStaysRevokedWhenDisablingEndpointsFails breaks each transaction after step 0, which revokes the key. Step 1 writes
+// the key's bar row, so that earlier requests of the key change no endpoint. Steps 2 to 4 disable one endpoint each. A repeated
+// request does the rest.
+func TestAKeyStaysRevokedWhenDisablingEndpointsFails(t *testing.T) {
 	for step := 1; step <= 4; step++ {
 		w := newThief(t)
 		for range 3 {
@@ -224,15 +225,15 @@ func TestARevocationHoldsWhateverBecomesOfTheEndpoints(t *testing.T) {
 	}
 }
 
-// TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints breaks each of its transactions in turn. They revoke the key, mark its
-// links, write its bar row and disable its endpoint, in this order. A repetition does the rest.
-func TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints(t *testing.T) {
+// TestRevocationEndsKeyThenLinksThenEndpoints breaks each transaction of a revocation in turn. They revoke the key, mark its
+// links, write its bar row and disable its endpoint, in this order. A repeated request does the rest.
+func TestRevocationEndsKeyThenLinksThenEndpoints(t *testing.T) {
 	const query = "?endpoints=disable&links=revoke"
 	for step := range 4 {
 		w := newThief(t)
 		h := w.create(t, w.stolen)
 		link := w.want(t, w.request("POST", "/link/create", w.stolen, `{"clientUserId":"u"}`), 201, "").str("id")
-		is := func() string {
+		state := func() string {
 			if _, err := w.CleanLinks(t.Context(), w.stolen.AppID, w.stolen.KeyID); err != nil { // as the sweep does for marked links
 				t.Error(err)
 			}
@@ -242,17 +243,18 @@ func TestARevocationTakesTheKeyThenItsLinksThenItsEndpoints(t *testing.T) {
 		w.beforeTransaction(step, func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
 		w.revoke(t, query, 503, problem.Unavailable)
 		w.Faults.Heal()
-		if want := []string{"false pending <nil>", "true pending <nil>", "true revoked <nil>", "true revoked <nil>"}[step]; is() != want {
-			t.Errorf("step %d: %s, want %s", step, is(), want)
+		if want := []string{"false pending <nil>", "true pending <nil>", "true revoked <nil>", "true revoked <nil>"}[step]; state() != want {
+			t.Errorf("step %d: %s, want %s", step, state(), want)
 		}
-		if w.revoke(t, query, 204, ""); is() != "true revoked admin" {
-			t.Errorf("step %d, repeated: %s", step, is())
+		if w.revoke(t, query, 204, ""); state() != "true revoked admin" {
+			t.Errorf("step %d, repeated: %s", step, state())
 		}
 	}
 }
 
-// TestALaterStepOfARevocationHidesNoEarlierFault: only one step fails, in all of its tries, and the caller hears of it.
-func TestALaterStepOfARevocationHidesNoEarlierFault(t *testing.T) {
+// TestAFaultInAnyStepOfARevocationIsReported: one step fails in all its tries, and the answer is a 503 although later steps
+// would succeed.
+func TestAFaultInAnyStepOfARevocationIsReported(t *testing.T) {
 	for step := range 4 {
 		w := newThief(t)
 		w.create(t, w.stolen)
@@ -265,8 +267,8 @@ func TestALaterStepOfARevocationHidesNoEarlierFault(t *testing.T) {
 	}
 }
 
-// TestACallerDemotedMeanwhileDisablesNothing: each transaction checks the role.
-func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
+// TestACallerDemotedDuringARevocationDisablesNothing, because each transaction checks the role.
+func TestACallerDemotedDuringARevocationDisablesNothing(t *testing.T) {
 	for step := 1; step <= 2; step++ { // before the key is barred, and before the endpoint is disabled
 		w := newThief(t)
 		h := w.create(t, w.stolen)
@@ -279,9 +281,9 @@ func TestACallerDemotedMeanwhileDisablesNothing(t *testing.T) {
 	}
 }
 
-// TestARequestOnItsWaySetsNoEndpoint revokes a key between the authorization of its
-// request and the request's transaction.
-func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
+// TestARequestDuringTheRevocationChangesNoEndpoint revokes a key between the authorization of its request and the transaction
+// of the request.
+func TestARequestDuringTheRevocationChangesNoEndpoint(t *testing.T) {
 	for path, bodyFor := range map[string]func(endpoint string) string{
 		"create": func(string) string { return with("url", hookURL) },
 		"update": func(endpoint string) string {
@@ -303,9 +305,9 @@ func TestARequestOnItsWaySetsNoEndpoint(t *testing.T) {
 	}
 }
 
-// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused makes an endpoint with the stolen key, by a request that was
-// let in before the revocation: before the key is revoked, before it is barred, and before its first endpoint is
-// disabled.
+// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused creates an endpoint with the stolen key at three times: before the key
+// is revoked, before its bar row is written, and before its first endpoint is disabled. The authorizer has let each request in
+// before the revocation.
 func TestAnEndpointMadeDuringARevocationIsDisabledOrRefused(t *testing.T) {
 	for step, want := range []int{201, 201, 409} {
 		w := newThief(t)

@@ -24,7 +24,7 @@ const (
 	maxImportedPrefix = 8  // characters
 )
 
-// importIn is a body that describes API keys which the owner made elsewhere.
+// importIn is a body that describes API keys which another system of the owner made.
 type importIn struct {
 	Keys []importedKeyIn `json:"keys"`
 }
@@ -56,7 +56,7 @@ func (in importIn) parse(c *call) ([]store.NewImport, error) {
 	return out, nil
 }
 
-// below puts a pointer before the pointers of a validation_failed.
+// below puts pointer before the pointers of a validation_failed, which then lead to a value inside another.
 func below(pointer string, err error) error {
 	var invalid *problem.Error
 	if errors.As(err, &invalid) {
@@ -90,20 +90,20 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 	return n, err
 }
 
-// expiry checks the member expiresAt, which has milliseconds: its key lives as long as a new one may. It returns 0 for nil:
-// the member was not sent.
+// expiry checks the member expiresAt, which is in milliseconds. An imported key may live as long as a new one. expiry returns 0
+// for nil, which means that the member was not sent.
 func (c *call) expiry(at *int64) (int64, error) {
 	if at == nil {
 		return 0, c.mustExpire("/expiresAt")
 	}
-	left := (*at - time.Now().UnixMilli() + 999) / 1000 // seconds, begun ones too
+	left := (*at - time.Now().UnixMilli() + 999) / 1000 // seconds, rounded up
 	if _, err := c.lifetime(&left); err != nil {
 		return 0, problem.Invalid("/expiresAt", "range", "The value must be a time in the future, within the longest life of a key.")
 	}
 	return *at, nil
 }
 
-// parseHash reads a SHA-256 in hexadecimal digits or in base64, in either alphabet, with or without padding.
+// parseHash reads a SHA-256 in hexadecimal digits or in base64: the standard or the URL alphabet, with or without padding.
 func parseHash(s string) (hash apikey.Hash, ok bool) {
 	b, err := hex.DecodeString(s)
 	if err != nil {
@@ -116,9 +116,9 @@ func parseHash(s string) (hash apikey.Hash, ok bool) {
 	return apikey.Hash(b), true
 }
 
-// importBody has what became of each key of an import, in the order of the request.
+// importBody has the result for each key of an import, in the order of the request.
 type importBody struct {
-	Keys []any `json:"keys"` // each an importedBody, rendered, or a refusedBody
+	Keys []any `json:"keys"` // each is an importedBody as JSON text, or a refusedBody
 }
 
 type importedBody struct {

@@ -18,8 +18,9 @@ const (
 	tenYears   = 315_360_000 // seconds
 )
 
-// TestAHashIsTakenInEachOfItsForms, and a repeated import answers the same: one text in hex, and others in base64, of either alphabet, with and without padding.
-func TestAHashIsTakenInEachOfItsForms(t *testing.T) {
+// TestAHashIsAcceptedInHexAndBase64: in both alphabets of base64, with and without padding. A repeated import gets the same
+// answer.
+func TestAHashIsAcceptedInHexAndBase64(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	forms := []func([]byte) string{
 		hex.EncodeToString, func(b []byte) string { return strings.ToUpper(hex.EncodeToString(b)) },
@@ -28,14 +29,14 @@ func TestAHashIsTakenInEachOfItsForms(t *testing.T) {
 	var sent []string
 	for i, form := range forms {
 		sum := sha256.Sum256(fmt.Appendf(nil, "sk_live_%d", i))
-		sum[0] |= 0xfc // so that its base64 begins with a character that only one of the alphabets has
+		sum[0] |= 0xfc // the first character of its base64 then differs between the two alphabets
 		sent = append(sent, `{"sha256":"`+form(sum[:])+`","prefix":"sk_liv_`+fmt.Sprint(i)+`"}`)
 	}
 	imports := w.request("POST", importPath, service(), `{"keys":[`+strings.Join(sent, ",")+`]}`)
 	imports.header = map[string]string{"Idempotency-Key": "6f2d9b0c-1111-4222-8333-444455556666"}
 	first, again := w.want(t, imports, 200, ""), w.want(t, imports, 200, "")
 	if first.text != again.text || first.header.Get("Idempotency-Replayed") != "" || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%s, and when it is repeated %s", first.text, again.text)
+		t.Errorf("%s, repeated %s", first.text, again.text)
 	}
 	made := first.each("keys", "id")
 	listed := w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "")
@@ -49,7 +50,7 @@ func TestAHashIsTakenInEachOfItsForms(t *testing.T) {
 	}
 }
 
-func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
+func TestAnInvalidImportWritesNothing(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	good := func(n int) string {
 		hash := apikey.HashOf(fmt.Sprint(n))
@@ -81,12 +82,13 @@ func TestAnImportThatIsNotValidWritesNothing(t *testing.T) {
 		body := `{"keys":[]` + strings.Repeat(" ", 256<<10-len(`{"keys":[]}`)+space) + `}`
 		w.want(t, w.request("POST", importPath, service(), body), want.Status(), want)
 	}
-	if n := len(w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "").each("keys", "id")); n != 1 { // of newWorld
+	if n := len(w.want(t, w.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "").each("keys", "id")); n != 1 { // newWorld makes one
 		t.Errorf("%d keys", n)
 	}
 }
 
-// TestAKeyEndsWithinMaxKeyDays, whether it is created, rotated or imported, and shows the time of its end.
+// TestAKeyEndsWithinMaxKeyDays, whether it is created, rotated or imported. A request without an expiry is refused with the
+// reason.
 func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {
 	s := newServerFor(t, settings{maxKeyLife: 24 * time.Hour})
 	w := &world{server: s}
@@ -111,8 +113,8 @@ func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {
 	for _, refused := range []request{create(""), create(`"expiresIn":86401`), rotate(""), rotate(`,"expiresIn":86401`), imports(""), imports(`,"expiresAt":` + at(86_460))} {
 		w.want(t, refused, 422, problem.ValidationFailed)
 	}
-	for _, silent := range []request{create(""), rotate(""), imports("")} {
-		if out := w.want(t, silent, 422, problem.ValidationFailed); !strings.Contains(out.text, "API keys of this deployment must expire after at most 86400 seconds.") {
+	for _, withoutEnd := range []request{create(""), rotate(""), imports("")} {
+		if out := w.want(t, withoutEnd, 422, problem.ValidationFailed); !strings.Contains(out.text, "API keys of this deployment must expire after at most 86400 seconds.") {
 			t.Errorf("%s", out.text)
 		}
 	}

@@ -28,9 +28,10 @@ const (
 // keys serves the routes of an org's API keys.
 type keys struct{ store *store.Store }
 
-// Keys returns the handler of functions/keys. Every new key begins with prefix, or with its app's, and must expire within maxLife; 0:
-// it need not expire. imports: imported keys are accepted. console lists origins, as for Orgs. A caller who creates or rotates a
-// key, or gives one more scopes or higher limits, must have signed in within maxAge; 0: at any time.
+// Keys returns the handler of functions/keys. Each new key begins with prefix, or with keysBeginWith of its app. New keys must
+// expire within maxLife; 0: they may live without an end. imports: imported keys are accepted. console lists the allowed
+// origins, as in Orgs. A caller who creates or rotates a key, or gives it more scopes or higher limits, must have signed in
+// within maxAge; 0: any age.
 func Keys(s *store.Store, prefix string, imports bool, maxLife time.Duration, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	k := keys{s}
 	return newGroup("keys", map[string]handler{
@@ -52,16 +53,16 @@ func Keys(s *store.Store, prefix string, imports bool, maxLife time.Duration, co
 type keyBody struct {
 	ID         id.Key `json:"id"`
 	KeyPrefix  string `json:"keyPrefix"`
-	Locator    string `json:"locator,omitempty"` // the text before its second "_"; none: it was imported
+	Locator    string `json:"locator,omitempty"` // the text before its second "_"; imported keys have none
 	Name       string `json:"name"`
 	CreatedAt  int64  `json:"createdAt"` // milliseconds, as all times below
 	RevokedAt  *int64 `json:"revokedAt"`
 	ExpiresAt  *int64 `json:"expiresAt"`
 	AppID      id.App `json:"appId"`
 	LastUsedAt *int64 `json:"lastUsedAt"`
-	LeakedAt   int64  `json:"leakedAt,omitempty"` // the last report that its text was found in public
+	LeakedAt   int64  `json:"leakedAt,omitempty"` // the time of the last report that its text was found in public
 
-	CreatedBy id.User `json:"createdBy,omitempty"` // none: a service
+	CreatedBy id.User `json:"createdBy,omitempty"` // missing when a service created the key
 	RotatedTo id.Key  `json:"rotatedTo,omitempty"` // the key that replaced this one
 
 	Scopes   []string          `json:"scopes"`
@@ -90,7 +91,7 @@ func (k keys) list(ctx context.Context, c *call, _ none) (list[json.RawMessage],
 	}.answer(c)
 }
 
-// newKeyBody describes a new key. No other answer holds the key itself.
+// newKeyBody describes a new key. It is the only answer that has the key itself.
 type newKeyBody struct {
 	ID        id.Key `json:"id"`
 	Key       string `json:"key"`
@@ -102,7 +103,7 @@ func newKeyBodyOf(k store.MintedKey) newKeyBody {
 	return newKeyBody{k.ID, k.Minted.Key.Reveal(), k.Minted.Prefix, orNull(k.ExpiresAt)}
 }
 
-// lifetime checks the member expiresIn, which has seconds. It returns 0 for nil: the member was not sent.
+// lifetime checks the member expiresIn, which is in seconds. It returns 0 for nil, which means that the member was not sent.
 func (c *call) lifetime(seconds *int64) (time.Duration, error) {
 	if seconds == nil {
 		return 0, c.mustExpire("/expiresIn")
@@ -117,7 +118,7 @@ func (c *call) lifetime(seconds *int64) (time.Duration, error) {
 	return time.Duration(*seconds) * time.Second, nil
 }
 
-// mustExpire refuses a key that would never expire, where the deployment bounds their lives.
+// mustExpire refuses a key without an expiry if the deployment requires one.
 func (c *call) mustExpire(pointer string) error {
 	if c.maxLife == 0 {
 		return nil
@@ -158,8 +159,8 @@ func (k keys) create(ctx context.Context, c *call, wanted store.NewKey) (answer,
 	return created(k.store.CreateKey(ctx, c.actor(), c.org, wanted, once))
 }
 
-// revocation has the options of a revocation: endpointsToo disables the key's endpoints as well, linksToo
-// revokes its links.
+// revocation has the options of a revocation. endpointsToo also disables the key's endpoints, and linksToo also revokes its
+// links.
 type revocation struct{ endpointsToo, linksToo bool }
 
 // revokeIn is an empty body: the options are in the query.
@@ -172,8 +173,8 @@ func (revokeIn) parse(c *call) (r revocation, err error) {
 	return r, err
 }
 
-// revoke makes the most urgent step first: the key, then its links, then its endpoints. When a step fails, the earlier
-// steps stay done, and the caller may send the request again.
+// revoke does the most urgent step first: it ends the key, then its links, then its endpoints. If a step fails, the earlier
+// steps stay done, and the caller can send the request again.
 func (k keys) revoke(ctx context.Context, c *call, r revocation) (none, error) {
 	err := k.store.RevokeKey(ctx, c.actor(), c.org, c.keyID())
 	if err == nil && r.linksToo {
@@ -185,7 +186,7 @@ func (k keys) revoke(ctx context.Context, c *call, r revocation) (none, error) {
 	return none{}, err
 }
 
-// revokeOfIn is an empty body: the person is in the query.
+// revokeOfIn is an empty body: the query names the person.
 type revokeOfIn struct{}
 
 func (revokeOfIn) parse(c *call) (id.User, error) {
@@ -242,8 +243,8 @@ type keyChangeIn struct {
 	Ceilings []limitIn                  `json:"ceilings"`
 }
 
-// parse leaves fields nil that were not sent. The errors are validation_failed, and insufficient_role when another caller than a
-// service sends ceilings.
+// parse leaves the fields of missing members nil. Errors: validation_failed; insufficient_role for ceilings from a caller who is not a
+// service.
 func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
 	if change.Name, err = (nameIn{in.Name}).parse(c); err != nil {
 		return change, err
@@ -269,7 +270,7 @@ func (in keyChangeIn) parse(c *call) (change store.KeyChange, err error) {
 	return change, err
 }
 
-// carriedBy returns what a new key carries. It may leave out each of the members.
+// carriedBy returns the scopes, metadata, limits and ceilings of a new key. Each of them may be missing.
 func carriedBy(change store.KeyChange) store.Carried {
 	return store.Carried{
 		Scopes: orZero(change.Scopes), Metadata: change.Metadata, Limits: orZero(change.Limits), Ceilings: orZero(change.Ceilings),

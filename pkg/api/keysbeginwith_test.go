@@ -9,7 +9,8 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// TestKeysOfAnAppCanBeginDifferently makes an app with a prefix of its own. The keys of the default app keep the usual prefix.
+// TestKeysOfAnAppCanBeginDifferently creates an app with keysBeginWith. The keys of the default app still begin with the
+// deployment's prefix.
 func TestKeysOfAnAppCanBeginDifferently(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
@@ -25,7 +26,7 @@ func TestKeysOfAnAppCanBeginDifferently(t *testing.T) {
 		}
 	}
 	if shown := w.want(t, w.request("GET", path, ada, ""), 200, ""); strings.Count(shown.text, `"keysBeginWith"`) != 1 {
-		t.Errorf("an app shows what its keys begin with, the other none: %s", shown.text)
+		t.Errorf("only one of the apps must show keysBeginWith: %s", shown.text)
 	}
 	for _, begin := range []string{`"lkt"`, `""`, `"l"`, `"acme"`, `"lkTest"`, `"lk_test"`, `"lk-"`, `"lké"`, `"lk345678901234567"`, `1`} {
 		for _, r := range []request{w.request("POST", path, ada, `{"name":"x","keysBeginWith":`+begin+`}`), w.request("PATCH", one, ada, `{"keysBeginWith":`+begin+`}`)} {

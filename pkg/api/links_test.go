@@ -69,31 +69,31 @@ func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 // newLink creates a link that lives a minute.
 func (d *desk) newLink(t *testing.T) (link, token string) {
 	t.Helper()
-	r := d.ask(t, "/link/create", `{"clientUserId":"u","expiresIn":60}`, 201, "")
+	r := d.post(t, "/link/create", `{"clientUserId":"u","expiresIn":60}`, 201, "")
 	return r.str("id"), r.str("token")
 }
 
 func TestALinkIsMadeReadAndRevoked(t *testing.T) {
 	d := newDesk(t)
-	made := d.ask(t, "/link/create", `{"clientUserId":"ada","metadata":{"plan":"pro","":""}}`, 201, "")
+	made := d.post(t, "/link/create", `{"clientUserId":"ada","metadata":{"plan":"pro","":""}}`, 201, "")
 	if made.str("status") != "pending" || made.num("expiresAt") != d.at.Add(1800*time.Second).UnixMilli() {
 		t.Errorf("%s", made.text)
 	}
 	body := with("linkId", made.str("id"))
-	got := d.ask(t, "/link/get", body, 200, "")
+	got := d.post(t, "/link/get", body, 200, "")
 	want := fmt.Sprintf(`{"id":%q,"status":"pending","clientUserId":"ada","metadata":{"":"","plan":"pro"},"device":null,`+
 		`"createdAt":%d,"expiresAt":%d,"claimedAt":null,"revokedAt":null,"createdByKey":%q}`, made.str("id"), d.at.UnixMilli(), made.num("expiresAt"), d.key.KeyID)
 	if strings.TrimSpace(got.text) != want {
 		t.Errorf("%s, want\n%s", got.text, want)
 	}
 	d.pass(time.Second)
-	revoked := d.ask(t, "/link/revoke", body, 200, "")
+	revoked := d.post(t, "/link/revoke", body, 200, "")
 	if revoked.str("status") != "revoked" || revoked.num("revokedAt") != d.at.UnixMilli() {
 		t.Errorf("%s", revoked.text)
 	}
 	d.pass(time.Hour) // past the link's expiry: a revoked link stays revoked
 	for _, path := range []string{"/link/revoke", "/link/get"} {
-		if again := d.ask(t, path, body, 200, ""); again.text != revoked.text {
+		if again := d.post(t, path, body, 200, ""); again.text != revoked.text {
 			t.Errorf("%s: %s, want %s", path, again.text, revoked.text)
 		}
 	}
@@ -104,14 +104,14 @@ func TestALinkThatIsClaimedOrExpiredIsNotRevoked(t *testing.T) {
 	d := newDesk(t)
 	claimed, token := d.newLink(t)
 	d.claim(t, token, firstDevice, 200, "")
-	d.ask(t, "/link/revoke", with("linkId", claimed), 409, problem.LinkAlreadyClaimed)
+	d.post(t, "/link/revoke", with("linkId", claimed), 409, problem.LinkAlreadyClaimed)
 	expired, _ := d.newLink(t)
 	d.pass(time.Minute)
-	d.ask(t, "/link/revoke", with("linkId", expired), 410, problem.LinkExpired)
-	if got := d.ask(t, "/link/get", with("linkId", expired), 200, "").str("status"); got != "expired" {
+	d.post(t, "/link/revoke", with("linkId", expired), 410, problem.LinkExpired)
+	if got := d.post(t, "/link/get", with("linkId", expired), 200, "").str("status"); got != "expired" {
 		t.Errorf("status %s", got)
 	}
-	if got := d.ask(t, "/link/get", with("linkId", claimed), 200, "").str("status"); got != "claimed" {
+	if got := d.post(t, "/link/get", with("linkId", claimed), 200, "").str("status"); got != "claimed" {
 		t.Errorf("status %s", got)
 	}
 }
@@ -127,7 +127,7 @@ func TestLinksAreListedNewestFirst(t *testing.T) {
 	for limit := 1; limit <= 6; limit++ {
 		same(t, fmt.Sprintf("pages of %d", limit), d.pages(t, "/link/list", "", "links", "id", limit), want)
 	}
-	same(t, "without a limit", d.ask(t, "/link/list", ``, 200, "").each("links", "id"), want)
+	same(t, "without a limit", d.post(t, "/link/list", ``, 200, "").each("links", "id"), want)
 }
 
 func TestALinkBelongsToItsApp(t *testing.T) {
@@ -136,7 +136,7 @@ func TestALinkBelongsToItsApp(t *testing.T) {
 	for _, path := range []string{"/link/get", "/link/revoke"} {
 		theirs := d.foreign(t, path, with("linkId", made), 404, problem.LinkNotFound)
 		for _, other := range []string{string(id.Source{}.NewLink(d.at)), "x", "", strings.ToUpper(made), made + "0", strings.Repeat("l", 5000)} {
-			if r := d.ask(t, path, with("linkId", other), 404, problem.LinkNotFound); r.text != theirs.text {
+			if r := d.post(t, path, with("linkId", other), 404, problem.LinkNotFound); r.text != theirs.text {
 				t.Errorf("two 404s that differ: %s %s", r.text, theirs.text)
 			}
 		}
@@ -144,7 +144,7 @@ func TestALinkBelongsToItsApp(t *testing.T) {
 	if r := d.foreign(t, "/link/list", `{}`, 200, ""); len(r.list("links")) != 0 {
 		t.Errorf("%s", r.text)
 	}
-	if got := d.ask(t, "/link/get", with("linkId", made), 200, "").str("status"); got != "pending" {
+	if got := d.post(t, "/link/get", with("linkId", made), 200, "").str("status"); got != "pending" {
 		t.Errorf("another app changed it: %s", got)
 	}
 }
@@ -161,7 +161,7 @@ func TestARetriedLinkIsTheSameLink(t *testing.T) {
 	if first.text != again.text || again.header.Get("Idempotency-Replayed") != "true" || first.header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("%s\n%s", first.text, again.text)
 	}
-	if n := len(d.ask(t, "/link/list", ``, 200, "").list("links")); n != 1 {
+	if n := len(d.post(t, "/link/list", ``, 200, "").list("links")); n != 1 {
 		t.Errorf("%d links", n)
 	}
 	d.claim(t, again.str("token"), firstDevice, 200, "")
@@ -206,11 +206,11 @@ func TestWhatALinkMayCarryIsBounded(t *testing.T) {
 			return `{"clientUserId":"u","` + member + `":` + value + `}`
 		}
 		for _, value := range values.good {
-			d.ask(t, "/link/create", body(value), 201, "")
+			d.post(t, "/link/create", body(value), 201, "")
 		}
 		before := len(d.Rows(t))
 		for _, value := range values.bad {
-			if r := d.ask(t, "/link/create", body(value), 422, problem.ValidationFailed); !strings.Contains(r.text, `"pointer":"/`+member) {
+			if r := d.post(t, "/link/create", body(value), 422, problem.ValidationFailed); !strings.Contains(r.text, `"pointer":"/`+member) {
 				t.Errorf("%.80s: %s", value, r.text)
 			}
 		}
@@ -218,8 +218,8 @@ func TestWhatALinkMayCarryIsBounded(t *testing.T) {
 			t.Errorf("%s: %d rows became %d", member, before, after)
 		}
 	}
-	d.ask(t, "/link/create", `{"clientUserId":"u","metadata":{"a":"b","a":"c"}}`, 400, problem.InvalidJSON)
-	if !slices.Contains(d.ask(t, "/link/list", `{"limit":100}`, 200, "").each("links", "metadata"), "map[a.b:é]") {
+	d.post(t, "/link/create", `{"clientUserId":"u","metadata":{"a":"b","a":"c"}}`, 400, problem.InvalidJSON)
+	if !slices.Contains(d.post(t, "/link/list", `{"limit":100}`, 200, "").each("links", "metadata"), "map[a.b:é]") {
 		t.Error("metadata is not as it was given")
 	}
 }

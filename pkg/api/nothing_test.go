@@ -74,15 +74,15 @@ func TestARaceThatLeavesNothingToRedeliverLeadsToTheRest(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	ask := func(more string) (queued int64, next string) {
-		r := d.ask(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0`+more+`}`, 200, "")
+	send := func(more string) (queued int64, next string) {
+		r := d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0`+more+`}`, 200, "")
 		return r.num("queued"), r.str("nextCursor")
 	}
-	queued, next := ask("")
+	queued, next := send("")
 	if queued != 0 || next == "" {
 		t.Fatalf("%d queued, and the cursor %q", queued, next)
 	}
-	if queued, next = ask(`,"cursor":"` + next + `"`); queued != 1 {
+	if queued, next = send(`,"cursor":"` + next + `"`); queued != 1 {
 		t.Errorf("%d queued, and the cursor %q", queued, next)
 	}
 }

@@ -170,24 +170,24 @@ func TestPeopleReachOnlyTheAppOfThePath(t *testing.T) {
 	w := newPeople(t)
 	admin := user(w.byRole[org.Admin])
 	second := w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps", admin, `{"name":"Second"}`), 201, "").str("id")
-	ask := func(method, path, body string, status int, code problem.Code) reply {
+	send := func(method, path, body string, status int, code problem.Code) reply {
 		t.Helper()
 		return w.want(t, w.request(method, "/v1/orgs/{orgId}/apps/"+second+"/"+path, admin, body), status, code)
 	}
 	for _, path := range []string{"webhook_endpoints", "webhook_events", "links"} {
-		if r := ask("GET", path, "", 200, ""); strings.Contains(r.text, `"id"`) {
+		if r := send("GET", path, "", 200, ""); strings.Contains(r.text, `"id"`) {
 			t.Errorf("%s: %s", path, r.text)
 		}
 	}
-	ask("GET", "webhook_endpoints/{endpointId}", "", 404, problem.EndpointNotFound)
-	ask("DELETE", "webhook_endpoints/{endpointId}", "", 404, problem.EndpointNotFound)
-	ask("POST", "webhook_endpoints/{endpointId}/test", "", 404, problem.EndpointNotFound)
-	ask("GET", "webhook_events/{eventId}", "", 404, problem.EventNotFound)
-	ask("GET", "webhook_deliveries?eventId={eventId}", "", 404, problem.EventNotFound)
-	ask("GET", "webhook_deliveries?endpointId={endpointId}", "", 404, problem.EndpointNotFound)
-	ask("POST", "webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","since":0}`, 404, problem.EndpointNotFound)
-	ask("POST", "webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","eventId":"{eventId}"}`, 404, problem.EndpointNotFound)
-	ask("DELETE", "links/{linkId}", "", 404, problem.LinkNotFound)
+	send("GET", "webhook_endpoints/{endpointId}", "", 404, problem.EndpointNotFound)
+	send("DELETE", "webhook_endpoints/{endpointId}", "", 404, problem.EndpointNotFound)
+	send("POST", "webhook_endpoints/{endpointId}/test", "", 404, problem.EndpointNotFound)
+	send("GET", "webhook_events/{eventId}", "", 404, problem.EventNotFound)
+	send("GET", "webhook_deliveries?eventId={eventId}", "", 404, problem.EventNotFound)
+	send("GET", "webhook_deliveries?endpointId={endpointId}", "", 404, problem.EndpointNotFound)
+	send("POST", "webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","since":0}`, 404, problem.EndpointNotFound)
+	send("POST", "webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","eventId":"{eventId}"}`, 404, problem.EndpointNotFound)
+	send("DELETE", "links/{linkId}", "", 404, problem.LinkNotFound)
 	foreign := w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/links", user(w.outside), "")
 	foreign.path = strings.Replace(foreign.path, string(w.org), string(id.Org(w.otherOrg(t))), 1)
 	w.want(t, foreign, 404, problem.AppNotFound) // an admin of another org names this org's app

@@ -40,7 +40,7 @@ func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
 			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":{"name":"%s","platform":"%s"}}`, token, firstDevice, sent, sent)
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "")
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "") // the answer was lost
-			got := d.ask(t, "/link/get", with("linkId", made), 200, "").text
+			got := d.post(t, "/link/get", with("linkId", made), 200, "").text
 			if want := `"device":{"name":` + kept + `,"platform":` + kept + `}`; !strings.Contains(got, want) {
 				t.Errorf("%.80q: %s, want %s", sent, got, want)
 			}
@@ -52,7 +52,7 @@ func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
 			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":%s}`, token, firstDevice, device)
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "")
 		}
-		if got := d.ask(t, "/link/get", with("linkId", made), 200, "").text; !strings.Contains(got, `"device":{"name":null,"platform":"ios"}`) {
+		if got := d.post(t, "/link/get", with("linkId", made), 200, "").text; !strings.Contains(got, `"device":{"name":null,"platform":"ios"}`) {
 			t.Errorf("%s: %s", sent, got)
 		}
 	}

@@ -27,7 +27,7 @@ func (w *world) logged(t *testing.T, entries ...string) {
 			"action": value(parts[0]), "actor": value(parts[1]), "target": value(parts[2]), "changes": value(cmp.Or(strings.Join(parts[3:], ""), "{}")), "requestId": value("=1+1"),
 		}
 	}
-	w.put(t, rows)
+	w.putRows(t, rows)
 }
 
 const (

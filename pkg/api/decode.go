@@ -17,7 +17,8 @@ import (
 
 // readBody reads the body of a request up to most bytes, and returns "{}" for an empty body. It refuses every body with a
 // Content-Encoding, because the gateway may have changed the body: it unpacks gzip and deflate but keeps the header, and turns a
-// body below MinimumCompressionSize into text. The gateway itself answers 415 to other codings. Errors: body_too_large, unsupported_media_type, invalid_json for a body that cannot be read.
+// body below MinimumCompressionSize into text. The gateway itself answers 415 to other codings. Errors: body_too_large,
+// unsupported_media_type, invalid_json for a body that cannot be read.
 func readBody(r *http.Request, most int) ([]byte, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions: // a body of these has no meaning (RFC 9110, section 9.3)

@@ -13,13 +13,13 @@ import (
 
 const maxSource = 500 // characters of the URL where a key was found
 
-// holderIn is a body that has the whole text of an API key. Its finder sends it to revoke the key.
+// holderIn is a body that has the whole text of an API key. A finder of the key sends it to revoke the key.
 type holderIn struct {
 	Key    *string `json:"key"`
 	Source *string `json:"source"` // a URL
 }
 
-// held is a holderIn that was checked.
+// held is a checked holderIn.
 type held struct{ text, source string }
 
 func (in holderIn) parse(*call) (h held, err error) {
@@ -36,8 +36,9 @@ func (in holderIn) parse(*call) (h held, err error) {
 	return h, nil
 }
 
-// revokeByText revokes an API key for a caller who has its text: the text is the proof. The answer is the same whether there is such
-// a key, so a stranger learns nothing from it. A text that a finder has copied wrongly is validation_failed.
+// revokeByText revokes an API key for a caller who has its text, because the text is a proof. A stranger learns nothing: the
+// answer is the same for a key that exists and for one that does not. A text that is not complete gets validation_failed,
+// because the finder has copied it wrongly.
 func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error) {
 	found, isKnown, err := k.byText(ctx, c, h.text)
 	if err != nil {
@@ -54,14 +55,14 @@ func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error)
 	return answer{status: http.StatusAccepted, body: okBody{true}}, nil
 }
 
-// mayBeImported reports whether a text that is not one of ours may be an API key that the owner gave out before, although no import has it.
-// A text that begins as one of ours, also after a quote, or that has a blank, was copied wrongly.
+// mayBeImported reports whether a text can be a key of the owner's earlier system, although no such key was imported. If it
+// begins like one of our keys, also after a quote, or has a blank, it was copied wrongly.
 func (c *call) mayBeImported(text string) bool {
 	isOurs := apikey.BeginsWith(strings.TrimLeft(text, "\"'`<("), c.prefix)
 	return c.imports && isVisible(text, 1, len(text)) && apikey.IsForeign(text) && !isOurs
 }
 
-// byText reads the API key that has a text. ok is false when no key has it.
+// byText reads the API key with this text. ok is false when there is none.
 func (k keys) byText(ctx context.Context, c *call, text string) (found store.APIKey, ok bool, err error) {
 	parsed, err := apikey.Parse(text)
 	if err == nil {
@@ -73,7 +74,7 @@ func (k keys) byText(ctx context.Context, c *call, text string) (found store.API
 	return k.byHash(ctx, apikey.HashOf(text))
 }
 
-// byHash reads the API key that was imported by a hash.
+// byHash reads the API key that was imported with this hash.
 func (k keys) byHash(ctx context.Context, hash apikey.Hash) (found store.APIKey, ok bool, err error) {
 	at, ok, err := k.store.Imported(ctx, hash)
 	if err != nil || !ok {
@@ -82,20 +83,20 @@ func (k keys) byHash(ctx context.Context, hash apikey.Hash) (found store.APIKey,
 	return k.matching(ctx, at.Org, at.Key, hash)
 }
 
-// matching reads an API key whose text has a hash.
+// matching reads an API key. ok is false when the hash of its text is another one.
 func (k keys) matching(ctx context.Context, o id.Org, key id.Key, hash apikey.Hash) (found store.APIKey, ok bool, err error) {
 	found, ok, err = k.store.APIKey(ctx, o, key)
 	return found, ok && found.Matches(hash), err
 }
 
-// findIn is a body that names an API key by exactly one of the three.
+// findIn is a body that names an API key by exactly one of its members.
 type findIn struct {
 	Key     *string `json:"key"`     // the whole text
 	Locator *string `json:"locator"` // the text before its second "_", which is public
-	SHA256  *string `json:"sha256"`  // of the text of an imported key
+	SHA256  *string `json:"sha256"`  // the hash of the text of an imported key
 }
 
-// foundBody is the API key that was found; nil: none.
+// foundBody is the API key that was found; nil: no key was found.
 type foundBody struct {
 	Found *foundKey `json:"found"`
 }
@@ -110,7 +111,7 @@ type foundKey struct {
 
 var statuses = map[apikey.Verdict]string{apikey.Good: "active", apikey.Suspended: "suspended", apikey.Expired: "expired", apikey.Revoked: "revoked"}
 
-// find returns the API key with the text, the locator or the hash that a service sends. It finds dead keys too.
+// find returns the API key for the text, the locator or the hash that a service sends. It also finds revoked and expired keys.
 func (k keys) find(ctx context.Context, c *call, in findIn) (foundBody, error) {
 	found, ok, err := k.named(ctx, c, in)
 	if err != nil || !ok {

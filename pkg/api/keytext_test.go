@@ -16,11 +16,11 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// found is an org with a key of each state, by its text, and a clock that stands still.
+// found is an org with one key in each state, and a clock that does not move.
 type found struct {
 	*world
-	texts map[string]string
-	ids   map[string]string
+	texts map[string]string // of the keys, by state
+	ids   map[string]string // of the keys, by state
 }
 
 func newFound(t *testing.T, imports bool) *found {
@@ -38,7 +38,7 @@ func newFoundWith(t *testing.T, of settings) *found {
 		f.texts[name], f.ids[name] = made.str("key"), made.str("id")
 	}
 	f.want(t, f.request("DELETE", "/v1/orgs/{orgId}/keys/"+f.ids["revoked"], service(), ""), 204, "")
-	f.texts["in place of rotated"] = f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys/"+f.ids["rotated"]+"/rotate", service(), `{"graceSeconds":600}`), 201, "").str("key")
+	f.texts["successor"] = f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys/"+f.ids["rotated"]+"/rotate", service(), `{"graceSeconds":600}`), 201, "").str("key")
 	f.texts["imported"], f.texts["imported, with a prefix of ours"] = "sk_live_1", "lk_live_1"
 	for name, text := range map[string]string{"imported": "sk_live_1", "imported, with a prefix of ours": "lk_live_1"} {
 		hash := apikey.HashOf(text)
@@ -48,13 +48,13 @@ func newFoundWith(t *testing.T, of settings) *found {
 	return f
 }
 
-// revoke sends a text to be revoked.
+// revoke sends the text of a key to revoke it.
 func (f *found) revoke(t *testing.T, text string, status int, code problem.Code) reply {
 	t.Helper()
 	return f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + text + `"}`}, status, code)
 }
 
-// check returns the refusal of a text, "" for a good one.
+// check returns the code with which the authorizer refuses a key; "" for a good key.
 func (f *found) check(text string) problem.Code {
 	a := authn.New(f.Store, nil)
 	a.Now = f.Now
@@ -68,31 +68,32 @@ func (f *found) check(text string) problem.Code {
 func TestAKeyIsRevokedByItsText(t *testing.T) {
 	f := newFound(t, true)
 	f.connect(t)
-	for _, name := range []string{"active", "rotated", "in place of rotated", "imported", "imported, with a prefix of ours"} {
+	for _, name := range []string{"active", "rotated", "successor", "imported", "imported, with a prefix of ours"} {
 		if got := f.check(f.texts[name]); got != "" {
 			t.Errorf("%s: %s", name, got)
 		}
-		for range 2 { // the answer was lost
+		for range 2 { // the finder repeats the request
 			f.revoke(t, f.texts[name], 202, "")
 			if got := f.check(f.texts[name]); got != problem.KeyRevoked {
 				t.Errorf("%s: %s", name, got)
 			}
 		}
 	}
-	held := f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys", service(), `{}`), 201, "").str("key")
+	suspended := f.want(t, f.request("POST", "/v1/orgs/{orgId}/keys", service(), `{}`), 201, "").str("key")
 	f.want(t, f.request("POST", "/v1/orgs/{orgId}/suspension", service(), `{}`), 200, "")
-	f.revoke(t, held, 202, "")
+	f.revoke(t, suspended, 202, "")
 	f.want(t, f.request("DELETE", "/v1/orgs/{orgId}/suspension", service(), ""), 204, "")
-	if got := f.check(held); got != problem.KeyRevoked {
-		t.Errorf("a key of a suspended org, when it is resumed: %s", got)
+	if got := f.check(suspended); got != problem.KeyRevoked {
+		t.Errorf("the key of a suspended org, after the org is resumed: %s", got)
 	}
 	if got := f.want(t, f.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", service(), ""), 200, ""); !strings.Contains(got.text, `"enabled":true`) {
 		t.Errorf("the endpoint: %s", got.text)
 	}
 }
 
-// TestTheAnswerToATextTellsNothing, and nothing is written for a text that is not a good key.
-func TestTheAnswerToATextTellsNothing(t *testing.T) {
+// TestTheAnswerToAFoundTextRevealsNothing: good keys, bad keys and other texts get the same answer. Only a good key causes
+// writes.
+func TestTheAnswerToAFoundTextRevealsNothing(t *testing.T) {
 	f := newFound(t, true)
 	now := f.Now().Add(2 * time.Hour)
 	f.Now = func() time.Time { return now }
@@ -125,7 +126,7 @@ func TestTheAnswerToATextTellsNothing(t *testing.T) {
 	}
 }
 
-func TestATextThatWasCopiedWronglyIsRefused(t *testing.T) {
+func TestAWronglyCopiedTextIsRefused(t *testing.T) {
 	token, err := link.Mint(id.NoApp, id.Source{}.NewLink(time.Now()), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -144,12 +145,12 @@ func TestATextThatWasCopiedWronglyIsRefused(t *testing.T) {
 		}
 		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)
 	}
-	// A link's token does not begin as keys do here.
+	// With this prefix, a link token does not begin like a key.
 	newFoundWith(t, settings{imports: true, prefix: "acme"}).revoke(t, token.Text.Reveal(), 422, problem.ValidationFailed)
 }
 
-// TestARevocationThatIsNotCertainIsA503: the table is away, before the write or after it.
-func TestARevocationThatIsNotCertainIsA503(t *testing.T) {
+// TestAnUncertainRevocationIsA503: the table fails at the read or at the write.
+func TestAnUncertainRevocationIsA503(t *testing.T) {
 	f := newFound(t, true)
 	for _, operation := range []string{"GetItem", "TransactWriteItems"} {
 		f.Faults.Plan(operation, storetest.LostBefore, -1)
@@ -160,7 +161,7 @@ func TestARevocationThatIsNotCertainIsA503(t *testing.T) {
 	f.revoke(t, f.texts["active"], 202, "")
 }
 
-// TestAServiceFindsAKeyByTextLocatorOrHash: also a dead key. A wrong secret finds nothing.
+// TestAServiceFindsAKeyByTextLocatorOrHash, also a revoked key. A text with another secret finds nothing.
 func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
 	f := newFound(t, true)
 	locator := func(name string) string { return f.texts[name][:strings.LastIndex(f.texts[name], "_")] }
@@ -181,7 +182,7 @@ func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
 		find(`{"locator":"`+locator(name)+`"}`, key(name, status))
 	}
 	listed := f.want(t, f.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "")
-	if n := strings.Count(listed.text, `"locator":`); n != 6 || !strings.Contains(listed.text, `"locator":"`+locator("active")+`"`) { // no imported key has one
+	if n := strings.Count(listed.text, `"locator":`); n != 6 || !strings.Contains(listed.text, `"locator":"`+locator("active")+`"`) { // imported keys have no locator
 		t.Errorf("%d locators in %s", n, listed.text)
 	}
 	f.want(t, f.request("POST", "/v1/orgs/{orgId}/suspension", service(), `{}`), 200, "")
@@ -201,6 +202,6 @@ func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
 	}
 	without := newFound(t, false)
 	if got := without.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: `{"key":"sk_live_1"}`}, 200, ""); strings.TrimSpace(got.text) != `{"found":null}` {
-		t.Errorf("where imported keys are not good: %s", got.text)
+		t.Errorf("without imported keys: %s", got.text)
 	}
 }

@@ -23,35 +23,37 @@ const (
 // leaks serves GitHub's reports of API keys that were found in public.
 type leaks struct {
 	keys
-	does   string
+	effect string // "off", "tell" or "revoke"
 	verify func(ctx context.Context, identifier, signature string, body []byte) (bool, error)
 }
 
-// Leaks returns the handler of functions/leaks. does is "off", "tell" to report a key to its app and its org, or "revoke" to revoke it
-// first. verify reports whether GitHub has signed a body; its error means that it does not know. imports: imported keys are accepted.
-func Leaks(s *store.Store, does string, verify func(ctx context.Context, identifier, signature string, body []byte) (bool, error), imports bool) http.Handler {
-	l := leaks{keys{s}, does, verify}
+// Leaks returns the handler of functions/leaks. effect is "off", "tell" to report a leaked key to its app and its org, or
+// "revoke" to revoke the key first. verify reports whether GitHub has signed a body; it returns an error when it cannot decide.
+// imports: imported keys are accepted.
+func Leaks(s *store.Store, effect string, verify func(ctx context.Context, identifier, signature string, body []byte) (bool, error), imports bool) http.Handler {
+	l := leaks{keys{s}, effect, verify}
 	return newGroup("leaks", map[string]handler{"reportLeaks": l.report}, nil, options{imports: imports})
 }
 
-// leakIn is a text that was found, as GitHub reports it. Other members of a report are ignored.
+// leakIn is one text in a report of GitHub. Other members of a report are ignored.
 type leakIn struct {
 	Token string `json:"token"`
 	Type  string `json:"type"`
 	URL   string `json:"url"` // may be empty
 }
 
-// leakBody has the SHA-256 of a text, in hex, and whether the text is an API key of ours.
+// leakBody has the SHA-256 of a text, in hex, and a label: whether the text is an API key of ours.
 type leakBody struct {
 	Hash  string `json:"token_hash"`
 	Type  string `json:"token_type"`
 	Label string `json:"label"`
 }
 
-// report reports, and may revoke, each API key that GitHub has found. When the time is over it answers unavailable. The same report sent
-// again gets further, because a key whose report is written costs little.
+// report tells the app and the org of each API key that GitHub has found, and revokes the key if effect is "revoke". After
+// leaksWithin it answers unavailable. GitHub then sends the report again, and report gets further, because a key that was
+// already reported takes little time.
 func (l leaks) report(ctx context.Context, c *call) (answer, error) {
-	if l.does == "off" {
+	if l.effect == "off" {
 		return answer{}, problem.New(problem.RouteNotFound, "There is no such route.")
 	}
 	stop := l.store.Now().Add(leaksWithin)
@@ -68,7 +70,7 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 		k, ok, err := l.byText(ctx, c, leak.Token)
 		if ok {
 			label = "true_positive"
-			err = l.store.ReportLeak(ctx, k, placeOf(leak.URL, found), l.does == "revoke")
+			err = l.store.ReportLeak(ctx, k, placeOf(leak.URL, found), l.effect == "revoke")
 		}
 		if err != nil {
 			return answer{}, err
@@ -78,7 +80,7 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	return ok(labels), nil
 }
 
-// read reads a report that GitHub has signed. Its errors have no part of the report.
+// read reads a report that GitHub has signed. Its errors contain no part of the report.
 func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 	good, err := l.verify(ctx, c.Header.Get("Github-Public-Key-Identifier"), c.Header.Get("Github-Public-Key-Signature"), c.body)
 	switch {
@@ -94,11 +96,11 @@ func (l leaks) read(ctx context.Context, c *call) (found []leakIn, err error) {
 	return found, nil
 }
 
-// placeOf returns the URL of a report as it is kept and shown, up to maxSource characters; "" when the text is not an http or https URL of
-// visible ASCII, or has a token in it.
+// placeOf returns the URL of a report for the audit log, cut to maxSource characters. It returns "" for a text that is not an
+// http or https URL of visible ASCII, or that contains a token.
 func placeOf(address string, found []leakIn) string {
-	shows := func(leak leakIn) bool { return hasText(address, leak.Token) }
-	if !isWeb(address) || slices.ContainsFunc(found, shows) {
+	hasToken := func(leak leakIn) bool { return hasText(address, leak.Token) }
+	if !isWeb(address) || slices.ContainsFunc(found, hasToken) {
 		return ""
 	}
 	return address[:min(len(address), maxSource)]
@@ -110,7 +112,7 @@ func isWeb(address string) bool {
 	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" && isVisible(address, 1, len(address))
 }
 
-// hasText reports whether a URL has a text in it, as it is or with escapes. It does for a URL whose escapes cannot be read.
+// hasText reports whether a URL contains a text, also with escapes. It reports true for a URL with invalid escapes.
 func hasText(address, text string) bool {
 	plain, err := url.PathUnescape(address)
 	return text != "" && (err != nil || strings.Contains(address, text) || strings.Contains(plain, text))

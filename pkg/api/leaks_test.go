@@ -34,12 +34,12 @@ const (
 // signedByGitHub replaces the check of a signature, which has its own tests.
 func signedByGitHub(_ context.Context, identifier, signature string, _ []byte) (bool, error) {
 	if identifier == "away" {
-		return false, errors.New("the server of keys is away")
+		return false, errors.New("the server of keys is down")
 	}
 	return signature == "good", nil
 }
 
-// report sends a report of texts, as GitHub does.
+// report sends a report of texts in the form of GitHub.
 func (f *found) report(t *testing.T, status int, code problem.Code, url string, texts ...string) reply {
 	t.Helper()
 	var all []string
@@ -51,7 +51,7 @@ func (f *found) report(t *testing.T, status int, code problem.Code, url string, 
 	}}, status, code)
 }
 
-// leaked returns the sources of the audit entries key.leaked, by the ids of their keys.
+// leaked returns the sources of the audit entries key.leaked, by key id.
 func (f *found) leaked(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -80,8 +80,9 @@ func (f *found) table(t *testing.T) string {
 	return all.String()
 }
 
-// TestAReportOfGitHubTellsOrRevokes: by the setting, for native and imported keys, and again for the same report.
-func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
+// TestAReportOfGitHubFollowsTheSetting: with "tell" a leaked key is reported, and with "revoke" it is also revoked. Native and
+// imported keys are alike, and a repeated report writes nothing.
+func TestAReportOfGitHubFollowsTheSetting(t *testing.T) {
 	var logs bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
@@ -90,8 +91,8 @@ func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for does, refusal := range map[string]problem.Code{"tell": "", "revoke": problem.KeyRevoked} {
-		f := newFoundWith(t, settings{imports: true, leaks: does})
+	for effect, refusal := range map[string]problem.Code{"tell": "", "revoke": problem.KeyRevoked} {
+		f := newFoundWith(t, settings{imports: true, leaks: effect})
 		good := []string{f.texts["active"], f.texts["imported"]}
 		unknown := []string{token.Text.Reveal(), "sk_live_2", f.texts["active"][:91], ""}
 		want := "[" + labelOf(good[0], "true_positive") + "," + labelOf(good[1], "true_positive")
@@ -101,37 +102,37 @@ func TestAReportOfGitHubTellsOrRevokes(t *testing.T) {
 		var before []map[string]types.AttributeValue
 		for n := range 2 {
 			if got := f.report(t, 200, "", leakPlace, append(good, unknown...)...); strings.TrimSpace(got.text) != want+"]" {
-				t.Errorf("%s: %s, want %s]", does, got.text, want)
+				t.Errorf("%s: %s, want %s]", effect, got.text, want)
 			}
 			now := f.Rows(t)
 			if n == 1 && !reflect.DeepEqual(now, before) {
-				t.Errorf("%s: the same report again has written", does)
+				t.Errorf("%s: the repeated report has written", effect)
 			}
 			before = now
 		}
 		for _, text := range good {
 			if got := f.check(text); got != refusal {
-				t.Errorf("%s: %q", does, got)
+				t.Errorf("%s: %q", effect, got)
 			}
 		}
 		if got := f.leaked(t); len(got) != 2 || got[f.ids["active"]] != leakPlace || got[f.ids["imported"]] != leakPlace {
-			t.Errorf("%s: %v", does, got)
+			t.Errorf("%s: %v", effect, got)
 		}
 		for _, k := range f.want(t, f.request("GET", "/v1/orgs/{orgId}/keys", service(), ""), 200, "").body["keys"].([]any) {
 			k := k.(map[string]any)
-			if is := k["id"] == f.ids["active"] || k["id"] == f.ids["imported"]; is != (k["leakedAt"] != nil) {
-				t.Errorf("%s: listed as %v", does, k)
+			if isLeaked := k["id"] == f.ids["active"] || k["id"] == f.ids["imported"]; isLeaked != (k["leakedAt"] != nil) {
+				t.Errorf("%s: listed as %v", effect, k)
 			}
 		}
 		for place, text := range map[string]string{"logs": logs.String(), "rows": f.table(t)} {
 			if strings.Contains(text, good[0]) || strings.Contains(text, good[1]) || !strings.Contains(text, f.ids["active"]) && place == "rows" {
-				t.Errorf("%s: the %s have the key, or were not looked at", does, place)
+				t.Errorf("%s: the %s have the key, or are not the right ones", effect, place)
 			}
 		}
 	}
 }
 
-// TestAPlaceIsShownWithoutTheKey: a place that is not a URL, is too long, or has the key in it is not shown.
+// TestAPlaceIsShownWithoutTheKey: a place is not shown if it is not a URL, or if it contains the key. A long place is cut.
 func TestAPlaceIsShownWithoutTheKey(t *testing.T) {
 	f := newFoundWith(t, settings{leaks: "tell"})
 	key := f.texts["active"]
@@ -149,7 +150,8 @@ func TestAPlaceIsShownWithoutTheKey(t *testing.T) {
 	}
 }
 
-// TestWithoutGitHubsKeysNothingIsRevoked: their server is away, is slow, redirects to a private address, or has one itself.
+// TestWithoutGitHubsKeysNothingIsRevoked: the server of the keys is down, or slow, or redirects to a private address, or has a
+// private address.
 func TestWithoutGitHubsKeysNothingIsRevoked(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -173,8 +175,8 @@ func TestWithoutGitHubsKeysNothingIsRevoked(t *testing.T) {
 	}
 }
 
-// TestAReportThatIsNotGitHubsChangesNothing, and one that cannot be worked off can be sent again.
-func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
+// TestAnUnsignedReportChangesNothing. After a 503 the same report can be sent again.
+func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	var logs bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
@@ -202,7 +204,7 @@ func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
 		f.Faults.Heal()
 	}
 	if strings.Contains(logs.String(), key) || !strings.Contains(logs.String(), "DynamoDB: TransactWriteItems") {
-		t.Error("the logs of a failure have the key, or were not looked at")
+		t.Error("the logs of a failure have the key, or lack the failed call")
 	}
 	now, step := f.Now(), time.Duration(0)
 	f.Now = func() time.Time { now = now.Add(step); return now }
@@ -218,7 +220,7 @@ func TestAReportThatIsNotGitHubsChangesNothing(t *testing.T) {
 	}
 	var slow *found
 	slow = newFoundWith(t, settings{leaks: "revoke", gitHub: func(context.Context, string, string, []byte) (bool, error) {
-		later := slow.Now().Add(21 * time.Second) // the time for GitHub's keys is a part of the whole
+		later := slow.Now().Add(21 * time.Second) // the time for reading GitHub's keys counts too
 		slow.Now = func() time.Time { return later }
 		return true, nil
 	}})

@@ -9,13 +9,14 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// limitIn is one limit of a body: how many requests in each window of a length.
+// limitIn is one limit of a body: the number of requests in each window of a length.
 type limitIn struct {
 	Requests *int64  `json:"requests"`
 	Per      *string `json:"per"`
 }
 
-// limitsOf checks limits, and returns them as the row of a key has them. It returns nil for nil: the member was not sent.
+// limitsOf checks limits, and returns them in the form of a key's row. It returns nil for nil, which means that the member was
+// not sent.
 func limitsOf(pointer string, in []limitIn) (*string, error) {
 	if in == nil {
 		return nil, nil //nolint:nilnil // limits may be left out
@@ -49,7 +50,7 @@ type limitBody struct {
 	Per      string `json:"per"`
 }
 
-// limitBodiesOf returns the limits of a row, the shortest window first; none for a text that cannot be read.
+// limitBodiesOf returns the limits of a row, the shortest window first. It returns none for a text that cannot be read.
 func limitBodiesOf(text string) []limitBody {
 	out := []limitBody{}
 	rules, _ := limit.Parse(text) // only limitsOf writes such a text

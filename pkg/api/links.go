@@ -21,7 +21,7 @@ import (
 // links serves the links of an app, and the public claim of a link.
 type links struct{ store *store.Store }
 
-// Links returns the handler of functions/links. console lists origins, as for Orgs.
+// Links returns the handler of functions/links. console lists the allowed origins, as in Orgs.
 func Links(s *store.Store, console []string, rights route.Rights) http.Handler {
 	l := links{s}
 	return newGroup("links", map[string]handler{
@@ -94,7 +94,7 @@ func (in newLinkIn) parse(c *call) (wanted store.NewLink, err error) {
 	return wanted, nil
 }
 
-// newLinkBody describes a new link. No other answer holds the link's token.
+// newLinkBody describes a new link. It is the only answer that has the link's token.
 type newLinkBody struct {
 	ID        id.Link     `json:"id"`
 	Token     string      `json:"token"`
@@ -111,7 +111,7 @@ func (l links) create(ctx context.Context, c *call, wanted store.NewLink) (answe
 	if err != nil {
 		return answer{}, err
 	}
-	// Each link causes one event when it ends. The event is charged now, so that no budget refuses a claim later.
+	// Each link causes one event when it ends. The link pays for it now, so that no budget can refuse a claim later.
 	once.Charge = func(ctx context.Context) (int, error) { return l.store.Deliveries().SpendEvent(ctx, c.org, c.app) }
 	return created(l.store.CreateLink(ctx, wanted, once))
 }
@@ -177,13 +177,13 @@ type claimIn struct {
 	Device   *deviceIn `json:"device"`
 }
 
-// deviceIn is a device as it reports itself: with texts, or with values of another type, which are left out.
+// deviceIn is a device as the device itself describes it. Values that are not texts are ignored.
 type deviceIn struct {
 	Name     json.RawMessage `json:"name"`
 	Platform json.RawMessage `json:"platform"`
 }
 
-// device returns what is kept of a claim's device, nil for none.
+// device returns the device that the link's row keeps; nil for none.
 func (in claimIn) device() *link.Device {
 	if in.Device == nil {
 		return nil
@@ -210,7 +210,7 @@ func (in claimIn) parse(*call) (claim store.Claim, err error) {
 	if err != nil {
 		return claim, problem.New(problem.LinkNotFound, "There is no such link.")
 	}
-	// The link's row holds this hash, and no row the claimKey itself.
+	// The link's row has this hash. No row has the claimKey itself.
 	return store.Claim{Token: token, Device: in.device(), ClaimKeyHash: sha256.Sum256([]byte(*in.ClaimKey))}, nil
 }
 

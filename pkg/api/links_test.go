@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-func TestAClaimIsCheckedBeforeAnyLinkIsLookedFor(t *testing.T) {
+func TestAClaimIsCheckedBeforeTheLinkIsRead(t *testing.T) {
 	s := newServer(t)
 	const key = `"claimKey":"0123456789abcdefghijkl"`
 	for body, want := range map[string]struct {
@@ -45,8 +45,8 @@ func TestAClaimIsCheckedBeforeAnyLinkIsLookedFor(t *testing.T) {
 	}
 }
 
-// TestAPageOfAnyOriginCanReadTheAnswerOfAClaim: a browser hides an answer without the header from its page, so errors
-// that come before the handler have it too.
+// TestAPageOfAnyOriginCanReadTheAnswerOfAClaim: a browser hides an answer without the header from its page. So errors before
+// the handler also have the header.
 func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 	s := newServer(t)
 	for name, r := range map[string]request{
@@ -66,14 +66,14 @@ func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 	}
 }
 
-// newLink creates a link that lives a minute.
+// newLink creates a link that lives for a minute.
 func (d *desk) newLink(t *testing.T) (link, token string) {
 	t.Helper()
 	r := d.post(t, "/link/create", `{"clientUserId":"u","expiresIn":60}`, 201, "")
 	return r.str("id"), r.str("token")
 }
 
-func TestALinkIsMadeReadAndRevoked(t *testing.T) {
+func TestALinkIsCreatedReadAndRevoked(t *testing.T) {
 	d := newDesk(t)
 	made := d.post(t, "/link/create", `{"clientUserId":"ada","metadata":{"plan":"pro","":""}}`, 201, "")
 	if made.str("status") != "pending" || made.num("expiresAt") != d.at.Add(1800*time.Second).UnixMilli() {
@@ -100,7 +100,7 @@ func TestALinkIsMadeReadAndRevoked(t *testing.T) {
 	same(t, "events", d.eventTypes(t), []string{"link.revoked"})
 }
 
-func TestALinkThatIsClaimedOrExpiredIsNotRevoked(t *testing.T) {
+func TestAClaimedOrExpiredLinkCannotBeRevoked(t *testing.T) {
 	d := newDesk(t)
 	claimed, token := d.newLink(t)
 	d.claim(t, token, firstDevice, 200, "")
@@ -137,7 +137,7 @@ func TestALinkBelongsToItsApp(t *testing.T) {
 		theirs := d.foreign(t, path, with("linkId", made), 404, problem.LinkNotFound)
 		for _, other := range []string{string(id.Source{}.NewLink(d.at)), "x", "", strings.ToUpper(made), made + "0", strings.Repeat("l", 5000)} {
 			if r := d.post(t, path, with("linkId", other), 404, problem.LinkNotFound); r.text != theirs.text {
-				t.Errorf("two 404s that differ: %s %s", r.text, theirs.text)
+				t.Errorf("the 404s differ: %s %s", r.text, theirs.text)
 			}
 		}
 	}
@@ -167,13 +167,13 @@ func TestARetriedLinkIsTheSameLink(t *testing.T) {
 	d.claim(t, again.str("token"), firstDevice, 200, "")
 	r.body = `{"clientUserId":"v"}`
 	d.want(t, r, 422, problem.IdempotencyKeyReused)
-	r.as, r.body = d.other, `{"clientUserId":"u"}` // the same Idempotency-Key of another caller is another key
+	r.as, r.body = d.other, `{"clientUserId":"u"}` // another caller may use the same Idempotency-Key
 	if theirs := d.want(t, r, http.StatusCreated, ""); theirs.str("id") == first.str("id") {
 		t.Error("another app got the same link")
 	}
 }
 
-func TestWhatALinkMayCarryIsBounded(t *testing.T) {
+func TestTheMembersOfALinkAreBounded(t *testing.T) {
 	d := newDesk(t)
 	// members returns metadata of n members.
 	members := func(n int) string {
@@ -220,6 +220,6 @@ func TestWhatALinkMayCarryIsBounded(t *testing.T) {
 	}
 	d.post(t, "/link/create", `{"clientUserId":"u","metadata":{"a":"b","a":"c"}}`, 400, problem.InvalidJSON)
 	if !slices.Contains(d.post(t, "/link/list", `{"limit":100}`, 200, "").each("links", "metadata"), "map[a.b:é]") {
-		t.Error("metadata is not as it was given")
+		t.Error("the metadata has changed")
 	}
 }

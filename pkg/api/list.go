@@ -11,23 +11,22 @@ import (
 )
 
 const (
-	// maxList is the most bytes of a list's items, counted as a function hands them to the gateway: in a JSON string, where each quote and
-	// backslash has two bytes. Lambda accepts 6 MB, and ends a process that answers more.
+	// maxList bounds the bytes of a list's items. A function passes the list to the gateway in a JSON string, so each quote and backslash
+	// counts two bytes. Lambda accepts 6 MB, and ends a process that answers more.
 	maxList = 4_000_000
 
-	// wholeFor is how long a list is read for one answer. A function has 6 s.
+	// wholeFor is how long one answer may read a list. A function has 6 s.
 	wholeFor = 4 * time.Second
 )
 
 // list is a page of a list.
 type list[Item any] struct {
-	name  string // of the JSON member that holds the items
+	name  string // of the JSON member that has the items
 	items []Item
-	next  string // the cursor of the next page, "" at the end; the list of events has no end
+	next  string // the cursor of the next page; "" at the end. The list of events has no end
 }
 
-// listOf makes the page of a list from the rows that the store found. next is the id after
-// which the next page begins, "" at the end.
+// listOf makes a page of the rows that the store found. next is the last id of this page if more pages follow; "" at the end.
 func listOf[Found, Item any](name string, found []Found, next string, shown func(Found) Item) list[Item] {
 	l := list[Item]{name: name, items: make([]Item, len(found)), next: cursor(next)}
 	for i, f := range found {
@@ -36,8 +35,8 @@ func listOf[Found, Item any](name string, found []Found, next string, shown func
 	return l
 }
 
-// MarshalJSON renders {"<name>": [...], "nextCursor": "..."}. A name is a constant and a cursor is
-// base64url: neither needs escapes.
+// MarshalJSON renders {"<name>": [...], "nextCursor": "..."}. The name and the cursor need no escapes: the name is a constant,
+// and the cursor is base64url.
 func (l list[Item]) MarshalJSON() ([]byte, error) {
 	items, err := plainjson.Marshal(l.items)
 	if err != nil {
@@ -50,26 +49,26 @@ func (l list[Item]) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// reading is how a list is read, in pages or whole.
+// reading describes how to read a list, in pages or as a whole.
 type reading[Found, Item any] struct {
 	name  string
-	valid func(id string) bool // reports whether a cursor's id is one of the list
+	valid func(id string) bool // reports whether the id of a cursor has the form of the list's ids
 	rows  func(store.Page) (found []Found, next string, err error)
 	shown func(Found) Item
-	id    func(Item) string   // as a cursor has it
-	toEnd bool                // a whole list needs more than the rows of one read
-	order func(a, b Item) int // of a list that is whole; nil: the order of its pages
+	id    func(Item) string   // the id of an item, for a cursor
+	toEnd bool                // read again until the list is complete
+	order func(a, b Item) int // the order of a complete list; nil: the order of its pages
 }
 
-// shownItem is an item, and its text in the answer.
+// shownItem is an item and its JSON text.
 type shownItem[Item any] struct {
 	item Item
 	text json.RawMessage
 }
 
-// answer returns the page that the query asks for, or without limit and cursor the whole list. A list that ends early, at maxList or
-// wholeFor or the rows of one read, is in the order of its pages, so that its cursor leads to the rest. Errors: validation_failed,
-// invalid_cursor, and the errors of rows.
+// answer returns the page that the query selects, or the whole list for a query without limit and cursor. A list that is not
+// complete, because of maxList, wholeFor or the rows of one read, is in the order of its pages, so that its cursor leads to the
+// rest. Errors: validation_failed, invalid_cursor, and the errors of rows.
 func (r reading[Found, Item]) answer(c *call) (list[json.RawMessage], error) {
 	p, err := c.pageOrAll(r.valid)
 	if err != nil {
@@ -77,12 +76,13 @@ func (r reading[Found, Item]) answer(c *call) (list[json.RawMessage], error) {
 	}
 	all, next, err := r.read(p)
 	if r.order != nil && p.Limit == 0 && next == "" {
-		sort.Slice(all, func(i, j int) bool { return r.order(all[i].item, all[j].item) < 0 }) // slices.SortFunc would be linked once for each list
+		sort.Slice(all, func(i, j int) bool { return r.order(all[i].item, all[j].item) < 0 }) // slices.SortFunc would add its code to the binary once for each list
 	}
 	return listOf(r.name, all, next, func(s shownItem[Item]) json.RawMessage { return s.text }), err
 }
 
-// read reads a page, and for toEnd the pages after it. The first item is read whatever its size: no row has maxList.
+// read reads a page, and with toEnd also the following pages. The first item is kept at any size: no row is as large as
+// maxList.
 func (r reading[Found, Item]) read(p store.Page) (all []shownItem[Item], next string, err error) {
 	begun, size := time.Now(), 0
 	for {

@@ -9,7 +9,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// heavy is an item of so many bytes, which counts how often it is rendered.
+// heavy is an item with a given number of bytes. It counts how often it is rendered.
 type heavy struct {
 	bytes    int
 	rendered *int
@@ -20,14 +20,14 @@ func (h heavy) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + strings.Repeat("a", h.bytes) + `"`), nil
 }
 
-// TestAListRendersEachItemOnce: also where it ends by its bytes, and where its first item has more than a list may have.
+// TestAListRendersEachItemOnce, except an item that no longer fits: it is rendered, but not shown.
 func TestAListRendersEachItemOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		sizes          []int
 		shown, renders int
 	}{
-		"whole": {[]int{10, 20, 30}, 3, 3}, "ends early": {[]int{maxList / 2, maxList / 4, maxList / 2}, 2, 3}, "nothing": {nil, 0, 0},
-		"its first item is over the bound": {[]int{maxList + 1, 10}, 1, 2}, "its only item is over the bound": {[]int{maxList + 1}, 1, 1},
+		"whole": {[]int{10, 20, 30}, 3, 3}, "too many bytes": {[]int{maxList / 2, maxList / 4, maxList / 2}, 2, 3}, "empty": {nil, 0, 0},
+		"the first item is too large": {[]int{maxList + 1, 10}, 1, 2}, "the only item is too large": {[]int{maxList + 1}, 1, 1},
 	} {
 		renders := 0
 		l, err := reading[int, heavy]{

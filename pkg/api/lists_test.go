@@ -32,10 +32,10 @@ type item = map[string]types.AttributeValue
 
 func value(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// put writes rows.
-func (w *world) put(t *testing.T, rows []item) {
+// putRows writes rows.
+func (w *world) putRows(t *testing.T, rows []item) {
 	t.Helper()
-	batches := slices.Collect(slices.Chunk(rows, 25)) // DynamoDB takes 25 in a batch
+	batches := slices.Collect(slices.Chunk(rows, 25)) // DynamoDB accepts 25 rows in a batch
 	errs := parallel.Each(8, batches, func(_ int, some []item) error {
 		var puts []types.WriteRequest
 		for _, row := range some {
@@ -49,8 +49,8 @@ func (w *world) put(t *testing.T, rows []item) {
 	}
 }
 
-// copies writes n rows that are as the given one but for some attributes, under other names.
-func (w *world) copies(t *testing.T, pk, sk string, n int, but item, named func(i int) (pk, sk string)) {
+// copyRow writes n copies of a row, each with the key of keyOf, and with the changed attributes.
+func (w *world) copyRow(t *testing.T, pk, sk string, n int, changed item, keyOf func(i int) (pk, sk string)) {
 	t.Helper()
 	found, err := w.DB.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &w.Name, ConsistentRead: aws.Bool(true), Key: item{"PK": value(pk), "SK": value(sk)}})
 	if err != nil || found.Item == nil {
@@ -58,20 +58,20 @@ func (w *world) copies(t *testing.T, pk, sk string, n int, but item, named func(
 	}
 	delete(found.Item, "due")
 	delete(found.Item, "dueAt")
-	maps.Copy(found.Item, but)
+	maps.Copy(found.Item, changed)
 	rows := make([]item, n)
 	for i := range rows {
 		rows[i] = maps.Clone(found.Item)
-		pk, sk := named(i)
+		pk, sk := keyOf(i)
 		rows[i]["PK"], rows[i]["SK"] = value(pk), value(sk)
 	}
-	w.put(t, rows)
+	w.putRows(t, rows)
 }
 
-// in copies a row of a partition n times.
-func (w *world) in(t *testing.T, pk, prefix, sk string, n int, newID func() string) {
+// copyInPartition writes n copies of a row into its partition.
+func (w *world) copyInPartition(t *testing.T, pk, prefix, sk string, n int, newID func() string) {
 	t.Helper()
-	w.copies(t, pk, prefix+sk, n, nil, func(int) (string, string) { return pk, prefix + newID() })
+	w.copyRow(t, pk, prefix+sk, n, nil, func(int) (string, string) { return pk, prefix + newID() })
 }
 
 // jsonOf returns compact JSON.
@@ -83,17 +83,17 @@ func jsonOf(v any) string {
 	return string(out)
 }
 
-// metadata returns the largest metadata of one character that has most bytes as JSON.
+// metadata returns the largest metadata that has at most most bytes as JSON. It repeats one character.
 func metadata(c string, most int) map[string]string {
 	return map[string]string{"m": strings.Repeat(c, (most-len(`{"m":""}`))/(len(jsonOf(c))-2))} // without the quotes
 }
 
-// sizeInLambda returns how many bytes a function hands to the gateway for an answer.
+// sizeInLambda returns the number of bytes that a function passes to the gateway for an answer.
 func sizeInLambda(r reply) int {
 	return len(jsonOf(map[string]any{"statusCode": r.status, "multiValueHeaders": r.header, "body": r.text, "isBase64Encoded": false}))
 }
 
-// largest is a world whose lists have the largest rows, all of one character.
+// largest is a world whose lists have the largest rows possible. Their texts repeat one character.
 type largest struct {
 	*world
 	c         string
@@ -104,7 +104,7 @@ type largest struct {
 // name returns the longest name.
 func (l largest) name() string { return strings.Repeat(l.c, 100) }
 
-// newLargest makes each kind of row once, as large as the routes accept it.
+// newLargest creates one row of each kind, as large as the routes accept.
 func newLargest(t *testing.T, c string) *largest {
 	t.Helper()
 	l := &largest{world: newPeople(t), c: c}
@@ -149,8 +149,8 @@ func newLargest(t *testing.T, c string) *largest {
 	return l
 }
 
-// fill writes as many of the largest rows as an org may have, and of rows without a bound more than one answer takes. It returns how
-// many items each list then has.
+// fill writes the most rows that an org may have. Of kinds without a bound it writes more rows than one answer can have. It
+// returns the number of items of each list.
 func (l *largest) fill(t *testing.T, orgs, keys int) map[string]int {
 	t.Helper()
 	const members, many = 500, 120
@@ -160,32 +160,32 @@ func (l *largest) fill(t *testing.T, orgs, keys int) map[string]int {
 	ada, member := string(l.byRole[org.Admin]), string(l.byRole[org.Member])
 
 	profile := item{"name": value(l.name()), "email": value(strings.Repeat("e", 242) + "@example.com")}
-	l.copies(t, "USER#"+ada, "META", 1, profile, func(int) (string, string) { return "USER#" + ada, "META" })
-	l.copies(t, "USER#"+member, "META", 1, profile, func(int) (string, string) { return "USER#" + member, "META" })
+	l.copyRow(t, "USER#"+ada, "META", 1, profile, func(int) (string, string) { return "USER#" + ada, "META" })
+	l.copyRow(t, "USER#"+member, "META", 1, profile, func(int) (string, string) { return "USER#" + member, "META" })
 	var made []string
 	for range orgs {
 		made = append(made, string(ids.NewOrg()))
 	}
-	l.copies(t, "ORG#"+o, "META", orgs, nil, func(i int) (string, string) { return "ORG#" + made[i], "META" })
-	l.put(t, directory(made))
-	l.copies(t, "USER#"+member, "ORG#"+o, orgs, nil, func(i int) (string, string) { return "USER#" + member, "ORG#" + made[i] })
+	l.copyRow(t, "ORG#"+o, "META", orgs, nil, func(i int) (string, string) { return "ORG#" + made[i], "META" })
+	l.putRows(t, directory(made))
+	l.copyRow(t, "USER#"+member, "ORG#"+o, orgs, nil, func(i int) (string, string) { return "USER#" + member, "ORG#" + made[i] })
 	var users []string
-	for range members - 4 { // of newWorld: three roles and the target
+	for range members - 4 { // newWorld makes four: one of each role, and the target
 		users = append(users, string(ids.NewUser()))
 	}
-	l.copies(t, "USER#"+ada, "META", len(users), nil, func(i int) (string, string) { return "USER#" + users[i], "META" })
-	l.copies(t, "ORG#"+o, "MEM#"+member, len(users), nil, func(i int) (string, string) { return "ORG#" + o, "MEM#" + users[i] })
-	l.in(t, "ORG#"+o, "APP#", a, 18, func() string { return string(ids.NewApp(now)) })
-	l.in(t, "KEYS#"+o, "KEY#", string(l.key), keys, func() string { return string(ids.NewKey(now)) })
-	l.in(t, "KEYS#"+o, "KEY#", string(l.rotated), keys, func() string { return string(ids.NewKey(now)) })
-	l.in(t, "LINKS#"+a, "LINK#", l.link, many, func() string { return string(ids.NewLink(now)) })
-	l.in(t, "HOOKS#"+a, "HOOK#", l.endpoint, 18, func() string { return string(ids.NewEndpoint(now)) })
-	l.copies(t, "EVTS#"+a, l.event, many, nil, func(i int) (string, string) { return "EVTS#" + a, string(ids.NewEvent(at(i + 1))) })
-	l.in(t, "AUD#"+o, "", widest, many, func() string { return string(ids.NewAudit(now)) })
+	l.copyRow(t, "USER#"+ada, "META", len(users), nil, func(i int) (string, string) { return "USER#" + users[i], "META" })
+	l.copyRow(t, "ORG#"+o, "MEM#"+member, len(users), nil, func(i int) (string, string) { return "ORG#" + o, "MEM#" + users[i] })
+	l.copyInPartition(t, "ORG#"+o, "APP#", a, 18, func() string { return string(ids.NewApp(now)) })
+	l.copyInPartition(t, "KEYS#"+o, "KEY#", string(l.key), keys, func() string { return string(ids.NewKey(now)) })
+	l.copyInPartition(t, "KEYS#"+o, "KEY#", string(l.rotated), keys, func() string { return string(ids.NewKey(now)) })
+	l.copyInPartition(t, "LINKS#"+a, "LINK#", l.link, many, func() string { return string(ids.NewLink(now)) })
+	l.copyInPartition(t, "HOOKS#"+a, "HOOK#", l.endpoint, 18, func() string { return string(ids.NewEndpoint(now)) })
+	l.copyRow(t, "EVTS#"+a, l.event, many, nil, func(i int) (string, string) { return "EVTS#" + a, string(ids.NewEvent(at(i + 1))) })
+	l.copyInPartition(t, "AUD#"+o, "", widest, many, func() string { return string(ids.NewAudit(now)) })
 	body := strings.Repeat(l.c, 1024/len(l.c))
 	attempt := map[string]any{"id": strings.Repeat("i", 30), "at": now.UnixMilli(), "status": 500, "durationMs": 10000, "error": "address_blocked", "body": body}
 	earlier := map[string]any{"at": now.UnixMilli(), "status": 500, "durationMs": 10000, "error": "address_blocked", "body": body[:128/len(l.c)*len(l.c)]}
-	l.copies(t, "DLV#"+l.delivered[0], l.delivered[1], many, item{
+	l.copyRow(t, "DLV#"+l.delivered[0], l.delivered[1], many, item{
 		"last": value(jsonOf(attempt)), "earlier": value(jsonOf([]any{earlier, earlier, earlier, earlier})),
 	}, func(i int) (string, string) { return "DLV#" + l.delivered[0], string(ids.NewEvent(at(i))) })
 	var usage, days []item
@@ -195,7 +195,7 @@ func (l *largest) fill(t *testing.T, orgs, keys int) map[string]int {
 	for i := range 400 {
 		days = append(days, item{"PK": value("USAGE#" + o), "SK": value(time.Now().AddDate(0, 0, -i).UTC().Format(time.DateOnly) + "#" + string(l.key)), "leased": &types.AttributeValueMemberN{Value: "999999999999"}})
 	}
-	l.put(t, append(usage, days...))
+	l.putRows(t, append(usage, days...))
 	return map[string]int{
 		"listOrgs": orgs + 1, "listUsage": orgs + 2, "listMembers": members, "listApps": 20, "listKeys": 2*keys + 3, "listAppLinks": many + 2, "listLinks": many + 2,
 		"listAppWebhookEndpoints": 20, "listWebhookEndpoints": 20, "getUsage": len(usage), "getKeyUsage": len(days),
@@ -203,7 +203,7 @@ func (l *largest) fill(t *testing.T, orgs, keys int) map[string]int {
 	}
 }
 
-// widest returns the audit entry that has the most bytes.
+// widest returns the audit entry with the most bytes.
 func (l *largest) widest(t *testing.T) (entry string) {
 	t.Helper()
 	size := 0
@@ -215,24 +215,24 @@ func (l *largest) widest(t *testing.T) (entry string) {
 	return entry
 }
 
-// isList reports whether a route answers a list that grows.
+// isList reports whether a route answers with a list that can grow.
 func isList(r route.Route) bool {
 	return strings.HasPrefix(r.Operation, "list") || slices.Contains(r.Query, "limit") || strings.HasSuffix(r.Operation, "Usage")
 }
 
-// TestTheLargestRowsOfEveryListAreAnswered reads every list of the table of routes to its end, whole and in the largest pages.
-func TestTheLargestRowsOfEveryListAreAnswered(t *testing.T) {
-	l := newLargest(t, `"`) // which JSON escapes, and once more the answer to the gateway
+// TestListsOfTheLargestRowsFitIntoAnswers reads every list to its end, as a whole and in the largest pages.
+func TestListsOfTheLargestRowsFitIntoAnswers(t *testing.T) {
+	l := newLargest(t, `"`) // JSON escapes the quote, and the answer to the gateway escapes it again
 	l.readEach(t, l.fill(t, 3400, 640))
 }
 
-// TestAnswersHaveNoEscapesOfHTML: in rows whose bounds count one byte for such a character.
-func TestAnswersHaveNoEscapesOfHTML(t *testing.T) {
+// TestAnswersHaveNoHTMLEscapes: the bounds of rows count one byte for a <.
+func TestAnswersHaveNoHTMLEscapes(t *testing.T) {
 	l := newLargest(t, "<")
 	l.readEach(t, l.fill(t, 120, 120))
 }
 
-// readEach reads every list, and compares how many items it has.
+// readEach reads every list, and checks its number of items.
 func (l *largest) readEach(t *testing.T, items map[string]int) {
 	t.Helper()
 	for _, r := range route.All() {
@@ -246,21 +246,22 @@ func (l *largest) readEach(t *testing.T, items map[string]int) {
 			}
 		}
 	}
-	of := route.Route{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Takes: principal.UserToken}
-	if got := l.readAll(t, of, 0, "&createdBy="+string(l.byRole[org.Admin])); got != items["listKeys"]/2+1 { // a service made the others
-		t.Errorf("%d keys that an admin made", got)
+	listKeys := route.Route{Operation: "listKeys", Method: "GET", Pattern: "/v1/orgs/{orgId}/keys", Takes: principal.UserToken}
+	if got := l.readAll(t, listKeys, 0, "&createdBy="+string(l.byRole[org.Admin])); got != items["listKeys"]/2+1 { // a service created the others
+		t.Errorf("%d keys that the admin created", got)
 	}
 }
 
-// TestTheWholeListOfOrgsIsReadToItsEnd: also when the user has more rows of orgs than the 1,000 that one query reads. It runs by time.
-func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
+// TestTheListOfOrgsIsComplete, also when the user has more rows of orgs than the 1,000 that one query reads. The newest org
+// comes first.
+func TestTheListOfOrgsIsComplete(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := w.byRole[org.Admin]
 	var rows []item
 	for i := range 1100 { // of orgs that no longer exist; their ids sort before the ids of real orgs
 		rows = append(rows, item{"PK": value("USER#" + string(ada)), "SK": value(fmt.Sprintf("ORG#org_%026d", i)), "role": value("viewer")})
 	}
-	w.put(t, rows)
+	w.putRows(t, rows)
 	want := []string{string(w.org)}
 	for range 9 {
 		made := w.want(t, request{as: user(ada), method: "POST", path: "/v1/orgs", body: `{"name":"x"}`}, 201, "")
@@ -270,11 +271,11 @@ func TestTheWholeListOfOrgsIsReadToItsEnd(t *testing.T) {
 	out := w.want(t, request{as: user(ada), method: "GET", path: "/v1/orgs"}, 200, "")
 	same(t, "orgs", out.each("orgs", "id"), want)
 	if out.str("nextCursor") != "" {
-		t.Errorf("goes on: %s", out.text)
+		t.Errorf("the list has a cursor: %s", out.text)
 	}
 }
 
-// slowQueries is a transport whose queries take a time.
+// slowQueries is a transport that delays each query.
 type slowQueries struct {
 	next http.RoundTripper
 	by   time.Duration
@@ -287,16 +288,16 @@ func (q slowQueries) RoundTrip(r *http.Request) (*http.Response, error) {
 	return q.next.RoundTrip(r)
 }
 
-// TestAWholeListOfASlowDatabaseEndsInTime: two queries of the three that it takes are over after four seconds.
-func TestAWholeListOfASlowDatabaseEndsInTime(t *testing.T) {
+// TestAListFromASlowTableEndsInTime: the list needs three queries, but after two of them four seconds are over.
+func TestAListFromASlowTableEndsInTime(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada, o, now := string(w.byRole[org.Admin]), string(w.org), time.Now()
 	var rows []item
 	for i := range 2100 {
 		rows = append(rows, item{"PK": value("USER#" + ada), "SK": value(fmt.Sprintf("ORG#org_%026d", i)), "role": value("viewer")})
 	}
-	w.put(t, rows)
-	w.copies(t, "KEYS#"+o, "KEY#"+string(w.key), 2100, nil, func(int) (string, string) {
+	w.putRows(t, rows)
+	w.copyRow(t, "KEYS#"+o, "KEY#"+string(w.key), 2100, nil, func(int) (string, string) {
 		return "KEYS#" + o, "KEY#" + string(id.Source{}.NewKey(now))
 	})
 	w.Faults.Next = slowQueries{w.Faults.Next, 2100 * time.Millisecond}
@@ -307,15 +308,16 @@ func TestAWholeListOfASlowDatabaseEndsInTime(t *testing.T) {
 	}
 }
 
-// TestAWalkOfASlowDatabaseEndsInTime: the first page of 100 orgs takes more than four seconds. One table would not have all orgs.
-func TestAWalkOfASlowDatabaseEndsInTime(t *testing.T) {
+// TestTheUsageOfAllOrgsEndsInTime: on a slow table, the first page of 100 orgs takes more than four seconds. As CSV the request
+// is refused, because the table would not have all orgs.
+func TestTheUsageOfAllOrgsEndsInTime(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	var made []string
 	for range 110 {
 		made = append(made, string(id.Source{}.NewOrg()))
 	}
-	w.copies(t, "ORG#"+string(w.org), "META", len(made), nil, func(i int) (string, string) { return "ORG#" + made[i], "META" })
-	w.put(t, directory(made))
+	w.copyRow(t, "ORG#"+string(w.org), "META", len(made), nil, func(i int) (string, string) { return "ORG#" + made[i], "META" })
+	w.putRows(t, directory(made))
 	if all := w.want(t, request{as: service(), method: "GET", path: "/v1/orgs"}, 200, ""); len(all.list("orgs")) != 112 || all.str("nextCursor") != "" {
 		t.Errorf("%d orgs, %q", len(all.list("orgs")), all.str("nextCursor"))
 	}
@@ -327,7 +329,7 @@ func TestAWalkOfASlowDatabaseEndsInTime(t *testing.T) {
 	w.want(t, request{as: service(), method: "GET", path: "/v1/usage", header: map[string]string{"Accept": "text/csv"}}, 422, problem.ValidationFailed)
 }
 
-// directory returns the rows that list orgs.
+// directory returns the rows of the directory for these orgs.
 func directory(orgs []string) (rows []item) {
 	for _, o := range orgs {
 		h := fnv.New32a()
@@ -337,8 +339,8 @@ func directory(orgs []string) (rows []item) {
 	return rows
 }
 
-// readAll follows nextCursor to the end of a list, and returns how many items it has. No item may come twice, and no answer may be larger
-// than Lambda accepts.
+// readAll follows nextCursor to the end of a list, and returns its number of items. It checks that no item comes twice, and
+// that no answer is larger than Lambda accepts.
 func (l *largest) readAll(t *testing.T, r route.Route, limit int, more string) int {
 	t.Helper()
 	seen, cursor := map[string]bool{}, ""
@@ -357,40 +359,40 @@ func (l *largest) readAll(t *testing.T, r route.Route, limit int, more string) i
 			}
 		}
 		for _, row := range out.list(name) {
-			it := fmt.Sprint(row["id"], row["orgId"], row["userId"], row["eventId"], row["date"], row["keyId"])
-			if seen[it] {
-				t.Fatalf("%s: %s came twice", r.Name(), it)
+			key := fmt.Sprint(row["id"], row["orgId"], row["userId"], row["eventId"], row["date"], row["keyId"])
+			if seen[key] {
+				t.Fatalf("%s: %s came twice", r.Name(), key)
 			}
-			seen[it] = true
+			seen[key] = true
 		}
 		isEndOfFeed := name == "events" && len(out.list(name)) == 0
 		if cursor = out.str("nextCursor"); cursor == "" || isEndOfFeed || out.status != 200 {
 			return len(seen)
 		}
 	}
-	t.Fatalf("%s: no end", r.Name())
+	t.Fatalf("%s: more than 200 pages", r.Name())
 	return 0
 }
 
-// page returns a request for a page of a list, 0 for a request without a limit.
+// page returns a request for a page of a list; limit 0: without a limit.
 func (l *largest) page(r route.Route, limit int, cursor, more string) request {
-	of := map[string]any{}
+	members := map[string]any{}
 	switch {
 	case strings.HasSuffix(r.Operation, "WebhookDeliveries"):
-		of["endpointId"] = l.delivered[0]
+		members["endpointId"] = l.delivered[0]
 	case r.Operation == "getUsage":
-		of["month"] = "2020-10"
+		members["month"] = "2020-10"
 	case r.Operation == "getKeyUsage":
-		of["from"], limit = time.Now().AddDate(0, 0, -399).UTC().Format(time.DateOnly), 0
+		members["from"], limit = time.Now().AddDate(0, 0, -399).UTC().Format(time.DateOnly), 0
 	}
 	if limit > 0 {
-		of["limit"] = limit
+		members["limit"] = limit
 	}
 	if cursor != "" {
-		of["cursor"] = cursor
+		members["cursor"] = cursor
 	}
 	if r.Takes == principal.APIKey {
-		return l.request(r.Method, r.Pattern, l.caller("key"), jsonOf(of))
+		return l.request(r.Method, r.Pattern, l.caller("key"), jsonOf(members))
 	}
 	as := l.byRole[org.Admin]
 	if r.Operation == "listOrgs" {
@@ -401,7 +403,7 @@ func (l *largest) page(r route.Route, limit int, cursor, more string) request {
 		caller = service()
 	}
 	query := "?" + strings.TrimPrefix(more, "&")
-	for name, v := range of {
+	for name, v := range members {
 		query += fmt.Sprintf("&%s=%v", name, v)
 	}
 	return l.request(r.Method, r.Pattern, caller, strings.Replace(query, "?&", "?", 1))

@@ -18,19 +18,19 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// row is a line of the matrix: a request to a route, and the callers who succeed. The callers are written by
-// hand and not read from the table of routes, because the matrix tests this table.
+// row is a line of the matrix: a request to a route, and the callers who may make it. The callers are written by hand, because
+// the matrix tests the table of routes.
 type row struct {
 	body   string
-	status int    // of the answer when the request succeeds
+	status int    // of the answer to a caller who may make the request
 	may    string // the callers: roles, or one of the texts below
 }
 
 const (
-	ofNoOrg   = "only services, about no org"
+	ofNoOrg   = "only services, not about one org"
 	anyUser   = "any user" // the route is not about one org
 	withAKey  = "API key"
-	services  = "only services" // TestAServiceMayWhatAnAdminMay has their column
+	services  = "only services" // TestAServiceMayWhatAnAdminMay tests them
 	anyMember = "admin, member, viewer"
 )
 
@@ -106,7 +106,7 @@ func good() map[string]row {
 	}
 }
 
-// world is an org with everything that a route can name, made anew for each row of the matrix.
+// world is an org with one of everything that a route can name. Each row of the matrix gets a new world.
 type world struct {
 	*server
 	org     id.Org
@@ -145,7 +145,7 @@ func (w *world) add(t *testing.T, email string, r org.Role) id.User {
 	return u
 }
 
-// request returns a request that has the world's ids in place of their names in braces. A body that begins with ? is a query.
+// request returns a request with the ids of the world in place of the names in braces. A body that begins with ? is a query.
 func (w *world) request(method, pattern string, as *principal.Principal, body string) request {
 	if strings.HasPrefix(body, "?") {
 		pattern, body = pattern+body, ""
@@ -157,8 +157,8 @@ func (w *world) request(method, pattern string, as *principal.Principal, body st
 	return request{as: as, method: method, path: ids.Replace(pattern), body: ids.Replace(body)}
 }
 
-// connect adds what the routes of an API key can name: a link, an endpoint, an
-// event, and its delivery to the endpoint, which has failed.
+// connect adds the items that the routes of an API key can name: a link, an endpoint, an event, and its failed delivery to the
+// endpoint.
 func (w *world) connect(t *testing.T) {
 	t.Helper()
 	key := w.caller("key")
@@ -177,7 +177,7 @@ func (w *world) connect(t *testing.T) {
 // TestRoleMatrix calls every route as every kind of caller.
 func TestRoleMatrix(t *testing.T) {
 	if !slices.Equal(allRoles, org.AllRoles()) {
-		t.Fatalf("the matrix has members with the roles %q, and there are %q", allRoles, org.AllRoles())
+		t.Fatalf("the matrix has the roles %q, want %q", allRoles, org.AllRoles())
 	}
 	s := newServer(t)
 	s.Limits.OrgsCreated = 1000
@@ -195,12 +195,12 @@ func TestRoleMatrix(t *testing.T) {
 			}
 			suffix := strings.ToLower(rand.Text())
 			w := newWorld(t, s, suffix)
-			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin may leave: the last one may not
+			w.add(t, "deputy"+suffix+"@example.com", org.Admin) // so that the admin can leave: the last admin cannot
 			if r.may == withAKey || strings.Contains(route.Pattern, "/webhook_") || strings.Contains(route.Pattern, "/links") {
 				w.connect(t)
 			}
 			callers := expected(r)
-			// Callers that are refused, whose status is higher, come first: they must find what the others change.
+			// Refused callers come first: they have the higher status. So they find the items before other callers change them.
 			names := slices.SortedFunc(maps.Keys(callers), func(a, b string) int {
 				return cmp.Or(cmp.Compare(callers[b].status, callers[a].status), cmp.Compare(a, b))
 			})
@@ -221,29 +221,29 @@ func TestRoleMatrix(t *testing.T) {
 	}
 }
 
-// TestTheMatrixIsTheContracts compares the rows with the table "Roles" of the contract: each line of this table is
-// here, with the routes that its words mean.
-func TestTheMatrixIsTheContracts(t *testing.T) {
+// TestTheMatrixFollowsTheContract compares the rows with the table "Roles" of the contract. For each line of that table, words
+// lists the routes that the line allows.
+func TestTheMatrixFollowsTheContract(t *testing.T) {
 	text, err := os.ReadFile("../../infra/docs/contract.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(text), "\n| Role | May |\n|---|---|\n")
 	section, _, _ = strings.Cut(section, "\n\n")
-	const of, leave, app = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave", "GET /v1/orgs/{orgId}/apps/{appId}/"
+	const theOrg, leave, app = "GET /v1/orgs/{orgId}", "POST /v1/orgs/{orgId}/leave", "GET /v1/orgs/{orgId}/apps/{appId}/"
 	words := map[string][]string{ // nil: every route of an org
 		"| admin | do everything in the org |": nil,
 		"| member | read the org, its members, its API keys and their use, its apps, and their links, events and deliveries, and leave it |": {
-			of, of + "/members", of + "/keys", of + "/keys/{keyId}/usage", of + "/apps", leave, app + "links", app + "webhook_events",
+			theOrg, theOrg + "/members", theOrg + "/keys", theOrg + "/keys/{keyId}/usage", theOrg + "/apps", leave, app + "links", app + "webhook_events",
 			app + "webhook_events/{eventId}", app + "webhook_deliveries",
 		},
-		"| viewer | read the org itself, and leave it |": {of, leave},
+		"| viewer | read the org itself, and leave it |": {theOrg, leave},
 	}
-	said := strings.Split(section, "\n")
-	if len(said) != len(allRoles) {
-		t.Errorf("the contract has %d roles", len(said))
+	lines := strings.Split(section, "\n")
+	if len(lines) != len(allRoles) {
+		t.Errorf("the contract has %d roles", len(lines))
 	}
-	for _, line := range said {
+	for _, line := range lines {
 		routes, ok := words[line]
 		if !ok {
 			t.Errorf("the matrix does not know the words %q", line)
@@ -255,8 +255,8 @@ func TestTheMatrixIsTheContracts(t *testing.T) {
 				continue
 			}
 			may := slices.Contains(strings.Split(r.may, ", "), role)
-			if meant := routes == nil || slices.Contains(routes, name); may != meant {
-				t.Errorf("%s for %s: %t in the matrix, and another word in the contract", name, role, may)
+			if isAllowed := routes == nil || slices.Contains(routes, name); may != isAllowed {
+				t.Errorf("%s for %s: %t in the matrix, but not in the contract", name, role, may)
 			}
 		}
 	}
@@ -267,37 +267,37 @@ type outcome struct {
 	code   problem.Code
 }
 
-// expected returns what each kind of caller gets from the route of a row, by the caller's name in world.caller.
+// expected returns the outcome of a row for each kind of caller, by the name that world.caller accepts.
 func expected(r row) map[string]outcome {
-	fine := outcome{r.status, ""}
-	// A route that gets a credential of another kind has lost its authorizer: a fault of ours, so a 500.
-	unwired := outcome{http.StatusInternalServerError, problem.Internal}
+	success := outcome{r.status, ""}
+	// If a route gets a credential of another kind, it has lost its authorizer. That is our fault, so the answer is a 500.
+	noAuthorizer := outcome{http.StatusInternalServerError, problem.Internal}
 	if r.may == withAKey {
-		return map[string]outcome{"key": fine, "admin": unwired, "none": unwired, "no credential": unwired}
+		return map[string]outcome{"key": success, "admin": noAuthorizer, "none": noAuthorizer, "no credential": noAuthorizer}
 	}
 	out := map[string]outcome{
-		"key": unwired, "no credential": unwired,
+		"key": noAuthorizer, "no credential": noAuthorizer,
 		"none": {http.StatusForbidden, problem.IdentityIncomplete},
 	}
 	for _, role := range allRoles {
 		out[string(role)] = outcome{http.StatusForbidden, problem.InsufficientRole}
 		if r.may == anyUser || slices.Contains(strings.Split(r.may, ", "), string(role)) {
-			out[string(role)] = fine
+			out[string(role)] = success
 		}
 	}
-	for _, stranger := range []string{"admin of another org", "no member"} {
-		out[stranger] = outcome{http.StatusNotFound, problem.OrgNotFound}
+	for _, outsider := range []string{"admin of another org", "no member"} {
+		out[outsider] = outcome{http.StatusNotFound, problem.OrgNotFound}
 		if r.may == anyUser {
-			out[stranger] = fine
+			out[outsider] = success
 		}
 		if r.may == ofNoOrg {
-			out[stranger] = outcome{http.StatusForbidden, problem.InsufficientRole}
+			out[outsider] = outcome{http.StatusForbidden, problem.InsufficientRole}
 		}
 	}
 	return out
 }
 
-// caller returns the principal of a name in expected. "none" is a token that names no user.
+// caller returns the principal for a name in expected. "none" is an access token that identifies no user.
 func (w *world) caller(name string) *principal.Principal {
 	switch name {
 	case "key":
@@ -315,10 +315,10 @@ func (w *world) caller(name string) *principal.Principal {
 	}
 }
 
-func TestARowOfTheMatrixForTheCallerThemselves(t *testing.T) {
+func TestMembersCannotChangeOrRemoveThemselves(t *testing.T) {
 	s := newServer(t)
 	for _, role := range allRoles[1:] {
-		// Only an admin changes a role, even the caller's own. A member who wants to go leaves.
+		// A member cannot remove themselves by this route: POST …/leave is for that.
 		w := newWorld(t, s, "-self-"+string(role))
 		w.target = w.byRole[role]
 		for _, to := range allRoles {

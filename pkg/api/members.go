@@ -20,8 +20,8 @@ import (
 // members serves the routes of an org's members.
 type members struct{ store *store.Store }
 
-// Members returns the handler of functions/members. console lists origins, as for Orgs. A caller who makes a user an
-// admin must have signed in within maxAge; 0: at any time. issuer and services are as for Orgs.
+// Members returns the handler of functions/members. console lists the allowed origins, as in Orgs. A caller who makes a user an
+// admin must have signed in within maxAge; 0: any age. issuer and services have the same meaning as in Orgs.
 func Members(s *store.Store, console []string, rights route.Rights, maxAge time.Duration, issuer string, services []string) http.Handler {
 	m := members{s}
 	return newGroup("members", map[string]handler{
@@ -57,19 +57,19 @@ func (m members) list(ctx context.Context, c *call, _ none) (list[json.RawMessag
 	}.answer(c)
 }
 
-// memberIn is a body that names a user by email, or by subject if a service sends it, and the role of the new member: member
-// when left out.
+// memberIn is a body that names a user and the role of the new member. Without a role the user becomes a member. Users name the
+// user by email. Services may name the user by subject instead.
 type memberIn struct {
 	Email   *string `json:"email"`
 	Subject *string `json:"subject"`
-	Name    *string `json:"name"` // of a subject
+	Name    *string `json:"name"` // only with a subject
 	Role    *string `json:"role"`
 }
 
-// invitation is a memberIn that was checked.
+// invitation is a checked memberIn.
 type invitation struct {
-	email string          // folded: in the form in which addresses are compared
-	user  *store.Enrolled // in place of email; nil: none
+	email string          // in the form of email.Fold, which makes addresses comparable
+	user  *store.Enrolled // nil: email names the user
 	role  org.Role
 }
 
@@ -97,7 +97,7 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 	return i, err
 }
 
-// foldEmail returns an address in the form in which addresses are compared. Error: validation_failed.
+// foldEmail returns an address in the form of email.Fold, which makes addresses comparable. Error: validation_failed.
 func foldEmail(pointer, s string) (string, error) {
 	folded, isUsable := email.Fold(s)
 	if !isUsable {

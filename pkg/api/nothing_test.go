@@ -12,24 +12,24 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAnAnswerWithNothingLeadsToTheRest has 1,050 deliveries before the failed one: the first answers have none of what is asked for,
-// and a client that follows nextCursor finds it.
-func TestAnAnswerWithNothingLeadsToTheRest(t *testing.T) {
+// TestAnEmptyPageHasACursorToTheRest has 1,050 other deliveries before the one that the request selects. The first answers are
+// empty, and a client that follows nextCursor finds the delivery.
+func TestAnEmptyPageHasACursorToTheRest(t *testing.T) {
 	const user, app = "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries", "/webhook_delivery/"
 	for _, c := range []struct {
 		route, others, status string
-		answers               []int64 // items of each
+		answers               []int64 // the number of items in each answer
 	}{
 		{"POST " + app + "list", "delivered", "failed", []int64{0, 1}},
 		{"GET " + user, "held", "failed", []int64{0, 1}},
 		{"POST " + app + "redeliver", "delivered", "failed", []int64{0, 0, 1}},
 		{"POST " + user + "/redeliver", "cancelled", "failed", []int64{0, 0, 1}},
-		{"POST " + app + "redeliver", "pending", "pending", []int64{0, 0, 0}}, // a pending one does not begin again
+		{"POST " + app + "redeliver", "pending", "pending", []int64{0, 0, 0}}, // a pending delivery does not start again
 		{"POST " + user + "/redeliver", "pending", "pending", []int64{0, 0, 0}},
 	} {
 		w := newPeople(t)
 		pk, earlier := "DLV#"+w.endpoint, w.Now().Add(-time.Hour)
-		w.copies(t, pk, w.event, 1050, item{"status": value(c.others)}, func(int) (string, string) { return pk, string(id.Source{}.NewEvent(earlier)) })
+		w.copyRow(t, pk, w.event, 1050, item{"status": value(c.others)}, func(int) (string, string) { return pk, string(id.Source{}.NewEvent(earlier)) })
 		now := w.Now().Add(2 * time.Minute)
 		w.Now = func() time.Time { return now }
 		method, path, _ := strings.Cut(c.route, " ")
@@ -54,21 +54,22 @@ func TestAnAnswerWithNothingLeadsToTheRest(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, c.answers) {
-			t.Errorf("%s, after %s ones: %v, want %v", c.route, c.others, got, c.answers)
+			t.Errorf("%s, after %s deliveries: %v, want %v", c.route, c.others, got, c.answers)
 		}
 	}
 }
 
-// TestARaceThatLeavesNothingToRedeliverLeadsToTheRest: another request begins the whole page again, between its list and its writes.
-func TestARaceThatLeavesNothingToRedeliverLeadsToTheRest(t *testing.T) {
+// TestARedeliveryThatLosesARaceHasACursor: between the list and the writes of the request, another request starts all its
+// deliveries again.
+func TestARedeliveryThatLosesARaceHasACursor(t *testing.T) {
 	d := newDesk(t)
 	d.Limits.Redelivered = 1
 	h := d.newEndpoint(t)
 	first := d.testEvent(t, h)
 	d.settle(t, first, h, webhook.DeliveryFailed)
-	d.pass(time.Second) // ids of one millisecond are in no order
+	d.pass(time.Second) // ids of the same millisecond have no order
 	d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
-	d.Faults.Before("UpdateItem", func() { // the charge, behind the list
+	d.Faults.Before("UpdateItem", func() { // the charge, which follows the list
 		of := webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(first)}
 		if _, err := d.Deliveries().Again(t.Context(), of, store.Changer{}, false); err != nil {
 			t.Error(err)

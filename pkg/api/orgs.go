@@ -23,10 +23,10 @@ type orgs struct{ store *store.Store }
 // users is the issuer of the users' access tokens.
 type users struct {
 	issuer   string
-	services []string // the subjects of its services, which are not users
+	services []string // the subjects of services, which are not users
 }
 
-// ofServices returns the services among the issuer's subjects.
+// ofServices returns the services as subjects of the issuer.
 func (u users) ofServices() (all []store.Enrolled) {
 	for _, subject := range u.services {
 		all = append(all, store.Enrolled{Issuer: u.issuer, Subject: subject})
@@ -34,9 +34,9 @@ func (u users) ofServices() (all []store.Enrolled) {
 	return all
 }
 
-// Orgs returns the handler of functions/orgs. console lists the origins of the owner's
-// console, whose pages may call the routes under /v1. rights has the rights of the services. issuer signs the users' access tokens, and
-// services lists the subjects of its tokens that belong to services. byServices lets only services make orgs.
+// Orgs returns the handler of functions/orgs. console lists the origins of the owner's console: pages of these origins may call
+// the routes under /v1. rights has the rights of the services. issuer signs the users' access tokens. services lists the
+// subjects of tokens that belong to services and not to users. byServices lets only services create orgs.
 func Orgs(s *store.Store, console []string, rights route.Rights, issuer string, services []string, byServices bool) http.Handler {
 	o := orgs{s}
 	return newGroup("orgs", map[string]handler{
@@ -56,9 +56,9 @@ type orgBody struct {
 	ExternalID string `json:"externalId,omitempty"` // only admins and services see it
 	CreatedAt  int64  `json:"createdAt"`            // milliseconds
 
-	Allowance   []limitBody `json:"allowance,omitempty"`   // only admins and services see it; none: it has none
-	Plan        string      `json:"plan,omitempty"`        // none: it has none
-	SuspendedAt int64       `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
+	Allowance   []limitBody `json:"allowance,omitempty"` // only admins and services see it
+	Plan        string      `json:"plan,omitempty"`
+	SuspendedAt int64       `json:"suspendedAt,omitempty"` // milliseconds; missing when the org is not suspended
 }
 
 type orgOfUserBody struct {
@@ -68,10 +68,10 @@ type orgOfUserBody struct {
 	CreatedAt int64      `json:"createdAt"` // milliseconds
 	AddedBy   *adderBody `json:"addedBy"`   // null for the org's creator
 
-	ExternalID  string       `json:"externalId,omitempty"`  // only services see it here
-	Plan        string       `json:"plan,omitempty"`        // the same
-	State       store.Status `json:"state,omitempty"`       // the same
-	SuspendedAt int64        `json:"suspendedAt,omitempty"` // milliseconds; none: it is not suspended
+	ExternalID  string       `json:"externalId,omitempty"`  // only for services
+	Plan        string       `json:"plan,omitempty"`        // only for services
+	State       store.Status `json:"state,omitempty"`       // only for services
+	SuspendedAt int64        `json:"suspendedAt,omitempty"` // milliseconds; missing when the org is not suspended
 }
 
 type adderBody struct {
@@ -104,10 +104,10 @@ func (o orgs) list(ctx context.Context, c *call, _ none) (answer, error) {
 	}.answer(c))
 }
 
-// ofService lists the org that has the externalId of the query, if there is one, or the orgs of all customers.
+// ofService lists the org with the externalId of the query. Without an externalId it lists the orgs of all customers.
 func (o orgs) ofService(ctx context.Context, c *call) (answer, error) {
-	values, isOne := c.URL.Query()["externalId"]
-	if !isOne {
+	values, hasExternalID := c.URL.Query()["externalId"]
+	if !hasExternalID {
 		return rendered(reading[store.Org, orgOfUserBody]{
 			name: "orgs", valid: isID(id.ParseOrg), toEnd: true, rows: func(p store.Page) ([]store.Org, string, error) { return o.store.AllOrgs(ctx, p) },
 			shown: orgOfServiceBody,
@@ -133,7 +133,7 @@ func orgOfServiceBody(o store.Org) orgOfUserBody {
 	}
 }
 
-// newOrgIn is a body that creates an org. Only a service sends more than a name.
+// newOrgIn is a body that creates an org. Only a service may send more than a name.
 type newOrgIn struct {
 	Name       *string   `json:"name"`
 	ExternalID *string   `json:"externalId"`
@@ -185,7 +185,8 @@ func (in newOrgIn) parse(c *call) (n store.NewOrg, err error) {
 	return n, err
 }
 
-// parse returns the user at a pointer of the body. A subject that were a user and a service would act by the rules of both.
+// parse returns the user at a pointer of the body. It refuses the subject of a service, because the rules of users and of services
+// would both apply to it.
 func (in personIn) parse(c *call, at string) (*store.Enrolled, error) {
 	if err := required(at+"/subject", in.Subject); err != nil {
 		return nil, err
@@ -207,7 +208,7 @@ func checkSubject(pointer, s string) error {
 	return nil
 }
 
-// maxExternalID is the most characters of an externalId.
+// maxExternalID is the largest number of characters in an externalId.
 const maxExternalID = 128
 
 func parseExternalID(s string) (string, error) {
@@ -244,7 +245,7 @@ func (o orgs) get(ctx context.Context, c *call, _ none) (orgBody, error) {
 type orgIn struct {
 	Name       *string         `json:"name"`
 	ExternalID json.RawMessage `json:"externalId"` // a string, or null to clear it
-	Allowance  []limitIn       `json:"allowance"`  // empty: none
+	Allowance  []limitIn       `json:"allowance"`  // an empty list clears it
 	Plan       json.RawMessage `json:"plan"`       // a string, or null to clear it
 }
 
@@ -275,7 +276,8 @@ func (in orgIn) parse(c *call) (change store.OrgChange, err error) {
 	return change, err
 }
 
-// clearable returns a text of a change, or "" for null, which clears it. It returns nil for a member that was not sent.
+// clearable returns the text of a member that a change may clear: "" for null, which clears it, and nil when the member was not
+// sent.
 func clearable(pointer string, in json.RawMessage, parse func(string) (string, error)) (*string, error) {
 	if in == nil {
 		return nil, nil //nolint:nilnil // the member may be left out
@@ -296,7 +298,7 @@ type reasonIn struct {
 	Reason *string `json:"reason"`
 }
 
-// claimed returns a context with the reason of the body, in place of the header's.
+// claimed returns a context that has the reason of the body instead of the header's.
 func (in reasonIn) claimed(ctx context.Context) context.Context {
 	reason := text.Cleaned(orZero(in.Reason), maxReason)
 	if reason == "" {
@@ -321,12 +323,12 @@ func (o orgs) change(ctx context.Context, c *call, change store.OrgChange) (orgB
 	return orgBodyOf(changed), err
 }
 
-// deletion serves the deletion of an org. It is a function of its own, because it takes
-// longer than any other route of an org's admin and needs other rights.
+// deletion serves the deletion of an org. It has a Lambda function of its own, because it takes longer than an admin's other
+// routes and needs other rights.
 type deletion struct{ store *store.Store }
 
-// DeleteOrg returns the handler of functions/deleteorg. console lists origins, as for Orgs. A caller who deletes an org
-// must have signed in within maxAge; 0: at any time.
+// DeleteOrg returns the handler of functions/deleteorg. console lists the allowed origins, as in Orgs. A caller who deletes an
+// org must have signed in within maxAge; 0: any age.
 func DeleteOrg(s *store.Store, console []string, rights route.Rights, maxAge time.Duration) http.Handler {
 	d := deletion{s}
 	return newGroup("deleteorg", map[string]handler{"deleteOrg": handle(d.deleteOrg)}, console, options{rights: rights, maxAge: maxAge})

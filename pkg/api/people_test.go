@@ -15,7 +15,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// newPeople returns a world with all that people read of an app. The receiver has answered twice, and the delivery has failed.
+// newPeople returns a world with one of everything that people can read of an app. The delivery has failed after two answers of
+// the receiver.
 func newPeople(t *testing.T) *world {
 	t.Helper()
 	s, now := newServer(t), time.Now()
@@ -46,14 +47,14 @@ func newPeople(t *testing.T) *world {
 	return w
 }
 
-// get reads a path below the app as a role.
+// get reads a path below the app, as the member with a role.
 func (w *world) get(t *testing.T, as org.Role, path string) reply {
 	t.Helper()
 	return w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+path, user(w.byRole[as]), ""), 200, "")
 }
 
-// TestAMemberSeesNoAnswersAndNothingOfEndpoints: but the app's events, and what came of each delivery.
-func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
+// TestAMemberSeesNoReceiversAnswersAndNoEndpoints. A member does see the app's events, and the status of each delivery.
+func TestAMemberSeesNoReceiversAnswersAndNoEndpoints(t *testing.T) {
 	w := newPeople(t)
 	for role, answers := range map[org.Role]int{org.Admin: 2, org.Member: 0} {
 		for _, query := range []string{"?eventId={eventId}", "?endpointId={endpointId}&status=failed&since=0&limit=5"} {
@@ -67,7 +68,7 @@ func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
 		}
 		r := w.get(t, role, "webhook_events")
 		types := r.each("events", "type")
-		slices.Sort(types) // the clock stands still
+		slices.Sort(types) // the clock does not move, so the order is random
 		for _, e := range r.list("events") {
 			if hidden := e["data"] == nil; hidden != (role == org.Member && e["type"] == "endpoint.created") {
 				t.Errorf("%s: %v", role, e)
@@ -84,8 +85,8 @@ func TestAMemberSeesNoAnswersAndNothingOfEndpoints(t *testing.T) {
 	}
 }
 
-// TestAQueryIsHeldToTheRulesOfABody of the API keys' route: each fault names its parameter.
-func TestAQueryIsHeldToTheRulesOfABody(t *testing.T) {
+// TestAQueryIsCheckedLikeABody on the API keys' route. Each error names the parameter.
+func TestAQueryIsCheckedLikeABody(t *testing.T) {
 	w := newPeople(t)
 	const deliveries = "webhook_deliveries?endpointId={endpointId}"
 	for query, want := range map[string]string{
@@ -106,7 +107,8 @@ func TestAQueryIsHeldToTheRulesOfABody(t *testing.T) {
 	w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test", user(w.byRole[org.Admin]), `{"endpointId":"{endpointId}"}`), 400, problem.InvalidJSON)
 }
 
-// TestPeopleReadTheNewestFirst: page by page, to an end that only the feed does not have. A cursor is of one order.
+// TestPeopleReadTheNewestFirst with order=desc, page by page to the end. Only the feed with order=asc has no end. A cursor is
+// good for one order only.
 func TestPeopleReadTheNewestFirst(t *testing.T) {
 	w := newPeople(t)
 	all := w.get(t, org.Member, "webhook_events").each("events", "id")
@@ -121,28 +123,28 @@ func TestPeopleReadTheNewestFirst(t *testing.T) {
 			}
 			cursors = append(cursors, r.str("nextCursor"))
 		}
-		t.Fatalf("%s has no end", path)
+		t.Fatalf("%s: more than 10 pages", path)
 		return nil, nil
 	}
-	newest, back := pages("webhook_events?limit=1&order=desc", "events", "id")
+	newest, newestCursors := pages("webhook_events?limit=1&order=desc", "events", "id")
 	slices.Reverse(newest)
 	same(t, "events", newest, all)
-	if len(all) != 3 || len(back) != 2 {
-		t.Errorf("%d events, %d cursors", len(all), len(back))
+	if len(all) != 3 || len(newestCursors) != 2 {
+		t.Errorf("%d events, %d cursors", len(all), len(newestCursors))
 	}
 	sent, _ := pages(deliveries+"&order=desc", "deliveries", "eventId")
 	oldest, _ := pages(deliveries+"&order=asc", "deliveries", "eventId")
 	same(t, "deliveries", sent, []string{w.event})
 	same(t, "deliveries", oldest, []string{w.event})
-	forth := w.get(t, org.Member, "webhook_events?limit=1&order=asc").str("nextCursor")
+	oldestCursor := w.get(t, org.Member, "webhook_events?limit=1&order=asc").str("nextCursor")
 	admin := user(w.byRole[org.Admin])
 	for _, r := range []request{
-		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?cursor="+back[0], admin, ""),
-		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?order=asc&cursor="+back[0], admin, ""),
-		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?order=desc&cursor="+forth, admin, ""),
-		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+deliveries+"&cursor="+back[0], admin, ""),
-		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+deliveries+"&order=desc&cursor="+forth, admin, ""),
-		w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", admin, `{"endpointId":"{endpointId}","since":0,"cursor":"`+back[0]+`"}`),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?cursor="+newestCursors[0], admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?order=asc&cursor="+newestCursors[0], admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_events?order=desc&cursor="+oldestCursor, admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+deliveries+"&cursor="+newestCursors[0], admin, ""),
+		w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/"+deliveries+"&order=desc&cursor="+oldestCursor, admin, ""),
+		w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", admin, `{"endpointId":"{endpointId}","since":0,"cursor":"`+newestCursors[0]+`"}`),
 	} {
 		w.want(t, r, 400, problem.InvalidCursor)
 	}
@@ -158,15 +160,15 @@ func TestPeopleReadTheNewestFirst(t *testing.T) {
 	}
 	for _, r := range []request{
 		w.request("POST", "/webhook_event/list?order=desc", w.caller("key"), ""),
-		w.request("POST", "/webhook_event/list?order=desc", w.caller("key"), `{"cursor":"`+back[0]+`"}`),
+		w.request("POST", "/webhook_event/list?order=desc", w.caller("key"), `{"cursor":"`+newestCursors[0]+`"}`),
 	} {
 		w.want(t, r, 400, problem.UnknownParameter)
 	}
-	w.want(t, w.request("POST", "/webhook_event/list", w.caller("key"), `{"cursor":"`+back[0]+`"}`), 400, problem.InvalidCursor)
+	w.want(t, w.request("POST", "/webhook_event/list", w.caller("key"), `{"cursor":"`+newestCursors[0]+`"}`), 400, problem.InvalidCursor)
 }
 
-// TestPeopleReachOnlyTheAppOfThePath: nothing of another app of the same org.
-func TestPeopleReachOnlyTheAppOfThePath(t *testing.T) {
+// TestPeopleReachOnlyTheAppInThePath, and nothing of another app of the same org.
+func TestPeopleReachOnlyTheAppInThePath(t *testing.T) {
 	w := newPeople(t)
 	admin := user(w.byRole[org.Admin])
 	second := w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps", admin, `{"name":"Second"}`), 201, "").str("id")
@@ -193,13 +195,14 @@ func TestPeopleReachOnlyTheAppOfThePath(t *testing.T) {
 	w.want(t, foreign, 404, problem.AppNotFound) // an admin of another org names this org's app
 }
 
-// otherOrg returns the org of the user who is outside.
+// otherOrg returns the org of w.outside.
 func (w *world) otherOrg(t *testing.T) string {
 	t.Helper()
 	return w.want(t, request{as: user(w.outside), method: "GET", path: "/v1/orgs"}, 200, "").each("orgs", "id")[0]
 }
 
-// TestAnAdminRedeliversMany: one entry in the audit log, and none when there is nothing to do. The role decides with each delivery.
+// TestAnAdminRedeliversMany: the audit log has one entry for the request, and none when no delivery was due. The role is
+// checked again with each delivery.
 func TestAnAdminRedeliversMany(t *testing.T) {
 	w := newPeople(t)
 	admin := w.byRole[org.Admin]
@@ -212,7 +215,7 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 		}
 		return n
 	}
-	// It was sent again less than a minute ago: there is nothing to do.
+	// The delivery was sent again less than a minute ago, so no delivery is due.
 	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 0 || redelivered() != 0 {
 		t.Errorf("%s, %d entries", r.text, redelivered())
 	}
@@ -221,10 +224,10 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 	w.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
 	w.spendAll(t, w.org, id.DefaultApp(w.org))
 	if w.want(t, w.request("POST", path, user(admin), body), 429, problem.RateLimited); redelivered() != 0 {
-		t.Error("what was refused is audited")
+		t.Error("the refused request is audited")
 	}
 	w.Limits.OrgBudget = store.DefaultLimits().OrgBudget
-	for entries := range 2 { // the role is taken before the entry, and between the entry and the delivery
+	for entries := range 2 { // the admin loses the role before the entry, and then between the entry and the delivery
 		w.beforeTransaction(entries, func() { w.setRole(t, admin, org.Member) })
 		w.want(t, w.request("POST", path, user(admin), body), 403, problem.InsufficientRole)
 		w.setRole(t, admin, org.Admin)
@@ -239,12 +242,13 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 	w.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
 	w.spendAll(t, w.org, id.DefaultApp(w.org))
 	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 0 || redelivered() != before+1 {
-		t.Errorf("nothing to do: %s, %d entries", r.text, redelivered()-before)
+		t.Errorf("with no delivery due: %s, %d entries", r.text, redelivered()-before)
 	}
 }
 
-// TestAnEndpointOfAnAdmin has no key: its creation is not refused for one, and revoking keys does not disable it.
-func TestAnEndpointOfAnAdmin(t *testing.T) {
+// TestRevokingAKeyKeepsAnAdminsEndpoint: an admin's endpoint names no key. It is created once for one Idempotency-Key, and has
+// the same rules as a key's endpoint.
+func TestRevokingAKeyKeepsAnAdminsEndpoint(t *testing.T) {
 	w := newPeople(t)
 	admin := user(w.byRole[org.Admin])
 	made := w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", admin, `{"url":"https://mine.example.com/in?s=1","events":["test"],"description":"Mine"}`)
@@ -255,7 +259,7 @@ func TestAnEndpointOfAnAdmin(t *testing.T) {
 		t.Errorf("%s %s", r.text, again.text)
 	}
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}/keys/{keyId}?endpoints=disable", admin, ""), 204, "")
-	paid := 0 // by the creation, on its event: fan-out charges only the rest
+	paid := 0 // the part that the creation has paid for its event; fan-out charges only the rest
 	for _, row := range w.Rows(t) {
 		if text(row, "type") == "endpoint.created" && strings.Contains(text(row, "data"), "mine.example.com") {
 			paid = int(numberOf(t, row, "paid"))
@@ -279,8 +283,9 @@ func TestAnEndpointOfAnAdmin(t *testing.T) {
 	w.want(t, w.request("POST", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", admin, `{"url":"https://x.example.com"}`), 409, problem.LimitReached)
 }
 
-// TestNoEndpointIsMadeInADeletedOrg: the deletion begins between the check of the role and the transaction, by a person and by a service.
-func TestNoEndpointIsMadeInADeletedOrg(t *testing.T) {
+// TestNoEndpointIsCreatedInADeletedOrg, by a person or a service: the deletion begins between the check of the role and the
+// transaction.
+func TestNoEndpointIsCreatedInADeletedOrg(t *testing.T) {
 	for _, as := range []string{"admin", "service"} {
 		w := newPeople(t)
 		caller := user(w.byRole[org.Admin])
@@ -298,8 +303,8 @@ func TestNoEndpointIsMadeInADeletedOrg(t *testing.T) {
 	}
 }
 
-// TestAServiceActsInNoOrgThatHasEnded between the check of the org and the write.
-func TestAServiceActsInNoOrgThatHasEnded(t *testing.T) {
+// TestAServiceChangesNothingInADeletedOrg: the org is deleted between the check of the org and the write.
+func TestAServiceChangesNothingInADeletedOrg(t *testing.T) {
 	for route, body := range map[string]string{
 		"POST webhook_endpoints/{endpointId}/test": "", "DELETE webhook_endpoints/{endpointId}": "", "DELETE links/{linkId}": "",
 		"POST webhook_deliveries/redeliver": `{"endpointId":"{endpointId}","eventId":"{eventId}"}`,
@@ -315,8 +320,9 @@ func TestAServiceActsInNoOrgThatHasEnded(t *testing.T) {
 	}
 }
 
-// TestLinksThatHaveEndedAreNotRevokedByAnAdmin: one that is revoked already is as it is, and has no second entry.
-func TestLinksThatHaveEndedAreNotRevokedByAnAdmin(t *testing.T) {
+// TestAnAdminCanRevokeOnlyPendingLinks: a second revocation changes nothing and has no audit entry. A claimed or expired link
+// is refused.
+func TestAnAdminCanRevokeOnlyPendingLinks(t *testing.T) {
 	w := newPeople(t)
 	admin, path := user(w.byRole[org.Admin]), "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}"
 	entries := len((&audited{server: w.server, admin: admin.UserID, org: w.org}).log(t))

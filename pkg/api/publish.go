@@ -20,7 +20,7 @@ const (
 	maxPublishedID   = 64      // characters
 )
 
-// publishIn is a body that has events of the owner's own.
+// publishIn is a body that publishes events of the owner.
 type publishIn struct {
 	Events []publicationIn `json:"events"`
 }
@@ -61,7 +61,7 @@ func (in publicationIn) parse() (p store.Publication, err error) {
 	return p, err
 }
 
-// parseExample returns the data of an event of the owner's, as compact JSON, and checks its type.
+// parseExample checks the type and the data of an owner's event, and returns the data as compact JSON.
 func parseExample(kind *string, data json.RawMessage) (json.RawMessage, error) {
 	if err := required("/type", kind); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func parseExample(kind *string, data json.RawMessage) (json.RawMessage, error) {
 	return parseData("/data", data)
 }
 
-// checkType checks a type of the owner's own events.
+// checkType checks the type of an owner's event.
 func checkType(s string) error {
 	if !webhook.Type(s).Publishable() {
 		return problem.Invalid("/type", "format", "The value must be 2 to 5 words of a to z, 0 to 9 and _, joined by dots, "+
@@ -84,11 +84,11 @@ func checkType(s string) error {
 	return nil
 }
 
-// isSent reports whether a member is in the body, and not null.
+// isSent reports whether the body has a member, and it is not null.
 func isSent(value json.RawMessage) bool { return value != nil && string(value) != "null" }
 
 func isObject(pointer string, value json.RawMessage) error {
-	if value[0] != '{' { // encoding/json leaves no space before a value
+	if value[0] != '{' { // encoding/json has removed the space before a value
 		return problem.Invalid(pointer, "type", "The value must be an object.")
 	}
 	return nil
@@ -129,6 +129,6 @@ func (a apps) publish(ctx context.Context, c *call, events []store.Publication) 
 		return answer{}, err
 	}
 	out, err := created(a.store.Publish(ctx, c.actor(), c.org, c.app, events, once))
-	out.status = http.StatusAccepted // their deliveries are still to be written
+	out.status = http.StatusAccepted // the deliveries are not written yet
 	return out, err
 }

@@ -12,8 +12,8 @@ import (
 
 const publishPath = "/v1/orgs/{orgId}/apps/{appId}/events"
 
-// TestServicesPublishEventsOfTheirOwn: the answer has their ids in the order of the request, and the feed shows them as they
-// were sent.
+// TestServicesPublishEventsOfTheirOwn: the answer has the ids in the order of the request, and the events have the data that
+// was sent.
 func TestServicesPublishEventsOfTheirOwn(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	at := time.Now()
@@ -41,12 +41,12 @@ func TestServicesPublishEventsOfTheirOwn(t *testing.T) {
 	if !strings.Contains(event.text, `"type":"invoice.paid"`) || !strings.Contains(event.text, `12345678901234567890.50`) || !strings.Contains(event.text, `[[[[{"a":[1]}]]]]`) {
 		t.Errorf("%s", event.text)
 	}
-	if feed := w.want(t, w.request("POST", "/webhook_event/list", w.caller("key"), `{}`), 200, ""); len(feed.each("events", "id")) != 5 { // with key.created
+	if feed := w.want(t, w.request("POST", "/webhook_event/list", w.caller("key"), `{}`), 200, ""); len(feed.each("events", "id")) != 5 { // one of them is key.created
 		t.Errorf("%s", feed.text)
 	}
 }
 
-// TestABadPublicationPublishesNothing, also when only its last event is bad.
+// TestABadPublicationPublishesNothing, also when only the last event is bad.
 func TestABadPublicationPublishesNothing(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	const good = `{"id":"a","type":"a.b","data":{}}`
@@ -78,7 +78,7 @@ func TestABadPublicationPublishesNothing(t *testing.T) {
 	if !strings.Contains(over.text, "1280 KB") {
 		t.Errorf("%s", over.text)
 	}
-	if rows := w.events(t); rows != 1 { // key.created, of newWorld
+	if rows := w.events(t); rows != 1 { // newWorld has made one: key.created
 		t.Errorf("%d events", rows)
 	}
 	w.want(t, w.request("POST", publishPath, service(), full+strings.Repeat(" ", most-len(full))), 202, "")
@@ -100,11 +100,11 @@ func (w *world) events(t *testing.T) (n int) {
 	return n
 }
 
-// TestIdsOfOnePublicationAscend in the order of the request, also around events that were published before.
-func TestIdsOfOnePublicationAscend(t *testing.T) {
+// TestPublishedEventsGetAscendingIDs in the order of the request. An event that was published before keeps its id.
+func TestPublishedEventsGetAscendingIDs(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	now := w.Now()
-	w.Now = func() time.Time { return now } // all ids have one time
+	w.Now = func() time.Time { return now } // all ids have the same time
 	publish := func(ids ...string) (made []string) {
 		t.Helper()
 		var events []string

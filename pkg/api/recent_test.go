@@ -13,18 +13,18 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// form is a body of a route, and whether the route requires a recent sign-in for it.
+// form is a body of a route. needsSignIn: the route requires a recent sign-in for this body.
 type form struct {
-	body string
-	asks bool
+	body        string
+	needsSignIn bool
 }
 
-// forms has each route of a user, by its operation, with bodies that require a recent sign-in and bodies that do not. They change
-// the key and the endpoint of wideWorld. A recent sign-in is required to give more than there was: power over the org, a key or more
-// rights of a key, or a receiver of events. It is not required to take something away, to read, or to rename.
+// forms returns bodies for each route of a user, by operation. They change the key and the endpoint of wideWorld. A request
+// that gives more power needs a recent sign-in: power over the org, a key or more rights of a key, or a receiver of events. A
+// request that takes something away, reads or renames does not.
 func forms() map[string][]form {
-	const narrow, wide = false, true
-	plain := map[string]bool{ // the row of good() is the only form
+	const narrow, wide = false, true // a wide request gives more power
+	plain := map[string]bool{        // the row of good() is the only form
 		"listOrgs": narrow, "createOrg": narrow, "getOrg": narrow, "updateOrg": narrow, "deleteOrg": wide, "listAudit": narrow,
 		"listMembers": narrow, "removeMember": narrow, "leaveOrg": narrow, "signOutMe": narrow,
 		"listKeys": narrow, "createKey": wide, "revokeKey": narrow, "revokeKeysOf": narrow, "getKeyUsage": narrow, "getUsage": narrow,
@@ -54,17 +54,17 @@ func forms() map[string][]form {
 			{`{"name":"n","scopes":["a"],"limits":[{"requests":1,"per":"month"}]}`, wide},
 		},
 	}
-	for operation, asks := range plain {
+	for operation, needsSignIn := range plain {
 		for _, r := range route.All() {
 			if r.Operation == operation {
-				out[operation] = []form{{good()[r.Name()].body, asks}}
+				out[operation] = []form{{good()[r.Name()].body, needsSignIn}}
 			}
 		}
 	}
 	return out
 }
 
-// limited returns a body with limits, each as "100/minute".
+// limited returns a body with limits. Each argument is a limit such as "100/minute".
 func limited(limits ...string) string {
 	var parts []string
 	for _, l := range limits {
@@ -78,7 +78,7 @@ func limited(limits ...string) string {
 func wideWorld(t *testing.T, s *server) *world {
 	t.Helper()
 	w := newWorld(t, s, strings.ToLower(rand.Text()))
-	w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin) // so that the admin may leave
+	w.add(t, "deputy"+strings.ToLower(rand.Text())+"@example.com", org.Admin) // so that the admin can leave
 	w.connect(t)
 	w.want(t, w.request("POST", "/webhook_endpoint/update", w.caller("key"), `{"endpointId":"{endpointId}","enabled":false}`), 200, "")
 	for _, body := range []string{`{"scopes":["a","b"]}`, limited("100/minute", "1000/day")} {
@@ -87,15 +87,15 @@ func wideWorld(t *testing.T, s *server) *world {
 	return w
 }
 
-// TestWhatGivesMoreNeedsARecentSignIn sends every form of every route of a user, as an admin whose sign-in was too long ago, is
-// recent, or is not known. No form that only takes something away may need a recent sign-in.
-func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
+// TestRequestsThatGivePowerNeedARecentSignIn sends every form of every route of a user, as an admin. The sign-in was too long
+// ago, lies in the future, is not known, or is recent enough. Other forms succeed without a known sign-in.
+func TestRequestsThatGivePowerNeedARecentSignIn(t *testing.T) {
 	const maxAge = time.Hour
 	s, all := newServerFor(t, settings{maxAuthAge: maxAge}), forms()
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com") // addMember adds this user
 	for _, r := range route.All() {
-		if r.Takes != principal.UserToken || r.May == route.ServicesOnly { // no one signs in as a service
+		if r.Takes != principal.UserToken || r.May == route.ServicesOnly { // services do not sign in
 			continue
 		}
 		if all[r.Operation] == nil {
@@ -103,9 +103,9 @@ func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
 		}
 		for _, f := range all[r.Operation] {
 			w := wideWorld(t, s)
-			admin, now := w.caller("admin"), time.Now() // anew for each form: a minute to come would come meanwhile
-			for what, at := range map[string]int64{"not known": 0, "long ago": now.Add(-maxAge - time.Minute).Unix(), "to come": now.Add(time.Minute).Unix()} {
-				if !f.asks {
+			admin, now := w.caller("admin"), time.Now() // read for each form: "in the future" must still be in the future
+			for what, at := range map[string]int64{"not known": 0, "long ago": now.Add(-maxAge - time.Minute).Unix(), "in the future": now.Add(time.Minute).Unix()} {
+				if !f.needsSignIn {
 					continue
 				}
 				admin.SignedInAt = at
@@ -115,7 +115,7 @@ func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
 				}
 			}
 			admin.SignedInAt = 0
-			if f.asks {
+			if f.needsSignIn {
 				admin.SignedInAt = now.Add(-maxAge + time.Minute).Unix()
 			}
 			if out := s.do(t, w.request(r.Method, r.Pattern, admin, f.body)); out.status >= 300 {
@@ -125,9 +125,9 @@ func TestWhatGivesMoreNeedsARecentSignIn(t *testing.T) {
 	}
 }
 
-// TestADeletionCutShortIs503AndItsRepetition204 makes the database refuse every try of the
-// deletion's second transaction.
-func TestADeletionCutShortIs503AndItsRepetition204(t *testing.T) {
+// TestAnInterruptedDeletionCanBeRepeated: DynamoDB refuses every try of the deletion's second transaction. The answer is 503,
+// and a repeated request gets 204.
+func TestAnInterruptedDeletionCanBeRepeated(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	send := func(status int, code problem.Code) reply {
@@ -153,8 +153,9 @@ func TestADeletionCutShortIs503AndItsRepetition204(t *testing.T) {
 	w.want(t, request{as: w.caller("key"), method: "POST", path: "/app/get", body: `{}`}, 404, problem.KeyNotFound)
 }
 
-// TestAnotherWindowIsNoWayAroundASpentLimit: with an old sign-in, a key whose day is spent stays refused.
-func TestAnotherWindowIsNoWayAroundASpentLimit(t *testing.T) {
+// TestANewWindowDoesNotBypassASpentLimit: an admin with an old sign-in cannot replace the spent limit of a day by a limit of
+// another window.
+func TestANewWindowDoesNotBypassASpentLimit(t *testing.T) {
 	s := newServerFor(t, settings{maxAuthAge: time.Hour})
 	w := newWorld(t, s, "")
 	admin := w.caller("admin")
@@ -166,19 +167,19 @@ func TestAnotherWindowIsNoWayAroundASpentLimit(t *testing.T) {
 	}
 	w.want(t, w.request("PATCH", keyPath, admin, limited("3/day", "3/month")), 200, "")
 	w.want(t, w.request("PATCH", keyPath, admin, limited("3/month")), 401, problem.InsufficientUserAuthentication)
-	w.want(t, w.request("PATCH", keyPath, service(), limited("3/month")), 200, "") // no one signs in as a service
+	w.want(t, w.request("PATCH", keyPath, service(), limited("3/month")), 200, "") // services do not sign in
 }
 
-// TestCallersWithoutTheRoleAreNotSentToSignIn: the refusal after the sign-in would be the same.
+// TestCallersWithoutTheRoleAreNotSentToSignIn, because a new sign-in would not give them the role.
 func TestCallersWithoutTheRoleAreNotSentToSignIn(t *testing.T) {
-	s, all, asked := newServerFor(t, settings{maxAuthAge: time.Hour}), forms(), 0
+	s, all, checked := newServerFor(t, settings{maxAuthAge: time.Hour}), forms(), 0
 	w := wideWorld(t, s)
 	for _, r := range route.All() {
 		for _, f := range all[r.Operation] {
-			if !f.asks {
+			if !f.needsSignIn {
 				continue
 			}
-			asked++
+			checked++
 			for caller, want := range map[string]problem.Code{
 				"member": problem.InsufficientRole, "viewer": problem.InsufficientRole, "admin of another org": problem.OrgNotFound, "no member": problem.OrgNotFound,
 			} {
@@ -188,7 +189,7 @@ func TestCallersWithoutTheRoleAreNotSentToSignIn(t *testing.T) {
 			}
 		}
 	}
-	if asked < 10 {
-		t.Errorf("only %d forms ask", asked)
+	if checked < 10 {
+		t.Errorf("only %d forms need a recent sign-in", checked)
 	}
 }

@@ -48,9 +48,9 @@ func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
 	}
 }
 
-// TestAnEscapedReplacementCharacterIsTaken: API Gateway writes the character itself where bytes are broken, so a body with it
-// is refused. The escape is what the client wrote.
-func TestAnEscapedReplacementCharacterIsTaken(t *testing.T) {
+// TestAnEscapedReplacementCharacterIsAccepted, because the client wrote the escape itself. The plain character is refused: API
+// Gateway writes it in place of bytes that are not UTF-8.
+func TestAnEscapedReplacementCharacterIsAccepted(t *testing.T) {
 	s := newServer(t)
 	ada := user(s.NewUser(t, "ada@example.com"))
 	for _, escaped := range []string{`\ufffd`, `\uFFFD`} {
@@ -61,9 +61,9 @@ func TestAnEscapedReplacementCharacterIsTaken(t *testing.T) {
 	}
 }
 
-// TestUnknownParametersAreRefusedWithACredential calls every route. Bodies that are not JSON show that the query is
+// TestRoutesWithCredentialsRefuseUnknownParameters calls every route. The bodies are not JSON, which shows that the query is
 // checked first.
-func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
+func TestRoutesWithCredentialsRefuseUnknownParameters(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
 	before := len(w.Rows(t))
@@ -92,8 +92,8 @@ func TestUnknownParametersAreRefusedWithACredential(t *testing.T) {
 	}
 }
 
-// TestAParameterIsSentOnce: of two values, no one can know which one is meant.
-func TestAParameterIsSentOnce(t *testing.T) {
+// TestARepeatedParameterIsRefused, because the server cannot know which value to use.
+func TestARepeatedParameterIsRefused(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	next := url.QueryEscape(w.want(t, w.request("GET", "/v1/orgs/{orgId}/members?limit=1", ada, ""), 200, "").str("nextCursor"))
@@ -124,15 +124,15 @@ func TestABodyWithAContentCodingIsRefused(t *testing.T) {
 func TestMembersThatExcludeEachOtherConflict(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
-	const list, again = "/webhook_delivery/list", "/webhook_delivery/redeliver"
+	const list, redeliver = "/webhook_delivery/list", "/webhook_delivery/redeliver"
 	for _, c := range []struct{ path, body, want string }{
 		{list, `{"eventId":"{eventId}","endpointId":"{endpointId}"}`, "/eventId conflict"},
 		{list, `{"eventId":"x","endpointId":"x"}`, "/eventId conflict"},
 		{list, `{}`, "/eventId required"},
 		{list, `{"eventId":null,"endpointId":null}`, "/eventId required"},
-		{again, `{"endpointId":"{endpointId}","eventId":"{eventId}","since":1790000000000}`, "/eventId conflict"},
-		{again, `{"endpointId":"{endpointId}"}`, "/eventId required"},
-		{again, `{"eventId":"{eventId}"}`, "/endpointId required"},
+		{redeliver, `{"endpointId":"{endpointId}","eventId":"{eventId}","since":1790000000000}`, "/eventId conflict"},
+		{redeliver, `{"endpointId":"{endpointId}"}`, "/eventId required"},
+		{redeliver, `{"eventId":"{eventId}"}`, "/endpointId required"},
 	} {
 		out := w.want(t, w.request("POST", c.path, w.caller("key"), c.body), 422, problem.ValidationFailed)
 		if got := strings.Join(fields(out), ", "); got != c.want {
@@ -141,9 +141,9 @@ func TestMembersThatExcludeEachOtherConflict(t *testing.T) {
 	}
 }
 
-// TestARefusedRequestsLineNamesItsSource: the log line of a refused request (4xx) has the address that it came from,
-// other lines do not. X-Forwarded-For, which any client can write, is not this address. Each line names the request and its trace.
-func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
+// TestTheLogOfARefusalNamesTheSourceAddress: only the log lines of refused requests (4xx) have the source address. It does not
+// come from X-Forwarded-For, which any client can write. Each line names the request and its trace.
+func TestTheLogOfARefusalNamesTheSourceAddress(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
@@ -163,7 +163,7 @@ func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 		{w.caller("key"), "POST", "/link/get", `{"linkId":"lnk_x"}`, 404, problem.LinkNotFound, string(w.key), from},
 		{nil, "POST", "/link/claim", `{"token":"lkt_x","claimKey":"0123456789abcdefghijkl"}`, 404, problem.LinkNotFound, "", from},
 		{user(w.byRole[org.Admin]), "GET", "/v1/orgs", "", 200, "", string(w.byRole[org.Admin]), ""},
-		{nil, "GET", "/v1/orgs", "", 500, problem.Internal, "", ""}, // no authorizer was asked: a fault of ours, not of its source
+		{nil, "GET", "/v1/orgs", "", 500, problem.Internal, "", ""}, // no authorizer was called: our fault, and not a fault of the caller
 	} {
 		out.Reset()
 		r := w.request(c.method, c.pattern, c.as, c.body)
@@ -184,8 +184,8 @@ func TestARefusedRequestsLineNamesItsSource(t *testing.T) {
 	}
 }
 
-// TestARefusalDoesNotRepeatWhatWasSent, however long and often it was: an answer over 6 MB would end the function's process.
-func TestARefusalDoesNotRepeatWhatWasSent(t *testing.T) {
+// TestARefusalIsShortForAnyInput: it does not repeat long or many inputs. An answer over 6 MB would end the function's process.
+func TestARefusalIsShortForAnyInput(t *testing.T) {
 	s := newServer(t)
 	stranger := user(s.NewUser(t, "stranger@example.com"))
 	w := newWorld(t, s, "")
@@ -226,14 +226,14 @@ func TestARefusalDoesNotRepeatWhatWasSent(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhetherARoleWouldHelp: no role may what only services may.
-func TestARefusalSaysWhetherARoleWouldHelp(t *testing.T) {
+// TestARefusalDistinguishesRolesAndServices: another role does not help on a route of services.
+func TestARefusalDistinguishesRolesAndServices(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	for _, c := range []struct{ role, path, body, says string }{
+	for _, c := range []struct{ role, path, body, detail string }{
 		{"admin", publishPath, `{"events":[{"type":"invoice.paid","data":{}}]}`, "Only a service of the owner can do this."},
 		{"viewer", keysOfOrg, `{}`, "Your role in this org does not allow this."},
 	} {
-		if out := w.want(t, w.request("POST", c.path, w.caller(c.role), c.body), 403, problem.InsufficientRole); !strings.Contains(out.text, c.says) {
+		if out := w.want(t, w.request("POST", c.path, w.caller(c.role), c.body), 403, problem.InsufficientRole); !strings.Contains(out.text, c.detail) {
 			t.Errorf("%s %s: %s", c.role, c.path, out.text)
 		}
 	}

@@ -10,13 +10,12 @@ import (
 // ok returns an answer 200 with a body.
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
 
-// okBody is the answer of a route that has nothing to show.
+// okBody is the body of an answer that has nothing else to show.
 type okBody struct {
 	OK bool `json:"ok"`
 }
 
-// write sends the answer. It ends JSON with a newline, so that a terminal's prompt begins on
-// a line of its own.
+// write sends the answer. JSON ends in a newline, so that the prompt of a terminal begins on a new line.
 func (a answer) write(w http.ResponseWriter) error {
 	var body []byte
 	switch b := a.body.(type) {

@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// reported has texts of JSON as a machine reports them, without the quotes, and the text that is kept; null: none.
+// reported has JSON texts (without quotes) that a machine reports, and the text that we keep; null: no text.
 var reported = map[string]string{
 	`Ada's phone`:                        `"Ada's phone"`,
 	`\u200eMohamed's iPhone`:             `"Mohamed's iPhone"`,
@@ -26,27 +26,27 @@ var reported = map[string]string{
 	``:                                   `null`, `  `: `null`, `\u200b\u200f`: `null`, `\u3164`: `null`, `\t`: `null`, `\ufffd`: `null`,
 }
 
-// broken has more of them, which a body that a person or a program writes may not have: a text that was cut inside a
-// character, and bytes that are not UTF-8, in whose place the gateway puts U+FFFD.
+// broken has more such texts, with invalid characters: a text that was cut inside a character, and bytes that are not UTF-8,
+// which the gateway replaces by U+FFFD. Only the body of a device may have them.
 var broken = map[string]string{
 	`Ada \ud83d`: `"Ada"`, `\udc69Ada`: `"Ada"`, `\ud83d\ud83d\udc69`: `"👩"`, "Ada\ufffd": `"Ada"`, "Ada\xff's": `"Ada 's"`, "\xc3": `null`,
 }
 
-func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
+func TestAnyDeviceNameCanClaimALink(t *testing.T) {
 	d := newDesk(t)
 	for _, texts := range []map[string]string{reported, broken} {
 		for sent, kept := range texts {
 			made, token := d.newLink(t)
 			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":{"name":"%s","platform":"%s"}}`, token, firstDevice, sent, sent)
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "")
-			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "") // the answer was lost
+			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "") // the device repeats its claim
 			got := d.post(t, "/link/get", with("linkId", made), 200, "").text
 			if want := `"device":{"name":` + kept + `,"platform":` + kept + `}`; !strings.Contains(got, want) {
 				t.Errorf("%.80q: %s, want %s", sent, got, want)
 			}
 		}
 	}
-	for _, sent := range []string{`5`, `true`, `{"a":1}`, `["x"]`, `-1.5e300`, `null`, `{"name":5}`} { // no text at all
+	for _, sent := range []string{`5`, `true`, `{"a":1}`, `["x"]`, `-1.5e300`, `null`, `{"name":5}`} { // not texts
 		made, token := d.newLink(t)
 		for _, device := range []string{`{"name":` + sent + `,"platform":"ios"}`, `{"platform":"ios","name":` + sent + `}`} {
 			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":%s}`, token, firstDevice, device)
@@ -56,14 +56,14 @@ func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
 			t.Errorf("%s: %s", sent, got)
 		}
 	}
-	for device, refusal := range map[string]problem.Code{ // what the SDK itself builds is still checked
+	for device, refusal := range map[string]problem.Code{ // the form of device, which the SDK builds, is still checked
 		`"Ada's phone"`: problem.ValidationFailed, `5`: problem.ValidationFailed, `[]`: problem.ValidationFailed, `{"model":5}`: problem.InvalidJSON,
 	} {
 		_, token := d.newLink(t)
 		body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":%s}`, token, firstDevice, device)
 		d.want(t, request{method: "POST", path: "/link/claim", body: body}, refusal.Status(), refusal)
 	}
-	for _, body := range []string{ // what the SDK itself sends is still checked
+	for _, body := range []string{ // token and claimKey are still checked
 		`{"token":"lkt_` + "\ufffd" + `","claimKey":"` + firstDevice + `"}`, `{"token":"lkt_x\ud800","claimKey":"` + firstDevice + `"}`,
 	} {
 		d.want(t, request{method: "POST", path: "/link/claim", body: body}, 404, "link_not_found")
@@ -71,7 +71,7 @@ func TestADevicesOwnNameNeverStopsAClaim(t *testing.T) {
 	d.want(t, request{method: "POST", path: "/link/claim", body: `{"token":"lkt_x","claimKey":"` + firstDevice + "\ufffd" + `"}`}, 422, "validation_failed")
 }
 
-// TestANameFromAnotherSystemIsNeverRefused: services send the names that the issuer has, and the names of the keys that they import.
+// TestANameFromAnotherSystemIsNeverRefused: services send the issuer's names of users, and the names of imported keys.
 func TestANameFromAnotherSystemIsNeverRefused(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	n := 0
@@ -92,7 +92,7 @@ func TestANameFromAnotherSystemIsNeverRefused(t *testing.T) {
 	}
 }
 
-func TestAPersonsNameMayBeInAnyScript(t *testing.T) {
+func TestANameCanBeInAnyScript(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	for _, name := range []string{"نرم\u200cافزار", "ශ්\u200dරී ලංකා", "র\u200d্যাব", "അവന്\u200d", "葛\U000e0100城", "Rugby 🏴\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f"} {
 		if got := w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole["admin"]), `{"name":"`+name+`"}`), 200, "").str("name"); got != name {
@@ -101,8 +101,8 @@ func TestAPersonsNameMayBeInAnyScript(t *testing.T) {
 	}
 }
 
-// TestAHiddenCharacterThatAPersonTypesIsRefused, with the place of the text: two names could look the same.
-func TestAHiddenCharacterThatAPersonTypesIsRefused(t *testing.T) {
+// TestAHiddenCharacterInATypedNameIsRefused, because two names could look the same. The error points at the text.
+func TestAHiddenCharacterInATypedNameIsRefused(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
 	for _, c := range []struct{ method, path, body, pointer string }{

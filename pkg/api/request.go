@@ -33,18 +33,18 @@ const (
 	maxIdempotencyKey = 255
 )
 
-// signInSlack is the largest difference between the issuer's clock and ours: as much as the leeway that
-// pkg/authn/accesstoken gives to a token's other times.
+// signInSlack is the largest difference between the issuer's clock and ours. pkg/authn/accesstoken allows the same difference
+// for a token's other times.
 const signInSlack = 30 * time.Second
 
-// actor returns the caller, with the roles that the route allows, and with the refusal (RFC 9470) of a caller who has signed in too long
-// ago, or whose token does not have the time. The store decides which use cases return the refusal. Use cases that revoke, disable,
-// remove or leave do not, because nothing may delay a clean-up.
+// actor returns the caller with the roles that the route allows. If the caller signed in too long ago, or the token does not
+// have the time, the actor also has the refusal of RFC 9470. The store decides which use cases return it. Use cases that
+// revoke, disable, remove or leave do not, because nothing may delay a clean-up.
 func (c *call) actor() store.Actor {
 	a := store.Actor{User: c.caller.UserID, Service: c.caller.Name, May: c.route.May.List(), WhileSuspended: c.route.Suspended == route.Open}
-	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years when the token does not have the time
+	age := time.Since(time.Unix(c.caller.SignedInAt, 0)) // more than 50 years if the token does not have the time
 	isRecent := -signInSlack <= age && age <= c.maxAge+signInSlack
-	if c.maxAge != 0 && !isRecent && c.caller.Kind != principal.Service { // no one signs in as a service
+	if c.maxAge != 0 && !isRecent && c.caller.Kind != principal.Service { // services do not sign in
 		a.OldSignIn = &problem.Error{
 			Code: problem.InsufficientUserAuthentication, MaxAge: c.maxAge,
 			Detail: "This route needs an access token from a recent sign-in. Sign in again with the maxAge of this answer.",
@@ -53,7 +53,7 @@ func (c *call) actor() store.Actor {
 	return a
 }
 
-// withinLimits refuses an API key over its limits. Errors: rate_limited, and unavailable when nothing is known of the limits.
+// withinLimits refuses an API key that is over its limits. Errors: rate_limited; unavailable if the limits could not be read.
 func (c *call) withinLimits() error {
 	l := c.caller.Limit
 	switch {
@@ -65,7 +65,7 @@ func (c *call) withinLimits() error {
 	return nil
 }
 
-// needs refuses a service that lacks a right. It refuses no person. Error: insufficient_role.
+// needs refuses a service that lacks a right. It never refuses a user. Error: insufficient_role.
 func (c *call) needs(r route.Right) error {
 	switch {
 	case c.caller.Kind != principal.Service || c.rights.Allow(c.caller.Name, r):
@@ -77,7 +77,7 @@ func (c *call) needs(r route.Right) error {
 	}
 }
 
-// changer returns the caller as who changes something of an app.
+// changer returns the caller as the author of a change in an app.
 func (c *call) changer() store.Changer {
 	if c.caller.Kind == principal.Key {
 		return store.ByKey(c.caller.KeyID)
@@ -85,8 +85,7 @@ func (c *call) changer() store.Changer {
 	return store.Changer{Actor: c.actor()}
 }
 
-// readOrg reads the org and the app in the path, when the route has them. The id of an org that does not
-// parse is the same 404 as an org that does not exist.
+// readOrg reads the org and the app in the path, if the route has them. A malformed org id gets the same 404 as an unknown org.
 func (c *call) readOrg() (err error) {
 	text := c.PathValue("orgId")
 	if text == "" {
@@ -105,12 +104,10 @@ func (c *call) userID() id.User { return idOr(id.NoUser, id.ParseUser, c.PathVal
 // keyID returns the API key of the path.
 func (c *call) keyID() id.Key { return idOr(id.NoKey, id.ParseKey, c.PathValue("keyId")) }
 
-// endpointID reads the id of an endpoint. For a text that does not parse it returns an id
-// that no row has.
+// endpointID reads the id of an endpoint. For a malformed text it returns an id that no row has.
 func endpointID(text string) id.Endpoint { return idOr(id.NoEndpoint, id.ParseEndpoint, text) }
 
-// idOr returns the id that a text holds. For a text that does not parse it returns noRow, an
-// id that no row has: the store looks it up as any other, and does not find it.
+// idOr returns the id in a text. For a malformed text it returns noRow, an id that no row has: the store then finds nothing.
 func idOr[ID any](noRow ID, parse func(string) (ID, error), text string) ID {
 	if v, err := parse(text); err == nil {
 		return v
@@ -118,14 +115,14 @@ func idOr[ID any](noRow ID, parse func(string) (ID, error), text string) ID {
 	return noRow
 }
 
-// isID returns a function that reports whether a cursor holds an id of the list's kind.
+// isID returns a function that reports whether the text of a cursor is an id of the list's kind.
 func isID[ID any](parse func(string) (ID, error)) func(string) bool {
 	return func(text string) bool { _, err := parse(text); return err == nil }
 }
 
-// checkQuery refuses query parameters that a route with a credential does not take:
-// otherwise a misspelt one would be ignored without notice. Public routes ignore unknown
-// parameters, because others add some to links, such as utm_source. Error: unknown_parameter.
+// checkQuery refuses query parameters that a route with a credential does not know. Otherwise a misspelt parameter would be
+// ignored without notice. Public routes ignore unknown parameters, because others add parameters such as utm_source to links.
+// Error: unknown_parameter.
 func checkQuery(r *http.Request, rt route.Route) error {
 	if rt.Takes == principal.Public {
 		return nil
@@ -144,15 +141,15 @@ func checkQuery(r *http.Request, rt route.Route) error {
 	return errParameter(unknown...)
 }
 
-// errParameter returns unknown_parameter, which names these parameters.
+// errParameter returns unknown_parameter, with the names of these parameters.
 func errParameter(unknown ...problem.Field) error {
 	return &problem.Error{
 		Code: problem.UnknownParameter, Detail: "The query has a parameter that this route does not know.", Fields: unknown,
 	}
 }
 
-// option reports whether the query has a parameter, which may have one value only. The error is
-// unknown_parameter for any other value, and for a query that cannot be read.
+// option reports whether the query has a parameter, which can have only one value. Error: unknown_parameter for another value,
+// and for a query that cannot be parsed.
 func (c *call) option(name, value string) (bool, error) {
 	query, err := url.ParseQuery(c.URL.RawQuery)
 	switch values := query[name]; {
@@ -161,11 +158,11 @@ func (c *call) option(name, value string) (bool, error) {
 	case err == nil && len(values) == 1 && values[0] == value:
 		return true, nil
 	default:
-		return false, errParameter(problem.Field{Pointer: "?" + name, Code: "unknown", Message: "The one value is " + value + ", sent once."})
+		return false, errParameter(problem.Field{Pointer: "?" + name, Code: "unknown", Message: "The value must be " + value + ". Send the parameter only once."})
 	}
 }
 
-// createdBy reads the user of the query parameter createdBy, "" without one. Error: validation_failed.
+// createdBy returns the user of the query parameter createdBy; "" without the parameter. Error: validation_failed.
 func (c *call) createdBy() (id.User, error) {
 	values := c.URL.Query()["createdBy"]
 	if len(values) == 0 {
@@ -178,7 +175,8 @@ func (c *call) createdBy() (id.User, error) {
 	return user, nil
 }
 
-// pageOrAll reads the page as page does. A query without limit and cursor is for the whole list.
+// pageOrAll returns the page that the query selects. The zero Page means the whole list: the query has neither limit nor
+// cursor.
 func (c *call) pageOrAll(valid func(id string) bool) (store.Page, error) {
 	if q := c.URL.Query(); !q.Has("limit") && !q.Has("cursor") {
 		return store.Page{}, nil
@@ -186,8 +184,7 @@ func (c *call) pageOrAll(valid func(id string) bool) (store.Page, error) {
 	return c.page(valid)
 }
 
-// page reads limit and cursor from the query. valid reports whether a cursor's id is one of the
-// list. Errors: validation_failed, invalid_cursor.
+// page reads limit and cursor from the query. valid reports whether the id of a cursor has the form of the list's ids. Errors: validation_failed, invalid_cursor.
 func (c *call) page(valid func(id string) bool) (store.Page, error) {
 	q := c.URL.Query()
 	limits, cursors := q["limit"], q["cursor"]
@@ -209,9 +206,8 @@ func (c *call) page(valid func(id string) bool) (store.Page, error) {
 	return p, nil
 }
 
-// cursor encodes the id after which the next page begins, in base64url so that no one mistakes
-// the cursor for an id. A list's partition comes from the path or the caller's API key, never from
-// the cursor, so that a forged cursor reveals nothing.
+// cursor encodes the last id of a page, in base64url so that no one mistakes the cursor for an id. The partition of a list
+// comes from the path or from the caller's API key, and never from the cursor. So a forged cursor reveals nothing.
 func cursor(id string) string {
 	if id == "" {
 		return ""
@@ -219,21 +215,20 @@ func cursor(id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(id))
 }
 
-// openCursor returns the id that cursor encoded.
+// openCursor returns the id that cursor has encoded.
 func openCursor(s string) (id string, ok bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return string(b), err == nil
 }
 
-// onceOf reads the Idempotency-Key of a create. Without the header, the store keeps no record of
-// the request. shown makes the body of the answer from what the store created. Error:
-// invalid_idempotency_key.
+// onceOf reads the Idempotency-Key of a create. Without the header, the store keeps no record of the request. shown makes the
+// body of the answer from the result of the store. Error: invalid_idempotency_key.
 func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made], error) {
 	request, err := c.keyed()
 	return store.Once[Made]{Request: request, Render: func(made Made) ([]byte, error) { return plainjson.Marshal(shown(made)) }}, err
 }
 
-// keyed returns the request by its Idempotency-Key, or none without the header.
+// keyed returns the record of a request with an Idempotency-Key, or the zero value without the header.
 func (c *call) keyed() (request store.Request, err error) {
 	values := c.Header.Values(idempotencyHeader)
 	if len(values) == 0 {
@@ -244,14 +239,14 @@ func (c *call) keyed() (request store.Request, err error) {
 		return request, problem.New(problem.InvalidIdempotencyKey,
 			"The Idempotency-Key must be one value of 32 to 255 visible ASCII characters. Use a random UUID.")
 	}
-	body, err := strictjson.Canonical(c.body, c.shape) // c.decode has checked it
+	body, err := strictjson.Canonical(c.body, c.shape) // c.decode has checked the body
 	return store.Request{
 		Key: secret.New(key), Principal: cmp.Or(string(c.caller.AppID), c.caller.ID()), Method: c.Method, Path: c.path(), Body: sha256.Sum256(body),
 	}, err
 }
 
-// path returns the route's path with the values of its parameters. The path of the URL may differ between two requests
-// for one thing: by a base path, or by an escape.
+// path returns the route's path with the values of its parameters. The URLs of two equal requests may differ in a base path or in
+// their escapes, but this path does not.
 func (c *call) path() string {
 	parts := strings.Split(c.route.Pattern, "/")
 	for i, part := range parts {
@@ -262,8 +257,8 @@ func (c *call) path() string {
 	return strings.Join(parts, "/")
 }
 
-// created returns the answer 201 of a create. A header marks an answer that the store has kept
-// from an earlier request with the same Idempotency-Key.
+// created returns the answer 201 of a create. A header marks an answer that the store has kept from an earlier request with the
+// same Idempotency-Key.
 func created[Made any](c store.Created[Made], err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
@@ -275,7 +270,7 @@ func created[Made any](c store.Created[Made], err error) (answer, error) {
 	return out, nil
 }
 
-// isVisible reports whether a text has visible ASCII characters only, at least and at most so many.
+// isVisible reports whether a text has only visible ASCII characters, and from least to most of them.
 func isVisible(s string, least, most int) bool {
 	for _, b := range []byte(s) {
 		if b <= ' ' || b > '~' {
@@ -290,7 +285,7 @@ type nameIn struct {
 	Name *string `json:"name"`
 }
 
-// parse returns the name without the spaces around it, nil for nil: the member was not sent.
+// parse returns the name without the spaces around it. It returns nil for nil, which means that the member was not sent.
 func (in nameIn) parse(*call) (*string, error) {
 	if in.Name == nil {
 		return nil, nil //nolint:nilnil // the name may be left out

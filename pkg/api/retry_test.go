@@ -9,15 +9,16 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// retried sends a request with an Idempotency-Key, which is the same for each request.
+// retried sends a request with an Idempotency-Key, always the same one.
 func (s *server) retried(t *testing.T, r request, status int, code problem.Code) reply {
 	t.Helper()
 	r.header = map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"}
 	return s.want(t, r, status, code)
 }
 
-// TestARetryByAnotherKeyOfTheAppIsTheSame: by the key's successor, or by the key of another server.
-func TestARetryByAnotherKeyOfTheAppIsTheSame(t *testing.T) {
+// TestAnotherKeyOfTheAppCanRetryARequest: the successor of the key, or the key of another server. Another app's key creates a
+// new item.
+func TestAnotherKeyOfTheAppCanRetryARequest(t *testing.T) {
 	d := newDesk(t)
 	second := *d.key
 	second.KeyID = id.Source{}.NewKey(d.at)
@@ -35,17 +36,18 @@ func TestARetryByAnotherKeyOfTheAppIsTheSame(t *testing.T) {
 	}
 }
 
-// TestARetryIsKnownByWhatItsBodyMeans, and a body that means something else is refused.
-func TestARetryIsKnownByWhatItsBodyMeans(t *testing.T) {
+// TestARetryIsRecognisedByTheMeaningOfItsBody: bodies in same differ from first only in their spelling. Bodies in other have
+// another meaning, and are refused.
+func TestARetryIsRecognisedByTheMeaningOfItsBody(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
-	org, publishing, imports := "/v1/orgs/{orgId}/keys", "/v1/orgs/{orgId}/apps/{appId}/events", "/v1/orgs/{orgId}/keys/import"
+	keysOf, publishing, imports := "/v1/orgs/{orgId}/keys", "/v1/orgs/{orgId}/apps/{appId}/events", "/v1/orgs/{orgId}/keys/import"
 	hash := strings.Repeat("0", 64)
 	for name, c := range map[string]struct {
 		as          *principal.Principal
 		path, first string
 		same, other []string
 	}{
-		"a key": {w.caller("admin"), org, `{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"]}`, []string{
+		"a key": {w.caller("admin"), keysOf, `{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"]}`, []string{
 			"\n{\t\"metadata\": {\"é\":\"3\", \"b\":\"2\",\"a\":\"1\"},\r\n \"scopes\" : [\"a:1\",\"b:2\"], \"expiresIn\":600,\"name\":\"näme 😀/\"} ",
 			`{"n\u0061me":"n\u00E4me \ud83D\uDE00\/","expiresIn":600,"metadata":{"\u0061":"\u0031","b":"2","\u00e9":"3"},"scopes":["a:1","b\u003a2"]}`,
 			`{"name":"näme 😀/","expiresIn":600,"metadata":{"a":"1","b":"2","é":"3"},"scopes":["a:1","b:2"],"limits":null,"appId":null,"ceilings":null}`,
@@ -68,7 +70,7 @@ func TestARetryIsKnownByWhatItsBodyMeans(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := w.request("POST", c.path, c.as, c.first)
-			status := map[string]int{org: 201, publishing: 202, imports: 200}[c.path]
+			status := map[string]int{keysOf: 201, publishing: 202, imports: 200}[c.path]
 			first := w.retried(t, r, status, "")
 			for _, r.body = range c.same {
 				if again := w.retried(t, r, status, ""); again.text != first.text || again.header.Get("Idempotency-Replayed") != "true" {
@@ -82,8 +84,8 @@ func TestARetryIsKnownByWhatItsBodyMeans(t *testing.T) {
 	}
 }
 
-// TestARetryWithoutABodyEqualsAnEmptyObject, whichever comes first.
-func TestARetryWithoutABodyEqualsAnEmptyObject(t *testing.T) {
+// TestNoBodyAndAnEmptyObjectAreTheSameRetry, in either order.
+func TestNoBodyAndAnEmptyObjectAreTheSameRetry(t *testing.T) {
 	for _, bodies := range [][]string{{"", "{}", " { } "}, {"{\n}", ""}} {
 		w := newWorld(t, newServer(t), "")
 		made := map[string]bool{}

@@ -13,13 +13,13 @@ import (
 	"latchkey/pkg/servicetest"
 )
 
-// rights starts the check of calls against the roles in template.yaml, once for all tests.
+// rights starts the program that checks calls against the roles in template.yaml, once for all tests.
 var rights = sync.OnceValues(func() (*servicetest.Service, error) { return servicetest.Start("check-calls") })
 
-// functionKey is the key, in a context, of the folder of the function that answers the request.
+// functionKey is the key of a context value: the folder of the function that answers the request.
 type functionKey struct{}
 
-// inFunction marks the requests of a handler as requests of a route and its function, as API Gateway does.
+// inFunction marks the requests of a handler with their route and function, as API Gateway does.
 func inFunction(rt route.Route, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(r.Context(), functionKey{}, rt.Function))
@@ -28,8 +28,8 @@ func inFunction(rt route.Route, h http.Handler) http.Handler {
 	})
 }
 
-// roleCheck is an HTTP transport that fails the test at each call to DynamoDB that the role of the
-// calling function does not allow. On AWS such a call is refused. Calls of the test itself pass.
+// roleCheck is an HTTP transport that checks each call to DynamoDB. The test fails if the role of the calling function does not
+// allow the call, because AWS would refuse it. Calls of the test itself are not checked.
 type roleCheck struct {
 	t     *testing.T
 	table string
@@ -52,14 +52,14 @@ func (c roleCheck) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	// The roles name the stack's table, which has this name.
+	// In the roles, the table has the name latchkey.
 	body = bytes.ReplaceAll(body, []byte(`"`+c.table+`"`), []byte(`"latchkey"`))
-	var lacks string
-	if err := service.Ask(map[string]any{"function": folder, "operation": operation, "body": body}, &lacks); err != nil {
+	var missing string
+	if err := service.Ask(map[string]any{"function": folder, "operation": operation, "body": body}, &missing); err != nil {
 		return nil, err
 	}
-	if lacks != "" {
-		c.t.Errorf("missing in the template's roles: %s", lacks)
+	if missing != "" {
+		c.t.Errorf("a role of the template does not allow: %s", missing)
 	}
 	return c.next.RoundTrip(r)
 }

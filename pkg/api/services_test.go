@@ -18,14 +18,14 @@ func service() *principal.Principal {
 	return &principal.Principal{Kind: principal.Service, Name: "billing"}
 }
 
-// TestAServiceMayWhatAnAdminMay is the column of the role matrix for a service. On every route of an org, a service may
-// do what an admin may, although it is not a member of the org.
+// TestAServiceMayWhatAnAdminMay tests the role matrix for a service. On every route of an org, a service may do the same as an
+// admin, although it is not a member of the org.
 func TestAServiceMayWhatAnAdminMay(t *testing.T) {
-	others := map[string]outcome{ // by hand
-		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // it is not a member
-		"POST /v1/me/signout":         {403, problem.InsufficientRole}, // it signs in nowhere
+	others := map[string]outcome{ // the exceptions
+		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // a service is not a member
+		"POST /v1/me/signout":         {403, problem.InsufficientRole}, // a service does not sign in
 	}
-	s := newServerFor(t, settings{maxAuthAge: time.Minute}) // who signs in is asked for a recent sign-in, a service never
+	s := newServerFor(t, settings{maxAuthAge: time.Minute}) // only users need a recent sign-in
 	s.NewUser(t, "spare@example.com")
 	rows := good()
 	for _, r := range route.All() {
@@ -39,7 +39,7 @@ func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 			want, ok := others[r.Name()]
 			switch {
 			case line.may == withAKey:
-				want = outcome{500, problem.Internal} // such a route has lost its authorizer
+				want = outcome{500, problem.Internal} // a route with a wrong credential has lost its authorizer
 			case !ok:
 				want = outcome{line.status, ""}
 			}
@@ -51,14 +51,15 @@ func TestAServiceMayWhatAnAdminMay(t *testing.T) {
 	}
 }
 
-// needed has the right that a service needs on each route, by hand. Only people may leave an org, and sign themselves out.
+// needed lists the routes that each right allows to a service. It is written by hand. Only users may leave an org or sign
+// themselves out.
 var needed = map[route.Right][]string{
 	route.OrgsRead:      {"GET /v1/orgs", "GET /v1/orgs/{orgId}"},
 	route.OrgsWrite:     {"POST /v1/orgs", "PATCH /v1/orgs/{orgId}"},
 	route.OrgsEnd:       {"DELETE /v1/orgs/{orgId}"},
 	route.OrgsSuspend:   {"POST /v1/orgs/{orgId}/suspension"},
 	route.OrgsResume:    {"DELETE /v1/orgs/{orgId}/suspension"},
-	route.OrgsLimit:     {}, // parts of bodies: TestTheOwnersLimitsNeedARightOfTheirOwn
+	route.OrgsLimit:     {}, // this right is for members of bodies: TestAllowancesCeilingsAndPlansNeedTheirOwnRight
 	route.AuditRead:     {"GET /v1/orgs/{orgId}/audit"},
 	route.UsersRead:     {"GET /v1/users", "GET /v1/users/{userId}"},
 	route.UsersEnd:      {"DELETE /v1/users/{userId}"},
@@ -86,12 +87,12 @@ var needed = map[route.Right][]string{
 
 const anApp = "/v1/orgs/{orgId}/apps/{appId}"
 
-// withRight returns a service that has one right, and is named by it.
+// withRight returns a service that has one right. The service has the name of the right.
 func withRight(r route.Right) *principal.Principal {
 	return &principal.Principal{Kind: principal.Service, Name: strings.ReplaceAll(string(r), ".", "-")}
 }
 
-// serverWithRights returns a server with a service for each right.
+// serverWithRights returns a server that knows one service for each right.
 func serverWithRights(t *testing.T) *server {
 	rights := route.Rights{}
 	for r := range needed {
@@ -100,7 +101,7 @@ func serverWithRights(t *testing.T) *server {
 	return newServerFor(t, settings{rights: rights})
 }
 
-// TestAServiceWithOneRightIsRefusedEverywhereElse has a service for each right, and each route of /v1.
+// TestAServiceWithOneRightIsRefusedEverywhereElse calls each route of /v1 as a service of each right.
 func TestAServiceWithOneRightIsRefusedEverywhereElse(t *testing.T) {
 	s := serverWithRights(t)
 	s.NewUser(t, "spare@example.com")
@@ -126,15 +127,15 @@ func TestAServiceWithOneRightIsRefusedEverywhereElse(t *testing.T) {
 				w.connect(t)
 				w.want(t, w.request(r.Method, r.Pattern, withRight(right), row.body), row.status, "")
 			}
-			if people := r.Name() == "POST /v1/orgs/{orgId}/leave" || r.Name() == "POST /v1/me/signout"; may != 1 && !people || may != 0 && people {
+			if usersOnly := r.Name() == "POST /v1/orgs/{orgId}/leave" || r.Name() == "POST /v1/me/signout"; may != 1 && !usersOnly || may != 0 && usersOnly {
 				t.Errorf("%d rights allow it", may)
 			}
 		})
 	}
 }
 
-// TestTheOwnersLimitsNeedARightOfTheirOwn: an org's allowance and a key's ceilings, beside the right for the rest of a body.
-func TestTheOwnersLimitsNeedARightOfTheirOwn(t *testing.T) {
+// TestAllowancesCeilingsAndPlansNeedTheirOwnRight: orgs.limit, in addition to the right for the rest of the body.
+func TestAllowancesCeilingsAndPlansNeedTheirOwnRight(t *testing.T) {
 	limit := withRight(route.OrgsLimit)
 	s := newServerFor(t, settings{rights: route.Rights{
 		limit.Name: {route.OrgsLimit}, "writes": {route.OrgsWrite, route.KeysWrite, route.KeysImport}, "both": {route.OrgsWrite, route.KeysWrite, route.KeysImport, route.OrgsLimit},
@@ -145,7 +146,7 @@ func TestTheOwnersLimitsNeedARightOfTheirOwn(t *testing.T) {
 	importing := `{"keys":[{"sha256":"` + strings.Repeat("0b", 32) + `","prefix":"sk","ceilings":` + some + `}]}`
 	for _, c := range []struct {
 		method, path, body string
-		ofLimit, ofBoth    int // the status for the service with orgs.limit alone, and with all
+		ofLimit, ofBoth    int // the status for the service with only orgs.limit, and for the service with all rights
 		lacks              route.Right
 	}{
 		{"PATCH", "/v1/orgs/{orgId}", `{"allowance":` + some + `}`, 200, 200, route.OrgsLimit},
@@ -177,8 +178,8 @@ func TestTheOwnersLimitsNeedARightOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestAServiceSaysWhoActsAndWhy: the audit log shows the reason to admins, and the operator to services alone.
-func TestAServiceSaysWhoActsAndWhy(t *testing.T) {
+// TestTheAuditLogHasOperatorAndReasonOfAService: admins see the reason, and only services see the operator.
+func TestTheAuditLogHasOperatorAndReasonOfAService(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	claim := func(caller *principal.Principal, name, operator, reason string) {
 		t.Helper()
@@ -204,8 +205,8 @@ func TestAServiceSaysWhoActsAndWhy(t *testing.T) {
 	}
 }
 
-// TestOnlyAServiceSetsWhatIsTheOwners.
-func TestOnlyAServiceSetsWhatIsTheOwners(t *testing.T) {
+// TestOnlyAServiceSetsTheOwnersValues: externalId, allowance, plan, and members by subject.
+func TestOnlyAServiceSetsTheOwnersValues(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	admin := user(w.byRole["admin"])
 	for _, c := range []struct{ method, path, body string }{
@@ -226,8 +227,8 @@ func TestOnlyAServiceSetsWhatIsTheOwners(t *testing.T) {
 	w.want(t, w.request("GET", "/v1/orgs?externalId=cus_1", admin, ""), 400, problem.UnknownParameter)
 }
 
-// TestOnlyServicesMakeOrgsWhereTheOwnerSaysSo: a person is refused with every body, also one that is not valid.
-func TestOnlyServicesMakeOrgsWhereTheOwnerSaysSo(t *testing.T) {
+// TestTheOwnerCanLetOnlyServicesCreateOrgs: a user is then refused with every body, also with an invalid one.
+func TestTheOwnerCanLetOnlyServicesCreateOrgs(t *testing.T) {
 	s := newServerFor(t, settings{orgsBy: "services"})
 	w := newWorld(t, s, "")
 	for _, body := range []string{`{"name":"x"}`, `{}`, `{"name":"x","plan":"pro"}`} {
@@ -240,7 +241,7 @@ func TestOnlyServicesMakeOrgsWhereTheOwnerSaysSo(t *testing.T) {
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole["admin"]), `{"name":"y"}`), 200, "")
 }
 
-func TestAServiceMakesFindsAndChangesAnOrg(t *testing.T) {
+func TestAServiceCreatesFindsAndChangesAnOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	as := func(method, path, body string, status int, code problem.Code) reply {
 		t.Helper()

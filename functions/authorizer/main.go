@@ -1,5 +1,5 @@
-// Command authorizer turns credentials into principals: API Gateway calls it on every
-// request of a route that accepts a credential.
+// Command authorizer turns credentials into principals. API Gateway calls it for every
+// request on a route that accepts a credential.
 package main
 
 import (
@@ -16,15 +16,15 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
-		// Only this function records users. The others need neither profile nor name.
+		// Only this function records users, so only it needs their profiles and names.
 		tokens.UserinfoURL, tokens.NameClaim = e.Optional("USERINFO_URL", ""), e.Optional("NAME_CLAIM", "")
-		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
+		acceptsImported, countsRequests := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
 			a := authn.New(s, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
-			if takesImported {
+			if acceptsImported {
 				a.TakeImported(nil, 0)
 			}
-			if counts {
+			if countsRequests {
 				a.CountRequests()
 			}
 			lambda.StartAuthorizer(a.AuthorizeRoute)

@@ -1,4 +1,4 @@
-// Command checkconsumers looks once a day for other APIs that could cache the answers of our shared authorizers.
+// Command checkconsumers checks once a day whether other APIs could cache the answers of our shared authorizers.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command fanout writes one delivery for each endpoint of each event that the table's stream brings.
+// Command fanout reads events from the table's stream, and writes one delivery of each event for each endpoint.
 package main
 
 import (

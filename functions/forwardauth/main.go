@@ -18,15 +18,15 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
-		owner := id.Org(e.Optional("OWNER_ORG_ID", "")) // whose API keys may introspect; "": no key may
-		secrets := e.List("SECRET")                     // a request must have one of them in its header; none: it needs none
-		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
+		owner := id.Org(e.Optional("OWNER_ORG_ID", "")) // API keys of this org may introspect; "": no key may
+		secrets := e.List("SECRET")                     // a request must have one of them in its header; empty: no secret is needed
+		acceptsImported, countsRequests := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
 			a := authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now))
-			if takesImported {
+			if acceptsImported {
 				a.TakeImported(nil, 0)
 			}
-			if counts {
+			if countsRequests {
 				a.CountRequests()
 			}
 			lambda.StartURL(forwardauth.New(guard.On(a), owner, secrets...))

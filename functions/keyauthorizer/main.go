@@ -1,5 +1,4 @@
-// Command keyauthorizer lets other APIs of Latchkey's owner take API keys: their API Gateway calls it as
-// their authorizer.
+// Command keyauthorizer is an authorizer for other APIs of the owner. It lets them accept our API keys.
 package main
 
 import (
@@ -14,14 +13,14 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // for how long an Allow holds where a gateway keeps it against our advice; 0: without end
-		takesImported, counts := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS") // how long an Allow is valid if a gateway caches it against our advice; 0: without end
+		acceptsImported, countsRequests := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
 			keysOnly := authn.New(s, nil) // without access tokens
-			if takesImported {
+			if acceptsImported {
 				keysOnly.TakeImported(nil, 0)
 			}
-			if counts {
+			if countsRequests {
 				keysOnly.CountRequests()
 			}
 			lambda.StartSharedAuthorizer(shared.Key(guard.On(keysOnly)), allowFor)

@@ -24,7 +24,7 @@ func main() {
 		rights := service.RightsFrom(e)
 		maxAuthAge := e.Seconds("MAX_AUTH_AGE")
 		imports := e.Bool("IMPORTED_KEYS", false)
-		maxLife := time.Duration(e.Int("MAX_KEY_DAYS", 0, 0)) * 24 * time.Hour // 0: keys need not expire
+		maxLife := time.Duration(e.Int("MAX_KEY_DAYS", 0, 0)) * 24 * time.Hour // 0: keys may live without an end
 		return func() { lambda.StartHTTP(api.Keys(s, prefix, imports, maxLife, consoleOrigins, rights, maxAuthAge)) }
 	})
 }

@@ -13,9 +13,9 @@ import (
 func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
-		does := e.Choice("LEAK_REPORTS", "off", "tell", "revoke")
+		effect := e.Choice("LEAK_REPORTS", "off", "tell", "revoke")
 		imports := e.Bool("IMPORTED_KEYS", false)
 		keys := leaks.New(outbound.NewSender(outbound.NewGuard(nil)), leaks.GitHubKeys)
-		return func() { lambda.StartHTTP(api.Leaks(s, does, keys.Verify, imports)) }
+		return func() { lambda.StartHTTP(api.Leaks(s, effect, keys.Verify, imports)) }
 	})
 }

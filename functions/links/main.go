@@ -1,4 +1,4 @@
-// Command links serves an app's links, and the claims of client SDKs.
+// Command links serves an app's links, and lets client SDKs claim them.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command memberauthorizer lets the owner's other APIs take access tokens of an org's members: their
-// API Gateway calls it as their authorizer.
+// Command memberauthorizer is an authorizer for other APIs of the owner. It lets them accept access tokens of an org's members.
 package main
 
 import (
@@ -18,8 +17,8 @@ func main() {
 	boot.Run(func(e *boot.Reader) func() {
 		s := store.New(e.DynamoDB(e.AWS()), e.Required("TABLE"))
 		tokens := accesstoken.ConfigFrom(e)
-		orgParameter := e.Required("ORG_PARAMETER") // names the path parameter with the org's id in routes of those APIs
-		allowFor := e.Seconds("ALLOW_FOR_SECONDS")  // for how long an Allow holds where a gateway keeps it against our advice; 0: without end
+		orgParameter := e.Required("ORG_PARAMETER") // the name of the path parameter that has the org's id in routes of those APIs
+		allowFor := e.Seconds("ALLOW_FOR_SECONDS")  // how long an Allow is valid if a gateway caches it against our advice; 0: without end
 		return func() {
 			g := guard.On(authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now)))
 			lambda.StartSharedAuthorizer(shared.Member(g, orgParameter), allowFor)

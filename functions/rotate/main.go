@@ -20,7 +20,7 @@ func main() {
 			Store:    store.New(e.DynamoDB(cfg), e.Required("TABLE")),
 			KMS:      kms,
 			FirstARN: e.Required("SIGNING_KEY_ARN"),
-			// Without days (0), a key signs without end.
+			// 0 days: a key signs without an end.
 			Every: time.Duration(e.Int("ROTATION_DAYS", 90, 0)) * 24 * time.Hour,
 		}
 		return func() { lambda.StartSchedule(r.Run) }

@@ -1,4 +1,4 @@
-// Command sweep does what is due, once a minute. It also fans out events that the stream lost, and wakes
+// Command sweep does the work that is due, once a minute. It also fans out events that the stream lost, and sends
 // deliveries that the queue lost.
 package main
 

@@ -1,4 +1,4 @@
-// Command tap passes every event and every audit entry on to the owner's event bus, as the table's stream brings them.
+// Command tap reads every event and every audit entry from the table's stream, and passes it on to the owner's event bus.
 package main
 
 import (

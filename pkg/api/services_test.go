@@ -300,7 +300,8 @@ func TestAServiceCreatesFindsAndChangesAnOrg(t *testing.T) {
 	}
 }
 
-// TestAServiceIsNeverEnrolledAsAUser: its token would be an admin's by the API, and a member's at the doors.
+// TestAServiceIsNeverEnrolledAsAUser: else its access token would count as an admin's in the API, and as a member's at the
+// doors.
 func TestAServiceIsNeverEnrolledAsAUser(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	for subject, isService := range map[string]bool{
@@ -327,7 +328,6 @@ func TestAServiceIsNeverEnrolledAsAUser(t *testing.T) {
 	}
 }
 
-// TestOnlyAdminsAndServicesSeeAnExternalID.
 func TestOnlyAdminsAndServicesSeeAnExternalID(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", service(), `{"externalId":"cus_1"}`), 200, "")
@@ -339,8 +339,9 @@ func TestOnlyAdminsAndServicesSeeAnExternalID(t *testing.T) {
 	}
 }
 
-// TestAServiceIsNoMemberByItsAddress: it was a user before the deployment named its subject, and its address is still proved.
-func TestAServiceIsNoMemberByItsAddress(t *testing.T) {
+// TestAServiceCannotBecomeAMemberByEmail: the subject was a user before the deployment named it as a service, so the table
+// still has its verified address.
+func TestAServiceCannotBecomeAMemberByEmail(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	signIn := func(issuer, subject string) {
 		t.Helper()
@@ -357,7 +358,7 @@ func TestAServiceIsNoMemberByItsAddress(t *testing.T) {
 			w.want(t, w.request("POST", path, as, `{"email":"A-service@example.com","role":"`+role+`"}`), 422, problem.UserNotFound)
 		}
 	}
-	signIn("https://another.example", "m2m") // of another issuer
+	signIn("https://another.example", "m2m") // another issuer
 	signIn(issuer, "a-service-2")
 	for _, address := range []string{"m2m", "a-service-2"} {
 		w.want(t, w.request("POST", path, w.caller("admin"), `{"email":"`+address+`@example.com"}`), 201, "")

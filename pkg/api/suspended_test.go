@@ -15,8 +15,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// whileSuspended has what each route of /v1 about an org does while the org is suspended, by hand. TestNarrowingGoesOn has those that
-// narrow: with the bodies of the matrix two of them widen something.
+// whileSuspended lists what each route of an org does while the org is suspended. It is written by hand. "narrows" means that
+// the route can take rights away (TestNarrowingGoesOnInASuspendedOrg), but not give any. The word after it is for the body of
+// the matrix: two of these bodies give rights.
 var whileSuspended = map[string]string{
 	"GET /v1/orgs/{orgId}":                                                   "reads",
 	"PATCH /v1/orgs/{orgId}":                                                 "open",
@@ -62,9 +63,10 @@ func (w *world) suspend(t *testing.T) {
 	w.want(t, w.request("POST", "/v1/orgs/{orgId}/suspension", service(), ""), 200, "")
 }
 
-// TestWhatIsOpenInASuspendedOrg calls each route of an org, as its admin, as a service and as a stranger.
-func TestWhatIsOpenInASuspendedOrg(t *testing.T) {
-	s, left := newServer(t), maps.Clone(whileSuspended)
+// TestEachRouteOfASuspendedOrgIsOpenOrClosed calls each route of an org as its admin, as a service and as an admin of another
+// org.
+func TestEachRouteOfASuspendedOrgIsOpenOrClosed(t *testing.T) {
+	s, untested := newServer(t), maps.Clone(whileSuspended)
 	s.Limits.OrgsCreated = 1000
 	s.NewUser(t, "spare@example.com")
 	suspended := func(t *testing.T) *world {
@@ -75,41 +77,41 @@ func TestWhatIsOpenInASuspendedOrg(t *testing.T) {
 		w.suspend(t)
 		return w
 	}
-	same := suspended(t)
+	shared := suspended(t)
 	for _, r := range route.All() {
 		if r.Takes != principal.UserToken || !strings.Contains(r.Pattern, "{orgId}") {
 			continue
 		}
-		does, row := left[r.Name()], good()[r.Name()]
-		delete(left, r.Name())
+		effect, row := untested[r.Name()], good()[r.Name()]
+		delete(untested, r.Name())
 		t.Run(r.Name(), func(t *testing.T) {
 			for _, caller := range []string{"admin", "service"} {
-				w := same
-				if strings.Contains(does, "open") {
+				w := shared
+				if strings.Contains(effect, "open") {
 					w = suspended(t)
 				}
 				as, status, code := w.actor(caller), row.status, problem.Code("")
 				switch {
 				case caller == "admin" && row.may == services || caller == "service" && strings.HasSuffix(r.Pattern, "/leave"):
 					status, code = 403, problem.InsufficientRole
-				case strings.Contains(does, "closed"):
+				case strings.Contains(effect, "closed"):
 					status, code = 403, problem.OrgSuspended
 				}
 				w.want(t, w.request(r.Method, r.Pattern, user(w.outside), row.body), 404, problem.OrgNotFound)
 				w.want(t, w.request(r.Method, r.Pattern, as, row.body), status, code)
 			}
 			want := map[string]route.Openness{"closed": route.Closed, "reads": route.Closed, "narrows": route.Narrows, "open": route.Open}
-			if kind, _, _ := strings.Cut(does, ":"); does == "" || (does == "reads") != (r.Method == "GET") || want[kind] != r.Suspended {
-				t.Errorf("%q, and %d in the table", does, r.Suspended)
+			if kind, _, _ := strings.Cut(effect, ":"); effect == "" || (effect == "reads") != (r.Method == "GET") || want[kind] != r.Suspended {
+				t.Errorf("%q, but the table of routes has %d", effect, r.Suspended)
 			}
 		})
 	}
-	if len(left) != 0 {
-		t.Errorf("no routes: %v", left)
+	if len(untested) != 0 {
+		t.Errorf("these routes do not exist: %v", untested)
 	}
 }
 
-// TestNarrowingGoesOnInASuspendedOrg and widening does not, for a service too.
+// TestNarrowingGoesOnInASuspendedOrg: rights can be taken away, but not given, also by a service.
 func TestNarrowingGoesOnInASuspendedOrg(t *testing.T) {
 	s := newServer(t)
 	const member, key = "/v1/orgs/{orgId}/members/{userId}", "/v1/orgs/{orgId}/keys/{keyId}"
@@ -123,7 +125,7 @@ func TestNarrowingGoesOnInASuspendedOrg(t *testing.T) {
 		w.suspend(t)
 		for _, c := range []struct {
 			pattern, body string
-			isDone        bool
+			allowed       bool
 		}{
 			{member, `{"role":"admin"}`, true},
 			{member, `{"role":"member"}`, true}, {member, `{"role":"member"}`, true}, {member, `{"role":"admin"}`, false},
@@ -135,12 +137,12 @@ func TestNarrowingGoesOnInASuspendedOrg(t *testing.T) {
 			{endpoint, `{"enabled":false}`, true}, {endpoint, `{"enabled":false}`, true}, {endpoint, `{"enabled":true}`, false},
 		} {
 			status, code := 200, problem.Code("")
-			if !c.isDone {
+			if !c.allowed {
 				status, code = 403, problem.OrgSuspended
 			}
 			w.want(t, w.request("PATCH", c.pattern, w.actor(as), c.body), status, code)
 		}
-		for _, body := range []string{`{"ceilings":[{"requests":9,"per":"hour"}]}`, `{"ceilings":[]}`} { // the owner's
+		for _, body := range []string{`{"ceilings":[{"requests":9,"per":"hour"}]}`, `{"ceilings":[]}`} { // the owner may always set ceilings
 			w.want(t, w.request("PATCH", key, service(), body), 200, "")
 		}
 		w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", service(), `{"allowance":[{"requests":5,"per":"day"}],"plan":"pro","externalId":"cus_`+as+`"}`), 200, "")
@@ -148,12 +150,12 @@ func TestNarrowingGoesOnInASuspendedOrg(t *testing.T) {
 	}
 }
 
-// TestARetryFromBeforeASuspensionGetsItsAnswer, and a request with another Idempotency-Key is refused.
+// TestARetryFromBeforeASuspensionGetsItsAnswer. A request with another Idempotency-Key is refused.
 func TestARetryFromBeforeASuspensionGetsItsAnswer(t *testing.T) {
 	s, routes := newServer(t), 0
 	s.NewUser(t, "spare@example.com")
-	for name, does := range whileSuspended {
-		if does != "closed" || strings.HasSuffix(name, "/redeliver") { // which has no answer to keep
+	for name, effect := range whileSuspended {
+		if effect != "closed" || strings.HasSuffix(name, "/redeliver") { // no answer of a redelivery is kept
 			continue
 		}
 		routes++
@@ -168,7 +170,7 @@ func TestARetryFromBeforeASuspensionGetsItsAnswer(t *testing.T) {
 			t.Errorf("%s: %s, not %s", name, again.text, first.text)
 		}
 		once.header = map[string]string{"Idempotency-Key": "76543210-89ab-cdef-0123-456789abcdef"}
-		once.body = strings.Replace(once.body, "spare@", "outside"+suffix+"@", 1) // the first is a member by now
+		once.body = strings.Replace(once.body, "spare@", "outside"+suffix+"@", 1) // spare is already a member
 		w.want(t, once, 403, problem.OrgSuspended)
 	}
 	w := newWorld(t, s, "-enrols")
@@ -181,7 +183,7 @@ func TestARetryFromBeforeASuspensionGetsItsAnswer(t *testing.T) {
 	}
 }
 
-// TestNoOneClaimsALinkOfASuspendedOrg, but the device that has claimed one before gets its answer again.
+// TestNoOneClaimsALinkOfASuspendedOrg. A device that claimed a link before gets its answer again.
 func TestNoOneClaimsALinkOfASuspendedOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	claim := func() request {
@@ -199,13 +201,14 @@ func TestNoOneClaimsALinkOfASuspendedOrg(t *testing.T) {
 	w.want(t, pending, 200, "")
 }
 
-// TestASuspensionIsShownAndSaysWhy, to each member of the org, with its plan.
-func TestASuspensionIsShownAndSaysWhy(t *testing.T) {
+// TestMembersSeeASuspensionAndItsReason: every member sees the suspension and the plan, and admins see the reason in the audit
+// log.
+func TestMembersSeeASuspensionAndItsReason(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	at := time.UnixMilli(1_800_000_000_000)
 	w.Now = func() time.Time { return at }
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", service(), `{"plan":"pro","externalId":"cus_1"}`), 200, "")
-	seen := func(since string) { // "": the org is not suspended
+	seen := func(since string) { // since: the time of the suspension; "": the org is not suspended
 		t.Helper()
 		for caller, query := range map[string]string{"admin": "", "member": "", "viewer": "", "service": "?externalId=cus_1"} {
 			one := w.want(t, w.request("GET", "/v1/orgs/{orgId}", w.actor(caller), ""), 200, "")
@@ -243,7 +246,7 @@ func TestASuspensionIsShownAndSaysWhy(t *testing.T) {
 	}
 }
 
-// TestDeliveriesGoOnInASuspendedOrg: what was accepted before is sent, and tried again.
+// TestDeliveriesGoOnInASuspendedOrg: events from before the suspension are sent, and tried again.
 func TestDeliveriesGoOnInASuspendedOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
@@ -263,18 +266,19 @@ func TestDeliveriesGoOnInASuspendedOrg(t *testing.T) {
 	}
 }
 
-// TestASuspensionRightBeforeTheWriteRefusesIt: the transaction decides. A publication is decided by its read.
-func TestASuspensionRightBeforeTheWriteRefusesIt(t *testing.T) {
+// TestASuspensionRightBeforeAWriteRefusesTheWrite, because the transaction checks it. Only a publication reads the state before
+// its transaction.
+func TestASuspensionRightBeforeAWriteRefusesTheWrite(t *testing.T) {
 	s := newServer(t)
 	s.NewUser(t, "spare@example.com")
-	for name, does := range whileSuspended {
-		if does == "open" || does == "reads" || strings.HasSuffix(name, "/events") {
+	for name, effect := range whileSuspended {
+		if effect == "open" || effect == "reads" || strings.HasSuffix(name, "/events") {
 			continue
 		}
 		w := newWorld(t, s, strings.ToLower(rand.Text()))
 		w.connect(t)
 		body := good()[name].body
-		if does == "narrows: open" {
+		if effect == "narrows: open" {
 			w.want(t, w.request("PATCH", name[len("PATCH "):], service(), body), 200, "")
 			body = `{"enabled":true}`
 		}
@@ -286,8 +290,9 @@ func TestASuspensionRightBeforeTheWriteRefusesIt(t *testing.T) {
 	}
 }
 
-// TestARepeatedSuspensionGoesOn: the table fails while the keys get the state. A repeated resume goes on too.
-func TestARepeatedSuspensionGoesOn(t *testing.T) {
+// TestARepeatedSuspensionFinishesAnInterruptedOne: the table fails while the keys get the state of the org. A resume can be
+// repeated in the same way.
+func TestARepeatedSuspensionFinishesAnInterruptedOne(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	for _, c := range []struct {
 		method string
@@ -295,7 +300,7 @@ func TestARepeatedSuspensionGoesOn(t *testing.T) {
 		isHeld bool
 	}{{"POST", 200, true}, {"DELETE", 204, false}} {
 		sent := w.request(c.method, "/v1/orgs/{orgId}/suspension", service(), "")
-		w.beforeTransaction(1, func() { w.Faults.Plan("TransactWriteItems", storetest.Throttle, 20) }) // the first changes the org
+		w.beforeTransaction(1, func() { w.Faults.Plan("TransactWriteItems", storetest.Throttle, 20) }) // the first transaction changes the org, the next ones its keys
 		w.want(t, sent, 503, problem.Unavailable)
 		w.Faults.Heal()
 		isHeld := func() bool {

@@ -13,19 +13,19 @@ import (
 )
 
 type usageBody struct {
-	Date     string  `json:"date"`            // a day of UTC
-	KeyID    *id.Key `json:"keyId,omitempty"` // the first key of the rotations; none: the use of all keys, by the org's allowance
-	Requests int64   `json:"requests"`        // never more than were let through
-	AtMost   *int64  `json:"atMost"`          // never fewer; null: not known
+	Date     string  `json:"date"`            // a UTC day
+	KeyID    *id.Key `json:"keyId,omitempty"` // the first key of a chain of rotations; missing: all keys of the org, counted by its allowance
+	Requests int64   `json:"requests"`        // at least this number was let through
+	AtMost   *int64  `json:"atMost"`          // at most this number was let through; null: not known
 
-	Refused map[problem.Code]int64 `json:"refused,omitempty"` // of a key only; never more than were refused
+	Refused map[problem.Code]int64 `json:"refused,omitempty"` // only for one key; at least these numbers were refused
 }
 
 func usageBodyOf(u store.Usage) usageBody {
 	return usageBody{Date: u.Date, KeyID: orNull(u.Key), Requests: u.Requests, AtMost: known(u.AtMost)}
 }
 
-// known returns a number that may be not known.
+// known returns nil for a negative number, which means that the number is not known.
 func known(n int64) *int64 {
 	if n < 0 {
 		return nil
@@ -33,13 +33,13 @@ func known(n int64) *int64 {
 	return &n
 }
 
-// defaultDays is how many days are shown to who names none.
+// defaultDays is how many days are shown if the query names none.
 const defaultDays = 30
 
-// days are two days of UTC and those between them.
+// days are all UTC days from from to to.
 type days struct{ from, to time.Time }
 
-// daysIn is an empty body: the days are in the query.
+// daysIn is an empty body: the query names the days.
 type daysIn struct{}
 
 func (daysIn) parse(c *call) (d days, err error) {
@@ -55,7 +55,7 @@ func (daysIn) parse(c *call) (d days, err error) {
 	return d, nil
 }
 
-// day reads a day from the query, or returns the given one when it is not there. Error: validation_failed.
+// day reads a day from the query. Without the parameter it returns otherwise. Error: validation_failed.
 func (c *call) day(name string, otherwise time.Time) (time.Time, error) {
 	values := c.URL.Query()[name]
 	if len(values) == 0 {
@@ -71,15 +71,15 @@ func (c *call) day(name string, otherwise time.Time) (time.Time, error) {
 func (k keys) usage(ctx context.Context, c *call, d days) (list[usageBody], error) {
 	found, err := k.store.KeyUsage(ctx, c.actor(), c.org, c.keyID(), d.from, d.to)
 	return listOf("days", found, "", func(u store.Usage) usageBody {
-		u.Key = "" // it is in the path, or the first of the rotations of the one in the path
+		u.Key = "" // the path names the key, or a later key in its chain of rotations
 		body := usageBodyOf(u)
 		body.Refused = u.Refused()
 		return body
 	}), err
 }
 
-// isUsageRow reports whether a text is the part of a row's name that a cursor has: the day of the month, and the key or ORG. (A
-// regular expression would be compiled at each start.)
+// isUsageRow reports whether a text of a cursor has the form of the end of a usage row's sort key: the day of the month, #, and
+// the key or ORG. (A regular expression would be compiled at each start.)
 func isUsageRow(text string) bool {
 	day, key, ok := strings.Cut(text, "#")
 	_, err := strconv.ParseUint(day, 10, 8)
@@ -87,7 +87,7 @@ func isUsageRow(text string) bool {
 	return ok && err == nil && len(day) == 2 && key != "" && len(key) <= 64 && !strings.ContainsFunc(key, isOther)
 }
 
-// monthIn is an empty body: the month is in the query.
+// monthIn is an empty body: the query names the month.
 type monthIn struct{}
 
 func (monthIn) parse(c *call) (month string, err error) {
@@ -120,11 +120,11 @@ type orgUsageBody struct {
 	ExternalID string       `json:"externalId,omitempty"`
 	Plan       string       `json:"plan,omitempty"`
 	State      store.Status `json:"state"`
-	Requests   int64        `json:"requests"` // never more than were let through
-	AtMost     *int64       `json:"atMost"`   // never fewer; null: not known
+	Requests   int64        `json:"requests"` // at least this number was let through
+	AtMost     *int64       `json:"atMost"`   // at most this number was let through; null: not known
 }
 
-// usageOfAll answers with the usage of each org: in pages, or as CSV, which has no cursor.
+// usageOfAll answers with the usage of each org: as JSON in pages, or as one CSV table.
 func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, error) {
 	r := reading[store.OrgUsageTotal, orgUsageBody]{
 		name: "usage", valid: isID(id.ParseOrg), toEnd: true,
@@ -152,7 +152,7 @@ func (k keys) usageOfAll(ctx context.Context, c *call, month string) (answer, er
 	return ok(csvOf([]string{"orgId", "name", "externalId", "plan", "state", "requests", "atMost"}, rows)), nil
 }
 
-// csv answers with all rows of a month.
+// csv answers with all rows of a month as one CSV table.
 func (k keys) csv(ctx context.Context, c *call, month string) (answer, error) {
 	found, next, err := k.store.OrgUsage(ctx, c.actor(), c.org, month, store.Page{})
 	if err != nil {

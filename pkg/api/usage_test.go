@@ -23,7 +23,7 @@ const (
 	keyUsagePath = "/v1/orgs/{orgId}/keys/{keyId}/usage"
 )
 
-// used makes rows of the use of a key on a day.
+// used writes the usage of a key on a day.
 func (w *world) used(t *testing.T, k id.Key, day string, requests, leased int64) {
 	t.Helper()
 	at, err := time.Parse(time.DateOnly, day)
@@ -37,7 +37,7 @@ func (w *world) used(t *testing.T, k id.Key, day string, requests, leased int64)
 	}
 }
 
-func TestTheUseOfAKeyIsShownByTheDay(t *testing.T) {
+func TestTheUsageOfAKeyIsShownForEachDay(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	member := user(w.byRole[org.Member])
 	w.used(t, w.key, "2026-11-01", 5, 7)
@@ -61,8 +61,8 @@ func TestTheUseOfAKeyIsShownByTheDay(t *testing.T) {
 	}
 }
 
-// TestWithoutDaysTheLast30AreShown: from alone goes to today, to alone begins 29 days before it.
-func TestWithoutDaysTheLast30AreShown(t *testing.T) {
+// TestUsageShowsTheLast30DaysByDefault: with only from, the days end today; with only to, they begin 29 days before it.
+func TestUsageShowsTheLast30DaysByDefault(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	day := func(ago int) string { return today.AddDate(0, 0, -ago).Format(time.DateOnly) }
@@ -80,8 +80,8 @@ func TestWithoutDaysTheLast30AreShown(t *testing.T) {
 	}
 }
 
-// TestTheRefusalsOfAKeyAreShownByTheDay, and rows for invoices leave them out.
-func TestTheRefusalsOfAKeyAreShownByTheDay(t *testing.T) {
+// TestTheRefusalsOfAKeyAreShownForEachDay. The org's usage, which is for invoices, has no refusals.
+func TestTheRefusalsOfAKeyAreShownForEachDay(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.used(t, w.key, "2026-11-01", 5, 7)
 	for _, day := range []int64{1_793_491_200, 1_793_577_600} { // 2026-11-01, 2026-11-02
@@ -102,7 +102,7 @@ func TestTheRefusalsOfAKeyAreShownByTheDay(t *testing.T) {
 	}
 }
 
-func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
+func TestTheUsageOfAMonthIsJSONOrCSV(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
 	w.used(t, "key_a", "2026-11-01", 5, 7)
@@ -138,8 +138,8 @@ func TestTheUseOfAMonthIsJSONOrCSV(t *testing.T) {
 	}
 }
 
-// TestTheUseOfAllOrgsIsJSONOrCSV: a name that a customer typed is never a formula in it.
-func TestTheUseOfAllOrgsIsJSONOrCSV(t *testing.T) {
+// TestTheUsageOfAllOrgsIsJSONOrCSV: names are chosen by customers, and must never be formulas in the CSV.
+func TestTheUsageOfAllOrgsIsJSONOrCSV(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", user(w.byRole[org.Admin]), `{"name":"=HYPERLINK(\"//evil\")"}`), 200, "")
 	w.used(t, "", "2026-11-01", 5, 8)
@@ -196,8 +196,8 @@ func TestTheUseOfAllOrgsIsJSONOrCSV(t *testing.T) {
 	}
 }
 
-// TestAnEndedOrgIsBilled: the owner deletes first, and fetches then.
-func TestAnEndedOrgIsBilled(t *testing.T) {
+// TestTheUsageOfADeletedOrgCanBeRead, because the owner may delete an org before the invoice.
+func TestTheUsageOfADeletedOrgCanBeRead(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.used(t, w.key, "2026-11-01", 5, 7)
 	w.want(t, w.request("DELETE", "/v1/orgs/{orgId}", service(), ""), 204, "")
@@ -213,7 +213,6 @@ func TestAnEndedOrgIsBilled(t *testing.T) {
 	w.want(t, w.request("GET", "/v1/orgs/{orgId}", service(), ""), 404, problem.OrgNotFound)
 }
 
-// TestAMonthThatIsTooLongForCSVIsReadInPages.
 func TestAMonthThatIsTooLongForCSVIsReadInPages(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	var puts []types.WriteRequest
@@ -222,7 +221,7 @@ func TestAMonthThatIsTooLongForCSVIsReadInPages(t *testing.T) {
 			"PK": &types.AttributeValueMemberS{Value: "USAGE#" + string(w.org)}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("2026-11-01#key_%05d", n)},
 		}}})
 	}
-	for some := range slices.Chunk(puts, 25) { // DynamoDB takes 25 in a batch
+	for some := range slices.Chunk(puts, 25) { // DynamoDB accepts 25 rows in a batch
 		if _, err := w.DB.BatchWriteItem(context.Background(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{w.Name: some}}); err != nil {
 			t.Fatal(err)
 		}
@@ -235,8 +234,8 @@ func TestAMonthThatIsTooLongForCSVIsReadInPages(t *testing.T) {
 	w.want(t, r, 422, problem.ValidationFailed)
 }
 
-// TestAnAllowanceIsSetByAServiceAndSpentByAllKeys, from the next request on.
-func TestAnAllowanceIsSetByAServiceAndSpentByAllKeys(t *testing.T) {
+// TestAllKeysOfAnOrgShareItsAllowance. A service sets it, and it applies from the next request on.
+func TestAllKeysOfAnOrgShareItsAllowance(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	changed := w.want(t, w.request("PATCH", "/v1/orgs/{orgId}", service(), `{"allowance":[{"requests":2,"per":"month"}]}`), 200, "")
 	if !strings.Contains(changed.text, `"allowance":[{"requests":2,"per":"month"}]`) {

@@ -12,10 +12,10 @@ import (
 	"latchkey/pkg/store"
 )
 
-// people serves the routes of people, for services, and the sign-out of the caller.
+// people serves the routes about people, which are for services, and the sign-out of the caller.
 type people struct{ store *store.Store }
 
-// Users returns the handler of functions/users. console, rights and issuer are as for Orgs.
+// Users returns the handler of functions/users. console, rights and issuer have the same meaning as in Orgs.
 func Users(s *store.Store, console []string, rights route.Rights, issuer string) http.Handler {
 	p := people{s}
 	return newGroup("users", map[string]handler{
@@ -29,7 +29,7 @@ func Users(s *store.Store, console []string, rights route.Rights, issuer string)
 	}, console, options{rights: rights, users: users{issuer: issuer}})
 }
 
-// ofServices makes a route refuse every user: it is about no org, in which a role could decide. Error: insufficient_role.
+// ofServices lets a route refuse every user. The route is not about one org, so no role could decide. Error: insufficient_role.
 func ofServices(h handler) handler {
 	return func(ctx context.Context, c *call) (answer, error) {
 		if c.caller.Kind != principal.Service {
@@ -44,9 +44,9 @@ type userBody struct {
 	Name      string        `json:"name"`
 	Email     string        `json:"email"`               // verified, or ""
 	CreatedAt int64         `json:"createdAt"`           // milliseconds
-	StoppedAt int64         `json:"stoppedAt,omitempty"` // milliseconds; none: the person is not stopped
+	StoppedAt int64         `json:"stoppedAt,omitempty"` // milliseconds; missing when the person is not stopped
 	Orgs      []orgOfPerson `json:"orgs"`
-	More      bool          `json:"more"` // there are more orgs
+	More      bool          `json:"more"` // the person has more orgs
 }
 
 type orgOfPerson struct {
@@ -55,7 +55,7 @@ type orgOfPerson struct {
 	Role org.Role `json:"role"`
 }
 
-// bodyOf reads the orgs of a person.
+// bodyOf returns the body of a person, with the orgs that it reads.
 func (p people) bodyOf(ctx context.Context, u store.User) (userBody, error) {
 	orgs, next, err := p.store.OrgsOf(ctx, u.ID, store.Page{})
 	body := userBody{u.ID, u.Name, u.Email, u.CreatedAt, u.StoppedAt, make([]orgOfPerson, len(orgs)), next != ""}
@@ -65,7 +65,7 @@ func (p people) bodyOf(ctx context.Context, u store.User) (userBody, error) {
 	return body, err
 }
 
-// find lists the person who has the email or the subject of the query, if there is one.
+// find lists the person who has the email or the subject of the query. The list is empty if there is none.
 func (p people) find(ctx context.Context, c *call, _ none) (list[userBody], error) {
 	found, ok, err := p.named(ctx, c)
 	if err != nil || !ok {
@@ -110,14 +110,14 @@ type stopBody struct {
 	Name      string    `json:"name"`
 	Email     string    `json:"email"`     // verified, or ""
 	StoppedAt int64     `json:"stoppedAt"` // milliseconds
-	Orgs      []orgLeft `json:"orgs"`      // that need someone
-	More      bool      `json:"more"`      // the person has more than 100 orgs, and the rest was not looked at
+	Orgs      []orgLeft `json:"orgs"`      // with active keys of the person, or without another admin
+	More      bool      `json:"more"`      // the person has more than 100 orgs, and the others were not checked
 }
 
 type orgLeft struct {
 	ID         id.Org `json:"id"`
 	Name       string `json:"name"`
-	ActiveKeys int    `json:"activeKeys"` // that the person made
+	ActiveKeys int    `json:"activeKeys"` // keys that the person created
 	OnlyAdmin  bool   `json:"onlyAdmin"`  // the org has no other admin
 }
 

@@ -48,8 +48,8 @@ func TestAServiceFindsAPersonByAddressSubjectAndID(t *testing.T) {
 	}
 }
 
-// TestAStopNamesTheOrgsThatNeedSomeone, and its reason is in the org's audit log, for services only.
-func TestAStopNamesTheOrgsThatNeedSomeone(t *testing.T) {
+// TestAStopNamesTheOrgsThatNeedAnotherAdmin. The reason is in the org's audit log, but only services see it.
+func TestAStopNamesTheOrgsThatNeedAnotherAdmin(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	at := time.UnixMilli(1_800_000_000_000)
 	w.Now = func() time.Time { return at }
@@ -84,8 +84,8 @@ func TestAStopNamesTheOrgsThatNeedSomeone(t *testing.T) {
 	}
 }
 
-// TestASignOutIsTheCallersOrTheNamedPersons and no one else's.
-func TestASignOutIsTheCallersOrTheNamedPersons(t *testing.T) {
+// TestASignOutAffectsOnePerson: the caller, or the person in the path.
+func TestASignOutAffectsOnePerson(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.want(t, w.request("POST", "/v1/me/signout", user(w.outside), ""), 204, "")
 	w.want(t, w.request("POST", "/v1/users/{userId}/signout", service(), ""), 204, "")
@@ -97,8 +97,8 @@ func TestASignOutIsTheCallersOrTheNamedPersons(t *testing.T) {
 	}
 }
 
-// TestAPersonIsErasedUnlessAnOrgNeedsThem, the answer names these orgs, and an erased person is not found.
-func TestAPersonIsErasedUnlessAnOrgNeedsThem(t *testing.T) {
+// TestAnErasureNeedsAnotherAdminInEachOrg: a refusal names the orgs without another admin. An erased person is not found.
+func TestAnErasureNeedsAnotherAdminInEachOrg(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	path := func(u id.User) string { return "/v1/users/" + string(u) }
 	refused := w.want(t, request{as: service(), method: "DELETE", path: path(w.byRole[org.Admin])}, 409, problem.LastAdmin)

@@ -12,35 +12,34 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// keptFor is how long this process keeps a verification key that it read from the table.
+// keptFor is how long this process keeps a verification key in memory.
 const keptFor = time.Minute
 
-// How long a receiver, or a cache before it, may keep an answer about a key, in seconds. A
-// revocation must be known soon, also of a key that is retired. keptFor and cacheKnown are six
-// minutes together: after that, no answer shows a revoked key as good.
+// How long a receiver or a cache may keep an answer about a key, in seconds. Receivers must learn of a revocation soon, also for a
+// retired key. keptFor and cacheKnown together are six minutes: after that, no answer shows a revoked key as good.
 const (
 	cacheKnown   = 300
-	cacheUnknown = 60 // a key that does not exist yet
+	cacheUnknown = 60 // the key may be created soon
 )
 
-// webhookKeys serves the keys that verify webhooks. It reads the table and
-// never calls KMS, so that receivers go on when KMS is down.
+// webhookKeys serves the keys that verify webhooks. It reads the table and never calls KMS, so that receivers can still verify
+// webhooks when KMS is down.
 type webhookKeys struct {
 	store *store.Store
 
-	mu      sync.Mutex                          // held during reads of the table: a process serves one call at a time
-	byKid   map[string]kept[webhook.SigningKey] // only keys that exist: an unknown kid needs no memory
+	mu      sync.Mutex                          // held during reads of the table; Lambda gives a process one call at a time
+	byKid   map[string]kept[webhook.SigningKey] // only keys that exist, so that unknown kids use no memory
 	listing kept[[]webhook.SigningKey]
 }
 
-// kept is the result of a read, which is used until the time of its next read.
+// kept is the result of a read. It is used until the time until.
 type kept[T any] struct {
 	value T
 	until time.Time
 }
 
-// WebhookKeys returns the handler of functions/webhookkeys, which serves the public reads and
-// the preflights of /v1. contract is infra/openapi.yaml. console lists origins, as for Orgs.
+// WebhookKeys returns the handler of functions/webhookkeys, which serves the public reads and the preflights of /v1. contract
+// is infra/openapi.yaml. console lists the allowed origins, as in Orgs.
 func WebhookKeys(s *store.Store, contract []byte, console []string) http.Handler {
 	k := &webhookKeys{store: s, byKid: map[string]kept[webhook.SigningKey]{}}
 	file := newContractFile(contract)
@@ -81,7 +80,7 @@ func (k *webhookKeys) get(ctx context.Context, _ *call, kid string) (answer, err
 	return k.lookUp(ctx, kid)
 }
 
-// getByPath returns the key of the kid in the path: a GET, which caches and browsers keep.
+// getByPath returns the key of the kid in the path. It is a GET, so that caches and browsers can keep the answer.
 func (k *webhookKeys) getByPath(ctx context.Context, c *call, _ none) (answer, error) {
 	return k.lookUp(ctx, c.PathValue("kid"))
 }
@@ -106,8 +105,8 @@ func (k *webhookKeys) lookUp(ctx context.Context, kid string) (answer, error) {
 	}{jwkBodyOf(key.JWK), key.CreatedAt, orNull(key.ExpiredAt)}), cacheKnown), nil
 }
 
-// list returns the key set (RFC 7517 section 5): the keys that sign, that will sign next, and
-// that signed in the last 30 days.
+// list returns the key set (RFC 7517, section 5): the key that signs, the next key, and the keys that signed in the last 30
+// days.
 func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error) {
 	keys, err := k.all(ctx)
 	if err != nil {
@@ -115,7 +114,7 @@ func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error)
 	}
 	type listed struct {
 		jwkBody
-		ExpiredAt int64 `json:"expiredAt,omitempty"` // of a retired key only
+		ExpiredAt int64 `json:"expiredAt,omitempty"` // only for a retired key
 	}
 	body := struct {
 		Keys []listed `json:"keys"`
@@ -128,7 +127,7 @@ func (k *webhookKeys) list(ctx context.Context, _ *call, _ none) (answer, error)
 	return cached(ok(body), cacheKnown), nil
 }
 
-// find returns a key from memory, or from the table when memory has no key that is fresh enough.
+// find returns a key from memory, or from the table if memory has no fresh key.
 func (k *webhookKeys) find(ctx context.Context, kid string) (webhook.SigningKey, error) {
 	now := k.store.Now()
 	k.mu.Lock()
@@ -143,7 +142,7 @@ func (k *webhookKeys) find(ctx context.Context, kid string) (webhook.SigningKey,
 	return key, err
 }
 
-// all returns all keys, as find does one.
+// all returns all keys, from memory or from the table like find.
 func (k *webhookKeys) all(ctx context.Context) ([]webhook.SigningKey, error) {
 	now := k.store.Now()
 	k.mu.Lock()
@@ -158,8 +157,8 @@ func (k *webhookKeys) all(ctx context.Context) ([]webhook.SigningKey, error) {
 	return keys, err
 }
 
-// cached returns the answer with the headers that let everyone keep it for some seconds; the gateway compresses it for some clients. They
-// replace all other headers of the answer.
+// cached returns the answer with headers that let anyone keep it for some seconds. Vary is needed because the gateway
+// compresses the answer for some clients. The headers replace all other headers of the answer.
 func cached(a answer, seconds int) answer {
 	a.header = map[string]string{"Cache-Control": "public, max-age=" + strconv.Itoa(seconds), "Vary": "Accept-Encoding"}
 	return a

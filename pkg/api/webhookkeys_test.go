@@ -22,11 +22,11 @@ const (
 	keyByPath       = "/webhook_verification_key/"
 )
 
-// ring is a server whose table has a signing key in each state, made as the rotation makes them.
+// ring is a server whose table has a signing key in each state. They are made by the steps of the rotation.
 type ring struct {
 	*server
 	now                        *time.Time // the clock
-	next, active, old, revoked string     // kids; old is retired
+	next, active, old, revoked string     // kids, by the state of the key; old is retired
 }
 
 func newRing(t *testing.T) *ring {
@@ -70,7 +70,7 @@ func newJWK(t *testing.T) webhook.JWK {
 	return jwk
 }
 
-// activate makes a new key the active one, as the rotation does. The one before is retired.
+// activate makes a new key the active one, by the steps of the rotation. The previous key is then retired.
 func (r *ring) activate(t *testing.T) string {
 	t.Helper()
 	ctx, jwk := context.Background(), newJWK(t)
@@ -91,14 +91,14 @@ func (r *ring) activate(t *testing.T) string {
 	return jwk.Kid
 }
 
-// lookup looks a key up by POST, GET and HEAD. The answers must be the same, and lookup returns one.
+// lookup looks up a key by POST, GET and HEAD, and checks that the answers are the same. It returns the answer.
 func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
 	t.Helper()
 	posted := r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
 	for _, method := range []string{"GET", "HEAD"} {
 		got := r.want(t, request{method: method, path: keyByPath + kid + "?utm_source=x"}, status, code)
 		if got.text != posted.text || !maps.EqualFunc(got.header, posted.header, slices.Equal[[]string]) {
-			t.Errorf("%s: %v %s, not as POST: %v %s", method, got.header, got.text, posted.header, posted.text)
+			t.Errorf("%s: %v %s, but POST: %v %s", method, got.header, got.text, posted.header, posted.text)
 		}
 	}
 	return posted
@@ -154,7 +154,7 @@ func TestAKidFindsItsKeyInEveryState(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
+func TestAMalformedKidIsRefusedBeforeAnyRead(t *testing.T) {
 	r := newRing(t)
 	r.Faults.Plan("", storetest.LostBefore, -1) // a read would be a 503
 	for body, want := range map[string]problem.Code{
@@ -170,26 +170,26 @@ func TestWhatIsNoKidIsRefusedBeforeAnyRead(t *testing.T) {
 	if out.header.Get("Cache-Control") != "no-store" || out.header.Get("Retry-After") != "1" {
 		t.Errorf("%v", out.header)
 	}
-	for _, no := range []string{"x", "STATE", "get", r.active + "=", strings.Repeat("A", 42), "%00"} {
-		r.want(t, request{method: "GET", path: keyByPath + no}, 400, problem.InvalidKid)
+	for _, malformed := range []string{"x", "STATE", "get", r.active + "=", strings.Repeat("A", 42), "%00"} {
+		r.want(t, request{method: "GET", path: keyByPath + malformed}, 400, problem.InvalidKid)
 	}
 	r.want(t, request{method: "GET", path: keyByPath + r.active}, 503, problem.Unavailable)
 	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
 }
 
-// TestARetiredKeyOfTheSetNamesItsEnd: what the key signs after its expiredAt proves nothing.
-func TestARetiredKeyOfTheSetNamesItsEnd(t *testing.T) {
+// TestTheKeySetHasTheEndOfARetiredKey: a signature from after expiredAt proves nothing.
+func TestTheKeySetHasTheEndOfARetiredKey(t *testing.T) {
 	r := newRing(t)
 	end := r.lookup(t, r.old, 200, "").body["expiredAt"]
 	for _, k := range r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
 		retired := k["kid"] == r.old
 		if ends, named := k["expiredAt"]; named != retired || retired && ends != end {
-			t.Errorf("%v, the lookup says %v", k, end)
+			t.Errorf("%v, but the lookup has %v", k, end)
 		}
 	}
 }
 
-func TestTheKeySetHasNextActiveAndLatelyRetiredKeys(t *testing.T) {
+func TestTheKeySetHasNextActiveAndRecentlyRetiredKeys(t *testing.T) {
 	r := newRing(t)
 	want := []string{r.next, r.active, r.old}
 	slices.Sort(want)
@@ -202,8 +202,7 @@ func TestTheKeySetHasNextActiveAndLatelyRetiredKeys(t *testing.T) {
 	}
 }
 
-// TestARevokedKidIsRefusedWithinAMinute: a process keeps a key that it read for a minute, and no
-// longer.
+// TestARevokedKidIsRefusedWithinAMinute: a process keeps a key in memory for a minute, and no longer.
 func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	r := newRing(t)
 	r.lookup(t, r.active, 200, "")
@@ -212,22 +211,22 @@ func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Faults.Plan("", storetest.LostBefore, -1)
-	r.lookup(t, r.active, 200, "") // without a read
+	r.lookup(t, r.active, 200, "") // from memory
 	r.set(t)
 	r.Faults.Heal()
 	*r.now = r.now.Add(time.Minute)
 	r.Faults.Plan("", storetest.LostBefore, -1)
-	r.lookup(t, r.active, 503, problem.Unavailable) // the answer of a minute ago is not used any more
+	r.lookup(t, r.active, 503, problem.Unavailable) // the key in memory is too old
 	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
-	r.Faults.Heal() // neither fault is kept
+	r.Faults.Heal() // the process does not keep faults
 	r.lookup(t, r.active, 410, problem.KidRevoked)
 	if got := r.set(t); slices.Contains(got, r.active) || !slices.Contains(got, r.next) {
 		t.Errorf("%v", got)
 	}
 }
 
-// TestAKeyJustPublishedIsFoundAtOnce: an unknown kid is not kept.
-func TestAKeyJustPublishedIsFoundAtOnce(t *testing.T) {
+// TestANewKeyIsFoundAtOnce, because the process does not remember unknown kids.
+func TestANewKeyIsFoundAtOnce(t *testing.T) {
 	r := newRing(t)
 	jwk := newJWK(t)
 	r.lookup(t, jwk.Kid, 404, problem.UnknownKid)

@@ -15,10 +15,11 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// reading is how a test reads a thing again: by a route that answers with it, or with a list of such things.
+// reading is the request by which a test reads an item again. list is the name of the list in the answer; "": the answer is the
+// item.
 type reading struct{ as, method, pattern, body, list string }
 
-// readings are by the kind of a thing.
+// readings are by the kind of the item. "later" marks a second reading of the same item.
 func readings() map[string]reading {
 	return map[string]reading{
 		"org":            {"service", "GET", "/v1/orgs/{orgId}", "", ""},
@@ -34,8 +35,8 @@ func readings() map[string]reading {
 	}
 }
 
-// written has for each route that answers with what it has made or changed its bodies, in an order in which each changes something.
-// A body has the kind of the thing before it. An endpoint is failing, and its breaker is open, before each.
+// written lists the bodies for each route that answers with the item that it creates or changes, in an order in which each body
+// changes something. The kind of the item is before the body. Before each body, an endpoint is failing and its breaker is open.
 func written() map[string][]string {
 	const update, patch = "POST /webhook_endpoint/update", "PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}"
 	const one = `endpoint {"endpointId":"{endpointId}",`
@@ -71,16 +72,16 @@ func written() map[string][]string {
 	}
 }
 
-// unlike are the routes with a credential whose answer no other route shows.
+// unlike lists the operations whose answer no other route shows.
 func unlike() []string {
 	return []string{
 		"addMember", "importKeys", "findKey", "stopUser", "deleteWebhookEndpoint", "testWebhookEndpoint", "testAppWebhookEndpoint", "redeliverWebhooks", "redeliverAppWebhooks", "publishEvents",
 	}
 }
 
-// TestAnAnswerToAChangeIsWhatTheNextReadShows makes each change, and compares each member of the answer with what the thing's own
-// route shows next, or the list of such things.
-func TestAnAnswerToAChangeIsWhatTheNextReadShows(t *testing.T) {
+// TestAnAnswerToAChangeEqualsTheNextRead makes each change. It compares each member of the answer with the next read of the
+// item, alone and in its list.
+func TestAnAnswerToAChangeEqualsTheNextRead(t *testing.T) {
 	s, all := newServer(t), written()
 	s.Limits.OrgsCreated = 1000
 	at := time.Now()
@@ -99,7 +100,7 @@ func TestAnAnswerToAChangeIsWhatTheNextReadShows(t *testing.T) {
 			for _, row := range all[r.Name()] {
 				kind, body, _ := strings.Cut(row, "{")
 				if r.Operation != "createOrg" {
-					w.breaks(t)
+					w.openBreaker(t)
 				}
 				w.changeAndRead(t, r, strings.TrimSpace(kind), "{"+body)
 			}
@@ -107,7 +108,7 @@ func TestAnAnswerToAChangeIsWhatTheNextReadShows(t *testing.T) {
 	}
 }
 
-// changeAndRead sends one body to a route, and reads the thing twice.
+// changeAndRead sends one body to a route, and reads the item twice.
 func (w *world) changeAndRead(t *testing.T, r route.Route, kind, body string) {
 	t.Helper()
 	as := "admin"
@@ -122,43 +123,44 @@ func (w *world) changeAndRead(t *testing.T, r route.Route, kind, body string) {
 		t.Fatalf("%s: %s", body, changed.text)
 	}
 	answer := changed.body
-	w.goOnWith(r, answer)
+	w.useCreated(r, answer)
 	for _, kind := range []string{kind, kind + " later"} {
 		again, ok := readings()[kind]
 		if !ok {
 			continue
 		}
 		read := w.want(t, w.request(again.method, again.pattern, w.actor(again.as), again.body), 200, "")
-		now := read.body
+		found := read.body
 		if again.list != "" {
-			now = find(read.list(again.list), answer)
+			found = find(read.list(again.list), answer)
 		}
-		w.compare(t, r.Operation+" "+body, answer, now)
+		w.compare(t, r.Operation+" "+body, answer, found)
 	}
 }
 
-// compare checks that a later read has each member of an answer.
+// compare checks that a later read has each member of an answer. It ignores members that only one of them has, but at least two
+// must be shared.
 func (w *world) compare(t *testing.T, what string, answer, read map[string]any) {
 	t.Helper()
 	shared := 0
 	for name := range maps.Keys(answer) {
-		if is, ok := read[name]; ok {
+		if later, ok := read[name]; ok {
 			shared++
-			if !reflect.DeepEqual(answer[name], is) {
-				t.Errorf("%s: %s is %v in the answer, and %v after it", what, name, answer[name], is)
+			if !reflect.DeepEqual(answer[name], later) {
+				t.Errorf("%s: %s is %v in the answer, but %v in the next read", what, name, answer[name], later)
 			}
 		}
 	}
 	if shared < 2 { // at least the id and one more
-		t.Errorf("%s: %v and %v share too little", what, answer, read)
+		t.Errorf("%s: %v and %v share fewer than two members", what, answer, read)
 	}
 }
 
-// find returns the thing of a list that has the id of an answer.
+// find returns the item of a list that has the id of an answer.
 func find(all []map[string]any, answer map[string]any) map[string]any {
-	for _, thing := range all {
-		if thing["id"] == answer["id"] && thing["userId"] == answer["userId"] {
-			return thing
+	for _, item := range all {
+		if item["id"] == answer["id"] && item["userId"] == answer["userId"] {
+			return item
 		}
 	}
 	return nil
@@ -172,8 +174,8 @@ func (w *world) actor(name string) *principal.Principal {
 	return w.caller(name)
 }
 
-// goOnWith has the next requests name what a route has made.
-func (w *world) goOnWith(r route.Route, answer map[string]any) {
+// useCreated makes the next requests use the item that a route has created.
+func (w *world) useCreated(r route.Route, answer map[string]any) {
 	made, _ := answer["id"].(string)
 	switch r.Operation {
 	case "createOrg":
@@ -187,8 +189,8 @@ func (w *world) goOnWith(r route.Route, answer map[string]any) {
 	}
 }
 
-// breaks has the attempts on the endpoint fail until its breaker opens, if it is enabled.
-func (w *world) breaks(t *testing.T) {
+// openBreaker lets attempts to the endpoint fail until its breaker opens.
+func (w *world) openBreaker(t *testing.T) {
 	t.Helper()
 	for range webhook.BreakAfter {
 		endpoint, err := w.Endpoint(t.Context(), w.caller("key").AppID, id.Endpoint(w.endpoint))

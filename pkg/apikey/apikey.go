@@ -1,9 +1,8 @@
-// Package apikey has the rules of API keys: their grammar, when a key is active, and which scopes and metadata it may
-// carry. Package secret has the grammar. The prefix is a deploy parameter, and the locator has the ids of the key
-// and of its org.
+// Package apikey has the rules of API keys: when a key is active, and which scopes and metadata it may carry. Package secret has
+// the grammar of a key's text. The prefix is a deploy parameter, and the locator has the ids of the key and of its org.
 //
-// A text that Parse accepts is not yet a good key: package authn compares its hash with the stored row, and State
-// decides by the row's expiry and revocation.
+// A text that Parse accepts need not be a good key. Package authn compares its hash with the stored row, and State decides by
+// the row's expiry and revocation.
 package apikey
 
 import (
@@ -16,11 +15,11 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// ErrMalformed means that a text does not have the form of a key, or has a wrong checksum.
+// ErrMalformed means that a text does not have the form of a key, or that its checksum is wrong.
 var ErrMalformed = secret.ErrMalformed
 
-// ValidPrefix reports whether a text can be the prefix of keys: a lower-case letter and up to
-// 15 more letters or digits. The prefix of link tokens is refused, so that no text is both.
+// ValidPrefix reports whether a text can be the prefix of keys: a lower-case letter and up to 15 more lower-case letters or
+// digits. The prefix of link tokens is not allowed, so that a key and a link token never have the same text.
 func ValidPrefix(prefix string) bool {
 	return secret.ValidPrefix(prefix) && prefix != secret.LinkPrefix
 }
@@ -28,7 +27,7 @@ func ValidPrefix(prefix string) bool {
 // Hash is the SHA-256 of a key's whole text. The table stores the hash in place of the key.
 type Hash = secret.Hash
 
-// HashOf returns the hash of the text of a key that was made elsewhere, of any form.
+// HashOf returns the hash of the text of a key from another system. The text may have any form.
 func HashOf(text string) Hash { return secret.HashOf(text) }
 
 // Minted is a new key. Key is its whole text, which is shown once and never stored. Prefix is the public beginning of
@@ -39,7 +38,7 @@ type Minted struct {
 	Hash   Hash
 }
 
-// Mint makes the text of a key from the ids of the key and of its org. random nil means crypto/rand.
+// Mint makes the text of a key from the ids of the key and of its org. If random is nil, Mint uses crypto/rand.
 func Mint(prefix string, org id.Org, key id.Key, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, secret.ErrPrefix
@@ -83,8 +82,8 @@ func ParseLocator(text string) (id.Org, id.Key, error) {
 	return id.OrgFromBits(p.Owner), id.KeyFromBits(p.Item), nil
 }
 
-// LocatorOf returns the text before its second "_" of a key whose text begins with shown (Minted.Prefix); "" for a key that was imported,
-// whose text has none.
+// LocatorOf returns the locator of a key, which is the text before its second "_". shown is the beginning that lists show
+// (Minted.Prefix). For an imported key, which has no locator, LocatorOf returns "".
 func LocatorOf(shown string, org id.Org, key id.Key) string {
 	prefix, _, _ := strings.Cut(shown, "_")
 	item, err := key.Bits()
@@ -96,14 +95,14 @@ func LocatorOf(shown string, org id.Org, key id.Key) string {
 	return locator
 }
 
-// BeginsWith reports whether a text begins as keys do whose prefix begins with prefix: prefix, more letters or digits, and "_".
+// BeginsWith reports whether a text begins like a key of the deployment: with prefix, perhaps more letters or digits, and then
+// "_".
 func BeginsWith(text, prefix string) bool {
 	head, _, ok := strings.Cut(text, "_")
 	return ok && strings.HasPrefix(head, prefix) && secret.ValidPrefix(head)
 }
 
-// IsForeign reports whether a text has neither the form of a key nor the form of a link's token. It may then be an
-// imported key.
+// IsForeign reports whether a text has neither the form of a key nor the form of a link token. It can then be an imported key.
 func IsForeign(text string) bool {
 	_, err := secret.Parse(text)
 	return err != nil
@@ -116,10 +115,10 @@ const (
 	MaxMetadata = 1 << 10 // bytes of the metadata as JSON
 )
 
-// reservedPrefix begins the scopes that no one may give a key, because they are kept for Latchkey itself.
+// reservedPrefix begins the scopes that are reserved for Latchkey itself. No key can have them.
 const reservedPrefix = "latchkey."
 
-// ValidScope reports whether s may be a scope: 1 to 64 characters of a to z, 0 to 9 and _.:- that do not begin with
+// ValidScope reports whether s can be a scope: 1 to 64 characters of a to z, 0 to 9 and _.:- that do not begin with
 // "latchkey.".
 func ValidScope(s string) bool {
 	if s == "" || len(s) > MaxScope || strings.HasPrefix(s, reservedPrefix) {
@@ -131,8 +130,8 @@ func ValidScope(s string) bool {
 	})
 }
 
-// JoinScopes returns valid scopes as the row of a key has them: sorted, without duplicates, and
-// separated by one space. It returns "" for no scopes.
+// JoinScopes returns valid scopes in the form of a key's row: sorted, without duplicates, and separated by one space. It
+// returns "" for no scopes.
 func JoinScopes(scopes []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(scopes))), " ")
 }
@@ -140,8 +139,7 @@ func JoinScopes(scopes []string) string {
 // SplitScopes returns the scopes that JoinScopes joined. The slice is never nil.
 func SplitScopes(joined string) []string { return strings.Fields(joined) }
 
-// ValidMetadata reports whether m may be a key's metadata: at most 1,024 bytes as the text of
-// plainjson.Marshal.
+// ValidMetadata reports whether m can be a key's metadata: at most 1,024 bytes as JSON from plainjson.Marshal.
 func ValidMetadata(m map[string]string) bool {
 	text, err := plainjson.Marshal(m)
 	return err == nil && len(text) <= MaxMetadata

@@ -17,7 +17,7 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// mint returns a new key with the ids of its org and of itself.
+// mint returns a new key, and the ids of its org and of itself.
 func mint(t *testing.T) (apikey.Minted, id.Org, id.Key) {
 	t.Helper()
 	org, key := id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now())
@@ -28,7 +28,7 @@ func mint(t *testing.T) (apikey.Minted, id.Org, id.Key) {
 	return m, org, key
 }
 
-func TestAKeyNamesItsOwnRow(t *testing.T) {
+func TestAKeysTextLeadsToItsRow(t *testing.T) {
 	for range 200 { // the ids are random
 		m, org, key := mint(t)
 		p, err := apikey.Parse(m.Key.Reveal())
@@ -41,9 +41,8 @@ func TestAKeyNamesItsOwnRow(t *testing.T) {
 	}
 }
 
-// TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead: Parse refuses the altered key by its form or its checksum, so that no
-// row is read for it.
-func TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead(t *testing.T) {
+// TestAKeyWithOneChangedCharacterIsRefused by its form or its checksum, so that no row is read for it.
+func TestAKeyWithOneChangedCharacterIsRefused(t *testing.T) {
 	m, _, _ := mint(t)
 	text := m.Key.Reveal()
 	for i := range len(text) {
@@ -53,13 +52,13 @@ func TestAKeyAlteredInAnyOneCharacterIsRefusedWithoutARead(t *testing.T) {
 			}
 			altered := text[:i] + string(c) + text[i+1:]
 			if _, err := apikey.Parse(altered); err == nil {
-				t.Fatalf("taken with character %d changed to %q", i, c)
+				t.Fatalf("accepted with character %d changed to %q", i, c)
 			}
 		}
 	}
 }
 
-func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
+func TestATextWithoutTheFormOfAKeyIsRefused(t *testing.T) {
 	m, _, _ := mint(t)
 	text := m.Key.Reveal()
 	other, _, _ := mint(t)
@@ -67,18 +66,19 @@ func TestAKeyOfAnotherFormIsRefused(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty": "", "truncated": text[:len(text)-1], "longer": text + "0", "doubled": text + text,
 		"all letters upper case": strings.ToUpper(text), "all letters lower case": strings.ToLower(text),
-		"space before": " " + text, "space behind": text + " ", "newline": text + "\n",
+		"space before": " " + text, "space after": text + " ", "newline": text + "\n",
 		"another key's secret":    parts[0] + "_" + parts[1] + "_" + otherParts[2],
 		"no secret":               parts[0] + "_" + parts[1] + "_",
 		"a JWT in place of a key": "eyJhbGciOiJub25lIn0.e30.", "a NUL byte inside": text[:10] + "\x00" + text[11:],
 	} {
 		if _, err := apikey.Parse(bad); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: accepted", name)
 		}
 	}
 }
 
-// TestALocatorLeadsToItsKey, and is made of what a list shows of the key. The text of an imported key has none.
+// TestALocatorLeadsToItsKey. A list can show the locator, because it follows from the shown beginning and the ids. Imported
+// keys have none.
 func TestALocatorLeadsToItsKey(t *testing.T) {
 	m, org, key := mint(t)
 	text := m.Key.Reveal()
@@ -102,7 +102,7 @@ func TestALocatorLeadsToItsKey(t *testing.T) {
 	}
 }
 
-func TestATextBeginsAsAFamilyOfKeys(t *testing.T) {
+func TestBeginsWithAcceptsLongerPrefixes(t *testing.T) {
 	for text, want := range map[string]bool{
 		"lk_x": true, "lk_": true, "lktest_x": true, "lkt_x": true, "lk0123456789abcd_x": true,
 		"lk": false, "lk0123456789abcde_x": false, "lkTest_x": false, "xlk_x": false, "_lk": false, "": false, "l_k": false,
@@ -113,8 +113,8 @@ func TestATextBeginsAsAFamilyOfKeys(t *testing.T) {
 	}
 }
 
-// TestALinksTokenIsNoKey: the token of a link has the grammar of a key, but the prefix lkt, which no key may have.
-func TestALinksTokenIsNoKey(t *testing.T) {
+// TestALinkTokenIsNotAKey: it has the grammar of a key, but its prefix is lkt, which keys cannot have.
+func TestALinkTokenIsNotAKey(t *testing.T) {
 	for prefix, want := range map[string]bool{"lk": true, "lkt2": true, secret.LinkPrefix: false} {
 		m, err := secret.Mint(prefix, [16]byte{}, [16]byte{}, nil)
 		if err != nil {
@@ -123,14 +123,14 @@ func TestALinksTokenIsNoKey(t *testing.T) {
 		if _, err := apikey.Parse(m.Text.Reveal()); (err == nil) != want || apikey.ValidPrefix(prefix) != want {
 			t.Errorf("%s: %v", prefix, err)
 		}
-		// Neither a key nor the token of a link is foreign. A text with one more character has another form, so it is.
+		// Keys and link tokens are not foreign. With one more character, a text has another form and is foreign.
 		if text := m.Text.Reveal(); apikey.IsForeign(text) || !apikey.IsForeign(text+"0") {
 			t.Errorf("%s: IsForeign is %t, and with one more character %t", prefix, apikey.IsForeign(text), apikey.IsForeign(text+"0"))
 		}
 	}
 	for _, prefix := range []string{"", "LK", "l_k"} {
 		if apikey.ValidPrefix(prefix) {
-			t.Errorf("%q may begin a key", prefix)
+			t.Errorf("%q is accepted as a prefix", prefix)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestAMintedKeyPrintsRedacted(t *testing.T) {
 	}
 }
 
-// form is the form of a key, as infra/docs/contract.md has it.
+// form is the grammar of a key in infra/docs/contract.md.
 var form = regexp.MustCompile(`^([a-z][a-z0-9]{0,15})_([0-9A-Za-z]{43})_([0-9A-Za-z]{43})([0-9A-Za-z]{6})$`)
 
 // checksum returns the last six characters of a key with this body.
@@ -152,7 +152,7 @@ func checksum(body string) string {
 	return fmt.Sprintf("%06s", big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62))
 }
 
-// isKey reports whether a text is a key, by math/big. random is the secret of the key.
+// isKey reports whether a text is a key. Unlike package secret, it computes with math/big. random is the secret of the key.
 func isKey(text string) (random []byte, ok bool) {
 	parts := form.FindStringSubmatch(text)
 	if parts == nil || parts[1] == secret.LinkPrefix || parts[4] != checksum(text[:len(text)-6]) {
@@ -166,7 +166,7 @@ func isKey(text string) (random []byte, ok bool) {
 	return word.FillBytes(make([]byte, 32)), true
 }
 
-// FuzzParse: Parse accepts the keys of the grammar and no other text, and a key is the only text of what it holds.
+// FuzzParse: Parse accepts the keys of the grammar and no other text. Mint makes the same text again from the result of Parse.
 func FuzzParse(f *testing.F) {
 	m, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
 	if err != nil {
@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, sent string) {
-		for _, text := range []string{sent, sent + checksum(sent)} { // a fuzzer finds no checksum by itself
+		for _, text := range []string{sent, sent + checksum(sent)} { // a fuzzer cannot guess a checksum
 			p, err := apikey.Parse(text)
 			random, want := isKey(text)
 			if (err == nil) != want || err != nil && !errors.Is(err, apikey.ErrMalformed) {
@@ -199,7 +199,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestAScopeHasTheCharactersOfTheContract(t *testing.T) {
+func TestAScopeHasOnlyTheContractsCharacters(t *testing.T) {
 	for s, want := range map[string]bool{
 		// Only the beginning "latchkey." is reserved, with its dot.
 		"a": true, "invoices:read": true, "a_b.c-d:0": true, ".": true, "latchkey": true, "latchkeys.a": true, "a.latchkey.b": true,
@@ -218,7 +218,7 @@ func TestAScopeHasTheCharactersOfTheContract(t *testing.T) {
 	}
 }
 
-func TestScopesAreJoinedSortedAndOnce(t *testing.T) {
+func TestJoinedScopesAreSortedAndUnique(t *testing.T) {
 	for want, scopes := range map[string][]string{
 		"": nil, "a": {"a"}, "a b:1 b:2": {"b:2", "a", "b:1", "a", "b:2"},
 	} {
@@ -233,12 +233,12 @@ func TestScopesAreJoinedSortedAndOnce(t *testing.T) {
 	}
 }
 
-// TestMetadataIsMeasuredInBytesOfItsJSON makes metadata of exactly MaxMetadata bytes, each time with another character. size
-// is how many bytes the character has in JSON, where some are escaped.
+// TestMetadataIsMeasuredInBytesOfItsJSON makes metadata of exactly MaxMetadata bytes, each time with another character. size is
+// the number of bytes that the character has in JSON, where some characters are escaped.
 func TestMetadataIsMeasuredInBytesOfItsJSON(t *testing.T) {
-	const around = len(`{"a":""}`) // bytes of the JSON without the value
+	const frame = len(`{"a":""}`) // bytes of the JSON without the value
 	for character, size := range map[string]int{"x": 1, "&": 1, `"`: 2, "ä": 2, "🔑": 4, "\x01": 6, "\u2028": 6} {
-		room := apikey.MaxMetadata - around
+		room := apikey.MaxMetadata - frame
 		fill := strings.Repeat(character, room/size) + strings.Repeat("x", room%size)
 		for value, want := range map[string]bool{fill: true, fill + "x": false} {
 			if got := apikey.ValidMetadata(map[string]string{"a": value}); got != want {

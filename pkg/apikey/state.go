@@ -11,7 +11,7 @@ type State struct {
 	CreatedAt int64
 	ExpiresAt int64
 	RevokedAt int64
-	RotatedTo id.ShortKey // the key that replaced this one; zero when none did
+	RotatedTo id.ShortKey // the key that replaced this one; zero: the key was not rotated
 	Held      bool        // the key's org is suspended
 }
 
@@ -20,14 +20,14 @@ type Verdict int
 
 // The verdicts.
 const (
-	Revoked Verdict = iota // the zero value, so that a forgotten Verdict is not good
+	Revoked Verdict = iota // the zero value, so that a Verdict that was never set is not good
 	Expired
 	Suspended // good again when the org is resumed
 	Good
 )
 
-// Verdict returns the verdict on a key at the time now. No other code decides whether a key is good. A key that is both
-// revoked and expired is Revoked, and no suspension hides that. A rotated key is good during its grace, which ends at ExpiresAt.
+// Verdict returns the verdict on a key at the time now. No other code decides whether a key is good. A key that is both revoked and
+// expired is Revoked, also in a suspended org. A rotated key is good during its grace, which ends at ExpiresAt.
 func (s State) Verdict(now int64) Verdict {
 	switch {
 	case s.RevokedAt != 0:
@@ -41,12 +41,12 @@ func (s State) Verdict(now int64) Verdict {
 	}
 }
 
-// LivesAt reports whether a key is neither revoked nor expired at the time now. While its org is suspended it is not good.
+// LivesAt reports whether a key is neither revoked nor expired at the time now. A key of a suspended org lives, but it is not
+// good.
 func (s State) LivesAt(now int64) bool { v := s.Verdict(now); return v == Good || v == Suspended }
 
-// WarnAt returns when an event announces that a key will expire: a week before. It returns 0 for a key that is not
-// announced: it never expires, or lives at most two weeks. Machines rotate such short-lived keys, so no one needs a
-// warning.
+// WarnAt returns when an event must announce that a key will expire: a week before. It returns 0 for a key that never expires,
+// and for a key that lives at most two weeks: machines rotate such keys, so no one needs a warning.
 func (s State) WarnAt() int64 {
 	const week = 7 * 24 * int64(time.Hour/time.Millisecond)
 	neverExpires, isShortLived := s.ExpiresAt == 0, s.ExpiresAt-s.CreatedAt <= 2*week
@@ -69,8 +69,8 @@ func (s State) GraceEnds(now int64, grace time.Duration) int64 {
 	return ends
 }
 
-// SuccessorEnds returns when the new key of a rotation expires: life after now, or when life is 0, after as long as this
-// key was made to live. It returns 0 for never.
+// SuccessorEnds returns when the new key of a rotation expires. It lives for life, or if life is 0, as long as this key was
+// made to live. SuccessorEnds returns 0 for a key that never expires.
 func (s State) SuccessorEnds(now int64, life time.Duration) int64 {
 	switch {
 	case life != 0:

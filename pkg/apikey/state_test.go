@@ -21,7 +21,7 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 		{apikey.State{RotatedTo: id.ShortKey{1}}, 1_000, false, true},
 		{apikey.State{RotatedTo: id.ShortKey{1}, ExpiresAt: 1_000}, 1_000, false, false},
 		{apikey.State{RotatedTo: id.ShortKey{1}, RevokedAt: 1}, 1_000, false, false},
-		{apikey.State{Held: true}, 1_000, true, true}, // so its expiry is announced, and it can be changed
+		{apikey.State{Held: true}, 1_000, true, true}, // its expiry is announced, and the key can be changed
 		{apikey.State{Held: true, RevokedAt: 1}, 1_000, false, false},
 		{apikey.State{Held: true, ExpiresAt: 1_000}, 1_000, false, false},
 	} {
@@ -31,8 +31,9 @@ func TestAKeyIsActiveUntilItIsRevokedRotatedOrExpires(t *testing.T) {
 	}
 }
 
-// TestOneVerdictDecidesAKey has each state in which a key can be at 1,000 ms, with its expiry just now and 1 ms later.
-func TestOneVerdictDecidesAKey(t *testing.T) {
+// TestEachStateOfAKeyHasOneVerdict checks each state at the time of 1,000 ms, with keys that expire at this time and 1 ms
+// later.
+func TestEachStateOfAKeyHasOneVerdict(t *testing.T) {
 	for s, want := range map[apikey.State]apikey.Verdict{
 		{}:                               apikey.Good,
 		{ExpiresAt: 1_001}:               apikey.Good,
@@ -54,7 +55,7 @@ func TestOneVerdictDecidesAKey(t *testing.T) {
 	}
 }
 
-func TestLongKeysAreAnnouncedAWeekBeforeTheirEnd(t *testing.T) {
+func TestLongLivedKeysAreAnnouncedAWeekBeforeTheirEnd(t *testing.T) {
 	const created, day = 1_000, 86_400_000 // milliseconds
 	for expires, want := range map[int64]int64{
 		0:                    0, // never expires
@@ -81,7 +82,7 @@ func TestAGraceNeverProlongsAKey(t *testing.T) {
 	}
 }
 
-func TestASuccessorKeepsTheLifetimeUnlessAnotherIsWanted(t *testing.T) {
+func TestASuccessorLivesAsLongAsTheOldKeyByDefault(t *testing.T) {
 	for _, c := range []struct {
 		s    apikey.State
 		life time.Duration

@@ -12,17 +12,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// With the SDK's own defaults, a call waits 25 s for a database that hangs. With these values, the caller
-// gets its 503 within 3 s.
+// With the SDK's defaults, a call waits 25 s for a database that hangs. With these values, the caller gets a 503 within 3 s.
 const (
 	tryTimeout = 700 * time.Millisecond // the longest time of one try, unless AWS_TRY_TIMEOUT_MS sets another
 	tries      = 3
 	maxBackoff = 100 * time.Millisecond // the longest pause before the next try
 )
 
-// AWS returns the configuration for calls to AWS, from what the Lambda runtime sets: region and credentials from
-// the environment. The HTTP client and the retries are not the SDK's own; AWS_TRY_TIMEOUT_MS bounds
-// one try. AWS_ENDPOINT_URL replaces the endpoints of all services. No request is made.
+// AWS returns the configuration for calls to AWS. Region and credentials come from the environment, where the Lambda runtime
+// sets them. The HTTP client and the retries are ours. AWS_TRY_TIMEOUT_MS bounds one try. AWS_ENDPOINT_URL replaces the
+// endpoints of all services. AWS makes no request.
 func (r *Reader) AWS() aws.Config {
 	credentials := aws.Credentials{
 		AccessKeyID:     r.Required("AWS_ACCESS_KEY_ID"),
@@ -50,7 +49,7 @@ func Config(region string, credentials aws.Credentials, client *http.Client) aws
 	}
 }
 
-// Retryer returns the retries of a call to AWS: three tries in all, with short pauses.
+// Retryer returns the retries of a call to AWS: at most three tries, with short pauses.
 func Retryer() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = tries
@@ -58,8 +57,8 @@ func Retryer() aws.Retryer {
 	})
 }
 
-// DynamoDB returns a client for the table, with its connection open: a function has a whole
-// CPU while it initialises, and only a part of a CPU at its first request.
+// DynamoDB returns a client for the table. Its connection is already open, because a function has a whole CPU while it starts,
+// but only a part of a CPU at its first request.
 func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 	environmentIsComplete := r.Err() == nil
 	if environmentIsComplete {
@@ -68,8 +67,8 @@ func (r *Reader) DynamoDB(cfg aws.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(cfg)
 }
 
-// connect opens a connection and leaves it in the client's pool. A failure does not matter:
-// the first call will fail too, with its error. The client bounds the time.
+// connect opens a connection and leaves it in the client's pool. It ignores a failure, because the first call will then fail
+// too and report the error. The client bounds the time.
 func connect(client aws.HTTPClient, url string) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, url, nil)
 	if err != nil {
@@ -79,6 +78,6 @@ func connect(client aws.HTTPClient, url string) {
 	if err != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, res.Body) // read to its end, or the connection is not kept
+	_, _ = io.Copy(io.Discard, res.Body) // only a body that is read to its end returns its connection to the pool
 	_ = res.Body.Close()
 }

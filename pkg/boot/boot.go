@@ -1,6 +1,6 @@
 // Package boot turns the environment of a function into settings, HTTP and AWS clients, and
 // the logger. It names every missing or malformed variable at once. It builds aws.Config by
-// hand, because with the SDK's config module a cold start costs half as much again.
+// hand, because the SDK's config module makes a cold start half as long again.
 package boot
 
 import (
@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Reader reads variables and collects their faults, so that one start names all of them. Err returns the faults
-// found so far.
+// Reader reads variables and collects their faults, so that one failed start names all of them. Err returns the faults so far.
 type Reader struct {
 	lookup func(string) (string, bool)
 	faults []error
@@ -56,8 +55,8 @@ func (r *Reader) List(name string) []string {
 	return out
 }
 
-// Pairs returns the pairs of two comma-separated variables: each name in the first with the
-// value at the same place in the second.
+// Pairs returns pairs from two comma-separated variables: each name of the first, with the value at the same position in the
+// second.
 func (r *Reader) Pairs(names, values string) [][2]string {
 	first, second := r.List(names), r.List(values)
 	if len(first) != len(second) {
@@ -71,7 +70,8 @@ func (r *Reader) Pairs(names, values string) [][2]string {
 	return out
 }
 
-// Choice returns a variable that is fallback or one of the others, and fallback when it is not set or empty.
+// Choice returns a variable whose value must be fallback or one of the others. It returns fallback if the variable is not set
+// or empty.
 func (r *Reader) Choice(name, fallback string, others ...string) string {
 	v := r.Optional(name, fallback)
 	if all := append([]string{fallback}, others...); !slices.Contains(all, v) {
@@ -90,7 +90,7 @@ func (r *Reader) Bool(name string, fallback bool) bool {
 	return b
 }
 
-// Int returns a variable that is a whole number not below lowest, or fallback when it is not set or empty.
+// Int returns a variable that is a whole number of at least lowest, or fallback when it is not set or empty.
 func (r *Reader) Int(name string, fallback, lowest int) int {
 	v := r.Optional(name, strconv.Itoa(fallback))
 	n, err := strconv.Atoi(v)
@@ -100,13 +100,13 @@ func (r *Reader) Int(name string, fallback, lowest int) int {
 	return n
 }
 
-// Seconds returns a variable that is a whole number of seconds, 0 when it is not set.
+// Seconds returns a variable that is a whole number of seconds. It returns 0 if the variable is not set.
 func (r *Reader) Seconds(name string) time.Duration {
 	return time.Duration(r.Int(name, 0, 0)) * time.Second
 }
 
-// Reject adds a fault of a variable that the caller found. It does not end the process: Run does,
-// once all variables are read.
+// Reject adds a fault that the caller found in a variable. It does not end the process: Run does that, after all variables are
+// read.
 func (r *Reader) Reject(name, why string) {
 	r.faults = append(r.faults, fmt.Errorf("%s %s", name, why))
 }
@@ -119,8 +119,8 @@ func (r *Reader) Err() error {
 	return fmt.Errorf("environment: %w", errors.Join(r.faults...))
 }
 
-// Run starts a Lambda function. wire reads the function's settings and returns serve, which serves its events and does
-// not return. When wire read a missing or malformed variable, Run logs all such variables and ends the process.
+// Run starts a Lambda function. wire reads the settings of the function and returns serve, which serves its events and does not
+// return. If a variable is missing or malformed, Run logs all such variables and ends the process.
 func Run(wire func(*Reader) (serve func())) {
 	slog.SetDefault(Logger())
 	r := New()

@@ -77,7 +77,7 @@ func TestDefaultsReplaceMissingVariables(t *testing.T) {
 	}
 }
 
-func TestNamesWithoutAValueEachAreMalformed(t *testing.T) {
+func TestPairsNeedAValueForEachName(t *testing.T) {
 	vars := map[string]string{"NAMES": "team,env", "VALUES": "payments,prod", "FEW": "payments"}
 	r := reader(vars)
 	if got := fmt.Sprint(r.Pairs("NAMES", "VALUES"), r.Pairs("UNSET", "UNSET_TOO"), r.Err()); got != "[[team payments] [env prod]] [] <nil>" {
@@ -123,18 +123,18 @@ func TestTheConnectionIsOpenBeforeTheFirstCall(t *testing.T) {
 	}
 }
 
-// sees is an HTTP client that notes the addresses of its calls, and what becomes of their answers.
-type sees struct{ addresses, answers []string }
+// recorder is an HTTP client that records the addresses of its calls, and whether the answers are read and closed.
+type recorder struct{ addresses, answers []string }
 
-func (s *sees) Do(r *http.Request) (*http.Response, error) {
+func (s *recorder) Do(r *http.Request) (*http.Response, error) {
 	s.addresses = append(s.addresses, r.URL.String())
 	return &http.Response{StatusCode: http.StatusOK, Body: s}, nil
 }
 
-func (s *sees) Read([]byte) (int, error) { s.answers = append(s.answers, "read"); return 0, io.EOF }
-func (s *sees) Close() error             { s.answers = append(s.answers, "closed"); return nil }
+func (s *recorder) Read([]byte) (int, error) { s.answers = append(s.answers, "read"); return 0, io.EOF }
+func (s *recorder) Close() error             { s.answers = append(s.answers, "closed"); return nil }
 
-// TestTheFirstConnectionIsToTheTable of the function's region, and not opened for a function that cannot start.
+// TestTheFirstConnectionIsToTheTable in the function's region. A function that cannot start opens no connection.
 func TestTheFirstConnectionIsToTheTable(t *testing.T) {
 	for _, c := range []struct{ region, key, endpoint, address string }{
 		{"eu-north-1", "a", "", "https://dynamodb.eu-north-1.amazonaws.com"},
@@ -146,7 +146,7 @@ func TestTheFirstConnectionIsToTheTable(t *testing.T) {
 		r := reader(map[string]string{
 			"AWS_REGION": c.region, "AWS_ACCESS_KEY_ID": c.key, "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": c.endpoint,
 		})
-		config, client := r.AWS(), &sees{}
+		config, client := r.AWS(), &recorder{}
 		config.HTTPClient = client
 		r.DynamoDB(config)
 		answers := map[bool]string{true: "read closed"}[c.address != ""]

@@ -71,9 +71,9 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 	out, err := r.checkConsumers()
 	refused(t, err, "8 of the above must be mended", "template")
 	has(t, "output", out,
-		"REST API r2 (bad), authorizer rt: its type is TOKEN", "REST API r2 (bad), authorizer rd: an answer is kept for 300 seconds",
-		"REST API r2 (bad), stage live: of its deployed authorizer rd", "REST API r3 (mended), stage live: of its deployed authorizer rg, an answer is kept for 60 seconds",
-		"REST API r4 (deleted), stage live: of its deployed authorizer rg, an answer is kept for 300 seconds",
+		"REST API r2 (bad), authorizer rt: its type is TOKEN", "REST API r2 (bad), authorizer rd: an answer is cached for 300 seconds",
+		"REST API r2 (bad), stage live: deployed authorizer rd", "REST API r3 (mended), stage live: deployed authorizer rg: an answer is cached for 60 seconds",
+		"REST API r4 (deleted), stage live: deployed authorizer rg: an answer is cached for 300 seconds",
 		"HTTP API h2 (bad), authorizer hs: it has the identity source $request.header.Authorization", "HTTP API h2 (bad), authorizer ht: ", "HTTP API h2 (bad), authorizer hp: its payload is 2.0",
 	)
 	var commands []string
@@ -137,7 +137,7 @@ func TestWhatCheckConsumersDoesNotSeeIsSaid(t *testing.T) {
 	r.aws.AddAPI(standin.API{ID: "w1", Name: "chat", Protocol: "WEBSOCKET", Authorizers: []map[string]any{{"authorizerId": "a", "name": "a", "authorizerUri": key}}})
 	out, err = r.checkConsumers()
 	refused(t, err, "1 of the above")
-	has(t, "output", out, "WEBSOCKET API w1 (chat), authorizer a: it is asked only when a connection begins")
+	has(t, "output", out, "WEBSOCKET API w1 (chat), authorizer a: it is called only when a connection begins")
 }
 
 // TestCheckConsumersFailsWithoutAnAnswer checks for an error when the stack or the APIs cannot be read.

@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv("STARTED_BY_A_TEST") != "" { // TestAFunctionThatLacksAVariableServesNothing
+	if os.Getenv("STARTED_BY_A_TEST") != "" { // TestAFunctionWithoutARequiredVariableServesNothing
 		Run(func(r *Reader) func() {
 			r.Required("NEEDED")
 			return func() { fmt.Println("serving") }
@@ -156,13 +156,13 @@ func TestTheFirstConnectionIsToTheTable(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
+func TestACallToAHangingDatabaseEndsWithin3s(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
-	const pausesAndOverhead = 900 * time.Millisecond // on top of the tries: three of 700 ms then end within 3 s
+	const pausesAndOverhead = 900 * time.Millisecond // added to three tries of 700 ms, this is 3 s
 	for timeout, try := range map[string]time.Duration{"": 700 * time.Millisecond, "150": 150 * time.Millisecond} {
 		r := reader(map[string]string{
 			"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b",
@@ -177,7 +177,7 @@ func TestADatabaseThatHangsGivesUpWithin3s(t *testing.T) {
 	}
 }
 
-func TestALogLineHasLambdasNamesAndTheTimeInUTC(t *testing.T) {
+func TestALogLineHasLambdasFieldNamesAndUTC(t *testing.T) {
 	was := time.Local
 	defer func() { time.Local = was }()
 	time.Local = time.FixedZone("east", 7200)
@@ -198,7 +198,7 @@ func TestALogLineHasLambdasNamesAndTheTimeInUTC(t *testing.T) {
 	}
 }
 
-func TestTheEmbeddedRootsAreAmazonsFive(t *testing.T) {
+func TestTheFiveRootsOfAmazonAreEmbedded(t *testing.T) {
 	var names []string
 	for rest := []byte(amazonRoots); ; {
 		var block *pem.Block
@@ -217,7 +217,7 @@ func TestTheEmbeddedRootsAreAmazonsFive(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityBeyondTheEmbeddedOnesIsTriedWithTheSystems(t *testing.T) {
+func TestAnUnknownAuthorityIsTriedWithTheSystemsRoots(t *testing.T) {
 	var pools []string
 	r := &roots{handshake: func(_ context.Context, _, _ string, pool *x509.CertPool) (net.Conn, error) {
 		if pool == nil {
@@ -227,7 +227,7 @@ func TestAnAuthorityBeyondTheEmbeddedOnesIsTriedWithTheSystems(t *testing.T) {
 		pools = append(pools, "amazon")
 		return nil, fmt.Errorf("tls: %w", x509.UnknownAuthorityError{})
 	}}
-	for range 2 { // the second dial begins with the system's roots
+	for range 2 { // the second dial uses only the system's roots
 		if _, err := r.dial(context.Background(), "tcp", "dynamodb.us-east-1.amazonaws.com:443"); err != nil {
 			t.Fatal(err)
 		}
@@ -237,7 +237,7 @@ func TestAnAuthorityBeyondTheEmbeddedOnesIsTriedWithTheSystems(t *testing.T) {
 	}
 }
 
-func TestOtherHostsAndOtherFaultsDoNotFallBack(t *testing.T) {
+func TestOtherHostsAndFaultsUseOnePool(t *testing.T) {
 	fault := errors.New("refused")
 	var pools []string
 	r := &roots{handshake: func(_ context.Context, _, _ string, pool *x509.CertPool) (net.Conn, error) {
@@ -245,7 +245,7 @@ func TestOtherHostsAndOtherFaultsDoNotFallBack(t *testing.T) {
 		return nil, fault
 	}}
 	for _, addr := range []string{
-		"dynamodb.us-east-1.amazonaws.com:443", // a fault other than an unknown authority
+		"dynamodb.us-east-1.amazonaws.com:443", // the fault is not an unknown authority
 		"example.com:443", "amazonaws.com.evil.test:443",
 	} {
 		if _, err := r.dial(context.Background(), "tcp", addr); !errors.Is(err, fault) {
@@ -257,8 +257,8 @@ func TestOtherHostsAndOtherFaultsDoNotFallBack(t *testing.T) {
 	}
 }
 
-// TestAFunctionThatLacksAVariableServesNothing starts this program as a function.
-func TestAFunctionThatLacksAVariableServesNothing(t *testing.T) {
+// TestAFunctionWithoutARequiredVariableServesNothing starts this test program as a function.
+func TestAFunctionWithoutARequiredVariableServesNothing(t *testing.T) {
 	for needed, want := range map[string]struct{ serves, ends string }{"": {"", "exit status 1"}, "here": {"serving\n", "<nil>"}} {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = []string{"STARTED_BY_A_TEST=yes", "NEEDED=" + needed}
@@ -270,8 +270,8 @@ func TestAFunctionThatLacksAVariableServesNothing(t *testing.T) {
 	}
 }
 
-// TestAnIssuerThatHangsIsGivenUp has a server that accepts connections and never answers.
-func TestAnIssuerThatHangsIsGivenUp(t *testing.T) {
+// TestARequestToAHangingIssuerEnds: the server accepts connections and never answers.
+func TestARequestToAHangingIssuerEnds(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestAnIssuerThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestPausesBetweenTriesAreShort has the longest pause after many failures: the SDK's own is 20 s.
+// TestPausesBetweenTriesAreShort: with the SDK's defaults, the longest pause after many failures is 20 s.
 func TestPausesBetweenTriesAreShort(t *testing.T) {
 	longest := time.Duration(0)
 	for attempt := range 30 {

@@ -15,9 +15,8 @@ import (
 	"time"
 )
 
-// amazonRoots has the certificate authorities behind *.amazonaws.com: Amazon Root CA 1 to 4
-// and Starfield Services Root G2. At the first handshake, a pool of five costs a fifth of the
-// system's pool, which has more than a hundred.
+// amazonRoots has the certificate authorities of *.amazonaws.com: Amazon Root CA 1 to 4 and Starfield Services Root G2. The first
+// handshake with these five takes a fifth of the time that it takes with the system's pool, which has more than a hundred.
 //
 //go:embed amazon-roots.pem
 var amazonRoots string
@@ -29,14 +28,13 @@ const (
 	idleConnections = 32
 )
 
-// NewHTTPClient returns the HTTP client for calls to AWS. It bounds each try by tryTimeout. The
-// client trusts *.amazonaws.com by the embedded roots. When a host there has another
-// authority, it trusts the system's roots. It follows no redirects.
+// NewHTTPClient returns the HTTP client for calls to AWS. tryTimeout bounds each try. For *.amazonaws.com the client trusts the
+// embedded roots. If a host there has another authority, the client trusts the system's roots. It follows no redirects.
 func NewHTTPClient() *http.Client { return newHTTPClient(tryTimeout) }
 
 func newHTTPClient(try time.Duration) *http.Client {
-	// When a try times out, net/http still finishes its dial, and the next try uses that connection. So a dial may take
-	// longer than a try.
+	// After a try has timed out, net/http still finishes the dial, and the next try uses the connection. So a dial may take longer
+	// than a try.
 	dialer := &net.Dialer{Timeout: max(connectTimeout, try)}
 	roots := &roots{handshake: func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error) {
 		return handshake(ctx, dialer, network, addr, pool)
@@ -56,7 +54,7 @@ func newHTTPClient(try time.Duration) *http.Client {
 const issuerTimeout = 3 * time.Second
 
 // NewIssuerClient returns the client for the token issuer. It trusts the system's
-// authorities. It has no CheckRedirect, because fetch.Do, which makes all of its requests, follows no redirects.
+// authorities. It needs no CheckRedirect: fetch.Do makes all its requests, and follows no redirects.
 func NewIssuerClient() *http.Client {
 	return &http.Client{
 		Timeout: issuerTimeout,
@@ -67,13 +65,13 @@ func NewIssuerClient() *http.Client {
 	}
 }
 
-// roots dials *.amazonaws.com with the small pool, which has only the embedded roots. Once a host has shown an authority
-// that the small pool lacks, roots dials with the system's pool for the rest of the process.
+// roots dials *.amazonaws.com with the small pool, which has only the embedded roots. After a host has shown an authority that
+// is not in the small pool, roots uses the system's pool for the rest of the process.
 type roots struct {
 	// handshake connects to addr. pool nil means the system's authorities.
 	handshake func(ctx context.Context, network, addr string, pool *x509.CertPool) (net.Conn, error)
 
-	parse     sync.Once // fills small at the first dial, not at each start of the process
+	parse     sync.Once // fills small at the first dial, so that a start of the process stays fast
 	small     *x509.CertPool
 	useSystem atomic.Bool
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// Logger returns a logger that writes one JSON object a line to standard output, where Lambda
+// Logger returns a logger that writes one JSON object per line to standard output, where Lambda
 // reads it. Time, level and message have the names of Lambda's JSON log format; the time is in UTC. The field service,
 // from the variable STACK, is the dimension of every metric.
 func Logger() *slog.Logger { return loggerTo(os.Stdout) }
@@ -15,7 +15,7 @@ func loggerTo(w io.Writer) *slog.Logger {
 	logger := slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{
 		Level: slog.LevelInfo,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-			if len(groups) > 0 { // a field inside a group is never one of the three
+			if len(groups) > 0 { // the time, the level and the message are never inside a group
 				return a
 			}
 			switch a.Key {

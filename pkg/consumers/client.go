@@ -19,22 +19,23 @@ import (
 	"latchkey/pkg/fetch"
 )
 
-// Client reads the settings of API Gateway by signed requests of its own. AWS's clients for it have 600 operations,
-// which would make the function much larger.
+// Client reads the settings of API Gateway by requests that it signs itself. AWS's own clients have 600 operations, which would
+// make the function much larger.
 type Client struct {
 	AWS  aws.Config   // the region and the credentials
-	HTTP *http.Client // needs no time-out: Client bounds each try
-	URL  string       // the address of API Gateway's management interface, without a path; https, or http on this machine
+	HTTP *http.Client // needs no time-out, because Client bounds each try
+	URL  string       // the address of API Gateway's management API, without a path; https, or http on this machine
 }
 
 const (
-	tries      = 5                // of one request, because API Gateway accepts only a few a second from one account
-	tryTimeout = 30 * time.Second // of one try: API Gateway makes an export slowly
+	tries      = 5                // for one request: API Gateway accepts only a few requests per second from one account
+	tryTimeout = 30 * time.Second // for one try: API Gateway needs time for an export
 	pageSize   = "500"            // the maximum for REST APIs
-	maxAnswer  = 64 << 20         // bytes; an export is as large as the API's document
+	maxAnswer  = 64 << 20         // bytes; an export has the whole document of an API
 )
 
-// Page reads one page of a list, as API.Page. HTTP and WebSocket APIs, under /v2, name the parameters differently.
+// Page reads one page of a list, as API.Page describes. The paths of HTTP and WebSocket APIs begin with /v2, and have other
+// names for the parameters.
 func (c *Client) Page(ctx context.Context, path, token string, out any) error {
 	size, position := "limit", "position"
 	if strings.HasPrefix(path, "/v2/") {
@@ -51,15 +52,15 @@ func (c *Client) Page(ctx context.Context, path, token string, out any) error {
 	return cause.Of(json.Unmarshal(body, out))
 }
 
-// Export reads the document of a stage, as API.Export.
+// Export reads the document of a stage, as API.Export describes.
 func (c *Client) Export(ctx context.Context, api, stage string) ([]byte, error) {
 	return c.get(ctx, "/restapis/"+api+"/stages/"+url.PathEscape(stage)+"/exports/oas30", url.Values{"extensions": {"authorizers"}})
 }
 
-// get sends a request. While API Gateway is busy or does not answer, get repeats it, up to tries times. The pauses are
-// 1, 2, 3 and 4 seconds. Errors: ErrGone for a 404.
+// get sends a request. If API Gateway is busy or does not answer, get repeats the request, with tries tries in all. The pauses
+// are 1, 2, 3 and 4 seconds. Error: ErrGone for a 404.
 func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte, error) {
-	if !fetch.IsSafe(c.URL) { // each request has the session's token
+	if !fetch.IsSafe(c.URL) { // each request contains the session token
 		return nil, errors.New("the address of API Gateway must be https, or http on this machine")
 	}
 	for try := 1; ; try++ {
@@ -85,7 +86,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values) ([]byte
 	}
 }
 
-// send sends a request once, with AWS's signature (Signature Version 4).
+// send sends a request once. It signs the request with AWS's signature (Signature Version 4).
 func (c *Client) send(ctx context.Context, path string, query url.Values) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()

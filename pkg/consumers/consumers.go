@@ -1,6 +1,5 @@
-// Package consumers looks for other APIs that use the stack's shared authorizers and could cache their answers. Such an
-// API would accept a revoked key until its cached answer ends. `make check-consumers` searches by hand, and a function
-// once a day.
+// Package consumers searches for other APIs that use the stack's shared authorizers and could cache their answers. Such an API
+// would accept a revoked key until the cached answer ends. `make check-consumers` runs a search, and a function runs one each day.
 package consumers
 
 import (
@@ -13,48 +12,47 @@ import (
 
 // API reads the settings of API Gateway, by the paths of its management API.
 type API interface {
-	// Page reads one page of a list into out. token is "" for the first page, else the token of the page before.
+	// Page reads one page of a list into out. token is "" for the first page, and then the token of the previous page.
 	Page(ctx context.Context, path, token string, out any) error
 	// Export reads the OpenAPI document of a REST API's stage, with its authorizers.
 	Export(ctx context.Context, api, stage string) ([]byte, error)
 }
 
-// Search is one look through the APIs of an account and region.
+// Search is one search through the APIs of an account and region.
 type Search struct {
 	API    API
 	Region string
 	Shared []string                         // the ARNs of the stack's authorizers for other APIs
-	Say    func(format string, args ...any) // called with each finding, and for each of Unknown
+	Say    func(format string, args ...any) // called for each finding, and for each authorizer that Unknown counts
 
-	// Limited is the one of Shared that decides on API keys. Run reports the stages of its APIs where a key over its limits is
-	// denied, not answered 429. Such a stage is not counted as Wrong. "": Run does not report them.
+	// Limited is the ARN in Shared that checks API keys. Run reports the stages of its APIs that deny a key over its checksKeys instead of
+	// answering 429. Wrong does not count such stages. "": Run does not report them.
 	Limited string
 
-	Seen    int // authorizers in all
+	Seen    int // all authorizers
 	Ours    int // authorizers that call a function of Shared
-	Wrong   int // findings: authorizers and stages that could keep an answer, or refuse everyone
-	Unknown int // authorizers whose function a stage variable names, so that the search cannot know it
+	Wrong   int // findings: authorizers and stages that could cache an answer, or that refuse everyone
+	Unknown int // authorizers whose function is in a stage variable, so that the search does not know it
 }
 
-// Run looks at REST APIs, and then at HTTP APIs and WebSocket APIs. An API that cannot be read does not stop the
-// search. The error of Run names all such APIs' failures, in one line. An API that is deleted during the search is not
-// a failure.
+// Run checks REST APIs, and then HTTP APIs and WebSocket APIs. It continues after an API that it cannot read. Its error has all such
+// failures in one line. An API that is deleted during the search is not a failure.
 func (s *Search) Run(ctx context.Context) error {
-	if err := errors.Join(s.lookAtREST(ctx), s.lookAtHTTP(ctx)); err != nil {
+	if err := errors.Join(s.checkREST(ctx), s.checkHTTP(ctx)); err != nil {
 		return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return nil
 }
 
-// ErrGone means that API Gateway does not have the requested object, which may have been deleted since it was listed. The
-// rest of an API that loses an object during the search is left to the next search.
+// ErrGone means that API Gateway does not have the requested object. It may have been deleted after it was listed. The search
+// then skips the rest of its API.
 var ErrGone = errors.New("consumers: it is not there")
 
-// lookAtEach calls look for all APIs of a list and returns the errors, except ErrGone.
-func lookAtEach[T any](apis []T, look func(T) error) error {
+// checkEach calls check for each API of a list. It returns the errors, except ErrGone.
+func checkEach[T any](apis []T, check func(T) error) error {
 	failed := make([]error, len(apis))
 	for i, api := range apis {
-		if err := look(api); !errors.Is(err, ErrGone) {
+		if err := check(api); !errors.Is(err, ErrGone) {
 			failed[i] = err
 		}
 	}
@@ -66,7 +64,7 @@ func (s *Search) usesOurs(api, name, uri string) bool {
 	s.Seen++
 	if strings.Contains(uri, "${stageVariables.") {
 		s.Unknown++
-		s.Say("%s, authorizer %s: a stage variable names its function. Look at it yourself.", api, name)
+		s.Say("%s, authorizer %s: a stage variable names its function. Check this authorizer yourself.", api, name)
 	}
 	ours := shared(s.Shared).has(uri)
 	if ours {
@@ -75,20 +73,20 @@ func (s *Search) usesOurs(api, name, uri string) bool {
 	return ours
 }
 
-// report counts and reports one finding, unless faults is empty. mend is the command that mends it, or advice.
-func (s *Search) report(where string, faults []string, mend string) {
+// report counts and reports one finding, unless faults is empty. repair is the command that repairs the fault, or advice.
+func (s *Search) report(where string, faults []string, repair string) {
 	if len(faults) == 0 {
 		return
 	}
 	s.Wrong++
-	s.Say("%s: %s. To mend it:\n  %s", where, strings.Join(faults, "; "), mend)
+	s.Say("%s: %s. To repair it:\n  %s", where, strings.Join(faults, "; "), repair)
 }
 
 // pages reads all pages of a list.
 func pages[T any](ctx context.Context, from API, path string) (all []T, err error) {
 	for token := ""; ; {
 		var page struct {
-			// A page of REST APIs has item and position. A page of the others has items and nextToken.
+			// REST APIs return item and position. Other APIs return items and nextToken.
 			Item, Items         []T
 			Position, NextToken string
 		}
@@ -102,15 +100,15 @@ func pages[T any](ctx context.Context, from API, path string) (all []T, err erro
 	}
 }
 
-// lookAtREST looks at the authorizers of REST APIs, and at their stages. A stage has the authorizers as they were when
-// the API was deployed to it, also those that were changed or deleted since.
-func (s *Search) lookAtREST(ctx context.Context) error {
+// checkREST checks the authorizers of REST APIs, and their stages. A stage has a copy of the authorizers from its last
+// deployment, also of those that were changed or deleted later.
+func (s *Search) checkREST(ctx context.Context) error {
 	type restAPI struct{ ID, Name string }
 	apis, err := pages[restAPI](ctx, s.API, "/restapis")
 	if err != nil {
 		return err
 	}
-	return lookAtEach(apis, func(api restAPI) error {
+	return checkEach(apis, func(api restAPI) error {
 		all, err := pages[restAuthorizer](ctx, s.API, "/restapis/"+api.ID+"/authorizers")
 		if err != nil {
 			return err
@@ -121,27 +119,27 @@ func (s *Search) lookAtREST(ctx context.Context) error {
 			if !s.usesOurs(apiName, a.Name, a.AuthorizerURI) {
 				continue
 			}
-			limited = limited || s.limits(a.AuthorizerURI)
+			limited = limited || s.checksKeys(a.AuthorizerURI)
 			s.report(apiName+", authorizer "+a.Name, a.faults(), fmt.Sprintf("aws apigateway update-authorizer --region %s --rest-api-id %s --authorizer-id %s "+
 				"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0", s.Region, api.ID, a.ID))
 		}
-		return s.lookAtStages(ctx, apiName, api.ID, limited)
+		return s.checkStages(ctx, apiName, api.ID, limited)
 	})
 }
 
-// limits reports whether an authorizer's URI names Limited.
-func (s *Search) limits(uri string) bool { return s.Limited != "" && shared{s.Limited}.has(uri) }
+// checksKeys reports whether an authorizer's URI names Limited.
+func (s *Search) checksKeys(uri string) bool { return s.Limited != "" && shared{s.Limited}.has(uri) }
 
-// reportMissingLimits reports a stage that lacks the variable LatchkeyLimits.
+// reportMissingLimits reports a stage without the variable LatchkeyLimits.
 func (s *Search) reportMissingLimits(api, stage string, variables map[string]string) {
 	if variables["LatchkeyLimits"] != "handler" {
-		s.Say("%s, stage %s: a key over its limits is denied, and not answered 429. For that, set the stage variable LatchkeyLimits=handler "+
+		s.Say("%s, stage %s: a key over its checksKeys is denied, and not answered 429. For that, set the stage variable LatchkeyLimits=handler "+
 			"and answer it in your function (infra/docs/protect.md, \"Limits\").", api, stage)
 	}
 }
 
-// lookAtStages looks at the deployed authorizers of a REST API. api describes the API for people.
-func (s *Search) lookAtStages(ctx context.Context, api, id string, limited bool) error {
+// checkStages checks the deployed authorizers of a REST API. api describes the API for people.
+func (s *Search) checkStages(ctx context.Context, api, id string, limited bool) error {
 	stages, err := pages[struct {
 		StageName string
 		Variables map[string]string
@@ -161,20 +159,20 @@ func (s *Search) lookAtStages(ctx context.Context, api, id string, limited bool)
 		if err != nil {
 			return fmt.Errorf("the document of %s, stage %s: %w", api, stage.StageName, err)
 		}
-		s.report(api+", stage "+stage.StageName, faults, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are mended",
+		s.report(api+", stage "+stage.StageName, faults, fmt.Sprintf("aws apigateway create-deployment --region %s --rest-api-id %s --stage-name %s    # after its authorizers are repaired",
 			s.Region, id, stage.StageName))
 	}
 	return nil
 }
 
-// lookAtHTTP looks at the authorizers of HTTP APIs and WebSocket APIs.
-func (s *Search) lookAtHTTP(ctx context.Context) error {
+// checkHTTP checks the authorizers of HTTP APIs and WebSocket APIs.
+func (s *Search) checkHTTP(ctx context.Context) error {
 	type httpAPI struct{ APIID, Name, ProtocolType string }
 	apis, err := pages[httpAPI](ctx, s.API, "/v2/apis")
 	if err != nil {
 		return err
 	}
-	return lookAtEach(apis, func(api httpAPI) error {
+	return checkEach(apis, func(api httpAPI) error {
 		all, err := pages[httpAuthorizer](ctx, s.API, "/v2/apis/"+api.APIID+"/authorizers")
 		if err != nil {
 			return err
@@ -185,9 +183,9 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 			if !s.usesOurs(apiName, a.Name, a.AuthorizerURI) {
 				continue
 			}
-			limited = limited || s.limits(a.AuthorizerURI)
+			limited = limited || s.checksKeys(a.AuthorizerURI)
 			if api.ProtocolType == "WEBSOCKET" {
-				s.report(apiName+", authorizer "+a.Name, []string{"it is asked only when a connection begins, which may last two hours"},
+				s.report(apiName+", authorizer "+a.Name, []string{"it is called only when a connection begins, and a connection may last two hours"},
 					"use another authorizer there: no setting changes this")
 				continue
 			}
@@ -212,11 +210,10 @@ func (s *Search) lookAtHTTP(ctx context.Context) error {
 type Daily struct {
 	API    API
 	Region string
-	Shared []string // as in Search
+	Shared []string // see Search
 }
 
-// Run returns an error when an API could keep an answer, or when not all APIs can be read. The errors of the function
-// raise an alarm.
+// Run returns an error if an API could cache an answer, or if not all APIs can be read. An error of the function raises an alarm.
 func (d Daily) Run(ctx context.Context) error {
 	s := Search{API: d.API, Region: d.Region, Shared: d.Shared, Say: func(format string, args ...any) {
 		slog.ErrorContext(ctx, "a consumer", "finding", fmt.Sprintf(format, args...))

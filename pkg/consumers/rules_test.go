@@ -19,7 +19,7 @@ import (
 
 func number(n int) *int { return &n }
 
-// TestWrongSettingsAreFound tries settings with which an API would keep answers, or refuse everyone.
+// TestWrongSettingsAreFound checks settings with which an API would cache answers, or refuse everyone.
 func TestWrongSettingsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -27,17 +27,17 @@ func TestWrongSettingsAreFound(t *testing.T) {
 		words      []string // one for each fault, in order
 	}{
 		"REST":                     {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(0)}, nil},
-		"REST, of an export":       {restAuthorizer{Type: "request", AuthorizerResultTTLInSeconds: number(0)}, nil},
+		"REST, in an export":       {restAuthorizer{Type: "request", AuthorizerResultTTLInSeconds: number(0)}, nil},
 		"REST, TOKEN":              {restAuthorizer{Type: "TOKEN", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
-		"REST, TOKEN of an export": {restAuthorizer{Type: "token", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
-		"REST, one second":         {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(1)}, []string{"kept for 1 seconds"}},
-		"REST, AWS's default":      {restAuthorizer{Type: "REQUEST"}, []string{"kept for 300 seconds"}},
-		"REST, TOKEN by default":   {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "kept for 300 seconds"}},
+		"REST, TOKEN in an export": {restAuthorizer{Type: "token", AuthorizerResultTTLInSeconds: number(0)}, []string{"type is TOKEN"}},
+		"REST, one second":         {restAuthorizer{Type: "REQUEST", AuthorizerResultTTLInSeconds: number(1)}, []string{"cached for 1 seconds"}},
+		"REST, AWS's default":      {restAuthorizer{Type: "REQUEST"}, []string{"cached for 300 seconds"}},
+		"REST, TOKEN by default":   {restAuthorizer{Type: "TOKEN"}, []string{"type is TOKEN", "cached for 300 seconds"}},
 		"HTTP, 1.0":                {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0"}, nil},
 		"HTTP, 2.0 and simple":     {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", EnableSimpleResponses: true}, nil},
 		"HTTP, 2.0, not simple":    {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0"}, []string{"refuses everyone"}},
 		"HTTP, an identity source": {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", IdentitySource: []string{"$request.header.Authorization"}}, []string{"source $request.header.Auth"}},
-		"HTTP, a time":             {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"kept for 60 seconds"}},
+		"HTTP, a cache":            {httpAuthorizer{AuthorizerPayloadFormatVersion: "1.0", AuthorizerResultTTLInSeconds: 60}, []string{"cached for 60 seconds"}},
 		"HTTP, every fault":        {httpAuthorizer{AuthorizerPayloadFormatVersion: "2.0", IdentitySource: []string{"$context.routeKey"}, AuthorizerResultTTLInSeconds: 300}, []string{"$context.routeKey", "300", "everyone"}},
 		"HTTP, no version, so 2.0": {httpAuthorizer{}, []string{"refuses everyone"}},
 	} {
@@ -54,13 +54,13 @@ func TestWrongSettingsAreFound(t *testing.T) {
 	}
 }
 
-// uri returns the URI with which API Gateway calls a function.
+// uri returns the URI by which API Gateway calls a function.
 func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
 
-// TestOnlyTheStacksAuthorizersAreLookedAt has ARNs that differ by a suffix or by the stack's name.
-func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
+// TestOnlyTheStacksAuthorizersAreChecked: other ARNs differ by a suffix or by the stack's name.
+func TestOnlyTheStacksAuthorizersAreChecked(t *testing.T) {
 	t.Parallel()
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:latchkey-KeyAuthorizerFunction-1"
 	for name, c := range map[string]struct {
@@ -80,7 +80,7 @@ func TestOnlyTheStacksAuthorizersAreLookedAt(t *testing.T) {
 // account is an API Gateway with one REST API, which has one authorizer.
 type account struct {
 	authorizer string // as JSON
-	err        error  // of each call of Page
+	err        error  // returned by each call of Page
 }
 
 func (a account) Page(_ context.Context, path, _ string, out any) error {
@@ -96,8 +96,8 @@ func (a account) Page(_ context.Context, path, _ string, out any) error {
 
 func (account) Export(context.Context, string, string) ([]byte, error) { return []byte(`{}`), nil }
 
-// TestTheDailySearchFailsWhenAnAnswerCouldBeKept: it fails too when it cannot read the APIs. An error raises an alarm.
-func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
+// TestTheDailySearchFailsIfAnAnswerCouldBeCached, and if it cannot read the APIs. An error raises an alarm.
+func TestTheDailySearchFailsIfAnAnswerCouldBeCached(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	authorizer := func(ttl string) string {
 		return `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":` + ttl + `}`
@@ -106,8 +106,8 @@ func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
 		api  account
 		want string // a part of the error; "": no error
 	}{
-		"nothing is kept": {account{authorizer: authorizer("0")}, ""},
-		"kept a minute":   {account{authorizer: authorizer("60")}, "1 authorizers or stages could keep"},
+		"no cache":        {account{authorizer: authorizer("0")}, ""},
+		"cached a minute": {account{authorizer: authorizer("60")}, "1 authorizers or stages could keep"},
 		"not allowed":     {account{err: errors.New("not authorized")}, "cannot be read: not authorized"},
 	} {
 		err := Daily{API: c.api, Region: "eu-central-1", Shared: []string{key}}.Run(t.Context())
@@ -117,8 +117,8 @@ func TestTheDailySearchFailsWhenAnAnswerCouldBeKept(t *testing.T) {
 	}
 }
 
-// busy is an API Gateway that is busy until a time. It refuses requests without a signature. A page of it has one
-// item, the path and query of the request, so that the test sees what was asked.
+// busy is an API Gateway that is busy until a time. It refuses requests without a signature. The page that it returns has one
+// item: the path and the query of the request.
 type busy struct{ until time.Time }
 
 func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -134,8 +134,8 @@ func (b busy) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-// TestABusyAPIGatewayIsAskedAgain: the pauses between the five tries are ten seconds together.
-func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
+// TestARequestToABusyAPIGatewayIsRepeated: the pauses between the five tries add up to ten seconds.
+func TestARequestToABusyAPIGatewayIsRepeated(t *testing.T) {
 	for busyFor, answered := range map[time.Duration]bool{0: true, 9 * time.Second: true, 11 * time.Second: false} {
 		synctest.Test(t, func(t *testing.T) {
 			as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -146,13 +146,13 @@ func TestABusyAPIGatewayIsAskedAgain(t *testing.T) {
 			if err := c.Page(t.Context(), "/restapis", "p/1", &page); (err == nil) != answered {
 				t.Errorf("busy for %v: %v", busyFor, err)
 			} else if answered && page.Item[0].Path != "/restapis?limit=500&position=p%2F1" {
-				t.Errorf("asked %v", page)
+				t.Errorf("requested %v", page)
 			}
 		})
 	}
 }
 
-// halfGone is an API Gateway with three REST APIs: gone is deleted during the search, shut cannot be read, r1 has a
+// halfGone is an API Gateway with three REST APIs: gone is deleted during the search, shut cannot be read, and r1 has a
 // fault.
 type halfGone struct{ account }
 
@@ -168,9 +168,8 @@ func (h halfGone) Page(ctx context.Context, path, token string, out any) error {
 	return h.account.Page(ctx, path, token, out)
 }
 
-// TestAnAPIThatCannotBeReadHidesNoOther: an API that is deleted during the search hides no other either, and is not a
-// failure.
-func TestAnAPIThatCannotBeReadHidesNoOther(t *testing.T) {
+// TestTheSearchContinuesAfterAnUnreadableAPI, and after an API that is deleted during the search, which is not a failure.
+func TestTheSearchContinuesAfterAnUnreadableAPI(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	api := halfGone{account{authorizer: `{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":60}`}}
 	s := Search{API: api, Region: "eu-central-1", Shared: []string{key}, Say: func(string, ...any) {}}
@@ -189,8 +188,7 @@ func (n noREST) Page(ctx context.Context, path, token string, out any) error {
 	return n.answers.Page(ctx, path, token, out)
 }
 
-// TestRESTAPIsThatCannotBeListedHideNoHTTPAPI: the one kind of API hides no fault of the other.
-func TestRESTAPIsThatCannotBeListedHideNoHTTPAPI(t *testing.T) {
+func TestHTTPAPIsAreCheckedIfRESTAPIsCannotBeListed(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	s := Search{API: noREST{answers{
 		"/v2/apis":                `{"items":[{"apiId":"h1","name":"fast","protocolType":"HTTP"}]}`,
@@ -201,7 +199,7 @@ func TestRESTAPIsThatCannotBeListedHideNoHTTPAPI(t *testing.T) {
 	}
 }
 
-// answers is an API Gateway that answers each path, and the token of a page behind it, with a text.
+// answers is an API Gateway whose answers are texts, by the path and then the token of the page.
 type answers map[string]string
 
 func (a answers) Page(_ context.Context, path, token string, out any) error {
@@ -214,9 +212,8 @@ func (a answers) Page(_ context.Context, path, token string, out any) error {
 
 func (answers) Export(context.Context, string, string) ([]byte, error) { return []byte(`{}`), nil }
 
-// TestStagesWhereASpentKeyIsDeniedAreNamed: stages of APIs that check keys, without the stage variable. The report names
-// them, and they are not faults.
-func TestStagesWhereASpentKeyIsDeniedAreNamed(t *testing.T) {
+// TestStagesThatDenyASpentKeyAreReported: stages of APIs that check keys, without the stage variable. They are not faults.
+func TestStagesThatDenyASpentKeyAreReported(t *testing.T) {
 	key, member := "arn:aws:lambda:eu-central-1:123456789012:function:key", "arn:aws:lambda:eu-central-1:123456789012:function:member"
 	rest := func(of string) string {
 		return `{"item":[{"id":"a","name":"a","type":"REQUEST","authorizerUri":"` + uri(of) + `","authorizerResultTtlInSeconds":0}]}`
@@ -231,19 +228,19 @@ func TestStagesWhereASpentKeyIsDeniedAreNamed(t *testing.T) {
 			`{"authorizerId":"b","name":"b","authorizerUri":"` + uri(member) + `","authorizerPayloadFormatVersion":"1.0"}]}`,
 		"/v2/apis/h1/stages": `{"items":[{"stageName":"a","stageVariables":{"LatchkeyLimits":"handler"}},{"stageName":"b","stageVariables":{"LatchkeyLimits":"x"}}]}`,
 	}
-	var said []string
+	var reports []string
 	s := Search{API: api, Region: "eu-central-1", Shared: []string{key, member}, Limited: key, Say: func(format string, args ...any) {
 		where, _, _ := strings.Cut(fmt.Sprintf(format, args...), ":")
-		said = append(said, where)
+		reports = append(reports, where)
 	}}
 	if err := s.Run(t.Context()); err != nil || s.Wrong != 0 || s.Ours != 4 {
 		t.Errorf("%d found, %d of ours, %v", s.Wrong, s.Ours, err)
 	}
-	if want := []string{"REST API r1 (shop), stage old", "HTTP API h1 (fast), stage b"}; !slices.Equal(said, want) {
-		t.Errorf("%q", said)
+	if want := []string{"REST API r1 (shop), stage old", "HTTP API h1 (fast), stage b"}; !slices.Equal(reports, want) {
+		t.Errorf("%q", reports)
 	}
-	s.Limited, said = "", nil
-	if err := s.Run(t.Context()); err != nil || said != nil {
-		t.Errorf("each day too: %q %v", said, err)
+	s.Limited, reports = "", nil
+	if err := s.Run(t.Context()); err != nil || reports != nil {
+		t.Errorf("without Limited: %q %v", reports, err)
 	}
 }

@@ -24,8 +24,8 @@ func (e exported) Export(_ context.Context, api, stage string) ([]byte, error) {
 	return []byte(e.documents[api+" "+stage]), nil
 }
 
-// TestASearchSaysEachFaultAndItsMend has the whole output for an account with one API of each type.
-func TestASearchSaysEachFaultAndItsMend(t *testing.T) {
+// TestASearchReportsEachFaultAndItsRepair compares the whole output for an account with one API of each type.
+func TestASearchReportsEachFaultAndItsRepair(t *testing.T) {
 	ours, other := uri("arn:aws:lambda:eu-central-1:123456789012:function:key"), uri("arn:aws:lambda:eu-central-1:123456789012:function:other")
 	scheme := func(name, of, ttl string) string {
 		return `"` + name + `":{"x-amazon-apigateway-authorizer":{"type":"request","authorizerUri":"` + of + `","authorizerResultTtlInSeconds":` + ttl + `}}`
@@ -46,25 +46,25 @@ func TestASearchSaysEachFaultAndItsMend(t *testing.T) {
 		"r1 prod": `{"components":{"securitySchemes":{` + scheme("theirs", other, "300") + `,` + scheme("kept", ours, "7") + `,` + scheme("well", ours, "0") + `}}}`,
 		"r1 well": `{"components":{"securitySchemes":{` + scheme("theirs", other, "300") + `,` + scheme("well", ours, "0") + `}}}`,
 	}}
-	var said []string
+	var reports []string
 	s := Search{API: api, Region: "eu-west-1", Shared: []string{"arn:aws:lambda:eu-central-1:123456789012:function:key"}, Say: func(format string, args ...any) {
-		said = append(said, fmt.Sprintf(format, args...))
+		reports = append(reports, fmt.Sprintf(format, args...))
 	}}
 	err := s.Run(t.Context())
 	want := []string{
-		"REST API r1 (shop), authorizer kept: an answer is kept for 60 seconds. To mend it:\n  aws apigateway update-authorizer --region eu-west-1 --rest-api-id r1 --authorizer-id a2 " +
+		"REST API r1 (shop), authorizer kept: an answer is cached for 60 seconds. To repair it:\n  aws apigateway update-authorizer --region eu-west-1 --rest-api-id r1 --authorizer-id a2 " +
 			"--patch-operations op=replace,path=/type,value=REQUEST op=replace,path=/authorizerResultTtlInSeconds,value=0",
-		"REST API r1 (shop), authorizer moved: a stage variable names its function. Look at it yourself.",
-		"REST API r1 (shop), stage prod: of its deployed authorizer kept, an answer is kept for 7 seconds. To mend it:\n" +
-			"  aws apigateway create-deployment --region eu-west-1 --rest-api-id r1 --stage-name prod    # after its authorizers are mended",
-		"WEBSOCKET API w1 (live), authorizer once: it is asked only when a connection begins, which may last two hours. To mend it:\n  use another authorizer there: no setting changes this",
-		"WEBSOCKET API w1 (live), authorizer again: it is asked only when a connection begins, which may last two hours. To mend it:\n  use another authorizer there: no setting changes this",
-		"HTTP API h1 (fast), authorizer plain: its payload is 2.0 without simple responses, so it refuses everyone. To mend it:\n" +
+		"REST API r1 (shop), authorizer moved: a stage variable names its function. Check this authorizer yourself.",
+		"REST API r1 (shop), stage prod: deployed authorizer kept: an answer is cached for 7 seconds. To repair it:\n" +
+			"  aws apigateway create-deployment --region eu-west-1 --rest-api-id r1 --stage-name prod    # after its authorizers are repaired",
+		"WEBSOCKET API w1 (live), authorizer once: it is called only when a connection begins, and a connection may last two hours. To repair it:\n  use another authorizer there: no setting changes this",
+		"WEBSOCKET API w1 (live), authorizer again: it is called only when a connection begins, and a connection may last two hours. To repair it:\n  use another authorizer there: no setting changes this",
+		"HTTP API h1 (fast), authorizer plain: its payload is 2.0 without simple responses, so it refuses everyone. To repair it:\n" +
 			"  aws apigatewayv2 update-authorizer --region eu-west-1 --api-id h1 --authorizer-id c1 --identity-source '[]' --authorizer-result-ttl-in-seconds 0 --enable-simple-responses",
-		"HTTP API h1 (fast), authorizer timed: an answer is kept for 5 seconds. To mend it:\n" +
+		"HTTP API h1 (fast), authorizer timed: an answer is cached for 5 seconds. To repair it:\n" +
 			"  aws apigatewayv2 update-authorizer --region eu-west-1 --api-id h1 --authorizer-id c2 --identity-source '[]' --authorizer-result-ttl-in-seconds 0",
 	}
-	if got := strings.Join(said, "\n"); err != nil || got != strings.Join(want, "\n") {
+	if got := strings.Join(reports, "\n"); err != nil || got != strings.Join(want, "\n") {
 		t.Errorf("%v:\n%s\nwant\n%s", err, got, strings.Join(want, "\n"))
 	}
 	if got := [4]int{s.Seen, s.Ours, s.Wrong, s.Unknown}; got != [4]int{8, 5, 6, 1} {
@@ -72,8 +72,9 @@ func TestASearchSaysEachFaultAndItsMend(t *testing.T) {
 	}
 }
 
-// TestWhatIsOnASecondPageIsFound has a first page of others in each list. Of r2, only a stage calls ours: its authorizer was deleted.
-func TestWhatIsOnASecondPageIsFound(t *testing.T) {
+// TestFindingsOnSecondPagesAreReported: the first page of each list has no findings. In r2, only a stage calls our authorizer,
+// because the authorizer itself was deleted.
+func TestFindingsOnSecondPagesAreReported(t *testing.T) {
 	key := "arn:aws:lambda:eu-central-1:123456789012:function:key"
 	well := `{"id":"w","authorizerId":"w","name":"well","type":"REQUEST","authorizerUri":"` + uri("other") + `","authorizerResultTtlInSeconds":0}`
 	kept := `{"id":"k","authorizerId":"k","name":"kept","type":"REQUEST","authorizerUri":"` + uri(key) + `","authorizerResultTtlInSeconds":9,"authorizerPayloadFormatVersion":"1.0"}`
@@ -87,20 +88,20 @@ func TestWhatIsOnASecondPageIsFound(t *testing.T) {
 	}, map[string]string{
 		"r2 a": `{}`, "r2 b": `{"components":{"securitySchemes":{"gone":{"x-amazon-apigateway-authorizer":{"type":"token","authorizerUri":"` + uri(key+":live") + `"}}}}}`, "r2 c": `{}`,
 	}}
-	var said []string
+	var reports []string
 	s := Search{API: api, Shared: []string{"first", key}, Limited: key, Say: func(format string, args ...any) {
 		where, _, _ := strings.Cut(fmt.Sprintf(format, args...), ":")
-		said = append(said, where)
+		reports = append(reports, where)
 	}}
 	err := s.Run(t.Context())
 	want := []string{"REST API r1 (one), authorizer kept", "REST API r2 (two), stage b", "HTTP API h2 (2), authorizer kept", "HTTP API h2 (2), stage b"}
-	if err != nil || !slices.Equal(said, want) || s.Seen != 4 || s.Ours != 2 || s.Wrong != 3 {
-		t.Errorf("%q, %d seen, %d of ours, %d wrong, %v", said, s.Seen, s.Ours, s.Wrong, err)
+	if err != nil || !slices.Equal(reports, want) || s.Seen != 4 || s.Ours != 2 || s.Wrong != 3 {
+		t.Errorf("%q, %d seen, %d of ours, %d wrong, %v", reports, s.Seen, s.Ours, s.Wrong, err)
 	}
 }
 
-// TestADocumentThatCannotBeReadIsAFailure, with the name of its stage.
-func TestADocumentThatCannotBeReadIsAFailure(t *testing.T) {
+// TestAnUnreadableDocumentIsAFailure that names its stage.
+func TestAnUnreadableDocumentIsAFailure(t *testing.T) {
 	api := exported{answers{"/restapis": `{"item":[{"id":"r1","name":"shop"}]}`, "/restapis/r1/stages": `{"item":[{"stageName":"prod"}]}`}, map[string]string{"r1 prod": `<html>`}}
 	s := Search{API: api, Say: func(string, ...any) {}}
 	if err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "REST API r1 (shop), stage prod") {
@@ -108,27 +109,27 @@ func TestADocumentThatCannotBeReadIsAFailure(t *testing.T) {
 	}
 }
 
-// replies is an API Gateway that gives these statuses in turn, and the last one from then on; 0: there is no answer.
+// replies is an API Gateway that answers with these statuses in turn, and repeats the last one; 0: no answer.
 type replies struct {
 	statuses []int
-	asked    []string
+	urls     []string // of the requests
 }
 
 func (r *replies) RoundTrip(req *http.Request) (*http.Response, error) {
-	status := r.statuses[min(len(r.asked), len(r.statuses)-1)]
-	r.asked = append(r.asked, req.URL.String())
+	status := r.statuses[min(len(r.urls), len(r.statuses)-1)]
+	r.urls = append(r.urls, req.URL.String())
 	if status == 0 {
 		return nil, errors.New("no route")
 	}
 	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(`{"a":1}`)), Request: req}, nil
 }
 
-// TestOnlyWhatMayPassIsAskedAgain has the answers of an export, and how many requests each takes.
-func TestOnlyWhatMayPassIsAskedAgain(t *testing.T) {
+// TestOnlyTemporaryFaultsAreRepeated: each case has the statuses of an export, and the number of requests.
+func TestOnlyTemporaryFaultsAreRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
 		statuses []int
 		requests int
-		words    string // of the error; "": there is none
+		words    string // a part of the error; "": no error
 	}{
 		"an answer": {[]int{200}, 1, ""}, "after 500": {[]int{500, 200}, 2, ""}, "after 503 and 429": {[]int{503, 429, 200}, 3, ""}, "after a lost one": {[]int{0, 200}, 2, ""},
 		"denied": {[]int{403}, 1, `GET /restapis/r1/stages/a%2Fb/exports/oas30: 403`}, "499": {[]int{499}, 1, ": 499"}, "gone": {[]int{404}, 1, ErrGone.Error()},
@@ -144,16 +145,16 @@ func TestOnlyWhatMayPassIsAskedAgain(t *testing.T) {
 			if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) || err == nil && string(body) != `{"a":1}` {
 				t.Errorf("%s: %s, %v", name, body, err)
 			}
-			if errors.Is(err, ErrGone) != (c.words == ErrGone.Error()) || len(r.asked) != c.requests ||
-				r.asked[0] != "https://gateway.example/restapis/r1/stages/a%2Fb/exports/oas30?extensions=authorizers" {
-				t.Errorf("%s: asked %q, %v", name, r.asked, err)
+			if errors.Is(err, ErrGone) != (c.words == ErrGone.Error()) || len(r.urls) != c.requests ||
+				r.urls[0] != "https://gateway.example/restapis/r1/stages/a%2Fb/exports/oas30?extensions=authorizers" {
+				t.Errorf("%s: requested %q, %v", name, r.urls, err)
 			}
 		})
 	}
 }
 
-// TestNoRequestIsSignedForAnAddressInPlainText: it would have the session's token.
-func TestNoRequestIsSignedForAnAddressInPlainText(t *testing.T) {
+// TestNoSignedRequestIsSentInPlainText, because it contains the session token.
+func TestNoSignedRequestIsSentInPlainText(t *testing.T) {
 	as := aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{AccessKeyID: "AKID"}, nil })
 	for address, isSafe := range map[string]bool{
 		"https://gateway.example": true, "http://127.0.0.1:4566": true, "http://localhost:4566": true,
@@ -161,8 +162,8 @@ func TestNoRequestIsSignedForAnAddressInPlainText(t *testing.T) {
 	} {
 		r := &replies{statuses: []int{200}}
 		client := Client{AWS: aws.Config{Region: "eu-central-1", Credentials: as}, HTTP: &http.Client{Transport: r}, URL: address}
-		if _, err := client.Export(t.Context(), "r1", "prod"); (err == nil) != isSafe || (len(r.asked) == 1) != isSafe {
-			t.Errorf("%s: %v, asked %q", address, err, r.asked)
+		if _, err := client.Export(t.Context(), "r1", "prod"); (err == nil) != isSafe || (len(r.urls) == 1) != isSafe {
+			t.Errorf("%s: %v, requested %q", address, err, r.urls)
 		}
 	}
 }

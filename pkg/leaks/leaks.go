@@ -1,4 +1,4 @@
-// Package leaks verifies that a report of leaked secrets is from GitHub (its secret scanning partner program).
+// Package leaks verifies that a report of leaked secrets comes from GitHub (its secret scanning partner program).
 package leaks
 
 import (
@@ -19,10 +19,10 @@ import (
 const GitHubKeys = "https://api.github.com/meta/public_keys/secret_scanning"
 
 const (
-	keepFor      = 24 * time.Hour   // how long a list of keys is good
-	unknownEvery = 5 * time.Minute  // between two fetches for unknown identifiers, while a list is good
-	againEvery   = 10 * time.Second // between two fetches while no list is good
-	maxList      = 64 << 10         // bytes of a list
+	keepFor      = 24 * time.Hour   // how long a fetched list of keys is used
+	unknownEvery = 5 * time.Minute  // the shortest time between two fetches for unknown identifiers, while a list is good
+	againEvery   = 10 * time.Second // the shortest time between two fetches while no list is good
+	maxList      = 64 << 10         // bytes
 )
 
 // Getter reads the text at a URL. *outbound.Sender implements it, and never lets a request reach a private address.
@@ -30,7 +30,7 @@ type Getter interface {
 	Get(ctx context.Context, url string, most int64) ([]byte, error)
 }
 
-// Keys verifies reports by the keys of a server, which it fetches when it needs them. It is safe for concurrent use.
+// Keys verifies reports with the keys of a server. It fetches the keys when it needs them. It is safe for concurrent use.
 type Keys struct {
 	Server Getter
 	URL    string
@@ -40,14 +40,14 @@ type Keys struct {
 	known     map[string]*ecdsa.PublicKey // by identifier
 	fetchedAt time.Time                   // when known was fetched
 	triedAt   time.Time                   // when the last fetch began
-	failed    error                       // of the last fetch
+	failed    error                       // the error of the last fetch
 }
 
-// New returns verification by the keys at a URL.
+// New returns Keys that fetches the keys from a URL.
 func New(server Getter, url string) *Keys { return &Keys{Server: server, URL: url, Now: time.Now} }
 
-// Verify reports whether signature, in base64, is of body by the key with an identifier. It returns an error when it does not know,
-// because the list of keys cannot be read.
+// Verify reports whether signature, in base64, is a signature of body by the key with this identifier. It returns an error if
+// it cannot decide, because the list of keys cannot be read.
 func (k *Keys) Verify(ctx context.Context, identifier, signature string, body []byte) (bool, error) {
 	sig := decode(signature)
 	if len(sig) == 0 || identifier == "" {
@@ -61,7 +61,7 @@ func (k *Keys) Verify(ctx context.Context, identifier, signature string, body []
 	return ecdsa.VerifyASN1(key, sum[:], sig), nil
 }
 
-// decode reads a text in base64; nil: it is not one.
+// decode decodes base64. It returns nil for any other text.
 func decode(text string) []byte {
 	if b, err := base64.StdEncoding.DecodeString(text); err == nil {
 		return b
@@ -69,8 +69,8 @@ func decode(text string) []byte {
 	return nil
 }
 
-// key returns the key with an identifier; nil: the server has none. It fetches the list when it has none that is good, and for an
-// unknown identifier, but neither too often: anyone may send one.
+// key returns the key with an identifier; nil: the server does not have it. key fetches the list if no list is good, and for an
+// unknown identifier. It does neither too often, because anyone can send an unknown identifier.
 func (k *Keys) key(ctx context.Context, identifier string) (*ecdsa.PublicKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +96,7 @@ func (k *Keys) key(ctx context.Context, identifier string) (*ecdsa.PublicKey, er
 
 var errNoKeys = errors.New("leaks: the list has no key on P-256")
 
-// fetch reads the list of keys. It leaves out those that are not on P-256.
+// fetch reads the list of keys. It ignores keys that are not on P-256.
 func (k *Keys) fetch(ctx context.Context) (map[string]*ecdsa.PublicKey, error) {
 	text, err := k.Server.Get(ctx, k.URL, maxList)
 	if err != nil {
@@ -123,13 +123,13 @@ func (k *Keys) fetch(ctx context.Context) (map[string]*ecdsa.PublicKey, error) {
 	return known, nil
 }
 
-// parse returns the key on P-256 of a PEM; nil: it is not one.
+// parse returns the P-256 key of a PEM text; nil: the text has no such key.
 func parse(text string) *ecdsa.PublicKey {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
 		return nil
 	}
-	parsed, _ := x509.ParsePKIXPublicKey(block.Bytes) // nil with an error
+	parsed, _ := x509.ParsePKIXPublicKey(block.Bytes) // parsed is nil if there is an error
 	key, ok := parsed.(*ecdsa.PublicKey)
 	if !ok || key.Curve != elliptic.P256() {
 		return nil

@@ -26,11 +26,11 @@ import (
 
 const body = `[{"source":"commit","token":"some_token","type":"some_type","url":"https://example.com/base-repo-url/"}]`
 
-// signer is a server of keys, as GitHub's is, with the private halves.
+// signer is a server of keys like GitHub's. It also has the private keys.
 type signer struct {
 	keys    map[string]*ecdsa.PrivateKey
 	fetched atomic.Int32
-	answer  func(w http.ResponseWriter, r *http.Request) bool // nil: the list
+	answer  func(w http.ResponseWriter, r *http.Request) bool // returns false to send the list too; nil: only the list
 	now     time.Time
 	*leaks.Keys
 }
@@ -60,7 +60,7 @@ func newKey(t *testing.T, curve elliptic.Curve) *ecdsa.PrivateKey {
 	return key
 }
 
-// list returns the list in GitHub's form.
+// list returns the list of keys in GitHub's format.
 func (s *signer) list(t *testing.T) []byte {
 	t.Helper()
 	all := []map[string]any{{"key_identifier": "broken", "key": "-----BEGIN PUBLIC KEY-----\n", "is_current": false}}
@@ -78,7 +78,7 @@ func (s *signer) list(t *testing.T) []byte {
 	return text
 }
 
-// sign signs a text; swapped exchanges the two numbers of the signature.
+// sign signs a text. swapped exchanges the two numbers of the signature.
 func (s *signer) sign(t *testing.T, by, text string, swapped bool) string {
 	t.Helper()
 	sum := sha256.Sum256([]byte(text))
@@ -95,20 +95,21 @@ func (s *signer) sign(t *testing.T, by, text string, swapped bool) string {
 	return base64.StdEncoding.EncodeToString(sig)
 }
 
-// verify wants an answer, and so many fetches since the beginning.
+// verify checks the result of Verify, and the number of fetches since the beginning. wantErr is the beginning of the error; "":
+// no error.
 func (s *signer) verify(t *testing.T, name, identifier, signature, text string, want bool, wantErr string, fetched int32) {
 	t.Helper()
 	got, err := s.Verify(context.Background(), identifier, signature, []byte(text))
-	said := ""
+	errText := ""
 	if err != nil {
-		said = err.Error()
+		errText = err.Error()
 	}
-	if got != want || !strings.HasPrefix(said, wantErr) || (err == nil) != (wantErr == "") || s.fetched.Load() != fetched {
+	if got != want || !strings.HasPrefix(errText, wantErr) || (err == nil) != (wantErr == "") || s.fetched.Load() != fetched {
 		t.Errorf("%s: %v, %v, after %d fetches; want %v, %q, %d", name, got, err, s.fetched.Load(), want, wantErr, fetched)
 	}
 }
 
-func TestOnlyTheSignatureOfTheNamedKeyIsGood(t *testing.T) {
+func TestOnlyASignatureOfTheNamedKeyIsGood(t *testing.T) {
 	s := newSigner(t)
 	right := s.sign(t, "one", body, false)
 	s.verify(t, "no signature", "one", "", body, false, "", 0)
@@ -122,13 +123,13 @@ func TestOnlyTheSignatureOfTheNamedKeyIsGood(t *testing.T) {
 	s.verify(t, "another spelling of the body", "one", right, strings.Replace(body, ",", ", ", 1), false, "", 1)
 	s.verify(t, "numbers swapped", "one", s.sign(t, "one", body, true), body, false, "", 1)
 	der, _ := base64.StdEncoding.DecodeString(right)
-	s.verify(t, "data behind it", "one", base64.StdEncoding.EncodeToString(append(der, 0)), body, false, "", 1)
-	s.verify(t, "a part of it", "one", base64.StdEncoding.EncodeToString(der[:len(der)-1]), body, false, "", 1)
-	s.verify(t, "of a larger curve, which the list of keys has no more", "larger", s.sign(t, "larger", body, false), body, false, "", 1)
+	s.verify(t, "more data after the signature", "one", base64.StdEncoding.EncodeToString(append(der, 0)), body, false, "", 1)
+	s.verify(t, "a part of the signature", "one", base64.StdEncoding.EncodeToString(der[:len(der)-1]), body, false, "", 1)
+	s.verify(t, "by a key on a larger curve", "larger", s.sign(t, "larger", body, false), body, false, "", 1)
 }
 
-// TestKeysAreKeptADayAndUnknownOnesFetchedSeldom: anyone may send an unknown identifier.
-func TestKeysAreKeptADayAndUnknownOnesFetchedSeldom(t *testing.T) {
+// TestKeysAreKeptForADayAndFetchesAreRare: anyone can send an unknown identifier, so not each one causes a fetch.
+func TestKeysAreKeptForADayAndFetchesAreRare(t *testing.T) {
 	s := newSigner(t)
 	first := s.sign(t, "one", body, false)
 	s.verify(t, "right", "one", first, body, true, "", 1)
@@ -139,24 +140,24 @@ func TestKeysAreKeptADayAndUnknownOnesFetchedSeldom(t *testing.T) {
 	s.now = s.now.Add(time.Second)
 	s.verify(t, "after five minutes", "three", third, body, true, "", 2)
 	for range 100 {
-		s.verify(t, "one that the server does not have", "none", first, body, false, "", 2)
+		s.verify(t, "a key that the server does not have", "none", first, body, false, "", 2)
 	}
 	delete(s.keys, "one")
 	s.now = s.now.Add(24*time.Hour - time.Second)
-	s.verify(t, "a key that its server has no more", "one", first, body, true, "", 2)
+	s.verify(t, "a key that the server has deleted", "one", first, body, true, "", 2)
 	s.now = s.now.Add(time.Second)
 	s.verify(t, "a day later", "one", first, body, false, "", 3)
 	s.answer = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return false }
 	s.now = s.now.Add(23 * time.Hour)
-	s.verify(t, "unknown, and the server is away", "none", first, body, false, "outbound: ", 4)
+	s.verify(t, "unknown, and the server is down", "none", first, body, false, "outbound: ", 4)
 	s.now = s.now.Add(time.Hour)
-	s.verify(t, "a list of a day ago, which a try did not renew", "three", third, body, false, "outbound: ", 5)
+	s.verify(t, "the list is a day old, and a fetch has failed", "three", third, body, false, "outbound: ", 5)
 }
 
-// TestWithoutTheListNothingIsKnown: the server is away, is slow, answers something else, or redirects.
-func TestWithoutTheListNothingIsKnown(t *testing.T) {
+// TestWithoutTheListNoSignatureIsVerified: the server is down, is slow, sends something else, or redirects.
+func TestWithoutTheListNoSignatureIsVerified(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
-		"away":    func(_ http.ResponseWriter, _ *http.Request) bool { panic(http.ErrAbortHandler) },
+		"down":    func(_ http.ResponseWriter, _ *http.Request) bool { panic(http.ErrAbortHandler) },
 		"limited": func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusForbidden); return false },
 		"slow":    func(_ http.ResponseWriter, r *http.Request) bool { <-r.Context().Done(); return true },
 		"a redirect": func(w http.ResponseWriter, r *http.Request) bool {
@@ -178,7 +179,7 @@ func TestWithoutTheListNothingIsKnown(t *testing.T) {
 	} {
 		s := newSigner(t)
 		right := s.sign(t, "one", body, false)
-		text := map[string]string{"away": outbound.FailProtocol, "slow": outbound.FailTimeout, "no list": "leaks: ", "no key": "leaks: "}[name]
+		text := map[string]string{"down": outbound.FailProtocol, "slow": outbound.FailTimeout, "no list": "leaks: ", "no key": "leaks: "}[name]
 		if text == "" {
 			text = "outbound: "
 		}

@@ -1,5 +1,5 @@
-// Package plainjson writes compact JSON that has no escapes for HTML. The contract measures sizes in this text, and
-// rows of the table hold it.
+// Package plainjson writes compact JSON without escapes for HTML. The contract measures sizes in this text, and rows of the table
+// contain it.
 package plainjson
 
 import (
@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 )
 
-// Marshal is json.Marshal, but leaves <, > and & as they are: each is one byte. The members of a
-// map are in the order of their names.
+// Marshal is json.Marshal, except that it does not escape <, > and &: each is one byte. The members of a map are in the order
+// of their names.
 func Marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

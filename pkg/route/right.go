@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Right is what a service needs on a route, as the parameter ServiceRights names it.
+// Right is a permission that a service needs on a route. The parameter ServiceRights uses these names.
 type Right string
 
-// The rights of services. A route needs one of them; OrgsLimit is needed by parts of a body too.
+// The rights of services. A route needs one of them. Some members of bodies need OrgsLimit in addition.
 const (
 	OrgsRead      Right = "orgs.read"
 	OrgsWrite     Right = "orgs.write"
@@ -44,21 +44,21 @@ const (
 	People Right = "people" // no service may call the route, and no service can have this right
 )
 
-// Rights has the rights of services by their names. A service that it does not name has all rights.
+// Rights has the rights of services by their names. A service without an entry has all rights.
 type Rights map[string][]Right
 
 // Allow reports whether a service has a right.
 func (all Rights) Allow(service string, r Right) bool {
-	own, isNamed := all[service]
-	return r != People && (!isNamed || slices.Contains(own, r))
+	rights, isNamed := all[service]
+	return r != People && (!isNamed || slices.Contains(rights, r))
 }
 
 // maxRights bounds the parameter ServiceRights, in bytes.
 const maxRights = 1 << 10
 
-// ParseRights reads the parameter ServiceRights: NAME=RIGHT+RIGHT with commas between. names lists the services
-// of the parameter Services: a list for another name is an error, because the service that was meant would keep all rights. An
-// empty list, an unknown right, and a duplicate name or right are errors too.
+// ParseRights reads the parameter ServiceRights: items of the form NAME=RIGHT+RIGHT, separated by commas. names lists the services of
+// the parameter Services. Another name is an error, because it may be a misspelt service, which would then keep all rights. An empty
+// list, an unknown right, and a duplicate name or right are errors too.
 func ParseRights(text string, names []string) (Rights, error) {
 	if text == "" {
 		return nil, nil
@@ -75,7 +75,7 @@ func ParseRights(text string, names []string) (Rights, error) {
 		case !slices.Contains(names, name):
 			return nil, fmt.Errorf("%q: there is no service %s in Services", part, name)
 		case all[name] != nil:
-			return nil, fmt.Errorf("%q: %s stands twice", part, name)
+			return nil, fmt.Errorf("%q: %s is there twice", part, name)
 		}
 		for _, text := range strings.Split(list, "+") {
 			r := Right(text)
@@ -83,7 +83,7 @@ func ParseRights(text string, names []string) (Rights, error) {
 				return nil, fmt.Errorf("%q: there is no right %q; the rights are %s", part, text, strings.Join(rights, ", "))
 			}
 			if slices.Contains(all[name], r) {
-				return nil, fmt.Errorf("%q: %s stands twice", part, r)
+				return nil, fmt.Errorf("%q: %s is there twice", part, r)
 			}
 			all[name] = append(all[name], r)
 		}
@@ -91,7 +91,7 @@ func ParseRights(text string, names []string) (Rights, error) {
 	return all, nil
 }
 
-// given returns the rights that a service can have, sorted: those that routes need, and OrgsLimit.
+// given returns the rights that a service can have, sorted: the rights of the routes, and OrgsLimit.
 func given() []string {
 	all := []string{string(OrgsLimit)}
 	for _, r := range routes {

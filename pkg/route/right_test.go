@@ -17,7 +17,7 @@ func TestEachRouteOfAUserTokenHasOneRight(t *testing.T) {
 	}
 }
 
-func TestRightsAreReadOrRefused(t *testing.T) {
+func TestValidRightsAreParsedAndOthersRefused(t *testing.T) {
 	names := []string{"billing", "support", "spare"}
 	all, err := ParseRights("billing=orgs.read+usage.read+orgs.limit, support=keys.read", names)
 	if err != nil || len(all) != 2 || !slices.Equal(all["billing"], []Right{OrgsRead, UsageRead, OrgsLimit}) || !slices.Equal(all["support"], []Right{KeysRead}) {
@@ -45,7 +45,7 @@ func TestRightsAreReadOrRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"biling=orgs.read": "no service biling", "billing=": `no right ""`, "billing": "NAME=RIGHT", "=orgs.read": "no service ", ",": "NAME=RIGHT",
 		"billing=orgs.reed": `no right "orgs.reed"`, "billing=people": `no right "people"`, "billing=orgs.read+": `no right ""`, "billing=Orgs.Read": "no right",
-		"billing=orgs.read+orgs.read": "orgs.read stands twice", "billing=orgs.read,billing=keys.read": "billing stands twice", "billing=orgs.read,": "NAME=RIGHT",
+		"billing=orgs.read+orgs.read": "orgs.read is there twice", "billing=orgs.read,billing=keys.read": "billing is there twice", "billing=orgs.read,": "NAME=RIGHT",
 		longest + " ": "bytes",
 	} {
 		if rights, err := ParseRights(text, names); err == nil || !strings.Contains(err.Error(), want) || rights != nil {

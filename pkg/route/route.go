@@ -1,5 +1,4 @@
-// Package route is the table of the API's routes. It is data, which the authorizer reads without
-// the handlers.
+// Package route is the table of the API's routes. It is data, so that the authorizer can use it without the handlers.
 package route
 
 import (
@@ -11,23 +10,23 @@ import (
 	"latchkey/pkg/principal"
 )
 
-// Route is one line of the API: its operation, the function that serves it, the credential that
-// it accepts and the roles that may use it. A new route begins here. The role matrix and the
-// tests of the template and of the OpenAPI document compare it with the rest.
+// Route is one line of the table: its operation, the function that serves it, the credential that it accepts and the roles that may
+// use it. To add a route, begin here. The role matrix and the tests of the template and of the OpenAPI document then fail until
+// they have the route too.
 type Route struct {
 	Operation string // operationId in infra/openapi.yaml, and the name of the handler
 	Method    string
 	Pattern   string // in the form of API Gateway: /v1/orgs/{orgId}
 	Function  string // the folder under functions/
 	Takes     principal.Credential
-	May       Roles    // of a UserToken route under an org; NoOrg for all others
-	Right     Right    // of a UserToken route: what a service needs, or People
-	PerMember bool     // a service needs a right for each member of the body, which the handler checks, in place of Right
-	Suspended Openness // of a UserToken route under an org, and not a GET: what it does while the org is suspended
+	May       Roles    // the roles that may use a UserToken route of an org; NoOrg or ServicesOnly for other routes
+	Right     Right    // the right that a service needs on a UserToken route; People: services may not use it
+	PerMember bool     // the handler checks the rights of a service, by the members of the body, instead of Right
+	Suspended Openness // whether a UserToken route of an org works while the org is suspended; not for GET
 	Query     []string // the names of the query parameters that the route accepts
 	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
-	Ends      bool     // an API key's route that ends something: it spends nothing of the key's limits
-	MayEnd    bool     // the same by some of its bodies: the handler refuses the others when the key is over its limits
+	Ends      bool     // an APIKey route that ends something, so it spends nothing of the key's limits
+	MayEnd    bool     // like Ends, but only for some bodies: the handler refuses the others if the key is over its limits
 }
 
 // DefaultMaxBody is the largest body of a request, in bytes, unless the route accepts a larger one (infra/docs/api.md,
@@ -40,19 +39,19 @@ const Preflight = "preflight"
 // Name returns the route's name in logs: "GET /v1/orgs/{orgId}".
 func (r Route) Name() string { return r.Method + " " + r.Pattern }
 
-// ForConsole reports whether only pages of the console's origins may call the route. No page calls a route for services.
+// ForConsole reports whether only pages of the console's origins may call the route. No page may call a route of services.
 func (r Route) ForConsole() bool {
 	return strings.HasPrefix(r.Pattern, "/v1/") && r.May != ServicesOnly
 }
 
-// Openness is what a route does while the org is suspended. A GET reads as always.
+// Openness is how a route works while the org is suspended. A GET is never restricted.
 type Openness uint8
 
 // The degrees of openness.
 const (
-	Closed  Openness = iota // it makes or widens something: org_suspended
-	Narrows                 // only what makes and widens nothing is done
-	Open                    // it ends something, or is the owner's
+	Closed  Openness = iota // the route creates or extends something, so it answers org_suspended
+	Narrows                 // the route accepts only changes that extend nothing
+	Open                    // the route ends something, or belongs to the owner
 )
 
 // Roles is a set of roles.
@@ -60,7 +59,7 @@ type Roles uint8
 
 // The sets of roles that routes use.
 const (
-	NoOrg        Roles = iota // the route is not about one org: any user
+	NoOrg        Roles = iota // any user, because the route is not about one org
 	AnyMember                 // admin, member or viewer
 	MayRead                   // admin or member
 	AdminsOnly                // admin
@@ -81,7 +80,7 @@ func (r Roles) List() []org.Role {
 	}
 }
 
-// page has the query parameters of a list.
+// page lists the query parameters of a page.
 var page = []string{"limit", "cursor"}
 
 // routes is the whole authorization of the product (infra/docs/contract.md, "Routes";
@@ -190,16 +189,16 @@ var routes = [...]Route{
 func All() []Route { return slices.Clone(routes[:]) }
 
 // ServedBy returns the routes of a function. Each function calls it when it starts.
-func ServedBy(function string) (own []Route) {
+func ServedBy(function string) (served []Route) {
 	for i := range routes {
 		if routes[i].Function == function {
-			own = append(own, routes[i])
+			served = append(served, routes[i])
 		}
 	}
-	return own
+	return served
 }
 
-// Methods returns the methods with which pages may call a path, without OPTIONS; nil: no page may call it.
+// Methods returns the methods by which pages may call a path, without OPTIONS; nil: no page may call it.
 func Methods(path string) (out []string) {
 	for _, r := range routes {
 		isPublic := r.Takes == principal.Public && r.Pattern == path
@@ -210,14 +209,14 @@ func Methods(path string) (out []string) {
 	return out
 }
 
-// matches reports whether a path has the route's pattern, segment by segment.
+// matches reports whether a path fits the route's pattern, segment by segment.
 func (r Route) matches(path string) bool {
 	return slices.EqualFunc(strings.Split(r.Pattern, "/"), strings.Split(path, "/"), func(pattern, segment string) bool {
 		return pattern == segment || strings.HasPrefix(pattern, "{") && segment != ""
 	})
 }
 
-// Find returns a route. ok is false for one that is not in the table.
+// Find returns the route with a method and a pattern. ok is false if the table has no such route.
 func Find(method, pattern string) (found Route, ok bool) {
 	for _, r := range routes {
 		if r.Method == method && r.Pattern == pattern {

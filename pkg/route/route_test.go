@@ -12,7 +12,8 @@ import (
 	"latchkey/pkg/route"
 )
 
-// TestPreflightsArePublic: the public functions that pages call answer their own, and webhookkeys answers for /v1.
+// TestPreflightsArePublic: public functions that pages call answer their own preflights, and webhookkeys answers the preflights
+// of /v1.
 func TestPreflightsArePublic(t *testing.T) {
 	functions := map[string]string{"/link/claim": "links", "/key/revoke": "keys", "/webhook_verification_key/get": "webhookkeys", "/v1/{proxy+}": "webhookkeys"}
 	for _, r := range route.All() {
@@ -29,10 +30,10 @@ func TestPreflightsArePublic(t *testing.T) {
 	}
 }
 
-func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
+func TestRoutesAreFoundByMethodAndPath(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/v1/orgs": {"GET", "POST"}, "/link/claim": {"POST"}, "/webhook_verification_key/get": {"POST"}, "/v1/orgs/o/keys/k": {"PATCH", "DELETE"},
-		"/v1/orgs/o/keys/import":   {"PATCH", "DELETE"}, // of a key with this id: no page may import
+		"/v1/orgs/o/keys/import":   {"PATCH", "DELETE"}, // the methods of a key with the id "import": no page may import keys
 		"/v1/orgs/o/apps/a/events": nil, "/v1": nil, "/v1/orgs/": nil, "/v1/orgs//keys": nil, "/v1/{proxy+}": nil, "/v1/x": nil, "/link/create": nil,
 	} {
 		if got := route.Methods(path); !slices.Equal(got, want) {
@@ -52,7 +53,7 @@ func TestTheTableIsFoundByMethodAndPath(t *testing.T) {
 	}
 }
 
-// operations are all routes but the preflights, and but HEAD, which each public GET has too.
+// operations lists all routes, except preflights and HEAD. Each public GET also has a HEAD.
 const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /v1/orgs/{orgId}, updateOrg PATCH /v1/orgs/{orgId},
 	deleteOrg DELETE /v1/orgs/{orgId}, suspendOrg POST /v1/orgs/{orgId}/suspension, resumeOrg DELETE /v1/orgs/{orgId}/suspension, listAudit GET /v1/orgs/{orgId}/audit,
 	findUser GET /v1/users, getUser GET /v1/users/{userId}, eraseUser DELETE /v1/users/{userId},
@@ -87,30 +88,29 @@ const operations = `listOrgs GET /v1/orgs, createOrg POST /v1/orgs, getOrg GET /
 	getReference GET /reference, getSummary GET /llms.txt, claimLink POST /link/claim, revokeByText POST /key/revoke,
 	findKey POST /v1/keys/find, putCatalogue PUT /v1/catalogue, getCatalogue GET /catalogue.json, reportLeaks POST /key/leaks/github, listUsage GET /v1/usage`
 
-// TestEachOperationHasItsMethodAndPath compares the whole table with one that is written by hand.
+// TestEachOperationHasItsMethodAndPath compares the table with operations, which is written by hand.
 func TestEachOperationHasItsMethodAndPath(t *testing.T) {
-	left := map[string]int{}
+	missing := map[string]int{}
 	for line := range strings.SplitSeq(operations, ",") {
 		operation, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-		left[operation+" "+name] = 1
+		missing[operation+" "+name] = 1
 		if method, pattern, _ := strings.Cut(name, " "); method == "GET" && !strings.HasPrefix(pattern, "/v1/") {
-			left[operation+" HEAD "+pattern] = 1
+			missing[operation+" HEAD "+pattern] = 1
 		}
 	}
 	for _, r := range route.All() {
 		if r.Method != "OPTIONS" {
-			left[r.Operation+" "+r.Name()]--
+			missing[r.Operation+" "+r.Name()]--
 		}
 	}
-	for name, n := range left {
+	for name, n := range missing {
 		if n != 0 {
-			t.Errorf("%s: %d routes too few", name, n)
+			t.Errorf("%s: %d routes are missing", name, n)
 		}
 	}
 }
 
-// TestASetOfRolesIsOneForNoWeakerRole: a set has exactly these roles, and none that may do less.
-func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
+func TestSetsOfRolesAreExact(t *testing.T) {
 	for set, want := range map[route.Roles][]org.Role{
 		route.NoOrg: nil, route.ServicesOnly: nil, route.AdminsOnly: {org.Admin}, route.MayRead: {org.Admin, org.Member}, route.AnyMember: {org.Admin, org.Member, org.Viewer},
 	} {
@@ -120,26 +120,26 @@ func TestASetOfRolesIsOneForNoWeakerRole(t *testing.T) {
 	}
 }
 
-// TestABodyIsAsLargeAsTheDocumentsSay: infra/docs/api.md has the bounds of the routes that differ, and of all others.
-func TestABodyIsAsLargeAsTheDocumentsSay(t *testing.T) {
+// TestTheLargestBodiesAreAsDocumented in infra/docs/api.md: one bound for most routes, and those of the other routes.
+func TestTheLargestBodiesAreAsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../infra/docs/api.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	bounds := map[string]int{"putCatalogue": 64 << 10, "importKeys": 256 << 10, "reportLeaks": 256 << 10, "publishEvents": 1280 << 10}
-	said := fmt.Sprintf("of at most %d KB, of %d KB for a catalogue, of %d KB for imported keys and reports of leaks, and of %d KB for published events.",
+	sentence := fmt.Sprintf("of at most %d KB, of %d KB for a catalogue, of %d KB for imported keys and reports of leaks, and of %d KB for published events.",
 		route.DefaultMaxBody>>10, bounds["putCatalogue"]>>10, bounds["importKeys"]>>10, bounds["publishEvents"]>>10)
-	if !strings.Contains(string(text), said) || route.DefaultMaxBody != 16*1024 {
-		t.Errorf("the document does not say: %s", said)
+	if !strings.Contains(string(text), sentence) || route.DefaultMaxBody != 16*1024 {
+		t.Errorf("the document lacks: %s", sentence)
 	}
 	for _, r := range route.All() {
 		if r.MaxBody != bounds[r.Operation] {
-			t.Errorf("%s takes %d bytes", r.Operation, r.MaxBody)
+			t.Errorf("%s accepts %d bytes", r.Operation, r.MaxBody)
 		}
 	}
 }
 
-// TestEachRouteIsServedByItsFunction: what the functions serve is the whole table, and nothing twice.
+// TestEachRouteIsServedByItsFunction, and by no other function.
 func TestEachRouteIsServedByItsFunction(t *testing.T) {
 	served := map[string]int{}
 	functions := map[string]bool{}
@@ -161,9 +161,9 @@ func TestEachRouteIsServedByItsFunction(t *testing.T) {
 	}
 }
 
-// TestEachRouteTakesItsCredential: the routes of API keys spend of the key's limits, but for those that end something. The others
-// under /v1 take access tokens, and the rest is public.
-func TestEachRouteTakesItsCredential(t *testing.T) {
+// TestEachRouteAcceptsItsCredential: routes of API keys spend the key's limits, except those that end something. Other routes
+// under /v1 accept access tokens, and the rest is public.
+func TestEachRouteAcceptsItsCredential(t *testing.T) {
 	type access struct {
 		takes        principal.Credential
 		ends, mayEnd bool
@@ -199,6 +199,6 @@ func TestEachRouteTakesItsCredential(t *testing.T) {
 		}
 	}
 	if len(ofKeys) != 0 {
-		t.Errorf("no route: %v", ofKeys)
+		t.Errorf("these routes do not exist: %v", ofKeys)
 	}
 }

@@ -14,13 +14,13 @@ import (
 
 // The errors of Mint and Parse.
 var (
-	ErrMalformed = errors.New("secret: malformed") // the text has another form, or a wrong checksum
+	ErrMalformed = errors.New("secret: malformed") // the text has another form, or its checksum is wrong
 	ErrPrefix    = errors.New("secret: a prefix is a lower-case letter and up to 15 lower-case letters or digits, and not the prefix of link tokens")
 )
 
 const (
 	base      = 62
-	wordBytes = 32 // a word is the locator or the secret
+	wordBytes = 32 // the bytes of a word: the locator and the secret are words
 	wordChars = 43 // the characters of a word: 62^43 > 2^256
 	checkLen  = 6  // the characters of the checksum: 62^6 > 2^32
 	shownLen  = 8  // the characters of the locator in Minted.Prefix
@@ -28,7 +28,7 @@ const (
 	maxLen    = maxPrefix + 1 + wordChars + 1 + wordChars + checkLen
 )
 
-// LinkPrefix begins link tokens, and no other text.
+// LinkPrefix is the prefix of link tokens. No key may have it.
 const LinkPrefix = "lkt"
 
 // ValidPrefix reports whether a text can be a prefix: a lower-case letter and up to 15 more
@@ -47,7 +47,7 @@ func ValidPrefix(prefix string) bool {
 	return true
 }
 
-// Hash is the SHA-256 of a whole text. The table stores the hash in place of the text.
+// Hash is the SHA-256 of a whole text. The table has the hash instead of the text.
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash of a text.
@@ -64,8 +64,8 @@ type Minted struct {
 	Hash   Hash
 }
 
-// Mint makes a text that leads to a row. item has the bits of the row's ULID, and owner the bits of the id of the row's
-// partition. random nil means crypto/rand. Errors: ErrPrefix, and the errors of random.
+// Mint makes a text that leads to a row. item has the bits of the row's ULID. owner has the bits of the id in the row's
+// partition key. If random is nil, Mint uses crypto/rand. Errors: ErrPrefix, and the errors of random.
 func Mint(prefix string, item, owner [16]byte, random io.Reader) (Minted, error) {
 	if !ValidPrefix(prefix) {
 		return Minted{}, ErrPrefix
@@ -118,7 +118,8 @@ func Parse(text string) (Parsed, error) {
 	return p, err
 }
 
-// ParseLocator reads a text before its second "_": Hash is zero. The only error is ErrMalformed.
+// ParseLocator reads the locator of a text, which is the text before its second "_". The result has no Hash. The only error is
+// ErrMalformed.
 func ParseLocator(text string) (Parsed, error) {
 	prefix, locator, _ := strings.Cut(text, "_")
 	if !ValidPrefix(prefix) || len(locator) != wordChars {
@@ -132,11 +133,11 @@ func ParseLocator(text string) (Parsed, error) {
 	return Parsed{Prefix: prefix, Item: item, Owner: owner}, nil
 }
 
-// Locator returns a text before its second "_", from what Parse returns of it.
+// Locator returns the locator of a text from the result of Parse.
 func Locator(p Parsed) string { return p.Prefix + "_" + encode(pack(p.Item, p.Owner)) }
 
-// pack makes the word of a locator: the 80 random bits of the item's ULID, then the ULID's 48 bits of time, then the
-// owner. The first characters of a locator are public. In this order they differ from text to text, and reveal no time.
+// pack makes the word of a locator: the 80 random bits of the item's ULID, then the 48 bits of its time, then the owner. The
+// first characters of a locator are public. With this order they differ from text to text, and do not reveal the time.
 func pack(item, owner [16]byte) (w [wordBytes]byte) {
 	copy(w[0:], item[6:])
 	copy(w[10:], item[:6])
@@ -155,7 +156,7 @@ func unpack(w [wordBytes]byte) (item, owner [16]byte) {
 // digits are the digits of base 62, in the order of their values.
 const digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// limbs is a word as a number, which is big-endian in the word: the lowest 64 bits are first here.
+// limbs is a word as a number of four 64-bit parts. The lowest part is first, although the word itself is big-endian.
 type limbs [wordBytes / 8]uint64
 
 // encode writes a word as a number in base 62.
@@ -176,12 +177,11 @@ func encode(w [wordBytes]byte) string {
 	return string(out[:])
 }
 
-// decode is the inverse of encode. The error is ErrMalformed for a text that encode never writes: one with other
-// characters, or a number of more than 256 bits.
+// decode is the inverse of encode. Error: ErrMalformed for other characters, and for a number of more than 256 bits.
 func decode(s string) (w [wordBytes]byte, err error) {
 	var n limbs
 	for at := range len(s) {
-		// n = n*base + the digit. The digit is the first carry. A last carry is beyond 256 bits.
+		// n = n*base + digit. The digit is the first carry. A carry after the last part means more than 256 bits.
 		carry, ok := digit(s[at])
 		for i := range n {
 			high, low := bits.Mul64(n[i], base)

@@ -18,7 +18,7 @@ import (
 	"latchkey/pkg/secret"
 )
 
-// mint returns a new text with the random ids that it leads to.
+// mint returns a new text, and the random ids that the text leads to.
 func mint(t *testing.T, prefix string) (m secret.Minted, item, owner [16]byte) {
 	t.Helper()
 	_, _ = rand.Read(item[:]) // rand.Read never fails
@@ -44,7 +44,7 @@ func TestATextLeadsToItsRowAndHasTheGrammar(t *testing.T) {
 			t.Fatal("the hash is not the SHA-256 of the whole text")
 		}
 		if !form.MatchString(text) || m.Prefix != text[:len("lk_")+8] {
-			t.Fatalf("prefix %q of a text of another form", m.Prefix)
+			t.Fatalf("the text does not have the grammar, or the prefix %q is wrong", m.Prefix)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestTheSmallestAndTheLargestIDsFit(t *testing.T) {
 	}
 }
 
-func TestATextAlteredInAnyOneCharacterIsRefused(t *testing.T) {
+func TestATextWithOneChangedCharacterIsRefused(t *testing.T) {
 	m, _, _ := mint(t, "lk")
 	text := m.Text.Reveal()
 	for i := range len(text) {
@@ -90,13 +90,13 @@ func TestATextAlteredInAnyOneCharacterIsRefused(t *testing.T) {
 	}
 }
 
-func TestATextOfAnotherFormIsRefused(t *testing.T) {
+func TestATextWithoutTheGrammarIsRefused(t *testing.T) {
 	m, _, _ := mint(t, "lk")
 	text := m.Text.Reveal()
 	parts := strings.Split(text, "_")
 	for name, bad := range map[string]string{
 		"empty": "", "shorter": text[:len(text)-1], "longer": text + "0", "doubled": text + text, "a megabyte": strings.Repeat(text, 10_000),
-		"space before": " " + text, "space behind": text + " ", "newline": text + "\n", "no prefix": text[2:], "only a prefix": "lk_",
+		"space before": " " + text, "space after": text + " ", "newline": text + "\n", "no prefix": text[2:], "only a prefix": "lk_",
 		"upper case": strings.ToUpper(text), "two parts": parts[0] + "_" + parts[1], "four parts": text + "_" + parts[2],
 		"three empty parts": "__", "number over 256 bits": "lk_" + strings.Repeat("Z", 43) + "_" + parts[2],
 	} {
@@ -106,15 +106,15 @@ func TestATextOfAnotherFormIsRefused(t *testing.T) {
 	}
 }
 
-// forged returns a text of any locator and secret, with the right checksum.
+// forged returns a text with the given locator and secret, and with the right checksum.
 func forged(locator, secret string) string {
 	body := "lk_" + locator + "_" + secret
 	check := big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))).Text(62)
 	return body + strings.Repeat("0", 6-len(check)) + check
 }
 
-// TestAWordIsA256BitNumberInBase62 has each bad word as locator and as secret. The checksum is right, because anyone
-// can compute it.
+// TestAWordIsA256BitNumberInBase62 checks each word as a locator and as a secret. Each text has the right checksum, because
+// anyone can compute it.
 func TestAWordIsA256BitNumberInBase62(t *testing.T) {
 	over := new(big.Int).Lsh(big.NewInt(1), 256) // the first number that is too large
 	good := strings.Repeat("0", 43)
@@ -133,14 +133,14 @@ func TestAWordIsA256BitNumberInBase62(t *testing.T) {
 	}
 }
 
-// TestWordsAreSpelledAsNumbersInBase62 compares with math/big. The spelling must never change, because keys that were
-// made earlier must stay valid.
+// TestWordsAreSpelledAsNumbersInBase62 compares with math/big. The spelling must never change, because existing keys must stay
+// valid.
 func TestWordsAreSpelledAsNumbersInBase62(t *testing.T) {
 	for i := range 300 {
 		var item, owner [16]byte
 		random := make([]byte, 32)
 		for _, bits := range [][]byte{item[:], owner[:], random} {
-			_, _ = rand.Read(bits[min(i/10, len(bits)):]) // i/10 bytes of zeros come first
+			_, _ = rand.Read(bits[min(i/10, len(bits)):]) // the first i/10 bytes are zero
 		}
 		m, err := secret.Mint("lk", item, owner, bytes.NewReader(random))
 		if err != nil {
@@ -194,12 +194,12 @@ func TestTextsOfOneRowDiffer(t *testing.T) {
 		t.Error("two texts of one row are the same")
 	}
 	if _, err := secret.Mint("lk", [16]byte{}, [16]byte{}, bytes.NewReader(make([]byte, 31))); err == nil {
-		t.Error("a text was made of too little randomness")
+		t.Error("Mint accepts too few random bytes")
 	}
 }
 
-// TestTheBeginningOfATextRevealsNoTime: ids of the same time begin with the same bits, but the
-// public parts of their texts do not.
+// TestTheBeginningOfATextRevealsNoTime: ids of the same time begin with the same bits, but the public parts of their texts
+// differ.
 func TestTheBeginningOfATextRevealsNoTime(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 200 {
@@ -213,7 +213,7 @@ func TestTheBeginningOfATextRevealsNoTime(t *testing.T) {
 	}
 }
 
-func TestPrintingWhatWasMintedShowsNoSecret(t *testing.T) {
+func TestPrintingAMintedTextShowsNoSecret(t *testing.T) {
 	m, _, _ := mint(t, "lk")
 	shown := fmt.Sprintf("%v %+v %#v", m, m, m)
 	text := m.Text.Reveal()
@@ -225,14 +225,14 @@ func TestPrintingWhatWasMintedShowsNoSecret(t *testing.T) {
 
 func TestASecretPrintsRedactedEverywhere(t *testing.T) {
 	const hidden = "hunter2-and-more"
-	type holder struct { // every way in which a struct can have a secret
+	type holder struct { // all ways to put a secret into a struct
 		Key   secret.String
 		inner *secret.String // unexported, so that fmt calls no methods
-		own   secret.String
+		value secret.String
 		Map   map[string]secret.String
 	}
 	s := secret.New(hidden)
-	h := holder{Key: s, inner: &s, own: s, Map: map[string]secret.String{"a": s}}
+	h := holder{Key: s, inner: &s, value: s, Map: map[string]secret.String{"a": s}}
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10s"} {
 		fmt.Fprintf(&out, verb+" "+verb+" "+verb+"\n", s, h, &h)

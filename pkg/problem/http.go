@@ -23,7 +23,7 @@ type document struct {
 	Errors    []Field `json:"errors,omitempty"`
 	MaxAge    int     `json:"maxAge,omitempty"` // seconds
 
-	Orgs     []string `json:"orgs,omitempty"`              // of the person who cannot be erased
+	Orgs     []string `json:"orgs,omitempty"`              // why a person cannot be erased
 	Violated []string `json:"violated-policies,omitempty"` // draft-ietf-httpapi-ratelimit-headers-11
 }
 
@@ -44,7 +44,7 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	h := w.Header()
 	h.Set("Content-Type", "application/problem+json")
 	if challenge := e.Challenge(); challenge != "" {
-		// API Gateway renames this header of a function's answer. So the body has it too, as maxAge.
+		// API Gateway renames this header in a function's answer. So the body has the value too, as maxAge.
 		h.Set("WWW-Authenticate", challenge)
 	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
@@ -54,10 +54,11 @@ func Write(ctx context.Context, w http.ResponseWriter, err error) {
 	_, _ = w.Write(append(body, '\n')) // an error means that the caller has gone
 }
 
-// Challenge returns the WWW-Authenticate of a refusal that names the scopes that are needed (RFC 6750), or after which the user must sign in
-// anew (RFC 9470), "" for any other error. After a sign-out no earlier sign-in is good, also one within the issuer's own session: max_age is 0.
+// Challenge returns the WWW-Authenticate header of an error: the required scopes (RFC 6750), or the request to sign in again (RFC 9470).
+// For other errors it returns "". After a sign-out, no earlier sign-in is good enough, even if the issuer still has a session. So max_age
+// is 0.
 func (e *Error) Challenge() string {
-	if e.Code == InsufficientScope && len(e.Scopes) > 0 && !slices.ContainsFunc(e.Scopes, isNoToken) {
+	if e.Code == InsufficientScope && len(e.Scopes) > 0 && !slices.ContainsFunc(e.Scopes, isNotToken) {
 		return `Bearer error="insufficient_scope", scope="` + strings.Join(e.Scopes, " ") + `"`
 	}
 	if e.Code != InsufficientUserAuthentication && e.Code != TokenEnded {
@@ -66,18 +67,19 @@ func (e *Error) Challenge() string {
 	return `Bearer error="` + string(InsufficientUserAuthentication) + `", max_age="` + strconv.Itoa(int(e.MaxAge.Seconds())) + `"`
 }
 
-// isNoToken reports whether a text is not a scope-token (RFC 6750, section 3), which may be between the quotes of a challenge.
-func isNoToken(s string) bool {
+// isNotToken reports whether a text is not a scope-token (RFC 6750, section 3). Only scope-tokens may be in the quotes of a
+// challenge.
+func isNotToken(s string) bool {
 	return s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
-// The bounds of what an answer repeats of a request: a name can be as long as a body.
+// Bounds for the parts of a request that an answer repeats, because a name can be as long as a body.
 const (
 	mostFields = 10
 	maxPointer = 256 // bytes
 )
 
-// shown returns the first fields, with their pointers cut before a character.
+// shown returns the first fields. It cuts long pointers, but not inside a character.
 func shown(all []Field) []Field {
 	out := append([]Field(nil), all[:min(len(all), mostFields)]...)
 	for i := range out {
@@ -98,23 +100,23 @@ type (
 	traceKey     struct{}
 )
 
-// WithRequestID returns a context that holds a request's id, for its error and its log line.
+// WithRequestID returns a context with the id of a request, for its error and its log line.
 func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, requestIDKey{}, id)
 }
 
-// RequestID returns the id that WithRequestID put there, or "".
+// RequestID returns the id of WithRequestID; "" if there is none.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// WithTrace returns a context that holds the id of the trace that a request is a part of, for its log line.
+// WithTrace returns a context with the id of the trace that a request belongs to, for its log line.
 func WithTrace(ctx context.Context, trace string) context.Context {
 	return context.WithValue(ctx, traceKey{}, trace)
 }
 
-// Trace returns the id that WithTrace put there, or "".
+// Trace returns the id of WithTrace; "" if there is none.
 func Trace(ctx context.Context) string {
 	trace, _ := ctx.Value(traceKey{}).(string)
 	return trace

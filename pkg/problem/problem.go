@@ -176,7 +176,7 @@ func (c Code) Type() string { return "urn:latchkey:problem:" + string(c) }
 
 // Field is a fault of one value of the input.
 type Field struct {
-	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter; answered up to 256 bytes
+	Pointer string `json:"pointer"` // JSON pointer into the body (RFC 6901), or "?name" for a query parameter; answers show at most 256 bytes
 	Code    string `json:"code"`    // the fault, for machines: required, type, unknown, …
 	Message string `json:"message"` // the fault, for a person
 }
@@ -185,14 +185,14 @@ type Field struct {
 type Error struct {
 	Code   Code
 	Detail string  // one sentence for the caller; never holds a secret or another org's data
-	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member; the first 10 are answered
+	Fields []Field // with ValidationFailed, UnknownParameter, and InvalidJSON for an unknown member; answers show the first 10
 	Cause  error   // for the log, never for the caller
-	KeyID  string  // for the log of a refusal: the API key whose secret has matched, or ""
+	KeyID  string  // for the log of a refusal: the API key whose secret matches, or ""
 
 	RetryAfter time.Duration // with 429 and 503, in whole seconds; 0: one
-	Orgs       []string      // with LastAdmin by an erasure: the ids of orgs, 100 at most
-	Violated   []string      // with RateLimited by the limits of an API key: their names
-	Scopes     []string      // with InsufficientScope: the scopes that a key must have
+	Orgs       []string      // with LastAdmin of an erasure: the ids of at most 100 orgs
+	Violated   []string      // with RateLimited: the names of the limits of an API key
+	Scopes     []string      // with InsufficientScope: the scopes that the key needs
 	MaxAge     time.Duration // with InsufficientUserAuthentication: how long ago a sign-in may be, in whole seconds
 }
 
@@ -204,7 +204,7 @@ func Wrap(code Code, detail string, cause error) *Error {
 	return &Error{Code: code, Detail: detail, Cause: cause}
 }
 
-// OverLimits returns the 429 of an API key that is over the limits with these names.
+// OverLimits returns the 429 of an API key that is over its limits. violated has their names.
 func OverLimits(detail string, violated []string, retryAfter time.Duration) *Error {
 	return &Error{Code: RateLimited, Detail: detail, Violated: violated, RetryAfter: retryAfter}
 }
@@ -217,13 +217,13 @@ func Invalid(pointer, code, message string) *Error {
 	}
 }
 
-// ErrAtWill is the cause of an Unavailable that any caller can cause at will, mostly without a credential. So the error is
-// no sign of a fault.
+// ErrAtWill is the cause of an Unavailable that any caller can cause, mostly without a credential. So the error does not show a
+// fault of ours.
 var ErrAtWill = errors.New("any caller can cause this")
 
-// ErrServiceIssuer is the ErrAtWill of an issuer that only services have, and that cannot be called: a token that anyone
-// makes up causes the call.
-var ErrServiceIssuer = fmt.Errorf("the issuer is one of services only: %w", ErrAtWill)
+// ErrServiceIssuer is the ErrAtWill for an issuer that only services have and that cannot be called. Anyone can cause the call
+// with an invented token.
+var ErrServiceIssuer = fmt.Errorf("only services have this issuer: %w", ErrAtWill)
 
 // Error returns the text for the log: code, detail and cause.
 func (e *Error) Error() string {

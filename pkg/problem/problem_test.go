@@ -80,7 +80,7 @@ func TestARefusalHasStatus401Or403Or429(t *testing.T) {
 		}
 	}
 	if _, ok := problem.Refusal(errors.New("x")); ok {
-		t.Error("any error is a refusal")
+		t.Error("an error without a code is a refusal")
 	}
 }
 
@@ -92,8 +92,8 @@ func TestAnUnknownErrorIsA500(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatASignInEndsIsChallenged: only insufficient_user_authentication and token_ended have a WWW-Authenticate (RFC 9470).
-func TestOnlyWhatASignInEndsIsChallenged(t *testing.T) {
+// TestOnlyErrorsThatASignInEndsHaveAChallenge: these are insufficient_user_authentication and token_ended (RFC 9470).
+func TestOnlyErrorsThatASignInEndsHaveAChallenge(t *testing.T) {
 	for _, code := range problem.Codes() {
 		w, body := write(t, &problem.Error{Code: code, MaxAge: 5 * time.Minute})
 		challenge := w.Header().Get("WWW-Authenticate")
@@ -122,8 +122,8 @@ func TestAnErrorIsKnownByItsCode(t *testing.T) {
 	}
 }
 
-// FuzzWrite: an error of any texts is one line of valid JSON with the status of its code. The caller sees its texts, but not
-// its cause.
+// FuzzWrite: an error with any texts becomes one line of valid JSON, with the status of its code. The caller sees its texts,
+// but not its cause.
 func FuzzWrite(f *testing.F) {
 	for _, c := range problem.Codes() {
 		f.Add(string(c), "Detail.", "/a~1b", "cause", int64(0))
@@ -157,7 +157,7 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-func TestAKeyOverItsLimitsIsToldWhichAndForHowLong(t *testing.T) {
+func TestOverLimitsHasTheLimitsAndTheWait(t *testing.T) {
 	violated := []string{"300-per-day"}
 	err := problem.OverLimits("None left.", violated, time.Minute)
 	if err.Code != problem.RateLimited || !slices.Equal(err.Violated, violated) || err.RetryAfter != time.Minute || err.Detail != "None left." {
@@ -165,8 +165,8 @@ func TestAKeyOverItsLimitsIsToldWhichAndForHowLong(t *testing.T) {
 	}
 }
 
-// TestARefusalIsShortWhateverWasSent: at most 10 faults, and 256 bytes of each pointer, in whole characters.
-func TestARefusalIsShortWhateverWasSent(t *testing.T) {
+// TestARefusalShowsOnlyShortPartsOfARequest: at most 10 faults, and 256 bytes of each pointer, in whole characters.
+func TestARefusalShowsOnlyShortPartsOfARequest(t *testing.T) {
 	for pointer, want := range map[string]string{
 		"/" + strings.Repeat("<", 255): "/" + strings.Repeat("<", 255), "/" + strings.Repeat("<", 256): "/" + strings.Repeat("<", 255) + "…",
 		"?" + strings.Repeat("é", 1e6): "?" + strings.Repeat("é", 127) + "…", "/a" + strings.Repeat("é", 127): "/a" + strings.Repeat("é", 127),
@@ -192,8 +192,8 @@ func TestARefusalIsShortWhateverWasSent(t *testing.T) {
 	}
 }
 
-// TestAChallengeNamesScopesThatItCanQuote (RFC 6750, section 3): else it names none.
-func TestAChallengeNamesScopesThatItCanQuote(t *testing.T) {
+// TestAChallengeHasOnlyScopesThatFitIntoQuotes (RFC 6750, section 3). With any other scope there is no challenge.
+func TestAChallengeHasOnlyScopesThatFitIntoQuotes(t *testing.T) {
 	for want, scopes := range map[string][]string{
 		`Bearer error="insufficient_scope", scope="invoices:read !~"`: {"invoices:read", "!~"}, `Bearer error="insufficient_scope", scope="a"`: {"a"},
 	} {

@@ -1,5 +1,5 @@
-// Package service has the servers, jobs and pipelines of the owner that call the API without a person. It reads the
-// parameter Services. It is apart from package accesstoken, so that a function that verifies no token does not link that.
+// Package service has the servers, jobs and pipelines of the owner that call the API without a person. It reads the parameter
+// Services. It is not a part of package accesstoken, so that functions which verify no token are smaller.
 package service
 
 import (
@@ -12,17 +12,17 @@ import (
 	"latchkey/pkg/principal"
 )
 
-// Service is a server, job or pipeline of the owner. Its tokens have this issuer and this subject, both to the letter.
+// Service is a server, job or pipeline of the owner. Its access tokens have exactly this issuer and this subject.
 type Service struct{ Name, Issuer, Subject string }
 
 // The limits of the parameter Services.
 const (
-	most    = 10
+	most    = 10      // services
 	maxText = 2 << 10 // bytes
 )
 
-// Parse reads the parameter Services: NAME=ISSUER#SUBJECT with commas between, where a comma, a # and a % are
-// written as %2C, %23 and %25. The empty text has no service.
+// Parse reads the parameter Services: items of the form NAME=ISSUER#SUBJECT, separated by commas. A comma, a # and a % in an
+// item are written as %2C, %23 and %25. An empty text has no services.
 func Parse(text string) ([]Service, error) {
 	if text == "" {
 		return nil, nil
@@ -40,7 +40,7 @@ func Parse(text string) ([]Service, error) {
 		}
 		account := [2]string{s.Issuer, s.Subject}
 		if names[s.Name] || accounts[account] {
-			return nil, fmt.Errorf("%q: a name, or an issuer with a subject, stands twice", part)
+			return nil, fmt.Errorf("%q: its name, or its issuer and subject, is already in the list", part)
 		}
 		names[s.Name], accounts[account] = true, true
 		all = append(all, s)
@@ -71,7 +71,7 @@ func Names(services []Service) (names []string) {
 	return names
 }
 
-// Subjects returns the subjects of the services whose tokens an issuer makes. No user of the issuer has one of these subjects.
+// Subjects returns the subjects of the services with an issuer. No user of the issuer may have one of these subjects.
 func Subjects(services []Service, issuer string) (subjects []string) {
 	for _, s := range services {
 		if s.Issuer == issuer {
@@ -100,7 +100,7 @@ func parse(text string) (Service, error) {
 		return Service{}, errors.New("want NAME=ISSUER#SUBJECT")
 	}
 	if !principal.IsServiceName(name) {
-		return Service{}, errors.New("a name has 1 to 32 lower-case letters, digits and hyphens, and begins with no hyphen")
+		return Service{}, errors.New("a name has 1 to 32 lower-case letters, digits and hyphens, and does not begin with a hyphen")
 	}
 	s := Service{Name: name}
 	var errIssuer, errSubject error
@@ -109,8 +109,8 @@ func parse(text string) (Service, error) {
 	if err := errors.Join(errIssuer, errSubject); err != nil {
 		return Service{}, err
 	}
-	if !fetch.IsSafe(s.Issuer) { // anyone on the way could replace the keys
-		return Service{}, errors.New("the issuer is no https:// URL, nor an http:// one of this machine")
+	if !fetch.IsSafe(s.Issuer) { // with http, an attacker in the network could replace the keys
+		return Service{}, errors.New("the issuer must be an https:// URL, or an http:// URL of this machine")
 	}
 	if !principal.IsSubject(s.Subject) {
 		return Service{}, errors.New("the subject must have 1 to 255 bytes and no control characters")

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/service"
 )
 
-func TestServicesAreRead(t *testing.T) {
+func TestServicesAreParsedOrRefused(t *testing.T) {
 	got, err := service.Parse("billing=https://id.example/#svc, deploy=https://ci.example#repo:a%2Fb:ref%23%25%2C")
 	want := []service.Service{
 		{Name: "billing", Issuer: "https://id.example/", Subject: "svc"}, {Name: "deploy", Issuer: "https://ci.example", Subject: "repo:a/b:ref#%,"},
@@ -21,10 +21,10 @@ func TestServicesAreRead(t *testing.T) {
 	}
 	got, err = service.Parse("a=https://id.example/a+b?c=d+e%2B#f+g h%2B%20i=j")
 	if want := []service.Service{{Name: "a", Issuer: "https://id.example/a+b?c=d+e+", Subject: "f+g h+ i=j"}}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("a + is a +: %+v, %v", got, err)
+		t.Errorf("a + stays a +: %+v, %v", got, err)
 	}
 	if none, err := service.Parse(""); none != nil || err != nil {
-		t.Errorf("of nothing: %v, %v", none, err)
+		t.Errorf("of an empty text: %v, %v", none, err)
 	}
 	var ten []string
 	for n := range 10 {
@@ -33,7 +33,7 @@ func TestServicesAreRead(t *testing.T) {
 	most := strings.Join(ten, ",")
 	most += strings.Repeat(" ", 2<<10-len(most))
 	if got, err := service.Parse(most); len(got) != 10 || err != nil {
-		t.Errorf("ten of 2 KB: %d, %v", len(got), err)
+		t.Errorf("ten services in 2 KB: %d, %v", len(got), err)
 	}
 	for name, bad := range map[string]string{
 		"no issuer": "billing", "no subject": "billing=https://id.example", "an empty subject": "billing=https://id.example#",
@@ -48,13 +48,13 @@ func TestServicesAreRead(t *testing.T) {
 		"no #": "billing=https://id.example,a=b", "no =": "billing#s",
 	} {
 		if got, err := service.Parse(bad); err == nil {
-			t.Errorf("%s: taken: %+v", name, got)
+			t.Errorf("%s: accepted: %+v", name, got)
 		}
 	}
 }
 
-// TestTheFormIsNamedWhereItIsNotKept has texts that lack one of the two signs, or have one too many.
-func TestTheFormIsNamedWhereItIsNotKept(t *testing.T) {
+// TestTheErrorForAWrongFormNamesTheForm: the texts lack an = or a #, or have a second #.
+func TestTheErrorForAWrongFormNamesTheForm(t *testing.T) {
 	for _, bad := range []string{"a", "a=https://id.example", "a#s", "a=https://id.example#s#t"} {
 		if _, err := service.Parse(bad); err == nil || !strings.Contains(err.Error(), "NAME=ISSUER#SUBJECT") {
 			t.Errorf("%q: %v", bad, err)
@@ -62,7 +62,7 @@ func TestTheFormIsNamedWhereItIsNotKept(t *testing.T) {
 	}
 }
 
-// TestAServiceIsFoundByItsWholeNameAndIssuer has names and issuers that begin alike.
+// TestAServiceIsFoundByItsWholeNameAndIssuer: other names and issuers have the same beginning.
 func TestAServiceIsFoundByItsWholeNameAndIssuer(t *testing.T) {
 	all, err := service.Parse("bill=https://id.example#one,billing=https://id.example/#two,bills=https://id.example#three")
 	if err != nil {
@@ -84,13 +84,13 @@ func TestAServiceIsFoundByItsWholeNameAndIssuer(t *testing.T) {
 	}
 }
 
-// variables are a function's environment.
+// variables is the environment of a function.
 type variables map[string]string
 
 func (v variables) Optional(name, fallback string) string { return cmp.Or(v[name], fallback) }
 func (v variables) Reject(name, why string)               { v["rejected"] = name + " " + why }
 
-func TestAFunctionReadsItsServicesOrDoesNotStart(t *testing.T) {
+func TestInvalidServicesStopTheStartOfAFunction(t *testing.T) {
 	for text, want := range map[string]struct {
 		found    int
 		rejected bool
@@ -102,7 +102,7 @@ func TestAFunctionReadsItsServicesOrDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestAFunctionReadsTheRightsOfItsServicesOrDoesNotStart(t *testing.T) {
+func TestInvalidRightsStopTheStartOfAFunction(t *testing.T) {
 	const services = "billing=https://issuer.example#s"
 	for rights, rejected := range map[string]bool{"": false, "billing=orgs.read": false, "biling=orgs.read": true, "billing=orgs.reed": true} {
 		v := variables{"SERVICES": services, "SERVICE_RIGHTS": rights}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// harness is the folder of the module that proves the product, from the root of the repository.
+// harness is the folder of the module that tests the whole product, from the root of the repository.
 const harness = "/infra/harness"
 
 // program is the built program local/testkit of infra/harness.
@@ -20,11 +20,11 @@ type program struct {
 	path string // the file of the program
 }
 
-// built builds the program at its first call. Later calls return the same result.
+// built builds the program at its first call, and returns the same result at later calls.
 var built = sync.OnceValues(build)
 
-// build builds the program in .local. `go test ./...` runs several test programs at once. They build one after the
-// other, so that only the first one compiles and links what has changed.
+// build builds the program in .local. `go test ./...` runs several test programs at the same time. They build one after the
+// other, so that only the first one compiles and links the changes.
 func build() (p program, err error) {
 	mod, err := exec.Command("go", "env", "GOMOD").Output()
 	if err != nil {
@@ -39,7 +39,7 @@ func build() (p program, err error) {
 	if err != nil {
 		return p, err
 	}
-	defer func() { _ = lock.Close() }() // this ends the lock
+	defer func() { _ = lock.Close() }() // this releases the lock
 	// A signal interrupts the wait for the lock (EINTR).
 	for {
 		if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Golden fails the test if a text differs from a file, and prints every difference. With update, it first writes
-// the text into the file, so that nothing differs.
+// Golden fails the test if text differs from a file, and prints every difference. With update, it first writes text into the
+// file.
 func Golden(t testing.TB, path, text string, update bool) {
 	t.Helper()
 	if update {
@@ -31,8 +31,8 @@ func Golden(t testing.TB, path, text string, update bool) {
 	t.Errorf("the file %s (-) differs from the text (+): %v\n%s", path, err, out) // err: diff exits with 1
 }
 
-// Generated is Golden for a file with a generated part. generate returns the file's text with this part made
-// anew, which must change nothing. With UPDATE_GENERATED=1, as in `make generate`, Generated writes the file.
+// Generated is Golden for a file with a generated part. generate returns the file's text with a new generated part. The file
+// must already have this text. With UPDATE_GENERATED=1, as in `make generate`, Generated writes the file.
 func Generated(t testing.TB, path string, generate func(text string) (string, error)) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -53,6 +53,6 @@ func Insert(document, name, text string) (string, error) {
 	if !place.MatchString(document) {
 		return "", fmt.Errorf("the document has no place for %s", name)
 	}
-	literal := strings.ReplaceAll(text, "$", "$$") // $ would begin a reference to a group
+	literal := strings.ReplaceAll(text, "$", "$$") // a plain $ would refer to a group
 	return place.ReplaceAllString(document, "${1}"+literal+"${2}"), nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// failing is a testing.TB that records the texts of failures and does not fail.
+// failing is a testing.TB that records failures, and does not fail.
 type failing struct {
 	testing.TB
 	text string
@@ -49,6 +49,6 @@ func TestAGoldenThatDiffersPrintsEveryDifference(t *testing.T) {
 		t.Error(f.text)
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != "new\n" {
-		t.Errorf("it wrote %q, %v", got, err)
+		t.Errorf("the file has %q, %v", got, err)
 	}
 }

@@ -13,8 +13,8 @@ var running struct {
 	services []*Service
 }
 
-// Main runs the tests of a package, and fails when one of them has left a goroutine. It is for TestMain. It stops the services first,
-// which have goroutines of their own. Connections that wait for their next request may stay, but none with an answer that was not closed.
+// Main is for TestMain: it runs the tests of a package, and fails if a test has left a goroutine. First it stops the services,
+// which have goroutines too. Idle connections may stay, but not connections whose last answer was not closed.
 func Main(m *testing.M) {
 	goleak.VerifyTestMain(tests{m}, goleak.IgnoreAnyFunction("bufio.(*Reader).Peek"), goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"))
 }
@@ -27,7 +27,7 @@ func (t tests) Run() int {
 	running.Lock()
 	defer running.Unlock()
 	for _, s := range running.services {
-		_ = s.Stop() // one that a test has stopped cannot be stopped again
+		_ = s.Stop() // an error means that a test has already stopped it
 	}
 	return code
 }

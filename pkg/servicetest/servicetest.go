@@ -1,6 +1,6 @@
-// Package servicetest runs commands of the program infra/harness/local/testkit beside tests. Some are real services, others
-// check answers against the contract, or calls against the template's roles. The package also compares texts with
-// files.
+// Package servicetest runs commands of the program infra/harness/local/testkit during tests. Some commands are services, such as
+// DynamoDB Local. Others check answers against the contract, or calls against the roles of the template. The package also compares
+// texts with files.
 package servicetest
 
 import (
@@ -23,16 +23,16 @@ import (
 
 // Service is a running command of testkit.
 type Service struct {
-	args   string // of testkit
+	args   string // the arguments of testkit
 	cmd    *exec.Cmd
 	stderr bytes.Buffer
-	mu     sync.Mutex // one question at a time
+	mu     sync.Mutex // held from a question to its answer
 	input  io.WriteCloser
 	output *json.Decoder
 }
 
-// Start starts testkit with these arguments: flags, then the command. The process ends when its input ends: at Stop,
-// and at the latest when the test program ends, also when the test program is killed.
+// Start starts testkit with these arguments: flags, then the command. The process ends when its input ends: at Stop, or when
+// the test program ends or is killed.
 func Start(args ...string) (*Service, error) {
 	testkit, err := built()
 	if err != nil {
@@ -40,7 +40,7 @@ func Start(args ...string) (*Service, error) {
 	}
 	cmd := exec.Command(testkit.path, args...)
 	cmd.Dir = testkit.root
-	// testkit reads these files. Go's test cache sees only files that the test program itself looks at.
+	// testkit reads these files. Stat makes Go's test cache notice their changes, because it sees only files of the test program.
 	for _, read := range []string{"template.yaml", "infra/openapi.yaml"} {
 		if _, err := os.Stat(filepath.Join(cmd.Dir, read)); err != nil {
 			return nil, err
@@ -62,8 +62,8 @@ func Start(args ...string) (*Service, error) {
 	return s, cmd.Start()
 }
 
-// Read decodes the next JSON value that the process prints. If there is none, Read stops the process, and its error has
-// the text that the process wrote to standard error.
+// Read decodes the next JSON value that the process prints. If the process prints none, Read stops it. The error then has the
+// text that the process wrote to standard error.
 func (s *Service) Read(answer any) error {
 	err := s.output.Decode(answer)
 	if err != nil {
@@ -72,12 +72,12 @@ func (s *Service) Read(answer any) error {
 	return err
 }
 
-// Ask writes a question, and decodes the answer as Read does.
+// Ask writes a question, and decodes the answer like Read.
 func (s *Service) Ask(question, answer any) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := json.NewEncoder(s.input).Encode(question); err != nil {
-		return s.Read(&struct{}{}) // the process has ended: this returns its text
+		return s.Read(&struct{}{}) // the process has ended, and this error has its text
 	}
 	return s.Read(answer)
 }
@@ -91,7 +91,7 @@ type Database struct {
 	Endpoint string
 }
 
-// DynamoDB starts a DynamoDB Local of its own, without tables.
+// DynamoDB starts a new DynamoDB Local without tables.
 func DynamoDB() (*Database, error) {
 	s, err := Start("serve-db")
 	if err != nil {
@@ -104,8 +104,8 @@ func DynamoDB() (*Database, error) {
 // sharedKMS starts the one KMS of the test program at its first call.
 var sharedKMS = sync.OnceValues(startKMS)
 
-// KMS returns a client for the KMS that all tests of the test program share. It fails the test when the KMS does not
-// start, for example without Python.
+// KMS returns a client for the KMS that all tests of the test program share. If the KMS does not start, for example without
+// Python, KMS fails the test.
 func KMS(t testing.TB) *kms.Client {
 	t.Helper()
 	k, err := sharedKMS()
@@ -115,7 +115,7 @@ func KMS(t testing.TB) *kms.Client {
 	return k.client
 }
 
-// OwnKMS returns a client for a new KMS without keys. This KMS ends with the test.
+// OwnKMS returns a client for a new KMS without keys. The KMS ends with the test.
 func OwnKMS(t testing.TB) *kms.Client {
 	t.Helper()
 	k, err := startKMS()

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// childEnv is set in the child process, which runs the same test as the program that is killed.
+// childEnv is set for the child process. The child runs the same test, and is killed by the parent.
 const childEnv = "SERVICETEST_CHILD"
 
-// TestAServiceEndsWithAKilledProgram kills a program that has started a KMS.
+// TestAServiceEndsWithAKilledProgram kills a test program that has started a KMS.
 func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 	if os.Getenv(childEnv) != "" {
 		k, err := startKMS()
@@ -61,8 +61,8 @@ func TestAServiceEndsWithAKilledProgram(t *testing.T) {
 	child.Wait()
 }
 
-// TestTestkitIsLinkedOnce: builds at the same time do not link testkit again when nothing has changed. Several test programs
-// build it so.
+// TestTestkitIsLinkedOnce: several test programs build testkit at the same time. They do not link it again if nothing has
+// changed.
 func TestTestkitIsLinkedOnce(t *testing.T) {
 	first, err := build()
 	if err != nil {
@@ -89,9 +89,9 @@ func TestTestkitIsLinkedOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestWhatIsMissingIsNamed leaves only Go and the C compiler in PATH, so Maven is missing. Without the C compiler, Go
-// would build everything anew.
-func TestWhatIsMissingIsNamed(t *testing.T) {
+// TestAMissingProgramIsNamed: PATH has only Go and the C compiler, so Maven is missing. Without the C compiler, Go would
+// compile everything again.
+func TestAMissingProgramIsNamed(t *testing.T) {
 	bin := t.TempDir()
 	for _, name := range []string{"go", "gcc"} {
 		if path, err := exec.LookPath(name); err == nil {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Canonical returns one text for all texts of the same JSON value: without blanks, members in the order of their names,
-// characters without needless escapes, and numbers by their digits and their exponent. The text must be one that Check
-// accepts: of two members with one name only the last counts. shape is the struct into which the text is decoded: a member of it that
-// is null was not sent, unless it is a json.RawMessage. nil: each null counts.
+// Canonical returns the same text for all texts of one JSON value. It has no blanks, sorted members, no needless escapes, and
+// each number as digits and an exponent. Check must accept the text, because of two members with the same name only the last
+// counts. shape is the struct into which the text is decoded. A null member of the struct counts as not sent, unless it is a
+// json.RawMessage. With a nil shape, each null counts.
 func Canonical(text []byte, shape reflect.Type) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // a float64 would make different integers the same
+	d.UseNumber() // as float64, different integers could become the same
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func Canonical(text []byte, shape reflect.Type) ([]byte, error) {
 	return json.Marshal(canonical(v, shape))
 }
 
-// canonical returns a value with its numbers in the form of number, without the members that were not sent.
+// canonical returns a value with its numbers in the form of number, and without null members that count as not sent.
 func canonical(v any, shape reflect.Type) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -45,8 +45,9 @@ func canonical(v any, shape reflect.Type) any {
 	return v
 }
 
-// Digits returns a text that Check accepts for this shape, with each whole number that will be decoded into an int64 in digits:
-// 60 for 60.0 or 6e1. encoding/json accepts no other spelling. A number that is not whole, or too large, keeps its value.
+// Digits returns the text with plain digits for each whole number that will be decoded into an int64: 60 for 60.0 or 6e1.
+// encoding/json accepts no other spelling. Check must accept the text for this shape. A number that is not whole, or that is
+// too large, keeps its value.
 func Digits(text []byte, shape reflect.Type) []byte {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -57,15 +58,15 @@ func Digits(text []byte, shape reflect.Type) []byte {
 		out = append(append(out, text[done:end-len(n)]...), number(n)...)
 		done = end
 	}
-	_ = walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, whole: whole}.value(shape, "", 0) // the text is accepted
+	_ = walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, whole: whole}.value(shape, "", 0) // no error, because Check accepts the text
 	return append(out, text[done:]...)
 }
 
-// maxDigits is how many digits the greatest int64 has.
+// maxDigits is the number of digits of the largest int64.
 const maxDigits = 19
 
-// number returns the only spelling of a number: its digits without zeros at either end, and the exponent of ten. A whole
-// number of at most maxDigits is written without an exponent: 60.0 and 6e1 are 60, and -0.0 is 0. No other number is expanded.
+// number returns the only spelling of a number: its digits without zeros at the beginning and the end, and an exponent of ten.
+// A whole number of at most maxDigits digits has no exponent: 60.0 and 6e1 are 60, and -0.0 is 0.
 func number(n json.Number) json.Number {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	unsigned := strings.TrimPrefix(mantissa, "-")
@@ -84,8 +85,8 @@ func number(n json.Number) json.Number {
 	return json.Number(sign + short + "e" + exponent)
 }
 
-// sum returns the sum of an integer of any length, with a sign or without, and a small one. Its time grows with the
-// length of the text: math/big would need seconds for a million digits.
+// sum returns the sum of an integer of any length, which may have a sign, and a small integer. It needs time in proportion to
+// the length of the text. math/big would need seconds for a million digits.
 func sum(text string, n int) string {
 	if v, err := strconv.ParseInt(text, 10, 62); err == nil {
 		return strconv.FormatInt(v+int64(n), 10)
@@ -93,7 +94,7 @@ func sum(text string, n int) string {
 	rest, isNegative := strings.CutPrefix(text, "-")
 	sign := ""
 	if isNegative {
-		sign, n = "-", -n // the sum keeps the sign of the greater one
+		sign, n = "-", -n // the sum has the sign of the long integer, which is the larger one
 	}
 	digits := []byte("0" + strings.TrimPrefix(rest, "+"))
 	for i := len(digits) - 1; n != 0; i-- {

@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/strictjson"
 )
 
-// canonical returns the canonical text of a valid one.
+// canonical returns the canonical form of a valid text.
 func canonical(t *testing.T, text string) string {
 	t.Helper()
 	out, err := strictjson.Canonical([]byte(text), nil)
@@ -26,7 +26,7 @@ func canonical(t *testing.T, text string) string {
 	return string(out)
 }
 
-func TestTheSameValueHasOneText(t *testing.T) {
+func TestEqualValuesHaveOneText(t *testing.T) {
 	nines := strings.Repeat("9", 30)
 	for want, texts := range map[string][]string{
 		`{}`: {` { } `, "\n{\t}\r"}, `[1,"1",true,null]`: {`[1,"1",true,null]`, ` [ 1.0 , "\u0031",true , null]`},
@@ -64,7 +64,7 @@ func TestDifferentValuesHaveDifferentTexts(t *testing.T) {
 	}
 }
 
-func TestAnExponentOfAMillionDigitsCostsNothing(t *testing.T) {
+func TestAnExponentOfAMillionDigitsTakesLittleTime(t *testing.T) {
 	nines := strings.Repeat("9", 1_000_000)
 	begun := time.Now()
 	canonical(t, `["`+nines+`","`+nines+`","`+nines+`","`+nines+`"]`)
@@ -73,7 +73,7 @@ func TestAnExponentOfAMillionDigitsCostsNothing(t *testing.T) {
 	if canonical(t, "1e"+nines) != canonical(t, "0.1e1"+strings.Repeat("0", 1_000_000)) || canonical(t, "1e-"+nines) == canonical(t, "1e"+nines) {
 		t.Error("the exponents are not exact")
 	}
-	if took := time.Since(begun); took > 20*asTexts { // math/big takes eighty times as long
+	if took := time.Since(begun); took > 20*asTexts { // math/big would take eighty times as long
 		t.Errorf("%s, and %s as texts", took, asTexts)
 	}
 }
@@ -89,7 +89,7 @@ func TestWholeNumbersAreReadInEachSpelling(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"n":60.0}`: `{"n":60}`, `{ "n" : 6e1 , "m":600E-1}`: `{ "n" : 60 , "m":60}`, `{"n":-0.0,"m":-0}`: `{"n":0,"m":0}`, `{"n":1e18,"m":-1.0}`: `{"n":1000000000000000000,"m":-1}`, `{"n":9007199254740993.0}`: `{"n":9007199254740993}`,
 		`{"n":9.223372036854775807e18,"m":-9223372036854775808.0}`: `{"n":9223372036854775807,"m":-9223372036854775808}`, `{"list":[{"n":1.0},{"list":[{"m":2e0}]}],"n":3.0}`: `{"list":[{"n":1},{"list":[{"m":2}]}],"n":3}`,
-		`{"any":{"n":60.0,"x":[6e1]},"n":6e1}`: `{"any":{"n":60.0,"x":[6e1]},"n":60}`, // what is not decoded stays as it was sent
+		`{"any":{"n":60.0,"x":[6e1]},"n":6e1}`: `{"any":{"n":60.0,"x":[6e1]},"n":60}`, // a json.RawMessage is not changed
 		`{"n":1.5}`:                            "", `{"n":1e19}`: "", `{"n":9223372036854775808.0}`: "", `{"n":1e999999999}`: "", `{"n":1e-1}`: "", `{"n":60.00000000000000000001}`: "", `{"n":"60"}`: "", `{"n":1e` + strings.Repeat("9", 1_000_000) + `}`: "",
 	} {
 		out := strictjson.Digits([]byte(text), reflect.TypeFor[counted]())
@@ -99,7 +99,7 @@ func TestWholeNumbersAreReadInEachSpelling(t *testing.T) {
 	}
 }
 
-// rational is the value of a number whose exponent is small enough to be expanded.
+// rational returns the value of a number. ok is false if its exponent is too large.
 func rational(n json.Number) (r *big.Rat, ok bool) {
 	_, exponent, _ := strings.Cut(strings.ToLower(string(n)), "e")
 	if e, err := strconv.Atoi(exponent); exponent != "" && (err != nil || e < -400 || e > 400) {
@@ -108,8 +108,8 @@ func rational(n json.Number) (r *big.Rat, ok bool) {
 	return new(big.Rat).SetString(string(n))
 }
 
-// respelt writes a value in another way: members in a random order, characters as escapes, blanks, numbers with another
-// exponent.
+// respelt returns another spelling of a value: with members in a random order, characters as escapes, blanks, and numbers with
+// other exponents.
 func respelt(random *rand.Rand, v any) string {
 	blank := []string{"", " ", "\n", "\t\r "}[random.IntN(4)]
 	var parts []string
@@ -137,7 +137,7 @@ func respelt(random *rand.Rand, v any) string {
 			return string(v)
 		}
 		zeros := random.IntN(30)
-		if !strings.Contains(mantissa, ".") && strings.TrimPrefix(mantissa, "-") != "0" { // 12 is 12.000 and 12000e-3
+		if !strings.Contains(mantissa, ".") && strings.TrimPrefix(mantissa, "-") != "0" { // 12 becomes 12000e-3
 			return mantissa + strings.Repeat("0", zeros) + "e" + strconv.Itoa(e-zeros)
 		}
 		if !strings.Contains(mantissa, ".") {
@@ -150,7 +150,7 @@ func respelt(random *rand.Rand, v any) string {
 	}
 }
 
-// equal reports whether two values are the same. ok is false when a number is too large to be compared.
+// equal reports whether two values are the same. ok is false if a number is too large to be compared.
 func equal(a, b any) (same, ok bool) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -189,7 +189,7 @@ func equal(a, b any) (same, ok bool) {
 	}
 }
 
-// FuzzCanonical: two spellings of one value have one canonical text, and the texts of two values differ.
+// FuzzCanonical: two spellings of one value have the same canonical text. Different values have different texts.
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{"a":[1,{"b":-0.0}],"é":"a\n<"}`, `{"a":[1,{"b":0}],"é":"a\n<"}`}, {`[60,1e400,1e-7]`, `[60.0,10e399,0.1e-6]`}, {`1e4611686018427387904`, `1`}, {`"\ud83d\ude00"`, `"😀"`},
@@ -208,21 +208,21 @@ func FuzzCanonical(f *testing.F) {
 		if !ok || !okOther {
 			return
 		}
-		is := canonical(t, text)
-		if again := respelt(rand.New(rand.NewPCG(seed, 1)), v); canonical(t, again) != is {
-			t.Errorf("%q is %s, and %q is %s", text, is, again, canonical(t, again))
+		first := canonical(t, text)
+		if again := respelt(rand.New(rand.NewPCG(seed, 1)), v); canonical(t, again) != first {
+			t.Errorf("%q is %s, and %q is %s", text, first, again, canonical(t, again))
 		}
-		if canonical(t, is) != is {
-			t.Errorf("%q is %s, which is %s", text, is, canonical(t, is))
+		if canonical(t, first) != first {
+			t.Errorf("%q is %s, which is %s", text, first, canonical(t, first))
 		}
-		if same, ok := equal(v, w); ok && same != (canonical(t, other) == is) {
-			t.Errorf("%q is %s, and %q is %s", text, is, other, canonical(t, other))
+		if same, ok := equal(v, w); ok && same != (canonical(t, other) == first) {
+			t.Errorf("%q is %s, and %q is %s", text, first, other, canonical(t, other))
 		}
 	})
 }
 
-// TestOnlyNeededEscapesAreLeft, each the shortest there is, and the text means the same.
-func TestOnlyNeededEscapesAreLeft(t *testing.T) {
+// TestUnescapedKeepsOnlyNeededEscapes, in their shortest form. The value does not change.
+func TestUnescapedKeepsOnlyNeededEscapes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"a":"\u00e9\ud83d\ude00\/\u003c"}`: `{"a":"é😀/<"}`, `["\\u00e9","\\\u00e9","\"\u0022\u005c\u005C"]`: `["\\u00e9","\\é","\"\"\\\\"]`,
 		`"\u0008\u0009\u000a\u000A\u000c\u000C\u000d\u000D\b\t\n\f\r"`: `"\b\t\n\n\f\f\r\r\b\t\n\f\r"`, `{"\u0022\u0061":"\u005cu0022\u005c\u0022"}`: `{"\"a":"\\u0022\\\""}`, `"\u000b\u000B\u0007\u002f\u007F"`: `"\u000b\u000B\u0007/` + "\u007f" + `"`,
@@ -236,8 +236,8 @@ func TestOnlyNeededEscapesAreLeft(t *testing.T) {
 	}
 }
 
-// TestAMemberThatIsNullWasNotSent where the text is decoded into a struct: in a map, an array and a json.RawMessage it is a value.
-func TestAMemberThatIsNullWasNotSent(t *testing.T) {
+// TestANullMemberOfAStructCountsAsNotSent. In a map, an array and a json.RawMessage, null is a value.
+func TestANullMemberOfAStructCountsAsNotSent(t *testing.T) {
 	type inner struct {
 		A *string `json:"a"`
 	}
@@ -258,7 +258,7 @@ func TestAMemberThatIsNullWasNotSent(t *testing.T) {
 			t.Errorf("%s: %s %v, want %s", text, got, err, want)
 		}
 		if got, err := strictjson.Canonical([]byte(text), nil); err != nil || string(got) == want != (text == want) {
-			t.Errorf("%s, of no shape: %s %v", text, got, err)
+			t.Errorf("%s, without a shape: %s %v", text, got, err)
 		}
 	}
 }

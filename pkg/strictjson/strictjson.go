@@ -1,6 +1,6 @@
-// Package strictjson checks a JSON text before encoding/json decodes it. encoding/json uses the last of two members
-// with one name, matches names in any case, and ignores unknown members. Without the check, two readers of one text
-// could read different values.
+// Package strictjson checks a JSON text before encoding/json decodes it. Of two members with the same name, encoding/json uses the
+// last. It also matches names in any case, and ignores unknown members. Without the check, two programs could read different values
+// from the same text.
 package strictjson
 
 import (
@@ -18,17 +18,17 @@ import (
 var (
 	ErrSyntax    = errors.New("not valid JSON")
 	ErrNotObject = errors.New("not a JSON object")
-	ErrTrailing  = errors.New("data behind the JSON value")
-	ErrDuplicate = errors.New("a member twice")
+	ErrTrailing  = errors.New("data after the JSON value")
+	ErrDuplicate = errors.New("a duplicate member")
 	ErrDepth     = errors.New("nested too deeply")
 	ErrUnknown   = errors.New("an unknown member")
-	ErrText      = errors.New("broken characters")
+	ErrText      = errors.New("invalid characters")
 )
 
 // Error is a fault of a text at a place.
 type Error struct {
 	Fault   error  // one of the faults above
-	Pointer string // the JSON pointer (RFC 6901) from the root to the value, or to the member whose name has the fault
+	Pointer string // the JSON pointer (RFC 6901) to the value, or to the member whose name has the fault
 }
 
 func (e *Error) Error() string { return e.Fault.Error() }
@@ -38,19 +38,19 @@ func (e *Error) Unwrap() error { return e.Fault }
 
 // Rules are the rules that a text must follow beyond the syntax of JSON.
 type Rules struct {
-	Depth int                    // the most levels of nested objects and arrays, with the outer object
+	Depth int                    // the largest number of nested objects and arrays, including the outer object
 	Shape reflect.Type           // the struct into which the text will be decoded; nil: any members
 	Name  func(name string) bool // reports whether a member may have the name; nil: every name
 
-	// Texts has names and strings refused (ErrText) that a decoder changes without notice: what is not UTF-8, and half a
-	// surrogate pair. U+FFFD is refused too, for a gateway writes it in place of such bytes, but not below a json.RawMessage:
-	// there programs put what they have. Its escape is always accepted.
+	// Texts refuses names and strings (ErrText) that a decoder would change without notice: bytes that are not UTF-8, and half of a
+	// surrogate pair. It also refuses U+FFFD, because a gateway writes it in place of such bytes. Below a json.RawMessage U+FFFD is
+	// accepted, because programs put their own data there. The escape of U+FFFD is always accepted.
 	Texts bool
 }
 
-// Check checks that a text is one JSON object that follows the rules. In objects that are decoded into a struct, two
-// names that differ only in case are ErrDuplicate. The errors are the faults above, as Error where they have a place, and
-// ErrSyntax for a name that Rules.Name refuses.
+// Check checks that a text is one JSON object that follows the rules. In an object that is decoded into a struct, two names
+// that differ only in case are ErrDuplicate. A name that Rules.Name refuses is ErrSyntax. The errors are the faults above, with
+// their place as Error if they have one.
 func Check(text []byte, rules Rules) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -59,7 +59,7 @@ func Check(text []byte, rules Rules) error {
 		return ErrSyntax
 	}
 	if t != json.Delim('{') {
-		if !json.Valid(text) { // only its first token was read
+		if !json.Valid(text) { // so far only the first token was read
 			return ErrSyntax
 		}
 		return ErrNotObject
@@ -74,11 +74,12 @@ func Check(text []byte, rules Rules) error {
 	return nil
 }
 
-// PointerAt returns the JSON pointer of the value of a valid text that a json.UnmarshalTypeError names by its Offset, in
-// bytes: there the value ends, or its object or array has begun. Field of that error leaves out the indexes of arrays.
+// PointerAt returns the JSON pointer of the value at the Offset of a json.UnmarshalTypeError, in bytes. There the value ends,
+// or its object or array has begun. The text must be valid JSON. The Field of the error is no alternative, because it has no
+// indexes of arrays.
 func PointerAt(text []byte, offset int64) string {
 	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber() // 1e400 is a number that no type holds
+	d.UseNumber() // no Go type can have the number 1e400
 	w := walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, until: offset}
 	var at *reached
 	if err := w.value(nil, "", 0); errors.As(err, &at) {
@@ -97,13 +98,13 @@ type walker struct {
 	*json.Decoder
 	rules Rules
 	text  []byte
-	free  bool              // the value is below a json.RawMessage
-	until int64             // the offset at which the walk ends with reached; 0: it goes to the end
-	whole func(json.Number) // is called for each number that will be decoded into an int64; nil: no call
+	inRaw bool              // the value is below a json.RawMessage
+	until int64             // the offset at which the walk ends with reached; 0: the end of the text
+	whole func(json.Number) // called for each number that will be decoded into an int64; nil: no call
 }
 
-// object reads the object at a pointer, whose "{" is read already. into is the struct or map into which the object will
-// be decoded, nil when the object may have any member. depth is the object's own level.
+// object reads the object at a pointer. Its "{" was already read. into is the struct or map into which the object will be
+// decoded; nil: the object may have any members. depth is the level of the object.
 func (w walker) object(into reflect.Type, pointer string, depth int) error {
 	if depth > w.rules.Depth {
 		return &Error{ErrDepth, pointer}
@@ -121,14 +122,14 @@ func (w walker) object(into reflect.Type, pointer string, depth int) error {
 		if w.isBroken(begin) {
 			return &Error{ErrText, at}
 		}
-		counted := name
+		key := name   // equal keys are duplicates
 		if isStruct { // encoding/json matches the names of a struct's fields in any case
-			counted = strings.ToLower(name)
+			key = strings.ToLower(name)
 		}
-		if _, twice := seen[counted]; twice {
+		if _, twice := seen[key]; twice {
 			return &Error{ErrDuplicate, at}
 		}
-		seen[counted] = struct{}{}
+		seen[key] = struct{}{}
 		memberType, isKnown := known[name]
 		if isStruct && !isKnown {
 			return &Error{ErrUnknown, at}
@@ -140,15 +141,15 @@ func (w walker) object(into reflect.Type, pointer string, depth int) error {
 	return w.closing(pointer)
 }
 
-// value reads the value at a pointer. into is as in object, or the slice into which an array will be decoded. depth is the
-// level of the object or array that has the value.
+// value reads the value at a pointer. into has the same meaning as in object, and may also be the slice into which an array
+// will be decoded. depth is the level of the object or array that contains the value.
 func (w walker) value(into reflect.Type, pointer string, depth int) error {
 	begin := w.InputOffset()
 	t, err := w.Token()
 	if err != nil {
 		return &Error{ErrSyntax, pointer}
 	}
-	w.free = w.free || into == reflect.TypeFor[json.RawMessage]()
+	w.inRaw = w.inRaw || into == reflect.TypeFor[json.RawMessage]()
 	if w.isBroken(begin) {
 		return &Error{ErrText, pointer}
 	}
@@ -184,7 +185,7 @@ func (w walker) closing(pointer string) error {
 	return nil
 }
 
-// PointerTo returns the JSON pointer of a member of the object at parent (RFC 6901, section 3).
+// PointerTo returns the JSON pointer of a member (RFC 6901, section 3). parent is the pointer of its object.
 func PointerTo(parent, member string) string {
 	return parent + "/" + strings.ReplaceAll(strings.ReplaceAll(member, "~", "~0"), "/", "~1")
 }
@@ -202,8 +203,8 @@ func elementOf(t reflect.Type) reflect.Type {
 	return t.Elem()
 }
 
-// fieldsOf returns the JSON names of the fields of a struct, or of the struct behind a pointer, with their types. A
-// field without a JSON name is left out. isStruct is false for any other type.
+// fieldsOf returns the JSON names and the types of the fields of a struct, or of the struct that a pointer type points to. It
+// ignores fields without a JSON name. isStruct is false for any other type.
 func fieldsOf(t reflect.Type) (known map[string]reflect.Type, isStruct bool) {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

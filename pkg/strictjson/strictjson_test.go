@@ -18,17 +18,17 @@ type shape struct {
 	Labels map[string]string `json:"labels"`
 	List   []inner           `json:"list"`
 	Any    json.RawMessage   `json:"any"`
-	Hidden string            // it has no JSON name, so no member may set it
+	Hidden string            // without a JSON name, so no member can set it
 }
 
 type inner struct {
 	A int `json:"a"`
 }
 
-func TestATextKeepsToItsRulesOrIsRefused(t *testing.T) {
+func TestATextThatBreaksARuleIsRefused(t *testing.T) {
 	for text, want := range map[string]error{
 		`{}`: nil, ` { "name" : "x" } `: nil, `{"name":null,"maybe":{"a":1},"labels":{"x":"1","X":"2"},"list":[{"a":1},{"a":2}],"any":[[]]}`: nil,
-		// A map, and json.RawMessage with all below it, may have any members.
+		// A map and a json.RawMessage may have any members.
 		`{"labels":{"anything":"goes"}}`: nil, `{"any":{"a":1,"A":2}}`: nil, `{"any":[{"b":1}]}`: nil,
 
 		``: strictjson.ErrSyntax, `{`: strictjson.ErrSyntax, `nul`: strictjson.ErrSyntax, `[1`: strictjson.ErrSyntax, `{"name"}`: strictjson.ErrSyntax, `{"name":}`: strictjson.ErrSyntax,
@@ -64,7 +64,7 @@ func TestAnUnknownMemberIsNamedByItsPointer(t *testing.T) {
 	}
 }
 
-func TestANameMayBeRefused(t *testing.T) {
+func TestNamesAreRefusedByTheRule(t *testing.T) {
 	rules := strictjson.Rules{Depth: 3, Name: func(name string) bool { return strings.ToLower(name) == name }}
 	for text, want := range map[string]error{`{"a":{"b":1}}`: nil, `{"A":1}`: strictjson.ErrSyntax, `{"a":[{"B":1}]}`: strictjson.ErrSyntax} {
 		if err := strictjson.Check([]byte(text), rules); !errors.Is(err, want) {
@@ -73,10 +73,10 @@ func TestANameMayBeRefused(t *testing.T) {
 	}
 }
 
-// quoted matches a string of JSON.
+// quoted matches a JSON string.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// count counts the members of a valid JSON text, and the levels of its objects and arrays.
+// count counts the members of a valid JSON text, and its levels of objects and arrays.
 func count(text []byte) (members, depth int) {
 	level := 0
 	for _, c := range quoted.ReplaceAll(text, nil) {
@@ -93,8 +93,8 @@ func count(text []byte) (members, depth int) {
 	return members, depth
 }
 
-// named reports whether an object has no members of other names.
-func named(v any, names ...string) bool {
+// hasOnly reports whether all members of an object have one of these names.
+func hasOnly(v any, names ...string) bool {
 	o, _ := v.(map[string]any)
 	for name := range o {
 		if !slices.Contains(names, name) {
@@ -104,8 +104,8 @@ func named(v any, names ...string) bool {
 	return true
 }
 
-// FuzzCheck: Check accepts the objects of encoding/json without a duplicate member and in the bound of the depth, and no
-// other text. A shape accepts only objects whose members have its names, in their case.
+// FuzzCheck: Check accepts an object that encoding/json accepts, if it has no duplicate member and is not too deep. It accepts
+// no other text. With a shape, all names must be in the shape, in the same case.
 func FuzzCheck(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` {"name":"x\"\\","maybe":{"a":1},"labels":{"x":"1","X":"2"},"list":[{"a":1}],"any":[[-1.5e+3,true]]}`, `{"any":[1,{"a":null}]}`,
@@ -114,43 +114,43 @@ func FuzzCheck(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	const most = 3 // levels
+	const maxLevels = 3
 	f.Fuzz(func(t *testing.T, text []byte) {
-		err := strictjson.Check(text, strictjson.Rules{Depth: most})
+		err := strictjson.Check(text, strictjson.Rules{Depth: maxLevels})
 		var read map[string]any
 		isObject := json.Unmarshal(text, &read) == nil && read != nil
-		again, _ := json.Marshal(read) // of two members with one name, it has only one
+		again, _ := json.Marshal(read) // duplicate members are gone here
 		kept, _ := count(again)
 		members, depth := count(text)
-		if want := isObject && members == kept && depth <= most; (err == nil) != want {
-			t.Fatalf("%q: %v, and encoding/json reads %s", text, err, again)
+		if want := isObject && members == kept && depth <= maxLevels; (err == nil) != want {
+			t.Fatalf("%q: %v, but encoding/json reads %s", text, err, again)
 		}
 		list, _ := read["list"].([]any)
-		fits := named(read, "name", "maybe", "labels", "list", "any") && named(read["maybe"], "a") &&
-			!slices.ContainsFunc(list, func(element any) bool { return !named(element, "a") })
-		shaped := strictjson.Check(text, strictjson.Rules{Depth: most, Shape: reflect.TypeFor[shape]()})
+		fits := hasOnly(read, "name", "maybe", "labels", "list", "any") && hasOnly(read["maybe"], "a") &&
+			!slices.ContainsFunc(list, func(element any) bool { return !hasOnly(element, "a") })
+		shaped := strictjson.Check(text, strictjson.Rules{Depth: maxLevels, Shape: reflect.TypeFor[shape]()})
 		if want := err == nil && fits; (shaped == nil) != want {
-			t.Errorf("%q with a shape: %v, want it taken: %t", text, shaped, want)
+			t.Errorf("%q with a shape: %v, want it accepted: %t", text, shaped, want)
 		}
 	})
 }
 
-func TestAWrongTypeIsFoundByItsPointer(t *testing.T) {
+func TestPointerAtFindsAValueOfTheWrongType(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name":1}`: "/name", `{"name":1e400}`: "/name", `{"labels":{"x":"1","a/b":[]}}`: "/labels/a~1b", `{"maybe":[]}`: "/maybe", `{"list":{"a":1}}`: "/list",
 		`{"list":[{"a":1}, {"a" : "x" } ]}`: "/list/1/a", `{"list":[{"a":1},[]]}`: "/list/1", `{"list":[{"a":1.5},{"a":""}]}`: "/list/0/a",
 	} {
-		var wrong *json.UnmarshalTypeError
-		if err := json.Unmarshal([]byte(text), new(shape)); !errors.As(err, &wrong) || strictjson.PointerAt([]byte(text), wrong.Offset) != want {
-			t.Errorf("%s: %s, want %s", text, strictjson.PointerAt([]byte(text), wrong.Offset), want)
+		var mismatch *json.UnmarshalTypeError
+		if err := json.Unmarshal([]byte(text), new(shape)); !errors.As(err, &mismatch) || strictjson.PointerAt([]byte(text), mismatch.Offset) != want {
+			t.Errorf("%s: %s, want %s", text, strictjson.PointerAt([]byte(text), mismatch.Offset), want)
 		}
 	}
 	if got := strictjson.PointerAt([]byte(`{"name":1}`), 100); got != "" {
-		t.Errorf("behind the text: %s", got)
+		t.Errorf("after the end of the text: %s", got)
 	}
 }
 
-func TestAFaultIsFoundByItsPointer(t *testing.T) {
+func TestAFaultHasAPointerToItsPlace(t *testing.T) {
 	rules := strictjson.Rules{Depth: 4, Shape: reflect.TypeFor[shape](), Texts: true}
 	for text, want := range map[string]struct {
 		fault   error
@@ -164,13 +164,13 @@ func TestAFaultIsFoundByItsPointer(t *testing.T) {
 		"{\"any\":{\"\ufffd\":[\"\ufffd\"]},\"name\":\"\ufffd\"}": {strictjson.ErrText, "/name"}, // after the json.RawMessage
 	} {
 		var at *strictjson.Error
-		if err := strictjson.Check([]byte(text), rules); !errors.As(err, &at) || at.Fault != want.fault || at.Pointer != want.pointer { //nolint:errorlint // the fault itself
+		if err := strictjson.Check([]byte(text), rules); !errors.As(err, &at) || at.Fault != want.fault || at.Pointer != want.pointer { //nolint:errorlint // compares the fault itself
 			t.Errorf("%q: %+v, want %v at %s", text, at, want.fault, want.pointer)
 		}
 	}
 }
 
-func TestTextsThatArriveAsSentAreAccepted(t *testing.T) {
+func TestTextsWithIntactCharactersAreAccepted(t *testing.T) {
 	for _, text := range []string{
 		`{"name":"\ud83d\ude00 \\ud800 \ufffd \uFFFD 😀"}`, `{"name":"\ud7ff\ue000\\"}`, "{\"any\":\"\ufffd\"}", "{\"any\":{\"\ufffd\":[\"a\ufffd\",{\"b\":\"\ufffd\"}]}}", `{"labels":{"\ufffd":"\ufffd"}}`,
 	} {

@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// isBroken reports whether Rules.Texts refuses the name or the string that was read since an offset.
+// isBroken reports whether Rules.Texts refuses the name or string that begins at an offset and was just read.
 func (w walker) isBroken(begin int64) bool {
 	if !w.rules.Texts {
 		return false
 	}
 	read := w.text[begin:w.InputOffset()]
-	return !utf8.Valid(read) || halfSurrogate(read) || !w.free && bytes.ContainsRune(read, utf8.RuneError)
+	return !utf8.Valid(read) || halfSurrogate(read) || !w.inRaw && bytes.ContainsRune(read, utf8.RuneError)
 }
 
 // escapeLength is the length of an escape of the form \uXXXX.
 const escapeLength = 6
 
-// halfSurrogate reports whether a JSON string has a \u escape that is one half of a surrogate pair,
-// without the other half. encoding/json would silently replace it.
+// halfSurrogate reports whether a JSON string has an escape of one half of a surrogate pair without the other half.
+// encoding/json would silently replace it.
 func halfSurrogate(text []byte) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' {
@@ -29,17 +29,17 @@ func halfSurrogate(text []byte) bool {
 		}
 		if high, ok := escape(text[i:]); ok && utf16.IsSurrogate(high) {
 			low, ok := escape(text[i+escapeLength:])
-			if !ok || utf16.DecodeRune(high, low) == utf8.RuneError { // RuneError: the two are not a pair
+			if !ok || utf16.DecodeRune(high, low) == utf8.RuneError { // RuneError: they are not a pair
 				return true
 			}
 			i += escapeLength
 		}
-		i++ // passes the character after the backslash, which may be a backslash too
+		i++ // skips the character after the backslash, which may be another backslash
 	}
 	return false
 }
 
-// escape reads a \uXXXX escape at the beginning of b, the rest of a text that Check accepts or of its string.
+// escape reads the \uXXXX escape at the beginning of b. b is the end of a valid JSON text or string.
 func escape(b []byte) (r rune, ok bool) {
 	if !bytes.HasPrefix(b, []byte(`\u`)) {
 		return 0, false
@@ -48,11 +48,11 @@ func escape(b []byte) (r rune, ok bool) {
 	return rune(n), err == nil
 }
 
-// The characters that have an escape of two bytes, and its second byte.
+// The characters that have an escape of two bytes, and the second bytes of these escapes.
 const escaped, escapes = "\"\\\b\f\n\r\t", `"\bfnrt`
 
-// Unescaped returns a text that Check accepts, with the character in place of each escape that JSON does not need, and each
-// other escape in its shortest form.
+// Unescaped replaces each escape that JSON does not need by its character, and each other escape by its shortest form. Check
+// must accept the text.
 func Unescaped(text []byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -73,7 +73,7 @@ func Unescaped(text []byte) []byte {
 		case bytes.HasPrefix(text[i:], []byte(`\/`)):
 			out = append(out, '/')
 			i += 2
-		case text[i] == '\\': // the next character may be a backslash too
+		case text[i] == '\\': // the next character may be another backslash
 			out = append(out, text[i:i+2]...)
 			i += 2
 		default:

@@ -2,9 +2,9 @@ package text
 
 import "unicode"
 
-// emoji has the symbols that are emoji (Unicode's emoji-data.txt, Emoji). Above U+1F300 it has the whole blocks of pictures, for
-// Unicode adds emoji there. The tones of skin and the letters of flags are left out: no presentation or joiner follows them
-// as a symbol.
+// emoji has the symbols with the property Emoji (emoji-data.txt of Unicode). Above U+1F300 it has whole blocks of pictures, because
+// Unicode adds emoji there. Skin tones and the letters of flags are not in the table, because no presentation or joiner may follow
+// them as symbols.
 var emoji = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0xa9, 0xa9, 1}, {0xae, 0xae, 1}, {0x203c, 0x203c, 1}, {0x2049, 0x2049, 1}, {0x2122, 0x2122, 1}, {0x2139, 0x2139, 1},

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// adlamNukta is a letter that a joining letter looks through, as through a mark: its Joining_Type is T.
+// adlamNukta is a letter that does not stop two other letters from joining (its Joining_Type is T). In this it is like a mark.
 const adlamNukta = '\U0001e94b'
 
-// joins reports whether a joiner may be between two parts of a word, by RFC 5892, appendixes A.1 and A.2: after a virama, or
-// as a non-joiner between two letters that would join. Marks may be between the letters and the joiner.
+// joins reports whether a joiner may be between two parts of a word (RFC 5892, appendixes A.1 and A.2): after a virama, or as a
+// non-joiner between two letters that would otherwise join. Marks may be between the letters and the joiner.
 func joins(before string, joiner rune, after string) bool {
-	last, _ := utf8.DecodeLastRuneInString(before) // U+FFFD, which is in no table, when there is none
+	last, _ := utf8.DecodeLastRuneInString(before) // U+FFFD for an empty text, which is in no table
 	isMark := func(r rune) bool { return unicode.In(r, unicode.Mn, unicode.Me) || r == adlamNukta }
 	left, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(before, isMark))
 	right, _ := utf8.DecodeRuneInString(strings.TrimLeftFunc(after, isMark))
@@ -20,13 +20,13 @@ func joins(before string, joiner rune, after string) bool {
 	return unicode.Is(viramas, last) || joiner == zeroWidthNonJoiner && unicode.Is(joinAfter, left) && joinsBefore
 }
 
-// joinAfterOnly has the letters of joinAfter that do not join the letter before them: their Joining_Type is L.
+// joinAfterOnly has the letters of joinAfter that do not join the letter before them (their Joining_Type is L).
 const joinAfterOnly = "\ua872\U00010acd\U00010ad7\U00010d00\U00010fcb"
 
-// Unicode's tables of Go have neither the joining types nor the combining classes. Package idna of golang.org/x/net has them,
-// in 65 KB; the tests hold these tables to it.
+// Go's package unicode has neither joining types nor combining classes. Package idna of golang.org/x/net has them, but it adds 65 KB.
+// The tests compare these tables with it.
 var (
-	// joinAfter has the letters that join the letter after them: their Joining_Type is D or L.
+	// joinAfter has the letters that join the letter after them (their Joining_Type is D or L).
 	joinAfter = &unicode.RangeTable{R16: []unicode.Range16{
 		{0x620, 0x626, 6}, {0x628, 0x62a, 2}, {0x62b, 0x62e, 1}, {0x633, 0x63f, 1}, {0x641, 0x647, 1}, {0x649, 0x64a, 1},
 		{0x66e, 0x66f, 1}, {0x678, 0x687, 1}, {0x69a, 0x6bf, 1}, {0x6c1, 0x6c2, 1}, {0x6cc, 0x6d0, 2}, {0x6d1, 0x6fa, 41},
@@ -41,7 +41,7 @@ var (
 		{0x10f31, 0x10f32, 1}, {0x10f34, 0x10f44, 1}, {0x10f51, 0x10f53, 1}, {0x10f70, 0x10f73, 1}, {0x10f76, 0x10f81, 1}, {0x10fb0, 0x10fb2, 2},
 		{0x10fb3, 0x10fb8, 5}, {0x10fbb, 0x10fbc, 1}, {0x10fbe, 0x10fbf, 1}, {0x10fc1, 0x10fc4, 3}, {0x10fca, 0x10fcb, 1}, {0x1e900, 0x1e943, 1},
 	}}
-	// joinBefore has the letters that join only the letter before them: their Joining_Type is R.
+	// joinBefore has the letters that join only the letter before them (their Joining_Type is R).
 	joinBefore = &unicode.RangeTable{R16: []unicode.Range16{
 		{0x622, 0x625, 1}, {0x627, 0x629, 2}, {0x62f, 0x632, 1}, {0x648, 0x671, 41}, {0x672, 0x673, 1}, {0x675, 0x677, 1},
 		{0x688, 0x699, 1}, {0x6c0, 0x6c3, 3}, {0x6c4, 0x6cb, 1}, {0x6cd, 0x6cf, 2}, {0x6d2, 0x6d3, 1}, {0x6d5, 0x6ee, 25},
@@ -54,7 +54,7 @@ var (
 		{0x10b84, 0x10b85, 1}, {0x10b89, 0x10b8c, 3}, {0x10b8e, 0x10b8f, 1}, {0x10b91, 0x10ba9, 24}, {0x10baa, 0x10bac, 1}, {0x10d22, 0x10f33, 529},
 		{0x10f54, 0x10f74, 32}, {0x10f75, 0x10fb4, 63}, {0x10fb5, 0x10fb6, 1}, {0x10fb9, 0x10fba, 1}, {0x10fbd, 0x10fc2, 5}, {0x10fc3, 0x10fc9, 6},
 	}}
-	// viramas has the signs that take the vowel of the consonant before them: their Canonical_Combining_Class is 9.
+	// viramas has the signs that remove the vowel of the consonant before them (their Canonical_Combining_Class is 9).
 	viramas = &unicode.RangeTable{R16: []unicode.Range16{
 		{0x94d, 0xccd, 128}, {0xd3b, 0xd3c, 1}, {0xd4d, 0xdca, 125}, {0xe3a, 0xeba, 128}, {0xf84, 0x1039, 181}, {0x103a, 0x1714, 1754},
 		{0x1715, 0x1734, 31}, {0x17d2, 0x1a60, 654}, {0x1b44, 0x1baa, 102}, {0x1bab, 0x1bf2, 71}, {0x1bf3, 0x2d7f, 4492}, {0xa806, 0xa82c, 38},

@@ -1,5 +1,5 @@
-// Package text decides which texts may be shown to people as names and descriptions. Characters
-// that a reader cannot see can make two names look the same, or reverse a line.
+// Package text decides which texts people may see as names and descriptions. Hidden characters can make two names look the same, or
+// reverse a line.
 package text
 
 import (
@@ -11,30 +11,30 @@ import (
 
 // The hidden characters that belong to emoji (Unicode TR 51, sections 1.4 and 2.3) and to words.
 const (
-	zeroWidthNonJoiner = '\u200c' // keeps apart the two letters beside it
-	zeroWidthJoiner    = '\u200d' // makes one emoji, or one form, of the two characters beside it
+	zeroWidthNonJoiner = '\u200c' // separates the letters before and after it
+	zeroWidthJoiner    = '\u200d' // joins the characters before and after it to one emoji or one form
 	textPresentation   = '\ufe0e' // shows the character before it as text
 	presentation       = '\ufe0f' // shows the character before it as an emoji
-	keycap             = '\u20e3' // makes an emoji of the digit before it, with a presentation between
-	flag               = '🏴'      // makes the flag of a region, whose code follows in tags, up to endOfTags
-	tags               = 0xe0000  // the code of a tag less the code of its ASCII character
+	keycap             = '\u20e3' // turns a digit into an emoji; a presentation is between them
+	flag               = '🏴'      // begins the flag of a region; the region's code follows as tags, and then endOfTags
+	tags               = 0xe0000  // the code of a tag is tags + the code of its ASCII character
 	endOfTags          = tags + 0x7f
-	vowelSeparator     = '\u180e' // gives the Mongolian vowel after it another form
+	vowelSeparator     = '\u180e' // changes the form of the Mongolian vowel after it
 )
 
 // blank has letters and symbols that look like a space.
 const blank = "\u115f\u1160\u2800\u3164\uffa0"
 
-// keptRa has the letter ra and the virama of each script in which a joiner between the two keeps the form of the ra (The
-// Unicode Standard, chapter 12).
+// keptRa has pairs of the letter ra and the virama, one pair for each script. In these scripts, a joiner between the two keeps the form
+// of the ra (The Unicode Standard, chapter 12).
 const keptRa = "\u0930\u094d \u09b0\u09cd \u09f0\u09cd \u0ab0\u0acd \u0b30\u0b4d \u0c30\u0c4d \u0cb0\u0ccd \u0d30\u0d4d"
 
-// Plain reports whether a text is valid UTF-8 without hidden characters, except where they belong (belongs). The empty text
-// is plain.
+// Plain reports whether a text is valid UTF-8, and has hidden characters only where belongs allows them. The empty text is
+// plain.
 func Plain(s string) bool { return utf8.ValidString(s) && shown(s) == s }
 
-// shown returns a text with a space in place of each hidden character that does not belong where it is. It looks again after
-// each change, because a character may have belonged only beside one that is gone.
+// shown replaces each hidden character by a space, unless belongs allows it. It repeats this until nothing changes, because a
+// replaced character may have been the reason why belongs allowed another one.
 func shown(s string) string {
 	for {
 		next := spaced(s)
@@ -45,7 +45,7 @@ func shown(s string) string {
 	}
 }
 
-// spaced is one look of shown: it judges a character by the cleaned text before it, and by the text after it as it is.
+// spaced makes one pass for shown. For each character, belongs gets the replaced text before it and the original text after it.
 func spaced(s string) string {
 	var out strings.Builder
 	for i, r := range s {
@@ -62,15 +62,15 @@ func hidden(r rune) bool {
 	return unicode.In(r,
 		unicode.Cc, unicode.Cf, // control and format characters
 		unicode.Co,                      // private use
-		unicode.Noncharacter_Code_Point, // never a character
+		unicode.Noncharacter_Code_Point, // never used for a character
 		unicode.Zl, unicode.Zp,          // line and paragraph separators
 		unicode.Other_Default_Ignorable_Code_Point,                                            // characters that a font without them does not show
-		unicode.Variation_Selector) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || // the signs of numbers are seen
+		unicode.Variation_Selector) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) || // the signs of this class are visible, although they are format characters
 		strings.ContainsRune(blank, r)
 }
 
-// belongs reports whether a hidden character changes what is seen of the texts before and after it: inside an emoji, or in a
-// word of a script that needs the character.
+// belongs reports whether a hidden character changes the look of the texts before and after it: inside an emoji, or in a word
+// of a script that needs the character.
 func belongs(r rune, before, after string) bool {
 	var last, next rune // 0: none
 	if before != "" {
@@ -100,8 +100,8 @@ func belongs(r rune, before, after string) bool {
 
 func isMongolianLetter(r rune) bool { return unicode.Is(unicode.Mongolian, r) && unicode.IsLetter(r) }
 
-// isInFlag reports whether the tags at the end of before and at the beginning of after make a region's flag (Unicode TR 51,
-// ED-14a): a flag, the two letters of a country, one to four letters and digits of the region, and the end.
+// isInFlag reports whether the tags at the end of before and at the beginning of after make the flag of a region (Unicode TR 51,
+// ED-14a): flag, the two letters of the country, one to four letters and digits of the region, and endOfTags.
 func isInFlag(before, after string) bool {
 	isTag := func(r rune) bool { return r >= tags && r <= endOfTags }
 	base := strings.TrimRightFunc(before, isTag)
@@ -118,8 +118,7 @@ func isInFlag(before, after string) bool {
 	return true
 }
 
-// hasPresentation reports whether a presentation between r and after changes what is seen: r is a symbol, or the sign on
-// a keycap.
+// hasPresentation reports whether a presentation after r changes the look of r: r is a symbol, or the sign on a keycap.
 func hasPresentation(r, after rune) bool {
 	isOnKeycap := after == keycap && strings.ContainsRune("#*0123456789", r)
 	return isSymbol(r) || isOnKeycap
@@ -127,28 +126,27 @@ func hasPresentation(r, after rune) bool {
 
 func isSymbol(r rune) bool { return unicode.Is(emoji, r) }
 
-// isEmojiPart reports whether a character can stand before a joiner, as the end of an emoji: a symbol, a skin tone or the
-// presentation.
+// isEmojiPart reports whether a character can end the emoji before a joiner: a symbol, a skin tone or a presentation.
 func isEmojiPart(r rune) bool {
 	isTone := r >= '🏻' && r <= '🏿'
 	return isSymbol(r) || isTone || r == presentation
 }
 
-// Visible reports whether a text has a character that can be seen.
+// Visible reports whether a text has at least one visible character.
 func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !strings.ContainsRune(blank, r)
 	})
 }
 
-// Cleaned returns a text that a machine reports, such as the name of a device, as it may be shown: with a space in place of
-// each hidden character and of each U+FFFD, which stands for a character that could not be read, trimmed, and cut to most
-// characters. It returns "" for a text that then has no visible character.
+// Cleaned returns a text from a machine, such as the name of a device, in a form that people may see. It replaces each hidden
+// character and each U+FFFD, which marks an unreadable character, by a space. Then it trims the text and cuts it to most
+// characters. It returns "" if no visible character is left.
 func Cleaned(s string, most int) string {
 	s = shown(strings.ReplaceAll(strings.ToValidUTF8(s, " "), string(utf8.RuneError), " "))
 	runes := []rune(strings.TrimSpace(s))
 	runes = runes[:min(len(runes), most)]
-	for !Plain(string(runes)) { // the cut is inside an emoji or a word
+	for !Plain(string(runes)) { // the cut has split an emoji or a word
 		runes = runes[:len(runes)-1]
 	}
 	if s = strings.TrimSpace(string(runes)); !Visible(s) {

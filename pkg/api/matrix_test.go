@@ -256,7 +256,7 @@ func TestTheMatrixFollowsTheContract(t *testing.T) {
 			}
 			may := slices.Contains(strings.Split(r.may, ", "), role)
 			if isAllowed := routes == nil || slices.Contains(routes, name); may != isAllowed {
-				t.Errorf("%s for %s: %t in the matrix, but not in the contract", name, role, may)
+				t.Errorf("%s for %s: %t in the matrix, %t in the contract", name, role, may, isAllowed)
 			}
 		}
 	}

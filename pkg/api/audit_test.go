@@ -40,8 +40,8 @@ func (e entry) String() string {
 	return fmt.Sprintf("at %d %s by %v on %v: %s (%s) %s", e.At, e.Action, e.Actor, e.Target, e.Changes, e.RequestID, e.Source)
 }
 
-// audited is a test's org with the entries that its audit log must have. Each request moves the clock forward by a minute.
-type audited struct {
+// auditedOrg is a test's org with the entries that its audit log must have. Each request moves the clock forward by a minute.
+type auditedOrg struct {
 	*server
 	at    time.Time // the clock
 	admin id.User
@@ -51,7 +51,7 @@ type audited struct {
 
 // send makes a request that must succeed. The caller is the admin unless r.as names another. send expects no audit entry: the
 // test adds one by expect when the request makes one.
-func (a *audited) send(t *testing.T, r request) reply {
+func (a *auditedOrg) send(t *testing.T, r request) reply {
 	t.Helper()
 	a.at = a.at.Add(time.Minute)
 	if !strings.HasPrefix(r.path, "/v1/") {
@@ -68,14 +68,14 @@ func (a *audited) send(t *testing.T, r request) reply {
 }
 
 // sendAndExpect sends a request, and expects its audit entry.
-func (a *audited) sendAndExpect(t *testing.T, r request, action, target, changes string) {
+func (a *auditedOrg) sendAndExpect(t *testing.T, r request, action, target, changes string) {
 	t.Helper()
 	a.send(t, r)
 	a.expect(action, target, changes)
 }
 
 // expect adds an entry to the expected log: by the admin, at the present time. In changes, which is JSON, %d becomes this time.
-func (a *audited) expect(action, target, changes string) {
+func (a *auditedOrg) expect(action, target, changes string) {
 	kinds := map[string]string{"usr": "user", "org": "org", "key": "key", "app": "app", "lnk": "link", "whe": "endpoint"}
 	kind, _, _ := strings.Cut(target, "_")
 	a.want = append(a.want, entry{
@@ -85,7 +85,7 @@ func (a *audited) expect(action, target, changes string) {
 }
 
 // log returns the org's entries, oldest first. Entries of the same time have no defined order, so log sorts them by action.
-func (a *audited) log(t *testing.T) []entry {
+func (a *auditedOrg) log(t *testing.T) []entry {
 	t.Helper()
 	out := a.do(t, request{as: user(a.admin), method: "GET", path: "/v1/orgs/" + string(a.org) + "/audit?limit=100"})
 	var body struct{ Entries []entry }
@@ -96,9 +96,9 @@ func (a *audited) log(t *testing.T) []entry {
 	return body.Entries
 }
 
-func newAudited(t *testing.T) *audited {
+func newAuditedOrg(t *testing.T) *auditedOrg {
 	t.Helper()
-	a := &audited{server: newServerFor(t, settings{leaks: "tell"}), at: time.UnixMilli(1_800_000_000_000)}
+	a := &auditedOrg{server: newServerFor(t, settings{leaks: "tell"}), at: time.UnixMilli(1_800_000_000_000)}
 	a.Now = func() time.Time { return a.at }
 	a.admin = a.NewUser(t, "ada@example.com")
 	made := a.send(t, request{method: "POST", body: `{"name":"Acme"}`})
@@ -108,7 +108,7 @@ func newAudited(t *testing.T) *audited {
 }
 
 // members sends every request that changes members, and some requests that change nothing.
-func (a *audited) members(t *testing.T) {
+func (a *auditedOrg) members(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/members"
 	bob, eve := string(a.NewUser(t, "bob@example.com")), string(a.NewUser(t, "eve@example.com"))
@@ -129,7 +129,7 @@ func (a *audited) members(t *testing.T) {
 }
 
 // names renames the org, creates an app and renames it.
-func (a *audited) names(t *testing.T) (app string) {
+func (a *auditedOrg) names(t *testing.T) (app string) {
 	t.Helper()
 	base := "/" + string(a.org)
 	a.sendAndExpect(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "org.updated", string(a.org), `{"name":{"from":"Acme","to":"Acme 2"}}`)
@@ -149,7 +149,7 @@ func (a *audited) names(t *testing.T) (app string) {
 }
 
 // keys sends every request that changes keys. Some of the keys expire, others do not.
-func (a *audited) keys(t *testing.T, app string) {
+func (a *auditedOrg) keys(t *testing.T, app string) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
 	ends := func(after time.Duration) string { return fmt.Sprint(a.at.Add(after).UnixMilli()) }
@@ -212,7 +212,7 @@ func numberOf(t *testing.T, row map[string]types.AttributeValue, name string) in
 
 // end deletes the org, and returns the entries that the deletion adds to the log. No route shows the
 // log of a deleted org: end reads its rows, as an operator can.
-func (a *audited) end(t *testing.T) (added []entry) {
+func (a *auditedOrg) end(t *testing.T) (added []entry) {
 	t.Helper()
 	before := map[string]bool{}
 	for k := range a.dump(t) {
@@ -232,7 +232,7 @@ func (a *audited) end(t *testing.T) (added []entry) {
 
 // stops stops, resumes and signs out the admin as a service. Then the admin signs out everywhere, and the service erases
 // another person.
-func (a *audited) stops(t *testing.T) {
+func (a *auditedOrg) stops(t *testing.T) {
 	t.Helper()
 	path, me := "/v1/users/"+string(a.admin), string(a.admin)
 	for _, c := range [][3]string{{"POST", "/stop", "user.stopped"}, {"DELETE", "/stop", "user.resumed"}, {"POST", "/signout", "user.signed_out"}} {
@@ -254,7 +254,7 @@ func (a *audited) stops(t *testing.T) {
 
 // TestEveryActionIsAuditedAsDocumented makes each action through its route. A request that changes nothing adds no entry.
 func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
-	a := newAudited(t)
+	a := newAuditedOrg(t)
 	a.members(t)
 	a.keys(t, a.names(t))
 	a.endpoints(t)
@@ -334,7 +334,7 @@ func documented(t *testing.T, name string) []string {
 func TestARefusedActionIsNotAudited(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	w.connect(t)
-	a := audited{server: w.server, admin: w.byRole[org.Admin], org: w.org}
+	a := auditedOrg{server: w.server, admin: w.byRole[org.Admin], org: w.org}
 	before := a.log(t)
 	send := func(as *principal.Principal, method, pattern, body string, status int, code problem.Code) {
 		t.Helper()

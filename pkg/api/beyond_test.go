@@ -13,7 +13,7 @@ import (
 // TestAKeyOverItsLimitsCanOnlyDisable: it can disable a webhook endpoint. Every other change gets the refusal that the
 // authorizer gives on other routes.
 func TestAKeyOverItsLimitsCanOnlyDisable(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	within, over, unknown := *d.key, *d.key, *d.key
 	over.Deferred, over.Limit = true, principal.Limit{Policy: `"day";q=1;w=86400`, Violated: "day org-month", RetryAfter: 7}
@@ -46,7 +46,7 @@ func TestAKeyOverItsLimitsCanOnlyDisable(t *testing.T) {
 
 // TestHandlerAndAuthorizerExplainASpentAllowanceAlike: the detail names the allowance and the time of the next one.
 func TestHandlerAndAuthorizerExplainASpentAllowanceAlike(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	over := *d.key
 	now := time.Now().UTC()
 	end := now.Truncate(time.Hour).Add(time.Hour)
@@ -62,7 +62,7 @@ func TestHandlerAndAuthorizerExplainASpentAllowanceAlike(t *testing.T) {
 // TestASpentKeyReachesNoHandler: a key over its limits is refused on a route that ends nothing. Each answer to a key with
 // limits has the RateLimit headers.
 func TestASpentKeyReachesNoHandler(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	within := *d.key
 	within.Limit = principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`}
 	over := within

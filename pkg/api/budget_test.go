@@ -96,7 +96,7 @@ func refusesOnly(t *testing.T, set func(*store.Limits), want []string) {
 }
 
 func TestARefusedRedeliveryChangesNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	var events []string
 	for range 3 {
@@ -120,7 +120,7 @@ func TestARefusedRedeliveryChangesNothing(t *testing.T) {
 
 // TestAnEmptyBudgetAllowsDisablingAndDeleting a webhook endpoint, because both only end deliveries.
 func TestAnEmptyBudgetAllowsDisablingAndDeleting(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	d.Limits.Budget = store.Budget{PerSecond: 1, Burst: 3}
 	now := d.Now()

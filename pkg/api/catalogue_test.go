@@ -149,7 +149,7 @@ func TestAnInvalidCatalogueIsRefused(t *testing.T) {
 // TestATestEventCanHaveTheOwnersType: it is an example of the owner's own event. By the member test, the receiver distinguishes
 // it from a real event.
 func TestATestEventCanHaveTheOwnersType(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	const path = "/webhook_endpoint/test"
 	e := d.post(t, path, `{"endpointId":"`+h+`","type":"invoice.paid","data":{"amount" : 4900}}`, 200, "").str("eventId")

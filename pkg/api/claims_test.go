@@ -26,14 +26,14 @@ const (
 )
 
 // claim claims a link as a device does: without a credential.
-func (d *desk) claim(t *testing.T, token, claimKey string, status int, code problem.Code) reply {
+func (d *appServer) claim(t *testing.T, token, claimKey string, status int, code problem.Code) reply {
 	t.Helper()
 	body := fmt.Sprintf(`{"token":%q,"claimKey":%q}`, token, claimKey)
 	return d.want(t, request{method: "POST", path: "/link/claim", body: body}, status, code)
 }
 
 // eventTypes returns the types of the app's events, oldest first, without key events.
-func (d *desk) eventTypes(t *testing.T) []string {
+func (d *appServer) eventTypes(t *testing.T) []string {
 	t.Helper()
 	d.pass(time.Minute) // the feed shows an event once it is 10 s old
 	return slices.DeleteFunc(d.post(t, "/webhook_event/list", `{"limit":100}`, 200, "").each("events", "type"),
@@ -41,7 +41,7 @@ func (d *desk) eventTypes(t *testing.T) []string {
 }
 
 func TestALinkIsClaimedOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	made, token := d.newLink(t)
 	d.pass(time.Second)
 	at := d.at.UnixMilli()
@@ -57,7 +57,7 @@ func TestALinkIsClaimedOnce(t *testing.T) {
 		t.Errorf("%s, want %s", again.text, want)
 	}
 	d.claim(t, token, secondDevice, 409, problem.LinkAlreadyClaimed)
-	got := d.post(t, "/link/get", with("linkId", made), 200, "")
+	got := d.post(t, "/link/get", bodyWith("linkId", made), 200, "")
 	if !strings.Contains(got.text, `"device":{"name":"Ada's phone","platform":null}`) || got.num("claimedAt") != at {
 		t.Errorf("%s", got.text)
 	}
@@ -69,18 +69,18 @@ func TestALinkIsClaimedOnce(t *testing.T) {
 }
 
 func TestALinkExpiresToTheMillisecond(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	early, earlyToken := d.newLink(t)
 	_, lateToken := d.newLink(t)
 	d.pass(time.Minute - time.Millisecond) // both links expire a minute after they were made
 	d.claim(t, earlyToken, firstDevice, 200, "")
 	d.pass(time.Millisecond)
 	d.claim(t, lateToken, firstDevice, 410, problem.LinkExpired)
-	if got := d.post(t, "/link/get", with("linkId", early), 200, "").str("status"); got != "claimed" {
+	if got := d.post(t, "/link/get", bodyWith("linkId", early), 200, "").str("status"); got != "claimed" {
 		t.Errorf("status %s", got)
 	}
 	revoked, token := d.newLink(t)
-	d.post(t, "/link/revoke", with("linkId", revoked), 200, "")
+	d.post(t, "/link/revoke", bodyWith("linkId", revoked), 200, "")
 	d.claim(t, token, firstDevice, 410, problem.LinkRevoked)
 	d.pass(time.Minute)
 	d.claim(t, token, firstDevice, 410, problem.LinkRevoked)
@@ -89,7 +89,7 @@ func TestALinkExpiresToTheMillisecond(t *testing.T) {
 // TestAWrongSecretRevealsNothingOfALink: a caller who knows a link's id, but not its token, gets
 // the answer of an unknown link, in every state of the link.
 func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	tokens := map[string]string{} // by the link's state
 	for _, state := range []string{"expired", "pending", "claimed", "revoked"} {
 		made, token := d.newLink(t)
@@ -99,7 +99,7 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 		case "claimed":
 			d.claim(t, token, firstDevice, 200, "")
 		case "revoked":
-			d.post(t, "/link/revoke", with("linkId", made), 200, "")
+			d.post(t, "/link/revoke", bodyWith("linkId", made), 200, "")
 		}
 		tokens[state] = token
 	}
@@ -109,7 +109,7 @@ func TestAWrongSecretRevealsNothingOfALink(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := d.post(t, "/link/get", with("linkId", string(p.Link)), 200, "").str("status"); got != state {
+		if got := d.post(t, "/link/get", bodyWith("linkId", string(p.Link)), 200, "").str("status"); got != state {
 			t.Fatalf("%s, want %s", got, state)
 		}
 		other, err := link.Mint(p.App, p.Link, nil)
@@ -146,7 +146,7 @@ func writeValue(t *testing.T, to *strings.Builder, value types.AttributeValue) {
 }
 
 func TestNoRowHasATokenOrAClaimKey(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	r := d.want(t, request{
 		as: d.key, method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`,
 		header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
@@ -176,7 +176,7 @@ func TestNoRowHasATokenOrAClaimKey(t *testing.T) {
 }
 
 // race sends one claim for each of the claim keys, all at the same time. It counts the answers by status, and the replays.
-func (d *desk) race(t *testing.T, token string, claimKeys []string) (byStatus map[int]int, replayed int) {
+func (d *appServer) race(t *testing.T, token string, claimKeys []string) (byStatus map[int]int, replayed int) {
 	t.Helper()
 	byStatus = map[int]int{}
 	var mu sync.Mutex
@@ -201,7 +201,7 @@ func (d *desk) race(t *testing.T, token string, claimKeys []string) (byStatus ma
 const racers = 40
 
 func TestOnlyOneOfManyRacingDevicesClaims(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	_, token := d.newLink(t)
 	var keys []string
 	for i := range racers {
@@ -215,7 +215,7 @@ func TestOnlyOneOfManyRacingDevicesClaims(t *testing.T) {
 }
 
 func TestSimultaneousClaimsOfOneDeviceCountOnce(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	_, token := d.newLink(t)
 	got, replayed := d.race(t, token, slices.Repeat([]string{firstDevice}, racers))
 	if got[http.StatusOK] != racers || replayed != racers-1 {

@@ -15,16 +15,16 @@ import (
 	"latchkey/pkg/route"
 )
 
-// desk is a server of the API with an API key of an app, and the key of another app of the same org.
-type desk struct {
+// appServer is a server of the API, with the key of an app and the key of another app of the same org.
+type appServer struct {
 	*server
 	key, other *principal.Principal
 	at         time.Time // the clock, which moves only by pass
 }
 
-func newDesk(t *testing.T) *desk {
+func newAppServer(t *testing.T) *appServer {
 	t.Helper()
-	d := &desk{server: newServer(t), at: time.Now().Truncate(time.Second)}
+	d := &appServer{server: newServer(t), at: time.Now().Truncate(time.Second)}
 	ada := d.NewUser(t, "ada@example.com")
 	o := d.NewOrg(t, ada)
 	second := d.want(t, request{as: user(ada), method: "POST", path: "/v1/orgs/" + string(o) + "/apps", body: `{"name":"Second"}`}, 201, "")
@@ -37,22 +37,22 @@ func newDesk(t *testing.T) *desk {
 }
 
 // pass moves the clock.
-func (d *desk) pass(by time.Duration) { d.at = d.at.Add(by) }
+func (d *appServer) pass(by time.Duration) { d.at = d.at.Add(by) }
 
 // post calls a route with the app's key, and requires a status and a code.
-func (d *desk) post(t *testing.T, path, body string, status int, code problem.Code) reply {
+func (d *appServer) post(t *testing.T, path, body string, status int, code problem.Code) reply {
 	t.Helper()
 	return d.want(t, request{as: d.key, method: "POST", path: path, body: body}, status, code)
 }
 
 // foreign calls a route with the key of another app.
-func (d *desk) foreign(t *testing.T, path, body string, status int, code problem.Code) reply {
+func (d *appServer) foreign(t *testing.T, path, body string, status int, code problem.Code) reply {
 	t.Helper()
 	return d.want(t, request{as: d.other, method: "POST", path: path, body: body}, status, code)
 }
 
-// with returns a body that has one member.
-func with(name, value string) string { return fmt.Sprintf(`{%q:%q}`, name, value) }
+// bodyWith returns a body that has one member.
+func bodyWith(name, value string) string { return fmt.Sprintf(`{%q:%q}`, name, value) }
 
 // num returns a whole number of the body, -1 when the member is missing or no whole number.
 func (r reply) num(name string) int64 {
@@ -85,7 +85,7 @@ func (r reply) each(list, member string) []string {
 
 // pages follows nextCursor to the end of a list, and returns one member of every object. fields are further members of each
 // request's body.
-func (d *desk) pages(t *testing.T, path, fields, list, member string, limit int) []string {
+func (d *appServer) pages(t *testing.T, path, fields, list, member string, limit int) []string {
 	t.Helper()
 	var out []string
 	next := ""
@@ -150,7 +150,7 @@ func required() []string {
 
 // TestABadBodyIsA4xxOnEveryRouteOfAKey sends each member with each type, and leaves each one out.
 func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	routes := connectRoutes()
 	for _, r := range route.All() {
 		if r.Takes == principal.APIKey && r.Pattern != "/app/get" && routes[r.Pattern] == nil {
@@ -179,7 +179,7 @@ func TestABadBodyIsA4xxOnEveryRouteOfAKey(t *testing.T) {
 }
 
 // badTypes sends one member with values of every type that the member must not have.
-func (d *desk) badTypes(t *testing.T, path, member string) {
+func (d *appServer) badTypes(t *testing.T, path, member string) {
 	t.Helper()
 	for _, bad := range []string{`1.5`, `1e400`, `"x"`, `true`, `[]`, `[[]]`, `[7]`, `{"a":{"b":1}}`} {
 		value := valid()[member]
@@ -197,7 +197,7 @@ func (d *desk) badTypes(t *testing.T, path, member string) {
 }
 
 // invalid checks that the answer is a 422 that points at a member.
-func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
+func (d *appServer) invalid(t *testing.T, path, body, pointer string) reply {
 	t.Helper()
 	r := d.post(t, path, body, 422, problem.ValidationFailed)
 	if !strings.Contains(r.text, fmt.Sprintf(`"pointer":%q`, pointer)) {
@@ -207,7 +207,7 @@ func (d *desk) invalid(t *testing.T, path, body, pointer string) reply {
 }
 
 func TestListsCheckLimitCursorAndSince(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	notAnID := "bG5r" // base64url of lnk
 	for path, more := range map[string]string{
 		"/link/list": "", "/webhook_endpoint/list": "", "/webhook_event/list": "", "/webhook_delivery/list": `,"endpointId":"whe_x"`,

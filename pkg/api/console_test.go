@@ -18,14 +18,14 @@ import (
 )
 
 // consoleOf returns the console of a deployment. Its pages are made-up files.
-func consoleOf(of settings) http.Handler {
+func consoleOf(params settings) http.Handler {
 	files := fstest.MapFS{"index.html": {Data: []byte("<!doctype html>")}, "verify.html": {Data: []byte("<title>v")}, "reference.html": {Data: []byte("<title>r")}, "llms.txt": {Data: []byte("# L")}, "elements.js": {Data: []byte("2")}, "accent.css": {Data: []byte("b{}")}, "main-1.js": {Data: []byte("1")}, "page-1.css": {Data: []byte("a{}")}, "icon-1.svg": {Data: []byte("<svg/>")}}
-	s := pages.Settings{Issuer: issuer, ClientID: of.consoleClient, Scope: "openid email", Parameters: "audience=https%3A%2F%2Fapi.test", MaxKeyDays: of.maxKeyDays, OrgsBy: cmp.Or(of.orgsBy, "anyone"), KeyPrefix: "lk"}
+	s := pages.Settings{Issuer: issuer, ClientID: params.consoleClient, Scope: "openid email", Parameters: "audience=https%3A%2F%2Fapi.test", MaxKeyDays: params.maxKeyDays, OrgsBy: cmp.Or(params.orgsBy, "anyone"), KeyPrefix: "lk"}
 	c, err := pages.New(files, s, func(context.Context) (jwks.Document, error) {
-		if of.issuerDown {
+		if params.issuerDown {
 			return jwks.Document{}, errors.New("down")
 		}
-		return jwks.Document{Authorization: "https://login.test/authorize", Token: "https://tokens.test:8443/token", Revocation: of.revocation}, nil
+		return jwks.Document{Authorization: "https://login.test/authorize", Token: "https://tokens.test:8443/token", Revocation: params.revocation}, nil
 	})
 	if err != nil {
 		panic(err)
@@ -102,7 +102,7 @@ func TestThePublicPagesCallOnlyThisAPI(t *testing.T) {
 
 // TestCachesKeepAnAnswerForEachCoding: the gateway compresses answers for clients that accept it.
 func TestCachesKeepAnAnswerForEachCoding(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	for _, path := range []string{"/openapi.yaml", "/.well-known/jwks.json", keyByPath + r.active, keyByPath + strings.Repeat("A", 43)} {
 		if got := r.do(t, request{method: "GET", path: path}); got.header.Get("Vary") != "Accept-Encoding" {
 			t.Errorf("%s: %d %v", path, got.status, got.header)

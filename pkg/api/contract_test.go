@@ -47,7 +47,7 @@ func TestTheContractIsSentOnlyWhenItChanged(t *testing.T) {
 // TestHEADIsAnsweredAsGET: the gateway computes Content-Length from the body, and then removes the body. The body of a HEAD
 // request is ignored.
 func TestHEADIsAnsweredAsGET(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	for _, path := range []string{"/.well-known/jwks.json", "/openapi.yaml"} {
 		get, head := r.want(t, request{method: "GET", path: path}, 200, ""), r.want(t, request{method: "HEAD", path: path}, 200, "")
 		r.want(t, request{method: "HEAD", path: path, body: "x", contentType: "text/plain"}, 200, "")

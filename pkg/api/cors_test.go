@@ -206,7 +206,7 @@ func TestAnAnswerAfterAPanicIsSharedToo(t *testing.T) {
 }
 
 func TestPublicAnswersAreSharedWithEveryPage(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	for _, c := range []struct {
 		method, path, body string
 		status             int

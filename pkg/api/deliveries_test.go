@@ -19,9 +19,9 @@ import (
 )
 
 // testEvent writes a test event for an endpoint, and its delivery.
-func (d *desk) testEvent(t *testing.T, h string) string {
+func (d *appServer) testEvent(t *testing.T, endpoint string) string {
 	t.Helper()
-	e := d.post(t, "/webhook_endpoint/test", with("endpointId", h), 200, "").str("eventId")
+	e := d.post(t, "/webhook_endpoint/test", bodyWith("endpointId", endpoint), 200, "").str("eventId")
 	if _, err := d.Deliveries().FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
 		t.Fatal(err)
 	}
@@ -29,9 +29,9 @@ func (d *desk) testEvent(t *testing.T, h string) string {
 }
 
 // settle ends a delivery as the deliver function does: by one attempt that fails or succeeds.
-func (d *desk) settle(t *testing.T, e, h string, as webhook.DeliveryStatus) {
+func (d *appServer) settle(t *testing.T, event, endpoint string, as webhook.DeliveryStatus) {
 	t.Helper()
-	work, ok, err := d.Deliveries().Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(e)})
+	work, ok, err := d.Deliveries().Work(t.Context(), webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(endpoint), Event: id.Event(event)})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -46,16 +46,16 @@ func (d *desk) settle(t *testing.T, e, h string, as webhook.DeliveryStatus) {
 	if err := d.Deliveries().RecordAttempt(t.Context(), work, store.Attempted{Last: last, Status: as}); err != nil {
 		t.Fatal(err)
 	}
-	if got := d.status(t, e, h); got != string(as) {
+	if got := d.status(t, event, endpoint); got != string(as) {
 		t.Fatalf("%s, want %s", got, as)
 	}
 }
 
 // status returns the status of one delivery.
-func (d *desk) status(t *testing.T, e, h string) string {
+func (d *appServer) status(t *testing.T, event, endpoint string) string {
 	t.Helper()
-	for _, row := range d.post(t, "/webhook_delivery/list", with("eventId", e), 200, "").list("deliveries") {
-		if row["endpointId"] == h {
+	for _, row := range d.post(t, "/webhook_delivery/list", bodyWith("eventId", event), 200, "").list("deliveries") {
+		if row["endpointId"] == endpoint {
 			return fmt.Sprint(row["status"])
 		}
 	}
@@ -64,22 +64,22 @@ func (d *desk) status(t *testing.T, e, h string) string {
 
 // TestTheFeedShowsEventsAfter10Seconds: an event must be more than 10 s old.
 func TestTheFeedShowsEventsAfter10Seconds(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	d.pass(time.Minute)
 	made := d.post(t, "/webhook_event/list", `{}`, 200, "")
 	same(t, "at first", made.each("events", "type"), []string{"endpoint.created"})
-	empty := d.post(t, "/webhook_event/list", with("cursor", made.str("nextCursor")), 200, "")
+	empty := d.post(t, "/webhook_event/list", bodyWith("cursor", made.str("nextCursor")), 200, "")
 	if len(empty.list("events")) != 0 || empty.str("nextCursor") == "" {
 		t.Errorf("%s", empty.text)
 	}
 	e := d.testEvent(t, h)
-	got := d.post(t, "/webhook_event/get", with("eventId", e), 200, "")
+	got := d.post(t, "/webhook_event/get", bodyWith("eventId", e), 200, "")
 	want := fmt.Sprintf(`{"id":%q,"type":"test","createdAt":%d,"data":{"message":"This is a test of your webhook endpoint."}}`, e, d.at.UnixMilli())
 	if strings.TrimSpace(got.text) != want {
 		t.Errorf("%s, want %s", got.text, want)
 	}
-	feed := func(cursor string) reply { return d.post(t, "/webhook_event/list", with("cursor", cursor), 200, "") }
+	feed := func(cursor string) reply { return d.post(t, "/webhook_event/list", bodyWith("cursor", cursor), 200, "") }
 	d.pass(10 * time.Second)
 	if r := feed(empty.str("nextCursor")); len(r.list("events")) != 0 {
 		t.Errorf("too early: %s", r.text)
@@ -94,16 +94,16 @@ func TestTheFeedShowsEventsAfter10Seconds(t *testing.T) {
 	d.pass(time.Minute)
 	same(t, "the events since then", feed(r.str("nextCursor")).each("events", "id"), []string{later})
 	for _, other := range []string{string(id.Source{}.NewEvent(d.at)), "x", "", strings.ToUpper(e)} {
-		d.post(t, "/webhook_event/get", with("eventId", other), 404, problem.EventNotFound)
+		d.post(t, "/webhook_event/get", bodyWith("eventId", other), 404, problem.EventNotFound)
 	}
-	d.foreign(t, "/webhook_event/get", with("eventId", e), 404, problem.EventNotFound)
+	d.foreign(t, "/webhook_event/get", bodyWith("eventId", e), 404, problem.EventNotFound)
 	if r := d.foreign(t, "/webhook_event/list", `{}`, 200, ""); len(r.list("events")) != 0 {
 		t.Errorf("%s", r.text)
 	}
 }
 
 func TestTheFeedHasNoGapsAndNoDuplicates(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	at := []int64{d.at.UnixMilli()} // when the events of want were made
 	d.pass(time.Minute)
@@ -149,20 +149,20 @@ func TestTheFeedHasNoGapsAndNoDuplicates(t *testing.T) {
 }
 
 func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	first, second := d.newEndpoint(t), d.newEndpoint(t)
 	link, _ := d.newLink(t)
-	d.post(t, "/link/revoke", with("linkId", link), 200, "")
+	d.post(t, "/link/revoke", bodyWith("linkId", link), 200, "")
 	d.pass(time.Minute)
 	feed := d.post(t, "/webhook_event/list", `{}`, 200, "")
 	e := feed.each("events", "id")[slices.Index(feed.each("events", "type"), "link.revoked")]
-	if r := d.post(t, "/webhook_delivery/list", with("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
+	if r := d.post(t, "/webhook_delivery/list", bodyWith("eventId", e), 200, ""); len(r.list("deliveries")) != 0 {
 		t.Errorf("before the event is fanned out: %s", r.text)
 	}
 	if _, err := d.Deliveries().FanOut(t.Context(), d.key.AppID, id.Event(e)); err != nil {
 		t.Fatal(err)
 	}
-	both := d.post(t, "/webhook_delivery/list", with("eventId", e), 200, "").each("deliveries", "endpointId")
+	both := d.post(t, "/webhook_delivery/list", bodyWith("eventId", e), 200, "").each("deliveries", "endpointId")
 	slices.Sort(both)
 	same(t, "of an event", both, slices.Sorted(slices.Values([]string{first, second})))
 	events := []string{e} // of the first endpoint: pending, then failed, delivered, failed and pending
@@ -191,14 +191,14 @@ func TestDeliveriesAreListedByEventAndByEndpoint(t *testing.T) {
 	old := d.post(t, "/webhook_delivery/list", `{`+byEndpoint+`,"limit":1}`, 200, "").str("nextCursor")
 	body := fmt.Sprintf(`{%s,"since":%d,"cursor":%q}`, byEndpoint, from, old)
 	same(t, "a cursor from before since", d.post(t, "/webhook_delivery/list", body, 200, "").each("deliveries", "eventId"), events[1:])
-	last := d.post(t, "/webhook_delivery/list", with("eventId", events[2]), 200, "").text
+	last := d.post(t, "/webhook_delivery/list", bodyWith("eventId", events[2]), 200, "").text
 	if !strings.Contains(last, `"lastAttempt":{"id":"attempt-1"`) || !strings.Contains(last, `"attempts":1`) {
 		t.Errorf("%s", last)
 	}
 }
 
 func TestARequestSelectsDeliveriesInOneWay(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	e := d.testEvent(t, h)
 	for path, bodies := range map[string][]string{
@@ -215,13 +215,13 @@ func TestARequestSelectsDeliveriesInOneWay(t *testing.T) {
 			d.invalid(t, path, strings.NewReplacer("H", h, "E", e).Replace(body), "/eventId")
 		}
 	}
-	d.invalid(t, "/webhook_delivery/redeliver", with("eventId", e), "/endpointId")
+	d.invalid(t, "/webhook_delivery/redeliver", bodyWith("eventId", e), "/endpointId")
 	for _, path := range []string{"/webhook_delivery/list", "/webhook_delivery/redeliver"} {
 		d.invalid(t, path, fmt.Sprintf(`{"endpointId":%q,"since":0,"status":"lost"}`, h), "/status")
 	}
 	unknown := string(id.Source{}.NewEvent(d.at))
-	d.post(t, "/webhook_delivery/list", with("eventId", unknown), 404, problem.EventNotFound)
-	d.foreign(t, "/webhook_delivery/list", with("eventId", e), 404, problem.EventNotFound)
+	d.post(t, "/webhook_delivery/list", bodyWith("eventId", unknown), 404, problem.EventNotFound)
+	d.foreign(t, "/webhook_delivery/list", bodyWith("eventId", e), 404, problem.EventNotFound)
 	for _, other := range []string{unknown, "x", ""} {
 		d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"eventId":%q}`, h, other), 404, problem.DeliveryNotFound)
 	}
@@ -231,24 +231,24 @@ func TestARequestSelectsDeliveriesInOneWay(t *testing.T) {
 }
 
 func TestRedeliveryWithoutAStatusResendsOnlyFailedDeliveries(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	failed, delivered := d.testEvent(t, h), d.testEvent(t, h)
 	d.settle(t, failed, h, webhook.DeliveryFailed)
 	d.settle(t, delivered, h, webhook.DeliveryDelivered)
-	d.woken.messages = nil
+	d.queue.messages = nil
 	r := d.post(t, "/webhook_delivery/redeliver", fmt.Sprintf(`{"endpointId":%q,"since":0}`, h), 200, "")
 	if r.num("queued") != 1 || d.status(t, failed, h) != "pending" || d.status(t, delivered, h) != "delivered" {
 		t.Errorf("%s: %s, %s", r.text, d.status(t, failed, h), d.status(t, delivered, h))
 	}
-	if want := (webhook.Message{Org: d.key.OrgID, DeliveryID: webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(failed)}}); !slices.Equal(d.woken.messages, []webhook.Message{want}) {
-		t.Errorf("%v", d.woken.messages)
+	if want := (webhook.Message{Org: d.key.OrgID, DeliveryID: webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(failed)}}); !slices.Equal(d.queue.messages, []webhook.Message{want}) {
+		t.Errorf("%v", d.queue.messages)
 	}
 }
 
 // TestARedeliveryThatCannotBeWrittenIs503: after a 200 with nothing queued, the caller would stop.
 func TestARedeliveryThatCannotBeWrittenIs503(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	for range 2 {
 		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
@@ -262,7 +262,7 @@ func TestARedeliveryThatCannotBeWrittenIs503(t *testing.T) {
 }
 
 // cursorAfter returns the cursor of the feed that follows event number i.
-func (d *desk) cursorAfter(t *testing.T, i int) string {
+func (d *appServer) cursorAfter(t *testing.T, i int) string {
 	t.Helper()
 	return d.post(t, "/webhook_event/list", fmt.Sprintf(`{"limit":%d}`, i+1), 200, "").str("nextCursor")
 }
@@ -271,14 +271,14 @@ func (d *desk) cursorAfter(t *testing.T, i int) string {
 // write fails. The others are queued at once.
 func TestOneFailedRedeliveryDelaysNoOther(t *testing.T) {
 	for name, status := range map[string]int{"pending": 200, "failing": 503} {
-		d := newDesk(t)
+		d := newAppServer(t)
 		h := d.newEndpoint(t)
 		var events []string
 		for range 3 {
 			events = append(events, d.testEvent(t, h))
 			d.settle(t, events[len(events)-1], h, webhook.DeliveryFailed)
 		}
-		d.woken.messages = nil
+		d.queue.messages = nil
 		first := webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[0])}
 		if name == "pending" {
 			d.Faults.Before("UpdateItem", func() { // the charge, which follows the list
@@ -291,14 +291,14 @@ func TestOneFailedRedeliveryDelaysNoOther(t *testing.T) {
 		}
 		r := d.want(t, request{as: d.key, method: "POST", path: "/webhook_delivery/redeliver", body: fmt.Sprintf(`{"endpointId":%q,"since":0}`, h)}, status,
 			map[int]problem.Code{503: problem.Unavailable}[status])
-		var woken []string
-		for _, m := range d.woken.messages {
-			woken = append(woken, string(m.Event))
+		var queued []string
+		for _, m := range d.queue.messages {
+			queued = append(queued, string(m.Event))
 		}
-		slices.Sort(woken) // they start at the same time, in any order
+		slices.Sort(queued) // they start at the same time, in any order
 		others := slices.Sorted(slices.Values(events[1:]))
-		if status == 200 && r.num("queued") != 2 || !slices.Equal(woken, others) || d.Faults.Pending() {
-			t.Errorf("%s: %s, queued %v of %v", name, r.text, woken, events)
+		if status == 200 && r.num("queued") != 2 || !slices.Equal(queued, others) || d.Faults.Pending() {
+			t.Errorf("%s: %s, queued %v of %v", name, r.text, queued, events)
 		}
 	}
 }
@@ -322,7 +322,7 @@ func (f failsFor) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestRedeliveredDeliveriesStartAgain(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	outcomes := []webhook.DeliveryStatus{webhook.DeliveryFailed, webhook.DeliveryDelivered, webhook.DeliveryFailed}
 	var events []string
@@ -339,24 +339,24 @@ func TestRedeliveredDeliveriesStartAgain(t *testing.T) {
 	message := func(i int) webhook.Message {
 		return webhook.Message{Org: d.key.OrgID, DeliveryID: webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[i])}}
 	}
-	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.woken.messages, []webhook.Message{message(1)}) {
-		t.Errorf("%s %v", r.text, d.woken.messages)
+	if r := again(fmt.Sprintf(`"eventId":%q`, events[1])); r.num("queued") != 1 || !slices.Equal(d.queue.messages, []webhook.Message{message(1)}) {
+		t.Errorf("%s %v", r.text, d.queue.messages)
 	}
-	row := d.post(t, "/webhook_delivery/list", with("eventId", events[1]), 200, "").list("deliveries")[0]
+	row := d.post(t, "/webhook_delivery/list", bodyWith("eventId", events[1]), 200, "").list("deliveries")[0]
 	isReset := fmt.Sprintf("%v %v", row["attempts"], row["nextAttemptAt"]) == fmt.Sprintf("0 %d", d.at.UnixMilli())
 	if row["status"] != "pending" || !isReset {
 		t.Errorf("%v", row)
 	}
-	d.woken.messages = nil
-	d.woken.down = errors.New("the queue is down") // if the queue does not accept a delivery, the sweep sends it later
+	d.queue.messages = nil
+	d.queue.down = errors.New("the queue is down") // if the queue does not accept a delivery, the sweep sends it later
 	if r := again(fmt.Sprintf(`"since":%d`, from+2000)); r.num("queued") != 1 || d.status(t, events[2], h) != "pending" || d.status(t, events[0], h) != "failed" {
 		t.Errorf("since: %s", r.text)
 	}
 	if r := again(`"since":0`); r.num("queued") != 1 || d.status(t, events[0], h) != "pending" || r.str("nextCursor") != "" {
 		t.Errorf("failed deliveries: %s", r.text)
 	}
-	if !slices.Equal(d.woken.messages, []webhook.Message{message(2), message(0)}) {
-		t.Errorf("%v", d.woken.messages)
+	if !slices.Equal(d.queue.messages, []webhook.Message{message(2), message(0)}) {
+		t.Errorf("%v", d.queue.messages)
 	}
 	if r := again(`"since":0,"status":"pending"`); r.num("queued") != 0 {
 		t.Errorf("pending: %s", r.text)
@@ -365,8 +365,8 @@ func TestRedeliveredDeliveriesStartAgain(t *testing.T) {
 	d.settle(t, events[0], h, webhook.DeliveryFailed)
 	d.pass(time.Minute)
 	d.post(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":false}`, h), 200, "")
-	d.woken.messages = nil
-	if again(fmt.Sprintf(`"eventId":%q`, events[0])); d.status(t, events[0], h) != "held" || len(d.woken.messages) != 0 {
-		t.Errorf("of a disabled endpoint: %s, %v", d.status(t, events[0], h), d.woken.messages)
+	d.queue.messages = nil
+	if again(fmt.Sprintf(`"eventId":%q`, events[0])); d.status(t, events[0], h) != "held" || len(d.queue.messages) != 0 {
+		t.Errorf("of a disabled endpoint: %s, %v", d.status(t, events[0], h), d.queue.messages)
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // endpoints changes webhook endpoints in every way, by a key and by the admin, and sends some requests that change nothing.
-func (a *audited) endpoints(t *testing.T) {
+func (a *auditedOrg) endpoints(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
 	k := a.send(t, request{method: "POST", path: base, body: `{}`}).str("id")
@@ -64,7 +64,7 @@ func (a *audited) endpoints(t *testing.T) {
 	revoke := request{method: "DELETE", path: base + "/" + k + "?endpoints=disable"}
 	gone := sendByKey("create", `{"url":"https://a.example.com"}`).str("id")
 	expectByKey("endpoint.created", gone, made)
-	sendByKey("delete", with("endpointId", gone))
+	sendByKey("delete", bodyWith("endpointId", gone))
 	expectByKey("endpoint.deleted", gone,
 		`{"description":{"from":"","to":null},"enabled":{"from":true,"to":null},"events":{"from":["*"],"to":null},"url":{"from":"https://a.example.com","to":null}}`)
 	// One request has two entries, which log sorts by their actions.
@@ -75,7 +75,7 @@ func (a *audited) endpoints(t *testing.T) {
 
 // people makes an admin's other changes of an app: endpoints are created, tested, redelivered and deleted, and a service
 // revokes a link.
-func (a *audited) people(t *testing.T) {
+func (a *auditedOrg) people(t *testing.T) {
 	t.Helper()
 	app := id.DefaultApp(a.org)
 	base := "/" + string(a.org) + "/apps/" + string(app) + "/"
@@ -107,14 +107,14 @@ func (a *audited) people(t *testing.T) {
 // TestEventsOfAnEndpointsChangeReachTheOthers: they go to every endpoint of the app except the changed one. So a thief who
 // redirects an endpoint cannot hide the change.
 func TestEventsOfAnEndpointsChangeReachTheOthers(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	ours := w.create(t, w.honest)
-	theirs := w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", "https://t.example.com/in?token=secret")}, 201, "").str("id")
+	theirs := w.want(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: bodyWith("url", "https://t.example.com/in?token=secret")}, 201, "").str("id")
 	w.update(t, w.stolen, theirs, `"url":"https://t.example.com/other?token=secret"`)
 	w.endpoint = theirs
 	admin := user(w.byRole[org.Admin])
 	w.want(t, w.request("PATCH", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", admin, `{"enabled":false}`), 200, "")
-	w.want(t, request{as: w.honest, method: "POST", path: "/webhook_endpoint/delete", body: with("endpointId", theirs)}, 200, "")
+	w.want(t, request{as: w.honest, method: "POST", path: "/webhook_endpoint/delete", body: bodyWith("endpointId", theirs)}, 200, "")
 	var sent []string
 	for _, row := range w.Rows(t) {
 		// except is the endpoint that an event does not go to.
@@ -149,7 +149,7 @@ func TestEventsOfAnEndpointsChangeReachTheOthers(t *testing.T) {
 }
 
 func TestAnAdminSeesTheEndpointsInPages(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	var want []string
 	for range 5 {
 		want = append(want, w.create(t, w.honest))

@@ -15,21 +15,21 @@ import (
 const hookURL = "https://hooks.example.com/latchkey"
 
 // newEndpoint registers an endpoint that gets events of every type, and returns its id.
-func (d *desk) newEndpoint(t *testing.T) string {
+func (d *appServer) newEndpoint(t *testing.T) string {
 	t.Helper()
-	return d.post(t, "/webhook_endpoint/create", with("url", hookURL), 201, "").str("id")
+	return d.post(t, "/webhook_endpoint/create", bodyWith("url", hookURL), 201, "").str("id")
 }
 
 func TestAnEndpointIsCreatedReadAndChanged(t *testing.T) {
-	d := newDesk(t)
-	made := d.post(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
+	d := newAppServer(t)
+	made := d.post(t, "/webhook_endpoint/create", bodyWith("url", hookURL), 201, "")
 	at := d.at.UnixMilli()
 	want := fmt.Sprintf(`{"id":%q,"url":%q,"description":"","events":["*"],"enabled":true,"disabledReason":null,"disabledAt":null,"failingSince":null,"pausedUntil":null,`+
 		`"createdAt":%d,"updatedAt":%d,"createdByKey":%q,"urlSetByKey":%q`, made.str("id"), hookURL, at, at, d.key.KeyID, d.key.KeyID)
 	if strings.TrimSpace(made.text) != want+`}` {
 		t.Errorf("%s, want\n%s", made.text, want)
 	}
-	body := with("endpointId", made.str("id"))
+	body := bodyWith("endpointId", made.str("id"))
 	if got := d.post(t, "/webhook_endpoint/get", body, 200, ""); strings.TrimSpace(got.text) != want+`,"heldCount":0}` {
 		t.Errorf("%s, want\n%s", got.text, want)
 	}
@@ -58,7 +58,7 @@ func TestAnEndpointIsCreatedReadAndChanged(t *testing.T) {
 }
 
 func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	set := func(enabled bool) reply {
 		return d.post(t, "/webhook_endpoint/update", fmt.Sprintf(`{"endpointId":%q,"enabled":%t}`, h, enabled), 200, "")
@@ -71,7 +71,7 @@ func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
 		d.pass(time.Second)
 	}
 	e := d.testEvent(t, h)
-	if r := d.post(t, "/webhook_endpoint/get", with("endpointId", h), 200, ""); r.num("heldCount") != 1 {
+	if r := d.post(t, "/webhook_endpoint/get", bodyWith("endpointId", h), 200, ""); r.num("heldCount") != 1 {
 		t.Errorf("%s", r.text)
 	}
 	if got := d.status(t, e, h); got != "held" {
@@ -80,14 +80,14 @@ func TestAnEndpointIsDisabledAndEnabledByItsUser(t *testing.T) {
 	if r := set(true); r.body["enabled"] != true || r.body["disabledReason"] != nil || r.body["disabledAt"] != nil {
 		t.Errorf("%s", r.text)
 	}
-	got := d.post(t, "/webhook_endpoint/get", with("endpointId", h), 200, "")
+	got := d.post(t, "/webhook_endpoint/get", bodyWith("endpointId", h), 200, "")
 	if got.body["enabled"] != true || got.body["disabledReason"] != nil || got.body["disabledAt"] != nil {
 		t.Errorf("%s", got.text)
 	}
 }
 
 func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	before := len(d.Rows(t))
 	for _, url := range []string{
@@ -126,7 +126,7 @@ func TestABadEndpointValueIsA422WithItsPointer(t *testing.T) {
 	} {
 		d.post(t, "/webhook_endpoint/create", fmt.Sprintf(`{"url":%q,%s}`, hookURL, good), 201, "")
 	}
-	d.post(t, "/webhook_endpoint/create", with("url", "https://8.8.8.8:443/x?y=1"), 201, "")
+	d.post(t, "/webhook_endpoint/create", bodyWith("url", "https://8.8.8.8:443/x?y=1"), 201, "")
 }
 
 // manyFilters returns a list of n different types of event, as JSON.
@@ -139,22 +139,22 @@ func manyFilters(n int) string {
 }
 
 func TestAnAppCanHave20Endpoints(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	var made []string
 	for range 20 {
 		d.pass(time.Millisecond)
 		made = append([]string{d.newEndpoint(t)}, made...)
 	}
-	d.post(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
-	d.foreign(t, "/webhook_endpoint/create", with("url", hookURL), 201, "")
+	d.post(t, "/webhook_endpoint/create", bodyWith("url", hookURL), 409, problem.LimitReached)
+	d.foreign(t, "/webhook_endpoint/create", bodyWith("url", hookURL), 201, "")
 	gone := made[7]
-	d.post(t, "/webhook_endpoint/delete", with("endpointId", gone), 200, "")
-	d.post(t, "/webhook_endpoint/delete", with("endpointId", gone), 404, problem.EndpointNotFound) // frees no place
+	d.post(t, "/webhook_endpoint/delete", bodyWith("endpointId", gone), 200, "")
+	d.post(t, "/webhook_endpoint/delete", bodyWith("endpointId", gone), 404, problem.EndpointNotFound) // frees no place
 	made = slices.Delete(made, 7, 8)
 	same(t, "after a delete", d.post(t, "/webhook_endpoint/list", ``, 200, "").each("endpoints", "id"), made)
 	d.pass(time.Millisecond)
 	// A deleted endpoint counts until the sweep has cancelled the deliveries that wait for it.
-	d.post(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	d.post(t, "/webhook_endpoint/create", bodyWith("url", hookURL), 409, problem.LimitReached)
 	deleted, isDue, err := d.Deliveries().Waiting(t.Context(), d.key.AppID, id.Endpoint(gone))
 	if err != nil || !isDue {
 		t.Fatal(isDue, err)
@@ -164,16 +164,16 @@ func TestAnAppCanHave20Endpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	made = append([]string{d.newEndpoint(t)}, made...)
-	d.post(t, "/webhook_endpoint/create", with("url", hookURL), 409, problem.LimitReached)
+	d.post(t, "/webhook_endpoint/create", bodyWith("url", hookURL), 409, problem.LimitReached)
 	for _, limit := range []int{1, 7, 10, 20, 21} {
 		same(t, fmt.Sprintf("pages of %d", limit), d.pages(t, "/webhook_endpoint/list", "", "endpoints", "id", limit), made)
 	}
 }
 
 func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	r := request{
-		as: d.key, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL),
+		as: d.key, method: "POST", path: "/webhook_endpoint/create", body: bodyWith("url", hookURL),
 		header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
 	}
 	first, again := d.want(t, r, 201, ""), d.want(t, r, 201, "")
@@ -183,13 +183,13 @@ func TestARetriedEndpointIsTheSameEndpoint(t *testing.T) {
 	if n := len(d.post(t, "/webhook_endpoint/list", ``, 200, "").list("endpoints")); n != 1 {
 		t.Errorf("%d endpoints", n)
 	}
-	r.body = with("url", hookURL+"2")
+	r.body = bodyWith("url", hookURL+"2")
 	d.want(t, r, 422, problem.IdempotencyKeyReused)
 }
 
 // aboutEndpoint returns a body that names the endpoint, for each route that accepts one.
 func aboutEndpoint(h string) map[string]string {
-	body := with("endpointId", h)
+	body := bodyWith("endpointId", h)
 	return map[string]string{
 		"/webhook_endpoint/get": body, "/webhook_endpoint/update": body, "/webhook_endpoint/test": body, "/webhook_endpoint/delete": body,
 		"/webhook_delivery/list":      body,
@@ -198,7 +198,7 @@ func aboutEndpoint(h string) map[string]string {
 }
 
 func TestForeignAndDeletedEndpointsAre404(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	h := d.newEndpoint(t)
 	e := d.testEvent(t, h)
 	for path, body := range aboutEndpoint(h) {
@@ -214,7 +214,7 @@ func TestForeignAndDeletedEndpointsAre404(t *testing.T) {
 	if r := d.foreign(t, "/webhook_endpoint/list", `{}`, 200, ""); len(r.list("endpoints")) != 0 {
 		t.Errorf("%s", r.text)
 	}
-	if r := d.post(t, "/webhook_endpoint/delete", with("endpointId", h), 200, ""); strings.TrimSpace(r.text) != `{"ok":true}` {
+	if r := d.post(t, "/webhook_endpoint/delete", bodyWith("endpointId", h), 200, ""); strings.TrimSpace(r.text) != `{"ok":true}` {
 		t.Errorf("%s", r.text)
 	}
 	for path, body := range aboutEndpoint(h) {

@@ -31,12 +31,12 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 	link := func() reply {
 		return post("/link/create", `{"clientUserId":"u","metadata":{"a":"b"},"expiresIn":60}`)
 	}
-	h := post("/webhook_endpoint/create", with("url", hookURL)).str("id")
-	post("/webhook_endpoint/test", with("endpointId", h))
-	another := post("/webhook_endpoint/create", with("url", hookURL)).str("id")
+	h := post("/webhook_endpoint/create", bodyWith("url", hookURL)).str("id")
+	post("/webhook_endpoint/test", bodyWith("endpointId", h))
+	another := post("/webhook_endpoint/create", bodyWith("url", hookURL)).str("id")
 	post("/webhook_endpoint/update", `{"endpointId":"`+another+`","description":"New"}`)
-	post("/webhook_endpoint/delete", with("endpointId", another))
-	post("/link/revoke", with("linkId", link().str("id")))
+	post("/webhook_endpoint/delete", bodyWith("endpointId", another))
+	post("/link/revoke", bodyWith("linkId", link().str("id")))
 	post("/link/claim", `{"token":"`+link().str("token")+`","claimKey":"`+firstDevice+`","device":{"platform":"ios"}}`)
 	expired := id.Link(link().str("id"))
 	at = at.Add(time.Minute)
@@ -68,7 +68,7 @@ func TestEveryTypeOfEventIsAsDocumented(t *testing.T) {
 		}
 	}
 	for _, e := range seen.each("events", "id") {
-		if one := post("/webhook_event/get", with("eventId", e)); !strings.Contains(seen.text, strings.TrimSpace(one.text)) {
+		if one := post("/webhook_event/get", bodyWith("eventId", e)); !strings.Contains(seen.text, strings.TrimSpace(one.text)) {
 			t.Errorf("the feed has another event than %s", one.text)
 		}
 	}
@@ -94,16 +94,16 @@ func (w *world) passMarks(t *testing.T, at time.Time, k id.Key) {
 }
 
 func TestOneCallRedeliversAtMostItsLimit(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	d.Limits.Redelivered = 3
 	h := d.newEndpoint(t)
 	for range 4 {
 		d.settle(t, d.testEvent(t, h), h, webhook.DeliveryFailed)
 	}
-	d.woken.messages = nil // drops earlier messages
+	d.queue.messages = nil // drops earlier messages
 	first := d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0}`, 200, "")
-	if first.num("queued") != 3 || first.str("nextCursor") == "" || len(d.woken.messages) != 3 {
-		t.Errorf("%s, %d messages", first.text, len(d.woken.messages))
+	if first.num("queued") != 3 || first.str("nextCursor") == "" || len(d.queue.messages) != 3 {
+		t.Errorf("%s, %d messages", first.text, len(d.queue.messages))
 	}
 	rest := d.post(t, "/webhook_delivery/redeliver", `{"endpointId":"`+h+`","since":0,"cursor":"`+first.str("nextCursor")+`"}`, 200, "")
 	if rest.num("queued") != 1 || rest.str("nextCursor") != "" {

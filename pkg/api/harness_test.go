@@ -57,8 +57,8 @@ func withoutHandler() (missing string) {
 
 // handlers returns the handler of every function that serves HTTP, by the name of the function's folder. console is the
 // template's parameter ConsoleOrigins.
-func handlers(s *store.Store, woken *wakes, console []string) map[string]http.Handler {
-	return handlersFor(s, woken, console, settings{})
+func handlers(s *store.Store, queue *recordingQueue, console []string) map[string]http.Handler {
+	return handlersFor(s, queue, console, settings{})
 }
 
 // settings are parameters of a deployment. Zero values switch them off.
@@ -76,18 +76,18 @@ type settings struct {
 	gitHub                 func(ctx context.Context, identifier, signature string, body []byte) (bool, error) // nil: signedByGitHub
 }
 
-func handlersFor(s *store.Store, woken *wakes, console []string, of settings) map[string]http.Handler {
-	if of.gitHub == nil {
-		of.gitHub = signedByGitHub
+func handlersFor(s *store.Store, queue *recordingQueue, console []string, params settings) map[string]http.Handler {
+	if params.gitHub == nil {
+		params.gitHub = signedByGitHub
 	}
 	return map[string]http.Handler{
-		"orgs": api.Orgs(s, console, of.rights, issuer, serviceSubjects, of.orgsBy == "services"), "deleteorg": api.DeleteOrg(s, console, of.rights, of.maxAuthAge), "members": api.Members(s, console, of.rights, of.maxAuthAge, issuer, serviceSubjects),
-		"users": api.Users(s, console, of.rights, issuer),
-		"keys":  api.Keys(s, cmp.Or(of.prefix, "lk"), of.imports, of.maxKeyLife, console, of.rights, of.maxAuthAge), "apps": api.Apps(s, "lk", console, of.rights),
-		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, of.rights),
-		"console":  consoleOf(of),
-		"leaks":    api.Leaks(s, cmp.Or(of.leaks, "off"), of.gitHub, of.imports),
-		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, woken, console, of.rights, of.maxAuthAge),
+		"orgs": api.Orgs(s, console, params.rights, issuer, serviceSubjects, params.orgsBy == "services"), "deleteorg": api.DeleteOrg(s, console, params.rights, params.maxAuthAge), "members": api.Members(s, console, params.rights, params.maxAuthAge, issuer, serviceSubjects),
+		"users": api.Users(s, console, params.rights, issuer),
+		"keys":  api.Keys(s, cmp.Or(params.prefix, "lk"), params.imports, params.maxKeyLife, console, params.rights, params.maxAuthAge), "apps": api.Apps(s, "lk", console, params.rights),
+		"webhookkeys": api.WebhookKeys(s, []byte(contractText), console), "links": api.Links(s, console, params.rights),
+		"console":  consoleOf(params),
+		"leaks":    api.Leaks(s, cmp.Or(params.leaks, "off"), params.gitHub, params.imports),
+		"webhooks": api.Webhooks(s, outbound.NewGuard(nil).Refusal, queue, console, params.rights, params.maxAuthAge),
 	}
 }
 
@@ -106,18 +106,18 @@ var contract = sync.OnceValues(func() (*servicetest.Service, error) { return ser
 // server is the whole API behind net/http. The test sets the caller of a request: the authorizer has tests of its own.
 type server struct {
 	*storetest.Table
-	woken *wakes
+	queue *recordingQueue
 	mux   *http.ServeMux
 }
 
-// wakes is a queue that only records its messages.
-type wakes struct {
+// recordingQueue is a queue that only records its messages.
+type recordingQueue struct {
 	mu       sync.Mutex
 	messages []webhook.Message
 	down     error // returned by each Send, which still records the message
 }
 
-func (w *wakes) Send(_ context.Context, _ time.Duration, messages ...webhook.Message) error {
+func (w *recordingQueue) Send(_ context.Context, _ time.Duration, messages ...webhook.Message) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.messages = append(w.messages, messages...)
@@ -130,16 +130,16 @@ func newServer(t *testing.T, console ...string) *server {
 }
 
 // newServerFor returns a server of a deployment with these settings.
-func newServerFor(t *testing.T, of settings, console ...string) *server {
+func newServerFor(t *testing.T, params settings, console ...string) *server {
 	t.Helper()
-	tb, woken := storetest.New(t), &wakes{}
-	functions := handlersFor(tb.Store, woken, console, of)
+	tb, queue := storetest.New(t), &recordingQueue{}
+	functions := handlersFor(tb.Store, queue, console, params)
 	tb.Faults.Next = roleCheck{t, tb.Name, tb.Faults.Next} // fails the test if a function makes a call that its role does not allow
 	mux := http.NewServeMux()
 	for _, r := range route.All() {
 		mux.Handle(strings.Replace(r.Name(), "+}", "...}", 1), inFunction(r, functions[r.Function]))
 	}
-	return &server{Table: tb, woken: woken, mux: mux}
+	return &server{Table: tb, queue: queue, mux: mux}
 }
 
 // beforeTransaction calls change right before a transaction. passed transactions come before it.

@@ -150,7 +150,7 @@ func TestAChangeOfAKeyAppliesToItsNextRequest(t *testing.T) {
 }
 
 // carried changes the scopes and the metadata of a key, first by updates and then by a rotation.
-func (a *audited) carried(t *testing.T, base string, rotate func(k, body string) string) {
+func (a *auditedOrg) carried(t *testing.T, base string, rotate func(k, body string) string) {
 	t.Helper()
 	k := a.send(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}).str("id")
 	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},`+
@@ -171,7 +171,7 @@ func (a *audited) carried(t *testing.T, base string, rotate func(k, body string)
 // TestRevokingAKeyCanRevokeItsLinks: links=revoke ends the links that the key created, and no other link. The request can have
 // endpoints=disable too.
 func TestRevokingAKeyCanRevokeItsLinks(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	link := func(as string) (id, token string) {
 		t.Helper()
 		by := w.stolen

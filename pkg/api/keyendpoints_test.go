@@ -11,16 +11,16 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// thief is a world with an app that has an honest key and a stolen key.
-type thief struct {
+// appWithStolenKey is a world with an app that has an honest key and a stolen key.
+type appWithStolenKey struct {
 	*world
 	honest, stolen *principal.Principal
 }
 
-func newThief(t *testing.T) *thief {
+func newAppWithStolenKey(t *testing.T) *appWithStolenKey {
 	t.Helper()
 	w := newWorld(t, newServer(t), "")
-	return &thief{world: w, honest: w.caller("key"), stolen: w.newKey(t)}
+	return &appWithStolenKey{world: w, honest: w.caller("key"), stolen: w.newKey(t)}
 }
 
 // newKey makes another key of the org's default app.
@@ -31,26 +31,26 @@ func (w *world) newKey(t *testing.T) *principal.Principal {
 }
 
 // create makes an endpoint with a key.
-func (w *thief) create(t *testing.T, as *principal.Principal) string {
+func (w *appWithStolenKey) create(t *testing.T, as *principal.Principal) string {
 	t.Helper()
-	return w.want(t, request{as: as, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL)}, 201, "").str("id")
+	return w.want(t, request{as: as, method: "POST", path: "/webhook_endpoint/create", body: bodyWith("url", hookURL)}, 201, "").str("id")
 }
 
 // update changes fields of an endpoint with a key.
-func (w *thief) update(t *testing.T, as *principal.Principal, h, fields string) reply {
+func (w *appWithStolenKey) update(t *testing.T, as *principal.Principal, h, fields string) reply {
 	t.Helper()
 	return w.do(t, request{as: as, method: "POST", path: "/webhook_endpoint/update", body: `{"endpointId":"` + h + `",` + fields + `}`})
 }
 
 // revoke revokes the stolen key, as the admin.
-func (w *thief) revoke(t *testing.T, query string, status int, code problem.Code) reply {
+func (w *appWithStolenKey) revoke(t *testing.T, query string, status int, code problem.Code) reply {
 	t.Helper()
 	path := "/v1/orgs/" + string(w.org) + "/keys/" + string(w.stolen.KeyID) + query
 	return w.want(t, request{as: user(w.byRole[org.Admin]), method: "DELETE", path: path}, status, code)
 }
 
 // reasons returns the disabledReason of each endpoint of the app, by the endpoint's id; nil for an enabled endpoint.
-func (w *thief) reasons(t *testing.T) map[string]any {
+func (w *appWithStolenKey) reasons(t *testing.T) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	r := w.want(t, w.request("GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", user(w.byRole[org.Admin]), ""), 200, "")
@@ -60,7 +60,7 @@ func (w *thief) reasons(t *testing.T) map[string]any {
 	return out
 }
 
-func (w *thief) isRevoked(t *testing.T) bool {
+func (w *appWithStolenKey) isRevoked(t *testing.T) bool {
 	t.Helper()
 	k, ok, err := w.APIKey(t.Context(), w.org, w.stolen.KeyID)
 	if err != nil || !ok {
@@ -72,7 +72,7 @@ func (w *thief) isRevoked(t *testing.T) bool {
 // TestEndpointsNameTheKeysThatSetThem: createdByKey never changes. urlSetByKey is the key that last changed the URL or the
 // events.
 func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	h := w.create(t, w.stolen)
 	for _, c := range []struct {
 		as     *principal.Principal
@@ -99,7 +99,7 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 // the last to set. The row keeps one key for the URL and another for the events. In the names of the cases, the stolen key acts
 // unless the name says otherwise.
 func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	want := map[string]any{}
 	for name, c := range map[string]struct {
 		madeBy  *principal.Principal
@@ -140,7 +140,7 @@ func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
 
 // TestARevokedKeysEndpointsAreDisabledLater: a later request can disable the endpoints of a key that is already revoked.
 func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	h := w.create(t, w.stolen)
 	w.revoke(t, "", 204, "")
 	if got := w.reasons(t)[h]; got != nil {
@@ -153,7 +153,7 @@ func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
 }
 
 func TestOnlyAdminsEnableEndpointsThatAdminsDisabled(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	h := w.create(t, w.stolen)
 	w.endpoint = h
 	set := func(enabled bool) reply {
@@ -180,7 +180,7 @@ func TestOnlyAdminsEnableEndpointsThatAdminsDisabled(t *testing.T) {
 }
 
 func TestRevocationRefusesUnknownQueries(t *testing.T) {
-	w := newThief(t)
+	w := newAppWithStolenKey(t)
 	w.create(t, w.stolen)
 	for _, query := range []string{
 		"?endpoints=enable", "?endpoints=", "?endpoints", "?endpoints=Disable", "?endpoints=disable&endpoints=disable", "?endpoints=disable,disable",
@@ -200,7 +200,7 @@ func TestRevocationRefusesUnknownQueries(t *testing.T) {
 // request does the rest.
 func TestAKeyStaysRevokedWhenDisablingEndpointsFails(t *testing.T) {
 	for step := 1; step <= 4; step++ {
-		w := newThief(t)
+		w := newAppWithStolenKey(t)
 		for range 3 {
 			w.create(t, w.stolen)
 		}
@@ -230,7 +230,7 @@ func TestAKeyStaysRevokedWhenDisablingEndpointsFails(t *testing.T) {
 func TestRevocationEndsKeyThenLinksThenEndpoints(t *testing.T) {
 	const query = "?endpoints=disable&links=revoke"
 	for step := range 4 {
-		w := newThief(t)
+		w := newAppWithStolenKey(t)
 		h := w.create(t, w.stolen)
 		link := w.want(t, w.request("POST", "/link/create", w.stolen, `{"clientUserId":"u"}`), 201, "").str("id")
 		state := func() string {
@@ -256,7 +256,7 @@ func TestRevocationEndsKeyThenLinksThenEndpoints(t *testing.T) {
 // would succeed.
 func TestAFaultInAnyStepOfARevocationIsReported(t *testing.T) {
 	for step := range 4 {
-		w := newThief(t)
+		w := newAppWithStolenKey(t)
 		w.create(t, w.stolen)
 		w.want(t, w.request("POST", "/link/create", w.stolen, `{"clientUserId":"u"}`), 201, "")
 		w.beforeTransaction(step, func() { w.Faults.Plan("TransactWriteItems", storetest.ServerError, 3) })
@@ -270,7 +270,7 @@ func TestAFaultInAnyStepOfARevocationIsReported(t *testing.T) {
 // TestACallerDemotedDuringARevocationDisablesNothing, because each transaction checks the role.
 func TestACallerDemotedDuringARevocationDisablesNothing(t *testing.T) {
 	for step := 1; step <= 2; step++ { // before the key is barred, and before the endpoint is disabled
-		w := newThief(t)
+		w := newAppWithStolenKey(t)
 		h := w.create(t, w.stolen)
 		w.beforeTransaction(step, func() { w.setRole(t, w.byRole[org.Admin], org.Member) })
 		w.revoke(t, "?endpoints=disable", 403, problem.InsufficientRole)
@@ -285,13 +285,13 @@ func TestACallerDemotedDuringARevocationDisablesNothing(t *testing.T) {
 // of the request.
 func TestARequestDuringTheRevocationChangesNoEndpoint(t *testing.T) {
 	for path, bodyFor := range map[string]func(endpoint string) string{
-		"create": func(string) string { return with("url", hookURL) },
+		"create": func(string) string { return bodyWith("url", hookURL) },
 		"update": func(endpoint string) string {
 			return `{"endpointId":"` + endpoint + `","url":"https://x.example.com"}`
 		},
-		"delete": func(endpoint string) string { return with("endpointId", endpoint) },
+		"delete": func(endpoint string) string { return bodyWith("endpointId", endpoint) },
 	} {
-		w := newThief(t)
+		w := newAppWithStolenKey(t)
 		ours := w.create(t, w.honest)
 		body := bodyFor(ours)
 		w.Faults.Before("TransactWriteItems", func() { w.revoke(t, "?endpoints=disable", 204, "") })
@@ -310,10 +310,10 @@ func TestARequestDuringTheRevocationChangesNoEndpoint(t *testing.T) {
 // before the revocation.
 func TestAnEndpointMadeDuringARevocationIsDisabledOrRefused(t *testing.T) {
 	for step, want := range []int{201, 201, 409} {
-		w := newThief(t)
+		w := newAppWithStolenKey(t)
 		w.create(t, w.stolen)
 		w.beforeTransaction(step, func() {
-			r := w.do(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: with("url", hookURL)})
+			r := w.do(t, request{as: w.stolen, method: "POST", path: "/webhook_endpoint/create", body: bodyWith("url", hookURL)})
 			if r.status != want {
 				t.Errorf("step %d: %s", step, r.text)
 			}

@@ -56,7 +56,7 @@ func TestAnInvalidImportWritesNothing(t *testing.T) {
 		hash := apikey.HashOf(fmt.Sprint(n))
 		return `{"sha256":"` + hex.EncodeToString(hash[:]) + `","prefix":"sk"}`
 	}
-	with := func(members string) string { return strings.TrimSuffix(good(1), "}") + "," + members + "}" }
+	keyWith := func(members string) string { return strings.TrimSuffix(good(1), "}") + "," + members + "}" }
 	var many []string
 	for n := range 26 {
 		many = append(many, good(n))
@@ -68,16 +68,16 @@ func TestAnInvalidImportWritesNothing(t *testing.T) {
 		{`{"sha256":"` + strings.Repeat("é", 32) + `","prefix":"sk"}`, "/keys/0/sha256"}, {`{"sha256":"` + strings.Repeat("0", 63) + `","prefix":"sk"}`, "/keys/0/sha256"},
 		{strings.Replace(good(1), `"sk"`, `""`, 1), "/keys/0/prefix"}, {strings.Replace(good(1), `"sk"`, `"123456789"`, 1), "/keys/0/prefix"},
 		{strings.Replace(good(1), `"sk"`, `"s k"`, 1), "/keys/0/prefix"},
-		{with(`"scopes":["A"]`), "/keys/0/scopes/0"}, {with(`"metadata":{"a":1}`), "/keys/0/metadata/a"}, {with(`"name":1`), "/keys/0/name"},
-		{with(fmt.Sprintf(`"expiresAt":%d`, now-1)), "/keys/0/expiresAt"}, {with(fmt.Sprintf(`"expiresAt":%d`, now+(tenYears+60)*1000)), "/keys/0/expiresAt"},
-		{with(`"expiresAt":-9223372036854775808`), "/keys/0/expiresAt"}, {with(`"expiresAt":9223372036854775807`), "/keys/0/expiresAt"},
+		{keyWith(`"scopes":["A"]`), "/keys/0/scopes/0"}, {keyWith(`"metadata":{"a":1}`), "/keys/0/metadata/a"}, {keyWith(`"name":1`), "/keys/0/name"},
+		{keyWith(fmt.Sprintf(`"expiresAt":%d`, now-1)), "/keys/0/expiresAt"}, {keyWith(fmt.Sprintf(`"expiresAt":%d`, now+(tenYears+60)*1000)), "/keys/0/expiresAt"},
+		{keyWith(`"expiresAt":-9223372036854775808`), "/keys/0/expiresAt"}, {keyWith(`"expiresAt":9223372036854775807`), "/keys/0/expiresAt"},
 	} {
 		refused := w.want(t, w.request("POST", importPath, service(), `{"keys":[`+c.keys+`]}`), 422, problem.ValidationFailed)
 		if got := refused.each("errors", "pointer"); len(got) != 1 || got[0] != c.pointer {
 			t.Errorf("%.80s: %q, want %s", c.keys, got, c.pointer)
 		}
 	}
-	w.want(t, w.request("POST", importPath, service(), `{"keys":[`+good(1)+`,`+with(`"text":"sk_live"`)+`]}`), 400, problem.InvalidJSON)
+	w.want(t, w.request("POST", importPath, service(), `{"keys":[`+good(1)+`,`+keyWith(`"text":"sk_live"`)+`]}`), 400, problem.InvalidJSON)
 	for space, want := range map[int]problem.Code{0: problem.ValidationFailed, 1: problem.BodyTooLarge} {
 		body := `{"keys":[]` + strings.Repeat(" ", 256<<10-len(`{"keys":[]}`)+space) + `}`
 		w.want(t, w.request("POST", importPath, service(), body), want.Status(), want)

@@ -16,21 +16,21 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// found is an org with one key in each state, and a clock that does not move.
-type found struct {
+// keyStates is an org with one key in each state, and a clock that does not move.
+type keyStates struct {
 	*world
 	texts map[string]string // of the keys, by state
 	ids   map[string]string // of the keys, by state
 }
 
-func newFound(t *testing.T, imports bool) *found {
+func newKeyStates(t *testing.T, imports bool) *keyStates {
 	t.Helper()
-	return newFoundWith(t, settings{imports: imports})
+	return newKeyStatesWith(t, settings{imports: imports})
 }
 
-func newFoundWith(t *testing.T, of settings) *found {
+func newKeyStatesWith(t *testing.T, params settings) *keyStates {
 	t.Helper()
-	f := &found{newWorld(t, newServerFor(t, of), ""), map[string]string{}, map[string]string{}}
+	f := &keyStates{newWorld(t, newServerFor(t, params), ""), map[string]string{}, map[string]string{}}
 	now := time.Now()
 	f.Now = func() time.Time { return now }
 	for _, name := range []string{"active", "revoked", "rotated", "expired"} {
@@ -49,13 +49,13 @@ func newFoundWith(t *testing.T, of settings) *found {
 }
 
 // revoke sends the text of a key to revoke it.
-func (f *found) revoke(t *testing.T, text string, status int, code problem.Code) reply {
+func (f *keyStates) revoke(t *testing.T, text string, status int, code problem.Code) reply {
 	t.Helper()
 	return f.want(t, request{method: "POST", path: "/key/revoke", body: `{"key":"` + text + `"}`}, status, code)
 }
 
 // check returns the code with which the authorizer refuses a key; "" for a good key.
-func (f *found) check(text string) problem.Code {
+func (f *keyStates) check(text string) problem.Code {
 	a := authn.New(f.Store, nil)
 	a.Now = f.Now
 	a.TakeImported(nil, 0)
@@ -66,7 +66,7 @@ func (f *found) check(text string) problem.Code {
 }
 
 func TestAKeyIsRevokedByItsText(t *testing.T) {
-	f := newFound(t, true)
+	f := newKeyStates(t, true)
 	f.connect(t)
 	for _, name := range []string{"active", "rotated", "successor", "imported", "imported, with a prefix of ours"} {
 		if got := f.check(f.texts[name]); got != "" {
@@ -94,7 +94,7 @@ func TestAKeyIsRevokedByItsText(t *testing.T) {
 // TestTheAnswerToAFoundTextRevealsNothing: good keys, bad keys and other texts get the same answer. Only a good key causes
 // writes.
 func TestTheAnswerToAFoundTextRevealsNothing(t *testing.T) {
-	f := newFound(t, true)
+	f := newKeyStates(t, true)
 	now := f.Now().Add(2 * time.Hour)
 	f.Now = func() time.Time { return now }
 	mint := func(o id.Org, k id.Key) string {
@@ -132,7 +132,7 @@ func TestAWronglyCopiedTextIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for imports, more := range map[bool][]string{true: nil, false: {"sk_live_1", "AKIA0123456789"}} {
-		f := newFound(t, imports)
+		f := newKeyStates(t, imports)
 		key := f.texts["active"]
 		for _, text := range append(more, "", key[:len(key)-1], key+"0", "lk_"+key[4:], "lktest"+key[2:len(key)-1], "lk_", " "+key, key+" ", "Bearer "+key, "'"+key+"'", "`"+key, token.Text.Reveal(), token.Text.Reveal()[:90]) {
 			f.revoke(t, text, 422, problem.ValidationFailed)
@@ -146,12 +146,12 @@ func TestAWronglyCopiedTextIsRefused(t *testing.T) {
 		f.want(t, request{method: "POST", path: "/key/revoke", body: `{}`}, 422, problem.ValidationFailed)
 	}
 	// With this prefix, a link token does not begin like a key.
-	newFoundWith(t, settings{imports: true, prefix: "acme"}).revoke(t, token.Text.Reveal(), 422, problem.ValidationFailed)
+	newKeyStatesWith(t, settings{imports: true, prefix: "acme"}).revoke(t, token.Text.Reveal(), 422, problem.ValidationFailed)
 }
 
 // TestAnUncertainRevocationIsA503: the table fails at the read or at the write.
 func TestAnUncertainRevocationIsA503(t *testing.T) {
-	f := newFound(t, true)
+	f := newKeyStates(t, true)
 	for _, operation := range []string{"GetItem", "TransactWriteItems"} {
 		f.Faults.Plan(operation, storetest.LostBefore, -1)
 		f.revoke(t, f.texts["imported"], 503, problem.Unavailable)
@@ -163,7 +163,7 @@ func TestAnUncertainRevocationIsA503(t *testing.T) {
 
 // TestAServiceFindsAKeyByTextLocatorOrHash, also a revoked key. A text with another secret finds nothing.
 func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
-	f := newFound(t, true)
+	f := newKeyStates(t, true)
 	locator := func(name string) string { return f.texts[name][:strings.LastIndex(f.texts[name], "_")] }
 	hash := apikey.HashOf(f.texts["imported"])
 	key := func(name, status string) string {
@@ -200,7 +200,7 @@ func TestAServiceFindsAKeyByTextLocatorOrHash(t *testing.T) {
 	for _, body := range []string{`{}`, `{"key":"a","locator":"b"}`, `{"key":"a","sha256":"` + hex.EncodeToString(hash[:]) + `"}`, `{"locator":"` + locator("active") + `","sha256":"` + hex.EncodeToString(hash[:]) + `"}`, `{"locator":"lk_x"}`, `{"locator":"lkt_` + strings.Repeat("0", 43) + `"}`, `{"locator":"` + f.texts["active"] + `"}`, `{"sha256":"x"}`} {
 		f.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: body}, 422, problem.ValidationFailed)
 	}
-	without := newFound(t, false)
+	without := newKeyStates(t, false)
 	if got := without.want(t, request{as: service(), method: "POST", path: "/v1/keys/find", body: `{"key":"sk_live_1"}`}, 200, ""); strings.TrimSpace(got.text) != `{"found":null}` {
 		t.Errorf("without imported keys: %s", got.text)
 	}

@@ -40,7 +40,7 @@ func signedByGitHub(_ context.Context, identifier, signature string, _ []byte) (
 }
 
 // report sends a report of texts in the form of GitHub.
-func (f *found) report(t *testing.T, status int, code problem.Code, url string, texts ...string) reply {
+func (f *keyStates) report(t *testing.T, status int, code problem.Code, url string, texts ...string) reply {
 	t.Helper()
 	var all []string
 	for _, text := range texts {
@@ -52,7 +52,7 @@ func (f *found) report(t *testing.T, status int, code problem.Code, url string, 
 }
 
 // leaked returns the sources of the audit entries key.leaked, by key id.
-func (f *found) leaked(t *testing.T) map[string]string {
+func (f *keyStates) leaked(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	entries := f.want(t, f.request("GET", "/v1/orgs/{orgId}/audit?limit=100", service(), ""), 200, "").body["entries"].([]any)
@@ -71,7 +71,7 @@ func labelOf(text, label string) string {
 }
 
 // table returns the texts and bytes of all rows.
-func (f *found) table(t *testing.T) string {
+func (f *keyStates) table(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
 	for _, row := range f.Rows(t) {
@@ -92,7 +92,7 @@ func TestAReportOfGitHubFollowsTheSetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	for effect, refusal := range map[string]problem.Code{"tell": "", "revoke": problem.KeyRevoked} {
-		f := newFoundWith(t, settings{imports: true, leaks: effect})
+		f := newKeyStatesWith(t, settings{imports: true, leaks: effect})
 		good := []string{f.texts["active"], f.texts["imported"]}
 		unknown := []string{token.Text.Reveal(), "sk_live_2", f.texts["active"][:91], ""}
 		want := "[" + labelOf(good[0], "true_positive") + "," + labelOf(good[1], "true_positive")
@@ -134,7 +134,7 @@ func TestAReportOfGitHubFollowsTheSetting(t *testing.T) {
 
 // TestAPlaceIsShownWithoutTheKey: a place is not shown if it is not a URL, or if it contains the key. A long place is cut.
 func TestAPlaceIsShownWithoutTheKey(t *testing.T) {
-	f := newFoundWith(t, settings{leaks: "tell"})
+	f := newKeyStatesWith(t, settings{leaks: "tell"})
 	key := f.texts["active"]
 	for url, want := range map[string]string{
 		"": "", "javascript:alert(1)": "", "https://": "", "https://example.com/ä": "", leakPlace + "?" + key: "",
@@ -167,7 +167,7 @@ func TestWithoutGitHubsKeysNothingIsRevoked(t *testing.T) {
 		away.URL: onLoopback, server.URL + "/slow": onLoopback, server.URL + "/moved": onLoopback, "https://10.0.0.1/keys": outbound.NewGuard(nil),
 	} {
 		sender := outbound.NewSender(guard, outbound.WithTimeouts(200*time.Millisecond, 100*time.Millisecond))
-		f := newFoundWith(t, settings{leaks: "revoke", gitHub: leaks.New(sender, url).Verify})
+		f := newKeyStatesWith(t, settings{leaks: "revoke", gitHub: leaks.New(sender, url).Verify})
 		f.report(t, 503, problem.Unavailable, leakPlace, f.texts["active"])
 		if got := f.check(f.texts["active"]); got != "" || len(f.leaked(t)) != 0 {
 			t.Errorf("%s: %q, %v", url, got, f.leaked(t))
@@ -181,7 +181,7 @@ func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&logs, nil)))
 	defer slog.SetDefault(was)
-	f := newFoundWith(t, settings{leaks: "revoke"})
+	f := newKeyStatesWith(t, settings{leaks: "revoke"})
 	key := f.texts["active"]
 	body := `[{"token":"` + key + `","type":"a","url":""}]`
 	send := func(identifier, signature, body string, status int, code problem.Code) {
@@ -196,7 +196,7 @@ func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	send("one", "good", `["`+key+`"]`, 400, problem.InvalidJSON)
 	send("one", "good", "["+strings.Repeat(body[1:len(body)-1]+",", 100)+body[1:], 422, problem.ValidationFailed)
 	send("one", "good", strings.Repeat(" ", 256<<10)+body, 413, problem.BodyTooLarge)
-	off := newFoundWith(t, settings{})
+	off := newKeyStatesWith(t, settings{})
 	off.report(t, 404, problem.RouteNotFound, "", off.texts["active"])
 	for _, operation := range []string{"GetItem", "TransactWriteItems"} {
 		f.Faults.Plan(operation, storetest.LostBefore, -1)
@@ -218,8 +218,8 @@ func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	if got := f.check(key); got != problem.KeyRevoked {
 		t.Errorf("the key: %q", got)
 	}
-	var slow *found
-	slow = newFoundWith(t, settings{leaks: "revoke", gitHub: func(context.Context, string, string, []byte) (bool, error) {
+	var slow *keyStates
+	slow = newKeyStatesWith(t, settings{leaks: "revoke", gitHub: func(context.Context, string, string, []byte) (bool, error) {
 		later := slow.Now().Add(21 * time.Second) // the time for reading GitHub's keys counts too
 		slow.Now = func() time.Time { return later }
 		return true, nil

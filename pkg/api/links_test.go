@@ -67,19 +67,19 @@ func TestAPageOfAnyOriginCanReadTheAnswerOfAClaim(t *testing.T) {
 }
 
 // newLink creates a link that lives for a minute.
-func (d *desk) newLink(t *testing.T) (link, token string) {
+func (d *appServer) newLink(t *testing.T) (link, token string) {
 	t.Helper()
 	r := d.post(t, "/link/create", `{"clientUserId":"u","expiresIn":60}`, 201, "")
 	return r.str("id"), r.str("token")
 }
 
 func TestALinkIsCreatedReadAndRevoked(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	made := d.post(t, "/link/create", `{"clientUserId":"ada","metadata":{"plan":"pro","":""}}`, 201, "")
 	if made.str("status") != "pending" || made.num("expiresAt") != d.at.Add(1800*time.Second).UnixMilli() {
 		t.Errorf("%s", made.text)
 	}
-	body := with("linkId", made.str("id"))
+	body := bodyWith("linkId", made.str("id"))
 	got := d.post(t, "/link/get", body, 200, "")
 	want := fmt.Sprintf(`{"id":%q,"status":"pending","clientUserId":"ada","metadata":{"":"","plan":"pro"},"device":null,`+
 		`"createdAt":%d,"expiresAt":%d,"claimedAt":null,"revokedAt":null,"createdByKey":%q}`, made.str("id"), d.at.UnixMilli(), made.num("expiresAt"), d.key.KeyID)
@@ -101,23 +101,23 @@ func TestALinkIsCreatedReadAndRevoked(t *testing.T) {
 }
 
 func TestAClaimedOrExpiredLinkCannotBeRevoked(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	claimed, token := d.newLink(t)
 	d.claim(t, token, firstDevice, 200, "")
-	d.post(t, "/link/revoke", with("linkId", claimed), 409, problem.LinkAlreadyClaimed)
+	d.post(t, "/link/revoke", bodyWith("linkId", claimed), 409, problem.LinkAlreadyClaimed)
 	expired, _ := d.newLink(t)
 	d.pass(time.Minute)
-	d.post(t, "/link/revoke", with("linkId", expired), 410, problem.LinkExpired)
-	if got := d.post(t, "/link/get", with("linkId", expired), 200, "").str("status"); got != "expired" {
+	d.post(t, "/link/revoke", bodyWith("linkId", expired), 410, problem.LinkExpired)
+	if got := d.post(t, "/link/get", bodyWith("linkId", expired), 200, "").str("status"); got != "expired" {
 		t.Errorf("status %s", got)
 	}
-	if got := d.post(t, "/link/get", with("linkId", claimed), 200, "").str("status"); got != "claimed" {
+	if got := d.post(t, "/link/get", bodyWith("linkId", claimed), 200, "").str("status"); got != "claimed" {
 		t.Errorf("status %s", got)
 	}
 }
 
 func TestLinksAreListedNewestFirst(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	var want []string
 	for range 5 {
 		d.pass(time.Millisecond)
@@ -131,12 +131,12 @@ func TestLinksAreListedNewestFirst(t *testing.T) {
 }
 
 func TestALinkBelongsToItsApp(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	made, _ := d.newLink(t)
 	for _, path := range []string{"/link/get", "/link/revoke"} {
-		theirs := d.foreign(t, path, with("linkId", made), 404, problem.LinkNotFound)
+		theirs := d.foreign(t, path, bodyWith("linkId", made), 404, problem.LinkNotFound)
 		for _, other := range []string{string(id.Source{}.NewLink(d.at)), "x", "", strings.ToUpper(made), made + "0", strings.Repeat("l", 5000)} {
-			if r := d.post(t, path, with("linkId", other), 404, problem.LinkNotFound); r.text != theirs.text {
+			if r := d.post(t, path, bodyWith("linkId", other), 404, problem.LinkNotFound); r.text != theirs.text {
 				t.Errorf("the 404s differ: %s %s", r.text, theirs.text)
 			}
 		}
@@ -144,13 +144,13 @@ func TestALinkBelongsToItsApp(t *testing.T) {
 	if r := d.foreign(t, "/link/list", `{}`, 200, ""); len(r.list("links")) != 0 {
 		t.Errorf("%s", r.text)
 	}
-	if got := d.post(t, "/link/get", with("linkId", made), 200, "").str("status"); got != "pending" {
+	if got := d.post(t, "/link/get", bodyWith("linkId", made), 200, "").str("status"); got != "pending" {
 		t.Errorf("another app changed it: %s", got)
 	}
 }
 
 func TestARetriedLinkIsTheSameLink(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	r := request{
 		as: d.key, method: "POST", path: "/link/create", body: `{"clientUserId":"u"}`,
 		header: map[string]string{"Idempotency-Key": "01234567-89ab-cdef-0123-456789abcdef"},
@@ -174,7 +174,7 @@ func TestARetriedLinkIsTheSameLink(t *testing.T) {
 }
 
 func TestTheMembersOfALinkAreBounded(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	// members returns metadata of n members.
 	members := func(n int) string {
 		var m []string

@@ -93,8 +93,8 @@ func sizeInLambda(r reply) int {
 	return len(jsonOf(map[string]any{"statusCode": r.status, "multiValueHeaders": r.header, "body": r.text, "isBase64Encoded": false}))
 }
 
-// largest is a world whose lists have the largest rows possible. Their texts repeat one character.
-type largest struct {
+// largestRows is a world whose lists have the largest rows possible. Their texts repeat one character.
+type largestRows struct {
 	*world
 	c         string
 	rotated   id.Key    // the key that replaced the world's key
@@ -102,12 +102,12 @@ type largest struct {
 }
 
 // name returns the longest name.
-func (l largest) name() string { return strings.Repeat(l.c, 100) }
+func (l largestRows) name() string { return strings.Repeat(l.c, 100) }
 
-// newLargest creates one row of each kind, as large as the routes accept.
-func newLargest(t *testing.T, c string) *largest {
+// newLargestRows creates one row of each kind, as large as the routes accept.
+func newLargestRows(t *testing.T, c string) *largestRows {
 	t.Helper()
-	l := &largest{world: newPeople(t), c: c}
+	l := &largestRows{world: newPeople(t), c: c}
 	l.delivered = [2]string{l.endpoint, l.event}
 	ada, key := user(l.byRole[org.Admin]), l.caller("key")
 	var scopes []string
@@ -151,7 +151,7 @@ func newLargest(t *testing.T, c string) *largest {
 
 // fill writes the most rows that an org may have. Of kinds without a bound it writes more rows than one answer can have. It
 // returns the number of items of each list.
-func (l *largest) fill(t *testing.T, orgs, keys int) map[string]int {
+func (l *largestRows) fill(t *testing.T, orgs, keys int) map[string]int {
 	t.Helper()
 	const members, many = 500, 120
 	ids, o, a, now := id.Source{}, string(l.org), string(id.DefaultApp(l.org)), l.Now()
@@ -204,7 +204,7 @@ func (l *largest) fill(t *testing.T, orgs, keys int) map[string]int {
 }
 
 // widest returns the audit entry with the most bytes.
-func (l *largest) widest(t *testing.T) (entry string) {
+func (l *largestRows) widest(t *testing.T) (entry string) {
 	t.Helper()
 	size := 0
 	for _, r := range l.Rows(t) {
@@ -222,18 +222,18 @@ func isList(r route.Route) bool {
 
 // TestListsOfTheLargestRowsFitIntoAnswers reads every list to its end, as a whole and in the largest pages.
 func TestListsOfTheLargestRowsFitIntoAnswers(t *testing.T) {
-	l := newLargest(t, `"`) // JSON escapes the quote, and the answer to the gateway escapes it again
+	l := newLargestRows(t, `"`) // JSON escapes the quote, and the answer to the gateway escapes it again
 	l.readEach(t, l.fill(t, 3400, 640))
 }
 
 // TestAnswersHaveNoHTMLEscapes: the bounds of rows count one byte for a <.
 func TestAnswersHaveNoHTMLEscapes(t *testing.T) {
-	l := newLargest(t, "<")
+	l := newLargestRows(t, "<")
 	l.readEach(t, l.fill(t, 120, 120))
 }
 
 // readEach reads every list, and checks its number of items.
-func (l *largest) readEach(t *testing.T, items map[string]int) {
+func (l *largestRows) readEach(t *testing.T, items map[string]int) {
 	t.Helper()
 	for _, r := range route.All() {
 		if !isList(r) {
@@ -341,7 +341,7 @@ func directory(orgs []string) (rows []item) {
 
 // readAll follows nextCursor to the end of a list, and returns its number of items. It checks that no item comes twice, and
 // that no answer is larger than Lambda accepts.
-func (l *largest) readAll(t *testing.T, r route.Route, limit int, more string) int {
+func (l *largestRows) readAll(t *testing.T, r route.Route, limit int, more string) int {
 	t.Helper()
 	seen, cursor := map[string]bool{}, ""
 	for range 200 {
@@ -375,7 +375,7 @@ func (l *largest) readAll(t *testing.T, r route.Route, limit int, more string) i
 }
 
 // page returns a request for a page of a list; limit 0: without a limit.
-func (l *largest) page(r route.Route, limit int, cursor, more string) request {
+func (l *largestRows) page(r route.Route, limit int, cursor, more string) request {
 	members := map[string]any{}
 	switch {
 	case strings.HasSuffix(r.Operation, "WebhookDeliveries"):

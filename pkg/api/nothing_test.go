@@ -62,7 +62,7 @@ func TestAnEmptyPageHasACursorToTheRest(t *testing.T) {
 // TestARedeliveryThatLosesARaceHasACursor: between the list and the writes of the request, another request starts all its
 // deliveries again.
 func TestARedeliveryThatLosesARaceHasACursor(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	d.Limits.Redelivered = 1
 	h := d.newEndpoint(t)
 	first := d.testEvent(t, h)

@@ -208,7 +208,7 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 	admin := w.byRole[org.Admin]
 	path, body := "/v1/orgs/{orgId}/apps/{appId}/webhook_deliveries/redeliver", `{"endpointId":"{endpointId}","since":0}`
 	redelivered := func() (n int) {
-		for _, e := range (&audited{server: w.server, admin: admin, org: w.org}).log(t) {
+		for _, e := range (&auditedOrg{server: w.server, admin: admin, org: w.org}).log(t) {
 			if e.Action == "endpoint.redelivered" {
 				n++
 			}
@@ -231,13 +231,13 @@ func TestAnAdminRedeliversMany(t *testing.T) {
 		w.beforeTransaction(entries, func() { w.setRole(t, admin, org.Member) })
 		w.want(t, w.request("POST", path, user(admin), body), 403, problem.InsufficientRole)
 		w.setRole(t, admin, org.Admin)
-		if got := w.get(t, org.Admin, "webhook_deliveries?eventId={eventId}").list("deliveries")[0]["status"]; got != "failed" || redelivered() != entries || len(w.woken.messages) != 0 {
-			t.Errorf("%v, %d entries, %v", got, redelivered(), w.woken.messages)
+		if got := w.get(t, org.Admin, "webhook_deliveries?eventId={eventId}").list("deliveries")[0]["status"]; got != "failed" || redelivered() != entries || len(w.queue.messages) != 0 {
+			t.Errorf("%v, %d entries, %v", got, redelivered(), w.queue.messages)
 		}
 	}
 	before := redelivered()
-	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 1 || redelivered() != before+1 || len(w.woken.messages) != 1 || w.woken.messages[0].Org != w.org {
-		t.Errorf("%s, %d entries, %v", r.text, redelivered()-before, w.woken.messages)
+	if r := w.want(t, w.request("POST", path, user(admin), body), 200, ""); r.num("queued") != 1 || redelivered() != before+1 || len(w.queue.messages) != 1 || w.queue.messages[0].Org != w.org {
+		t.Errorf("%s, %d entries, %v", r.text, redelivered()-before, w.queue.messages)
 	}
 	w.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
 	w.spendAll(t, w.org, id.DefaultApp(w.org))
@@ -325,11 +325,11 @@ func TestAServiceChangesNothingInADeletedOrg(t *testing.T) {
 func TestAnAdminCanRevokeOnlyPendingLinks(t *testing.T) {
 	w := newPeople(t)
 	admin, path := user(w.byRole[org.Admin]), "/v1/orgs/{orgId}/apps/{appId}/links/{linkId}"
-	entries := len((&audited{server: w.server, admin: admin.UserID, org: w.org}).log(t))
+	entries := len((&auditedOrg{server: w.server, admin: admin.UserID, org: w.org}).log(t))
 	for range 2 {
 		w.want(t, w.request("DELETE", path, admin, ""), 204, "")
 	}
-	log := (&audited{server: w.server, admin: admin.UserID, org: w.org}).log(t)
+	log := (&auditedOrg{server: w.server, admin: admin.UserID, org: w.org}).log(t)
 	if last := log[len(log)-1]; len(log) != entries+1 || last.Action != "link.revoked" || last.Target != (subject{Type: "link", ID: w.link}) || last.Actor.ID != string(admin.UserID) {
 		t.Errorf("%v", log)
 	}

@@ -33,14 +33,14 @@ var broken = map[string]string{
 }
 
 func TestAnyDeviceNameCanClaimALink(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	for _, texts := range []map[string]string{reported, broken} {
 		for sent, kept := range texts {
 			made, token := d.newLink(t)
 			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":{"name":"%s","platform":"%s"}}`, token, firstDevice, sent, sent)
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "")
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "") // the device repeats its claim
-			got := d.post(t, "/link/get", with("linkId", made), 200, "").text
+			got := d.post(t, "/link/get", bodyWith("linkId", made), 200, "").text
 			if want := `"device":{"name":` + kept + `,"platform":` + kept + `}`; !strings.Contains(got, want) {
 				t.Errorf("%.80q: %s, want %s", sent, got, want)
 			}
@@ -52,7 +52,7 @@ func TestAnyDeviceNameCanClaimALink(t *testing.T) {
 			body := fmt.Sprintf(`{"token":%q,"claimKey":%q,"device":%s}`, token, firstDevice, device)
 			d.want(t, request{method: "POST", path: "/link/claim", body: body}, 200, "")
 		}
-		if got := d.post(t, "/link/get", with("linkId", made), 200, "").text; !strings.Contains(got, `"device":{"name":null,"platform":"ios"}`) {
+		if got := d.post(t, "/link/get", bodyWith("linkId", made), 200, "").text; !strings.Contains(got, `"device":{"name":null,"platform":"ios"}`) {
 			t.Errorf("%s: %s", sent, got)
 		}
 	}

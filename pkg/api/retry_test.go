@@ -19,10 +19,10 @@ func (s *server) retried(t *testing.T, r request, status int, code problem.Code)
 // TestAnotherKeyOfTheAppCanRetryARequest: the successor of the key, or the key of another server. Another app's key creates a
 // new item.
 func TestAnotherKeyOfTheAppCanRetryARequest(t *testing.T) {
-	d := newDesk(t)
+	d := newAppServer(t)
 	second := *d.key
 	second.KeyID = id.Source{}.NewKey(d.at)
-	for path, body := range map[string]string{"/link/create": `{"clientUserId":"u"}`, "/webhook_endpoint/create": with("url", hookURL)} {
+	for path, body := range map[string]string{"/link/create": `{"clientUserId":"u"}`, "/webhook_endpoint/create": bodyWith("url", hookURL)} {
 		r := request{as: d.key, method: "POST", path: path, body: body}
 		first := d.retried(t, r, 201, "")
 		r.as = &second

@@ -22,17 +22,17 @@ const (
 	keyByPath       = "/webhook_verification_key/"
 )
 
-// ring is a server whose table has a signing key in each state. They are made by the steps of the rotation.
-type ring struct {
+// keyServer is a server whose table has a signing key in each state. They are made by the steps of the rotation.
+type keyServer struct {
 	*server
 	now                        *time.Time // the clock
 	next, active, old, revoked string     // kids, by the state of the key; old is retired
 }
 
-func newRing(t *testing.T) *ring {
+func newKeyServer(t *testing.T) *keyServer {
 	t.Helper()
 	now := time.UnixMilli(1_800_000_000_000)
-	r := &ring{server: newServer(t), now: &now}
+	r := &keyServer{server: newServer(t), now: &now}
 	r.Now = func() time.Time { return *r.now }
 	r.revoked = r.activate(t)
 	r.old = r.activate(t)
@@ -71,7 +71,7 @@ func newJWK(t *testing.T) webhook.JWK {
 }
 
 // activate makes a new key the active one, by the steps of the rotation. The previous key is then retired.
-func (r *ring) activate(t *testing.T) string {
+func (r *keyServer) activate(t *testing.T) string {
 	t.Helper()
 	ctx, jwk := context.Background(), newJWK(t)
 	was, err := r.SigningKeys(ctx)
@@ -92,7 +92,7 @@ func (r *ring) activate(t *testing.T) string {
 }
 
 // lookup looks up a key by POST, GET and HEAD, and checks that the answers are the same. It returns the answer.
-func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
+func (r *keyServer) lookup(t *testing.T, kid string, status int, code problem.Code) reply {
 	t.Helper()
 	posted := r.want(t, request{method: "POST", path: verificationKey, body: `{"kid":"` + kid + `"}`}, status, code)
 	for _, method := range []string{"GET", "HEAD"} {
@@ -105,7 +105,7 @@ func (r *ring) lookup(t *testing.T, kid string, status int, code problem.Code) r
 }
 
 // set returns the kids of the key set.
-func (r *ring) set(t *testing.T) []string {
+func (r *keyServer) set(t *testing.T) []string {
 	t.Helper()
 	list, _ := r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").body["keys"].([]any)
 	var kids []string
@@ -118,7 +118,7 @@ func (r *ring) set(t *testing.T) []string {
 }
 
 func TestAKidFindsItsKeyInEveryState(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	unknown := strings.Repeat("A", 43)
 	for name, c := range map[string]struct {
 		kid    string
@@ -155,7 +155,7 @@ func TestAKidFindsItsKeyInEveryState(t *testing.T) {
 }
 
 func TestAMalformedKidIsRefusedBeforeAnyRead(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	r.Faults.Plan("", storetest.LostBefore, -1) // a read would be a 503
 	for body, want := range map[string]problem.Code{
 		`{"kid":"x"}`: problem.InvalidKid, `{"kid":""}`: problem.InvalidKid, `{"kid":"` + r.active + `="}`: problem.InvalidKid,
@@ -179,7 +179,7 @@ func TestAMalformedKidIsRefusedBeforeAnyRead(t *testing.T) {
 
 // TestTheKeySetHasTheEndOfARetiredKey: a signature from after expiredAt proves nothing.
 func TestTheKeySetHasTheEndOfARetiredKey(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	end := r.lookup(t, r.old, 200, "").body["expiredAt"]
 	for _, k := range r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").list("keys") {
 		retired := k["kid"] == r.old
@@ -190,7 +190,7 @@ func TestTheKeySetHasTheEndOfARetiredKey(t *testing.T) {
 }
 
 func TestTheKeySetHasNextActiveAndRecentlyRetiredKeys(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	want := []string{r.next, r.active, r.old}
 	slices.Sort(want)
 	if got := r.set(t); !slices.Equal(got, want) {
@@ -204,7 +204,7 @@ func TestTheKeySetHasNextActiveAndRecentlyRetiredKeys(t *testing.T) {
 
 // TestARevokedKidIsRefusedWithinAMinute: a process keeps a key in memory for a minute, and no longer.
 func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	r.lookup(t, r.active, 200, "")
 	r.set(t)
 	if err := r.RevokeVerificationKey(context.Background(), r.active); err != nil {
@@ -227,7 +227,7 @@ func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 
 // TestANewKeyIsFoundAtOnce, because the process does not remember unknown kids.
 func TestANewKeyIsFoundAtOnce(t *testing.T) {
-	r := newRing(t)
+	r := newKeyServer(t)
 	jwk := newJWK(t)
 	r.lookup(t, jwk.Kid, 404, problem.UnknownKid)
 	ctx := context.Background()

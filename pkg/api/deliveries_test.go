@@ -79,7 +79,9 @@ func TestTheFeedShowsEventsAfter10Seconds(t *testing.T) {
 	if strings.TrimSpace(got.text) != want {
 		t.Errorf("%s, want %s", got.text, want)
 	}
-	feed := func(cursor string) reply { return d.post(t, "/webhook_event/list", bodyWith("cursor", cursor), 200, "") }
+	feed := func(cursor string) reply {
+		return d.post(t, "/webhook_event/list", bodyWith("cursor", cursor), 200, "")
+	}
 	d.pass(10 * time.Second)
 	if r := feed(empty.str("nextCursor")); len(r.list("events")) != 0 {
 		t.Errorf("too early: %s", r.text)

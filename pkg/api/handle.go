@@ -93,7 +93,7 @@ func fromPath(names ...string) func(handler) handler {
 			if err != nil {
 				return answer{}, err
 			}
-			return c.as(ctx, members, h)
+			return c.callWith(ctx, members, h)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (c *call) fromQuery(ctx context.Context, h handler) (answer, error) {
 			members[name] = number
 		}
 	}
-	a, err := c.as(ctx, members, h)
+	a, err := c.callWith(ctx, members, h)
 	var refused *problem.Error
 	if errors.As(err, &refused) {
 		for i, f := range refused.Fields {
@@ -152,8 +152,8 @@ func onlyASCII(s string) string {
 	return s
 }
 
-// as calls a handler with these members as the body.
-func (c *call) as(ctx context.Context, members map[string]any, h handler) (a answer, err error) {
+// callWith calls a handler with these members as the body.
+func (c *call) callWith(ctx context.Context, members map[string]any, h handler) (a answer, err error) {
 	if c.body, err = json.Marshal(members); err != nil {
 		return a, err
 	}

@@ -96,8 +96,7 @@ func TestEndpointsNameTheKeysThatSetThem(t *testing.T) {
 }
 
 // TestRevokingDisablesTheEndpointsThatTheKeySet: these are the endpoints that the key created, or whose URL or events it was
-// the last to set. The row keeps one key for the URL and another for the events. In the names of the cases, the stolen key acts
-// unless the name says otherwise.
+// the last to set. The row has one key for the URL and another for the events.
 func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
 	w := newAppWithStolenKey(t)
 	want := map[string]any{}
@@ -107,17 +106,17 @@ func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
 		fields  []string               // the body of each update
 		reason  any                    // the disabledReason after the revocation
 	}{
-		"created":                          {w.stolen, nil, nil, "admin"},
-		"created, set by another":          {w.stolen, []*principal.Principal{w.honest, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
-		"its URL set":                      {w.honest, []*principal.Principal{w.stolen}, []string{`"url":"https://x.example.com"`}, "admin"},
-		"its events set":                   {w.honest, []*principal.Principal{w.stolen}, []string{`"events":["test"]`}, "admin"},
-		"its URL set, its events after it": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
-		"its events set, its URL after it": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"events":["test"]`, `"url":"https://x.example.com"`}, "admin"},
-		"created, disabled by the other":   {w.stolen, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "admin"},
-		"its URL set, and set back":        {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"url":"` + hookURL + `"`}, nil},
-		"described":                        {w.honest, []*principal.Principal{w.stolen}, []string{`"description":"x"`}, nil},
-		"of the other key":                 {w.honest, nil, nil, nil},
-		"of the other key, disabled by it": {w.honest, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "user"},
+		"created by the stolen key":                                    {w.stolen, nil, nil, "admin"},
+		"created by the stolen key, then set by the honest key":        {w.stolen, []*principal.Principal{w.honest, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
+		"URL set by the stolen key":                                    {w.honest, []*principal.Principal{w.stolen}, []string{`"url":"https://x.example.com"`}, "admin"},
+		"events set by the stolen key":                                 {w.honest, []*principal.Principal{w.stolen}, []string{`"events":["test"]`}, "admin"},
+		"URL set by the stolen key, then events set by the honest key": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"events":["test"]`}, "admin"},
+		"events set by the stolen key, then URL set by the honest key": {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"events":["test"]`, `"url":"https://x.example.com"`}, "admin"},
+		"created by the stolen key, disabled by the honest key":        {w.stolen, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "admin"},
+		"URL set by the stolen key, then set back by the honest key":   {w.honest, []*principal.Principal{w.stolen, w.honest}, []string{`"url":"https://x.example.com"`, `"url":"` + hookURL + `"`}, nil},
+		"description set by the stolen key":                            {w.honest, []*principal.Principal{w.stolen}, []string{`"description":"x"`}, nil},
+		"created by the honest key":                                    {w.honest, nil, nil, nil},
+		"created and disabled by the honest key":                       {w.honest, []*principal.Principal{w.honest}, []string{`"enabled":false`}, "user"},
 	} {
 		h := w.create(t, c.madeBy)
 		for i, as := range c.updates {
@@ -130,9 +129,9 @@ func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
 	for range 2 { // the second request changes nothing
 		w.revoke(t, "?endpoints=disable", 204, "")
 		got := w.reasons(t)
-		for h, why := range want {
-			if got[h] != why {
-				t.Errorf("%s is disabled by %v, want %v", h, got[h], why)
+		for h, reason := range want {
+			if got[h] != reason {
+				t.Errorf("%s is disabled by %v, want %v", h, got[h], reason)
 			}
 		}
 	}

@@ -19,14 +19,14 @@ type holderIn struct {
 	Source *string `json:"source"` // a URL
 }
 
-// held is a checked holderIn.
-type held struct{ text, source string }
+// holder is a checked holderIn.
+type holder struct{ text, source string }
 
-func (in holderIn) parse(*call) (h held, err error) {
+func (in holderIn) parse(*call) (h holder, err error) {
 	if err := required("/key", in.Key); err != nil {
 		return h, err
 	}
-	h = held{*in.Key, orZero(in.Source)}
+	h = holder{*in.Key, orZero(in.Source)}
 	if h.source == "" {
 		return h, nil
 	}
@@ -39,7 +39,7 @@ func (in holderIn) parse(*call) (h held, err error) {
 // revokeByText revokes an API key for a caller who has its text, because the text is a proof. A stranger learns nothing: the
 // answer is the same for a key that exists and for one that does not. A text that is not complete gets validation_failed,
 // because the finder has copied it wrongly.
-func (k keys) revokeByText(ctx context.Context, c *call, h held) (answer, error) {
+func (k keys) revokeByText(ctx context.Context, c *call, h holder) (answer, error) {
 	found, isKnown, err := k.byText(ctx, c, h.text)
 	if err != nil {
 		return answer{}, err
@@ -113,14 +113,14 @@ var statuses = map[apikey.Verdict]string{apikey.Good: "active", apikey.Suspended
 
 // find returns the API key for the text, the locator or the hash that a service sends. It also finds revoked and expired keys.
 func (k keys) find(ctx context.Context, c *call, in findIn) (foundBody, error) {
-	found, ok, err := k.named(ctx, c, in)
+	found, ok, err := k.lookUp(ctx, c, in)
 	if err != nil || !ok {
 		return foundBody{}, err
 	}
 	return foundBody{&foundKey{found.OrgID, found.AppID, found.ID, found.Name, statuses[found.Verdict(k.store.Now().UnixMilli())]}}, nil
 }
 
-func (k keys) named(ctx context.Context, c *call, in findIn) (found store.APIKey, ok bool, err error) {
+func (k keys) lookUp(ctx context.Context, c *call, in findIn) (found store.APIKey, ok bool, err error) {
 	switch {
 	case in.Key != nil && in.Locator == nil && in.SHA256 == nil:
 		return k.byText(ctx, c, *in.Key)

@@ -27,7 +27,7 @@ import (
 // mostInLambda is the largest answer, in bytes, as Lambda counts it. AWS refuses 6 MB.
 const mostInLambda = 4 << 20
 
-// item is a row of the table as the database has it.
+// item is a row of the table in the form of the SDK.
 type item = map[string]types.AttributeValue
 
 func value(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -36,9 +36,9 @@ func value(s string) types.AttributeValue { return &types.AttributeValueMemberS{
 func (w *world) putRows(t *testing.T, rows []item) {
 	t.Helper()
 	batches := slices.Collect(slices.Chunk(rows, 25)) // DynamoDB accepts 25 rows in a batch
-	errs := parallel.Each(8, batches, func(_ int, some []item) error {
+	errs := parallel.Each(8, batches, func(_ int, batch []item) error {
 		var puts []types.WriteRequest
-		for _, row := range some {
+		for _, row := range batch {
 			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: row}})
 		}
 		_, err := w.DB.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{w.Name: puts}})
@@ -96,7 +96,7 @@ func sizeInLambda(r reply) int {
 // largestRows is a world whose lists have the largest rows possible. Their texts repeat one character.
 type largestRows struct {
 	*world
-	c         string
+	c         string    // the character that the texts repeat
 	rotated   id.Key    // the key that replaced the world's key
 	delivered [2]string // the endpoint and the event of a delivery
 }
@@ -115,7 +115,7 @@ func newLargestRows(t *testing.T, c string) *largestRows {
 		scopes = append(scopes, fmt.Sprintf("%064d", i))
 	}
 	limits := []map[string]any{{"requests": 999_999_999, "per": "minute"}, {"requests": 999_999_999, "per": "hour"}, {"requests": 999_999_999, "per": "month"}}
-	carried := func(last string) map[string]any {
+	carried := func(last string) map[string]any { // last makes the metadata of two requests differ
 		m := metadata(l.c, 1000)
 		m["n"] = last
 		return map[string]any{"name": l.name(), "scopes": scopes, "metadata": m, "limits": limits, "ceilings": limits}

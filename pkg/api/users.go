@@ -67,7 +67,7 @@ func (p people) bodyOf(ctx context.Context, u store.User) (userBody, error) {
 
 // find lists the person who has the email or the subject of the query. The list is empty if there is none.
 func (p people) find(ctx context.Context, c *call, _ none) (list[userBody], error) {
-	found, ok, err := p.named(ctx, c)
+	found, ok, err := p.lookUp(ctx, c)
 	if err != nil || !ok {
 		return listOf("users", nil, "", func(b userBody) userBody { return b }), err
 	}
@@ -75,7 +75,7 @@ func (p people) find(ctx context.Context, c *call, _ none) (list[userBody], erro
 	return listOf("users", []userBody{body}, "", func(b userBody) userBody { return b }), err
 }
 
-func (p people) named(ctx context.Context, c *call) (found store.User, ok bool, err error) {
+func (p people) lookUp(ctx context.Context, c *call) (found store.User, ok bool, err error) {
 	emails, subjects := c.URL.Query()["email"], c.URL.Query()["subject"]
 	if len(emails)+len(subjects) != 1 {
 		return found, false, problem.New(problem.MissingParameter, "Send one email or one subject of a user. There is no list of all users.")

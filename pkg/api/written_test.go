@@ -19,27 +19,28 @@ import (
 // item.
 type reading struct{ as, method, pattern, body, list string }
 
-// readings are by the kind of the item. "later" marks a second reading of the same item.
+// readings returns a request for each kind of item. A kind with "later" is a second reading.
 func readings() map[string]reading {
 	return map[string]reading{
-		"org":            {"service", "GET", "/v1/orgs/{orgId}", "", ""},
-		"org of a user":  {"admin", "GET", "/v1/orgs/{orgId}", "", ""},
-		"member":         {"admin", "GET", "/v1/orgs/{orgId}/members", "", "members"},
-		"key":            {"admin", "GET", "/v1/orgs/{orgId}/keys", "", "keys"},
-		"app":            {"admin", "GET", "/v1/orgs/{orgId}/apps", "", "apps"},
-		"endpoint":       {"key", "POST", "/webhook_endpoint/get", `{"endpointId":"{endpointId}"}`, ""},
-		"admin's":        {"admin", "GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "", ""},
-		"endpoint later": {"admin", "GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "", "endpoints"},
-		"link":           {"key", "POST", "/link/get", `{"linkId":"{linkId}"}`, ""},
-		"link later":     {"admin", "GET", "/v1/orgs/{orgId}/apps/{appId}/links", "", "links"},
+		"org":                  {"service", "GET", "/v1/orgs/{orgId}", "", ""},
+		"org of a user":        {"admin", "GET", "/v1/orgs/{orgId}", "", ""},
+		"member":               {"admin", "GET", "/v1/orgs/{orgId}/members", "", "members"},
+		"key":                  {"admin", "GET", "/v1/orgs/{orgId}/keys", "", "keys"},
+		"app":                  {"admin", "GET", "/v1/orgs/{orgId}/apps", "", "apps"},
+		"endpoint":             {"key", "POST", "/webhook_endpoint/get", `{"endpointId":"{endpointId}"}`, ""},
+		"endpoint of an admin": {"admin", "GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}", "", ""},
+		"endpoint later":       {"admin", "GET", "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints", "", "endpoints"},
+		"link":                 {"key", "POST", "/link/get", `{"linkId":"{linkId}"}`, ""},
+		"link later":           {"admin", "GET", "/v1/orgs/{orgId}/apps/{appId}/links", "", "links"},
 	}
 }
 
-// written lists the bodies for each route that answers with the item that it creates or changes, in an order in which each body
-// changes something. The kind of the item is before the body. Before each body, an endpoint is failing and its breaker is open.
-func written() map[string][]string {
+// changes lists the bodies for each route that answers with the item that it creates or changes. They are in an order in which
+// each body changes something. A text has the kind of the item and then the body. Before each body, an endpoint is failing and
+// its breaker is open.
+func changes() map[string][]string {
 	const update, patch = "POST /webhook_endpoint/update", "PATCH /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}"
-	const one = `endpoint {"endpointId":"{endpointId}",`
+	const change = `endpoint {"endpointId":"{endpointId}",`
 	return map[string][]string{
 		"PATCH /v1/orgs/{orgId}": {
 			`org {"name":" B ","externalId":"cus_1","allowance":[{"requests":5,"per":"day"},{"requests":1,"per":"minute"}]}`,
@@ -58,22 +59,22 @@ func written() map[string][]string {
 		"POST /v1/orgs/{orgId}/apps":                {`app {"name":" Second "}`},
 		"PATCH /v1/orgs/{orgId}/apps/{appId}":       {`app {"name":" Third "}`, `app {}`},
 		"POST /v1/orgs/{orgId}/apps/{appId}/webhook_endpoints": {
-			`admin's {"url":"https://b.example.com/x?y","events":["test"],"description":"d"}`,
+			`endpoint of an admin {"url":"https://b.example.com/x?y","events":["test"],"description":"d"}`,
 		},
-		patch:                           {`admin's {"enabled":false}`, `admin's {"enabled":false}`, `admin's {"enabled":true}`, `admin's {"enabled":true}`},
+		patch:                           {`endpoint of an admin {"enabled":false}`, `endpoint of an admin {"enabled":false}`, `endpoint of an admin {"enabled":true}`, `endpoint of an admin {"enabled":true}`},
 		"POST /webhook_endpoint/create": {`endpoint {"url":"https://c.example.com"}`},
 		update: {
-			one + `"description":"d"}`, one + `"url":"https://hooks.example.com/other"}`, one + `"url":"https://d.example.com"}`,
-			one + `"url":"https://e.example.com","events":["test","link.*"]}`, one + `"enabled":false}`, one + `"url":"https://f.example.com"}`,
-			one + `"enabled":true}`, one + `"enabled":false,"description":""}`, one + `"enabled":true,"url":"https://f.example.com/g"}`, one + `"enabled":true}`,
+			change + `"description":"d"}`, change + `"url":"https://hooks.example.com/other"}`, change + `"url":"https://d.example.com"}`,
+			change + `"url":"https://e.example.com","events":["test","link.*"]}`, change + `"enabled":false}`, change + `"url":"https://f.example.com"}`,
+			change + `"enabled":true}`, change + `"enabled":false,"description":""}`, change + `"enabled":true,"url":"https://f.example.com/g"}`, change + `"enabled":true}`,
 		},
 		"POST /link/create": {`link {"clientUserId":"u","metadata":{"a":"b"},"expiresIn":60}`, `link {"clientUserId":"u"}`},
 		"POST /link/revoke": {`link {"linkId":"{linkId}"}`, `link {"linkId":"{linkId}"}`},
 	}
 }
 
-// unlike lists the operations whose answer no other route shows.
-func unlike() []string {
+// notShownElsewhere lists the operations whose answer no other route shows.
+func notShownElsewhere() []string {
 	return []string{
 		"addMember", "importKeys", "findKey", "stopUser", "deleteWebhookEndpoint", "testWebhookEndpoint", "testAppWebhookEndpoint", "redeliverWebhooks", "redeliverAppWebhooks", "publishEvents",
 	}
@@ -82,13 +83,13 @@ func unlike() []string {
 // TestAnAnswerToAChangeEqualsTheNextRead makes each change. It compares each member of the answer with the next read of the
 // item, alone and in its list.
 func TestAnAnswerToAChangeEqualsTheNextRead(t *testing.T) {
-	s, all := newServer(t), written()
+	s, all := newServer(t), changes()
 	s.Limits.OrgsCreated = 1000
 	at := time.Now()
 	s.Now = func() time.Time { at = at.Add(time.Second); return at }
 	for _, r := range route.All() {
 		isRead := r.Method == "GET" || strings.HasPrefix(r.Operation, "get") || strings.HasPrefix(r.Operation, "list")
-		if r.Takes == principal.Public || isRead || good()[r.Name()].status == http.StatusNoContent || slices.Contains(unlike(), r.Operation) {
+		if r.Takes == principal.Public || isRead || good()[r.Name()].status == http.StatusNoContent || slices.Contains(notShownElsewhere(), r.Operation) {
 			continue
 		}
 		t.Run(r.Operation, func(t *testing.T) {

@@ -17,8 +17,8 @@ type Service struct{ Name, Issuer, Subject string }
 
 // The limits of the parameter Services.
 const (
-	most    = 10      // services
-	maxText = 2 << 10 // bytes
+	maxServices = 10      // services
+	maxText     = 2 << 10 // bytes
 )
 
 // Parse reads the parameter Services: items of the form NAME=ISSUER#SUBJECT, separated by commas. A comma, a # and a % in an
@@ -28,8 +28,8 @@ func Parse(text string) ([]Service, error) {
 		return nil, nil
 	}
 	parts := strings.Split(text, ",")
-	if len(text) > maxText || len(parts) > most {
-		return nil, fmt.Errorf("more than %d services or %d bytes", most, maxText)
+	if len(text) > maxText || len(parts) > maxServices {
+		return nil, fmt.Errorf("more than %d services or %d bytes", maxServices, maxText)
 	}
 	var all []Service
 	names, accounts := map[string]bool{}, map[[2]string]bool{}

@@ -107,8 +107,8 @@ func newAuditedOrg(t *testing.T) *auditedOrg {
 	return a
 }
 
-// members sends every request that changes members, and some requests that change nothing.
-func (a *auditedOrg) members(t *testing.T) {
+// changeMembers sends every request that changes members, and some requests that change nothing.
+func (a *auditedOrg) changeMembers(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/members"
 	bob, eve := string(a.NewUser(t, "bob@example.com")), string(a.NewUser(t, "eve@example.com"))
@@ -128,8 +128,8 @@ func (a *auditedOrg) members(t *testing.T) {
 	a.want[len(a.want)-1].Actor.ID = eve // sendAndExpect has named the admin
 }
 
-// names renames the org, creates an app and renames it.
-func (a *auditedOrg) names(t *testing.T) (app string) {
+// changeNames renames the org, creates an app and renames it.
+func (a *auditedOrg) changeNames(t *testing.T) (app string) {
 	t.Helper()
 	base := "/" + string(a.org)
 	a.sendAndExpect(t, request{method: "PATCH", path: base, body: `{"name":"Acme 2"}`}, "org.updated", string(a.org), `{"name":{"from":"Acme","to":"Acme 2"}}`)
@@ -148,8 +148,8 @@ func (a *auditedOrg) names(t *testing.T) (app string) {
 	return app
 }
 
-// keys sends every request that changes keys. Some of the keys expire, others do not.
-func (a *auditedOrg) keys(t *testing.T, app string) {
+// changeKeys sends every request that changes keys. Some of the keys expire, others do not.
+func (a *auditedOrg) changeKeys(t *testing.T, app string) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
 	ends := func(after time.Duration) string { return fmt.Sprint(a.at.Add(after).UnixMilli()) }
@@ -172,7 +172,7 @@ func (a *auditedOrg) keys(t *testing.T, app string) {
 	a.expect("key.rotated", k, `{"expiresAt":{"from":null,"to":`+ends(time.Minute)+`},"rotatedTo":{"from":null,"to":"`+to+`"}}`)
 	last := rotate(short, `{"graceSeconds":604800}`) // short expires before the grace would end, and keeps its expiry
 	a.expect("key.rotated", short, `{"expiresAt":{"from":`+end+`,"to":`+end+`},"rotatedTo":{"from":null,"to":"`+last+`"}}`)
-	a.carried(t, base, rotate)
+	a.changeScopesAndMetadata(t, base, rotate)
 	revoke := request{method: "DELETE", path: base + "/" + last}
 	a.sendAndExpect(t, revoke, "key.revoked", last, `{"revokedAt":{"from":null,"to":%d}}`)
 	a.send(t, revoke) // the key is revoked already
@@ -210,9 +210,9 @@ func numberOf(t *testing.T, row map[string]types.AttributeValue, name string) in
 	return n
 }
 
-// end deletes the org, and returns the entries that the deletion adds to the log. No route shows the
-// log of a deleted org: end reads its rows, as an operator can.
-func (a *auditedOrg) end(t *testing.T) (added []entry) {
+// deleteOrg deletes the org, and returns the entries that the deletion adds to the log. No route shows the
+// log of a deleted org, so deleteOrg reads its rows, as an operator can.
+func (a *auditedOrg) deleteOrg(t *testing.T) (added []entry) {
 	t.Helper()
 	before := map[string]bool{}
 	for k := range a.dump(t) {
@@ -230,9 +230,9 @@ func (a *auditedOrg) end(t *testing.T) (added []entry) {
 	return added
 }
 
-// stops stops, resumes and signs out the admin as a service. Then the admin signs out everywhere, and the service erases
+// stopAndErase stops, resumes and signs out the admin as a service. Then the admin signs out everywhere, and the service erases
 // another person.
-func (a *auditedOrg) stops(t *testing.T) {
+func (a *auditedOrg) stopAndErase(t *testing.T) {
 	t.Helper()
 	path, me := "/v1/users/"+string(a.admin), string(a.admin)
 	for _, c := range [][3]string{{"POST", "/stop", "user.stopped"}, {"DELETE", "/stop", "user.resumed"}, {"POST", "/signout", "user.signed_out"}} {
@@ -255,10 +255,10 @@ func (a *auditedOrg) stops(t *testing.T) {
 // TestEveryActionIsAuditedAsDocumented makes each action through its route. A request that changes nothing adds no entry.
 func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	a := newAuditedOrg(t)
-	a.members(t)
-	a.keys(t, a.names(t))
-	a.endpoints(t)
-	a.people(t)
+	a.changeMembers(t)
+	a.changeKeys(t, a.changeNames(t))
+	a.changeEndpoints(t)
+	a.changeByAdmin(t)
 	a.send(t, request{as: service(), method: "PATCH", path: "/" + string(a.org), body: `{"externalId":"cus_1"}`})
 	a.expect("org.updated", string(a.org), `{"externalId":{"from":null,"to":"cus_1"}}`)
 	a.want[len(a.want)-1].Actor = subject{Type: "service", Name: "billing"}
@@ -272,8 +272,8 @@ func TestEveryActionIsAuditedAsDocumented(t *testing.T) {
 	for _, e := range []int{1, 2} {
 		a.want[len(a.want)-e].Actor = subject{Type: "service", Name: "billing"}
 	}
-	a.stops(t)
-	got := append(a.log(t), a.end(t)...)
+	a.stopAndErase(t)
+	got := append(a.log(t), a.deleteOrg(t)...)
 	for i := range max(len(got), len(a.want)) {
 		if i >= len(got) || i >= len(a.want) || got[i].String() != a.want[i].String() {
 			t.Fatalf("entry %d:\ngot  %v\nwant %v", i, got[min(i, len(got)):], a.want[min(i, len(a.want)):])

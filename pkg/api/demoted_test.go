@@ -108,7 +108,7 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 		for _, to := range demotions(r) {
 			for _, u := range targets {
 				w.target = u
-				w.demoted(t, r, to)
+				w.callWhileDemoted(t, r, to)
 				cases++
 			}
 		}
@@ -118,9 +118,9 @@ func TestCallerDemotedBeforeTheTransactionWritesNothing(t *testing.T) {
 	}
 }
 
-// demoted calls a route as an admin whose role changes right before the transaction. At the end the
+// callWhileDemoted calls a route as an admin whose role changes right before the transaction. At the end the
 // caller is an admin again.
-func (w *world) demoted(t *testing.T, r route.Route, to org.Role) {
+func (w *world) callWhileDemoted(t *testing.T, r route.Route, to org.Role) {
 	t.Helper()
 	caller := w.byRole[org.Admin]
 	what := fmt.Sprintf("%s of %s by %s, now %q", r.Name(), w.target, caller, to)

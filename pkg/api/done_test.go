@@ -181,8 +181,9 @@ func (c *creation) createWithFault(t *testing.T, fault storetest.Fault, key stri
 	}
 }
 
-// TestCreationsAboveUseTheLastPlace: with limits that are lower by one, the same creations are refused.
-func TestCreationsAboveUseTheLastPlace(t *testing.T) {
+// TestACreateAtTheLimitIsRefused: with limits that are lower by one, the creations of the test above are refused. So that test
+// uses the last place of each limit.
+func TestACreateAtTheLimitIsRefused(t *testing.T) {
 	for _, route := range route.All() {
 		switch route.Name() {
 		case "POST /v1/orgs", "POST /v1/orgs/{orgId}/members", "POST /v1/orgs/{orgId}/keys", "POST /v1/orgs/{orgId}/apps", "POST /webhook_endpoint/create":

@@ -15,8 +15,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// endpoints changes webhook endpoints in every way, by a key and by the admin, and sends some requests that change nothing.
-func (a *auditedOrg) endpoints(t *testing.T) {
+// changeEndpoints changes webhook endpoints in every way, by a key and by the admin, and sends some requests that change nothing.
+func (a *auditedOrg) changeEndpoints(t *testing.T) {
 	t.Helper()
 	base := "/" + string(a.org) + "/keys"
 	k := a.send(t, request{method: "POST", path: base, body: `{}`}).str("id")
@@ -73,9 +73,9 @@ func (a *auditedOrg) endpoints(t *testing.T) {
 	a.send(t, revoke) // changes nothing
 }
 
-// people makes an admin's other changes of an app: endpoints are created, tested, redelivered and deleted, and a service
+// changeByAdmin makes an admin's other changes of an app: endpoints are created, tested, redelivered and deleted, and a service
 // revokes a link.
-func (a *auditedOrg) people(t *testing.T) {
+func (a *auditedOrg) changeByAdmin(t *testing.T) {
 	t.Helper()
 	app := id.DefaultApp(a.org)
 	base := "/" + string(a.org) + "/apps/" + string(app) + "/"

@@ -20,8 +20,8 @@ const (
 	rotatePath = "/v1/orgs/{orgId}/keys/{keyId}/rotate"
 )
 
-// carried returns the scopes and the metadata of a key, as text.
-func carried(t *testing.T, key any) string {
+// scopesAndMetadata returns the scopes and the metadata of a key, as text.
+func scopesAndMetadata(t *testing.T, key any) string {
 	t.Helper()
 	k, _ := key.(map[string]any)
 	out, err := json.Marshal([]any{k["scopes"], k["metadata"]})
@@ -35,42 +35,42 @@ func carried(t *testing.T, key any) string {
 func TestEachAnswerShowsScopesAndMetadataOfAKey(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	ada := user(w.byRole[org.Admin])
-	// shown checks the scopes and metadata of w.key in the list and in /app/get.
-	shown := func(what, want string) {
+	// checkShown checks the scopes and metadata of w.key in the list and in /app/get.
+	checkShown := func(what, want string) {
 		t.Helper()
 		all := w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys")
 		at := slices.IndexFunc(all, func(k map[string]any) bool { return k["id"] == string(w.key) })
 		self := w.want(t, w.request("POST", "/app/get", w.caller("key"), `{}`), 200, "")
-		if listed, byKey := carried(t, all[at]), carried(t, self.body["key"]); listed != want || byKey != want {
+		if listed, byKey := scopesAndMetadata(t, all[at]), scopesAndMetadata(t, self.body["key"]); listed != want || byKey != want {
 			t.Errorf("%s: listed %s, /app/get %s, want %s", what, listed, byKey, want)
 		}
 	}
-	// changed changes w.key, and checks its new scopes and metadata in each answer.
-	changed := func(body, want string) {
+	// change changes w.key, and checks its new scopes and metadata in each answer.
+	change := func(body, want string) {
 		t.Helper()
-		if got := carried(t, w.want(t, w.request("PATCH", keyPath, ada, body), 200, "").body); got != want {
+		if got := scopesAndMetadata(t, w.want(t, w.request("PATCH", keyPath, ada, body), 200, "").body); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
-		shown(body, want)
+		checkShown(body, want)
 	}
-	shown("without scopes", `[[],{}]`)
+	checkShown("without scopes", `[[],{}]`)
 	made := w.want(t, w.request("POST", keysPath, ada, `{"scopes":["b:write","a","b:write"],"metadata":{"plan":"pro","":""}}`), 201, "")
 	if len(made.body) != 4 { // id, key, prefix and expiresAt
 		t.Errorf("the answer of a creation: %s", made.text)
 	}
 	w.key = id.Key(made.str("id"))
 	const all = `[["a","b:write"],{"":"","plan":"pro"}]`
-	shown("created", all)
-	changed(`{}`, all)
-	changed(`{"name":null,"scopes":null,"metadata":null}`, all)
-	changed(`{"scopes":["c","a"]}`, `[["a","c"],{"":"","plan":"pro"}]`)
-	changed(`{"metadata":{"plan":"free"}}`, `[["a","c"],{"plan":"free"}]`)
+	checkShown("created", all)
+	change(`{}`, all)
+	change(`{"name":null,"scopes":null,"metadata":null}`, all)
+	change(`{"scopes":["c","a"]}`, `[["a","c"],{"":"","plan":"pro"}]`)
+	change(`{"metadata":{"plan":"free"}}`, `[["a","c"],{"plan":"free"}]`)
 	// rotate rotates w.key, and sets w.key to the new key.
 	rotate := func(body, want string) {
 		t.Helper()
 		old := w.key
 		w.key = id.Key(w.want(t, w.request("POST", rotatePath, ada, body), 201, "").str("id"))
-		shown(body, want)
+		checkShown(body, want)
 		successor := map[any]any{string(old): string(w.key), string(w.key): nil}
 		for _, k := range w.want(t, w.request("GET", keysPath, ada, ""), 200, "").list("keys") {
 			if next, ok := successor[k["id"]]; ok && k["rotatedTo"] != next {
@@ -81,7 +81,7 @@ func TestEachAnswerShowsScopesAndMetadataOfAKey(t *testing.T) {
 	rotate(`{"graceSeconds":60}`, `[["a","c"],{"plan":"free"}]`)
 	rotate(`{"graceSeconds":0,"scopes":["a"],"metadata":null}`, `[["a"],{"plan":"free"}]`)
 	rotate(`{"graceSeconds":0,"scopes":null,"metadata":{}}`, `[["a"],{}]`)
-	changed(`{"scopes":[],"name":"bare"}`, `[[],{}]`)
+	change(`{"scopes":[],"name":"bare"}`, `[[],{}]`)
 }
 
 // TestEachRouteChecksScopesMetadataAndLimits sends each bad value to each route that accepts the member.
@@ -136,7 +136,7 @@ func TestAChangeOfAKeyAppliesToItsNextRequest(t *testing.T) {
 	ada, key := user(w.byRole[org.Admin]), w.caller("key")
 	self := func(as *principal.Principal) string {
 		t.Helper()
-		return carried(t, w.want(t, request{as: as, method: "POST", path: "/app/get", body: `{}`}, 200, "").body["key"])
+		return scopesAndMetadata(t, w.want(t, request{as: as, method: "POST", path: "/app/get", body: `{}`}, 200, "").body["key"])
 	}
 	for i := range 20 {
 		want := fmt.Sprintf(`[["s%d"],{}]`, i)
@@ -149,8 +149,8 @@ func TestAChangeOfAKeyAppliesToItsNextRequest(t *testing.T) {
 	w.want(t, w.request("PATCH", keyPath, ada, `{"scopes":["a"]}`), 409, problem.KeyNotActive)
 }
 
-// carried changes the scopes and the metadata of a key, first by updates and then by a rotation.
-func (a *auditedOrg) carried(t *testing.T, base string, rotate func(k, body string) string) {
+// changeScopesAndMetadata changes the scopes and the metadata of a key, first by updates and then by a rotation.
+func (a *auditedOrg) changeScopesAndMetadata(t *testing.T, base string, rotate func(k, body string) string) {
 	t.Helper()
 	k := a.send(t, request{method: "POST", path: base, body: `{"scopes":["b","a"],"metadata":{"x":"1"}}`}).str("id")
 	a.expect("key.created", k, `{"appId":{"from":null,"to":"`+string(id.DefaultApp(a.org))+`"},"expiresAt":{"from":null,"to":null},`+

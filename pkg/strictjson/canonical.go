@@ -53,12 +53,12 @@ func Digits(text []byte, shape reflect.Type) []byte {
 	d.UseNumber()
 	var out []byte
 	done := 0
-	whole := func(n json.Number) {
+	onInteger := func(n json.Number) {
 		end := int(d.InputOffset())
 		out = append(append(out, text[done:end-len(n)]...), number(n)...)
 		done = end
 	}
-	_ = walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, whole: whole}.value(shape, "", 0) // no error, because Check accepts the text
+	_ = walker{Decoder: d, rules: Rules{Depth: math.MaxInt}, onInteger: onInteger}.value(shape, "", 0) // no error, because Check accepts the text
 	return append(out, text[done:]...)
 }
 

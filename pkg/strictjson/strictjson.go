@@ -96,11 +96,11 @@ func (*reached) Error() string { return "reached" }
 // walker reads the tokens of a text and checks them.
 type walker struct {
 	*json.Decoder
-	rules Rules
-	text  []byte
-	inRaw bool              // the value is below a json.RawMessage
-	until int64             // the offset at which the walk ends with reached; 0: the end of the text
-	whole func(json.Number) // called for each number that will be decoded into an int64; nil: no call
+	rules     Rules
+	text      []byte
+	inRaw     bool              // the value is below a json.RawMessage
+	until     int64             // the offset at which the walk ends with reached; 0: the end of the text
+	onInteger func(json.Number) // called for each number that will be decoded into an int64; nil: no call
 }
 
 // object reads the object at a pointer. Its "{" was already read. into is the struct or map into which the object will be
@@ -119,7 +119,7 @@ func (w walker) object(into reflect.Type, pointer string, depth int) error {
 			return &Error{ErrSyntax, pointer}
 		}
 		at := PointerTo(pointer, name)
-		if w.isBroken(begin) {
+		if w.hasInvalidText(begin) {
 			return &Error{ErrText, at}
 		}
 		key := name   // equal keys are duplicates
@@ -138,7 +138,7 @@ func (w walker) object(into reflect.Type, pointer string, depth int) error {
 			return err
 		}
 	}
-	return w.closing(pointer)
+	return w.readClosing(pointer)
 }
 
 // value reads the value at a pointer. into has the same meaning as in object, and may also be the slice into which an array
@@ -150,11 +150,11 @@ func (w walker) value(into reflect.Type, pointer string, depth int) error {
 		return &Error{ErrSyntax, pointer}
 	}
 	w.inRaw = w.inRaw || into == reflect.TypeFor[json.RawMessage]()
-	if w.isBroken(begin) {
+	if w.hasInvalidText(begin) {
 		return &Error{ErrText, pointer}
 	}
-	if n, isNumber := t.(json.Number); isNumber && w.whole != nil && isInteger(into) {
-		w.whole(n)
+	if n, isNumber := t.(json.Number); isNumber && w.onInteger != nil && isInteger(into) {
+		w.onInteger(n)
 	}
 	if w.until > 0 && w.InputOffset() >= w.until {
 		return &reached{pointer}
@@ -171,14 +171,14 @@ func (w walker) value(into reflect.Type, pointer string, depth int) error {
 				return err
 			}
 		}
-		return w.closing(pointer)
+		return w.readClosing(pointer)
 	default:
 		return nil
 	}
 }
 
-// closing reads the closing bracket of the object or array at a pointer.
-func (w walker) closing(pointer string) error {
+// readClosing reads the closing bracket of the object or array at a pointer.
+func (w walker) readClosing(pointer string) error {
 	if _, err := w.Token(); err != nil {
 		return &Error{ErrSyntax, pointer}
 	}

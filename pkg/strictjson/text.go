@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// isBroken reports whether Rules.Texts refuses the name or string that begins at an offset and was just read.
-func (w walker) isBroken(begin int64) bool {
+// hasInvalidText reports whether Rules.Texts refuses the name or string that begins at an offset and was just read.
+func (w walker) hasInvalidText(begin int64) bool {
 	if !w.rules.Texts {
 		return false
 	}

@@ -31,13 +31,13 @@ const keptRa = "\u0930\u094d \u09b0\u09cd \u09f0\u09cd \u0ab0\u0acd \u0b30\u0b4d
 
 // Plain reports whether a text is valid UTF-8, and has hidden characters only where belongs allows them. The empty text is
 // plain.
-func Plain(s string) bool { return utf8.ValidString(s) && shown(s) == s }
+func Plain(s string) bool { return utf8.ValidString(s) && withoutHidden(s) == s }
 
-// shown replaces each hidden character by a space, unless belongs allows it. It repeats this until nothing changes, because a
+// withoutHidden replaces each hidden character by a space, unless belongs allows it. It repeats this until nothing changes, because a
 // replaced character may have been the reason why belongs allowed another one.
-func shown(s string) string {
+func withoutHidden(s string) string {
 	for {
-		next := spaced(s)
+		next := replaceHiddenOnce(s)
 		if next == s {
 			return s
 		}
@@ -45,11 +45,11 @@ func shown(s string) string {
 	}
 }
 
-// spaced makes one pass for shown. For each character, belongs gets the replaced text before it and the original text after it.
-func spaced(s string) string {
+// replaceHiddenOnce makes one pass for withoutHidden. For each character, belongs gets the replaced text before it and the original text after it.
+func replaceHiddenOnce(s string) string {
 	var out strings.Builder
 	for i, r := range s {
-		if hidden(r) && !belongs(r, out.String(), s[i+utf8.RuneLen(r):]) {
+		if isHidden(r) && !belongs(r, out.String(), s[i+utf8.RuneLen(r):]) {
 			r = ' '
 		}
 		out.WriteRune(r)
@@ -57,8 +57,8 @@ func spaced(s string) string {
 	return out.String()
 }
 
-// hidden reports whether a character cannot be seen, or looks different on each device.
-func hidden(r rune) bool {
+// isHidden reports whether a character cannot be seen, or looks different on each device.
+func isHidden(r rune) bool {
 	return unicode.In(r,
 		unicode.Cc, unicode.Cf, // control and format characters
 		unicode.Co,                      // private use
@@ -143,7 +143,7 @@ func Visible(s string) bool {
 // character and each U+FFFD, which marks an unreadable character, by a space. Then it trims the text and cuts it to most
 // characters. It returns "" if no visible character is left.
 func Cleaned(s string, most int) string {
-	s = shown(strings.ReplaceAll(strings.ToValidUTF8(s, " "), string(utf8.RuneError), " "))
+	s = withoutHidden(strings.ReplaceAll(strings.ToValidUTF8(s, " "), string(utf8.RuneError), " "))
 	runes := []rune(strings.TrimSpace(s))
 	runes = runes[:min(len(runes), most)]
 	for !Plain(string(runes)) { // the cut has split an emoji or a word

@@ -184,7 +184,8 @@ func (c *call) pageOrAll(valid func(id string) bool) (store.Page, error) {
 	return c.page(valid)
 }
 
-// page reads limit and cursor from the query. valid reports whether the id of a cursor has the form of the list's ids. Errors: validation_failed, invalid_cursor.
+// page reads limit and cursor from the query. valid reports whether the id of a cursor has the form of the list's ids. Errors:
+// validation_failed, invalid_cursor.
 func (c *call) page(valid func(id string) bool) (store.Page, error) {
 	q := c.URL.Query()
 	limits, cursors := q["limit"], q["cursor"]

@@ -5,7 +5,7 @@ import "latchkey/pkg/problem"
 // The errors that refuse a use case by the state of a row. They are shared: no one may change their fields.
 var (
 	errOrgNotFound      = &problem.Error{Code: problem.OrgNotFound, Detail: "There is no such org, or you are not a member of it."}
-	errOrgLimit         = &problem.Error{Code: problem.LimitReached, Detail: "You cannot create more orgs: you have reached the limit for one user."}
+	errOrgLimit         = &problem.Error{Code: problem.LimitReached, Detail: "You cannot create more orgs, because you have reached the limit for one user."}
 	errExternalIDTaken  = &problem.Error{Code: problem.Conflict, Detail: "Another org already has this externalId."}
 	errOrgSuspended     = &problem.Error{Code: problem.OrgSuspended, Detail: "The org is suspended. You can read and end what it has, but you cannot create or extend anything."}
 	errAppNotFound      = &problem.Error{Code: problem.AppNotFound, Detail: "The org has no such app."}

@@ -33,8 +33,8 @@ const keptRa = "\u0930\u094d \u09b0\u09cd \u09f0\u09cd \u0ab0\u0acd \u0b30\u0b4d
 // plain.
 func Plain(s string) bool { return utf8.ValidString(s) && withoutHidden(s) == s }
 
-// withoutHidden replaces each hidden character by a space, unless belongs allows it. It repeats this until nothing changes, because a
-// replaced character may have been the reason why belongs allowed another one.
+// withoutHidden replaces each hidden character by a space, unless belongs allows it. It repeats this until nothing changes,
+// because a replaced character may have been the reason why belongs allowed another one.
 func withoutHidden(s string) string {
 	for {
 		next := replaceHiddenOnce(s)
@@ -45,7 +45,8 @@ func withoutHidden(s string) string {
 	}
 }
 
-// replaceHiddenOnce makes one pass for withoutHidden. For each character, belongs gets the replaced text before it and the original text after it.
+// replaceHiddenOnce makes one pass for withoutHidden. For each character, belongs gets the replaced text before it and the
+// original text after it.
 func replaceHiddenOnce(s string) string {
 	var out strings.Builder
 	for i, r := range s {

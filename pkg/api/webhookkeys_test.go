@@ -22,7 +22,7 @@ const (
 	keyByPath       = "/webhook_verification_key/"
 )
 
-// keyServer is a server whose table has a signing key in each state. They are made by the steps of the rotation.
+// keyServer is a server whose table has a signing key in each state. The keys are made by the steps of the rotation.
 type keyServer struct {
 	*server
 	now                        *time.Time // the clock
@@ -104,8 +104,8 @@ func (r *keyServer) lookup(t *testing.T, kid string, status int, code problem.Co
 	return posted
 }
 
-// set returns the kids of the key set.
-func (r *keyServer) set(t *testing.T) []string {
+// listedKids returns the kids of the key set.
+func (r *keyServer) listedKids(t *testing.T) []string {
 	t.Helper()
 	list, _ := r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 200, "").body["keys"].([]any)
 	var kids []string
@@ -193,11 +193,11 @@ func TestTheKeySetHasNextActiveAndRecentlyRetiredKeys(t *testing.T) {
 	r := newKeyServer(t)
 	want := []string{r.next, r.active, r.old}
 	slices.Sort(want)
-	if got := r.set(t); !slices.Equal(got, want) {
+	if got := r.listedKids(t); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	*r.now = r.now.Add(webhook.KeyListedFor)
-	if got := r.set(t); slices.Contains(got, r.old) || len(got) != 2 {
+	if got := r.listedKids(t); slices.Contains(got, r.old) || len(got) != 2 {
 		t.Errorf("after 30 days: %v", got)
 	}
 }
@@ -206,13 +206,13 @@ func TestTheKeySetHasNextActiveAndRecentlyRetiredKeys(t *testing.T) {
 func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	r := newKeyServer(t)
 	r.lookup(t, r.active, 200, "")
-	r.set(t)
+	r.listedKids(t)
 	if err := r.RevokeVerificationKey(context.Background(), r.active); err != nil {
 		t.Fatal(err)
 	}
 	r.Faults.Plan("", storetest.LostBefore, -1)
 	r.lookup(t, r.active, 200, "") // from memory
-	r.set(t)
+	r.listedKids(t)
 	r.Faults.Heal()
 	*r.now = r.now.Add(time.Minute)
 	r.Faults.Plan("", storetest.LostBefore, -1)
@@ -220,7 +220,7 @@ func TestARevokedKidIsRefusedWithinAMinute(t *testing.T) {
 	r.want(t, request{method: "GET", path: "/.well-known/jwks.json"}, 503, problem.Unavailable)
 	r.Faults.Heal() // the process does not keep faults
 	r.lookup(t, r.active, 410, problem.KidRevoked)
-	if got := r.set(t); slices.Contains(got, r.active) || !slices.Contains(got, r.next) {
+	if got := r.listedKids(t); slices.Contains(got, r.active) || !slices.Contains(got, r.next) {
 		t.Errorf("%v", got)
 	}
 }

@@ -164,8 +164,8 @@ type deliveriesIn struct {
 // selected names the deliveries that a request selects. parse returns a pointer, because this keeps the binary small: see
 // testIn.parse.
 type selected struct {
-	// event selects the deliveries of one event. A list has those of every endpoint, and a redelivery the one of
-	// span.Endpoint. nil: span selects.
+	// event selects the deliveries of one event: for a list the deliveries to every endpoint, for a redelivery only the
+	// delivery to span.Endpoint. nil: span selects.
 	event *id.Event
 	span  store.DeliverySpan
 }
@@ -268,7 +268,7 @@ func (in redeliverIn) parse(c *call) (s *selected, err error) {
 }
 
 type redeliverBody struct {
-	Queued     int    `json:"queued"` // deliveries that begin again, also those that are held for a disabled endpoint
+	Queued     int    `json:"queued"` // deliveries that start again, including those that are held for a disabled endpoint
 	NextCursor string `json:"nextCursor,omitempty"`
 }
 
@@ -306,7 +306,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redelive
 	failed := w.beginAgain(ctx, c, true, again...)
 	queued := len(again)
 	for i, err := range failed {
-		if problem.Is(err, problem.Conflict) { // the delivery is pending, or began again a moment ago
+		if problem.Is(err, problem.Conflict) { // the delivery is pending, or another request has just started it again
 			failed[i] = nil
 			queued--
 		}

@@ -19,9 +19,8 @@ import (
 	"latchkey/pkg/text"
 )
 
-// maxOperator and maxReason bound the texts of a principal.Claim, in characters. The rest is cut.
+// maxOperator and maxReason bound the texts of a principal.Claim, in characters. Longer texts are cut.
 const (
-	// maxOperator and maxReason bound the texts of a principal.Claim, in characters. Longer texts are cut.
 	maxOperator = 100
 	maxReason   = 200
 )
@@ -35,9 +34,9 @@ type call struct {
 	shape  reflect.Type        // the struct that the body was decoded into
 	org    id.Org              // the org of the path or of the API key; "": neither
 	app    id.App              // the app of the path or of the API key; id.NoApp if the path has no valid id
-	mends  bool                // invalid characters of the body become U+FFFD
+	mends  bool                // accept invalid characters in the body, as U+FFFD
 	newest bool                // the list begins with the newest item: the query has order=desc (fromQuery)
-	role   org.Role            // of a user in the org of the path's app (inApp); "" on any other route
+	role   org.Role            // the role of a user in the org of the path (inApp); "" on any other route
 
 	options
 }

@@ -59,9 +59,9 @@ func TestHandlerAndAuthorizerExplainASpentAllowanceAlike(t *testing.T) {
 	}
 }
 
-// TestASpentKeyReachesNoHandler: a key over its limits is refused on a route that ends nothing. Each answer to a key with
+// TestAKeyOverItsLimitsReachesNoHandler: a key over its limits is refused on a route that ends nothing. Each answer to a key with
 // limits has the RateLimit headers.
-func TestASpentKeyReachesNoHandler(t *testing.T) {
+func TestAKeyOverItsLimitsReachesNoHandler(t *testing.T) {
 	d := newAppServer(t)
 	within := *d.key
 	within.Limit = principal.Limit{Policy: `"minute";q=1;w=60`, State: `"minute";r=0;t=17`}

@@ -87,7 +87,7 @@ func TestTheCatalogueIsReadOnceAMinute(t *testing.T) {
 	s.getCatalogue(t, 200, "")
 }
 
-func TestACatalogueThatCannotBeReadIs503(t *testing.T) {
+func TestAnUnreadableCatalogueIs503(t *testing.T) {
 	s, now := clocked(t)
 	for _, value := range []types.AttributeValue{&types.AttributeValueMemberS{Value: `{"scopes":`}, &types.AttributeValueMemberN{Value: "1"}, nil} {
 		item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "CATALOGUE"}, "SK": &types.AttributeValueMemberS{Value: "META"}}

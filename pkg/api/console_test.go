@@ -116,8 +116,8 @@ func TestCachesKeepAnAnswerForEachCoding(t *testing.T) {
 	}
 }
 
-// TestWithoutAClientThereIsNoConsole: its paths then answer like paths without a route.
-func TestWithoutAClientThereIsNoConsole(t *testing.T) {
+// TestTheConsoleIsOffWithoutAClientID: its paths then answer like paths without a route.
+func TestTheConsoleIsOffWithoutAClientID(t *testing.T) {
 	s := newServer(t)
 	for _, path := range []string{"/console", "/console/config.json", "/console/files/main-1.js", "/console/verify", "/reference", "/llms.txt"} {
 		s.want(t, request{method: "GET", path: path}, 404, problem.RouteNotFound)

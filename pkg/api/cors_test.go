@@ -21,8 +21,8 @@ const (
 	local   = "http://localhost:5173" // the console on its developer's machine
 )
 
-// strangers are values of Origin that are neither console nor local.
-var strangers = []string{
+// otherOrigins are values of Origin that are neither console nor local.
+var otherOrigins = []string{
 	"https://evil.example", "http://console.example.com", "https://console.example.com.evil.example", "https://x.console.example.com",
 	"https://console.example.com:8443", "https://console.example.com/", "HTTPS://console.example.com", "null", "*", console + ", " + local, "",
 }
@@ -132,7 +132,7 @@ func TestOtherOriginsGetA404ForPreflights(t *testing.T) {
 		if !r.ForConsole() {
 			continue
 		}
-		for _, origin := range append(strangers, console) {
+		for _, origin := range append(otherOrigins, console) {
 			for s, vary := range map[*server]string{listed: "Origin", none: ""} {
 				if s == listed && origin == console {
 					continue // this server knows the origin
@@ -172,7 +172,7 @@ func TestAnswersUnderV1AreSharedOnlyWithTheConsole(t *testing.T) {
 			}
 		}
 	}
-	for _, origin := range strangers {
+	for _, origin := range otherOrigins {
 		if got := send(admin, "GET", "/v1/orgs", "", origin, 200, ""); got != "  Origin" {
 			t.Errorf("from %q: %s", origin, got)
 		}

@@ -137,8 +137,8 @@ func TestRevokingDisablesTheEndpointsThatTheKeySet(t *testing.T) {
 	}
 }
 
-// TestARevokedKeysEndpointsAreDisabledLater: a later request can disable the endpoints of a key that is already revoked.
-func TestARevokedKeysEndpointsAreDisabledLater(t *testing.T) {
+// TestARevokedKeysEndpointsCanBeDisabledLater: a later request can disable the endpoints of a key that is already revoked.
+func TestARevokedKeysEndpointsCanBeDisabledLater(t *testing.T) {
 	w := newAppWithStolenKey(t)
 	h := w.create(t, w.stolen)
 	w.revoke(t, "", 204, "")
@@ -304,10 +304,10 @@ func TestARequestDuringTheRevocationChangesNoEndpoint(t *testing.T) {
 	}
 }
 
-// TestAnEndpointMadeDuringARevocationIsDisabledOrRefused creates an endpoint with the stolen key at three times: before the key
+// TestAnEndpointCreatedDuringARevocationIsDisabledOrRefused creates an endpoint with the stolen key at three times: before the key
 // is revoked, before its bar row is written, and before its first endpoint is disabled. The authorizer has let each request in
 // before the revocation.
-func TestAnEndpointMadeDuringARevocationIsDisabledOrRefused(t *testing.T) {
+func TestAnEndpointCreatedDuringARevocationIsDisabledOrRefused(t *testing.T) {
 	for step, want := range []int{201, 201, 409} {
 		w := newAppWithStolenKey(t)
 		w.create(t, w.stolen)

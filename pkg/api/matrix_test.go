@@ -30,7 +30,7 @@ const (
 	ofNoOrg   = "only services, not about one org"
 	anyUser   = "any user" // the route is not about one org
 	withAKey  = "API key"
-	services  = "only services" // TestAServiceMayWhatAnAdminMay tests them
+	services  = "only services" // TestAServiceMayDoTheSameAsAnAdmin tests them
 	anyMember = "admin, member, viewer"
 )
 

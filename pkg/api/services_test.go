@@ -18,9 +18,9 @@ func service() *principal.Principal {
 	return &principal.Principal{Kind: principal.Service, Name: "billing"}
 }
 
-// TestAServiceMayWhatAnAdminMay tests the role matrix for a service. On every route of an org, a service may do the same as an
-// admin, although it is not a member of the org.
-func TestAServiceMayWhatAnAdminMay(t *testing.T) {
+// TestAServiceMayDoTheSameAsAnAdmin tests the role matrix for a service. It may call every route of an org that an admin may
+// call, although it is not a member of the org.
+func TestAServiceMayDoTheSameAsAnAdmin(t *testing.T) {
 	others := map[string]outcome{ // the exceptions
 		"POST /v1/orgs/{orgId}/leave": {403, problem.InsufficientRole}, // a service is not a member
 		"POST /v1/me/signout":         {403, problem.InsufficientRole}, // a service does not sign in

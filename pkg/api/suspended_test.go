@@ -16,7 +16,7 @@ import (
 )
 
 // whileSuspended lists what each route of an org does while the org is suspended. It is written by hand. "narrows" means that
-// the route can take rights away (TestNarrowingGoesOnInASuspendedOrg), but not give any. The word after it is for the body of
+// the route can take rights away (TestASuspendedOrgAllowsOnlyNarrowerRights), but not give any. The word after it is for the body of
 // the matrix: two of these bodies give rights.
 var whileSuspended = map[string]string{
 	"GET /v1/orgs/{orgId}":                                                   "reads",
@@ -111,8 +111,8 @@ func TestEachRouteOfASuspendedOrgIsOpenOrClosed(t *testing.T) {
 	}
 }
 
-// TestNarrowingGoesOnInASuspendedOrg: rights can be taken away, but not given, also by a service.
-func TestNarrowingGoesOnInASuspendedOrg(t *testing.T) {
+// TestASuspendedOrgAllowsOnlyNarrowerRights: rights can be taken away, but not given, also by a service.
+func TestASuspendedOrgAllowsOnlyNarrowerRights(t *testing.T) {
 	s := newServer(t)
 	const member, key = "/v1/orgs/{orgId}/members/{userId}", "/v1/orgs/{orgId}/keys/{keyId}"
 	const endpoint = "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}"

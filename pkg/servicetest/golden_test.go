@@ -16,7 +16,7 @@ type failing struct {
 
 func (f *failing) Errorf(format string, args ...any) { f.text += fmt.Sprintf(format, args...) }
 
-func TestAGoldenThatDiffersPrintsEveryDifference(t *testing.T) {
+func TestGoldenPrintsEveryDifference(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "golden.txt")
 	lines := []string{"first", "", "second"}
 	for n := range 50 {

@@ -110,7 +110,7 @@ func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []str
 		}
 		return p, err
 	default: // a public route has no authorizer, so a call for it is our own mistake
-		return principal.Principal{}, problem.New(problem.Internal, "The route takes no credential.")
+		return principal.Principal{}, problem.New(problem.Internal, "The route has no credential.")
 	}
 }
 
@@ -118,13 +118,13 @@ func (a *Authorizer) Authorize(ctx context.Context, r route.Route, headers []str
 func bearer(headers []string) (string, error) {
 	switch {
 	case len(headers) == 0, len(headers) == 1 && headers[0] == "":
-		return "", problem.New(problem.MissingCredentials, "Send the header Authorization: Bearer with your credential.")
+		return "", problem.New(problem.MissingCredentials, "Send your credential after the word Bearer in the Authorization header.")
 	case len(headers) > 1:
 		return "", problem.New(problem.InvalidCredentials, "Send exactly one Authorization header.")
 	}
 	credential, ok := principal.Bearer(headers[0])
 	if !ok {
-		return "", problem.New(problem.InvalidCredentials, "The Authorization header must have the scheme Bearer and one credential.")
+		return "", problem.New(problem.InvalidCredentials, "The Authorization header must have the word Bearer and then one credential.")
 	}
 	return credential, nil
 }
@@ -244,7 +244,7 @@ func (a *Authorizer) rowOf(ctx context.Context, raw string) (row store.APIKey, h
 		row, ok, err = a.table.APIKey(ctx, parsed.Org, parsed.Key)
 		return row, parsed.Hash, ok, err
 	case accesstoken.LooksLikeJWT(raw):
-		return row, hash, false, problem.New(problem.APIKeyRequired, "This route takes an API key, not an access token.")
+		return row, hash, false, problem.New(problem.APIKeyRequired, "This route needs an API key, not an access token.")
 	case a.imported == nil || !apikey.IsForeign(raw):
 		return row, hash, false, nil
 	}
@@ -322,7 +322,7 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 
 // NoRole returns the refusal of a user who has no role in an org, or a role that is too weak.
 func NoRole() error {
-	return problem.New(problem.InsufficientRole, "You have no role in this org that allows this.")
+	return problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
 }
 
 // verify verifies the access token of a request. It also returns the token's text.
@@ -332,7 +332,7 @@ func (a *Authorizer) verify(ctx context.Context, headers []string) (accesstoken.
 		return accesstoken.Claims{}, "", err
 	}
 	if _, err := apikey.Parse(raw); err == nil {
-		return accesstoken.Claims{}, "", problem.New(problem.UserTokenRequired, "This route takes an access token, not an API key.")
+		return accesstoken.Claims{}, "", problem.New(problem.UserTokenRequired, "This route needs an access token, not an API key.")
 	}
 	if a.tokens == nil {
 		return accesstoken.Claims{}, "", errors.New("authn: no issuer of access tokens is configured")

@@ -322,7 +322,7 @@ func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string,
 
 // NoRole returns the refusal of a user who has no role in an org, or a role that is too weak.
 func NoRole() error {
-	return problem.New(problem.InsufficientRole, "Your role in this org does not allow this.")
+	return problem.New(problem.InsufficientRole, "You do not have a role in this org that allows this.")
 }
 
 // verify verifies the access token of a request. It also returns the token's text.

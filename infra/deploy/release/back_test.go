@@ -14,23 +14,23 @@ import (
 	"latchkey/infra/tools"
 )
 
-// unreadable lists, each with its reason, the reads that the last release must refuse with 503 when this code has written the
-// rows: old code must not be able to read a state that refuses, because it does not know the state. The last release must succeed
-// at every other read. The names are from pkg/store/testdata/releases.jsonl.
+// unreadable lists the reads that the last release must refuse with 503 when this code has written the rows, each with its reason.
+// Old code does not know a new state in which a credential is refused, so it must not be able to read such a row. Every other read
+// of the last release must succeed. The names are from pkg/store/testdata/releases.jsonl.
 var unreadable = map[string]string{}
 
-// readsReleases is the test that reads what releases wrote, and with RELEASE writes what a release would.
+// readsReleases is the test that reads the rows of all releases. With the variable RELEASE it writes the rows of a new release.
 const readsReleases = "TestEachReleaseIsReadByThisOne"
 
 // line is a line of pkg/store/testdata/releases.jsonl: a row, or a read with its result.
 type line map[string]json.RawMessage
 
-// read returns the name of a line's read, "" for a row.
+// read returns the name of the read; "" if the line is a row.
 func (l line) read() string { return strings.Trim(string(l["read"]), `"`) }
 
-// TestTheLastReleaseReadsWhatThisOneWrites: a release can be taken back. The store's tests of the last release read the rows that this code
-// writes, and find what this code reads from them, but for members that the last release does not know. The last release is the newest
-// tag, and until there is one the commit in testdata/back.txt.
+// TestTheLastReleaseReadsWhatThisOneWrites checks that an owner can go back to the last release. The store's test of the last release
+// reads the rows that this code writes, and must get the same values as this code, except for members that the last release does
+// not have. The last release is the newest tag. Until there is a tag, it is the commit in testdata/back.txt.
 func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
@@ -39,7 +39,7 @@ func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	last := filepath.Join(t.TempDir(), "last")
 	git(t, root, "clone", "-q", "--no-checkout", ".", last)
 	git(t, last, "checkout", "-q", lastRelease(t, root))
-	known := map[string]map[string]bool{}
+	known := map[string]map[string]bool{} // by read, the members that the last release has
 	for _, l := range written(t, last) {
 		if l.read() != "" {
 			known[l.read()] = membersIn(decoded(t, l["value"]))
@@ -49,7 +49,7 @@ func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	for _, l := range written(t, clone(t, "this")) {
 		if l.read() != "" {
 			if known[l.read()] == nil {
-				continue // of a kind that the last release does not have
+				continue // the last release does not have this read
 			}
 			value, err := json.Marshal(only(decoded(t, l["value"]), known[l.read()]))
 			if err != nil {
@@ -68,7 +68,7 @@ func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	refused := map[string]bool{}
 	for _, found := range regexp.MustCompile(`releases_test\.go:\d+: ([^:,]+)[:,].*`).FindAllStringSubmatch(text, -1) {
 		if refused[found[1]] = true; unreadable[found[1]] == "" || !strings.Contains(found[0], `"unavailable"`) {
-			t.Errorf("the last release does not read it: %s", found[0])
+			t.Errorf("the last release cannot read: %s", found[0])
 		}
 	}
 	if (err != nil) != (len(refused) > 0) {
@@ -76,7 +76,7 @@ func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	}
 	for name := range unreadable {
 		if !refused[name] {
-			t.Errorf("%s: the last release must refuse it, and reads it", name)
+			t.Errorf("%s: the last release must refuse this read, but succeeds", name)
 		}
 	}
 }
@@ -95,18 +95,18 @@ func lastRelease(t *testing.T, root string) string {
 	return fetched(t, root, strings.TrimSpace(string(text)))
 }
 
-// fetched returns a commit that this copy of the repository has. Without it the test is skipped.
+// fetched returns the commit. If this copy of the repository does not have it, the test is skipped.
 func fetched(t *testing.T, root, commit string) string {
 	t.Helper()
 	cmd := exec.Command("git", "cat-file", "-e", commit+"^{commit}")
 	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil && os.Getenv("GITHUB_ACTIONS") != "true" { // the workflow fetches all commits
+	if out, err := cmd.CombinedOutput(); err != nil && os.Getenv("GITHUB_ACTIONS") != "true" { // the workflow fetches all commits, so there the test fails
 		t.Skipf("this copy of the repository lacks the commit %s (git fetch --unshallow): %s", commit, out)
 	}
 	return commit
 }
 
-// tested runs the test that reads releases in a folder.
+// tested runs the test readsReleases in a folder.
 func tested(root string, env ...string) (text string, err error) {
 	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-run=^"+readsReleases+"$", "./pkg/store")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
@@ -114,7 +114,7 @@ func tested(root string, env ...string) (text string, err error) {
 	return string(out), err
 }
 
-// written returns the lines that the code in a folder writes as a release.
+// written returns the lines that the code in a folder writes as the release "next".
 func written(t *testing.T, root string) (lines []line) {
 	t.Helper()
 	dir, err := tools.Dir()
@@ -125,7 +125,7 @@ func written(t *testing.T, root string) (lines []line) {
 	if err := os.MkdirAll(local, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(dir, filepath.Join(local, "tools")); err != nil && !os.IsExist(err) { // a copy has it
+	if err := os.Symlink(dir, filepath.Join(local, "tools")); err != nil && !os.IsExist(err) { // copied.Tree makes the link too
 		t.Fatal(err)
 	}
 	if text, err := tested(root, "RELEASE=next"); err != nil {
@@ -145,7 +145,7 @@ func written(t *testing.T, root string) (lines []line) {
 		}
 	}
 	if len(lines) < 100 {
-		t.Fatalf("%d lines are written", len(lines))
+		t.Fatalf("only %d lines are written", len(lines))
 	}
 	return lines
 }
@@ -177,7 +177,7 @@ func membersIn(v any) map[string]bool {
 	return names
 }
 
-// only returns a value without the members of objects that have other names.
+// only removes every member whose name is not in names from the objects of a value.
 func only(v any, names map[string]bool) any {
 	switch v := v.(type) {
 	case map[string]any:

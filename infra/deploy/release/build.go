@@ -20,14 +20,14 @@ import (
 	"latchkey/infra/tools"
 )
 
-// build is a release in the making.
+// build is a release that is being made.
 type build struct {
 	release
-	dir   string            // has the sources
-	files map[string][]byte // of the release, by path
+	dir   string            // the folder with the sources
+	files map[string][]byte // the files of the release so far, by path
 }
 
-// target returns the environment in which the functions are compiled. It has the settings of Go that change a program.
+// target returns the environment in which the functions are compiled. It sets every variable of Go that changes the program.
 func (b build) target() []string {
 	return append(tools.SAMBuildEnvironment(), "GOOS=linux", "GOARCH="+b.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
 }
@@ -52,7 +52,7 @@ func (b build) programs(ctx context.Context) error {
 	return nil
 }
 
-// licences adds the licences of Go and of each module that is compiled in: they want to be passed on with the programs.
+// licences adds the licences of Go and of each module that is compiled in. Most licences must accompany the program.
 func (b build) licences(ctx context.Context) error {
 	const module = "{{with .Module}}{{if not .Main}}{{.Path}}@{{.Version}} {{.Dir}}{{end}}{{end}}"
 	list, err := tools.Output(ctx, b.dir, b.target(), "go", "list", "-deps", "-f", module, "./functions/...")
@@ -98,8 +98,8 @@ func (b build) licence(module, dir string) error {
 	return nil
 }
 
-// components adds the list of components, in CycloneDX's form. It adds the version, which the program that writes the list
-// looks for in git, and removes that program's hashes, which differ from machine to machine.
+// components adds the list of components, in CycloneDX's form. It sets the version itself, because cyclonedx-gomod looks for the
+// version in git. It removes the hashes of cyclonedx-gomod, which differ between machines.
 func (b build) components(ctx context.Context) error {
 	out, err := tools.Output(ctx, b.dir, nil, "go", "tool", "-modfile=infra/tools/release/tools.mod", "cyclonedx-gomod",
 		"mod", "-json", "-std", "-short-purls", "-noserial", "-notimestamp")
@@ -114,7 +114,7 @@ func (b build) components(ctx context.Context) error {
 	component, isComponent := metadata["component"].(map[string]any)
 	writers, isWritten := metadata["tools"].([]any)
 	if !isComponent || !isWritten {
-		return errors.New("the list of components does not say what it is of, and what wrote it")
+		return errors.New("the list of components has no metadata.component or no metadata.tools")
 	}
 	component["version"] = "v" + b.version
 	component["purl"] = fmt.Sprintf("pkg:golang/%v@v%s", component["name"], b.version)
@@ -134,7 +134,7 @@ func (b build) components(ctx context.Context) error {
 	return err
 }
 
-// npmTarball matches the end of a package's file, with the version.
+// npmTarball matches the end of the name of a package's file. The group is the version.
 var npmTarball = regexp.MustCompile(`-(\d+\.\d+\.\d+[^/]*)\.tgz$`)
 
 // npmComponents returns the npm packages that are bundled in the console's files.
@@ -164,10 +164,10 @@ func sums(files map[string][]byte) []byte {
 	return out
 }
 
-// epoch is the time of every file in a zip. No file is younger than the first that a zip can have.
+// epoch is the time of every file in a zip: the first time that a zip can have.
 var epoch = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// pack returns a zip of the files, in a folder. Order, times and permissions are always the same.
+// pack returns a zip with the files in a folder. Order, times and permissions are always the same.
 func pack(folder string, files map[string][]byte) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)

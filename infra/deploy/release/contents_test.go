@@ -47,8 +47,8 @@ func unzipped(t *testing.T, text []byte) string {
 	return filepath.Join(dir, "latchkey-1.2.3-"+runtime.GOARCH)
 }
 
-// hasPrograms translates the template, and checks that the code of each function is a program for its processor.
-func hasPrograms(t *testing.T, dir string) {
+// checkPrograms translates the template, and checks that the code of each function is a program for the right processor.
+func checkPrograms(t *testing.T, dir string) {
 	path := filepath.Join(dir, "template.yaml")
 	tpl, err := translated.Translate(t.Context(), path, translated.Options{Parameters: map[string]string{"Issuer": "https://issuer.example", "Audience": "a"}})
 	if err != nil {
@@ -76,12 +76,13 @@ func hasPrograms(t *testing.T, dir string) {
 	wrong := map[string]string{"arm64": "x86_64", "amd64": "arm64"}[runtime.GOARCH]
 	text, err := os.ReadFile(path)
 	if err != nil || !bytes.Contains(text, []byte("AllowedValues: [")) || bytes.Contains(text, []byte(wrong+"]")) {
-		t.Errorf("the template takes %s too, or %v", wrong, err)
+		t.Errorf("the template allows %s too, or %v", wrong, err)
 	}
 }
 
-// hasComponents checks that the list has the modules of the programs, each with its licence, and no module that only tests use.
-func hasComponents(t *testing.T, dir string) {
+// checkComponents checks that the list has every module of the programs, and no module that only tests use. The release must have
+// the licence of each module.
+func checkComponents(t *testing.T, dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "sbom.cdx.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func hasComponents(t *testing.T, dir string) {
 		t.Fatalf("%v: %.300s", err, text)
 	}
 	if list.Metadata.Component.Version != "v1.2.3" {
-		t.Errorf("it is of %+v", list.Metadata.Component)
+		t.Errorf("the list is for %+v", list.Metadata.Component)
 	}
 	has := map[string]string{}
 	for _, c := range list.Components {
@@ -112,11 +113,11 @@ func hasComponents(t *testing.T, dir string) {
 			t.Errorf("%s: %q", name, has[name])
 		}
 	}
-	modules, err := filepath.Glob(filepath.Join(dir, "functions", "*", "bootstrap"))
-	if err != nil || len(modules) == 0 {
-		t.Fatalf("%d programs, %v", len(modules), err)
+	programs, err := filepath.Glob(filepath.Join(dir, "functions", "*", "bootstrap"))
+	if err != nil || len(programs) == 0 {
+		t.Fatalf("%d programs, %v", len(programs), err)
 	}
-	out, err := exec.Command("go", append([]string{"version", "-m"}, modules...)...).Output()
+	out, err := exec.Command("go", append([]string{"version", "-m"}, programs...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,13 +135,13 @@ func hasComponents(t *testing.T, dir string) {
 			t.Errorf("%s %s has no licence", words[1], words[2])
 		}
 	}
-	if compiled < 50 { // each of the functions has several
-		t.Errorf("%d modules were read", compiled)
+	if compiled < 50 { // a module counts once for each program
+		t.Errorf("only %d modules were read", compiled)
 	}
 }
 
-// deploys runs the command of README.txt against the stand-in for AWS, with no other program than the SAM CLI.
-func deploys(t *testing.T, dir string) {
+// deployRelease runs the command of README.txt against the stand-in for AWS. PATH is empty, so only the SAM CLI can run.
+func deployRelease(t *testing.T, dir string) {
 	cli, err := tools.SAM(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func deploys(t *testing.T, dir string) {
 	if text, err := os.ReadFile(filepath.Join(dir, "README.txt")); err != nil || !bytes.Contains(text, []byte("\n    "+deployCommand+"\n")) {
 		t.Fatalf("%v: README.txt has another command\n%s", err, text)
 	} else if !bytes.Contains(text, []byte("no preflight, no protection and no proof")) {
-		t.Errorf("README.txt does not say what the command leaves out:\n%s", text)
+		t.Errorf("README.txt does not name the steps that the command leaves out:\n%s", text)
 	}
 	arguments := strings.Fields(strings.NewReplacer("'", "", "https://...", "https://issuer.example").Replace(deployCommand))[1:]
 	cmd := exec.CommandContext(t.Context(), cli, append(arguments, "--no-confirm-changeset")...)

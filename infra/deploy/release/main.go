@@ -1,8 +1,7 @@
-// Command release serves `make release`: it makes a zip that the SAM CLI deploys without Go. It reads only the
-// commit, so two folders make the same zip, to the byte, with the same release of Go.
+// Command release is run by `make release`. It makes a zip that the SAM CLI deploys without Go. It reads only committed files, so
+// the same commit and the same release of Go give the same zip, byte for byte, in every folder.
 //
-// A zip is for one processor. A function runs on one, so a zip for both would be twice as large, and a deployment could
-// choose the wrong half.
+// A zip is for one processor. A zip for both would be twice as large, and a deployment could choose the wrong programs.
 package main
 
 import (
@@ -48,10 +47,10 @@ func start(ctx context.Context) error {
 	return nil
 }
 
-// deployCommand deploys a release, in its folder. samconfig.toml has the options that it leaves out.
+// deployCommand deploys a release, in its folder. The other options are in samconfig.toml.
 const deployCommand = "sam deploy --parameter-overrides 'Issuer=https://... Audience=https://...'"
 
-// release has the version to make, and its sources.
+// release is a release to make.
 type release struct {
 	root    string // the folder of the repository
 	version string // without a v
@@ -78,17 +77,17 @@ func read(root, version, arch string) (release, error) {
 // name is the name of the zip and of the folder in it.
 func (r release) name() string { return "latchkey-" + r.version + "-" + r.arch }
 
-// sources are the files that a release is made of. Only the modules that these need are in its list of components.
+// sources are the files from which a release is made. The list of components has only the modules that these files need.
 var sources = []string{"functions", "pkg", "infra/openapi.go", "infra/openapi.yaml", "infra/console/npm/lock.json", "infra/tools/release", "go.mod", "go.sum", "template.yaml", "samconfig.toml"}
 
 // export copies the sources to dir, as they are in the commit. Error: something is not committed.
 func (r release) export(ctx context.Context, dir string) error {
 	changed, err := tools.Output(ctx, r.root, nil, "git", "status", "--porcelain")
 	if err != nil {
-		return fmt.Errorf("a release is made of a commit: %w", err)
+		return fmt.Errorf("a release is made from a commit: %w", err)
 	}
 	if changed != "" {
-		return fmt.Errorf("a release is made of a commit, and these files are not as in the last one:\n%s", changed)
+		return fmt.Errorf("a release is made from a commit, but these files have changes that are not committed:\n%s", changed)
 	}
 	list, err := tools.Output(ctx, r.root, nil, "git", append([]string{"ls-files", "-z", "--"}, sources...)...)
 	if err != nil {
@@ -119,13 +118,12 @@ func (r release) files(ctx context.Context) (map[string][]byte, error) {
 	return b.files, nil
 }
 
-// readme has places for the version, the processor, the command and the release of Go.
+// readme has placeholders for the version, the processor, the command and the release of Go.
 //
 //go:embed readme.txt
 var readme string
 
-// documents adds the template, which is no longer built but deployed as it is, the contract and the text that says how to
-// deploy.
+// documents adds the template, the contract of the API, and README.txt, which explains the deployment.
 func (b build) documents(ctx context.Context) error {
 	text, errTemplate := os.ReadFile(filepath.Join(b.dir, "template.yaml"))
 	settings, errSettings := os.ReadFile(filepath.Join(b.dir, "samconfig.toml"))
@@ -141,7 +139,7 @@ func (b build) documents(ctx context.Context) error {
 	return errors.Join(errNewer, errTemplate)
 }
 
-// Parts of template.yaml that differ in a release.
+// Parts of template.yaml that differ in a release. The SAM CLI builds no function of a release, and a release has one processor.
 const (
 	function     = "\n    Type: AWS::Serverless::Function\n"
 	isBuilt      = "\n    Metadata: { BuildMethod: go1.x }\n"
@@ -150,8 +148,8 @@ const (
 	oneProcessor = "\n    Default: %[1]s\n    AllowedValues: [%[1]s]\n    Description: The processor of the functions. This release is for one\n"
 )
 
-// template returns the template of the release: the programs are built, and for one processor. The folder of each function
-// has its path of the repository, so that CodeUri stays as it is.
+// template returns the template of the release: its functions need no build, and have one processor. The folder of each function
+// has the same path as in the repository, so CodeUri does not change.
 func (b build) template(text string) ([]byte, error) {
 	built := strings.Count(text, isBuilt)
 	if n := strings.Count(text, function); n != built || n == 0 {
@@ -164,7 +162,7 @@ func (b build) template(text string) ([]byte, error) {
 		}
 	}
 	if strings.Count(text, anyProcessor) != 1 {
-		return nil, errors.New("template.yaml: the parameter Architecture is not as it was")
+		return nil, errors.New("template.yaml: the text of the parameter Architecture has changed")
 	}
 	text = strings.ReplaceAll(text, isBuilt, isNotBuilt)
 	return []byte(strings.Replace(text, anyProcessor, fmt.Sprintf(oneProcessor, tools.Architecture(b.arch)), 1)), nil

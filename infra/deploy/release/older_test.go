@@ -24,7 +24,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// The last commits whose code does not know a state.
+// For each state, the last commit whose code does not know the state.
 const (
 	beforeHeld    = "c11fb5b6bba2ee5f25a6487d3780fcc7c736338b" // attrHeld: while its org is suspended, the row of a key has the hash in it
 	beforeStopped = "6a6f70c2eccca4e63214309d574287cfc8f46c27" // attrStoppedUser: while a person is stopped, an identity has the user in it
@@ -32,15 +32,15 @@ const (
 
 var billing = store.Actor{Service: "billing"}
 
-// state is what a test has changed, and the answer of an older release to a credential then.
+// state is a state of the table, and the answer that an older release must give to a credential.
 type state struct {
 	name   string
-	change func() error // may be nil
+	change func() error // changes the table to this state; may be nil
 	want   string
 }
 
-// TestAnOlderReleaseRefusesAKeyOfASuspendedOrg by 503, at the owner's own server with package guard and at the authorizer, and lets the
-// same key in before and after the suspension.
+// TestAnOlderReleaseRefusesAKeyOfASuspendedOrg checks two programs of an older release: an owner's server with package guard, and the
+// authorizer. Both must answer 503 while the org is suspended, and must accept the key before and after.
 func TestAnOlderReleaseRefusesAKeyOfASuspendedOrg(t *testing.T) {
 	table, ctx := storetest.New(t), t.Context()
 	org, err := table.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Acme"}, store.Once[store.Org]{})
@@ -55,19 +55,20 @@ func TestAnOlderReleaseRefusesAKeyOfASuspendedOrg(t *testing.T) {
 		_, err = table.ChangeOrg(ctx, billing, org.Made.ID, store.OrgChange{Suspended: &suspended})
 		return err
 	}
-	answers(t, table, call{commit: beforeHeld, guarded: "/invoices", route: "POST /app/get", credential: key.Made.Minted.Key.Reveal()}, []state{
+	checkAnswers(t, table, call{commit: beforeHeld, guarded: "/invoices", route: "POST /app/get", credential: key.Made.Minted.Key.Reveal()}, []state{
 		{"active", nil, "good"},
 		{"suspended", func() error { return suspend(true) }, "unknown"}, {"resumed", func() error { return suspend(false) }, "good"},
 	})
 }
 
-// TestAnOlderReleaseRefusesAStoppedPerson by 503, at the same doors. Its exception is a sign-out: it lets a token from before in.
+// TestAnOlderReleaseRefusesAStoppedPerson checks the same programs. They must answer 503 while the person is stopped. After a
+// sign-out they still accept a token from before the sign-out, which this test allows.
 func TestAnOlderReleaseRefusesAStoppedPerson(t *testing.T) {
 	table, ctx := storetest.New(t), t.Context()
 	ada := table.NewUser(t, "ada@example.com")
 	org := table.NewOrg(t, ada)
 	jwksURL, token := signedIn(t, "ada@example.com")
-	answers(t, table, call{commit: beforeStopped, guarded: "/orgs/" + string(org) + "/invoices", route: "GET /v1/orgs", credential: token, jwksURL: jwksURL}, []state{
+	checkAnswers(t, table, call{commit: beforeStopped, guarded: "/orgs/" + string(org) + "/invoices", route: "GET /v1/orgs", credential: token, jwksURL: jwksURL}, []state{
 		{"active", nil, "good"},
 		{"stopped", func() error { _, err := table.StopUser(ctx, billing, ada); return err }, "unknown"},
 		{"resumed", func() error { _, err := table.ResumeUser(ctx, billing, ada); return err }, "good"},
@@ -75,7 +76,7 @@ func TestAnOlderReleaseRefusesAStoppedPerson(t *testing.T) {
 	})
 }
 
-// signedIn returns the token of a user of storetest.NewUser, who signed in a minute ago, and the URL of the key that signed it.
+// signedIn returns the access token of a user of storetest.NewUser who signed in a minute ago. At jwksURL is the key for its signature.
 func signedIn(t *testing.T, address string) (jwksURL, token string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -102,13 +103,13 @@ func signedIn(t *testing.T, address string) (jwksURL, token string) {
 type call struct {
 	commit     string
 	guarded    string // a path of the owner's server
-	route      string // of the API, behind the authorizer: its method and its path
+	route      string // a route of the API, which the authorizer protects: METHOD PATH
 	credential string
-	jwksURL    string // of the users' issuer; "": none is called
+	jwksURL    string // the issuer's keys; "": the credential is an API key
 }
 
-// answers builds an older release, and checks what its owner's server and its authorizer answer in each state in turn.
-func answers(t *testing.T, table *storetest.Table, c call, states []state) {
+// checkAnswers builds an older release, and checks the answers of its guard and of its authorizer in each state in turn.
+func checkAnswers(t *testing.T, table *storetest.Table, c call, states []state) {
 	t.Helper()
 	root, err := tools.Root()
 	if err != nil {
@@ -125,7 +126,7 @@ func answers(t *testing.T, table *storetest.Table, c call, states []state) {
 	endpoint := *table.DB.Options().BaseEndpoint
 	settings := append(os.Environ(), "TABLE="+table.Name, "AWS_ENDPOINT_URL="+endpoint, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x",
 		"ISSUER=https://issuer.test", "AUDIENCE=latchkey", "JWKS_URL="+c.jwksURL)
-	doors := map[string]func() string{
+	programs := map[string]func() string{
 		"guard":      startGuard(t, filepath.Join(older, "server"), settings, c),
 		"authorizer": startAuthorizer(t, filepath.Join(older, "authorizer"), settings, c),
 	}
@@ -135,15 +136,16 @@ func answers(t *testing.T, table *storetest.Table, c call, states []state) {
 				t.Fatal(err)
 			}
 		}
-		for name, ask := range doors {
-			if got := ask(); got != s.want {
+		for name, send := range programs {
+			if got := send(); got != s.want {
 				t.Errorf("%s, %s: %s, want %s", s.name, name, got, s.want)
 			}
 		}
 	}
 }
 
-// startGuard starts an owner's server, and returns how it finds the credential of a call: good for 200, unknown for 503, or the answer.
+// startGuard starts an owner's server. It returns a function that sends the call: its result is good for 200, unknown for 503, or
+// the whole answer.
 func startGuard(t *testing.T, program string, settings []string, c call) func() string {
 	t.Helper()
 	port, err := tools.FreePort(0)
@@ -181,8 +183,8 @@ func startGuard(t *testing.T, program string, settings []string, c call) func() 
 	}
 }
 
-// startAuthorizer starts the authorizer as Lambda does, and returns how it finds the credential of a call: good for Allow, unknown for the error that the
-// gateway answers by 503, or the answer.
+// startAuthorizer starts the authorizer as Lambda does. It returns a function that sends the call: its result is good for Allow,
+// unknown for the error to which the gateway answers 503, or the whole answer.
 func startAuthorizer(t *testing.T, program string, settings []string, c call) func() string {
 	t.Helper()
 	events, answers := make(chan string), make(chan string)

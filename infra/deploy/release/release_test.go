@@ -13,7 +13,7 @@ import (
 	"latchkey/infra/tools/copied"
 )
 
-// git runs git in a folder, with a user and a time of its own.
+// git runs git in a folder, with a made-up user.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
@@ -40,7 +40,7 @@ func clone(t *testing.T, name string) string {
 	return dir
 }
 
-// made makes a release of the processor of this machine, for which the other tests compile the functions too.
+// made makes a release for this machine's processor. Go's cache then has compiled packages from other tests.
 func made(t *testing.T, root string) []byte {
 	t.Helper()
 	r, err := read(root, "1.2.3", runtime.GOARCH)
@@ -58,8 +58,7 @@ func made(t *testing.T, root string) []byte {
 	return out
 }
 
-// TestTwoFoldersMakeOneRelease makes it in two folders, and deploys it from a third. What is deployed is the zip: nothing of
-// the repository is there.
+// TestTwoFoldersMakeOneRelease makes a release in two folders, and deploys it from a third. The third folder has only the zip's files.
 func TestTwoFoldersMakeOneRelease(t *testing.T) {
 	one, other := made(t, clone(t, "one")), made(t, clone(t, "a/longer path"))
 	if !bytes.Equal(one, other) {
@@ -73,15 +72,15 @@ func TestTwoFoldersMakeOneRelease(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 	})
-	t.Run("ItHasAProgramForEveryFunction", func(t *testing.T) { hasPrograms(t, dir) })
-	t.Run("ItsComponentsAreThoseOfThePrograms", func(t *testing.T) { hasComponents(t, dir) })
-	t.Run("SAMDeploysItWithoutGo", func(t *testing.T) { deploys(t, dir) })
+	t.Run("ItHasAProgramForEveryFunction", func(t *testing.T) { checkPrograms(t, dir) })
+	t.Run("ItListsTheModulesOfThePrograms", func(t *testing.T) { checkComponents(t, dir) })
+	t.Run("SAMDeploysItWithoutGo", func(t *testing.T) { deployRelease(t, dir) })
 }
 
 func TestAReleaseHasASemanticVersionAndAProcessor(t *testing.T) {
 	for _, wrong := range []string{"", "1", "1.2", "v1.2.3", "1.2.3.4", "01.2.3", "1.2.3-", "1.2.3-01", "1.2.3+arm", "1.2.3 ", "1.2.3/../x"} {
 		if r, err := read("", wrong, ""); err == nil {
-			t.Errorf("%q is a version: %+v", wrong, r)
+			t.Errorf("%q is accepted as a version: %+v", wrong, r)
 		}
 	}
 	for _, right := range []string{"0.1.0", "1.2.3", "10.20.30-rc.1", "1.0.0-0.a-b"} {
@@ -93,12 +92,12 @@ func TestAReleaseHasASemanticVersionAndAProcessor(t *testing.T) {
 		t.Errorf("x86_64: %+v, %v", r, err)
 	}
 	if _, err := read("", "1.2.3", "riscv64"); err == nil {
-		t.Error("riscv64 is a processor of Lambda")
+		t.Error("riscv64 is accepted as a processor")
 	}
 }
 
-// TestAReleaseIsMadeOfACommit changes a file, adds one, and removes git.
-func TestAReleaseIsMadeOfACommit(t *testing.T) {
+// TestAReleaseIsMadeFromACommit tries a folder without git, a commit, a changed file and a new file.
+func TestAReleaseIsMadeFromACommit(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
@@ -119,7 +118,7 @@ func TestAReleaseIsMadeOfACommit(t *testing.T) {
 	write("pkg/a.go", "package a\n")
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(dir))
 	if _, err := exported(); err == nil {
-		t.Error("a folder that is in no repository was released")
+		t.Error("a release was made from a folder without a repository")
 	}
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", "-A")
@@ -138,8 +137,8 @@ func TestAReleaseIsMadeOfACommit(t *testing.T) {
 	}
 }
 
-// TestATemplateThatHasChangedIsNoRelease removes from template.yaml what a release changes.
-func TestATemplateThatHasChangedIsNoRelease(t *testing.T) {
+// TestAReleaseNeedsTheKnownTemplate removes each text that a release replaces or needs from template.yaml.
+func TestAReleaseNeedsTheKnownTemplate(t *testing.T) {
 	text, err := os.ReadFile("../../../template.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +149,7 @@ func TestATemplateThatHasChangedIsNoRelease(t *testing.T) {
 	}
 	for _, part := range []string{"    Metadata: { BuildMethod: go1.x }\n", "      CodeUri: functions/keys/\n", "    AllowedValues: [arm64, x86_64]\n"} {
 		if _, err := b.template(strings.Replace(string(text), part, "", 1)); err == nil {
-			t.Errorf("it went on without %q", part)
+			t.Errorf("a release was made without %q", part)
 		}
 	}
 }

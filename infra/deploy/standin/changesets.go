@@ -13,9 +13,9 @@ import (
 
 type changeSet struct {
 	name, status, reason string
-	number               int // of all change sets of the stand-in
+	number               int // unique in the stand-in
 	template             string
-	parts                template // of template
+	parts                template // template, decoded
 	parameters           map[string]string
 	tags                 []fields
 }
@@ -38,7 +38,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	k, known := s.stacks[name]
 	isNew := !known || k.Status == "REVIEW_IN_PROGRESS"
 	if isNew != (in.Get("ChangeSetType") == "CREATE") {
-		return "", invalid("Stack [%s] takes no change set of type %s", name, in.Get("ChangeSetType"))
+		return "", invalid("Stack [%s] cannot have a change set of type %s", name, in.Get("ChangeSetType"))
 	}
 	switch {
 	case !known:
@@ -64,7 +64,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 		return "", err
 	}
 	c.tags = k.tags
-	// Without a list the stack keeps its tags; an empty list, which is only the name Tags, removes them.
+	// Without Tags the stack keeps its tags. An empty list is sent as the name Tags only, and removes them.
 	if in.Has("Tags") || in.Has("Tags.member.1.Key") {
 		c.tags = members(in, "Tags", "Key", "Value")
 	}
@@ -83,7 +83,7 @@ func (s *Standin) createChangeSet(in url.Values) (string, error) {
 	return xml(fields{{"Id", c.id(k)}, {"StackId", k.id()}}), nil
 }
 
-// Backdoor is a resource that the change sets of others make.
+// Backdoor is the logical id of a resource in the change sets of another program.
 const Backdoor = "Backdoor"
 
 // intrude makes a change set, as another program with rights on the stack may do. With Swapped it replaces a waiting change set of
@@ -100,11 +100,11 @@ func (s *Standin) intrude(name string) {
 		c.name, k.sets = k.sets[n-1].name, k.sets[:n-1]
 	}
 	c.template = strings.Replace(cmp.Or(k.Template, "Resources:\n"), "Resources:\n", "Resources:\n  "+Backdoor+":\n    Type: AWS::IAM::User\n", 1)
-	_ = yaml.Unmarshal([]byte(c.template), &c.parts) // the deployed template, which was read before
+	_ = yaml.Unmarshal([]byte(c.template), &c.parts) // no error: the deployed template was read before
 	k.sets = append(k.sets, c)
 }
 
-// members reads a list from a form: of each member, the fields of these names.
+// members reads a list from a form. Of each member it reads the fields with these names.
 func members(in url.Values, list string, names ...string) []fields {
 	var out []fields
 	for i := 1; in.Has(fmt.Sprintf("%s.member.%d.%s", list, i, names[0])); i++ {
@@ -117,8 +117,8 @@ func members(in url.Values, list string, names ...string) []fields {
 	return out
 }
 
-// parametersOf returns the values that the template's parameters would get: the given value, the
-// stack's, or the default.
+// parametersOf returns the values of the template's parameters: the given value, the deployed value if the form has
+// UsePreviousValue, or the default.
 func (k *Stack) parametersOf(in url.Values, t template) (map[string]string, error) {
 	out := map[string]string{}
 	for name, p := range t.Parameters {
@@ -176,17 +176,17 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 	}), nil
 }
 
-// recreates has the properties whose change CloudFormation carries out by a new resource: of the types that tests change.
+// recreates lists, for the types that tests change, the properties that CloudFormation changes by making a new resource.
 var recreates = map[string][]string{"AWS::DynamoDB::Table": {"KeySchema", "TableName"}}
 
-// resourceChange is what a change set does to a resource.
+// resourceChange is the change of one resource in a change set.
 type resourceChange struct {
 	logical string
-	needs   string // what a stack policy must allow: Update:Modify, Update:Replace, Update:Delete, or "" for a new resource
+	needs   string // the action that a stack policy must allow: Update:Modify, Update:Replace, Update:Delete; "": a new resource
 	shown   fields
 }
 
-// changes returns what a change set does to the stack's resources, by the properties in the templates.
+// changes compares the properties in the two templates, and returns the changes of a change set.
 func (k *Stack) changes(c *changeSet) (all []resourceChange) {
 	was, replaced := k.parts.Resources, map[string]bool{}
 	for logical, r := range c.parts.Resources {
@@ -198,7 +198,7 @@ func (k *Stack) changes(c *changeSet) (all []resourceChange) {
 	for _, logical := range slices.Sorted(maps.Keys(c.parts.Resources)) {
 		r := c.parts.Resources[logical]
 		old, known := was[logical]
-		if !known { // AWS has said True of some
+		if !known { // AWS has answered Replacement True for some new resources
 			all = append(all, resourceChange{logical, "", fields{{"Action", "Add"}, {"LogicalResourceId", logical}, {"ResourceType", r.Type}, {"Replacement", "True"}}})
 			continue
 		}
@@ -275,21 +275,21 @@ func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
 		s.become(k, "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
 		for _, change := range changes {
 			if change.needs == "Update:Replace" || change.needs == "Update:Delete" {
-				s.gone(k, change.logical, k.parts.Resources[change.logical])
+				s.deleteResource(k, change.logical, k.parts.Resources[change.logical])
 			}
 		}
 	}
 	k.Template, k.parts, k.Parameters, k.tags = c.template, c.parts, c.parameters, c.tags
 	if s.Deployed != nil && k.Name != bucketStack {
-		go s.runs(k, kind, undone)
+		go s.runDeployed(k, kind, undone)
 		return "", nil
 	}
 	s.become(k, kind+"_COMPLETE")
 	return "", nil
 }
 
-// gone adds the event of a resource whose deletion a deployment needs: one with the policy Retain stays.
-func (s *Standin) gone(k *Stack, logical string, r resource) {
+// deleteResource adds the event of a deleted resource. A resource with the policy Retain stays, and its event is DELETE_SKIPPED.
+func (s *Standin) deleteResource(k *Stack, logical string, r resource) {
 	status := "DELETE_COMPLETE"
 	if strings.HasPrefix(r.DeletionPolicy, "Retain") {
 		status = "DELETE_SKIPPED"
@@ -297,7 +297,7 @@ func (s *Standin) gone(k *Stack, logical string, r resource) {
 	s.event(k, logical, r.Type, status, "")
 }
 
-// undo undoes a deployment in which a resource failed, or fails too (Faults.Undoing).
+// undo rolls back a deployment in which a resource failed. With Faults.Undoing the rollback fails too.
 func (s *Standin) undo(k *Stack, c *changeSet, kind, undone, failed, why string) {
 	typeOf := cmp.Or(c.parts.Resources[failed].Type, "AWS::ApiGateway::RestApi")
 	s.event(k, failed, typeOf, kind+"_FAILED", why)
@@ -305,7 +305,7 @@ func (s *Standin) undo(k *Stack, c *changeSet, kind, undone, failed, why string)
 	if kind == "CREATE" { // there is no earlier template to go back to
 		k.Template, k.parts, k.Parameters = c.template, c.parts, c.parameters
 		for _, logical := range slices.Sorted(maps.Keys(k.parts.Resources)) {
-			s.gone(k, logical, k.parts.Resources[logical])
+			s.deleteResource(k, logical, k.parts.Resources[logical])
 		}
 	}
 	if s.faults.Undoing != "" {
@@ -315,8 +315,8 @@ func (s *Standin) undo(k *Stack, c *changeSet, kind, undone, failed, why string)
 	s.become(k, undone)
 }
 
-// runs has Deployed run a stack, and ends its deployment.
-func (s *Standin) runs(k *Stack, kind, undone string) {
+// runDeployed runs a stack with the function Deployed, and ends the stack's deployment.
+func (s *Standin) runDeployed(k *Stack, kind, undone string) {
 	live, err := s.Deployed(k.Name, k.given())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,7 +349,7 @@ func (k *Stack) Tags() []string {
 	return out
 }
 
-// Tag puts a tag on a stack, as people may without make deploy.
+// Tag adds a tag to a stack, as a person may do without make deploy.
 func (s *Standin) Tag(stack, name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -357,7 +357,7 @@ func (s *Standin) Tag(stack, name, value string) {
 	k.tags = append(k.tags, fields{{"Key", name}, {"Value", value}})
 }
 
-// Waiting returns how many change sets of the stack could be executed.
+// Waiting returns the number of change sets of the stack that can be executed.
 func (k *Stack) Waiting() int {
 	n := 0
 	for _, c := range k.sets {

@@ -99,7 +99,7 @@ func (s *Standin) serveAccount(w http.ResponseWriter) {
 	answer(w, settings)
 }
 
-// overwrite gives an API the title of a document. It reads no more of it.
+// overwrite gives an API the title of an OpenAPI document, and ignores the rest of the document.
 func (a *API) overwrite(w http.ResponseWriter, r *http.Request) {
 	var document struct{ Info struct{ Title string } }
 	if err := json.NewDecoder(r.Body).Decode(&document); err != nil || document.Info.Title == "" {
@@ -114,7 +114,7 @@ func (s *Standin) listAPIs(w http.ResponseWriter, r *http.Request, ofREST bool) 
 	var all []map[string]any
 	for _, a := range s.apis {
 		switch {
-		case (a.Protocol == "") != ofREST: // an API of the other kind
+		case (a.Protocol == "") != ofREST: // this call lists the other kind
 		case ofREST:
 			all = append(all, map[string]any{"id": a.ID, "name": a.Name})
 		default:
@@ -138,7 +138,7 @@ func onePage(w http.ResponseWriter, r *http.Request, all []map[string]any, ofRES
 	answer(w, page)
 }
 
-// change changes an authorizer: a REST API's by patch operations, another by the given members.
+// change changes an authorizer. The request for a REST API has patch operations; for another API it has the new members.
 func (a *API) change(w http.ResponseWriter, r *http.Request, id string, ofREST bool) {
 	var members map[string]any
 	var patch struct {

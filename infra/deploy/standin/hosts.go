@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// hostOfS3 matches S3's host at the beginning of a path: the bucket that may be in it, and the region, which the global host lacks.
-// boto3 puts it there with the environment that testdata/hosts.py prints.
+// hostOfS3 matches a host of S3 at the beginning of a path, with its bucket and its region. Both are optional: the global host has
+// no region. boto3 puts the host there with the environment that testdata/hosts.py prints.
 var hostOfS3 = regexp.MustCompile(`^/(?:([^/]+)\.)?s3(\.[a-z0-9-]+)?\.amazonaws\.com(?:/|$)`)
 
-// objectAt returns the bucket and the key of a path, as bucket/key. moved is where the global host sends a client with it, as AWS's
-// does for a new bucket outside us-east-1; "": it is another host.
+// objectAt returns the object of a path, as bucket/key. moved is the path to which the global host redirects a client, as on AWS for
+// a new bucket outside us-east-1; "": another host, no redirect.
 func objectAt(path string) (object, moved string) {
 	host := hostOfS3.FindStringSubmatch(path)
 	if host == nil {

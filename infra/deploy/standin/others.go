@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Settle fills the account with other people's resources, of each kind that a deployment or a trial makes and removes. Some have
-// names and tags like a trial's. Harmed reports afterwards what has changed. withBucket: the others have used the SAM CLI here,
-// and have objects in its bucket.
+// Settle fills the account with other people's resources, of each kind that a deployment or a trial makes and removes. Some names
+// and tags look like a trial's. Later Harmed reports the resources that have changed. withBucket: the other people have used the
+// SAM CLI, and have objects in its bucket.
 func (s *Standin) Settle(withBucket bool) {
 	tags := map[string]string{"team": "payments", "latchkey-trials": "none"}
 	for _, name := range []string{"shop", "latchkey-shop", "latchkey-trial", "latchkey-trial-eu", "latchkey-trial-abc234"} {
@@ -37,11 +37,11 @@ func (s *Standin) Settle(withBucket bool) {
 		delete(s.stacks, bucketStack)
 		maps.DeleteFunc(s.objects, func(name string, _ []byte) bool { return strings.HasPrefix(name, bucket+"/") })
 	}
-	s.others = s.things()
+	s.others = s.resources()
 }
 
-// things returns all that is in the account, by its name, as text. A key whose deletion is scheduled is not there any more.
-func (s *Standin) things() map[string]string {
+// resources returns the state of every resource in the account, by the resource's name. It leaves out keys whose deletion is scheduled.
+func (s *Standin) resources() map[string]string {
 	all := map[string]string{}
 	for name, k := range s.stacks {
 		all["the stack "+name] = fmt.Sprint(k.Status, k.Protected, k.Template, k.Policy, k.Parameters, k.tags)
@@ -58,7 +58,7 @@ func (s *Standin) things() map[string]string {
 		}
 	}
 	for _, a := range s.apis {
-		text, _ := json.Marshal(a) // texts, maps and lists, which never fail
+		text, _ := json.Marshal(a) // no error: only texts, maps and lists
 		all["the API "+a.Name+" "+a.ID] = string(text)
 	}
 	for name, isMarked := range s.markers {
@@ -72,12 +72,12 @@ func (s *Standin) things() map[string]string {
 	return all
 }
 
-// Left returns what is in the account and was not there at Settle: stacks with their change sets, tables, keys whose deletion is
+// Left returns the resources that were not in the account at Settle: stacks with their change sets, tables, keys whose deletion is
 // not scheduled, APIs and objects.
 func (s *Standin) Left() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name := range s.things() {
+	for name := range s.resources() {
 		if _, ofOthers := s.others[name]; !ofOthers {
 			all = append(all, name)
 		}
@@ -86,17 +86,17 @@ func (s *Standin) Left() (all []string) {
 	return all
 }
 
-// Harmed returns the resources of Settle that have changed, and the calls that the stand-in does not know: calls for logs, alarms
-// and functions, because Settle makes no such resources.
+// Harmed returns the resources of Settle that have changed. It also returns the calls that the stand-in does not know, for logs,
+// alarms and functions: Settle makes no such resources, so any change of them is reported.
 func (s *Standin) Harmed() (all []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.things()
+	now := s.resources()
 	for name, was := range s.others {
 		if is, there := now[name]; !there || is != was {
 			all = append(all, strings.TrimSpace(name+": "+is))
 		}
 	}
 	slices.Sort(all)
-	return append(all, s.strange...)
+	return append(all, s.unknown...)
 }

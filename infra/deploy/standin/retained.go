@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// serveRetained answers for what deleted stacks have left: tables, and the signing keys of the template.
+// serveRetained answers calls for the tables and signing keys that deleted stacks have left.
 func (s *Standin) serveRetained(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
@@ -81,7 +81,7 @@ func (s *Standin) tagged(key string) []any {
 	return list
 }
 
-// Leave adds a table, a key and an API as a deleted stack leaves them, without tags of the stack but for these.
+// Leave adds a table, a key and an API as a deleted stack leaves them. They have only these tags.
 func (s *Standin) Leave(stack string, tags map[string]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPut:
 		body, err := io.ReadAll(r.Body)
 		if err != nil || strings.Contains(r.Header.Get("Content-Encoding"), "aws-chunked") {
-			http.Error(w, "the stand-in takes whole bodies", http.StatusNotImplemented)
+			http.Error(w, "the stand-in does not accept chunked bodies", http.StatusNotImplemented)
 			return
 		}
 		s.objects[object] = body
@@ -54,7 +54,7 @@ func (s *Standin) serveS3(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	case http.MethodGet:
 		if body, ok := s.objects[object]; ok {
-			_, _ = w.Write(body) // an error: the client is gone
+			_, _ = w.Write(body) // an error means that the client has closed the connection
 			return
 		}
 		fmt.Fprint(w, s.listed(strings.TrimSuffix(object, "/"), r.URL.Query()))
@@ -114,7 +114,7 @@ func (s *Standin) Publish(event string) {
 	s.events = append(s.events, event)
 }
 
-// serveQueue answers with the events of all buses, as a queue that a rule of them fills.
+// serveQueue answers with the events of all buses, as if a rule sent them to this queue.
 func (s *Standin) serveQueue(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 	all := []any{}
@@ -146,12 +146,12 @@ func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 	case action == "concurrency" && s.live != nil:
 		s.reserve(w, r, function)
 	default:
-		s.strange = append(s.strange, r.Method+" "+r.URL.Path)
+		s.unknown = append(s.unknown, r.Method+" "+r.URL.Path)
 		http.Error(w, fmt.Sprintf("the stand-in has no %s %s of a function", r.Method, action), http.StatusNotImplemented)
 	}
 }
 
-// call calls a function of the running stack. Without one, each function is the rotation.
+// call calls a function of the running stack. Without a running stack every call is a call of the rotation.
 func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) {
 	payload, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -168,19 +168,19 @@ func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) 
 		err = errors.New(s.faults.Rotations[0])
 		s.faults.Rotations = s.faults.Rotations[1:]
 	default:
-		s.rotated[strings.TrimSuffix(function, "-RotateFunction-1")] = true // by the stack's name; see physical
+		s.rotated[strings.TrimSuffix(function, "-RotateFunction-1")] = true // the rest is the stack's name (see physical)
 	}
 	if err != nil {
 		w.Header().Set("X-Amz-Function-Error", "Unhandled")
 		answer(w, map[string]any{"errorMessage": err.Error(), "errorType": "error"})
 		return
 	}
-	_, _ = w.Write(out) // an error: the client is gone
+	_, _ = w.Write(out) // an error means that the client has closed the connection
 }
 
 // reserve sets a function's reserved concurrency, or removes it.
 func (s *Standin) reserve(w http.ResponseWriter, r *http.Request, function string) {
-	concurrency := struct{ ReservedConcurrentExecutions int }{-1} // for Live.Reserve: DELETE removes it
+	concurrency := struct{ ReservedConcurrentExecutions int }{-1} // for DELETE: Live.Reserve removes it
 	var err error
 	if r.Method == http.MethodPut {
 		err = json.NewDecoder(r.Body).Decode(&concurrency)
@@ -199,23 +199,23 @@ func (s *Standin) reserve(w http.ResponseWriter, r *http.Request, function strin
 }
 
 func answer(w io.Writer, body any) {
-	_ = json.NewEncoder(w).Encode(body) // an error: the client is gone
+	_ = json.NewEncoder(w).Encode(body) // an error means that the client has closed the connection
 }
 
-// Live is a running stack. Calls about it reach the stack.
+// Live is a running stack. The stand-in passes calls for the stack on to it.
 type Live struct {
 	Outputs func() map[string]string
 
-	// Services are the endpoints of services that the stack has, by the name in a signature.
+	// Services has the endpoints of the running stack's services, by the service's name in a signature.
 	Services map[string]string
 
 	// Invoke calls a function by its name. Error: the function's failure.
 	Invoke func(function string, payload []byte) ([]byte, error)
-	// Reserve sets a function's reserved concurrency; less than 0 removes it.
-	Reserve func(function string, copies int) error
+	// Reserve sets a function's reserved concurrency; a number below 0 removes it.
+	Reserve func(function string, concurrency int) error
 }
 
-// Lead adds a stack that runs elsewhere. It must be called before the first request: it sets live without the lock.
+// Lead adds a stack that runs elsewhere. Call it before the first request, because it sets live without the lock.
 func (s *Standin) Lead(name string, live Live) {
 	s.Put(name, "CREATE_COMPLETE", nil)
 	s.stacks[name].live, s.live = &live, &live

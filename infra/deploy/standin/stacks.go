@@ -14,7 +14,7 @@ import (
 	"latchkey/infra/tools/parameters"
 )
 
-// bucketStack is the SAM CLI's own stack, which has the bucket for uploads.
+// bucketStack is the stack of the SAM CLI with the bucket for uploads.
 const bucketStack = "aws-sam-cli-managed-default"
 
 // Stack is a stack of CloudFormation.
@@ -25,11 +25,11 @@ type Stack struct {
 	Policy       string // the stack policy
 	Protected    bool   // termination protection is on
 
-	parts  template // of Template
-	live   *Live    // the running stack behind this one (see Lead); nil: there is none
-	token  string   // of the operation that runs or ran last
+	parts  template // Template, decoded
+	live   *Live    // the running stack (see Lead and Deployed); nil: the stack does not run
+	token  string   // ClientRequestToken of the last operation
 	tags   []fields
-	sets   []*changeSet // those that were neither executed nor deleted, oldest first
+	sets   []*changeSet // the change sets that were neither executed nor deleted, oldest first
 	events []fields     // newest first
 }
 
@@ -57,7 +57,7 @@ func (k *Stack) Function(logical string) string {
 	return "arn:aws:lambda:" + region + ":" + Account + ":function:" + k.physical(logical+"Function")
 }
 
-// now returns a time that is later than all that it returned before, for events.
+// now returns a time for an event. Each time is later than the one before.
 func (s *Standin) now() string {
 	s.clock++
 	return time.Now().Add(time.Duration(s.clock) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
@@ -82,7 +82,7 @@ func (s *Standin) become(k *Stack, status string) {
 	s.event(k, k.Name, "AWS::CloudFormation::Stack", status, "")
 }
 
-// describeStacks describes the stack that is named, or all.
+// describeStacks describes the named stack, or all stacks.
 func (s *Standin) describeStacks(in url.Values) (string, error) {
 	one := func(k *Stack, _ url.Values) (string, error) {
 		return xml(fields{{"Stacks", []fields{s.described(k)}}}), nil
@@ -97,7 +97,7 @@ func (s *Standin) describeStacks(in url.Values) (string, error) {
 	return xml(fields{{"Stacks", all}}), nil
 }
 
-// listed returns parameters of a template as CloudFormation lists them.
+// listed returns parameter values as CloudFormation lists them: with **** for a secret.
 func (t template) listed(parameters map[string]string) (all []fields) {
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {
 		value := parameters[name]
@@ -130,7 +130,7 @@ func (s *Standin) outputs(k *Stack) [][2]string {
 		return out
 	case !strings.HasSuffix(k.Status, "_COMPLETE") || k.Status == "ROLLBACK_COMPLETE": // ROLLBACK_COMPLETE: the first deployment failed and was undone
 		return nil
-	case k.parts.Resources["Bus"].Type != "": // the companion of a trial
+	case k.parts.Resources["Bus"].Type != "": // the second stack of a trial, with its bus and its queue
 		return [][2]string{{"Bus", k.Name}, {"Queue", s.URL + "/queue"}, {"Topic", "arn:aws:sns:" + region + ":" + Account + ":" + k.Name}, {"Echo", s.Echo}}
 	case k.Name == bucketStack:
 		return [][2]string{{"SourceBucket", k.physical("bucket")}}
@@ -167,7 +167,7 @@ func (s *Standin) getTemplate(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"TemplateBody", k.Template}}), nil
 }
 
-// getTemplateSummary lists the parameters of the deployed template. The SAM CLI keeps the present value of these parameters only.
+// getTemplateSummary lists the parameters of the deployed template. The SAM CLI can keep the values of only these parameters.
 func (s *Standin) getTemplateSummary(k *Stack, _ url.Values) (string, error) {
 	var all []fields
 	for _, name := range slices.Sorted(maps.Keys(k.Parameters)) {
@@ -193,7 +193,7 @@ func (s *Standin) deleteStack(k *Stack, _ url.Values) (string, error) {
 	}
 	for _, other := range s.stacks {
 		if bus := other.Parameters["EventBusName"]; bus != "" && bus == k.Name {
-			return "", invalid("Rules exist on the bus %s", bus) // AWS ends with DELETE_FAILED
+			return "", invalid("Rules exist on the bus %s", bus) // on AWS the stack's status becomes DELETE_FAILED
 		}
 	}
 	if s.Deleted != nil {
@@ -237,7 +237,7 @@ func (s *Standin) getStackPolicy(k *Stack, _ url.Values) (string, error) {
 	return xml(fields{{"StackPolicyBody", k.Policy}}), nil
 }
 
-// denies reports whether the stack policy has a Deny of an action on a resource.
+// denies reports whether the stack policy denies an action on a resource.
 func (k *Stack) denies(action, logical string) bool {
 	var policy struct {
 		Statement []struct {

@@ -1,8 +1,7 @@
-// Package standin is a stand-in on loopback for the services of AWS that `make deploy` uses, for
-// tests: STS, IAM's policies, CloudFormation's stacks and change sets, the bucket that the SAM CLI uploads to,
-// Lambda's settings and calls of the rotation, API Gateway's authorizers, and the deployed API. It
-// deploys nothing: a stack is only a template's text and its parameters. Lead puts it in front of a
-// stack that runs elsewhere.
+// Package standin is a local replacement, for tests, for the services of AWS that `make deploy` uses: STS, IAM's policies,
+// CloudFormation's stacks and change sets, the bucket for the SAM CLI's uploads, Lambda's settings and calls of the rotation, API
+// Gateway's authorizers, and the deployed API. It deploys nothing: a stack is only a template's text and its parameters. With Lead
+// it passes calls on to a stack that runs elsewhere.
 package standin
 
 import (
@@ -19,10 +18,10 @@ import (
 
 // Account is the account of every credential.
 const Account = "123456789012"
-const region = "eu-central-1"                                    // of the deployments that are rehearsed
-const restAPIs = "arn:aws:apigateway:" + region + "::/restapis/" // the ARN of one, before its id
+const region = "eu-central-1"                                    // of the deployments in tests
+const restAPIs = "arn:aws:apigateway:" + region + "::/restapis/" // begins the ARN of a REST API; the API's id follows
 
-// Standin is a running stand-in. AWS_ENDPOINT_URL leads clients to its URL.
+// Standin is a running stand-in. With its URL in AWS_ENDPOINT_URL the clients of AWS call it.
 type Standin struct {
 	URL    string
 	server *httptest.Server
@@ -38,18 +37,18 @@ type Standin struct {
 	apis    []*API
 	clock   int
 	live    *Live               // nil: no stack runs
-	tables  map[string]bool     // those that deleted stacks have left, by name: whether they are protected
-	tags    map[string][]fields // of those tables and keys, by ARN
-	keys    map[string]string   // signing keys by ARN: the name of the stack, or "" once the key's deletion is scheduled
-	others  map[string]string   // things of others, as Settle has made them
-	events  []string            // of event buses
-	strange []string            // calls of services that the stand-in does not have
+	tables  map[string]bool     // by name, the tables of deleted stacks; true: protected from deletion
+	tags    map[string][]fields // by ARN, the tags of tables and keys
+	keys    map[string]string   // by ARN, the stack of each signing key; "": the key's deletion is scheduled
+	others  map[string]string   // by name, the resources of other people as Settle made them
+	events  []string            // of all event buses
+	unknown []string            // calls that the stand-in does not know
 
-	// Deployed, if set, runs a stack that was deployed. Its calls then reach that stack. Error: the deployment fails.
+	// Deployed, if set, runs a stack that was deployed. Later calls go to the running stack. With an error the deployment fails.
 	Deployed func(name string, parameters map[string]string) (*Live, error)
-	// Echo is the URL of an API that answers with its events. "": the stacks have none.
+	// Echo is the URL of an API that answers with the event of the request. "": there is no such API.
 	Echo string
-	// Deleted, if set, ends what Deployed has started.
+	// Deleted, if set, ends the stack that Deployed runs.
 	Deleted func(name string) error
 }
 
@@ -62,15 +61,15 @@ type Faults struct {
 	Rotations    []string          // the errors of the next calls of the rotation
 	NoKey        bool              // the rotation makes no key
 	KeyAtOnce    bool              // there is a key before the rotation
-	Answers      map[string]int    // statuses that the API answers instead, by path; " with a credential" behind it
-	Concurrency  int               // the account's; 0: 1000
-	Others       []string          // the calls before which another program makes a change set of the stack (cloudformation:CreateChangeSet)
-	Swapped      bool              // another's change set replaces the waiting one under its name
+	Answers      map[string]int    // wrong statuses of the API, by path, with " with a credential" after the path if the request has one
+	Concurrency  int               // the account's Lambda concurrency; 0: 1000
+	Others       []string          // before each of these calls (cloudformation:CreateChangeSet) another program makes a change set
+	Swapped      bool              // that change set replaces the waiting one, under its name
 	PolicyRoles  []string          // roles that have the stack's policy
 	Certificate  string            // the status of every certificate; "": ISSUED
 	NoSubscriber bool              // no one subscribes to any topic
 	NoBus        bool              // there is no event bus
-	BusLost      bool              // the event bus goes before the stack is made
+	BusLost      bool              // the event bus is deleted before the stack is made
 	NoLogRole    bool              // API Gateway has no role to write logs
 }
 
@@ -166,7 +165,7 @@ func (s *Standin) serve(w http.ResponseWriter, r *http.Request) {
 	case "apigateway":
 		s.serveGateway(w, r)
 	default:
-		s.strange = append(s.strange, "a call of "+service)
+		s.unknown = append(s.unknown, "a call of "+service)
 		http.Error(w, "the stand-in has no service "+service, http.StatusNotImplemented)
 	}
 }
@@ -177,7 +176,7 @@ func (s *Standin) noted(call string) string {
 	return s.faults.Refuse[call]
 }
 
-// serveAPI answers as the deployed API does to a request without a credential.
+// serveAPI answers a request to the deployed API. It refuses every credential.
 func (s *Standin) serveAPI(w http.ResponseWriter, r *http.Request) {
 	name, path, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/api/"), "/")
 	path = "/" + path
@@ -198,7 +197,7 @@ func (s *Standin) serveAPI(w http.ResponseWriter, r *http.Request) {
 		status = other
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // an error: the client is gone
+	_, _ = w.Write([]byte(body)) // an error means that the client has closed the connection
 }
 
 // fault is an error answer of AWS.
@@ -219,7 +218,7 @@ func (s *Standin) serveQuery(w http.ResponseWriter, r *http.Request, service str
 	action := r.Form.Get("Action")
 	result, err := s.act(service, action, r.Form)
 	w.Header().Set("Content-Type", "text/xml")
-	if f, ok := err.(*fault); ok { //nolint:errorlint // actions wrap nothing
+	if f, ok := err.(*fault); ok { //nolint:errorlint // actions do not wrap their errors
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintf(w, "<ErrorResponse>%s<RequestId>r</RequestId></ErrorResponse>", element("Error", fields{{"Type", "Sender"}, {"Code", f.code}, {"Message", f.message}}))
 		return
@@ -285,7 +284,7 @@ func (s *Standin) getTopicAttributes(url.Values) (string, error) {
 	return xml(fields{{"Attributes", []entry{{"SubscriptionsConfirmed", confirmed}, {"SubscriptionsPending", pending}}}}), nil
 }
 
-// onStack turns an action on a stack into one that first finds the stack, by its name or its id.
+// onStack returns an action that finds the stack by its name or its id, and then calls do.
 func (s *Standin) onStack(do func(*Stack, url.Values) (string, error)) func(url.Values) (string, error) {
 	return func(in url.Values) (string, error) {
 		name := in.Get("StackName")

@@ -1,8 +1,8 @@
-"""Loads the SAM CLI and boto3 once for many calls: loading them takes longer than most calls.
+"""Loads the SAM CLI and boto3 once for many calls, because loading them takes longer than most calls.
 
-Argument: a socket to make, in a folder that goes with this process. A program that is to be called sends its arguments, its folder and its environment there, and its three
-files with them; a copy of this process is the SAM CLI then, or runs the program after -c. Prints READY; ends when its standard
-input does.
+Argument: the path of a socket to make. Its folder is removed at the end. A client (SHIM) sends its arguments, its folder, its
+environment and its standard files to the socket. A copy of this process then runs the SAM CLI with them, or the program after -c.
+Prints READY. Ends when the standard input ends.
 """
 
 import gc
@@ -32,7 +32,7 @@ sys.exit(answer[0] if answer else 255)
 
 
 def load_models():
-    """Loads what botocore knows of the services that a deployment calls. Each client reads it again, for half of a call's time."""
+    """Keeps botocore's descriptions of the services in memory. Without this each client reads them, in half of a call's time."""
     loader, known = botocore.loaders.JSONFileLoader, {}
     read = loader.load_file
 
@@ -44,11 +44,11 @@ def load_models():
     loader.load_file = once
     for service in "cloudformation", "iam", "lambda", "s3", "sts":
         boto3.client(service, "eu-central-1")
-    gc.freeze()  # else the first collection in a copy of this process copies its memory
+    gc.freeze()  # otherwise the garbage collector of each copy of this process would touch, and so copy, all memory
 
 
-def play(call, files):
-    """Runs the program, in a process of its own."""
+def run(call, files):
+    """Runs the call in this process, and ends the process."""
     for to, file in enumerate(files):
         os.dup2(file, to)
     sys.stdin = open(0, closefd=False)
@@ -78,7 +78,7 @@ def serve(connection):
     text, files, _, _ = socket.recv_fds(connection, 1 << 20, 3)
     child = os.fork()
     if child == 0:
-        play(json.loads(text), files)
+        run(json.loads(text), files)
     for file in files:
         os.close(file)
     connection.send(bytes([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 255]))

@@ -1,7 +1,7 @@
-"""Prints an environment in which boto3 reaches the stand-in as AWS, and chooses between S3's hosts as on AWS: AWS_ENDPOINT_URL would
-replace them all. Each address of S3 begins with the stand-in's URL, before the host.
+"""Prints an environment in which boto3 calls the stand-in instead of AWS, and chooses S3's host as on AWS. AWS_ENDPOINT_URL is not
+used for S3, because it would replace every host. Each address of S3 is the stand-in's URL, then S3's host.
 
-Arguments: an empty folder, which gets a file, and the URL.
+Arguments: an empty folder, which gets a file, and the stand-in's URL.
 """
 
 import gzip

@@ -11,22 +11,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// variables are those that the template gives to a function, or to all.
+// variables are the environment variables that the template gives to one function, or to all.
 type variables struct {
 	Environment struct {
 		Variables map[string]yaml.Node `yaml:"Variables"`
 	} `yaml:"Environment"`
 }
 
-// CheckEnvironments refuses values with which the variables of a function that is made are over the 4,096 bytes that Lambda allows,
-// as JSON: AWS would refuse them in the middle of a deployment. What is not known before counts as 128 bytes, and a
-// deployed secret as 258, which two have at most. The longer of two branches counts.
+// CheckEnvironments returns an error if the variables of a function have more than the 4,096 bytes of JSON that Lambda allows: AWS
+// would refuse them in the middle of a deployment. It estimates too much rather than too little. A value that AWS makes during
+// the deployment counts as 128 bytes, and a deployed secret as 258, the most that two secrets can have. Of two branches the longer
+// counts.
 func (t Template) CheckEnvironments(value func(parameter string) string) error {
 	var faults Faults
 	for _, name := range slices.Sorted(maps.Keys(t.Resources)) {
 		r, all := t.Resources[name], map[string]string{}
 		if condition, ok := t.Conditions[r.Condition]; ok && r.Properties.Environment.Variables != nil {
-			isMade, err := holds(&condition, value)
+			isMade, err := isTrue(&condition, value)
 			if faults.Note(err); !isMade {
 				continue
 			}
@@ -36,7 +37,7 @@ func (t Template) CheckEnvironments(value func(parameter string) string) error {
 				all[variable] = t.textOf(n, value)
 			}
 		}
-		text, err := json.Marshal(all) // an & is six bytes
+		text, err := json.Marshal(all) // as JSON an & has six bytes
 		if faults.Note(err); len(text) > 4096 {
 			faults.Note(fmt.Errorf("the variables of %s have %d bytes, and Lambda allows 4096: give shorter values", name, len(text)))
 		}
@@ -51,7 +52,7 @@ func (t Template) textOf(n yaml.Node, value func(parameter string) string) (text
 		switch {
 		case !ok:
 			return strings.Repeat("x", 128)
-		case d.NoEcho && value(name) == "****": // this is shown in place of a deployed secret
+		case d.NoEcho && value(name) == "****": // CloudFormation shows this in place of a deployed secret
 			return strings.Repeat("x", 258)
 		}
 		return value(name)
@@ -61,11 +62,11 @@ func (t Template) textOf(n yaml.Node, value func(parameter string) string) (text
 		return valueOf(n.Value)
 	case "!Sub":
 		return os.Expand(n.Value, valueOf)
-	case "!If": // its first part is the name of the condition
+	case "!If": // Content[0] is the name of the condition
 		branches := []string{t.textOf(*n.Content[1], value), t.textOf(*n.Content[2], value)}
 		return slices.MaxFunc(branches, func(a, b string) int { return len(a) - len(b) })
 	}
-	for _, part := range n.Content { // of !Join and others all parts, which is a few bytes more than they are
+	for _, part := range n.Content { // of !Join and others all parts, which is a few bytes too many
 		text += t.textOf(*part, value)
 	}
 	return text + n.Value

@@ -28,7 +28,7 @@ Resources:
 		condition string
 		on        string
 		secret    string
-		others    int // bytes of the JSON besides Long's
+		others    int // bytes of the JSON without the value of Long; -5000: the function is not made
 	}{
 		{`{}`, "", "", "", len(`{"A":""}`)},
 		{`{B: x, C: '"\'}`, "", "", "", len(`{"A":"","B":"x","C":"\"\\"}`)},

@@ -1,5 +1,5 @@
-// Package settings has what `make deploy` is given, and checks it by the template alone. It has no dependency that takes
-// long to compile: values that cannot work are refused before anything is installed.
+// Package settings reads the variables of `make deploy`, and checks them with the template only. It has no dependency that takes
+// long to compile, so values that cannot work are refused before anything is installed.
 package settings
 
 import (
@@ -14,26 +14,26 @@ import (
 	"latchkey/infra/tools/parameters"
 )
 
-// Usage is how a first deployment is called.
+// Usage is the command of a first deployment.
 const Usage = "make deploy ISSUER=https://… AUDIENCE=… [STACK=latchkey] [REGION=us-east-1] [ARCH=arm64] [YES=1] [TAGS='name=value …'] [PARAMETERS='Name=value …']"
 
 // Settings are the variables of `make deploy`, read from the environment.
 type Settings struct {
 	Stack        string
-	Region       string            // "": the profile's
-	Architecture string            // "": as deployed, or the default
+	Region       string            // "": the region of the AWS profile
+	Architecture string            // "": keep the deployed value, or the default
 	Parameters   map[string]string // of the template, without Architecture
 	Tags         []Tag             // of the stack and of its keys
-	TagsGiven    bool              // TAGS is given; empty, it removes all tags
+	TagsGiven    bool              // TAGS is given; an empty TAGS removes all tags
 	Yes          bool              // deploy without a question
-	Dry          bool              // only show the change set, or how the templates differ
+	Dry          bool              // only show the change set, or the differences of the templates
 	Compare      bool              // with Dry: compare the templates, and make no change set
 	Unprotected  bool              // leave the stack's protection as it is
 	Replace      []string          // protected resources that may be replaced or removed
 }
 
-// Protected are the resources that hold what cannot be had again: rows, the key that receivers know, the API's address, and
-// the deliveries that wait.
+// Protected are the resources whose loss cannot be undone. They hold the rows, the key that receivers know, the API's address, and
+// the waiting deliveries.
 var Protected = []string{"Api", "DeliveryQueue", "SigningKey", "Table"}
 
 // Read reads the settings. Its error has all faults in one line.
@@ -72,7 +72,7 @@ func Read(lookup func(string) (string, bool)) (Settings, error) {
 	g.Yes, g.Dry, g.Compare, g.Unprotected = env("YES") != "", env("DRY") != "", env("DRY") == "templates", env("PROTECT") != ""
 	for _, name := range strings.Fields(env("REPLACE")) {
 		if !slices.Contains(Protected, name) {
-			faults.Note(fmt.Errorf("REPLACE=%s: what is protected is %s", name, strings.Join(Protected, ", ")))
+			faults.Note(fmt.Errorf("REPLACE=%s: the protected resources are %s", name, strings.Join(Protected, ", ")))
 		}
 		g.Replace = append(g.Replace, name)
 	}
@@ -88,14 +88,13 @@ func architecture(name string) (string, error) {
 	return known, nil
 }
 
-// MaxTags limits the tags of a stack: AWS allows 50 on each resource, and signing keys have
-// our own too.
+// MaxTags limits the tags of a stack. AWS allows 50 on each resource, and a signing key also has Latchkey's tag.
 const MaxTags = 49
 
 // Tag is a tag of the stack. CloudFormation puts it on the stack's resources.
 type Tag struct{ Key, Value string }
 
-// characters matches what the SAM CLI, CloudFormation's parameters and AWS's tags all accept.
+// characters matches the texts that the SAM CLI, CloudFormation's parameters and AWS's tags all accept.
 var characters = regexp.MustCompile(`^[A-Za-z0-9_.:/=+@-]+$`)
 
 // readTags sets the stack's tags, and the parameters that pass them to the rotation, if TAGS is given.
@@ -136,16 +135,16 @@ func parseTags(text string) ([]Tag, error) {
 	return out, nil
 }
 
-// TrialTag marks what `make trial` has made, so that it can remove it. Its value is the stack's name.
+// TrialTag marks the resources that `make trial` made, so that it can remove them. The tag's value is the stack's name.
 const TrialTag = "latchkey-trial"
 
-// CheckTrial returns an error unless the name and the tag of a trial go together: the next trial of the account removes a stack
-// of such a name, with its table.
+// CheckTrial returns an error if a stack has the name of a trial without its tag, or the tag without the name: the next trial of
+// the account removes a stack with such a name, and its table.
 func (g Settings) CheckTrial() error {
 	isTrial := strings.HasPrefix(g.Stack, TrialTag)
 	at := slices.IndexFunc(g.Tags, func(t Tag) bool { return strings.EqualFold(t.Key, TrialTag) })
 	if isTrial && (at < 0 || g.Tags[at] != Tag{TrialTag, g.Stack}) || !isTrial && at >= 0 {
-		return fmt.Errorf("STACK=%s: a name that begins with %[2]s and the tag %[2]s are a trial's, whose stacks the next make trial removes with their tables: give others", g.Stack, TrialTag)
+		return fmt.Errorf("STACK=%s: a name that begins with %[2]s and the tag %[2]s are for trials; the next make trial removes such stacks with their tables: give others", g.Stack, TrialTag)
 	}
 	return nil
 }
@@ -156,7 +155,7 @@ const OurTagPrefix = "latchkey:"
 func checkTag(name, value string) error {
 	switch {
 	case strings.HasPrefix(strings.ToLower(name), OurTagPrefix):
-		return fmt.Errorf("a tag %s… is Latchkey's own: the roles recognise the stack's keys by it", OurTagPrefix)
+		return fmt.Errorf("a tag %s… is Latchkey's own: by this tag the roles recognise the stack's keys", OurTagPrefix)
 	case strings.HasPrefix(strings.ToLower(name), "aws:"):
 		return errors.New("a tag aws:… is AWS's own")
 	case !characters.MatchString(name) || len(name) > 128:
@@ -167,8 +166,8 @@ func checkTag(name, value string) error {
 	return nil
 }
 
-// tagParameters are the parameters that pass the tags to the rotation. CloudFormation does not
-// make, and so does not tag, the keys that the rotation makes.
+// tagParameters are the parameters that pass the tags to the rotation. The rotation makes keys and tags them itself: CloudFormation
+// does not know these keys.
 var tagParameters = [2]string{"KeyTagNames", "KeyTagValues"}
 
 // parametersOfTags returns the values of tagParameters.

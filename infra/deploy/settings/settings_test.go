@@ -2,8 +2,8 @@ package settings
 
 import "testing"
 
-// TestTheRegionIsThatOfTheClients: REGION before AWS_REGION before AWS_DEFAULT_REGION, as AWS's clients have it.
-func TestTheRegionIsThatOfTheClients(t *testing.T) {
+// TestTheRegionIsChosenAsByAWSClients: REGION wins over AWS_REGION, and AWS_REGION over AWS_DEFAULT_REGION.
+func TestTheRegionIsChosenAsByAWSClients(t *testing.T) {
 	t.Parallel()
 	given := map[string]string{}
 	for _, next := range [][2]string{{"AWS_DEFAULT_REGION", "eu-north-1"}, {"AWS_REGION", "eu-west-1"}, {"REGION", "eu-central-1"}} {

@@ -42,7 +42,7 @@ func ReadTemplate(root string) (t Template, err error) {
 	return t, nil
 }
 
-// addressSecrets matches what can be a secret in an address: its user, and its query.
+// addressSecrets matches the parts of an address that can have a secret: the user and the query.
 var addressSecrets = regexp.MustCompile(`(//)[^/?]*@|(\?).*`)
 
 // Shown returns NAME=VALUE to print, without the secrets of addresses.
@@ -50,15 +50,15 @@ func Shown(name, value string) string {
 	return name + "=" + addressSecrets.ReplaceAllString(value, "$1$2…")
 }
 
-// check returns an error when CloudFormation would refuse a value, or when functions cannot read a number.
+// check returns an error when CloudFormation would refuse a value, or when the functions cannot read a number.
 func check(d parameters.Parameter, name, value string) error {
 	shown := name
 	if !d.NoEcho {
 		shown = Shown(name, value)
 	}
 	number, err := strconv.Atoi(value)
-	if d.Type == "Number" && d.AllowedValues == nil && (err != nil || strconv.Itoa(number) != value) { // conditions compare texts
-		return fmt.Errorf("%s is no number that functions read: give a whole number, in its shortest form", shown)
+	if d.Type == "Number" && d.AllowedValues == nil && (err != nil || strconv.Itoa(number) != value) { // the template's conditions compare texts, so 07 is not 7
+		return fmt.Errorf("%s is not a number that the functions read: give a whole number, in its shortest form", shown)
 	}
 	if err := d.Accepts(value); err != nil {
 		return fmt.Errorf("%s: %w", shown, err)
@@ -66,7 +66,7 @@ func check(d parameters.Parameter, name, value string) error {
 	return nil
 }
 
-// rule is one of the template's rules: CloudFormation refuses values that fulfil its condition and not its assertions.
+// rule is a rule of the template. If its condition is true, CloudFormation refuses values for which an assertion is false.
 type rule struct {
 	RuleCondition yaml.Node `yaml:"RuleCondition"`
 	Assertions    []struct {
@@ -85,7 +85,7 @@ func (f *Faults) Note(err error) {
 	}
 }
 
-// Err returns all of them in one error, or nil.
+// Err returns all faults in one error, or nil.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -93,11 +93,11 @@ func (f Faults) Err() error {
 	return errors.New(strings.Join(f, "; "))
 }
 
-// parameterName matches the names of parameters. Another name may be a piece of a secret that was given with blanks.
+// parameterName matches the names of parameters. A name that does not match is not printed: it may be a piece of a secret that was
+// given with blanks.
 var parameterName = regexp.MustCompile(`^[A-Z][A-Za-z]*$`)
 
-// CheckValues checks each given value by itself. Each must be of one of the template's parameters: the SAM CLI would ignore
-// another one silently.
+// CheckValues checks each given value by itself. The template must have each parameter: the SAM CLI would ignore an unknown one.
 func (t Template) CheckValues(given map[string]string) error {
 	var faults Faults
 	for _, name := range slices.Sorted(maps.Keys(given)) {
@@ -106,7 +106,7 @@ func (t Template) CheckValues(given map[string]string) error {
 		} else if parameterName.MatchString(name) {
 			faults.Note(fmt.Errorf("the template has no parameter %s", name))
 		} else {
-			faults.Note(errors.New("the names of the template's parameters have letters only: one that is given is none"))
+			faults.Note(errors.New("a given parameter has a bad name (not shown): the names of the template's parameters have only letters"))
 		}
 	}
 	return faults.Err()
@@ -136,21 +136,21 @@ func (t Template) Dropped(deployed map[string]string) (out []string) {
 	return out
 }
 
-// CheckTogether checks all values of a deployment: by the template's rules, and for what tokens are known by.
+// CheckTogether checks all values of a deployment with the template's rules. An audience or client ids must be given.
 func (t Template) CheckTogether(value func(name string) string) error {
 	var faults Faults
 	if value("Audience") == "" && value("ClientIds") == "" {
-		faults.Note(errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it no token is taken"))
+		faults.Note(errors.New("give AUDIENCE=, the aud of your access tokens (for Cognito, whose tokens have none: PARAMETERS='ClientIds=…'); without it every token is refused"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Rules)) {
 		r := t.Rules[name]
-		if applies, err := holds(&r.RuleCondition, value); err != nil || !applies {
+		if applies, err := isTrue(&r.RuleCondition, value); err != nil || !applies {
 			faults.Note(err)
 			continue
 		}
 		for _, a := range r.Assertions {
-			holds, err := holds(&a.Assert, value)
-			if err == nil && !holds {
+			isMet, err := isTrue(&a.Assert, value)
+			if err == nil && !isMet {
 				err = errors.New(a.AssertDescription)
 			}
 			faults.Note(err)
@@ -159,8 +159,8 @@ func (t Template) CheckTogether(value func(name string) string) error {
 	return faults.Err()
 }
 
-// holds evaluates a condition. Error: it has a function that is not known here.
-func holds(n *yaml.Node, value func(name string) string) (bool, error) {
+// isTrue evaluates a condition. Error: the condition has another function than !Not and !Equals.
+func isTrue(n *yaml.Node, value func(name string) string) (bool, error) {
 	text := func(n *yaml.Node) string {
 		if n.Tag == "!Ref" {
 			return value(n.Value)
@@ -169,8 +169,8 @@ func holds(n *yaml.Node, value func(name string) string) (bool, error) {
 	}
 	switch n.Tag {
 	case "!Not":
-		holds, err := holds(n.Content[0], value)
-		return !holds, err
+		isMet, err := isTrue(n.Content[0], value)
+		return !isMet, err
 	case "!Equals":
 		return text(n.Content[0]) == text(n.Content[1]), nil
 	}

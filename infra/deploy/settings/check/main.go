@@ -1,4 +1,4 @@
-// Command check refuses settings of `make deploy` that cannot work, before anything is installed or compiled that takes long.
+// Command check refuses settings of `make deploy` that cannot work, before anything is installed or compiled.
 package main
 
 import (
@@ -16,8 +16,8 @@ func main() {
 	}
 }
 
-// check checks each given value. If an issuer is given, as for a first deployment, it checks the values together as well.
-// Otherwise the values of the deployed stack count too, and are not known here. root is the repository's folder.
+// check checks each given value. If an issuer is given, as for a first deployment, check also checks the values together. A later
+// deployment keeps deployed values, which are not known here. root is the repository's folder.
 func check(root string, lookup func(string) (string, bool)) error {
 	var faults settings.Faults
 	given, err := settings.Read(lookup)

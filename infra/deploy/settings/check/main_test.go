@@ -9,8 +9,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled checks that one line has all faults.
-func TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled(t *testing.T) {
+// TestBadValuesAreRefusedBeforeAnythingIsInstalled checks that one line has all faults.
+func TestBadValuesAreRefusedBeforeAnythingIsInstalled(t *testing.T) {
 	t.Parallel()
 	const issuer, audience, region = "ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "REGION=eu-central-1"
 	for name, c := range map[string]struct {
@@ -22,7 +22,7 @@ func TestValuesThatCannotWorkAreRefusedBeforeAnythingIsInstalled(t *testing.T) {
 		"nothing":           {nil, []string{"give REGION=", "ISSUER= and AUDIENCE="}},
 		"no audience":       {[]string{issuer, region}, []string{"give AUDIENCE="}},
 		"clients":           {[]string{issuer, region, "PARAMETERS=ClientIds=web"}, nil},
-		"values":            {[]string{region, "PARAMETERS=WebAcl=on KeyPrefix=LK Emails=1 DeliverConcurrency=many", "YES=yes"}, []string{"YES=yes", "WebAcl=on: it is one of", "KeyPrefix=LK", "no parameter Emails", "is no number"}},
+		"values":            {[]string{region, "PARAMETERS=WebAcl=on KeyPrefix=LK Emails=1 DeliverConcurrency=many", "YES=yes"}, []string{"YES=yes", "WebAcl=on: it is one of", "KeyPrefix=LK", "no parameter Emails", "is not a number"}},
 		"a domain alone":    {[]string{issuer, audience, region, "PARAMETERS=DomainName=api.example.com"}, []string{"DomainName needs CertificateArn"}},
 		"a certificate":     {[]string{issuer, audience, region, "PARAMETERS=CertificateArn=arn:aws:acm:eu-central-1:123456789012:certificate/a"}, []string{"CertificateArn needs DomainName"}},
 		"no address":        {[]string{issuer, audience, region, "PARAMETERS=DisableExecuteApi=true"}, []string{"DisableExecuteApi=true needs DomainName"}},
@@ -76,12 +76,12 @@ func TestTheCheckCompilesInSeconds(t *testing.T) {
 	for _, name := range strings.Fields(string(out)) {
 		first, _, _ := strings.Cut(name, "/")
 		if strings.Contains(first, ".") && name != "go.yaml.in/yaml/v3" || name == "net" || name == "net/http" || strings.HasPrefix(name, "latchkey/pkg/") {
-			t.Errorf("it needs %s", name)
+			t.Errorf("the command imports %s", name)
 		}
 	}
 }
 
-// TestOurOwnTagsAreKnown: the settings do not import package webhook, which takes long to compile.
+// TestOurOwnTagsAreKnown compares the prefix with package webhook. The settings do not import webhook, which takes long to compile.
 func TestOurOwnTagsAreKnown(t *testing.T) {
 	t.Parallel()
 	if !strings.HasPrefix(webhook.StackTag, settings.OurTagPrefix) {

@@ -16,7 +16,8 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// TestPreflightStandinAndLabAcceptTheSameValues gives each value to the three that decide before or instead of CloudFormation.
+// TestPreflightStandinAndLabAcceptTheSameValues gives each value to the preflight of a deployment, to the stand-in for
+// CloudFormation and to the lab.
 func TestPreflightStandinAndLabAcceptTheSameValues(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
@@ -47,7 +48,7 @@ func TestPreflightStandinAndLabAcceptTheSameValues(t *testing.T) {
 		for at, value := range append(c.good, c.wrong...) {
 			given, isGood := map[string]string{"P": value}, at < len(c.good)
 			if err := template.CheckValues(given); (err == nil) != isGood {
-				t.Errorf("%s: the preflight has for %q: %v", c.declared, value, err)
+				t.Errorf("%s: the preflight answers to %q: %v", c.declared, value, err)
 			}
 			form := url.Values{
 				"Action": {"CreateChangeSet"}, "Version": {"2010-05-15"}, "StackName": {"s" + strconv.Itoa(at)}, "ChangeSetType": {"CREATE"}, "ChangeSetName": {c.declared}, "TemplateBody": {text},
@@ -63,11 +64,11 @@ func TestPreflightStandinAndLabAcceptTheSameValues(t *testing.T) {
 			}
 			answer.Body.Close()
 			if (answer.StatusCode == http.StatusOK) != isGood {
-				t.Errorf("%s: the stand-in has for %q: %s", c.declared, value, answer.Status)
+				t.Errorf("%s: the stand-in answers to %q: %s", c.declared, value, answer.Status)
 			}
 			_, err = translated.Translate(ended, path, translated.Options{Parameters: given})
 			if isAccepted := !strings.Contains(err.Error(), "parameter P"); isAccepted != isGood {
-				t.Errorf("%s: the lab has for %q: %v", c.declared, value, err)
+				t.Errorf("%s: the lab answers to %q: %v", c.declared, value, err)
 			}
 		}
 	}

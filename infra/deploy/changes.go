@@ -18,8 +18,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// change makes the change set, shows it, and executes it once it is confirmed, unless it is empty. With p.Dry it only shows
-// it.
+// change makes a change set and shows it. When the change set is confirmed, change executes it. An empty change set needs no
+// confirmation. With p.Dry the change set is only shown.
 func (p *program) change(ctx context.Context) error {
 	set, err := p.makeChangeSet(ctx)
 	if err != nil {
@@ -41,7 +41,8 @@ func (p *program) change(ctx context.Context) error {
 }
 
 // makeChangeSet has the SAM CLI upload the build and make a change set. It returns the change set's ARN, or "" when nothing
-// changes. The SAM CLI reports the ARN. The stack's list of change sets would not do: others may make change sets too.
+// changes. The ARN comes from the SAM CLI's output, not from the stack's list of change sets: other programs may make change
+// sets at the same time.
 func (p *program) makeChangeSet(ctx context.Context) (string, error) {
 	args := []string{
 		"deploy", "--template-file", filepath.Join(p.buildDir(), "template.yaml"), "--stack-name", p.Stack, "--region", p.aws.Region,
@@ -80,7 +81,8 @@ func (p *program) readResult(lines string) (string, error) {
 	return "", fmt.Errorf("the SAM CLI did not report its change set: %s", shortened(lines))
 }
 
-// decide shows a change set, and executes it, or removes it and returns why.
+// decide shows a change set. It executes the change set if that is safe and confirmed. Otherwise it removes the change set and
+// returns the reason; a dry run needs no reason.
 func (p *program) decide(ctx context.Context, set string) error {
 	changes, err := p.changes(set)
 	if err == nil {
@@ -156,7 +158,7 @@ func (p *program) checkKept(changes []change) error {
 			if c.Action != "Remove" {
 				how = "replaced by a new one"
 			}
-			lost.Note(fmt.Errorf("%s would be %s, and what only it has would be lost to the stack: if that is meant, REPLACE=%[1]s", c.LogicalResourceID, how))
+			lost.Note(fmt.Errorf("%s would be %s, and the stack would lose its content: if you want this, give REPLACE=%[1]s", c.LogicalResourceID, how))
 		}
 	}
 	return lost.Err()
@@ -171,7 +173,8 @@ type stackEvent struct {
 // ofStack reports whether the event is of the stack itself.
 func (e stackEvent) ofStack() bool { return e.PhysicalResourceID == e.StackID }
 
-// latestEvents is enough for every event of a deployment: three for each of 160 resources, and as many when it is undone.
+// latestEvents covers a whole deployment: three events for each of 160 resources, and three more for each when CloudFormation
+// rolls back.
 const latestEvents = 1000
 
 // events returns the latest events, newest first.
@@ -187,7 +190,7 @@ func (p *program) events() ([]stackEvent, error) {
 	return out.StackEvents, nil
 }
 
-// execute executes a change set, and prints what CloudFormation does, until it is over.
+// execute executes a change set, and prints the events of the stack until the deployment ends.
 func (p *program) execute(ctx context.Context, set string) error {
 	token := rand.Text() // CloudFormation puts it on each event of this execution
 	in := cloud.Params{"ChangeSetName": set, "StackName": p.Stack, "ClientRequestToken": token}
@@ -195,7 +198,7 @@ func (p *program) execute(ctx context.Context, set string) error {
 		return join(fmt.Errorf("the change set cannot be executed: %w", err), p.remove(set))
 	}
 	p.say("CloudFormation deploys, which takes some minutes the first time.")
-	for f, pause := (follower{token: token, seen: map[string]bool{}}), min(betweenAsks, p.pause); ; {
+	for f, pause := (follower{token: token, seen: map[string]bool{}}), min(betweenTries, p.pause); ; {
 		var events []stackEvent
 		err := p.until(ctx, p.firstAnswer, pause, func() (again bool, err error) {
 			events, err = p.events()
@@ -207,7 +210,7 @@ func (p *program) execute(ctx context.Context, set string) error {
 			}
 		}
 		if err = cmp.Or(err, tools.Sleep(ctx, pause)); err != nil {
-			return fmt.Errorf("%w. CloudFormation goes on without this command: aws cloudformation describe-stack-events --region %s --stack-name %s shows how. When it is over, make deploy again, which protects and proves the stack",
+			return fmt.Errorf("%w. CloudFormation goes on without this command: aws cloudformation describe-stack-events --region %s --stack-name %s shows its progress. At its end run make deploy again, which protects and proves the stack",
 				err, p.aws.Region, p.Stack)
 		}
 	}
@@ -215,12 +218,12 @@ func (p *program) execute(ctx context.Context, set string) error {
 
 // follower follows the events of a deployment.
 type follower struct {
-	token  string          // of the deployment
+	token  string          // ClientRequestToken of the deployment
 	seen   map[string]bool // ids of events
 	failed *stackEvent     // the first failure of a resource
 }
 
-// follow prints a new event when it ends something, and reports whether the deployment has ended.
+// follow prints an event that is new and final for its resource. It reports whether the event ends the deployment.
 func (f *follower) follow(e stackEvent, say func(format string, a ...any)) (over bool) {
 	if e.ClientRequestToken != f.token || f.seen[e.EventID] {
 		return false
@@ -245,7 +248,7 @@ func (p *program) outcome(status string, first *stackEvent) error {
 	if first != nil {
 		why = fmt.Sprintf(": %s (%s): %s", first.LogicalResourceID, first.ResourceType, first.ResourceStatusReason)
 	}
-	next := "the stack is as it was; mend that, and make deploy again"
+	next := "the stack is as it was; correct the fault, and make deploy again"
 	if refused := checkDeployable(p.Stack, status); refused != nil {
 		next = refused.Error()
 	}

@@ -13,9 +13,10 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
+// first has the variables of a first deployment.
 var first = []string{"ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1"}
 
-// deployedOnce returns a rig with a deployed stack. The table of its next build has this property.
+// deployedOnce returns a rig with a deployed stack. In the next build the table has this property too.
 func deployedOnce(t *testing.T, property string) *rig {
 	t.Helper()
 	r := newRig(t).withSAM()
@@ -33,7 +34,7 @@ func TestADryRunShowsEachPropertyAndExecutesNothing(t *testing.T) {
 	succeeded(t, out, err)
 	has(t, "the dry run", out, "Modify Table (AWS::DynamoDB::Table)", "Properties.BillingMode: <nil> -> PROVISIONED", "Nothing was deployed")
 	if strings.Contains(out, "RotateFunction (") {
-		t.Errorf("the dry run shows code that only lies elsewhere:\n%s", out)
+		t.Errorf("the dry run shows a function although only the address of its code changed:\n%s", out)
 	}
 	if now := r.aws.Stack("latchkey"); now.Status != before.Status || now.Template != before.Template || now.Waiting() != 0 {
 		t.Errorf("a dry run left the stack %s, with %d change sets", now.Status, now.Waiting())
@@ -79,8 +80,8 @@ func TestTemplatesAreComparedWithoutAChangeSet(t *testing.T) {
 	refused(t, err, "there is no stack second")
 }
 
-// TestADryRunOfANewStackLeavesNone also checks that a dry run needs no terminal.
-func TestADryRunOfANewStackLeavesNone(t *testing.T) {
+// TestADryRunOfANewStackLeavesNoStack also checks that a dry run needs no terminal.
+func TestADryRunOfANewStackLeavesNoStack(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "DRY=1")
 	succeeded(t, out, err)
@@ -89,9 +90,9 @@ func TestADryRunOfANewStackLeavesNone(t *testing.T) {
 	}
 }
 
-// TestWhatIsProtectedIsReplacedByNameOnly also checks that the stack policy is the same afterwards, even when the deployment
-// failed. The stand-in enforces the policy, as CloudFormation does.
-func TestWhatIsProtectedIsReplacedByNameOnly(t *testing.T) {
+// TestProtectedResourcesAreReplacedByNameOnly checks that REPLACE must name a protected resource. After the deployment, even after
+// one that failed, the stack policy is the same as before. The stand-in enforces the policy, as CloudFormation does.
+func TestProtectedResourcesAreReplacedByNameOnly(t *testing.T) {
 	r := deployedOnce(t, "TableName: other")
 	before := r.aws.Stack("latchkey")
 	for _, variables := range [][]string{{"YES=1"}, {"YES=1", "PROTECT=0"}, {"DRY=1"}, {"YES=1", "REPLACE=Api"}} {
@@ -118,11 +119,11 @@ func TestWhatIsProtectedIsReplacedByNameOnly(t *testing.T) {
 func isProtected(t *testing.T, r *rig, want bool) {
 	t.Helper()
 	now := r.aws.Stack("latchkey")
-	whole := true
+	namesAll := true
 	for _, name := range []string{"Api", "DeliveryQueue", "SigningKey", "Table"} {
-		whole = whole && strings.Contains(now.Policy, `"LogicalResourceId/`+name+`"`)
+		namesAll = namesAll && strings.Contains(now.Policy, `"LogicalResourceId/`+name+`"`)
 	}
-	if now.Protected != want || (now.Policy != "") != want || want && !whole {
+	if now.Protected != want || (now.Policy != "") != want || want && !namesAll {
 		t.Errorf("termination protection %v, stack policy %q", now.Protected, now.Policy)
 	}
 }
@@ -136,7 +137,7 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DeleteStack": "no right to delete"}})
 	_, err = r.undeploy("YES=1")
 	refused(t, err, "sam delete failed")
-	isProtected(t, r, false) // an undeployment that failed protects nothing that was not protected
+	isProtected(t, r, false) // a failed undeployment adds no protection
 	r.aws.Set(standin.Faults{})
 	out, err = r.deploy(first...) // changes nothing
 	succeeded(t, out, err)
@@ -149,7 +150,7 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	out, err = r.undeploy("YES=1")
 	succeeded(t, out, err)
 	if r.aws.Stack("latchkey") != nil {
-		t.Error("the stack is left")
+		t.Error("the stack still exists")
 	}
 }
 
@@ -180,10 +181,10 @@ func TestADeploymentThatCannotBeFollowedGoesOn(t *testing.T) {
 	}
 }
 
-// TestADeploymentEndsWithEachLastStatusOfItsStack has an event of each status of CloudFormation.
-func TestADeploymentEndsWithEachLastStatusOfItsStack(t *testing.T) {
+// TestADeploymentEndsWithTheFinalStatusOfItsStack tries an event with each status of CloudFormation.
+func TestADeploymentEndsWithTheFinalStatusOfItsStack(t *testing.T) {
 	t.Parallel()
-	for status, next := range map[string]string{ // next: what the error says; "": it succeeded; "-": it is not over
+	for status, next := range map[string]string{ // next is the advice in the error; "": the deployment succeeded; "-": it has not ended
 		"CREATE_IN_PROGRESS": "-", "UPDATE_IN_PROGRESS": "-", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS": "-", "ROLLBACK_IN_PROGRESS": "-",
 		"UPDATE_ROLLBACK_IN_PROGRESS": "-", "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS": "-", "DELETE_IN_PROGRESS": "-",
 		"CREATE_COMPLETE": "", "UPDATE_COMPLETE": "",
@@ -191,31 +192,35 @@ func TestADeploymentEndsWithEachLastStatusOfItsStack(t *testing.T) {
 		"CREATE_FAILED": "make undeploy STACK=s", "DELETE_FAILED": "make undeploy STACK=s", "UPDATE_ROLLBACK_FAILED": "continue-update-rollback --stack-name s",
 		"UPDATE_FAILED": "make deploy again", "DELETE_COMPLETE": "make deploy again",
 	} {
-		said := ""
+		printed := ""
 		f := follower{token: "t", seen: map[string]bool{}}
 		follow := func(e stackEvent) bool {
 			e.EventID += e.LogicalResourceID
-			return f.follow(e, func(format string, a ...any) { said += fmt.Sprintf(format, a...) + "\n" })
+			return f.follow(e, func(format string, a ...any) { printed += fmt.Sprintf(format, a...) + "\n" })
 		}
-		for _, e := range []stackEvent{ // of a resource, of another deployment, of a nested stack
+		for _, e := range []stackEvent{ // of resources, of another deployment, and of a nested stack
 			{"1", "id", "Table", "t1", "AWS::DynamoDB::Table", status, "", "t"}, {"2", "id", "s", "id", "AWS::CloudFormation::Stack", status, "", "other"},
 			{"3", "id", "Api", "a1", "AWS::ApiGateway::RestApi", "CREATE_FAILED", "the first", "t"}, {"4", "id", "Rule", "r1", "AWS::Events::Rule", "CREATE_FAILED", "the second", "t"},
 			{"5", "id", "Nested", "nested", "AWS::CloudFormation::Stack", status, "", "t"},
 		} {
 			if follow(e) {
-				t.Errorf("%s: over by %+v", status, e)
+				t.Errorf("%s: the deployment ended with %+v", status, e)
 			}
 		}
 		last := stackEvent{"6", "id", "s", "id", "AWS::CloudFormation::Stack", status, "why", "t"}
 		if over := follow(last); over != (next != "-") {
-			t.Errorf("%s: over: %v", status, over)
+			t.Errorf("%s: the deployment has ended: %v", status, over)
 			continue
 		}
 		if follow(last) {
 			t.Errorf("%s: an event counts twice", status)
 		}
-		if shown := strings.Count(said, status+" s why\n"); shown != map[bool]int{true: 0, false: 1}[next == "-"] || strings.Count(said, "the first") != 1 {
-			t.Errorf("%s: said %q", status, said)
+		lines := 1 // of the last event
+		if next == "-" {
+			lines = 0
+		}
+		if strings.Count(printed, status+" s why\n") != lines || strings.Count(printed, "the first") != 1 {
+			t.Errorf("%s: printed %q", status, printed)
 		}
 		first := "Api (AWS::ApiGateway::RestApi): the first"
 		if strings.HasSuffix(status, "_FAILED") {
@@ -230,8 +235,9 @@ func TestADeploymentEndsWithEachLastStatusOfItsStack(t *testing.T) {
 	}
 }
 
-// TestAPolicyOfThePersonIsPutBack to the letter, also when REPLACE names two resources.
-func TestAPolicyOfThePersonIsPutBack(t *testing.T) {
+// TestAPersonsStackPolicyIsRestored checks that a stack policy which a person wrote is the same after a deployment, also when
+// REPLACE names two resources.
+func TestAPersonsStackPolicyIsRestored(t *testing.T) {
 	const policy = `{"Statement":[{"Effect":"Deny","Action":["Update:Replace"],"Principal":"*","Resource":["LogicalResourceId/Table"]}]}`
 	r := deployedOnce(t, "TableName: other")
 	out, err := r.run(func(p *program, ctx context.Context) error {

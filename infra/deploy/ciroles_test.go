@@ -13,8 +13,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// rights is a statement of a role in ci-roles.yaml. The tags of CloudFormation's functions, such as !Sub, are not read.
-type rights struct {
+// statement is a statement of a role in ci-roles.yaml. The tags of CloudFormation's functions, such as !Sub, are not read.
+type statement struct {
 	Sid       string                       `yaml:"Sid"`
 	Effect    string                       `yaml:"Effect"`
 	Action    []string                     `yaml:"Action"`
@@ -22,8 +22,8 @@ type rights struct {
 	Condition map[string]map[string]string `yaml:"Condition"`
 }
 
-type policyOf struct {
-	Statement []rights `yaml:"Statement"`
+type policyDocument struct {
+	Statement []statement `yaml:"Statement"`
 }
 
 // ciRoles is the part of ci-roles.yaml that the tests read.
@@ -34,10 +34,10 @@ type ciRoles struct {
 	Resources map[string]struct {
 		Type       string `yaml:"Type"`
 		Properties struct {
-			AssumeRolePolicyDocument policyOf `yaml:"AssumeRolePolicyDocument"`
-			ManagedPolicyArns        string   `yaml:"ManagedPolicyArns"`
+			AssumeRolePolicyDocument policyDocument `yaml:"AssumeRolePolicyDocument"`
+			ManagedPolicyArns        string         `yaml:"ManagedPolicyArns"`
 			Policies                 []struct {
-				PolicyDocument policyOf `yaml:"PolicyDocument"`
+				PolicyDocument policyDocument `yaml:"PolicyDocument"`
 			} `yaml:"Policies"`
 		} `yaml:"Properties"`
 	} `yaml:"Resources"`
@@ -60,7 +60,7 @@ func TestEachRoleOfTheWorkflowTrustsOneSubject(t *testing.T) {
 	roles := map[string]string{"ChangesRole": "${SubjectPrefix}:pull_request", "DeployRole": "${SubjectPrefix}:environment:${Environment}"}
 	for name, resource := range template.Resources {
 		if resource.Type == "AWS::IAM::Role" && roles[name] == "" {
-			t.Errorf("%s is a role that no one knows", name)
+			t.Errorf("this test does not know the role %s", name)
 		}
 	}
 	for name, subject := range roles {
@@ -90,12 +90,12 @@ func TestEachRoleOfTheWorkflowTrustsOneSubject(t *testing.T) {
 	}
 }
 
-// TestTheRoleOfPullRequestsChangesNothing compares the role with what a comparison of templates calls, which is what a pull
-// request may do.
+// TestTheRoleOfPullRequestsChangesNothing compares the role's actions with the calls of make deploy DRY=templates, which pull
+// requests run.
 func TestTheRoleOfPullRequestsChangesNothing(t *testing.T) {
 	template := readCIRoles(t)
 	if arns := template.Resources["ChangesRole"].Properties.ManagedPolicyArns; arns != "" {
-		t.Errorf("it has the policies %s too", arns)
+		t.Errorf("the role also has the policies %s", arns)
 	}
 	var allowed, denied, optional []string
 	for _, policy := range template.Resources["ChangesRole"].Properties.Policies {
@@ -118,12 +118,12 @@ func TestTheRoleOfPullRequestsChangesNothing(t *testing.T) {
 	}
 	for _, action := range []string{"cloudformation:CreateChangeSet", "cloudformation:ExecuteChangeSet", "cloudformation:UpdateStack", "cloudformation:DeleteChangeSet", "s3:PutObject"} {
 		if !slices.ContainsFunc(denied, func(pattern string) bool { return translated.Like(pattern, action) }) {
-			t.Errorf("it is denied %q only, and not %s", denied, action)
+			t.Errorf("the role is denied %q, but not %s", denied, action)
 		}
 	}
 	for _, action := range slices.Concat(allowed, optional) {
 		if !regexp.MustCompile(`:(Get|Describe|GET$)`).MatchString(action) {
-			t.Errorf("it is allowed %s, which does not only read", action)
+			t.Errorf("the role may call %s, which does not only read", action)
 		}
 	}
 	r := newRig(t)
@@ -138,8 +138,8 @@ func TestTheRoleOfPullRequestsChangesNothing(t *testing.T) {
 	}
 }
 
-// TestTheRolesArePlainTemplates has cfn-lint read ci-roles.yaml and operator.yaml, as `make lint` has it read template.yaml.
-func TestTheRolesArePlainTemplates(t *testing.T) {
+// TestTheRoleTemplatesPassCfnLint runs cfn-lint on ci-roles.yaml and operator.yaml, as `make lint` does on template.yaml.
+func TestTheRoleTemplatesPassCfnLint(t *testing.T) {
 	t.Parallel()
 	cli, err := tools.SAM(t.Context(), nil)
 	if err != nil {
@@ -154,9 +154,9 @@ func TestTheRolesArePlainTemplates(t *testing.T) {
 	}
 }
 
-// TestTheWorkflowDeploysWhatItsRolesTrust reads deploy.yml. The subject of a token is a pull request's only in a job without an
-// environment.
-func TestTheWorkflowDeploysWhatItsRolesTrust(t *testing.T) {
+// TestTheWorkflowFitsItsRoles reads deploy.yml. The role ChangesRole trusts the subject :pull_request, which GitHub gives only to
+// a job without an environment.
+func TestTheWorkflowFitsItsRoles(t *testing.T) {
 	t.Parallel()
 	type job struct {
 		If, Environment string
@@ -174,8 +174,8 @@ func TestTheWorkflowDeploysWhatItsRolesTrust(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(readFile(t, "../../.github/workflows/deploy.yml")), &workflow); err != nil {
 		t.Fatal(err)
 	}
-	if _, ours := workflow.On["pull_request"]; !ours || len(workflow.On) != 2 || len(workflow.Permissions) != 0 || len(workflow.Jobs) != 2 {
-		t.Errorf("it starts on %v with %v: %d jobs", workflow.On, workflow.Permissions, len(workflow.Jobs))
+	if _, ok := workflow.On["pull_request"]; !ok || len(workflow.On) != 2 || len(workflow.Permissions) != 0 || len(workflow.Jobs) != 2 {
+		t.Errorf("the workflow starts on %v with %v: %d jobs", workflow.On, workflow.Permissions, len(workflow.Jobs))
 	}
 	for name, want := range map[string]struct{ when, environment, dry, yes string }{
 		"show":   {"github.event.pull_request.head.repo.full_name == github.repository", "", "templates", ""},

@@ -17,8 +17,8 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// compare shows how the build's template differs from the deployed one. It makes no change set: code that no one has read can
-// run it with a role that may only read.
+// compare shows how the build's template differs from the deployed template. It makes no change set, so a role that may only read is
+// enough. A workflow can therefore run it with the code of a pull request that no one has reviewed.
 func (p *program) compare(context.Context) error {
 	if p.deployed == nil {
 		return fmt.Errorf("there is no stack %s to compare the template with", p.Stack)
@@ -37,16 +37,16 @@ func (p *program) compare(context.Context) error {
 	}
 	changes := differences("", was, is)
 	p.show(changes)
-	p.say("%d parts of the template differ. What the functions do is not compared, nor what would be replaced. Nothing was deployed: DRY=templates.", len(changes))
+	p.say("%d parts of the template differ. The functions' code and the replacement of resources are not compared. Nothing was deployed: DRY=templates.", len(changes))
 	return p.checkKept(changes)
 }
 
-// differences returns what differs between two values of a template. It leaves out where the SAM CLI has uploaded code, and
-// metadata, to which it adds at the upload.
+// differences lists the differences between two values of a template. It skips two things that the SAM CLI changes when it uploads:
+// the address of a function's code, and metadata.
 func differences(path string, was, is any) (all []change) {
-	before, ok := was.(map[string]any)
-	after, also := is.(map[string]any)
-	if ok && also {
+	before, isMapBefore := was.(map[string]any)
+	after, isMapAfter := is.(map[string]any)
+	if isMapBefore && isMapAfter {
 		names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 		slices.Sort(names)
 		for _, name := range slices.Compact(names) {

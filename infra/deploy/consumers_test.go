@@ -16,11 +16,11 @@ func uri(function string) string {
 	return "arn:aws:apigateway:eu-central-1:lambda:path/2015-03-31/functions/" + function + "/invocations"
 }
 
-// consumers fills the account with APIs. Some of their authorizers call ours, and some of these are wrong. They could
-// keep an answer: a time above 0 (for a REST API also no time, which means 300 seconds), the type TOKEN, or for an HTTP API
-// an identity source. Or they refuse everyone: payload 2.0 without simple responses. In their ids, g is good, t the type
-// TOKEN or a time, d the default time, s an identity source, p the payload. The deployed authorizers of a REST API's stage
-// may differ from its present ones.
+// consumers fills the account with APIs. Some of their authorizers call ours, and some of these have a fault. They can cache an
+// answer: with a time above 0 (a REST API without a time caches for 300 seconds), with the type TOKEN, or, in an HTTP API, with
+// an identity source. Or they refuse every request: payload 2.0 without simple responses. The second letter of an id names the fault:
+// g none, t the type TOKEN or a time, d the default time, s an identity source, p the payload. The deployed authorizers of a REST
+// API's stage may differ from the API's present authorizers.
 func (r *rig) consumers() {
 	stack := &standin.Stack{Name: "latchkey"}
 	key, member := uri(stack.Function("KeyAuthorizer")), uri(stack.Function("MemberAuthorizer"))
@@ -58,9 +58,8 @@ func (r *rig) consumers() {
 	)})
 }
 
-// TestCheckConsumersFindsWhatKeepsAnswers also runs the printed commands with the AWS CLI. After that the check must
-// find nothing.
-func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
+// TestCheckConsumersFindsCachedAnswers runs the printed commands with the AWS CLI too. After that the check must find nothing.
+func TestCheckConsumersFindsCachedAnswers(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 	r.consumers()
@@ -69,7 +68,7 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := r.checkConsumers()
-	refused(t, err, "8 of the above must be mended", "template")
+	refused(t, err, "8 of the above must be changed", "template")
 	has(t, "output", out,
 		"REST API r2 (bad), authorizer rt: its type is TOKEN", "REST API r2 (bad), authorizer rd: an answer is cached for 300 seconds",
 		"REST API r2 (bad), stage live: deployed authorizer rd", "REST API r3 (mended), stage live: deployed authorizer rg: an answer is cached for 60 seconds",
@@ -96,9 +95,9 @@ func TestCheckConsumersFindsWhatKeepsAnswers(t *testing.T) {
 	}
 	out, err = r.checkConsumers()
 	succeeded(t, out, err)
-	has(t, "output", out, "Looked at 12 authorizers in eu-central-1: 10 ask latchkey, and none of these can keep an answer.")
+	has(t, "output", out, "Checked 12 authorizers in eu-central-1: 10 call latchkey, and none of these can cache an answer.")
 	if strings.Contains(out, "aws ") {
-		t.Errorf("a mended account: %s", out)
+		t.Errorf("commands are printed for an account without faults: %s", out)
 	}
 }
 
@@ -108,7 +107,7 @@ func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
 	r.consumers()
 	_, err := r.checkConsumers()
-	refused(t, err, "must be mended")
+	refused(t, err, "must be changed")
 	o := readOperator(t)
 	if want, got := []string{"apigateway:GET", "cloudformation:DescribeStacks", "sts:GetCallerIdentity"}, r.aws.Calls(); !slices.Equal(got, want) {
 		t.Errorf("calls %q, want %q", got, want)
@@ -123,16 +122,16 @@ func TestCheckConsumersNeedsOnlyToRead(t *testing.T) {
 	}
 }
 
-// TestWhatCheckConsumersDoesNotSeeIsSaid has an authorizer whose function a stage variable names, consumers in other
-// accounts, and then a WebSocket API.
-func TestWhatCheckConsumersDoesNotSeeIsSaid(t *testing.T) {
+// TestCheckConsumersNamesWhatItCannotCheck tries an authorizer whose function a stage variable names, consumers in other
+// accounts, and a WebSocket API.
+func TestCheckConsumersNamesWhatItCannotCheck(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "ConsumerOrganizationId=o-abcdefghij"))
 	variable := uri("arn:aws:lambda:eu-central-1:123456789012:function:${stageVariables.authorizer}")
 	r.aws.AddAPI(standin.API{ID: "r1", Name: "shop", Authorizers: []map[string]any{{"id": "a", "name": "a", "type": "TOKEN", "authorizerUri": variable}}})
 	out, err := r.checkConsumers()
 	succeeded(t, out, err)
-	has(t, "output", out, "REST API r1 (shop), authorizer a: a stage variable names its function", "Other accounts of o-abcdefghij are not looked at", "Looked at 1 authorizers")
+	has(t, "output", out, "REST API r1 (shop), authorizer a: a stage variable names its function", "Other accounts of o-abcdefghij are not checked", "Checked 1 authorizers")
 	key := uri((&standin.Stack{Name: "latchkey"}).Function("KeyAuthorizer"))
 	r.aws.AddAPI(standin.API{ID: "w1", Name: "chat", Protocol: "WEBSOCKET", Authorizers: []map[string]any{{"authorizerId": "a", "name": "a", "authorizerUri": key}}})
 	out, err = r.checkConsumers()

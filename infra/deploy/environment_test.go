@@ -8,9 +8,9 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// TestAnEnvironmentIsAsLargeAsLambdaTakes counts the variables of each function that is deployed, as JSON: none is over 4,096 bytes with values
-// that pass, and what is refused is at most a few hundred bytes from there.
-func TestAnEnvironmentIsAsLargeAsLambdaTakes(t *testing.T) {
+// TestEnvironmentsFitLambdasLimit counts the variables of each deployed function as JSON. If the check accepts the values, no
+// function has more than 4,096 bytes. If it refuses them, the largest function has more than 3,796: the check may be a little too strict.
+func TestEnvironmentsFitLambdasLimit(t *testing.T) {
 	t.Parallel()
 	template, err := settings.ReadTemplate("../..")
 	if err != nil {
@@ -44,22 +44,22 @@ func TestAnEnvironmentIsAsLargeAsLambdaTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, n, err)
 			}
-			largest, of := 0, ""
+			largest, largestFunction := 0, ""
 			for _, function := range deployed.Named("AWS::Lambda::Function") {
-				size := 1
+				size := 1 // of the braces without the comma that the last variable lacks
 				for _, v := range environmentOf(deployed, function) {
 					if !strings.HasPrefix(v, "AWS_ACCESS_KEY_ID=") && !strings.HasPrefix(v, "AWS_SECRET_ACCESS_KEY=") && !strings.HasPrefix(v, "AWS_REGION=") {
 						size += len(v) - len("=") + len(`"":"",`) // AWS measures JSON
 					}
 				}
 				if size > largest {
-					largest, of = size, function
+					largest, largestFunction = size, function
 				}
 			}
 			if err := template.CheckEnvironments(value); err == nil {
 				passed++
 				if largest > 4096 {
-					t.Errorf("%s, %d: %s has %d bytes", name, n, of, largest)
+					t.Errorf("%s, %d: %s has %d bytes", name, n, largestFunction, largest)
 				}
 			} else if refused++; largest < 4096-300 || !strings.Contains(err.Error(), "Lambda allows 4096") {
 				t.Errorf("%s, %d: %v, but the largest has %d bytes", name, n, err, largest)

@@ -13,8 +13,8 @@ import (
 )
 
 // readHandlers returns the rights that CloudFormation's handlers use, by type and by handler: create, read, update, delete, and
-// tagging for the stack's tags. testdata/handlers.json has them as CloudFormation published them in the types' schemas in
-// October 2026. This prints the rights of one type again:
+// tagging for the stack's tags. testdata/handlers.json is copied from the schemas that CloudFormation published in October 2026.
+// This command prints the rights of one type:
 //
 //	aws cloudformation describe-type --type RESOURCE --type-name AWS::SQS::Queue --query Schema --output text |
 //	  jq '.handlers + {tagging} | map_values(.permissions | values) | del(.list)'
@@ -27,9 +27,9 @@ func readHandlers(t *testing.T) map[string]map[string][]string {
 	return lists
 }
 
-// spared are rights in the lists that no resource of this template needs. The handlers use them for properties that it does not
-// set: a resource with a property of unless fails the test. Actions and properties are separated by blanks.
-var spared = []struct{ types, actions, unless, why string }{
+// unneeded lists rights in handlers.json that this template does not need, because its resources do not have certain
+// properties. A resource with a property in unless fails the test. Blanks separate actions and properties.
+var unneeded = []struct{ types, actions, unless, why string }{
 	{"AWS::ApiGateway::RestApi", "iam:PassRole", "", "API Gateway calls the functions by their permissions, and has no role"},
 	{"AWS::ApiGateway::RestApi", "s3:GetObject", "BodyS3Location", "the template has the API's definition"},
 	{"AWS::DynamoDB::Table", "dynamodb:ImportTable dynamodb:DescribeImport s3:* logs:*", "ImportSourceSpecification", "nothing is imported"},
@@ -60,12 +60,12 @@ var spared = []struct{ types, actions, unless, why string }{
 }
 
 // TestTheOperatorsPolicyMakesEveryResource checks, for each resource of the template, that the policy allows every right that
-// CloudFormation's handlers list, except for the spared rights.
+// CloudFormation's handlers list, except for the unneeded rights.
 func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	t.Parallel()
 	o, lists, used := readOperator(t), readHandlers(t), map[string]bool{}
-	isSpared := func(typ, action string) (found bool) {
-		for _, s := range spared {
+	isUnneeded := func(typ, action string) (found bool) {
+		for _, s := range unneeded {
 			for pattern := range strings.FieldsSeq(s.actions) {
 				if translated.Like(s.types, typ) && translated.Like(pattern, action) {
 					used[s.types+" "+pattern], found = true, true
@@ -83,12 +83,12 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 		}
 		for handler, actions := range lists[r.Type] {
 			for _, action := range actions {
-				if isSpared(r.Type, action) {
+				if isUnneeded(r.Type, action) {
 					continue
 				}
 				needs := needsOf(name, r, action)
 				if len(needs) == 0 {
-					t.Errorf("%s, %s of %s: places does not say what %s acts on", name, handler, r.Type, action)
+					t.Errorf("%s, %s of %s: the table places has no resource for %s", name, handler, r.Type, action)
 				}
 				if err := o.Decide("Operator", needs...); err != nil {
 					t.Errorf("%s, %s of %s: %v", name, handler, r.Type, err)
@@ -101,10 +101,10 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 			t.Errorf("testdata/handlers.json: the template has no %s", typ)
 		}
 	}
-	for _, s := range spared {
+	for _, s := range unneeded {
 		for pattern := range strings.FieldsSeq(s.actions) {
 			if !used[s.types+" "+pattern] {
-				t.Errorf("no handler of %s uses %s, so nothing is to be spared", s.types, pattern)
+				t.Errorf("no handler of %s uses %s: remove it from the list unneeded", s.types, pattern)
 			}
 		}
 		for name, r := range resources {
@@ -117,7 +117,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	}
 }
 
-// TestTheOperatorMayWhatNoHandlerLists checks the rights that no handler lists.
+// TestTheOperatorMayWhatNoHandlerLists checks the rights for calls that the preflight, the SAM CLI and API Gateway make.
 func TestTheOperatorMayWhatNoHandlerLists(t *testing.T) {
 	t.Parallel()
 	o := readOperator(t)
@@ -130,7 +130,7 @@ func TestTheOperatorMayWhatNoHandlerLists(t *testing.T) {
 		"the preflight reads the role for logs":   {Action: "apigateway:GET", Resource: "arn:aws:apigateway:eu-central-1::/account"},
 		"the stack is protected from deletion":    {Action: "cloudformation:UpdateTerminationProtection", Resource: stackARN},
 		"the table is protected from replacement": {Action: "cloudformation:SetStackPolicy", Resource: stackARN},
-		"that protection is read":                 {Action: "cloudformation:GetStackPolicy", Resource: stackARN},
+		"the stack policy is read":                {Action: "cloudformation:GetStackPolicy", Resource: stackARN},
 		"SAM's translator runs": {Action: "cloudformation:CreateChangeSet",
 			Resource: "arn:aws:cloudformation:eu-central-1:aws:transform/Serverless-2016-10-31"},
 		"the SAM CLI's bucket has a stack": {Action: "cloudformation:DescribeStacks",

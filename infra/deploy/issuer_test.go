@@ -15,7 +15,7 @@ import (
 	"latchkey/pkg/problem"
 )
 
-// answers are the bodies of an issuer's answers, by the ends of their addresses. Without any the issuer cannot be reached.
+// answers has the bodies of an issuer's answers, by the end of the path. An issuer without answers cannot be reached.
 type answers map[string]string
 
 func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -40,8 +40,8 @@ func goodIssuer(name string) answers {
 	}
 }
 
-// TestTheStrangersTokenIsRefusedForItsKeyOnly tries every combination of the parameters that claims are checked with, once with an
-// issuer that can be reached and once with an issuer that cannot. A token that broke a rule would be refused with both.
+// TestTheStrangersTokenIsRefusedForItsKeyOnly tries every combination of the parameters with rules for claims, once with an
+// issuer that can be reached and once without. A token that breaks a rule would get token_invalid in both cases.
 func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 	t.Parallel()
 	for n := range 1 << 5 {
@@ -52,11 +52,11 @@ func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 			}
 		}
 		if p.value("Audience") == "" && p.value("ClientIds") == "" {
-			continue // lookAtIssuer refuses it
+			continue // no deployment can have these values (settings.Template.CheckTogether)
 		}
-		for issuer, want := range map[string]problem.Code{"away": problem.Unavailable, "there": problem.TokenInvalid} {
+		for issuer, want := range map[string]problem.Code{"unreachable": problem.Unavailable, "reachable": problem.TokenInvalid} {
 			client := &http.Client{}
-			if issuer == "there" {
+			if issuer == "reachable" {
 				client.Transport = goodIssuer("https://issuer.example")
 			} else {
 				client.Transport = answers{}
@@ -70,9 +70,9 @@ func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
 				given.ClientIDs = []string{"web", "app"}
 			}
 			v := accesstoken.New(given, client, time.Now)
-			for ask := range 2 { // the second call uses the state that the first has left
+			for call := range 2 { // the first call may leave state in v
 				if _, err := v.Verify(t.Context(), proof.StrangersToken(tokens, time.Now())); !problem.Is(err, want) {
-					t.Errorf("%v, an issuer that is %s, ask %d: %v, want %s", p.Parameters, issuer, ask, err, want)
+					t.Errorf("%v, an issuer that is %s, call %d: %v, want %s", p.Parameters, issuer, call, err, want)
 				}
 			}
 		}
@@ -89,15 +89,15 @@ func TestAnIssuerThatCannotWorkIsRefusedBeforeABuild(t *testing.T) {
 	for name, c := range map[string]struct {
 		issuer answers
 		words  []string // of the refusal; nil: the issuer is accepted
-		says   string
+		prints string
 		given  string // PARAMETERS
 	}{
 		"keys elsewhere":      {elsewhere, nil, "Issuer https://issuer.example: its keys were read", "JwksUrl=https://issuer.example/keys"},
 		"keys that are gone":  {goodIssuer("https://issuer.example"), []string{"gives no keys", "404"}, "", "JwksUrl=https://issuer.example/keys"},
-		"a coming issuer":     {goodIssuer("https://new.example"), nil, "Issuer https://new.example: its keys were read", "Issuer=https://new.example"},
+		"a new issuer":        {goodIssuer("https://new.example"), nil, "Issuer https://new.example: its keys were read", "Issuer=https://new.example"},
 		"the deployed issuer": {goodIssuer("https://issuer.example"), []string{"the issuer https://new.example gives no keys"}, "", "Issuer=https://new.example"},
 		"good":                {goodIssuer("https://issuer.example"), nil, "Issuer https://issuer.example: its keys were read", ""},
-		"away":                {answers{}, nil, "WARNING: the issuer https://issuer.example: it cannot be reached from this machine: nothing listens", ""},
+		"unreachable":         {answers{}, nil, "WARNING: the issuer https://issuer.example: it cannot be reached from this machine: nothing listens", ""},
 		"with a slash":        {goodIssuer("https://issuer.example/"), []string{"the discovery document is another issuer's", "with or without a slash"}, "", ""},
 		"without documents":   {answers{"/other": "{}"}, []string{"gives no keys", "JwksUrl="}, "", ""},
 		"without a key":       {noKey, []string{"no key that can be used"}, "", ""},
@@ -110,7 +110,7 @@ func TestAnIssuerThatCannotWorkIsRefusedBeforeABuild(t *testing.T) {
 			out, err := r.deploy("YES=1", "PARAMETERS="+c.given)
 			if c.words == nil {
 				succeeded(t, out, err)
-				has(t, "the output", out, c.says)
+				has(t, "the output", out, c.prints)
 				return
 			}
 			refused(t, err, c.words...)

@@ -1,6 +1,6 @@
-// Command deploy serves `make deploy`, `make undeploy` and `make check-consumers`. For `make lint` it validates
-// the template. A deployment first checks whether it can succeed, has the SAM CLI build and deploy,
-// activates a signing key, and then checks the API from outside.
+// Command deploy is run by `make deploy`, `make undeploy` and `make check-consumers`. For `make lint` it validates the template.
+// A deployment first checks whether it can succeed. Then it builds and deploys with the SAM CLI, activates a signing key, and
+// checks the API from outside.
 package main
 
 import (
@@ -45,12 +45,12 @@ func start(ctx context.Context, args []string) error {
 	case slices.Equal(args, []string{"check-consumers"}):
 		return p.onStack(ctx, p.checkConsumers)
 	case slices.Equal(args, []string{"validate"}):
-		p.environment = tools.SAMEnvironment() // has made-up credentials: validating needs no account
+		p.environment = tools.SAMEnvironment() // made-up credentials: validating needs no account
 		return p.run(ctx, p.out, "validate", "--lint", "--template-file", "template.yaml")
 	case len(args) == 0:
 		return p.deploy(ctx)
 	default:
-		return fmt.Errorf("%q is no command: give undeploy, check-consumers, validate, or nothing to deploy", args)
+		return fmt.Errorf("there is no command %q: give undeploy, check-consumers, validate, or nothing to deploy", args)
 	}
 }
 
@@ -64,8 +64,8 @@ type program struct {
 	terminal          bool // a person can answer
 
 	pause       time.Duration // between two tries
-	patience    time.Duration // for a rotation that may not use its keys yet
-	firstAnswer time.Duration // for a new API to answer as it should
+	patience    time.Duration // how long the rotation is tried while KMS denies it
+	firstAnswer time.Duration // how long a new API is tried until its answers are right
 
 	issuer   *http.Client // reaches the issuer of access tokens
 	aws      *cloud.Client
@@ -107,7 +107,7 @@ func (p *program) sayNext() {
 	api := p.deployed.Output("ApiUrl")
 	if target := p.deployed.Output("DomainTarget"); target != "" {
 		name, zone, _ := strings.Cut(target, " ")
-		p.say("DNS: lead %s to %s (a CNAME, or an alias in the zone %s).", p.value("DomainName"), name, zone)
+		p.say("DNS: point %s to %s (a CNAME, or an alias in the zone %s).", p.value("DomainName"), name, zone)
 		if execute := p.deployed.Output("ExecuteApiUrl"); execute != "" {
 			p.say("Until DNS answers, the API is at %s.", execute)
 			api = execute
@@ -124,6 +124,6 @@ func isTerminal(f *os.File) bool {
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return false
 	}
-	null, err := os.Stat(os.DevNull) // a character device too
+	null, err := os.Stat(os.DevNull) // also a character device, but not a terminal
 	return err == nil && !os.SameFile(info, null)
 }

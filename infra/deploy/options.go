@@ -9,15 +9,15 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// lookAtOptions checks the resources outside the stack that parameters name. CloudFormation would find a fault only after the
-// build, and roll back; it never finds that alarms reach no one. The error names all faults.
-func (p *program) lookAtOptions() error {
+// checkOptions checks the resources outside the stack that parameters name. CloudFormation would find most faults only after the
+// build, and roll back. It would never find that no one gets the alarms. The error names all faults.
+func (p *program) checkOptions() error {
 	var faults settings.Faults
 	if arn := p.value("CertificateArn"); arn != "" {
-		faults.Note(p.lookAtCertificate(arn))
+		faults.Note(p.checkCertificate(arn))
 	}
 	if arn := p.value("AlarmTopicArn"); arn != "" {
-		faults.Note(p.lookAtTopic(arn))
+		faults.Note(p.checkTopic(arn))
 	}
 	if name := p.value("EventBusName"); name != "" {
 		if err := p.aws.Call("events", "describe_event_bus", cloud.Params{"Name": name}, nil); err != nil {
@@ -25,19 +25,19 @@ func (p *program) lookAtOptions() error {
 		}
 	}
 	if p.value("ApiAccessLog") == "true" {
-		faults.Note(p.lookAtLogRole())
+		faults.Note(p.checkLogRole())
 	}
 	return faults.Err()
 }
 
 // regionOf returns the region in an ARN.
 func regionOf(arn string) string {
-	return append(strings.Split(arn, ":"), "", "", "", "")[3]
+	return append(strings.Split(arn, ":"), "", "", "", "")[3] // "" for a text that is no ARN
 }
 
-func (p *program) lookAtCertificate(arn string) error {
+func (p *program) checkCertificate(arn string) error {
 	if region := regionOf(arn); region != p.aws.Region {
-		return fmt.Errorf("CertificateArn is of %s, and must be of %s", region, p.aws.Region)
+		return fmt.Errorf("CertificateArn is in %s, and must be in %s", region, p.aws.Region)
 	}
 	var out struct{ Certificate struct{ Status string } }
 	if err := p.aws.Call("acm", "describe_certificate", cloud.Params{"CertificateArn": arn}, &out); err != nil {
@@ -49,13 +49,13 @@ func (p *program) lookAtCertificate(arn string) error {
 	return nil
 }
 
-// lookAtTopic does not read a topic of another account: its owner may not let us.
-func (p *program) lookAtTopic(arn string) error {
+// checkTopic checks that someone subscribes to the topic. It does not read a topic of another account, which may refuse us.
+func (p *program) checkTopic(arn string) error {
 	if region := regionOf(arn); region != p.aws.Region {
-		return fmt.Errorf("AlarmTopicArn is of %s, and must be of %s", region, p.aws.Region)
+		return fmt.Errorf("AlarmTopicArn is in %s, and must be in %s", region, p.aws.Region)
 	}
 	if !strings.Contains(arn, ":"+p.account+":") {
-		p.say("The alarms go to a topic of another account: whether someone subscribes to it was not looked at.")
+		p.say("The alarms go to a topic of another account: its subscriptions were not checked.")
 		return nil
 	}
 	var out struct {
@@ -67,12 +67,12 @@ func (p *program) lookAtTopic(arn string) error {
 	if out.Attributes.SubscriptionsConfirmed != "0" {
 		return nil
 	}
-	return fmt.Errorf("no one subscribes to AlarmTopicArn (%s subscriptions wait to be confirmed), so alarms would reach no one: "+
+	return fmt.Errorf("no one subscribes to AlarmTopicArn (%s subscriptions wait to be confirmed), so no one would get the alarms: "+
 		"aws sns subscribe --region %s --topic-arn %s --protocol email --notification-endpoint …", out.Attributes.SubscriptionsPending, p.aws.Region, arn)
 }
 
-// lookAtLogRole checks that API Gateway has a role to write logs with. It is a setting of the account and region.
-func (p *program) lookAtLogRole() error {
+// checkLogRole checks that API Gateway has a role to write logs. The role is a setting of the account in a region.
+func (p *program) checkLogRole() error {
 	var out struct{ CloudwatchRoleArn string }
 	if err := p.aws.Call("apigateway", "get_account", cloud.Params{}, &out); err != nil {
 		return fmt.Errorf("API Gateway's settings cannot be read: %w", err)

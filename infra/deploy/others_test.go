@@ -8,8 +8,8 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
-// TestChangeSetsOfOthersAreNeverExecuted has another program make a change set before each call of a deployment, also one
-// that takes the place and the name of the deployment's own.
+// TestChangeSetsOfOthersAreNeverExecuted lets another program make a change set before each call of a deployment. Some of these
+// change sets replace the deployment's change set under the same name.
 func TestChangeSetsOfOthersAreNeverExecuted(t *testing.T) {
 	t.Parallel()
 	const cf = "cloudformation:"
@@ -19,7 +19,7 @@ func TestChangeSetsOfOthersAreNeverExecuted(t *testing.T) {
 		faults    standin.Faults
 		variables []string
 		typed     string
-		deploys   bool // the deployment's own change
+		deploys   bool // our change is deployed
 		fails     bool
 	}{
 		"with each call":                  {faults: standin.Faults{Others: all}, variables: []string{changed, "YES=1"}, deploys: true},
@@ -46,23 +46,23 @@ func TestChangeSetsOfOthersAreNeverExecuted(t *testing.T) {
 				t.Errorf("deployed: %s, for %s\n%s", now.Status, now.Parameters["Audience"], out)
 			}
 			if strings.Contains(out, standin.Backdoor) {
-				t.Errorf("the other's change set is shown:\n%s", out)
+				t.Errorf("the change set of the other program is shown:\n%s", out)
 			}
 		})
 	}
 }
 
-// TestWhatOthersReviewStays has a stack that was never deployed, for which another program has made a change set.
-func TestWhatOthersReviewStays(t *testing.T) {
+// TestAStackWithForeignChangeSetsIsKept undeploys a stack that was never deployed. Another program has made a change set for it.
+func TestAStackWithForeignChangeSetsIsKept(t *testing.T) {
 	t.Parallel()
 	const describes, creates = "cloudformation:DescribeStacks", "cloudformation:CreateChangeSet"
 	for name, c := range map[string]struct {
-		ours   []string // the calls of a deployment that fails before which others make a change set; nil: there is no such deployment
-		others []string // the same for the undeployment
+		ours   []string // before each of these calls of our failed deployment another program makes a change set; nil: we deploy nothing
+		others []string // the same for the calls of the undeployment; with "refuse", AWS refuses the second call
 		words  []string // of the undeployment's error; nil: it removes the stack
 	}{
 		"only the other's":        {nil, []string{describes}, []string{"is not Latchkey's"}},
-		"beside one of ours":      {[]string{creates}, nil, []string{"is not Latchkey's"}},
+		"another's and ours":      {[]string{creates}, nil, []string{"is not Latchkey's"}},
 		"one is made in between":  {[]string{}, []string{describes}, []string{"is not Latchkey's"}},
 		"only ours":               {[]string{}, nil, nil},
 		"the list cannot be read": {[]string{}, []string{"refuse", "cloudformation:ListChangeSets"}, []string{"no right"}},
@@ -93,25 +93,25 @@ func TestWhatOthersReviewStays(t *testing.T) {
 	}
 }
 
-// TestADeclinedStackKeepsWhatOthersReview ends first deployments before their execution, some beside a change set of another
-// program, or without a right: only a stack that surely has no other change set is removed.
-func TestADeclinedStackKeepsWhatOthersReview(t *testing.T) {
+// TestDecliningKeepsAStackWithForeignChangeSets declines first deployments, or only shows them. Some stacks have a change set of
+// another program, and some calls are refused. The stack is removed only if it surely has no other change set.
+func TestDecliningKeepsAStackWithForeignChangeSets(t *testing.T) {
 	t.Parallel()
 	others := []string{"cloudformation:CreateChangeSet"}
 	refuse := func(call string) map[string]string { return map[string]string{"cloudformation:" + call: "no right"} }
 	for name, c := range map[string]struct {
 		faults  standin.Faults
 		dry     bool
-		waiting int    // change sets of the stack that is left; -1: none is left
-		word    string // of the error, beside the refusal
+		waiting int    // the change sets that the stack still has; -1: the stack is removed
+		word    string // in the error, besides "declined"
 	}{
-		"alone":                           {standin.Faults{}, false, -1, ""},
-		"beside the other's":              {standin.Faults{Others: others}, false, 1, ""},
-		"a dry run beside the other's":    {standin.Faults{Others: others}, true, 1, ""},
+		"only ours":                       {standin.Faults{}, false, -1, ""},
+		"another's and ours":              {standin.Faults{Others: others}, false, 1, ""},
+		"a dry run and another's":         {standin.Faults{Others: others}, true, 1, ""},
 		"the list cannot be read":         {standin.Faults{Others: others, Refuse: refuse("ListChangeSets")}, false, 1, ""},
 		"a dry run without the list":      {standin.Faults{Refuse: refuse("ListChangeSets")}, true, 0, ""},
 		"ours cannot be removed":          {standin.Faults{Refuse: refuse("DeleteChangeSet")}, false, 1, "no right"},
-		"a dry run whose own stays":       {standin.Faults{Refuse: refuse("DeleteChangeSet")}, true, 1, "no right"},
+		"a dry run cannot remove ours":    {standin.Faults{Refuse: refuse("DeleteChangeSet")}, true, 1, "no right"},
 		"the stack cannot be removed":     {standin.Faults{Refuse: refuse("DeleteStack")}, false, 0, "no right"},
 		"another's when the list is read": {standin.Faults{Others: []string{"cloudformation:ListChangeSets"}}, false, 1, ""},
 	} {
@@ -140,8 +140,8 @@ func TestADeclinedStackKeepsWhatOthersReview(t *testing.T) {
 	}
 }
 
-// TestOnlyAStackThatWasNeverDeployedIsRemovedWithItsChangeSet has one that another deployment has deployed in the meantime.
-func TestOnlyAStackThatWasNeverDeployedIsRemovedWithItsChangeSet(t *testing.T) {
+// TestADeployedStackIsNotRemovedWithItsChangeSet removes a change set of a stack that another deployment has deployed meanwhile.
+func TestADeployedStackIsNotRemovedWithItsChangeSet(t *testing.T) {
 	r := newRig(t)
 	for _, status := range []string{"CREATE_IN_PROGRESS", "CREATE_COMPLETE", "UPDATE_COMPLETE", "ROLLBACK_COMPLETE"} {
 		r.aws.Put("latchkey", status, deployedWith(t))
@@ -158,7 +158,7 @@ func TestOnlyAStackThatWasNeverDeployedIsRemovedWithItsChangeSet(t *testing.T) {
 	}
 }
 
-// TestAStackIsKnownByAllItsParameters puts stacks of others that have some parameters of ours.
+// TestAStackIsKnownByAllItsParameters tries stacks of other products with some of Latchkey's parameters.
 func TestAStackIsKnownByAllItsParameters(t *testing.T) {
 	t.Parallel()
 	for name, values := range map[string]map[string]string{

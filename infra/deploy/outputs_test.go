@@ -8,9 +8,9 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
-// TestADeploymentGoesOnWithItsOwnOutputs deploys without a domain, with one, with one again, and without: the rotation that is called
-// and what is said next are of the stack as it then is.
-func TestADeploymentGoesOnWithItsOwnOutputs(t *testing.T) {
+// TestADeploymentUsesItsOwnOutputs deploys without a domain, with one, with the same, and without. Each time the called
+// rotation and the printed next step must follow from the new outputs of the stack.
+func TestADeploymentUsesItsOwnOutputs(t *testing.T) {
 	r := newRig(t).withSAM()
 	r.aws.Set(standin.Faults{KeyAtOnce: true})
 	var called []string
@@ -41,9 +41,9 @@ func TestADeploymentGoesOnWithItsOwnOutputs(t *testing.T) {
 		}
 		out, err := r.deploy(given...)
 		succeeded(t, out, err)
-		saysDomain := strings.Contains(out, "DNS: lead api.example.com to d-7.example (a CNAME, or an alias in the zone Z7).")
-		if !slices.Equal(called, []string{c.rotation}) || saysDomain != c.hasDomain || !strings.Contains(out, "BASE_URL="+api+" ") {
-			t.Errorf("deployment %d: called %q, and said:\n%s", i+1, called, out)
+		printsDomain := strings.Contains(out, "DNS: point api.example.com to d-7.example (a CNAME, or an alias in the zone Z7).")
+		if !slices.Equal(called, []string{c.rotation}) || printsDomain != c.hasDomain || !strings.Contains(out, "BASE_URL="+api+" ") {
+			t.Errorf("deployment %d: called %q, and printed:\n%s", i+1, called, out)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// random is the end of the names that CloudFormation makes.
+// random ends a name that CloudFormation makes. AWS chooses it at random.
 const random = "1A2B3C4D5E6F"
 
 const (
@@ -24,11 +24,11 @@ const (
 
 // place has the ARNs that the handlers of a type act on.
 type place struct {
-	named string   // the property that has the physical name. "": CloudFormation makes the name
+	named string   // the property with the physical name; "": CloudFormation makes the name
 	arns  []string // {} is the physical name
 }
 
-// at returns a place of resources in the region and account.
+// at returns the place of resources whose ARNs have the region and the account.
 func at(named, service string, resources ...string) place {
 	p := place{named: named}
 	for _, r := range resources {
@@ -40,7 +40,7 @@ func at(named, service string, resources ...string) place {
 // gatewayTags begins the ARN of the tags of a resource of API Gateway. The resource's own ARN ends it, with escapes.
 const gatewayTags = "/tags/arn%3Aaws%3Aapigateway%3Aeu-central-1%3A%3A"
 
-// inGateway returns a place of resources of API Gateway, whose ARNs have no account.
+// inGateway returns the place of resources of API Gateway. Their ARNs have no account.
 func inGateway(paths ...string) place {
 	var p place
 	for _, s := range paths {
@@ -75,9 +75,9 @@ var places = map[string]place{
 	"AWS::WAFv2::WebACLAssociation":    {"WebACLArn", []string{"{}", "arn:aws:apigateway:eu-central-1::/restapis/a1b2c3/stages/live"}},
 }
 
-// elsewhere are actions that do not act on the list's own resource, with what they act on. * is an action without a resource.
+// elsewhere lists actions that act on another resource than the handler's, with that resource. * means any resource.
 var elsewhere = map[string]string{
-	"cloudwatch:DescribeAlarms":       "*", // AWS documents alarms as its resource, and asks for all of them
+	"cloudwatch:DescribeAlarms":       "*", // AWS documents the alarm as its resource, but checks *
 	"kms:CreateKey":                   "*",
 	"lambda:CreateEventSourceMapping": "*",
 	"logs:DescribeIndexPolicies":      "*",
@@ -106,7 +106,7 @@ func resourcesOf(name string, r translated.Resource, action string) (arns []stri
 	service, _, _ := strings.Cut(action, ":")
 	for _, arn := range p.arns {
 		arn = strings.ReplaceAll(arn, "{}", physical)
-		if service == "wafv2" || strings.HasPrefix(arn, "arn:aws:"+service+":") { // WAF acts on what it protects, too
+		if service == "wafv2" || strings.HasPrefix(arn, "arn:aws:"+service+":") { // WAF also acts on the stage that it protects
 			arns = append(arns, arn)
 		}
 	}
@@ -129,8 +129,8 @@ func needsOf(name string, r translated.Resource, action string) (needs []iam.Nee
 	return needs
 }
 
-// withAllOptions returns the template's resources by logical id, with all options on. Wall is there a second time as OwnWall, with
-// a firewall of the owner's own.
+// withAllOptions returns the template's resources by logical id, with all options on. Wall connects the API to the template's
+// firewall; OwnWall is the same resource with a firewall of the owner.
 func withAllOptions(t *testing.T) map[string]translated.Resource {
 	t.Helper()
 	o := translated.Options{
@@ -148,7 +148,7 @@ func withAllOptions(t *testing.T) map[string]translated.Resource {
 	}
 	for name := range translated.Object(tpl.Raw["Resources"]) {
 		if tpl.Resources[name].Type == "" {
-			t.Errorf("%s: no option of this test makes it", name)
+			t.Errorf("the options of this test do not make %s", name)
 		}
 	}
 	o.Parameters["WebAcl"], o.Parameters["WebAclArn"] = "none", ownACL

@@ -26,8 +26,8 @@ type operator struct {
 // readOperator reads the policy of an operator of the stack latchkey.
 func readOperator(t *testing.T) operator { return operatorOf(t, "latchkey") }
 
-// operatorOf reads the policy of an operator of a stack. CloudFormation's functions are tags of YAML, which are not read: !Sub
-// is done here, and a reference is to the parameter.
+// operatorOf reads the policy of an operator of a stack. The YAML package ignores !Sub and !Ref, so operatorOf replaces the
+// variables and the parameter in the text first.
 func operatorOf(t *testing.T, stack string) operator {
 	t.Helper()
 	text := strings.NewReplacer("${AWS::AccountId}", standin.Account, "${AWS::Partition}", "aws", "${StackName}", stack, "!Ref StackName", stack).
@@ -105,7 +105,7 @@ func TestTheOperatorReadsNoRowsAndSignsNothing(t *testing.T) {
 func TestTheOperatorsPolicyFitsIAM(t *testing.T) {
 	t.Parallel()
 	if n := operatorOf(t, strings.Repeat("latchkey", 3)).size; n > managedLimit {
-		t.Errorf("%d characters, and IAM takes %d: split the policy", n, managedLimit)
+		t.Errorf("the policy has %d characters, and IAM allows %d: split the policy", n, managedLimit)
 	}
 }
 
@@ -134,8 +134,8 @@ func TestTheOperatorActsOnlyOnTheStack(t *testing.T) {
 func (r *rig) mayCall() {
 	r.t.Helper()
 	o, calls := readOperator(r.t), r.aws.Calls()
-	if len(calls) < 5 { // a deployment makes more: the stand-in recorded too little
-		r.t.Errorf("only %q was called", calls)
+	if len(calls) < 5 { // a deployment makes more calls
+		r.t.Errorf("the stand-in recorded only %q", calls)
 	}
 	for _, call := range calls {
 		if !o.mentions(call) {

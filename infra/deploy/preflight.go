@@ -12,11 +12,11 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// leftToOthers is the part of the account's concurrency that AWS lets no function reserve. In
-// an account with less, no function can reserve any.
-const leftToOthers = 100
+// unreservable is the part of the account's concurrency that AWS lets no function reserve. In an account with 100 or less, no
+// function can reserve any.
+const unreservable = 100
 
-// connect finds the region and the account. Its error names all that is missing.
+// connect finds the region and the account. The error names everything that is missing.
 func (p *program) connect(ctx context.Context) error {
 	var err error
 	if p.aws, err = cloud.New(ctx, p.python, p.environment, p.Region); err != nil {
@@ -34,43 +34,46 @@ func (p *program) connect(ctx context.Context) error {
 	}
 	var who struct{ Account, Arn string }
 	if err := p.aws.Call("sts", "get_caller_identity", cloud.Params{}, &who); err != nil {
-		return whyNot(err, p.aws.Region)
+		return explainFirstCall(err, p.aws.Region)
 	}
 	p.account = who.Account
 	p.say("Account %s in %s, as %s", who.Account, p.aws.Region, who.Arn)
 	return nil
 }
 
-// whyNot explains why the first call of AWS failed, by the names of botocore's exceptions and AWS's codes.
-func whyNot(err error, region string) error {
+// explainFirstCall explains why the first call of AWS failed. It looks for the names of botocore's exceptions and for AWS's codes.
+func explainFirstCall(err error, region string) error {
 	for _, name := range []string{"EndpointConnectionError", "ConnectTimeoutError", "ReadTimeoutError", "ProxyConnectionError"} {
 		if strings.Contains(err.Error(), name) {
-			return fmt.Errorf("AWS cannot be reached in %s: %w: is there such a region, and does this machine reach the Internet?", region, err)
+			return fmt.Errorf("AWS cannot be reached in %s: %w: does the region exist, and does this machine reach the Internet?", region, err)
 		}
 	}
 	also := ""
 	if strings.Contains(err.Error(), "InvalidClientTokenId") {
-		also = " (a region that the account has not enabled answers so too)"
+		also = " (a region that the account has not enabled gives the same answer)"
 	}
 	return fmt.Errorf("no AWS credentials that work: %w: set AWS_PROFILE, or sign in with aws sso login or aws login%s", err, also)
 }
 
-// preflight refuses a deployment that cannot succeed, and prints the account, the stack and the limits for it.
+// preflight refuses a deployment that cannot succeed. It prints the stack, the account's limits and the cost.
 func (p *program) preflight(ctx context.Context) error {
-	together := func() error { return cmp.Or(p.template.CheckTogether(p.value), p.template.CheckEnvironments(p.value)) }
-	for _, look := range []func() error{p.lookAtStack, p.checkReaders, together, p.lookAtOptions, func() error { return p.readIssuer(ctx) }, p.lookAtConcurrency} {
-		if err := look(); err != nil {
+	checkValues := func() error { return cmp.Or(p.template.CheckTogether(p.value), p.template.CheckEnvironments(p.value)) }
+	checkIssuer := func() error { return p.readIssuer(ctx) }
+	for _, check := range []func() error{p.checkStack, p.checkReaders, checkValues, p.checkOptions, checkIssuer, p.checkConcurrency} {
+		if err := check(); err != nil {
 			return err
 		}
 	}
 	if !p.Yes && !p.Dry && !p.terminal {
 		return errors.New("there is no terminal to confirm the change set at: give YES=1")
 	}
-	p.say("An idle stack costs about $2 a month: about a dollar a month for each signing key, and what runs once a minute (infra/docs/costs.md).")
+	p.say("An idle stack costs about $2 a month: about a dollar a month for each signing key, and the functions that run once a minute (infra/docs/costs.md).")
 	return nil
 }
 
-func (p *program) lookAtStack() error {
+// checkStack finds the deployed stack. Errors: a new stack needs ISSUER=, the stack's status allows no deployment, or the stack
+// is not Latchkey's.
+func (p *program) checkStack() error {
 	var err error
 	if p.deployed, err = p.describe(); err != nil {
 		return err
@@ -99,8 +102,8 @@ func (p *program) lookAtStack() error {
 	return nil
 }
 
-// lookAtConcurrency compares the account's concurrency with the concurrency that the parameters need.
-func (p *program) lookAtConcurrency() error {
+// checkConcurrency compares the account's concurrency with the concurrency that the parameters need.
+func (p *program) checkConcurrency() error {
 	var out struct {
 		AccountLimit struct{ ConcurrentExecutions, UnreservedConcurrentExecutions int }
 	}
@@ -113,19 +116,19 @@ func (p *program) lookAtConcurrency() error {
 	if err := errors.Join(errDeliver, errReserved); err != nil {
 		return err
 	}
-	p.say("Lambda runs %d functions at once here: DeliverConcurrency takes up to %d of them, AuthorizerConcurrency keeps %d.", limit.ConcurrentExecutions, deliver, authorizer)
+	p.say("Lambda runs %d functions at once here: DeliverConcurrency uses up to %d of them, AuthorizerConcurrency reserves %d.", limit.ConcurrentExecutions, deliver, authorizer)
 	reservations := fmt.Sprintf("AuthorizerConcurrency=%d", authorizer)
 	if forward > 0 {
-		p.say("ForwardAuthConcurrency keeps %d.", forward)
+		p.say("ForwardAuthConcurrency reserves %d.", forward)
 		reservations += fmt.Sprintf(" with ForwardAuthConcurrency=%d", forward)
 	}
 	reserve := authorizer + forward
-	free := limit.UnreservedConcurrentExecutions - reserve + p.keptAlready()
-	if least := min(leftToOthers, limit.ConcurrentExecutions); reserve > 0 && free < least {
-		return fmt.Errorf("%s leaves %d to other functions, and AWS wants %d left: give less, or ask AWS for more (runbook, \"Raising limits\")", reservations, free, least)
+	free := limit.UnreservedConcurrentExecutions - reserve + p.reservedNow()
+	if least := min(unreservable, limit.ConcurrentExecutions); reserve > 0 && free < least {
+		return fmt.Errorf("%s leaves %d to other functions, and AWS requires %d: give less, or ask AWS for more (runbook, \"Raising limits\")", reservations, free, least)
 	}
 	if deliver >= free {
-		p.say("Webhooks could take all of it, and requests would get 503: ask AWS for 1,000 (runbook, \"Raising limits\").")
+		p.say("Webhooks could use all of Lambda's concurrency, and requests would get 503: ask AWS for 1,000 (runbook, \"Raising limits\").")
 	}
 	return nil
 }
@@ -139,21 +142,21 @@ func reserved(value func(name string) string) (authorizer, forward int, err erro
 	return authorizer, forward, err
 }
 
-// number returns the value of a parameter that is a number.
+// number returns the value of a parameter as a number.
 func number(value func(name string) string, name string) (int, error) {
 	n, err := strconv.Atoi(value(name))
 	if err != nil {
-		return 0, fmt.Errorf("%s=%s is no number", name, value(name))
+		return 0, fmt.Errorf("%s=%s is not a number", name, value(name))
 	}
 	return n, nil
 }
 
-// keptAlready returns the concurrency that the deployed functions reserve.
-func (p *program) keptAlready() int {
+// reservedNow returns the concurrency that the deployed functions reserve.
+func (p *program) reservedNow() int {
 	values := p.deployed.Values()
 	authorizer, forward, err := reserved(func(name string) string { return values[name] })
 	if err != nil {
-		return 0 // no stack, or one older than the parameter: it reserves nothing
+		return 0 // no stack, or a stack that is older than the parameter, reserves nothing
 	}
 	return authorizer + forward
 }

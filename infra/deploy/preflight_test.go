@@ -7,8 +7,8 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
-// TestWhatCannotSucceedIsRefusedBeforeABuild checks that each refusal is one line that says what to do.
-func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
+// TestBadDeploymentsAreRefusedBeforeABuild checks that each refusal is one line with the next step.
+func TestBadDeploymentsAreRefusedBeforeABuild(t *testing.T) {
 	t.Parallel()
 	issuer, audience := "ISSUER=https://issuer.example", "AUDIENCE=https://api.example"
 	for name, c := range map[string]struct {
@@ -21,11 +21,11 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 			nil, func(r *rig) { delete(r.env, "AWS_REGION"); delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"give REGION=", "no AWS credentials", "ISSUER= and AUDIENCE="},
 		},
 		"a region that does not exist": {
-			[]string{issuer, audience}, func(r *rig) { r.env["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1" }, []string{"AWS cannot be reached in eu-central-1", "is there such a region"},
+			[]string{issuer, audience}, func(r *rig) { r.env["AWS_ENDPOINT_URL"] = "http://127.0.0.1:1" }, []string{"AWS cannot be reached in eu-central-1", "does the region exist"},
 		},
 		"a certificate of another region": {
 			[]string{issuer, audience, "PARAMETERS=DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a"}, nil,
-			[]string{"CertificateArn is of us-east-1, and must be of eu-central-1"},
+			[]string{"CertificateArn is in us-east-1, and must be in eu-central-1"},
 		},
 		"a certificate and a topic that are not ready": {
 			[]string{issuer, audience, "PARAMETERS=ApiAccessLog=true AlarmTopicArn=arn:aws:sns:eu-central-1:123456789012:a DomainName=api.example.com CertificateArn=arn:aws:acm:eu-central-1:123456789012:certificate/a"},
@@ -39,11 +39,11 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 			[]string{"the event bus owner of EventBusName cannot be read", "does not exist"},
 		},
 		"a topic of another region": {
-			[]string{issuer, audience, "PARAMETERS=AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a"}, nil, []string{"AlarmTopicArn is of us-east-1"},
+			[]string{issuer, audience, "PARAMETERS=AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a"}, nil, []string{"AlarmTopicArn is in us-east-1"},
 		},
-		"what is not protected": {[]string{issuer, audience, "REPLACE=Domain"}, nil, []string{"REPLACE=Domain", "Api, DeliveryQueue, SigningKey, Table"}},
-		"no audience":           {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
-		"no credentials":        {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials: set AWS_PROFILE"}},
+		"an unprotected resource": {[]string{issuer, audience, "REPLACE=Domain"}, nil, []string{"REPLACE=Domain", "Api, DeliveryQueue, SigningKey, Table"}},
+		"no audience":             {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
+		"no credentials":          {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials: set AWS_PROFILE"}},
 		"a profile that does not exist": {
 			[]string{issuer, audience}, func(r *rig) { r.env["AWS_PROFILE"] = "gone" }, []string{"no AWS credentials: ProfileNotFound", "gone"},
 		},
@@ -71,21 +71,21 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		},
 		// Of the account's 1,000, AWS keeps 100 for functions that reserve none.
 		"concurrency that AWS would not keep": {
-			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=901"}, nil, []string{"AuthorizerConcurrency=901 leaves 99 to other functions", "100 left"},
+			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=901"}, nil, []string{"AuthorizerConcurrency=901 leaves 99 to other functions", "requires 100"},
 		},
 		"concurrency that a new account does not have": {
-			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "10 left"},
+			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=1"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) }, []string{"leaves 9", "requires 10"},
 		},
 		"concurrency of the authorizer and the function URL": {
 			[]string{issuer, audience, "PARAMETERS=AuthorizerConcurrency=500 ForwardAuth=true ForwardAuthConcurrency=401"}, nil,
-			[]string{"AuthorizerConcurrency=500 with ForwardAuthConcurrency=401 leaves 99 to other functions", "100 left"},
+			[]string{"AuthorizerConcurrency=500 with ForwardAuthConcurrency=401 leaves 99 to other functions", "requires 100"},
 		},
 		// The function URL reserves 50 by default.
 		"a function URL in a new account": {
 			[]string{issuer, audience, "PARAMETERS=ForwardAuth=true"}, func(r *rig) { r.aws.Set(standin.Faults{Concurrency: 10}) },
-			[]string{"AuthorizerConcurrency=0 with ForwardAuthConcurrency=50 leaves -40", "10 left"},
+			[]string{"AuthorizerConcurrency=0 with ForwardAuthConcurrency=50 leaves -40", "requires 10"},
 		},
-		"no number": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is no number"}},
+		"a word for a number": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is not a number"}},
 		"values that the template does not allow": {
 			[]string{issuer, audience, "PARAMETERS=WebAcl=on KeyPrefix=LK TryTimeout=5"}, nil,
 			[]string{"WebAcl=on: it is one of none, rate-limited", "KeyPrefix=LK: must have 1 to 16 lower-case letters", "TryTimeout=5: 100 is the least"},
@@ -101,7 +101,7 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 		"a first deployment that failed": {
 			nil, func(r *rig) { r.aws.Put("latchkey", "ROLLBACK_COMPLETE", deployedWith(r.t)) }, []string{"ROLLBACK_COMPLETE", "make undeploy STACK=latchkey"},
 		},
-		"somebody's stack": {
+		"a stack of another product": {
 			[]string{issuer, audience}, func(r *rig) { r.aws.Put("latchkey", "CREATE_COMPLETE", map[string]string{"Vpc": "1"}) }, []string{"is not Latchkey's"},
 		},
 	} {
@@ -119,9 +119,9 @@ func TestWhatCannotSucceedIsRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestThePreflightSaysWhatTheDeploymentMeets checks that account, region, stack, cost and concurrency are printed before the
-// build, which fails here.
-func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
+// TestThePreflightPrintsAccountStackAndLimits checks that account, region, stack, cost and concurrency are printed before the
+// build. The build fails here.
+func TestThePreflightPrintsAccountStackAndLimits(t *testing.T) {
 	r := newRig(t)
 	r.aws.Set(standin.Faults{Concurrency: 10})
 	r.aws.Put("latchkey", "UPDATE_ROLLBACK_COMPLETE", deployedWith(t, "Architecture=x86_64"))
@@ -129,14 +129,14 @@ func TestThePreflightSaysWhatTheDeploymentMeets(t *testing.T) {
 	out, err := r.deploy("YES=1")
 	refused(t, err, "sam build failed")
 	has(t, "preflight", out, standin.Account, "eu-central-1", "UPDATE_ROLLBACK_COMPLETE", "for x86_64", "a dollar a month for each signing key",
-		"runs 10 functions at once", "DeliverConcurrency takes up to 10", "AuthorizerConcurrency keeps 0", "ask AWS for 1,000")
+		"runs 10 functions at once", "DeliverConcurrency uses up to 10", "AuthorizerConcurrency reserves 0", "ask AWS for 1,000")
 	if readme := readFile(t, "../../README.md"); !strings.Contains(readme, "about a dollar a month for each signing key") {
-		t.Error("the README says another cost")
+		t.Error("the README has another cost")
 	}
 }
 
-// TestADroppedParameterIsNamedBeforeTheChange: a deployment goes on without a parameter that only the deployed template has. CloudFormation
-// shows no value of a secret one.
+// TestADroppedParameterIsNamedBeforeTheChange checks that a deployment names a parameter that the new template no longer has,
+// and goes on. CloudFormation shows **** for the value of a secret parameter.
 func TestADroppedParameterIsNamedBeforeTheChange(t *testing.T) {
 	r := newRig(t).withSAM()
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "GoneSecret=****", "GoneNumber=600", "GoneUrl=https://u:p@a.example", "GoneEmpty="))
@@ -152,22 +152,23 @@ func TestADroppedParameterIsNamedBeforeTheChange(t *testing.T) {
 	}
 }
 
-// TestAGivenValueCountsInPlaceOfTheDeployedOne has deployed values that would be refused, and are cleared, and the reverse.
-func TestAGivenValueCountsInPlaceOfTheDeployedOne(t *testing.T) {
+// TestAGivenValueReplacesTheDeployedValue clears deployed values that would be refused, and gives such values in place of
+// good ones.
+func TestAGivenValueReplacesTheDeployedValue(t *testing.T) {
 	t.Parallel()
 	topic, certificate := "AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a", "CertificateArn=arn:aws:acm:us-east-1:123456789012:certificate/a"
 	for name, c := range map[string]struct{ deployed, given, word string }{
-		"the deployed topic":        {topic, "", "AlarmTopicArn is of us-east-1"},
+		"the deployed topic":        {topic, "", "AlarmTopicArn is in us-east-1"},
 		"a topic that is cleared":   {topic, "AlarmTopicArn=", ""},
-		"a certificate":             {certificate, "DomainName=a.example", "CertificateArn is of us-east-1"},
-		"one that is cleared":       {certificate, "CertificateArn=", ""},
+		"a certificate":             {certificate, "DomainName=a.example", "CertificateArn is in us-east-1"},
+		"a cleared certificate":     {certificate, "CertificateArn=", ""},
 		"no audience any more":      {"ClientIds=", "Audience=", "give AUDIENCE="},
-		"a client in its place":     {"ClientIds=", "Audience= ClientIds=web", ""},
+		"a client but no audience":  {"ClientIds=", "Audience= ClientIds=web", ""},
 		"the access log":            {"ApiAccessLog=true", "", "ApiAccessLog=true needs a role"},
-		"one that is off":           {"ApiAccessLog=true", "ApiAccessLog=false", ""},
-		"one that is on":            {"ApiAccessLog=false", "ApiAccessLog=true", "ApiAccessLog=true needs a role"},
-		"a domain that is left":     {"DisableExecuteApi=true", "DisableExecuteApi=false", ""},
-		"a domain that is not left": {"DisableExecuteApi=true", "", "DisableExecuteApi=true needs DomainName"},
+		"the access log turned off": {"ApiAccessLog=true", "ApiAccessLog=false", ""},
+		"the access log turned on":  {"ApiAccessLog=false", "ApiAccessLog=true", "ApiAccessLog=true needs a role"},
+		"the own address again":     {"DisableExecuteApi=true", "DisableExecuteApi=false", ""},
+		"no address is left":        {"DisableExecuteApi=true", "", "DisableExecuteApi=true needs DomainName"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -206,20 +207,20 @@ func TestReservedConcurrencyIsCountedOnce(t *testing.T) {
 	} {
 		t.Run(strings.Join(append(c.deployed, c.given...), " "), func(t *testing.T) {
 			r := newRig(t)
-			r.aws.Set(standin.Faults{Concurrency: 150}) // still free, beside what the deployed stack reserves
+			r.aws.Set(standin.Faults{Concurrency: 150}) // that no function reserves yet
 			r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, c.deployed...))
 			out, err := r.deploy("YES=1", "PARAMETERS="+strings.Join(c.given, " "))
 			if c.works {
 				succeeded(t, out, err)
 			} else {
-				refused(t, err, "leaves 99 to other functions", "100 left")
+				refused(t, err, "leaves 99 to other functions", "requires 100")
 			}
 		})
 	}
 }
 
-// TestAStackThatTakesNoDeploymentSaysWhatToDo tries CloudFormation's states.
-func TestAStackThatTakesNoDeploymentSaysWhatToDo(t *testing.T) {
+// TestAStackThatCannotBeDeployedGetsAdvice tries the statuses of CloudFormation.
+func TestAStackThatCannotBeDeployedGetsAdvice(t *testing.T) {
 	t.Parallel()
 	for status, advice := range map[string]string{
 		"CREATE_IN_PROGRESS": "wait until", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS": "wait until", "DELETE_IN_PROGRESS": "wait until",

@@ -10,8 +10,8 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// protect has CloudFormation refuse the deletion of the stack, and the replacement and removal of what is protected. It does so
-// after each deployment.
+// protect makes CloudFormation refuse to delete the stack, and to replace or remove its protected resources. It runs after each
+// deployment.
 func (p *program) protect(context.Context) error {
 	if p.Unprotected {
 		return nil
@@ -38,7 +38,7 @@ func policyFor(resources []string) string {
 	if named != nil {
 		all = append(all, statement{"Deny", []string{"Update:Replace", "Update:Delete"}, "*", named})
 	}
-	text, _ := json.Marshal(map[string]any{"Statement": all}) // of texts: no error
+	text, _ := json.Marshal(map[string]any{"Statement": all}) // no error: only texts
 	return string(text)
 }
 
@@ -57,7 +57,7 @@ func (p *program) setTerminationProtection(on bool) error {
 	return nil
 }
 
-// withoutPolicy calls do while the stack policy lets go of what REPLACE names, and then puts the policy back.
+// withoutPolicy calls do while the stack policy does not protect the resources in REPLACE. Then it restores the policy.
 func (p *program) withoutPolicy(do func() error) error {
 	if len(p.Replace) == 0 || p.deployed == nil {
 		return do()

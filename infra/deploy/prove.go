@@ -17,10 +17,10 @@ import (
 
 const (
 	requestTimeout = 10 * time.Second
-	betweenAsks    = 2 * time.Second // at most; program.pause is shorter in tests
+	betweenTries   = 2 * time.Second // at most; program.pause is shorter in tests
 )
 
-// errNotYet is the rotation's failure while a key's tag has no effect yet: KMS answers AccessDenied.
+// errNotYet is the rotation's error while KMS answers AccessDenied, because a key's tag has no effect yet.
 var errNotYet = errors.New("the rotation may not use its keys yet")
 
 // rotate calls the rotation, which activates a signing key. A key's tag may take five minutes to
@@ -34,12 +34,12 @@ func (p *program) rotate(ctx context.Context) error {
 	err := p.until(ctx, p.patience, p.pause, func() (bool, error) {
 		err := p.invoke(function)
 		if errors.Is(err, errNotYet) {
-			p.say("%v; a tag may take five minutes to count", err)
+			p.say("%v; it may take five minutes until a tag has an effect", err)
 		}
 		return errors.Is(err, errNotYet), err
 	})
 	if err != nil {
-		return fmt.Errorf("no signing key is active: %w. It is tried again every 15 minutes; the function's log has more", err)
+		return fmt.Errorf("no signing key is active: %w. The rotation runs again every 15 minutes; its log has more", err)
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (p *program) invoke(function string) error {
 	return fmt.Errorf("the rotation failed: %s", failure.ErrorMessage)
 }
 
-// readIssuer has the issuer's keys read from here. An issuer that cannot be reached from this machine is only a warning.
+// readIssuer reads the issuer's keys from this machine. It only warns when this machine cannot reach the issuer.
 func (p *program) readIssuer(ctx context.Context) error {
 	issuer := p.value("Issuer")
 	switch err := proof.ReadIssuer(ctx, proof.TokensOf(p.value), p.issuer); {
@@ -89,8 +89,8 @@ func (p *program) check(ctx context.Context) error {
 	}
 	client := &http.Client{Timeout: requestTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, r := range requests {
-		err := p.until(ctx, p.firstAnswer, min(betweenAsks, p.pause), func() (bool, error) {
-			return true, r.Send(ctx, client) // a new API may answer wrongly at first
+		err := p.until(ctx, p.firstAnswer, min(betweenTries, p.pause), func() (bool, error) {
+			return true, r.Send(ctx, client) // a new API may give wrong answers at first
 		})
 		if err != nil {
 			return fmt.Errorf("the deployed API is wrong: %w", err)
@@ -100,7 +100,8 @@ func (p *program) check(ctx context.Context) error {
 	return nil
 }
 
-// until calls try, with pauses, until it succeeds, returns again as false, or the patience is over. It returns the last error.
+// until calls try, with pauses, until try succeeds or returns again as false, or until the patience is over. It returns the
+// last error.
 func (p *program) until(ctx context.Context, patience, pause time.Duration, try func() (again bool, err error)) error {
 	end := time.Now().Add(patience)
 	for {

@@ -22,7 +22,7 @@ import (
 	"latchkey/infra/tools"
 )
 
-// rig runs the command in a root folder of its own, against a stand-in for AWS.
+// rig runs the command in a temporary root folder, against a stand-in for AWS.
 type rig struct {
 	t    *testing.T
 	aws  *standin.Standin
@@ -31,9 +31,9 @@ type rig struct {
 	real string // the SAM CLI
 	warm string // the command that runs the loaded SAM CLI; see the variable warm
 	env  map[string]string
-	in   string // a person's input; "": there is no terminal
+	in   string // the text that a person types; "": there is no terminal
 
-	issuer answers // of any issuer of access tokens
+	issuer answers // every request to an issuer gets these
 
 	patience time.Duration // see program
 }
@@ -52,7 +52,7 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(func() {
 		r.aws.Close()
 		if harmed := r.aws.Harmed(); harmed != nil {
-			t.Errorf("things of others: %q", harmed)
+			t.Errorf("the deployment changed resources of others: %q", harmed)
 		}
 	})
 	for name, value := range map[string]string{
@@ -62,11 +62,11 @@ func newRig(t *testing.T) *rig {
 		r.env[name] = value
 	}
 	r.write("template.yaml", readFile(t, "../../template.yaml"))
-	// Settings that somebody saved for another stack: no deployment may use them.
+	// Settings that a person saved for another stack: no deployment may use them.
 	r.write("samconfig.toml", "version = 0.1\n[default.global.parameters]\nstack_name = \"other\"\n[default.deploy.parameters]\n"+
 		"parameter_overrides = \"Issuer=\\\"https://saved.example\\\" EmailsAreVerified=\\\"true\\\"\"\n")
 	r.script(`echo "$@" >> sam.log; echo '{"type": "result", "status": "no_changes"}'`)
-	// The deployment calls AWS by this python: the loaded process has boto3.
+	// The deployment calls AWS with this python, which uses boto3 in the loaded process.
 	r.write("python", "#!/bin/sh\nexec "+loaded+` "$@"`+"\n")
 	if err := os.Chmod(filepath.Join(r.root, "python"), 0o755); err != nil {
 		t.Fatal(err)
@@ -74,8 +74,8 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// small returns a template with all parameters and two resources. With all resources the SAM CLI
-// takes three times as long. Conditions is the section after Parameters.
+// small returns a template with all parameters and two resources, because the SAM CLI needs three times as long for all
+// resources. In template.yaml the section Conditions follows Parameters.
 func small(t *testing.T) string {
 	t.Helper()
 	head, _, ok := strings.Cut(readFile(t, "../../template.yaml"), "\nConditions:\n")
@@ -93,8 +93,7 @@ Resources:
 `
 }
 
-// warmEnd is the input of warm's process, which ends when its input is closed. Nothing reads warmEnd: it keeps the pipe open
-// until this process ends.
+// warmEnd keeps the input of warm's process open until this process ends. Then warm's process ends too.
 var warmEnd io.Closer
 
 // warm starts a process that loads the SAM CLI once for all tests. It returns the command that runs
@@ -118,9 +117,9 @@ var warm = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "READY\n" {
-		return "", fmt.Errorf("the SAM CLI said %q: %w", line, err)
+		return "", fmt.Errorf("the SAM CLI printed %q: %w", line, err)
 	}
-	// warm.py has written the program socket.py, which passes its call on to the process. It needs no package but Python's own.
+	// warm.py has written the program socket.py, which passes its arguments to the process. It needs only Python's standard library.
 	return fmt.Sprintf("%s -I -S %s.py %s", python, at, at), nil
 })
 
@@ -189,7 +188,7 @@ func (r *rig) calls() []string {
 	return strings.Split(strings.TrimSpace(string(text)), "\n")
 }
 
-// deploy is make deploy with these variables. It returns the output.
+// deploy runs make deploy with these variables. It returns the output.
 func (r *rig) deploy(variables ...string) (string, error) { return r.run((*program).deploy, variables) }
 
 func (r *rig) undeploy(variables ...string) (string, error) {
@@ -211,7 +210,7 @@ func (r *rig) run(command func(*program, context.Context) error, variables []str
 	if err != nil {
 		return "", err
 	}
-	r.write("typed", r.in) // a file, because the SAM CLI reads it too
+	r.write("typed", r.in) // a file, because the SAM CLI reads the input too
 	typed, err := os.Open(filepath.Join(r.root, "typed"))
 	if err != nil {
 		r.t.Fatal(err)
@@ -245,7 +244,7 @@ func withoutAWS(env []string) []string {
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {
-		t.Fatalf("it succeeded; wanted a failure with %q", words)
+		t.Fatalf("the command succeeded, want an error with %q", words)
 	}
 	for _, w := range words {
 		if !strings.Contains(err.Error(), w) {
@@ -294,12 +293,12 @@ func deployedWith(t *testing.T, more ...string) map[string]string {
 	return out
 }
 
-// has checks that a text has these words. what names the text in the failure.
-func has(t *testing.T, what, text string, words ...string) {
+// has checks that a text has these words. name is the name of the text in the failure.
+func has(t *testing.T, name, text string, words ...string) {
 	t.Helper()
 	for _, w := range words {
 		if !strings.Contains(text, w) {
-			t.Errorf("%s: no %q in\n%s", what, w, text)
+			t.Errorf("%s: no %q in\n%s", name, w, text)
 		}
 	}
 }

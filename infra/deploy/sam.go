@@ -11,11 +11,11 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// noConfig is a section that samconfig.toml does not have: what sam deploy --guided saved there
-// for one stack must not be used for another.
+// noConfig names a section that samconfig.toml does not have. With it the SAM CLI ignores the values that sam deploy --guided
+// saved for another stack.
 const noConfig = "none"
 
-// buildDir returns the stack's own folder, so that no stack is deployed with another one's build.
+// buildDir returns a folder of this stack, so that no stack is deployed with the build of another.
 func (p *program) buildDir() string { return filepath.Join(p.root, ".local", "deploy", p.Stack) }
 
 func (p *program) build(ctx context.Context) error {
@@ -23,8 +23,8 @@ func (p *program) build(ctx context.Context) error {
 		"--no-cached", "--parallel", "--parameter-overrides", override("Architecture", p.Architecture))
 }
 
-// stackTags returns the tags of the coming deployment. Without TAGS they are the deployed stack's:
-// the SAM CLI removes tags that it is not given.
+// stackTags returns the tags of the coming deployment. Without TAGS these are the tags of the deployed stack, because the SAM CLI
+// removes every tag that it is not given.
 func (p *program) stackTags() []settings.Tag {
 	if p.TagsGiven || p.deployed == nil {
 		return p.Tags
@@ -49,7 +49,7 @@ func (p *program) run(ctx context.Context, out io.Writer, args ...string) error 
 	cmd := exec.CommandContext(ctx, p.sam, append(args, "--config-env", noConfig)...)
 	cmd.Dir, cmd.Env = p.root, p.environment
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.in, out, p.out
-	if p.out == os.Stdout { // not in tests, which collect both in one text
+	if p.out == os.Stdout { // tests collect both in one text
 		cmd.Stderr = os.Stderr
 	}
 	if err := cmd.Run(); err != nil {

@@ -13,8 +13,8 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// TestAFirstDeploymentTakesWhatItIsGiven runs the whole command with the SAM CLI, which builds too.
-func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
+// TestAFirstDeploymentUsesTheGivenValues runs the whole command. The real SAM CLI also builds.
+func TestAFirstDeploymentUsesTheGivenValues(t *testing.T) {
 	r := newRig(t).withBuild()
 	config := readFile(t, filepath.Join(r.root, "samconfig.toml"))
 	r.in, r.issuer = "y\n", answers{} // an issuer that this machine cannot reach is accepted
@@ -30,7 +30,7 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	}
 	out, err = r.deploy("DRY=templates", "ARCH=amd64")
 	succeeded(t, out, err)
-	has(t, "what the SAM CLI has built and uploaded", out, "0 parts of the template differ")
+	has(t, "the comparison after the deployment", out, "0 parts of the template differ")
 	program, err := elf.Open(filepath.Join(r.root, ".local/deploy/latchkey/RotateFunction/bootstrap"))
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestAFirstDeploymentTakesWhatItIsGiven(t *testing.T) {
 	}
 }
 
-// TestAValueWithBlanksIsDeployed has the SAM CLI pass on each parameter whose pattern allows a blank.
+// TestAValueWithBlanksIsDeployed gives the SAM CLI each parameter whose pattern allows a blank.
 func TestAValueWithBlanksIsDeployed(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1",
@@ -56,7 +56,7 @@ func TestAValueWithBlanksIsDeployed(t *testing.T) {
 	if got := r.aws.Stack("latchkey"); got == nil || !maps.Equal(got.Parameters, want) {
 		t.Errorf("deployed: %+v", got)
 	}
-	out, err = r.deploy("YES=1", "TAGS=team=payments") // and a value that is not given again stays
+	out, err = r.deploy("YES=1", "TAGS=team=payments") // a parameter that is not given keeps its value
 	succeeded(t, out, err)
 	if got := r.aws.Stack("latchkey").Parameters["ConsoleScope"]; got != want["ConsoleScope"] {
 		t.Errorf("deployed again: %q", got)
@@ -82,9 +82,9 @@ func translates(t *testing.T, s *standin.Stack) {
 	}
 }
 
-// TestDeployingAgainKeepsWhatIsNotGiven deploys four times: the second change set is empty, the
-// third is declined, and the fourth has one parameter.
-func TestDeployingAgainKeepsWhatIsNotGiven(t *testing.T) {
+// TestAParameterThatIsNotGivenKeepsItsValue deploys four times: the second change set is empty, the third is declined, and the
+// fourth has one parameter.
+func TestAParameterThatIsNotGivenKeepsItsValue(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "PARAMETERS=EmailsAreVerified=true", "YES=1")
 	succeeded(t, out, err)
@@ -145,7 +145,7 @@ func TestTwoStacksShareNoParameter(t *testing.T) {
 	_, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example")
 	refused(t, err, "nothing was deployed: the change set was declined")
 	if left := r.aws.Stack("latchkey"); left != nil {
-		t.Errorf("a declined stack is left: %s", left.Status)
+		t.Errorf("the declined stack still exists: %s", left.Status)
 	}
 	out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "PARAMETERS=EmailsAreVerified=true", "YES=1")
 	succeeded(t, out, err)
@@ -169,9 +169,9 @@ func TestTwoStacksShareNoParameter(t *testing.T) {
 	left := r.aws.Left()
 	ofSecond := slices.DeleteFunc(slices.Clone(left), func(thing string) bool { return !strings.Contains(thing, "/second/") })
 	if others := slices.DeleteFunc(left, func(thing string) bool {
-		return strings.Contains(thing, "second") || strings.Contains(thing, "the delete marker of aws-sam-cli-managed-default-bucket-1/latchkey/") // of a deleted upload
+		return strings.Contains(thing, "second") || strings.Contains(thing, "the delete marker of aws-sam-cli-managed-default-bucket-1/latchkey/") // the bucket keeps versions
 	}); len(ofSecond) == 0 || !slices.Equal(others, []string{"the table latchkey-Table-1"}) {
-		t.Errorf("left: %q, and of the second stack %q", others, ofSecond)
+		t.Errorf("the account still has %q, and of the second stack %q", others, ofSecond)
 	}
 	r.mayCall()
 }
@@ -196,12 +196,12 @@ func TestABusDeletedMeanwhileFailsTheDeployment(t *testing.T) {
 	}
 }
 
-// TestWhyAWSRefusesIsShown injects a failure at each step of the SAM CLI.
-func TestWhyAWSRefusesIsShown(t *testing.T) {
+// TestAnErrorOfAWSIsShown injects a failure at each step of the SAM CLI.
+func TestAnErrorOfAWSIsShown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		faults standin.Faults
-		words  []string // of the error
+		words  []string // in the error
 		shown  string   // in the output before the error
 		status string   // of the stack after the failure; "": none
 	}{
@@ -232,7 +232,7 @@ func TestWhyAWSRefusesIsShown(t *testing.T) {
 				status = left.Status
 			}
 			if status != c.status {
-				t.Errorf("the stack is left in %q instead of %q", status, c.status)
+				t.Errorf("the stack has the status %q instead of %q", status, c.status)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"latchkey/infra/tools/parameters"
 )
 
-// longest is how many characters of a property are shown.
-const longest = 120
+// maxShown is the number of characters of a property that are shown.
+const maxShown = 120
 
 // hidden is shown in place of a value that may be a secret.
 const hidden = "(not shown)"
@@ -24,12 +24,12 @@ const notKnown = "{{changeSet:KNOWN_AFTER_APPLY}}"
 // show prints each property that changes in an existing resource, and the names of new resources.
 func (p *program) show(changes []change) {
 	built := p.readBuilt()
-	fate := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
+	replaced := map[string]string{"True": ", which is REPLACED", "Conditional": ", which may be replaced"}
 	for _, c := range changes {
 		if c.Action == "Add" {
-			c.Replacement = "" // AWS has True for some
+			c.Replacement = "" // for some new resources AWS answers True
 		}
-		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, fate[c.Replacement])
+		p.say("%s %s (%s)%s", c.Action, c.LogicalResourceID, c.ResourceType, replaced[c.Replacement])
 		for _, one := range p.properties(c, built) {
 			p.say("  %s: %s -> %s", one.name, p.shown(one, one.before), p.shown(one, one.after))
 		}
@@ -42,8 +42,8 @@ type property struct {
 	isSecret            bool
 }
 
-// properties returns the properties of a change, each once: CloudFormation lists a property for each of its causes, and may know its
-// value by one of them only.
+// properties returns the properties of a change, each once. CloudFormation lists a property once for each cause of its change, and
+// may give the value with one cause only.
 func (p *program) properties(c change, built *builtTemplate) (all []property) {
 	for _, d := range c.Details {
 		name := strings.ReplaceAll(strings.Trim(d.Target.Path, "/"), "/", ".")
@@ -69,7 +69,7 @@ func (p *program) properties(c change, built *builtTemplate) (all []property) {
 func (p *program) shown(one property, value string) string {
 	switch {
 	case value == notKnown:
-		return "(known once it is deployed)"
+		return "(known after the deployment)"
 	case value != "" && one.isSecret, strings.Contains(value, `"NoEcho":true`):
 		return hidden
 	}
@@ -92,15 +92,15 @@ func (p *program) readBuilt() *builtTemplate {
 	return &built
 }
 
-// holdsSecret reports whether a property's value may be a secret: a part of an environment, or what the built template makes of a
-// NoEcho parameter. Without that template each may be one. path is the resource's name, and the property's path with points.
+// holdsSecret reports whether a property's value may be a secret: a part of an environment, or a value with a NoEcho parameter in
+// it. Without a built template it reports true. path has points: the resource's name, then the property's path.
 func (built *builtTemplate) holdsSecret(path string) bool {
 	steps := strings.Split(path, ".")
 	if built == nil || slices.Contains(steps, "Environment") || built.Parameters[steps[0]].NoEcho {
 		return true
 	}
 	part := any(built.Resources[steps[0]])
-	for _, step := range steps[1:min(len(steps), 3)] { // to the property, with all that is in it
+	for _, step := range steps[1:min(len(steps), 3)] { // Properties, then the property's name
 		inner, _ := part.(map[string]any)
 		part = inner[step]
 	}
@@ -113,14 +113,15 @@ func (built *builtTemplate) holdsSecret(path string) bool {
 	return false
 }
 
-// withoutSecrets returns a text of AWS without the values of given NoEcho parameters and of environments, from where they begin.
+// withoutSecrets removes secrets from a text of AWS: the values of given NoEcho parameters, and everything after the beginning of
+// an environment.
 func (p *program) withoutSecrets(text string) string {
 	for name, value := range p.Parameters {
 		if value != "" && p.template.Parameters[name].NoEcho {
 			text = strings.ReplaceAll(text, value, hidden)
 		}
 	}
-	for _, begin := range []string{"String measured: ", `"Environment":`} { // of Lambda's error, and of a property with others in it
+	for _, begin := range []string{"String measured: ", `"Environment":`} { // Lambda's error; a property with nested ones
 		if before, _, found := strings.Cut(text, begin); found {
 			text = before + begin + hidden
 		}
@@ -129,8 +130,8 @@ func (p *program) withoutSecrets(text string) string {
 }
 
 func shortened(value string) string {
-	if all := []rune(value); len(all) > longest {
-		return string(all[:longest]) + "…"
+	if all := []rune(value); len(all) > maxShown {
+		return string(all[:maxShown]) + "…"
 	}
 	return value
 }

@@ -16,7 +16,7 @@ func withProperties(t *testing.T, properties string) string {
 	return strings.Replace(small(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+properties+" }\n", 1)
 }
 
-// TestNoSecretIsShownInAChange has a secret in an environment and in other properties, as the deployed value, and then as the coming one.
+// TestNoSecretIsShownInAChange puts a secret into an environment and into other properties: as the deployed value, and as the new one.
 func TestNoSecretIsShownInAChange(t *testing.T) {
 	const other = "canary1123456789canary1123456789"
 	r := newRig(t).withSAM()
@@ -41,16 +41,16 @@ func TestNoSecretIsShownInAChange(t *testing.T) {
 	}
 }
 
-// TestAPropertyIsShownOnceWhateverCausesItsChange has sets as AWS's recordings have them, and two parameters in one property.
+// TestAPropertyIsShownOnceWhateverCausesItsChange tries change sets as AWS returned them, and two parameters in one property.
 func TestAPropertyIsShownOnceWhateverCausesItsChange(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ details, shown string }{
 		"two causes":       {`[{"CausingEntity":"Size","Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
 		"no values":        {`[{"Target":{"Attribute":"Properties","Name":"A"}},{"Target":{"Attribute":"Properties","Name":"A"}}]`, "Properties.A:  -> "},
 		"one has values":   {`[{"Target":{"Attribute":"Properties","Name":"A"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
-		"known by one":     {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
+		"known for one":    {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
 		"known first":      {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> 2"},
-		"known by none":    {`[{"CausingEntity":"Topic.Name","Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> (known once it is deployed)"},
+		"known for none":   {`[{"CausingEntity":"Topic.Name","Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> (known after the deployment)"},
 		"tags and parts":   {`[{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A/0/B","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Tags"}},{"Target":{"Attribute":"Tags"}}]`, "Properties.A.0.B: 1 -> 2\n  Tags:  -> "},
 		"metadata":         {`[{"Target":{"Attribute":"Metadata","Path":"/hello","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Metadata","Path":"/","AfterValue":"{}"}}]`, "Metadata.hello: 1 -> 2\n  Metadata:  -> {}"},
 		"environment part": {`[{"Target":{"Attribute":"Properties","Name":"Environment","Path":"/Properties/Environment/Variables/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.Environment.Variables.A: (not shown) -> (not shown)"},
@@ -81,14 +81,14 @@ func TestADeploymentShowsDependentsOfAReplacedResource(t *testing.T) {
 	r.write("built/template.yaml", described(withProperties(t, "TableName: other")))
 	out, err = r.deploy("YES=1", "REPLACE=Table")
 	succeeded(t, out, err)
-	has(t, "the change", out, "Modify Table (AWS::DynamoDB::Table), which is REPLACED", "Properties.Description: latchkey-Table-1 -> (known once it is deployed)", "DELETE_SKIPPED Table")
+	has(t, "the change", out, "Modify Table (AWS::DynamoDB::Table), which is REPLACED", "Properties.Description: latchkey-Table-1 -> (known after the deployment)", "DELETE_SKIPPED Table")
 	if n := strings.Count(out, "  Properties.Description: "); n != 1 {
 		t.Errorf("the property is shown %d times:\n%s", n, out)
 	}
 }
 
-// TestADeploymentThatCannotBeUndoneSaysWhatIsNext has it fail by Lambda's text for an environment that is too large, and its undoing too.
-func TestADeploymentThatCannotBeUndoneSaysWhatIsNext(t *testing.T) {
+// TestAFailedRollbackNamesTheNextStep lets a deployment fail with Lambda's error for a too large environment. The rollback fails too.
+func TestAFailedRollbackNamesTheNextStep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ status, next string }{
 		"the first":   {"ROLLBACK_FAILED", "make undeploy STACK=latchkey"},

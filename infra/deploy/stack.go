@@ -14,17 +14,19 @@ import (
 	"latchkey/pkg/consumers"
 )
 
-// isOurs reports whether a stack is one of Latchkey's, by parameters that every version has had.
+// isOurs reports whether a stack is Latchkey's: it has the parameters that every version of Latchkey has.
 func isOurs(s cloud.Stack) bool {
 	values := s.Values()
-	return !slices.ContainsFunc([]string{"Issuer", "KeyPrefix", "EmailsAreVerified", "WebhookIssuer"}, func(name string) bool {
-		_, has := values[name]
-		return !has
-	})
+	for _, name := range []string{"Issuer", "KeyPrefix", "EmailsAreVerified", "WebhookIssuer"} {
+		if _, has := values[name]; !has {
+			return false
+		}
+	}
+	return true
 }
 
-// checkOurs returns an error unless the stack is one of Latchkey's. A stack that was never deployed has no parameters yet: all of
-// its change sets must be Latchkey's.
+// checkOurs returns an error unless the stack is Latchkey's. A stack that was never deployed has no parameters yet: then all its
+// change sets must have Latchkey's parameters.
 func (p *program) checkOurs(s *cloud.Stack) error {
 	all, err := []cloud.Stack{*s}, error(nil)
 	if s.StackStatus == cloud.InReview {
@@ -37,21 +39,21 @@ func (p *program) checkOurs(s *cloud.Stack) error {
 }
 
 // checkDeployable returns an error when CloudFormation would refuse a deployment of a stack in a status. A stack that was never
-// deployed (cloud.InReview, REVIEW_IN_PROGRESS) does not come here: lookAtStack treats it as no stack.
+// deployed (cloud.InReview, REVIEW_IN_PROGRESS) does not come here: checkStack treats it as no stack.
 func checkDeployable(name, status string) error {
 	switch {
 	case strings.HasSuffix(status, "_IN_PROGRESS"):
-		return fmt.Errorf("stack %s is being changed (%s): wait until that is over", name, status)
+		return fmt.Errorf("stack %s is being changed (%s): wait until the change ends", name, status)
 	case status == "ROLLBACK_COMPLETE", status == "ROLLBACK_FAILED", status == "CREATE_FAILED", status == "DELETE_FAILED":
-		return fmt.Errorf("stack %s takes no deployment (%s): remove it with make undeploy STACK=%s, then deploy again", name, status, name)
+		return fmt.Errorf("stack %s cannot be deployed (%s): remove it with make undeploy STACK=%s, then deploy again", name, status, name)
 	case status == "UPDATE_ROLLBACK_FAILED":
-		return fmt.Errorf("stack %s takes no deployment (%s): aws cloudformation continue-update-rollback --stack-name %s (runbook, \"Deploying again, rolling back\")", name, status, name)
+		return fmt.Errorf("stack %s cannot be deployed (%s): aws cloudformation continue-update-rollback --stack-name %s (runbook, \"Deploying again, rolling back\")", name, status, name)
 	}
 	return nil
 }
 
 // describe reads the stack. It returns nil when there is none. It also returns a stack that has change sets only and was never
-// deployed (cloud.InReview). A deployment ignores such a stack (lookAtStack), as the SAM CLI does; undeploy deletes it.
+// deployed (cloud.InReview). A deployment ignores such a stack (checkStack), as the SAM CLI does; undeploy deletes it.
 func (p *program) describe() (*cloud.Stack, error) {
 	found, err := p.aws.Stacks(p.Stack)
 	switch {
@@ -97,7 +99,7 @@ func (p *program) value(name string) string {
 }
 
 // checkConsumers prints each API Gateway authorizer of the account and region that calls one of the stack's authorizer
-// functions and could cache the answer, with the commands that mend it. It returns an error if there is any.
+// functions and could cache the answer, with the commands that correct it. It returns an error if there is any.
 func (p *program) checkConsumers(ctx context.Context, deployed *cloud.Stack) error {
 	if deployed.Output("KeyAuthorizerArn") == "" || deployed.Output("MemberAuthorizerArn") == "" {
 		return fmt.Errorf("stack %s has no output KeyAuthorizerArn or MemberAuthorizerArn: give another STACK=, or deploy this version", p.Stack)
@@ -113,18 +115,18 @@ func (p *program) checkConsumers(ctx context.Context, deployed *cloud.Stack) err
 	s := consumers.Search{
 		API:    &consumers.Client{AWS: aws.Config{Region: p.aws.Region, Credentials: credentials}, HTTP: &http.Client{}, URL: gateway.URL},
 		Region: p.aws.Region, Say: p.say, Shared: []string{deployed.Output("KeyAuthorizerArn"), deployed.Output("MemberAuthorizerArn")},
-		Limited: deployed.Output("KeyAuthorizerArn"), // whose APIs should answer 429 for a key over its limits
+		Limited: deployed.Output("KeyAuthorizerArn"), // an API with this authorizer should answer 429 for a key over its limits
 	}
 	if err := s.Run(ctx); err != nil {
 		return fmt.Errorf("the account's APIs cannot be read: %w", err)
 	}
 	if org := deployed.Values()["ConsumerOrganizationId"]; org != "" {
-		p.say("Other accounts of %s are not looked at.", org)
+		p.say("Other accounts of %s are not checked.", org)
 	}
 	if s.Wrong > 0 {
-		return fmt.Errorf("%d of the above must be mended. Change the API's template too: its next deployment would undo the commands", s.Wrong)
+		return fmt.Errorf("%d of the above must be changed. Change the API's template too: its next deployment would undo the commands", s.Wrong)
 	}
-	p.say("Looked at %d authorizers in %s: %d ask %s, and none of these can keep an answer.", s.Seen, p.aws.Region, s.Ours, p.Stack)
+	p.say("Checked %d authorizers in %s: %d call %s, and none of these can cache an answer.", s.Seen, p.aws.Region, s.Ours, p.Stack)
 	if s.Unknown > 0 {
 		p.say("For %d of the %d authorizers, the function is not known.", s.Unknown, s.Seen)
 	}

@@ -16,8 +16,8 @@ import (
 	"latchkey/infra/deploy/standin"
 )
 
-// late is the rotation's failure while the tag of a new key has no effect yet: the deployment tries again.
-const late = "rotation: operation error KMS: GetPublicKey, api error AccessDeniedException: no identity-based policy allows it"
+// tooEarly is the rotation's error while the tag of a new key has no effect yet. The deployment tries again.
+const tooEarly = "rotation: operation error KMS: GetPublicKey, api error AccessDeniedException: no identity-based policy allows it"
 
 // TestStackRegionAndProcessorReachEveryStep reads the arguments of the SAM CLI.
 func TestStackRegionAndProcessorReachEveryStep(t *testing.T) {
@@ -62,19 +62,19 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 		faults standin.Faults
 		words  []string
 	}{
-		"build":      {script: `test $1 = deploy`, words: []string{"sam build failed"}},
-		"deploy":     {script: `test $1 = build`, words: []string{"sam deploy failed"}},
-		"no rights":  {faults: standin.Faults{Refuse: map[string]string{"lambda:InvokeFunction": "not authorized to invoke"}}, words: []string{"no signing key is active", "cannot be called", "not authorized to invoke"}},
-		"no result":  {script: `true`, words: []string{"the SAM CLI did not report its change set"}},
-		"a name":     {script: `echo '{"type": "result", "status": "changeset_created", "changeset_id": "other"}'`, words: []string{"did not report its change set", `"other"`}},
-		"cut off":    {script: `echo '{"type": "info", "managed_s3_bucket": "b"}'`, words: []string{"did not report its change set"}},
-		"no outcome": {script: `echo '{"type": "result", "status": "success", "changeset_id": "arn:aws:x"}'`, words: []string{"did not report its change set"}},
+		"build":     {script: `test $1 = deploy`, words: []string{"sam build failed"}},
+		"deploy":    {script: `test $1 = build`, words: []string{"sam deploy failed"}},
+		"no rights": {faults: standin.Faults{Refuse: map[string]string{"lambda:InvokeFunction": "not authorized to invoke"}}, words: []string{"no signing key is active", "cannot be called", "not authorized to invoke"}},
+		"no result": {script: `true`, words: []string{"the SAM CLI did not report its change set"}},
+		"no ARN":    {script: `echo '{"type": "result", "status": "changeset_created", "changeset_id": "other"}'`, words: []string{"did not report its change set", `"other"`}},
+		"no end":    {script: `echo '{"type": "info", "managed_s3_bucket": "b"}'`, words: []string{"did not report its change set"}},
+		"a status":  {script: `echo '{"type": "result", "status": "success", "changeset_id": "arn:aws:x"}'`, words: []string{"did not report its change set"}},
 		"rotation": {
-			// The first failure is final, so the second one is not reached.
-			faults: standin.Faults{Rotations: []string{"rotation: the table is away", late}}, words: []string{"no signing key is active", "the rotation failed: rotation: the table is away"},
+			// The deployment ends after the first error, so the rotation is not called again.
+			faults: standin.Faults{Rotations: []string{"rotation: the table is away", tooEarly}}, words: []string{"no signing key is active", "the rotation failed: rotation: the table is away"},
 		},
 		"rotation too long": {
-			faults: standin.Faults{Rotations: slices.Repeat([]string{late}, 50)}, words: []string{"may not use its keys yet", "AccessDeniedException"},
+			faults: standin.Faults{Rotations: slices.Repeat([]string{tooEarly}, 50)}, words: []string{"may not use its keys yet", "AccessDeniedException"},
 		},
 		"no key": {faults: standin.Faults{NoKey: true}, words: []string{"the deployed API is wrong", "jwks.json has no key"}},
 	} {
@@ -95,8 +95,8 @@ func TestAFailedStepEndsTheDeployment(t *testing.T) {
 	}
 }
 
-// proving is a program whose stack s is deployed with these outputs: names, each with its value behind it.
-func proving(outputs ...string) *program {
+// withOutputs returns a program whose stack s is deployed. outputs has names and values in turn.
+func withOutputs(outputs ...string) *program {
 	var deployed cloud.Stack
 	for pair := range slices.Chunk(outputs, 2) {
 		deployed.Outputs = append(deployed.Outputs, cloud.Output{OutputKey: pair[0], OutputValue: pair[1]})
@@ -105,58 +105,58 @@ func proving(outputs ...string) *program {
 	return &program{Settings: settings.Settings{Stack: "s", Parameters: parameters}, out: io.Discard, deployed: &deployed}
 }
 
-// TestAnAPIThatAnswersWronglyIsNoSuccess tries each request of the proof. A 503 is explained.
-func TestAnAPIThatAnswersWronglyIsNoSuccess(t *testing.T) {
+// TestAWrongAnswerOfTheAPIFailsTheDeployment gives a wrong answer to each request of the proof. The error explains a 503.
+func TestAWrongAnswerOfTheAPIFailsTheDeployment(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
 	defer aws.Close()
 	for path, c := range map[string]struct {
-		status, wanted int
-		why            string
+		status, right int
+		reason        string // in the error
 	}{
 		"/.well-known/jwks.json": {503, 200, "the table cannot be read"}, "/v1/orgs": {200, 401, ""}, "/no/such/route": {403, 404, ""},
 		"/v1/orgs with a credential": {503, 401, "cannot read the keys of the issuer https://issuer.example"},
 		"/app/get with a credential": {503, 401, "the authorizer cannot read the table"},
 	} {
 		aws.Set(standin.Faults{Answers: map[string]int{path: c.status}, KeyAtOnce: true})
-		p := proving("ApiUrl", aws.URL+"/api/s")
+		p := withOutputs("ApiUrl", aws.URL+"/api/s")
 		route, _, _ := strings.Cut(path, " ")
-		refused(t, p.check(t.Context()), "the deployed API is wrong", route, fmt.Sprintf("answers %d instead of %d", c.status, c.wanted), c.why)
+		refused(t, p.check(t.Context()), "the deployed API is wrong", route, fmt.Sprintf("answers %d instead of %d", c.status, c.right), c.reason)
 	}
 }
 
-// TestADomainWithoutDNSYetIsProvedByTheExecuteAddress has a domain at which nothing answers: the owner makes its DNS
-// records after the deployment, from the stack's output.
-func TestADomainWithoutDNSYetIsProvedByTheExecuteAddress(t *testing.T) {
+// TestADomainWithoutDNSIsProvedByTheExecuteAddress tries a domain at which nothing answers: the owner makes its DNS records after
+// the deployment, from the stack's output.
+func TestADomainWithoutDNSIsProvedByTheExecuteAddress(t *testing.T) {
 	t.Parallel()
 	aws := standin.Start()
 	defer aws.Close()
 	aws.Set(standin.Faults{KeyAtOnce: true})
 	const domain = "http://127.0.0.1:1" // nothing answers there
 	for execute, works := range map[string]bool{aws.URL + "/api/s": true, "": false} {
-		p := proving("ApiUrl", domain, "ExecuteApiUrl", execute)
+		p := withOutputs("ApiUrl", domain, "ExecuteApiUrl", execute)
 		if err := p.check(t.Context()); (err == nil) != works {
 			t.Errorf("the execute address %q: %v", execute, err)
 		}
 	}
 }
 
-// TestADomainsTargetIsSaidWithTheAddressUntilThen checks the text that an owner needs while the domain has no DNS record.
-func TestADomainsTargetIsSaidWithTheAddressUntilThen(t *testing.T) {
+// TestTheTargetOfADomainIsPrinted checks the text that an owner needs while the domain has no DNS record.
+func TestTheTargetOfADomainIsPrinted(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	p := proving("ApiUrl", "https://api.example.com", "ExecuteApiUrl", "https://a1.example/live", "DomainTarget", "d-1.example Z1")
+	p := withOutputs("ApiUrl", "https://api.example.com", "ExecuteApiUrl", "https://a1.example/live", "DomainTarget", "d-1.example Z1")
 	p.out, p.aws = &out, &cloud.Client{Region: "eu-central-1"}
 	p.Parameters["DomainName"] = "api.example.com"
 	p.sayNext()
-	has(t, "the end", out.String(), "lead api.example.com to d-1.example", "the zone Z1", "Until DNS answers, the API is at https://a1.example/live", "BASE_URL=https://a1.example/live")
+	has(t, "the end", out.String(), "point api.example.com to d-1.example", "the zone Z1", "Until DNS answers, the API is at https://a1.example/live", "BASE_URL=https://a1.example/live")
 }
 
-// TestATagThatCountsLateIsWaitedFor checks that the rotation is called again after each of two failures.
-func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
+// TestTheRotationIsRepeatedUntilItsTagWorks checks that the rotation is called again after each of two failures.
+func TestTheRotationIsRepeatedUntilItsTagWorks(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
-	r.aws.Set(standin.Faults{Rotations: []string{late, late}})
+	r.aws.Set(standin.Faults{Rotations: []string{tooEarly, tooEarly}})
 	out, err := r.deploy("YES=1")
 	succeeded(t, out, err)
 	if n := strings.Count(out, "may take five minutes"); n != 2 {
@@ -164,8 +164,8 @@ func TestATagThatCountsLateIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestUndeployNeedsAYes also checks that stacks of others stay as they are.
-func TestUndeployNeedsAYes(t *testing.T) {
+// TestUndeployNeedsAConfirmation also checks that undeploy refuses a stack of another product.
+func TestUndeployNeedsAConfirmation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		typed     string
@@ -178,7 +178,7 @@ func TestUndeployNeedsAYes(t *testing.T) {
 		"no end of the line": {"y", nil, "CREATE_COMPLETE", deployedWith(t), []string{"nothing was deleted"}},
 		"no terminal":        {"", nil, "CREATE_COMPLETE", deployedWith(t), []string{"no terminal", "YES=1"}},
 		"no stack":           {"", []string{"YES=1"}, "", nil, []string{"there is no stack latchkey in eu-central-1"}},
-		"somebody's stack":   {"", []string{"YES=1"}, "CREATE_COMPLETE", map[string]string{"Vpc": "1"}, []string{"is not Latchkey's"}},
+		"another's stack":    {"", []string{"YES=1"}, "CREATE_COMPLETE", map[string]string{"Vpc": "1"}, []string{"is not Latchkey's"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -195,8 +195,8 @@ func TestUndeployNeedsAYes(t *testing.T) {
 	}
 }
 
-// TestUndeployIsRefusedWhileARoleHasThePolicy: the refusal has the command that detaches GuardPolicy from the role, and
-// nothing is deleted.
+// TestUndeployIsRefusedWhileARoleHasThePolicy checks that the refusal has the command that detaches GuardPolicy from the role, and
+// that nothing is deleted.
 func TestUndeployIsRefusedWhileARoleHasThePolicy(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -211,11 +211,11 @@ func TestUndeployIsRefusedWhileARoleHasThePolicy(t *testing.T) {
 	succeeded(t, out, err)
 }
 
-// TestMakePassesOnWhatItIsGiven checks, with one make for each command, that the command gets each variable unchanged.
-func TestMakePassesOnWhatItIsGiven(t *testing.T) {
+// TestMakePassesOnItsVariables runs make once for each target. Each command must get every variable unchanged.
+func TestMakePassesOnItsVariables(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// This go makes a program, behind -o, that prints its name, its arguments and its environment.
+	// This fake go writes a program to the path after -o. The program prints its name, its arguments and its environment.
 	fake := "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\nprintf '#!/bin/sh\\necho \"$0 $@\"; env\\n' >\"$2\" && chmod +x \"$2\"\n"
 	if err := os.WriteFile(filepath.Join(dir, "go"), []byte(fake), 0o755); err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestMakePassesOnWhatItIsGiven(t *testing.T) {
 		}
 		for _, v := range variables {
 			if strings.Count("\n"+string(out), "\n"+v+"\n") != len(commands) {
-				t.Errorf("make %s passes no %s on", target, v)
+				t.Errorf("make %s does not pass on %s", target, v)
 			}
 		}
 	}
@@ -278,9 +278,9 @@ func TestTagsReachTheStackAndTheRotation(t *testing.T) {
 	}
 }
 
-// TestTagsThatCannotBeAreRefusedBeforeABuild tries tags that only Latchkey or AWS may set, and tags that the SAM CLI,
+// TestBadTagsAreRefusedBeforeABuild tries tags that only Latchkey or AWS may set, and tags that the SAM CLI,
 // CloudFormation or AWS's services do not accept.
-func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
+func TestBadTagsAreRefusedBeforeABuild(t *testing.T) {
 	var many []string
 	for i := range settings.MaxTags + 1 {
 		many = append(many, fmt.Sprintf("t%d=x", i))
@@ -302,8 +302,9 @@ func TestTagsThatCannotBeAreRefusedBeforeABuild(t *testing.T) {
 	}
 }
 
-// TestOnlyATrialHasTheNameAndTheTagOfOne checks that both are refused before a build: the next trial removes such a stack.
-func TestOnlyATrialHasTheNameAndTheTagOfOne(t *testing.T) {
+// TestTheNameAndTheTagOfATrialGoTogether checks that one without the other is refused before a build: the next trial removes such
+// a stack.
+func TestTheNameAndTheTagOfATrialGoTogether(t *testing.T) {
 	r := newRig(t)
 	for _, c := range [][]string{
 		{"STACK=latchkey-trial-eu"}, {"STACK=latchkey-trial"}, {"STACK=latchkey-trial-abc234"}, {"STACK=latchkey-trial-eu", "TAGS=team=a"},
@@ -311,7 +312,7 @@ func TestOnlyATrialHasTheNameAndTheTagOfOne(t *testing.T) {
 		{"STACK=latchkey-trial-eu", "TAGS=Latchkey-Trial=latchkey-trial-eu"},
 	} {
 		_, err := r.deploy(append(slices.Clone(first), c...)...)
-		refused(t, err, "are a trial's")
+		refused(t, err, "are for trials")
 		if calls := r.calls(); calls != nil {
 			t.Errorf("%q: the SAM CLI was run: %q", c, calls)
 		}

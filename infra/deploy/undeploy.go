@@ -11,7 +11,7 @@ import (
 	"latchkey/infra/deploy/cloud"
 )
 
-// undeploy deletes the stack, and prints what stays.
+// undeploy deletes the stack, and prints which keys and tables stay.
 func (p *program) undeploy(ctx context.Context, deployed *cloud.Stack) error {
 	if err := p.checkOurs(deployed); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (p *program) undeploy(ctx context.Context, deployed *cloud.Stack) error {
 	if err := p.checkNoHolder(deployed.Output("GuardPolicyArn")); err != nil {
 		return err
 	}
-	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that ask its authorizers fail; its table and signing keys stay.",
+	if err := p.confirm(fmt.Sprintf("Delete the stack %s in %s of account %s? Its API ends at once, and APIs that call its authorizers fail; its table and signing keys stay.",
 		p.Stack, p.aws.Region, p.account), "nothing was deleted"); err != nil {
 		return err
 	}
@@ -41,12 +41,11 @@ func (p *program) undeploy(ctx context.Context, deployed *cloud.Stack) error {
 		}
 		return err
 	}
-	p.say("%s", kept(p.Stack, p.aws.Region, tables))
+	p.say("%s", listKept(p.Stack, p.aws.Region, tables))
 	return nil
 }
 
-// tables returns the tables that stay: the one that the stack made, if there is one, and the restored one, if the
-// parameter TableStreamArn names one.
+// tables returns the tables that stay: the stack's table, and the restored table if the parameter TableStreamArn names one.
 func (p *program) tables(deployed *cloud.Stack) ([]string, error) {
 	var out struct {
 		StackResourceSummaries []struct{ LogicalResourceID, PhysicalResourceID string }
@@ -61,34 +60,34 @@ func (p *program) tables(deployed *cloud.Stack) ([]string, error) {
 		}
 	}
 	if stream := deployed.Values()["TableStreamArn"]; stream != "" {
-		tables = append(tables, strings.Split(stream, "/")[1]) // the template's pattern has two slashes or more
+		tables = append(tables, strings.Split(stream, "/")[1]) // arn:…:table/NAME/stream/TIME
 	}
 	return tables, nil
 }
 
-// checkNoHolder returns an error that names the roles, users and groups that have the policy: IAM does not
-// delete it before they give it up, and the deletion of the stack would fail half-way.
+// checkNoHolder returns an error that names the roles, users and groups that have the policy. IAM does not delete a policy while a
+// role, user or group has it, so the deletion of the stack would fail half-way.
 func (p *program) checkNoHolder(policy string) error {
 	if policy == "" {
-		return nil // a stack that was never complete
+		return nil // the first deployment of the stack failed
 	}
 	type holder struct{ RoleName, UserName, GroupName string } // one of them is set
 	var out struct{ PolicyRoles, PolicyUsers, PolicyGroups []holder }
 	if err := p.aws.Call("iam", "list_entities_for_policy", cloud.Params{"PolicyArn": policy}, &out); err != nil {
-		return fmt.Errorf("who has the policy %s cannot be read: %w", policy, err)
+		return fmt.Errorf("the roles, users and groups with the policy %s cannot be read: %w", policy, err)
 	}
-	var mend []string
+	var commands []string
 	for _, h := range slices.Concat(out.PolicyRoles, out.PolicyUsers, out.PolicyGroups) {
 		for kind, name := range map[string]string{"role": h.RoleName, "user": h.UserName, "group": h.GroupName} {
 			if name != "" {
-				mend = append(mend, fmt.Sprintf("aws iam detach-%s-policy --%s-name %s --policy-arn %s", kind, kind, name, policy))
+				commands = append(commands, fmt.Sprintf("aws iam detach-%s-policy --%s-name %s --policy-arn %s", kind, kind, name, policy))
 			}
 		}
 	}
-	if mend == nil {
+	if commands == nil {
 		return nil
 	}
-	return fmt.Errorf("programs of yours still have the policy %s, and lose it with the stack. First: %s", policy, strings.Join(mend, " && "))
+	return fmt.Errorf("programs of yours still have the policy %s, and the stack's deletion would remove it. First: %s", policy, strings.Join(commands, " && "))
 }
 
 // confirm asks a person to confirm, unless YES=1 is given. It returns an error with the text refusal when the answer is not yes.
@@ -107,13 +106,13 @@ func (p *program) confirm(question, refusal string) error {
 	return nil
 }
 
-// kept returns a text that lists what a deleted stack leaves, and how to remove it.
-func kept(stack, region string, tables []string) string {
-	text := "Kept: the signing keys, the first and all later ones, at about a dollar a month each. To remove the signing keys of every stack of this name for good:\n" +
+// listKept returns a text that lists the keys and tables that a deleted stack leaves, and how to remove them.
+func listKept(stack, region string, tables []string) string {
+	text := "Kept: the signing keys, the first and all later ones, at about a dollar a month each. To remove the signing keys of every stack with this name permanently:\n" +
 		fmt.Sprintf("  for key in $(aws resourcegroupstaggingapi get-resources --region %s --resource-type-filters kms:key --tag-filters Key=latchkey:stack,Values=%s --query 'ResourceTagMappingList[].ResourceARN' --output text); do\n", region, stack) +
 		fmt.Sprintf("    aws kms schedule-key-deletion --region %s --key-id \"$key\" --pending-window-in-days 30; done", region)
 	for _, table := range tables {
-		text += fmt.Sprintf("\nKept: the table %s with all that is in it. To remove it, for good:\n", table) +
+		text += fmt.Sprintf("\nKept: the table %s with all its rows. To remove it permanently:\n", table) +
 			fmt.Sprintf("  aws dynamodb update-table --region %s --table-name %s --no-deletion-protection-enabled\n", region, table) +
 			fmt.Sprintf("  aws dynamodb delete-table --region %s --table-name %s", region, table)
 	}

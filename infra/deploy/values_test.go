@@ -18,19 +18,19 @@ import (
 	"latchkey/infra/tools/parameters"
 )
 
-// switched are parameters that make every function with an environment part of the stack.
+// switched has parameter values with which the stack has every function.
 var switched = map[string]string{
 	"Issuer": "https://issuer.example", "Audience": "https://api.example", "ForwardAuth": "true", "EventBusName": "owner", "AwsEndpoint": "http://127.0.0.1:1",
 	"AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:operators", "ConsoleClientId": "console",
 }
 
-// numbers are texts that some reader reads as a number.
+// numbers are texts that some programs read as a number.
 var numbers = []string{
 	"", " ", "0", "1", "00", "07", "+5", "-1", "-0", "1.0", "1.5", "0.5", "1e1", "1E2", "1e-1", "0x10", "1_0", " 5", "5 ", "NaN", "Inf", "٣", "5.",
 	"9007199254740993", "9223372036854775807", "9223372036854775808", "99999999999999999999", "1e308",
 }
 
-// texts are values of one parameter that its readers may see in different ways.
+// texts has values of a parameter that programs may read in different ways.
 var texts = map[string][]string{
 	"KeyPrefix":         {"lkt", "lk", "lktx", "l", "abcdefghijklmnop"},
 	"ConsoleParameters": {"a=%zz", "a=%", "a=1&a=2", "a=1;b=2", "a=%41&A=1", "a=1&%61=2", "a=b=c", "a=", "a=+"},
@@ -82,8 +82,8 @@ func edges(name string, d parameters.Parameter) []string {
 	return slices.Compact(all)
 }
 
-// matches returns a few texts that match a pattern: each alternative, the ends of each class, and the fewest and one more of
-// what repeats.
+// matches returns a few texts that match a pattern: each alternative, the first and the last character of each class, and each
+// repeated part with the fewest repetitions and with more.
 func matches(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -110,7 +110,7 @@ func matches(re *syntax.Regexp) []string {
 		for _, sub := range re.Sub {
 			next := matches(sub)
 			var longer []string
-			for i := range max(len(all), len(next)) { // each at least once, not each with each
+			for i := range max(len(all), len(next)) { // each text at least once, but not every combination
 				longer = append(longer, all[min(i, len(all)-1)]+next[min(i, len(next)-1)])
 			}
 			all = longer
@@ -120,9 +120,9 @@ func matches(re *syntax.Regexp) []string {
 	return []string{""}
 }
 
-// TestWhatDeploysStarts gives each value at the edges of each parameter that is not refused before a build to each function that
-// gets the parameter, as it is deployed.
-func TestWhatDeploysStarts(t *testing.T) {
+// TestFunctionsStartWithEveryAcceptedValue tries values at the edges of each parameter. If the preflight accepts a value, each
+// function that gets the parameter must start with it.
+func TestFunctionsStartWithEveryAcceptedValue(t *testing.T) {
 	t.Parallel()
 	programs := t.TempDir()
 	if _, err := tools.Output(t.Context(), "../..", nil, "go", "build", "-buildvcs=false", "-o", programs+"/", "./functions/..."); err != nil {
@@ -140,7 +140,7 @@ func TestWhatDeploysStarts(t *testing.T) {
 	started := map[string]bool{}
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	places := make(chan struct{}, 4)
+	slots := make(chan struct{}, 4) // at most four processes at once
 	for _, name := range slices.Sorted(maps.Keys(template.Parameters)) {
 		for _, value := range edges(name, template.Parameters[name]) {
 			given := maps.Clone(switched)
@@ -163,8 +163,8 @@ func TestWhatDeploysStarts(t *testing.T) {
 					started[key] = true
 				}
 				group.Go(func() {
-					places <- struct{}{}
-					defer func() { <-places }()
+					slots <- struct{}{}
+					defer func() { <-slots }()
 					cmd := exec.CommandContext(t.Context(), path)
 					cmd.Env = env
 					if out, _ := cmd.CombinedOutput(); !strings.Contains(string(out), "expected AWS Lambda environment variables [AWS_LAMBDA_RUNTIME_API]") {
@@ -182,7 +182,7 @@ func TestWhatDeploysStarts(t *testing.T) {
 	}
 }
 
-// environmentOf returns a function's environment, with what Lambda adds.
+// environmentOf returns a function's environment, with variables that Lambda adds.
 func environmentOf(tpl *translated.Template, function string) []string {
 	env := []string{"AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_REGION=us-east-1"}
 	for name, value := range translated.Object(translated.Object(tpl.Resources[function].Properties["Environment"])["Variables"]) {
@@ -192,7 +192,7 @@ func environmentOf(tpl *translated.Template, function string) []string {
 	return env
 }
 
-// TestARefusedAddressIsShownWithoutItsSecrets has secrets where addresses can have them. The output of a pipeline is a log.
+// TestARefusedAddressIsShownWithoutItsSecrets puts secrets into the user and the query of an address: a pipeline keeps the output.
 func TestARefusedAddressIsShownWithoutItsSecrets(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
@@ -208,7 +208,7 @@ func TestARefusedAddressIsShownWithoutItsSecrets(t *testing.T) {
 	}
 }
 
-// TestValuesThatAFunctionRefusesAreRefusedBeforeABuild checks for the reason that the function's own reader gives.
+// TestValuesThatAFunctionRefusesAreRefusedBeforeABuild checks that the error has the reason of the function's code.
 func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t, "ForwardAuthSecret=****"))
@@ -224,8 +224,9 @@ func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 		{"ServiceRights=biling=orgs.read", "no service biling in Services"}, {"ServiceRights=a=orgs.reed Services=a=https://i.example#s", `no right "orgs.reed"`},
 		{"ServiceRights=a=orgs.read,a=keys.read Services=a=https://i.example#s", "twice"}, {"ServiceRights=a=", "must be NAME=RIGHT"},
 		{"WebhookAllowCidrs=127.999.0.0/8", "CIDR"}, {"WebhookAllowPrivateCidrs=10.0.0.999/8", "CIDR"}, {"ConsoleOrigins=http://a.example", "must be origins"},
-		{"JwksUrl=https://[::1", "no host"}, {"UserinfoUrl=https://%zz", "no host"}, {"UserinfoUrl=https:///x", "no host"}, {"Issuer=https://:x", "no host"}, {"WebhookIssuer=https://x:y", "no host"},
-		{"ConsoleOrigins=https://a.example:8443,https://b.example:443", "usual port"}, {"ConsoleOrigins=http://localhost:80", "usual port"}, {"ClientIds=,", "must be client ids"}, {"ClientIds=a,,b", "must be client ids"}, {"ClientIds=a,", "must be client ids"},
+		{"JwksUrl=https://[::1", "host cannot be read"}, {"UserinfoUrl=https://%zz", "host cannot be read"}, {"UserinfoUrl=https:///x", "host cannot be read"},
+		{"Issuer=https://:x", "host cannot be read"}, {"WebhookIssuer=https://x:y", "host cannot be read"},
+		{"ConsoleOrigins=https://a.example:8443,https://b.example:443", "default port"}, {"ConsoleOrigins=http://localhost:80", "default port"}, {"ClientIds=,", "must be client ids"}, {"ClientIds=a,,b", "must be client ids"}, {"ClientIds=a,", "must be client ids"},
 		{"ConsoleClientId=web,admin", "one client id"}, {"ConsoleClientId=web,", "one client id"}, {"DomainName=api.example.com.", "must be a host name"}, {"DomainName=-", "must be a host name"}, {"DomainName=api.-example.com", "must be a host name"}, {"DomainName=api..example", "must be a host name"},
 		{"ConsoleOrigins=https://a.example:0443", "must be origins"}, {"ConsoleOrigins=https://a.example.", "must be origins"}, {"ConsoleOrigins=https://a.example,https://-b.example", "must be origins"}, {"ConsoleOrigins=https://a.example:", "must be origins"},
 	} {

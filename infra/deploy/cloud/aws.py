@@ -1,10 +1,12 @@
-"""Makes one call of AWS by the SAM CLI's own boto3, and so with the credentials that the SAM CLI finds. A list is read to its
-last page.
+"""Makes one call of AWS with the SAM CLI's boto3, and so with the SAM CLI's credentials. Prints the result as JSON. A list is
+read to its last page.
 
-Arguments: a region or "", a service, and an operation; a fourth argument has the call wait until the standard input ends, also
-by the death of the program that writes to it. The variable PARAMETERS_OF_CALL has the operation's parameters as JSON: other users
-of the machine can read arguments. Prints the result as JSON. Without a service the
-result is the region in use and what is known of the credentials; without an operation, the service's URL and the credentials.
+Arguments: a region or "", a service, and an operation. With a fourth argument the call waits until the standard input ends;
+the input also ends when the program that writes to it dies. The variable PARAMETERS_OF_CALL has the operation's parameters as
+JSON, because other users of the machine can read arguments.
+
+Without a service the result is the region in use, whether there are credentials, and their expiry. Without an operation the
+result is the service's URL and the credentials.
 """
 
 import json
@@ -28,8 +30,8 @@ def call(region, service, operation, wait=""):
         return {"Region": session.region_name or "", "Credentials": found is not None, "Expires": expiry and expiry.isoformat()}
     client = session.client(service, config=Config(
         connect_timeout=10, read_timeout=60, signature_version="s3v4" if service == "s3" else None,
-        # S3's host in the region, also for a signed URL: the global host redirects to a new bucket for some hours, and who reads a
-        # signed URL may follow no redirect.
+        # S3's host in the region, also for a signed URL: for some hours the global host redirects requests for a new bucket, and
+        # a function that reads a signed URL follows no redirect.
         s3={"addressing_style": "virtual", "us_east_1_regional_endpoint": "regional"},
     ))
     if wait:
@@ -39,8 +41,8 @@ def call(region, service, operation, wait=""):
         if operation in client.meta.method_to_api_mapping and client.can_paginate(operation):
             return client.get_paginator(operation).paginate(**parameters).build_full_result()
         return getattr(client, operation)(**parameters)
-    who = session.get_credentials().get_frozen_credentials()
-    return {"URL": client.meta.endpoint_url, "AccessKeyID": who.access_key, "SecretAccessKey": who.secret_key, "SessionToken": who.token or ""}
+    found = session.get_credentials().get_frozen_credentials()
+    return {"URL": client.meta.endpoint_url, "AccessKeyID": found.access_key, "SecretAccessKey": found.secret_key, "SessionToken": found.token or ""}
 
 
 try:

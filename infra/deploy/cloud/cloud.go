@@ -1,5 +1,4 @@
-// Package cloud calls AWS by the SAM CLI's own boto3: with the credentials that the SAM CLI finds, and without another program
-// to install.
+// Package cloud calls AWS with the SAM CLI's boto3. It uses the SAM CLI's credentials, and needs no other program.
 package cloud
 
 import (
@@ -26,16 +25,16 @@ type Params map[string]any
 type Client struct {
 	Region         string // "": none is configured
 	HasCredentials bool
-	Expires        time.Time // of the credentials; zero: unknown, or they stay
+	Expires        time.Time // when the credentials expire; zero: unknown, or never
 
 	command func(in Params, arguments ...string) (*exec.Cmd, error)
 }
 
-// Python returns the Python of a SAM CLI.
+// Python returns the path of the Python that runs a SAM CLI.
 func Python(sam string) string { return filepath.Join(filepath.Dir(sam), "python") }
 
-// New returns a client that calls AWS by a Python with boto3, in an environment. Region "" is the configured one.
-// Error: there is a configuration that boto3 does not understand, such as a profile that does not exist.
+// New returns a client that runs a Python with boto3, with these environment variables. Region "" is the configured region.
+// Error: boto3 cannot use the configuration, for example because the profile does not exist.
 func New(ctx context.Context, python string, env []string, region string) (*Client, error) {
 	c := &Client{Region: region}
 	c.command = func(in Params, arguments ...string) (*exec.Cmd, error) {
@@ -54,8 +53,8 @@ func New(ctx context.Context, python string, env []string, region string) (*Clie
 	return c, err
 }
 
-// Call makes a call, a list to its last page, and decodes the result into out, unless that is nil. The error is one line, which
-// begins with the name of botocore's exception.
+// Call makes a call, and decodes the result into out, unless out is nil. A list is read to its last page. The error is one line
+// that begins with the name of botocore's exception.
 func (c *Client) Call(service, operation string, in Params, out any) error {
 	cmd, err := c.command(in, service, operation)
 	if err != nil {
@@ -72,14 +71,14 @@ func (c *Client) Call(service, operation string, in Params, out any) error {
 	return json.Unmarshal(result, out)
 }
 
-// Later starts a program that makes a call when the returned function is called, or when this process dies, in whatever way. The
-// function returns after the call.
+// Later starts a program that waits and then makes a call: when the returned function is called, or when this process ends for
+// any reason. The returned function returns after the call.
 func (c *Client) Later(service, operation string, in Params) (now func() error, err error) {
 	cmd, err := c.command(in, service, operation, "wait")
 	if err != nil {
 		return nil, err
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal does not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal does not stop the program
 	input, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()

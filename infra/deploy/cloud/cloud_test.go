@@ -20,7 +20,8 @@ import (
 	"latchkey/pkg/fetch"
 )
 
-var named = cloud.Params{"FunctionName": "authorizer"}
+// functionName has the parameters of the call that the program of TestMain makes.
+var functionName = cloud.Params{"FunctionName": "authorizer"}
 
 // TestMain is also the program that TestALaterCallIsMadeWhenItsProgramIsKilled kills.
 func TestMain(m *testing.M) {
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	client, err := cloud.New(context.Background(), python, os.Environ(), "eu-central-1")
 	if err == nil {
-		_, err = client.Later("lambda", "delete_function_concurrency", named)
+		_, err = client.Later("lambda", "delete_function_concurrency", functionName)
 	}
 	fmt.Println("READY", err)
 	time.Sleep(time.Minute)
@@ -63,9 +64,9 @@ func TestALaterCallIsMadeWhenItsProgramIsKilled(t *testing.T) {
 	}
 	time.Sleep(time.Second)
 	if len(calls) != 0 {
-		t.Fatalf("called before: %s", <-calls)
+		t.Fatalf("called before the program was killed: %s", <-calls)
 	}
-	_ = cmd.Process.Kill() // an error: it has ended, which the test would see
+	_ = cmd.Process.Kill() // fails only if the program has ended already
 	_ = cmd.Wait()
 	select {
 	case call := <-calls:
@@ -91,7 +92,7 @@ func TestASignedAddressNeedsNoRedirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(strings.Fields(string(hosts)), "AWS_ACCESS_KEY_ID=AKIDLOCAL", "AWS_SECRET_ACCESS_KEY=local", "AWS_EC2_METADATA_DISABLED=true")
-	for _, region := range []string{"us-east-1", "us-west-2", "eu-central-1", "ap-southeast-4"} { // the last one has to be enabled first
+	for _, region := range []string{"us-east-1", "us-west-2", "eu-central-1", "ap-southeast-4"} { // an account must enable ap-southeast-4 first
 		client, err := cloud.New(t.Context(), cloud.Python(sam), env, region)
 		if err != nil {
 			t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"latchkey/infra/deploy/settings"
 )
 
-// InReview is the status of a stack that only has change sets which were never executed.
+// InReview is the status of a new stack: it has change sets, and none was executed.
 const InReview = "REVIEW_IN_PROGRESS"
 
-// Stack is a stack as CloudFormation describes it, or one of its change sets.
+// Stack is CloudFormation's description of a stack, or of a change set.
 type Stack struct {
 	StackName, StackStatus      string
 	EnableTerminationProtection bool
@@ -43,7 +43,7 @@ func (s *Stack) Values() map[string]string {
 	return all
 }
 
-// Stacks returns the stack of a name, or none; with the name "", all.
+// Stacks returns the stack with this name; an empty list if there is none. With the name "" it returns all stacks.
 func (c *Client) Stacks(name string) ([]Stack, error) {
 	in := Params{}
 	if name != "" {

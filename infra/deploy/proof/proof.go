@@ -1,5 +1,5 @@
-// Package proof proves a deployment of Latchkey from outside, without a secret: the API serves, and its authorizer can read
-// the keys of the issuer and the table.
+// Package proof checks a deployment of Latchkey from outside, without a secret: the API answers, and its authorizer can read
+// the issuer's keys and the table.
 package proof
 
 import (
@@ -22,11 +22,11 @@ import (
 // Deployment is the address of an API to prove, and parameters of its stack.
 type Deployment struct {
 	API       string             // base URL, without a slash at its end
-	Tokens    accesstoken.Config // of the parameters of access tokens
+	Tokens    accesstoken.Config // the rules for access tokens
 	KeyPrefix string
 }
 
-// TokensOf returns the rules for access tokens by a stack's parameters.
+// TokensOf returns the rules for access tokens that a stack's parameters set.
 func TokensOf(parameter func(name string) string) accesstoken.Config {
 	r := boot.From(func(name string) (string, bool) { return parameter(name), true })
 	return accesstoken.Config{
@@ -35,18 +35,18 @@ func TokensOf(parameter func(name string) string) accesstoken.Config {
 	}
 }
 
-// Request is a request that proves something.
+// Request is a request with a known right answer.
 type Request struct {
 	method, url, credential string
-	unavailable             string // what an answer of 503 means
+	unavailable             string // the reason for an answer of 503
 
 	Name string // of the request, without the credential
-	Want int    // the status of the answer
+	Want int    // the status of the right answer
 }
 
-// Requests returns five requests: for the signing keys, without a credential, to a route that does not exist, and with two
-// credentials that are well-formed and of no one. These two are refused only after the authorizer has read the issuer's
-// keys, or the table. Error: KeyPrefix is none.
+// Requests returns five requests: for the signing keys, without a credential, to a route that does not exist, with an access
+// token, and with an API key. Token and key are well-formed, but no one made them. The authorizer refuses the token only after it
+// has read the issuer's keys, and the key only after it has read the table. Error: KeyPrefix is not valid.
 func (d Deployment) Requests() ([]Request, error) {
 	now := time.Now()
 	key, err := apikey.Mint(d.KeyPrefix, id.Source{}.NewOrg(), id.Source{}.NewKey(now), nil)
@@ -73,7 +73,7 @@ func (d Deployment) Requests() ([]Request, error) {
 	return all, nil
 }
 
-// Send sends the request. Error: the answer is not as it should be.
+// Send sends the request. Error: the answer is not the right one.
 func (r Request) Send(ctx context.Context, client *http.Client) error {
 	req, err := http.NewRequestWithContext(ctx, r.method, r.url, nil)
 	if err != nil {
@@ -105,8 +105,8 @@ func (r Request) Send(ctx context.Context, client *http.Client) error {
 	return nil
 }
 
-// StrangersToken returns an access token whose claims are right by c, and whose key no issuer has. Claims are checked
-// first, so the answer to it is 401 only after the issuer's keys were read.
+// StrangersToken returns an access token with claims that are right by c, and a signature by a key that no issuer has. Claims are
+// checked first, so a 401 shows that the issuer's keys were read.
 func StrangersToken(c accesstoken.Config, now time.Time) string {
 	claims := map[string]any{
 		"iss": c.Issuer, "sub": "deployment", "iat": now.Add(-time.Hour).Unix(), "exp": now.Add(time.Hour).Unix(), "token_use": "access",
@@ -121,7 +121,7 @@ func StrangersToken(c accesstoken.Config, now time.Time) string {
 		claims["scope"] = c.RequiredScope
 	}
 	part := func(v any) string {
-		text, _ := json.Marshal(v) // of maps of texts and numbers: no error
+		text, _ := json.Marshal(v) // no error: only maps, texts and numbers
 		return base64.RawURLEncoding.EncodeToString(text)
 	}
 	header := map[string]string{"alg": "ES256", "typ": "at+jwt", "kid": "deployment"}
@@ -131,25 +131,25 @@ func StrangersToken(c accesstoken.Config, now time.Time) string {
 // ErrUnreachable means that the issuer cannot be reached from this machine.
 var ErrUnreachable = errors.New("it cannot be reached from this machine")
 
-// ReadIssuer reads the issuer's discovery document and keys, as the functions will: the document must name the issuer to the
-// letter, and one key must be usable. Errors: ErrUnreachable, or the issuer's fault.
+// ReadIssuer reads the issuer's discovery document and keys, as the functions will. The document must name exactly this issuer, and
+// at least one key must be usable. Errors: ErrUnreachable, or a fault of the issuer.
 func ReadIssuer(ctx context.Context, c accesstoken.Config, client *http.Client) error {
-	asked := &transport{next: client.Transport}
-	noting := *client
-	noting.Transport = asked
-	_, err := accesstoken.New(c, &noting, time.Now).Verify(ctx, StrangersToken(c, time.Now()))
+	recorder := &transport{next: client.Transport}
+	recording := *client
+	recording.Transport = recorder
+	_, err := accesstoken.New(c, &recording, time.Now).Verify(ctx, StrangersToken(c, time.Now()))
 	switch {
 	case problem.Is(err, problem.TokenInvalid):
-		return nil
-	case asked.failure != nil:
-		return fmt.Errorf("%w: %w", ErrUnreachable, asked.failure)
+		return nil // the keys were read: only the token's key is unknown
+	case recorder.failure != nil:
+		return fmt.Errorf("%w: %w", ErrUnreachable, recorder.failure)
 	}
 	return errors.Unwrap(err) // without the sentence for clients
 }
 
-// transport notes the failure of a request that got no answer.
+// transport records the error of a request that got no answer.
 type transport struct {
-	next    http.RoundTripper // nil: the usual one
+	next    http.RoundTripper // nil: http.DefaultTransport
 	failure error
 }
 

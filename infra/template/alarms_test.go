@@ -15,11 +15,11 @@ import (
 	"latchkey/pkg/metric"
 )
 
-func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { assertNone(t, alarmsAreHeard) }
+func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { assertNone(t, checkAlarmActions) }
 
-func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { assertNone(t, dashboard) }
+func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { assertNone(t, checkDashboard) }
 
-func TestOperatorsSeeHowLongRequestsTake(t *testing.T) { assertNone(t, latency) }
+func TestOperatorsSeeHowLongRequestsTake(t *testing.T) { assertNone(t, checkLatency) }
 
 // runbook returns the titles of the runbook's sections, and its text.
 func runbook() (sections []string, text string, err error) {
@@ -34,9 +34,9 @@ func runbook() (sections []string, text string, err error) {
 	return sections, string(b), err
 }
 
-// alarmsAreHeard checks that each alarm notifies the topic when it begins and when it ends, and that its text names a section of
+// checkAlarmActions checks that each alarm notifies the topic when it begins and when it ends, and that its text names a section of
 // the runbook.
-func alarmsAreHeard(tpl *translated.Template) (faults []string) {
+func checkAlarmActions(tpl *translated.Template) (faults []string) {
 	sections, _, err := runbook()
 	if err != nil {
 		return []string{err.Error()}
@@ -55,16 +55,16 @@ func alarmsAreHeard(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// dashboard checks that the dashboard shows each alarm and each metric of the code, and that the runbook explains each metric.
+// checkDashboard checks that the dashboard shows each alarm and each metric of the code, and that the runbook explains each metric.
 // Alarms in our own namespace must use metrics of the code.
-func dashboard(tpl *translated.Template) (faults []string) {
+func checkDashboard(tpl *translated.Template) (faults []string) {
 	body := fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])
-	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // regions share these names
+	if name := tpl.Resources["Dashboard"].Properties["DashboardName"]; name != stackOfTests+"-us-east-1" { // the regions of an account share the names of dashboards
 		faults = append(faults, fmt.Sprintf("the dashboard has the name %v", name))
 	}
 	var shown map[string]any
 	if err := json.Unmarshal([]byte(body), &shown); err != nil {
-		faults = append(faults, "the dashboard is no JSON: "+err.Error())
+		faults = append(faults, "the dashboard is not JSON: "+err.Error())
 	}
 	for _, name := range tpl.Named("AWS::CloudWatch::Alarm") {
 		if !strings.Contains(body, ":alarm:"+name+`"`) {
@@ -94,19 +94,19 @@ func dashboard(tpl *translated.Template) (faults []string) {
 		}
 		for _, m := range metrics {
 			if m["Namespace"] == metric.Namespace && !known[fmt.Sprint(m["MetricName"])] {
-				faults = append(faults, fmt.Sprintf("%s looks at %v, which no code counts", name, m["MetricName"]))
+				faults = append(faults, fmt.Sprintf("%s reads the metric %v, which no code writes", name, m["MetricName"]))
 			}
 		}
 	}
 	return faults
 }
 
-// latency checks that a widget of the dashboard shows the time of 99 in 100 requests, for the API and for the functions behind the
+// checkLatency checks that a widget of the dashboard shows the time of 99 in 100 requests, for the API and for the functions behind the
 // authorizer.
-func latency(tpl *translated.Template) (faults []string) {
+func checkLatency(tpl *translated.Template) (faults []string) {
 	var shown map[string]any
 	if err := json.Unmarshal([]byte(fmt.Sprint(tpl.Resources["Dashboard"].Properties["DashboardBody"])), &shown); err != nil {
-		return []string{"the dashboard is no JSON: " + err.Error()}
+		return []string{"the dashboard is not JSON: " + err.Error()}
 	}
 	var found []string
 	for _, w := range list(shown["widgets"]) {

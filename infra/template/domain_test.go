@@ -8,7 +8,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// given returns the template as it is deployed with further parameters.
+// given returns the template with these parameters, besides those of options.
 func given(t *testing.T, parameters map[string]string) *translated.Template {
 	t.Helper()
 	o := options()
@@ -60,10 +60,10 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 		}
 		_, domain := tpl.Resources["Domain"]
 		mapping := tpl.Resources["DomainMapping"].Properties
-		// The domain Domain leads to the API local and its stage ApiliveStage.
-		leadsToTheAPI := fmt.Sprint(mapping["DomainName"], mapping["RestApiId"], mapping["Stage"]) == "DomainlocalApiliveStage"
-		if domain != c.domain || domain && !leadsToTheAPI {
-			t.Errorf("%s: a domain is there: %v, %v", what, domain, mapping)
+		// The mapping must have the resource Domain, the API local and its stage ApiliveStage.
+		isMapped := fmt.Sprint(mapping["DomainName"], mapping["RestApiId"], mapping["Stage"]) == "DomainlocalApiliveStage"
+		if domain != c.domain || domain && !isMapped {
+			t.Errorf("%s: the stack has a domain: %v, %v", what, domain, mapping)
 		}
 		if p := tpl.Resources["Domain"].Properties; domain && (p["DomainName"] != "api.example.com" || p["RegionalCertificateArn"] != c.parameters["CertificateArn"]) {
 			t.Errorf("%s: %v", what, p)
@@ -75,18 +75,18 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	}
 }
 
-// TestAFirewallIsThereWhenItIsAskedFor checks that the first rule of our firewall counts only calls of public routes.
-func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
+// TestTheFirewallFollowsItsParameters also checks that the first rule of our firewall counts only calls of public routes.
+func TestTheFirewallFollowsItsParameters(t *testing.T) {
 	const own = "arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1"
 	for what, c := range map[string]struct {
 		parameters map[string]string
 		acl        string // the end of its ARN; "": no firewall
 		ours       bool   // the firewall is the template's
 	}{
-		"none":                     {nil, "", false},
-		"ours":                     {map[string]string{"WebAcl": "rate-limited"}, "/webacl/PublicRates/local", true},
-		"the owner's":              {map[string]string{"WebAclArn": own}, own, false},
-		"the owner's in its place": {map[string]string{"WebAcl": "rate-limited", "WebAclArn": own}, own, false},
+		"none":        {nil, "", false},
+		"ours":        {map[string]string{"WebAcl": "rate-limited"}, "/webacl/PublicRates/local", true},
+		"the owner's": {map[string]string{"WebAclArn": own}, own, false},
+		"both given":  {map[string]string{"WebAcl": "rate-limited", "WebAclArn": own}, own, false},
 	} {
 		tpl := given(t, c.parameters)
 		wall := tpl.Resources["Wall"].Properties
@@ -118,7 +118,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 				wanted := fmt.Sprintf(`{"FieldToMatch":{"UriPath":{}},"PositionalConstraint":"CONTAINS","SearchString":%q,"TextTransformations":[{"Priority":0,"Type":"URL_DECODE"}]}`, part)
 				counted = counted || text(t, match) == wanted && strings.Contains("/live"+path, part)
 			}
-			// A public path under /v1 is a preflight's, and its other methods need a credential.
+			// The rule does not count paths under /v1: only their preflights are public.
 			if counted == strings.HasPrefix(path, "/v1/") {
 				t.Errorf("%s: %s is counted: %v", what, path, counted)
 			}
@@ -127,7 +127,7 @@ func TestAFirewallIsThereWhenItIsAskedFor(t *testing.T) {
 }
 
 // TestTheFirewallCountsEachAddressAndEachCredential checks that the second and third rule apply to every path: a refused request
-// to any route costs the owner money, and counts in the route's throttle.
+// to any route costs the owner money, and uses up the route's throttle.
 func TestTheFirewallCountsEachAddressAndEachCredential(t *testing.T) {
 	tpl := given(t, map[string]string{"WebAcl": "rate-limited"})
 	var got []string

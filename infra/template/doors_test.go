@@ -10,11 +10,11 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestWhoMayCallTheSharedAuthorizersAndForwardAuth(t *testing.T) { assertNone(t, checkDoors) }
+func TestOnlyListedCallersReachTheDoors(t *testing.T) { assertNone(t, checkDoors) }
 
 // doorPermissions has every permission to call the owner's doors, which are the functions that the owner's other
-// programs call directly: the two shared authorizers and forwardauth. SAM makes the two of the function URL, which
-// AWS requires since October 2025.
+// programs call directly: the two shared authorizers and forwardauth. SAM makes the two permissions of the function
+// URL. AWS requires both since October 2025.
 var doorPermissions = map[string]string{
 	"KeyAuthorizerOfThisAccount": `{"Action":"lambda:InvokeFunction","FunctionName":{"Fn::GetAtt":["KeyAuthorizerFunction","Arn"]},"Principal":"apigateway.amazonaws.com",` +
 		`"SourceArn":{"Fn::Sub":"arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:*/authorizers/*"}}`,
@@ -57,11 +57,11 @@ func checkDoors(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// TestTheAPIsDefinitionHasNoServerWithoutAURL prevents a warning of API Gateway that would make every deployment fail
-// (FailOnWarnings).
-func TestTheAPIsDefinitionHasNoServerWithoutAURL(t *testing.T) { assertNone(t, servers) }
+// TestTheAPIsDefinitionHasNoServerWithoutAURL prevents a warning of API Gateway. With FailOnWarnings the warning would make every
+// deployment fail.
+func TestTheAPIsDefinitionHasNoServerWithoutAURL(t *testing.T) { assertNone(t, checkServers) }
 
-func servers(tpl *translated.Template) (faults []string) {
+func checkServers(tpl *translated.Template) (faults []string) {
 	body := object(tpl.Resources["Api"].Properties["Body"])
 	for _, s := range list(body["servers"]) {
 		if url, _ := object(s)["url"].(string); url == "" {

@@ -10,13 +10,13 @@ import (
 	"latchkey/pkg/route"
 )
 
-// verb matches the beginning of an event's name that HEAD replaces.
+// verb matches the verb in the name of a GET route's event. The event of a HEAD route has Head in its place.
 var verb = regexp.MustCompile(`^(Get|List|Read)`)
 
-// notInAName matches what a path has and a name may not have.
+// notInAName matches the characters of a path that a name may not have.
 var notInAName = regexp.MustCompile(`\W|_`)
 
-// eventName returns the name of a route's event: of createWebhookEndpoint it is CreateEndpoint.
+// eventName returns the name of a route's event, such as CreateEndpoint for the operation createWebhookEndpoint.
 func eventName(r route.Route) string {
 	name := strings.Replace(strings.ToUpper(r.Operation[:1])+r.Operation[1:], "Webhook", "", 1)
 	switch r.Method {
@@ -28,7 +28,7 @@ func eventName(r route.Route) string {
 	return name
 }
 
-// events prints the routes of a function, which is given by its folder.
+// events prints the routes of the function with this folder.
 func events(folder string) string {
 	var out strings.Builder
 	for _, r := range route.ServedBy(folder) {

@@ -30,9 +30,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// mostSent is the most bytes a second of a route that anyone may call: from here on, what leaves AWS costs more than the requests. A client
-// that sends no Accept-Encoding gets every answer as it is, so that compression is not counted.
-const mostSent = 4_000_000
+// maxSent limits the bytes that a public route may send in a second. Above it, the traffic out of AWS costs more than the requests.
+// Compression does not count: a client that sends no Accept-Encoding gets uncompressed answers.
+const maxSent = 4_000_000
 
 // TestNoPublicRouteSendsMoreThanFourMegabytesASecond measures the largest answer of each public route, with its header lines.
 func TestNoPublicRouteSendsMoreThanFourMegabytesASecond(t *testing.T) {
@@ -48,7 +48,7 @@ func TestNoPublicRouteSendsMoreThanFourMegabytesASecond(t *testing.T) {
 		}
 		for _, path := range s.paths(r.Pattern) {
 			size := max(s.size(t, r.Method, path, s.bodies[path]), s.refusal(t, r.Method, path))
-			if sent := float64(size) * rate; sent > mostSent {
+			if sent := float64(size) * rate; sent > maxSent {
 				t.Errorf("%s %s: %d bytes, %v a second: %.1f MB a second", r.Method, path, size, rate, sent/1e6)
 			}
 		}
@@ -96,6 +96,7 @@ func newOpenServer(t *testing.T) *openServer {
 	}
 	table := storetest.New(t)
 	token, kid := claimable(t, table), rotated(t, table)
+	// The largest catalogue: 64 KB with the 65 other characters of this JSON.
 	if err := table.PutCatalogue(t.Context(), `{"scopes":[],"events":[{"type":"a.b","description":"c","schema":{"d":"`+strings.Repeat("e", 64<<10-65)+`"}}]}`); err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +147,8 @@ func claimable(t *testing.T, table *storetest.Table) string {
 	return l.Made.Token.Text.Reveal()
 }
 
-// rotated gives the table as many keys as the key set can have: RotationDays is 1, and retired keys are listed for 30 days. It returns the
-// kid of a key that is retired.
+// rotated writes the most signing keys that the key set can list: RotationDays is 1, and retired keys are listed for 30 days. It
+// returns the kid of a retired key.
 func rotated(t *testing.T, table *storetest.Table) (kid string) {
 	t.Helper()
 	for range 33 {
@@ -167,7 +168,7 @@ func rotated(t *testing.T, table *storetest.Table) (kid string) {
 	return kid
 }
 
-// paths returns the paths that a pattern has, one for each answer.
+// paths returns paths that match a pattern, one for each different answer.
 func (s *openServer) paths(pattern string) (out []string) {
 	if before, ok := strings.CutSuffix(pattern, "{file}"); ok {
 		for _, name := range s.files {
@@ -178,7 +179,7 @@ func (s *openServer) paths(pattern string) (out []string) {
 	return []string{strings.NewReplacer("{kid}", s.kid, "{proxy+}", "orgs/o", "{", "", "}", "").Replace(pattern)}
 }
 
-// refusal returns the bytes of the answer to a body that is refused for a name as long as a body may be.
+// refusal returns the size of the answer that names an unknown member. The member's name is as long as a body allows.
 func (s *openServer) refusal(t *testing.T, method, path string) int {
 	t.Helper()
 	if method != http.MethodPost {
@@ -187,7 +188,7 @@ func (s *openServer) refusal(t *testing.T, method, path string) int {
 	return s.size(t, method, path, `{"`+strings.Repeat("<", route.DefaultMaxBody-10)+`":1}`)
 }
 
-// size returns the bytes of an answer. The answer of a HEAD is counted with its body, which leaves the function.
+// size returns the bytes of an answer, with its header. For HEAD it counts the body that the function returns.
 func (s *openServer) size(t *testing.T, method, path, body string) int {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, "https://api.example"+path, strings.NewReader(body))

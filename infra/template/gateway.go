@@ -10,11 +10,11 @@ import (
 	"latchkey/pkg/route"
 )
 
-// answer is what API Gateway answers by itself, for some of its types of gateway response.
+// answer is API Gateway's own answer for some of its types of gateway response.
 type answer struct {
-	why    string // a comment, or ""
-	types  string
-	code   problem.Code // "": the code, title and detail are the authorizer's
+	why    string       // a comment for template.yaml; "": none
+	types  string       // the types of gateway response, with blanks between them
+	code   problem.Code // "": the authorizer gives the code, title and detail
 	detail string
 }
 
@@ -22,24 +22,24 @@ var answers = []answer{
 	{"The authorizer's Deny: challenge, code, title and detail are constants of ours.", "ACCESS_DENIED", "", "$context.authorizer.detail"},
 	{"", "UNAUTHORIZED", problem.MissingCredentials, "Send your credential after the word Bearer in the Authorization header."},
 	{
-		"An unknown route. With a Bearer header API Gateway tries to read a signature in it: hence the other types.",
+		"An unknown route. With a Bearer header API Gateway looks for a signature, and then answers with one of the other types.",
 		"MISSING_AUTHENTICATION_TOKEN INVALID_SIGNATURE EXPIRED_TOKEN RESOURCE_NOT_FOUND DEFAULT_4XX", problem.RouteNotFound, "There is no such route.",
 	},
 	{"", "BAD_REQUEST_PARAMETERS BAD_REQUEST_BODY", problem.InvalidJSON, "The request cannot be read."},
 	{"", "REQUEST_TOO_LARGE", problem.BodyTooLarge, "The body is larger than 16 KB."},
 	{"", "UNSUPPORTED_MEDIA_TYPE", problem.UnsupportedMediaType, "Send the body as application/json."},
 	{"", "WAF_FILTERED", problem.RequestBlocked, "A firewall rule blocks this request."},
-	{"Of API Gateway's own usage plans, which the product does not use.", "INVALID_API_KEY", problem.RequestBlocked, "The request was blocked."},
+	{"For API Gateway's usage plans, which the product does not use.", "INVALID_API_KEY", problem.RequestBlocked, "The request was blocked."},
 	{"", "THROTTLED QUOTA_EXCEEDED", problem.RateLimited, "Too many requests. Try again later."},
 	{
-		"The authorizer could not find out who calls: never an Allow and never a 401. DEFAULT_5XX: Lambda throttles, crashes, time-outs.",
+		"The authorizer could not identify the caller, so the answer is neither an Allow nor a 401. DEFAULT_5XX: Lambda throttles, crashes, time-outs.",
 		"AUTHORIZER_FAILURE AUTHORIZER_CONFIGURATION_ERROR INTEGRATION_FAILURE INTEGRATION_TIMEOUT DEFAULT_5XX", problem.Unavailable,
 		"The service cannot answer right now. Try again.",
 	},
 	{"", "API_CONFIGURATION_ERROR", problem.Internal, "Something went wrong on our side."},
 }
 
-// gatewayResponses prints the gateway's own errors, which have the shape of all others.
+// gatewayResponses prints the gateway's own errors. They have the same form as the API's errors.
 func gatewayResponses() string {
 	var out strings.Builder
 	for _, a := range answers {
@@ -76,14 +76,13 @@ const responseForm = `%s:
       {"type":"%s","title":"%s","status":%d,"detail":"%s","code":"%s","requestId":"$context.extendedRequestId"}
 `
 
-// larger has the rate and the burst of the public routes with large answers. Size and rate of each are 4 MB a second at
-// most, without compression. A browser loads three files for a page of the console, so that 20 people can open one at
-// once, and 6 a second after that.
-var larger = map[string][2]int{
+// largeRoutes has the rate and the burst of the public routes with large answers. Each route sends at most 4 MB a second without
+// compression. A browser loads three files for a page of the console, so 20 people can open a page at once, and then 6 each second.
+var largeRoutes = map[string][2]int{
 	"/openapi.yaml": {5, 10}, "/catalogue.json": {50, 50}, "/reference": {5, 10}, "/llms.txt": {20, 40}, "/console/files/{file}": {20, 60},
 }
 
-// throttles prints the limits of each public route, whose callers are not known.
+// throttles prints the limits of each public route. Its callers are not known, so they share one limit.
 func throttles() string {
 	var out strings.Builder
 	for _, r := range route.All() {
@@ -91,7 +90,7 @@ func throttles() string {
 			continue
 		}
 		rate, burst := "!Ref PublicThrottleRate", "!Ref PublicThrottleBurst"
-		if l, ok := larger[r.Pattern]; ok {
+		if l, ok := largeRoutes[r.Pattern]; ok {
 			rate, burst = fmt.Sprint(l[0]), fmt.Sprint(l[1])
 		}
 		path := "/" + strings.ReplaceAll(r.Pattern, "/", "~1") // every slash but the first is escaped, as in a JSON pointer

@@ -15,7 +15,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// wiring lists where each setting of a function goes: an argument of a call by its index, a field, or what is done if it is true.
+// wiring lists the settings that each function reads, and where each value goes: an argument of a call (by its index), a field, or
+// the calls that are made if the value is true.
 var wiring = map[string][]string{
 	"apps":             {aTable, `Optional("KEY_PREFIX", "lk") → apikey.ValidPrefix[0], api.Apps[1]`, `List("CONSOLE_ORIGINS") → api.Apps[2]`, `service.RightsFrom(e) → api.Apps[3]`},
 	"authorizer":       {aTable, `accesstoken.ConfigFrom(e) → accesstoken.New[0]`, `Optional("USERINFO_URL", "") → tokens.UserinfoURL`, `Optional("NAME_CLAIM", "") → tokens.NameClaim`, `Bool("IMPORTED_KEYS", false) → if true a.TakeImported(nil, 0)`, `Bool("COUNT_REQUESTS", false) → if true a.CountRequests()`},
@@ -46,8 +47,8 @@ const (
 	aBudget = `s.Limits.ReadBudgets(e)`
 )
 
-// TestEachSettingReachesWhatItIsFor reads the functions' mains, which no other test runs with all combinations of their settings.
-func TestEachSettingReachesWhatItIsFor(t *testing.T) {
+// TestEachSettingReachesItsPlace reads the source of the functions' mains: no other test runs them with every setting.
+func TestEachSettingReachesItsPlace(t *testing.T) {
 	root, err := tools.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestEachSettingReachesWhatItIsFor(t *testing.T) {
 	}
 	for _, path := range mains {
 		name := filepath.Base(filepath.Dir(path))
-		if got := wires(t, path); !slices.Equal(got, wiring[name]) {
+		if got := settingsIn(t, path); !slices.Equal(got, wiring[name]) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, strings.Join(got, "\n"), strings.Join(wiring[name], "\n"))
 		}
 	}
@@ -70,8 +71,8 @@ type program struct {
 	body    *ast.FuncLit // the argument of boot.Run
 }
 
-// wires returns the settings that a main reads, with their defaults, and where each goes.
-func wires(t *testing.T, path string) (out []string) {
+// settingsIn returns the settings that a main reads, with their defaults, and where each value goes.
+func settingsIn(t *testing.T, path string) (out []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -104,7 +105,7 @@ func wires(t *testing.T, path string) (out []string) {
 			isRead := on == reader && !slices.Contains([]string{"AWS", "DynamoDB", "Reject"}, name)
 			isPassed := slices.ContainsFunc(call.Args, func(a ast.Expr) bool { return goTypes.ExprString(a) == reader })
 			if isRead || isPassed {
-				line := strings.TrimPrefix(goTypes.ExprString(call), reader+".") + " → " + strings.Join(p.goes(call), ", ")
+				line := strings.TrimPrefix(goTypes.ExprString(call), reader+".") + " → " + strings.Join(p.destinations(call), ", ")
 				out = append(out, p.conditions(call)+strings.TrimSuffix(line, " → "))
 			}
 		}
@@ -113,8 +114,8 @@ func wires(t *testing.T, path string) (out []string) {
 	return out
 }
 
-// goes returns where the value of an expression goes, with the conditions under which it does.
-func (p program) goes(from ast.Node) (to []string) {
+// destinations returns the places that get the value of an expression, each with its conditions.
+func (p program) destinations(from ast.Node) (to []string) {
 	under := func(where string) []string { return []string{p.conditions(from) + where} }
 	switch above := p.parents[from].(type) {
 	case *ast.CallExpr:
@@ -122,27 +123,27 @@ func (p program) goes(from ast.Node) (to []string) {
 		if i := slices.Index(above.Args, from.(ast.Expr)); i >= 0 && !parses {
 			return under(fmt.Sprintf("%s[%d]", goTypes.ExprString(above.Fun), i))
 		}
-		return p.goes(above)
+		return p.destinations(above)
 	case *ast.KeyValueExpr:
 		return under(goTypes.ExprString(p.parents[above].(*ast.CompositeLit).Type) + "." + goTypes.ExprString(above.Key))
 	case *ast.CompositeLit:
-		return p.goes(above)
+		return p.destinations(above)
 	case *ast.BinaryExpr:
-		return suffixed(p.goes(above), " "+above.Op.String()+" "+goTypes.ExprString(above.Y))
+		return suffixed(p.destinations(above), " "+above.Op.String()+" "+goTypes.ExprString(above.Y))
 	case *ast.SelectorExpr:
-		return suffixed(p.goes(above), " by "+above.Sel.Name)
+		return suffixed(p.destinations(above), " by "+above.Sel.Name)
 	case *ast.AssignStmt:
 		i := min(slices.Index(above.Rhs, from.(ast.Expr)), len(above.Lhs)-1)
 		if name, ok := above.Lhs[i].(*ast.Ident); ok {
-			return p.uses(name)
+			return p.destinationsOf(name)
 		}
 		return under(goTypes.ExprString(above.Lhs[i]))
 	case *ast.IfStmt:
-		return under("if true " + p.done(above.Body))
+		return under("if true " + p.callsIn(above.Body))
 	case *ast.ExprStmt:
 		return nil
 	case ast.Expr:
-		return p.goes(above)
+		return p.destinations(above)
 	}
 	return under(fmt.Sprintf("%T", p.parents[from]))
 }
@@ -154,12 +155,12 @@ func suffixed(all []string, by string) (out []string) {
 	return out
 }
 
-// uses returns where a variable goes.
-func (p program) uses(of *ast.Ident) (to []string) {
+// destinationsOf returns the places that get the value of a variable.
+func (p program) destinationsOf(of *ast.Ident) (to []string) {
 	ast.Inspect(p.body, func(n ast.Node) bool {
 		if use, ok := n.(*ast.Ident); ok && use != of && use.Name == of.Name {
 			if set, ok := p.parents[p.parents[use]].(*ast.AssignStmt); !ok || !slices.Contains(set.Lhs, p.parents[use].(ast.Expr)) {
-				to = append(to, p.goes(use)...)
+				to = append(to, p.destinations(use)...)
 			}
 		}
 		return true
@@ -167,7 +168,7 @@ func (p program) uses(of *ast.Ident) (to []string) {
 	return to
 }
 
-// conditions returns those under which a node of a main is reached.
+// conditions returns the conditions of the if statements around a node of a main.
 func (p program) conditions(of ast.Node) (all string) {
 	for n := of; n != nil; n = p.parents[n] {
 		if is, ok := p.parents[n].(*ast.IfStmt); ok && n != is.Cond {
@@ -177,8 +178,8 @@ func (p program) conditions(of ast.Node) (all string) {
 	return all
 }
 
-// done returns the calls of a block.
-func (p program) done(block *ast.BlockStmt) string {
+// callsIn returns the calls in a block.
+func (p program) callsIn(block *ast.BlockStmt) string {
 	var calls []string
 	for _, s := range block.List {
 		call, ok := s.(*ast.ExprStmt)

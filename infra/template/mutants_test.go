@@ -21,7 +21,7 @@ import (
 // mutantVariable names a file: the template that the tests read in place of the repository's.
 const mutantVariable = "LATCHKEY_TEMPLATE_MUTANT"
 
-// mutantsInShort is how many mutants `make test` tries. `make mutants` tries MUTANTS=300. SEED=… draws other ones.
+// mutantsInShort is the number of mutants that `make test` tries. `make mutants` tries MUTANTS=300. SEED=… chooses other mutants.
 const mutantsInShort = 40
 
 // TestMutantsOfTheTemplateAreFound changes template.yaml at random places that are written by hand, one at a time. The
@@ -41,23 +41,23 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	translate := translator(t, root)
-	// The way of a mutant, without a change, must give the template itself.
+	// The same steps as for a mutant, without a change, must give the same template.
 	if unchanged, err := translate(plain(&g.document)); err != nil || !same(unchanged, template(t)) {
-		t.Fatalf("the template is another one before it is changed: %v", err)
+		t.Fatalf("the translation of the unchanged template differs: %v", err)
 	}
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
 	equal, missed := 0, 0
 	for tried := 0; tried < count; {
-		mutant, what := g.draw(random)
+		mutant, change := g.draw(random)
 		raw, err := translate(mutant)
-		if err == nil && same(raw, template(t)) { // no test can find it
+		if err == nil && same(raw, template(t)) { // no test can find this mutant
 			equal++
 			continue
 		}
 		tried++
 		if err == nil && !found(t, raw) {
 			missed++
-			t.Logf("not found: %s", what)
+			t.Logf("not found: %s", change)
 		}
 	}
 	t.Logf("seed %d: %d mutants, %d found; %d others change nothing", seed, count, count-missed, equal)
@@ -71,7 +71,7 @@ func same(a, b *translated.Template) bool {
 	return quoted(a.Raw) == quoted(b.Raw) && quoted(a.Code) == quoted(b.Code)
 }
 
-// number returns the number in an environment variable, or otherwise when it is not set.
+// number returns the number in an environment variable; the number otherwise if the variable is not set.
 func number(t *testing.T, variable string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(variable)
@@ -144,12 +144,13 @@ func readMutant(path string) (*translated.Template, error) {
 	return tpl.Resolve(options())
 }
 
-// found reports whether a mutant is found: by a check here, which is fast, or by a test in a process of its own.
+// found reports whether a check or a test finds a mutant. The checks run first, in this process, because they are fast. The tests
+// run in a new process.
 func found(t *testing.T, mutant *translated.Template) bool {
 	t.Helper()
 	tpl, err := mutant.Resolve(options())
 	if err != nil {
-		return true // a reference leads nowhere
+		return true // a reference names a missing resource
 	}
 	for _, c := range allChecks {
 		if len(c(tpl)) > 0 {
@@ -175,9 +176,9 @@ func found(t *testing.T, mutant *translated.Template) bool {
 
 // allChecks are the checks of this package. A check that is not listed runs only in the other process, which is slower.
 var allChecks = []check{
-	alarmsAreHeard, dashboard, latency, checkDoors, durable, checkTableLiterals, checkIndex, environments, signingKey,
-	schedules, noEcho, restored, ownRoles, ownLogs, checkStatements, checkPartitions, checkTransactions, checkKMSRights,
-	checkPublicRoutes, schemes, uncached, ownNames, checkRetained, checkConditions, checkPermissions, throttled,
-	checkDefaults, checkParametersRead, checkBudgets, checkSwitches, checkRetention, checkLevels, checkSecrets, variables,
-	settings, functionProperties, checkTypes, sources, servers,
+	checkAlarmActions, checkDashboard, checkLatency, checkDoors, checkDurability, checkTableLiterals, checkIndex, checkEnvironments, checkSigningKey,
+	checkSchedules, checkNoEcho, checkRestored, checkRoles, checkLogs, checkStatements, checkPartitions, checkTransactions, checkKMSRights,
+	checkPublicRoutes, checkSchemes, checkUncached, checkNames, checkRetained, checkConditions, checkPermissions, checkThrottles,
+	checkDefaults, checkParametersRead, checkBudgets, checkSwitches, checkRetention, checkLevels, checkSecrets, checkVariableNames,
+	checkSettings, checkFunctionProperties, checkTypes, checkSources, checkServers,
 }

@@ -9,23 +9,23 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kinds are what a mutant does to the template. Each is drawn as often as any other. A property or a number that a mutant changes
-// could only be found by a copy of it.
+// kinds are the changes that a mutant can make, all with the same probability. No mutant changes a property or a number: a test
+// could only find that with a copy of the value.
 var kinds = []string{"drops a condition", "widens a list"}
 
 // site is a place of the template at which a mutant can be made.
 type site struct {
 	path   string
-	change func(*rand.Rand) (undo func(), what string) // what is "" when nothing can be changed here
+	change func(*rand.Rand) (undo func(), detail string) // detail is "" when nothing can be changed here
 }
 
-// generator makes mutants of what is written by hand in template.yaml: TestMakeGenerateChangesNothing finds every change of
-// a printed part.
+// generator makes mutants of the parts of template.yaml that are written by hand. TestMakeGenerateChangesNothing finds every change
+// of a printed part.
 type generator struct {
 	document yaml.Node
 	printed  map[int]bool        // the numbers of the printed lines
 	sites    map[string][]site   // by kind
-	pool     map[string][]string // what lists of a name contain, such as all actions, by this name
+	pool     map[string][]string // the values of all lists with the same name, such as Action, by this name
 }
 
 // unchanged are properties that no mutant changes, because the stack would do the same, with the reason.
@@ -54,19 +54,19 @@ func newGenerator(text []byte) (*generator, error) {
 	return g, nil
 }
 
-// draw makes a mutant, and returns it as plain does, and what it changes.
-func (g *generator) draw(random *rand.Rand) (mutant, what string) {
-	for what == "" {
+// draw makes a mutant. It returns the mutant as JSON (see plain), and a description of the change.
+func (g *generator) draw(random *rand.Rand) (mutant, change string) {
+	for change == "" {
 		kind := kinds[random.IntN(len(kinds))]
 		s := g.sites[kind][random.IntN(len(g.sites[kind]))]
 		undo, detail := s.change(random)
 		if detail != "" {
-			what = fmt.Sprintf("%s: %s: %s", s.path, kind, detail)
+			change = fmt.Sprintf("%s: %s: %s", s.path, kind, detail)
 			mutant = plain(&g.document)
 		}
 		undo()
 	}
-	return mutant, what
+	return mutant, change
 }
 
 func (g *generator) add(kind, path string, change func(*rand.Rand) (func(), string)) {
@@ -92,12 +92,12 @@ func isShortForm(n *yaml.Node) bool {
 	return strings.HasPrefix(n.Tag, "!") && !strings.HasPrefix(n.Tag, "!!")
 }
 
-// drop removes a member of a mapping: its key, which is at this place, and its value.
-func drop(parent *yaml.Node, at int, what string) func(*rand.Rand) (func(), string) {
+// drop removes a member of a mapping: its key, which has this index, and its value.
+func drop(parent *yaml.Node, at int, name string) func(*rand.Rand) (func(), string) {
 	return func(*rand.Rand) (func(), string) {
 		was := parent.Content
 		parent.Content = slices.Delete(slices.Clone(was), at, at+2)
-		return func() { parent.Content = was }, what
+		return func() { parent.Content = was }, name
 	}
 }
 
@@ -106,7 +106,7 @@ func (g *generator) mapping(n *yaml.Node, path string) {
 		key, value := n.Content[i].Value, n.Content[i+1]
 		_, skipped := unchanged[key]
 		skipped = skipped || g.printed[n.Content[i].Line]
-		if !skipped && (path == "/Conditions" || key == "Condition") { // the condition itself, or a resource's name of one
+		if !skipped && (path == "/Conditions" || key == "Condition") { // a condition, or the name of a resource's condition
 			g.add("drops a condition", path+"/"+key, drop(n, i, key))
 		}
 		if !g.printed[n.Content[i].Line] {
@@ -115,8 +115,7 @@ func (g *generator) mapping(n *yaml.Node, path string) {
 	}
 }
 
-// sequence finds the sites of a list. The arguments of an intrinsic function are no list of values: none is dropped or
-// added.
+// sequence finds the sites of a list. The arguments of an intrinsic function are not such a list: a mutant adds none.
 func (g *generator) sequence(n *yaml.Node, path, name string, isFunction bool) {
 	onlyTexts := len(n.Content) > 0
 	for i, e := range n.Content {
@@ -136,7 +135,7 @@ func (g *generator) sequence(n *yaml.Node, path, name string, isFunction bool) {
 	}
 }
 
-// widen adds to a list what another list of this name has.
+// widen adds a value to a list. Another list with the same name has this value.
 func (g *generator) widen(n *yaml.Node, name string) func(*rand.Rand) (func(), string) {
 	return func(random *rand.Rand) (func(), string) {
 		others := slices.DeleteFunc(slices.Clone(g.pool[name]), func(v string) bool {
@@ -148,11 +147,11 @@ func (g *generator) widen(n *yaml.Node, name string) func(*rand.Rand) (func(), s
 		was, more := n.Content, *n.Content[0]
 		more.Value = others[random.IntN(len(others))]
 		n.Content = append(slices.Clone(was), &more)
-		return func() { n.Content = was }, "and " + more.Value
+		return func() { n.Content = was }, "adds " + more.Value
 	}
 }
 
-// plain returns a node as JSON, its members in their order. A short form such as !Ref is the object {"Ref": …}.
+// plain returns a node as JSON, with its members in the same order. A short form such as !Ref is the object {"Ref": …}.
 func plain(n *yaml.Node) string {
 	out := quoted(n.Value)
 	switch n.Kind {

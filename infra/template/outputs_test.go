@@ -20,16 +20,15 @@ var outputs = map[string]string{
 // otherOutputs are URLs and texts. Other tests read them.
 var otherOutputs = []string{"ApiUrl", "ExecuteApiUrl", "LogGroups"}
 
-// onlyIf are the outputs that are there only if a condition holds, with the condition: the resource that such an
-// output names may be absent.
+// onlyIf lists the outputs with a condition. If the condition is false, the resource that the output names does not exist.
 var onlyIf = map[string]string{"ExecuteApiUrl": "ExecuteApi", "DomainTarget": "OwnDomain", "ForwardAuthUrl": "ForwardAuthOn"}
 
-func TestOutputsNameWhatAnOperatorNeeds(t *testing.T) {
+func TestOutputsNameTheirResources(t *testing.T) {
 	tpl := template(t)
 	all := object(tpl.Raw["Outputs"])
 	for name, o := range all {
 		if condition, _ := object(o)["Condition"].(string); condition != onlyIf[name] {
-			t.Errorf("%s is there only if %q, want %q", name, condition, onlyIf[name])
+			t.Errorf("%s has the condition %q, want %q", name, condition, onlyIf[name])
 		}
 	}
 	for name, want := range outputs {

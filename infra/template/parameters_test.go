@@ -15,22 +15,22 @@ import (
 	"latchkey/pkg/store"
 )
 
-func TestEveryParameterTakesItsDefault(t *testing.T) { assertNone(t, checkDefaults) }
+func TestEveryParameterAcceptsItsDefault(t *testing.T) { assertNone(t, checkDefaults) }
 
-func TestARefusedValueIsExplainedInWords(t *testing.T) { assertNone(t, explained) }
+func TestARefusedValueIsExplainedInWords(t *testing.T) { assertNone(t, checkExplanations) }
 
 func TestEveryParameterHasAnEffect(t *testing.T) { assertNone(t, checkParametersRead) }
 
-func TestBudgetsAreThoseOfTheStore(t *testing.T) { assertNone(t, checkBudgets) }
+func TestBudgetsEqualTheStoresDefaults(t *testing.T) { assertNone(t, checkBudgets) }
 
-// TestTheConsolesClientIsTakenBesideTheOthers: unless every client is taken.
-func TestTheConsolesClientIsTakenBesideTheOthers(t *testing.T) {
+// TestTheConsolesClientIsAddedToClientIds checks too that an empty ClientIds, which accepts every client, stays empty.
+func TestTheConsolesClientIsAddedToClientIds(t *testing.T) {
 	for _, c := range []struct{ clients, console, want string }{{"", "", ""}, {"", "c", ""}, {"a,b", "c", "a,b,c"}, {"a", "", "a,"}} {
 		tpl := given(t, map[string]string{"ClientIds": c.clients, "ConsoleClientId": c.console})
 		for name, r := range tpl.Resources {
 			environment := object(object(r.Properties["Environment"])["Variables"])
 			if got, has := environment["CLIENT_IDS"]; has && got != c.want {
-				t.Errorf("%s: %q and %q are %q", name, c.clients, c.console, got)
+				t.Errorf("%s: ClientIds=%q and ConsoleClientId=%q give %q", name, c.clients, c.console, got)
 			}
 		}
 	}
@@ -38,13 +38,13 @@ func TestTheConsolesClientIsTakenBesideTheOthers(t *testing.T) {
 
 func TestSwitchesAreOnOrOff(t *testing.T) { assertNone(t, checkSwitches) }
 
-func TestLogsAreKeptForATimeThatCloudWatchTakes(t *testing.T) { assertNone(t, checkRetention) }
+func TestCloudWatchAcceptsEachLogRetention(t *testing.T) { assertNone(t, checkRetention) }
 
 func TestLambdaHasTheLevelsOfSystemLogLevel(t *testing.T) { assertNone(t, checkLevels) }
 
 func TestSecretParametersAreNotShown(t *testing.T) { assertNone(t, checkSecrets) }
 
-func TestVariablesAreNamedAfterTheirParameters(t *testing.T) { assertNone(t, variables) }
+func TestVariablesAreNamedAfterTheirParameters(t *testing.T) { assertNone(t, checkVariableNames) }
 
 // parametersOf returns the parameters as the template declares them, in the order of their names.
 func parametersOf(tpl *translated.Template) (names []string, declared map[string]map[string]any) {
@@ -63,15 +63,15 @@ func allowed(p map[string]any) (values []string) {
 	return values
 }
 
-// takes reports whether CloudFormation accepts a value of a parameter.
-func takes(p map[string]any, value string) bool {
+// accepts reports whether CloudFormation accepts a value of a parameter.
+func accepts(p map[string]any, value string) bool {
 	var declared parameters.Parameter
 	err := yaml.Unmarshal([]byte(quoted(p)), &declared)
 	return err == nil && declared.Accepts(value) == nil
 }
 
-// explained checks that each pattern has words: CloudFormation and make deploy show them in place of the pattern.
-func explained(tpl *translated.Template) (faults []string) {
+// checkExplanations checks that each pattern has words: CloudFormation and make deploy show them in place of the pattern.
+func checkExplanations(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
 		words, _ := declared[name]["ConstraintDescription"].(string)
@@ -95,14 +95,14 @@ func checkDefaults(tpl *translated.Template) (faults []string) {
 		}
 		value, has := p["Default"]
 		wantsDefault := name != "Issuer"
-		if has != wantsDefault || has && !takes(p, fmt.Sprint(value)) {
+		if has != wantsDefault || has && !accepts(p, fmt.Sprint(value)) {
 			faults = append(faults, fmt.Sprintf("%s has the default %v, of %v", name, value, p))
 		}
 		if want := defaultsNotInCode[name]; want != "" && fmt.Sprint(value) != want {
 			faults = append(faults, fmt.Sprintf("%s is %v by default, want %s", name, value, want))
 		}
-		if p["Type"] == "Number" && takes(p, "-1") {
-			faults = append(faults, name+" takes -1")
+		if p["Type"] == "Number" && accepts(p, "-1") {
+			faults = append(faults, name+" accepts -1")
 		}
 	}
 	return faults
@@ -120,7 +120,7 @@ func checkParametersRead(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// checkBudgets checks that the defaults equal the store's, whose tests prove what a budget of this size holds back.
+// checkBudgets checks that the defaults equal the store's. The store's tests use budgets of this size.
 func checkBudgets(tpl *translated.Template) (faults []string) {
 	_, declared := parametersOf(tpl)
 	app := store.DefaultLimits().Budget
@@ -148,7 +148,7 @@ func checkSwitches(tpl *translated.Template) (faults []string) {
 			continue
 		}
 		if name == "LeakReports" && slices.Equal(values, []string{"off", "tell", "revoke"}) && declared[name]["Default"] == "off" {
-			continue // no condition has it, only the function
+			continue // only the function reads it, no condition
 		}
 		found++
 		isSwitch := values[0] == "true"
@@ -193,7 +193,7 @@ func checkLevels(tpl *translated.Template) (faults []string) {
 func checkSecrets(tpl *translated.Template) (faults []string) {
 	names, declared := parametersOf(tpl)
 	for _, name := range names {
-		if strings.HasSuffix(name, "Secret") && (declared[name]["NoEcho"] != true || takes(declared[name], "short")) {
+		if strings.HasSuffix(name, "Secret") && (declared[name]["NoEcho"] != true || accepts(declared[name], "short")) {
 			faults = append(faults, fmt.Sprintf("%s is %v", name, declared[name]))
 		}
 	}
@@ -207,12 +207,12 @@ var otherNames = map[string]string{
 	"DeliveryQueue": "QUEUE_URL", "AWS::StackName": "STACK",
 }
 
-// wordEnd matches where a new word begins in a name such as KeyPrefix.
+// wordEnd matches the end of a word and the beginning of the next in a name such as KeyPrefix.
 var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
-// variables checks that a variable with a parameter's value is named after the parameter: KEY_PREFIX of KeyPrefix. The check
-// environments reads which function has which variable.
-func variables(tpl *translated.Template) (faults []string) {
+// checkVariableNames checks that a variable with a parameter's value is named after the parameter, as KEY_PREFIX after KeyPrefix. Another
+// check, checkEnvironments, compares each function's variables with the variables that it reads.
+func checkVariableNames(tpl *translated.Template) (faults []string) {
 	named := 0
 	for _, function := range tpl.Named("AWS::Lambda::Function") {
 		for name, source := range object(object(rawProperties(tpl, function)["Environment"])["Variables"]) {
@@ -231,7 +231,7 @@ func variables(tpl *translated.Template) (faults []string) {
 		}
 	}
 	if named < 100 { // the functions have more
-		faults = append(faults, fmt.Sprintf("%d variables are of parameters", named))
+		faults = append(faults, fmt.Sprintf("%d variables have a parameter's value", named))
 	}
 	return faults
 }
@@ -241,14 +241,14 @@ func tryValues(t *testing.T, parameter string, values map[string]bool) {
 	t.Helper()
 	_, declared := parametersOf(template(t))
 	for value, good := range values {
-		if takes(declared[parameter], value) != good {
-			t.Errorf("%s takes %q: %v", parameter, value, !good)
+		if accepts(declared[parameter], value) != good {
+			t.Errorf("%s accepts %q: %v", parameter, value, !good)
 		}
 	}
 }
 
-// TestTheIssuersURLsAreOverTLS permits plain text only on this machine: on a network, anyone could replace the issuer's
-// keys on their way. 127a0b0c1 fits a pattern whose dots are not escaped.
+// TestTheIssuersURLsAreOverTLS permits plain HTTP only on this machine: on a network, an attacker could replace the issuer's keys.
+// 127a0b0c1 matches a pattern whose dots are not escaped.
 func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 	for _, parameter := range []string{"Issuer", "JwksUrl", "UserinfoUrl", "WebhookIssuer", "AwsEndpoint"} {
 		tryValues(t, parameter, map[string]bool{
@@ -259,7 +259,7 @@ func TestTheIssuersURLsAreOverTLS(t *testing.T) {
 	}
 }
 
-// TestTheProxiesHaveTwoSecretsAtMost: a second one is for the change from one to the other.
+// TestTheProxiesHaveTwoSecretsAtMost permits a second secret, so that proxies can change from one secret to the next.
 func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
 	one, other := strings.Repeat("a", 32), strings.Repeat("-", 128)
 	tryValues(t, "ForwardAuthSecret", map[string]bool{
@@ -268,21 +268,21 @@ func TestTheProxiesHaveTwoSecretsAtMost(t *testing.T) {
 	})
 }
 
-// TestTheFaceOfTheOwnerIsOneLineAnAddressAndAColour leaves to the console's own check what no pattern can say.
-func TestTheFaceOfTheOwnerIsOneLineAnAddressAndAColour(t *testing.T) {
+// TestTheOwnersNameAddressAndColourAreChecked tries the patterns. The console's code checks more.
+func TestTheOwnersNameAddressAndColourAreChecked(t *testing.T) {
 	tryValues(t, "ProductName", map[string]bool{"": false, strings.Repeat("Ä", 40): true, strings.Repeat("a", 41): false, `<b>&"'\`: true, "a\tb": false, "a\nb": false})
 	tryValues(t, "SupportUrl", map[string]bool{"": true, "https://a.example/x?y=z": true, "mailto:a@b.example": true, "http://a.example": false, "https://a b": false, `https://a"b`: false, "https://": false})
 	tryValues(t, "Accent", map[string]bool{"": true, "#3d52D5": true, "#abc": false, "3d52d5": false, "#3d52d5;": false, "red": false})
 }
 
-// TestParametersAreFew: an owner reads all of them.
+// TestParametersAreFew limits their number, because an owner reads all of them.
 func TestParametersAreFew(t *testing.T) {
 	if names, _ := parametersOf(template(t)); len(names) > 65 {
 		t.Errorf("%d parameters, want 65 at most", len(names))
 	}
 }
 
-// TestServicesAreOverTLS permits plain text only on this machine, for each of the list.
+// TestServicesAreOverTLS permits plain HTTP only on this machine, for each service of the list.
 func TestServicesAreOverTLS(t *testing.T) {
 	tryValues(t, "Services", map[string]bool{
 		"": true, "a=https://i.example#s": true, "a=https://i.example/x#s,b=https://j.example#t": true, "a=http://localhost:3009/i#s": true,
@@ -293,7 +293,7 @@ func TestServicesAreOverTLS(t *testing.T) {
 	})
 }
 
-func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
+func TestConsoleOriginsAcceptOnlyOrigins(t *testing.T) {
 	tryValues(t, "ConsoleOrigins", map[string]bool{
 		"": true, "https://console.example.com": true, "http://localhost:5173": true, "https://a.example,https://b.example": true,
 		"https://a.example, https://b.example:8443": true, "*": false, "null": false, "https://*": false, "console.example.com": false,
@@ -304,8 +304,8 @@ func TestConsoleOriginsTakeOnlyOrigins(t *testing.T) {
 	})
 }
 
-// TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks have a parameter of
-// their own, so that a value copied from a laptop opens none on AWS.
+// TestWebhooksReachOnlyThisMachine tests WebhookAllowCidrs. Other networks need another parameter, so that a value copied from a
+// laptop opens no network on AWS.
 func TestWebhooksReachOnlyThisMachine(t *testing.T) {
 	tryValues(t, "WebhookAllowCidrs", map[string]bool{
 		"": true, "127.0.0.0/8": true, "127.0.0.1/32": true, "127.0.0.0/8,::1/128": true, "127.0.0.0/8, 127.1.0.0/16": true,
@@ -313,8 +313,8 @@ func TestWebhooksReachOnlyThisMachine(t *testing.T) {
 	})
 }
 
-// TestWebhooksReachNoNetworkOfThePlatform tries values of WebhookAllowPrivateCidrs: at 169.254.169.254 a cloud gives
-// credentials to its machines, and a wide network has everything inside.
+// TestWebhooksReachNoNetworkOfThePlatform tries values of WebhookAllowPrivateCidrs. At 169.254.169.254 a cloud gives credentials to
+// its machines, and a very wide network contains this address.
 func TestWebhooksReachNoNetworkOfThePlatform(t *testing.T) {
 	tryValues(t, "WebhookAllowPrivateCidrs", map[string]bool{
 		"": true, "10.0.0.0/8": true, "10.0.0.0/8, 192.168.0.0/16": true, "172.16.0.0/12,fd00::/8": true, "10.1.2.3/32": true,

@@ -15,25 +15,25 @@ import (
 	"latchkey/infra/tools"
 )
 
-func TestTheTableKeepsWhatIsInIt(t *testing.T) { assertNone(t, durable) }
+func TestTheTableKeepsItsRows(t *testing.T) { assertNone(t, checkDurability) }
 
 func TestTheTablesPropertiesAreLiterals(t *testing.T) { assertNone(t, checkTableLiterals) }
 
 func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { assertNone(t, checkIndex) }
 
-func TestFunctionsGetTheVariablesTheyReadAndNoOthers(t *testing.T) { assertNone(t, environments) }
+func TestFunctionsGetOnlyTheVariablesTheyRead(t *testing.T) { assertNone(t, checkEnvironments) }
 
-func TestTheFirstSigningKeyStaysWhenTheStackGoes(t *testing.T) { assertNone(t, signingKey) }
+func TestTheFirstSigningKeyStaysAfterTheStack(t *testing.T) { assertNone(t, checkSigningKey) }
 
-func TestTheSchedulesRun(t *testing.T) { assertNone(t, schedules) }
+func TestTheSchedulesRun(t *testing.T) { assertNone(t, checkSchedules) }
 
-func durable(tpl *translated.Template) (faults []string) {
+func checkDurability(tpl *translated.Template) (faults []string) {
 	raw := object(object(tpl.Raw["Resources"])["Table"])
 	if raw["DeletionPolicy"] != "Retain" || raw["UpdateReplacePolicy"] != "Retain" {
-		faults = append(faults, "the table goes with the stack")
+		faults = append(faults, "the table is deleted with the stack")
 	}
 	p := tpl.Resources["Table"].Properties
-	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // with other keys, CloudFormation would put a new, empty table in its place
+	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // with other keys, CloudFormation would make a new, empty table
 	if got := quoted(p["KeySchema"]); got != keys {
 		faults = append(faults, "the table has the keys "+got)
 	}
@@ -50,9 +50,9 @@ func durable(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// checkTableLiterals checks that the table's properties have no intrinsic functions: the local stack and the store's tests create the table
-// from the template as it is written. Only properties that they leave out may have some: the encryption, and the throughput of the
-// first day.
+// checkTableLiterals checks that the table's properties have no intrinsic functions: the local stack and the store's tests create
+// the table from the text of the template. Only properties that they leave out may have functions: the encryption, and the
+// throughput of the first day.
 func checkTableLiterals(tpl *translated.Template) (faults []string) {
 	var walk func(v any)
 	walk = func(v any) {
@@ -77,7 +77,7 @@ func checkTableLiterals(tpl *translated.Template) (faults []string) {
 		`"WriteUnitsPerSecond":{"Fn::Select":[1,{"Fn::Split":[",",{"Ref":"WarmThroughput"}]}]}},{"Ref":"AWS::NoValue"}]}`
 	index := maps.Clone(object(list(properties["GlobalSecondaryIndexes"])[0]))
 	if table, index := quoted(properties["WarmThroughput"]), quoted(index["WarmThroughput"]); table != warm || index != warm {
-		faults = append(faults, "the table begins with "+table+", and its index with "+index)
+		faults = append(faults, "the warm throughput of the table is "+table+", and of its index "+index)
 	}
 	for _, name := range []string{"SSESpecification", "WarmThroughput"} {
 		delete(properties, name)
@@ -88,8 +88,8 @@ func checkTableLiterals(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// checkIndex checks for one index, which has only keys, orgId and appId. It is a late copy of the table: with more attributes it could
-// be used for decisions.
+// checkIndex checks for one index with only keys, orgId and appId. DynamoDB updates the index late, so code must not decide by it:
+// it has no attributes to decide by.
 func checkIndex(tpl *translated.Template) (faults []string) {
 	indexes := list(tpl.Resources["Table"].Properties["GlobalSecondaryIndexes"])
 	if len(indexes) != 1 {
@@ -120,8 +120,8 @@ var reads = regexp.MustCompile(`\be\.\w+\("([A-Z_]+)"(?:, "([A-Z_]+)"\))?`)
 // shared are the variables of every function, from the template's Globals.
 var shared = []string{"AWS_ENDPOINT_URL", "AWS_TRY_TIMEOUT_MS", "GOGC", "STACK", "TABLE"}
 
-// environments compares the variables of each function with shared, and with those that its main.go reads by package boot.
-func environments(tpl *translated.Template) (faults []string) {
+// checkEnvironments compares the variables of each function with shared, and with the variables that its main.go reads with package boot.
+func checkEnvironments(tpl *translated.Template) (faults []string) {
 	functions, err := tpl.Functions()
 	if err != nil {
 		return []string{err.Error()}
@@ -164,20 +164,20 @@ func environments(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-func signingKey(tpl *translated.Template) (faults []string) {
+func checkSigningKey(tpl *translated.Template) (faults []string) {
 	raw := object(object(tpl.Raw["Resources"])["SigningKey"])
 	if raw["DeletionPolicy"] != "RetainExceptOnCreate" || raw["UpdateReplacePolicy"] != "Retain" {
-		faults = append(faults, "the signing key goes with the stack")
+		faults = append(faults, "the signing key is deleted with the stack")
 	}
 	p := tpl.Resources["SigningKey"].Properties
-	// Without a KeyPolicy the key gets KMS's default policy. By it, the roles of the template decide who may use the key.
+	// Without a KeyPolicy the key gets KMS's default policy: the roles of the template decide who may use the key.
 	if p["KeySpec"] != "ECC_NIST_P256" || p["KeyUsage"] != "SIGN_VERIFY" || p["KeyPolicy"] != nil {
 		faults = append(faults, fmt.Sprint(p))
 	}
 	return faults
 }
 
-func schedules(tpl *translated.Template) (faults []string) {
+func checkSchedules(tpl *translated.Template) (faults []string) {
 	all, err := tpl.Schedules()
 	if err != nil {
 		return []string{err.Error()}

@@ -12,21 +12,21 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// responses are all types of API Gateway's own answers, by its documentation ("Gateway response types").
+// responses are all types of API Gateway's own answers (API Gateway's documentation, "Gateway response types").
 var responses = strings.Fields(`
 	ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE BAD_REQUEST_BODY
 	BAD_REQUEST_PARAMETERS DEFAULT_4XX DEFAULT_5XX EXPIRED_TOKEN INTEGRATION_FAILURE INTEGRATION_TIMEOUT INVALID_API_KEY
 	INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND THROTTLED
 	UNAUTHORIZED UNSUPPORTED_MEDIA_TYPE WAF_FILTERED`)
 
-func TestTheGatewayEchoesNothingOfTheRequestButItsID(t *testing.T) { assertNone(t, noEcho) }
+func TestTheGatewayEchoesOnlyTheRequestsID(t *testing.T) { assertNone(t, checkNoEcho) }
 
 // variable matches a variable of API Gateway, such as $context.authorizer.code.
 var variable = regexp.MustCompile(`\$[a-zA-Z.{}]+`)
 
-// noEcho checks that each type has a response, in JSON, and no other type has one. It permits only variables that have no text from the client, because
-// templates do not escape: AWS makes the request's id, and the values of the authorizer's Deny are constants of ours.
-func noEcho(tpl *translated.Template) (faults []string) {
+// checkNoEcho checks that each type has a response in JSON, and that there are no other types. The templates do not escape, so it permits
+// only variables without text from the client: AWS makes the request's id, and the values of the authorizer's Deny are constants.
+func checkNoEcho(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// rights has every right of each function, in the order in which the roles have them. A line without indentation is a
-// function, with the condition on which it is there, or GuardPolicy. Below it are its statements, in a standard form
-// (usual), or as in YAML.
+// rights has every right of each function, in the same order as the roles. A line without indentation is a function, with its
+// condition if it has one, or GuardPolicy. Below it are its statements, in the standard form (usual) or in YAML.
 //
 //go:embed rights.txt
 var rights string
@@ -20,8 +19,8 @@ var rights string
 //	LastUse: UpdateItem of PK SK lastUsedAt on USED#*
 var usual = regexp.MustCompile(`^  (\w+): ([\w ]+?)(?: of ([\w ]+))?( in transactions)? on ([\w#* ]+)\n$`)
 
-// functions returns for each function a part with its role and its log group, and one with its routes if it has some; and
-// a part for the policy of programs that import pkg/guard.
+// functions returns the parts for each function: one with its role and its log group, and one with its routes if it has some. One
+// more part is the policy of programs that import pkg/guard.
 func functions() (map[string]string, error) {
 	parts := map[string]string{}
 	for section := range strings.SplitSeq(rights, "\n\n") {
@@ -101,8 +100,8 @@ func statements(section string) (string, error) {
 	return out.String(), nil
 }
 
-// onTable prints a statement on rows of the table, whose partition keys begin so. It may change no attribute but these,
-// if there are any. Without the condition Null, a request that names no key would match.
+// onTable prints a statement on the rows whose partition keys begin with one of keys. If attributes has some, the statement
+// allows changes of only these. Without the condition Null, a request that names no key would match.
 func onTable(sid, actions, attributes string, inTransactions bool, keys string) string {
 	out := fmt.Sprintf(tableForm, sid, each(actions, "dynamodb:%s"), each(keys, "'%s'"))
 	if attributes != "" {

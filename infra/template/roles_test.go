@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) { assertNone(t, ownRoles, ownLogs) }
+func TestEveryFunctionHasARoleAndALogOfItsOwn(t *testing.T) { assertNone(t, checkRoles, checkLogs) }
 
 func TestEveryStatementNamesItsResources(t *testing.T) { assertNone(t, checkStatements) }
 
@@ -42,8 +42,8 @@ func (s statement) service() string {
 	return service
 }
 
-// statements returns the statements of all roles, and of the policy for programs of the owner. It reports a statement
-// that is no Allow of actions on resources: these tests do not read others.
+// statements returns the statements of all roles, and of the policy for programs of the owner. A statement that is not an Allow of
+// actions on resources is a fault: these tests cannot read it.
 func statements(tpl *translated.Template) (all []statement, faults []string) {
 	read := func(role string, policy any) {
 		if version := object(object(policy)["PolicyDocument"])["Version"]; version != "2012-10-17" {
@@ -56,7 +56,7 @@ func statements(tpl *translated.Template) (all []statement, faults []string) {
 			excludes := o["NotAction"] != nil || o["NotResource"] != nil // an Allow of all others
 			isComplete := sid != "" && len(s.actions) > 0 && len(s.resources) > 0
 			if o["Effect"] != "Allow" || excludes || !isComplete {
-				faults = append(faults, s.String()+": an Allow with Sid, Action and Resource is wanted")
+				faults = append(faults, s.String()+": want an Allow with Sid, Action and Resource")
 				continue
 			}
 			all = append(all, s)
@@ -76,7 +76,7 @@ func statements(tpl *translated.Template) (all []statement, faults []string) {
 	return all, faults
 }
 
-func ownRoles(tpl *translated.Template) (faults []string) {
+func checkRoles(tpl *translated.Template) (faults []string) {
 	functionOf := map[string]string{} // by role
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		arn, _ := tpl.Resources[f].Properties["Role"].(string)
@@ -89,7 +89,7 @@ func ownRoles(tpl *translated.Template) (faults []string) {
 	for _, role := range tpl.Named("AWS::IAM::Role") {
 		p := tpl.Resources[role].Properties
 		if functionOf[role] == "" {
-			faults = append(faults, role+" is no function's")
+			faults = append(faults, role+" belongs to no function")
 		}
 		if p["ManagedPolicyArns"] != nil {
 			faults = append(faults, role+" has managed policies, which reach every resource")
@@ -99,23 +99,23 @@ func ownRoles(tpl *translated.Template) (faults []string) {
 			faults = append(faults, fmt.Sprintf("%s may be assumed by %s", role, trust))
 		}
 	}
-	return append(faults, noOtherPolicies(tpl)...)
+	return append(faults, otherPolicies(tpl)...)
 }
 
-// noOtherPolicies reports resources that would give rights beside the roles.
-func noOtherPolicies(tpl *translated.Template) (faults []string) {
+// otherPolicies reports policies that would give rights besides the roles.
+func otherPolicies(tpl *translated.Template) (faults []string) {
 	for _, typ := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"} {
 		for _, n := range tpl.Named(typ) {
 			if n != "GuardPolicy" { // it is attached to no role of ours
-				faults = append(faults, n+" is a policy beside the roles")
+				faults = append(faults, n+" is a policy outside the roles")
 			}
 		}
 	}
 	return faults
 }
 
-// ownLogs checks that each function writes the log group that is printed for it.
-func ownLogs(tpl *translated.Template) (faults []string) {
+// checkLogs checks that each function writes the log group that is printed for it.
+func checkLogs(tpl *translated.Template) (faults []string) {
 	for _, f := range tpl.Named("AWS::Lambda::Function") {
 		config := object(tpl.Resources[f].Properties["LoggingConfig"])
 		wanted := map[string]any{"LogGroup": strings.TrimSuffix(f, "Function") + "Logs", "LogFormat": "JSON", "SystemLogLevel": "WARN", "ApplicationLogLevel": "INFO"}
@@ -126,20 +126,20 @@ func ownLogs(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// stars are the statements with a * in their resource, each with its reason. Those for the streams
-// of a function's own log group are not listed.
+// stars lists the statements with a * in their resource, each with its reason. It leaves out the * for the streams of a function's
+// own log group.
 var stars = map[string]string{
 	"RotateRole MakeSigningKeys":         "a key has no ARN before it is made",
 	"RotateRole TagSigningKeys":          "a key has no ARN yet when its tag is put on it",
-	"RotateRole SigningKeys":             "keys made by the rotation; the condition on their tag limits it",
+	"RotateRole SigningKeys":             "keys made by the rotation; limited by their tag",
 	"DeliverRole Sign":                   "keys made by the rotation; limited by their tag, and to DIGEST and ECDSA_SHA_256",
 	"CheckConsumersRole ReadAuthorizers": "all APIs of the account; only names and authorizers",
-	"TapRole ListStreams":                "as FanoutRole's",
-	"FanoutRole ListStreams":             "the table's streams: Lambda looks for the one of the mapping",
+	"TapRole ListStreams":                "the table's streams: Lambda lists them to find the mapping's stream",
+	"FanoutRole ListStreams":             "the table's streams: Lambda lists them to find the mapping's stream",
 }
 
-// checkStatements checks that every statement names the actions of one service, and its resources. The end-to-end tests check that each role
-// allows only the actions that its calls need.
+// checkStatements checks that every statement names the actions of one service, and its resources. The end-to-end tests check that
+// each role allows only the actions that its calls need.
 func checkStatements(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	for _, s := range all {
@@ -179,7 +179,7 @@ func checkPartitions(tpl *translated.Template) (faults []string) {
 	all, faults := statements(tpl)
 	known := prefixes()
 	for _, s := range all {
-		onStream := (s.role == "FanoutRole" || s.role == "TapRole") && strings.HasPrefix(s.resources[0], table+"/stream/") // it has no partition keys
+		onStream := (s.role == "FanoutRole" || s.role == "TapRole") && strings.HasPrefix(s.resources[0], table+"/stream/") // a stream has no partition keys
 		if s.service() != "dynamodb" || onStream {
 			continue
 		}
@@ -207,7 +207,7 @@ func checkPartitions(tpl *translated.Template) (faults []string) {
 // writing are the actions that change the table or check it in a transaction.
 var writing = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"}
 
-// single are the statements that write outside of a transaction, with what a retry does.
+// single lists the statements that write outside a transaction, each with the effect of a lost or repeated write.
 var single = map[string]string{
 	"AuthorizerRole LastUse":    "it may be lost",
 	"KeyAuthorizerRole LastUse": "it may be lost",
@@ -227,7 +227,7 @@ var single = map[string]string{
 	"LinksRole CreateLinks":     "a link is known again by its whole row",
 	"LinksRole SpendBudget":     "done twice, it charges twice",
 	"SweepRole MoveAndCharge":   "done twice, it wakes or charges twice",
-	"FanoutRole MarkAndCharge":  "an event is marked, or an org charged, twice; a delivery is known again by the random id that was written",
+	"FanoutRole MarkAndCharge":  "done twice, it marks or charges twice; a delivery is known again by the random id that was written",
 	"WebhooksRole SpendBudget":  "done twice, it charges twice",
 }
 
@@ -249,8 +249,8 @@ func checkTransactions(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// aKeyOfOurs reports whether a statement is limited to ES256 keys, the only kind that Latchkey makes.
-func aKeyOfOurs(s statement) bool {
+// onlyES256Keys reports whether a statement is limited to ES256 keys, the only kind that Latchkey makes.
+func onlyES256Keys(s statement) bool {
 	return slices.Equal(s.values("StringEquals", "kms:KeySpec"), []string{"ECC_NIST_P256"}) &&
 		slices.Equal(s.values("StringEquals", "kms:KeyUsage"), []string{"SIGN_VERIFY"})
 }
@@ -263,27 +263,27 @@ func checkKMSRights(tpl *translated.Template) (faults []string) {
 		if s.service() != "kms" {
 			continue
 		}
-		onExisting := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+webhook.StackTag), ours) && aKeyOfOurs(s)
+		onExisting := slices.Equal(s.values("StringEquals", "aws:ResourceTag/"+webhook.StackTag), ours) && onlyES256Keys(s)
 		if slices.Equal(s.resources, []string{"arn:aws:kms:us-east-1:000000000000:key/SigningKey"}) {
 			onExisting = true // the first key, whose tag may have no effect at first
 		}
 		onNew := slices.Equal(s.values("StringEquals", "aws:RequestTag/"+webhook.StackTag), ours) &&
 			slices.Equal(s.values("ForAllValues:StringEquals", "aws:TagKeys"), []string{webhook.StackTag})
-		onlyES256 := slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) &&
+		onlyES256Signatures := slices.Equal(s.values("StringEquals", "kms:MessageType"), []string{"DIGEST"}) &&
 			slices.Equal(s.values("StringEquals", "kms:SigningAlgorithm"), []string{"ECDSA_SHA_256"}) && len(s.actions) == 1
-		if slices.Contains(s.actions, "kms:Sign") && !onlyES256 {
-			faults = append(faults, fmt.Sprintf("%s signs anything: %v", s, s.condition))
+		if slices.Contains(s.actions, "kms:Sign") && !onlyES256Signatures {
+			faults = append(faults, fmt.Sprintf("%s may make any signature: %v", s, s.condition))
 		}
-		if slices.Contains(s.actions, "kms:CreateKey") && !aKeyOfOurs(s) {
-			faults = append(faults, fmt.Sprintf("%s makes any key", s))
+		if slices.Contains(s.actions, "kms:CreateKey") && !onlyES256Keys(s) {
+			faults = append(faults, fmt.Sprintf("%s may make any key", s))
 		}
 		// A key has no tag while it is made, so the condition is on a tag if the key has one.
 		onlyOurs := slices.Equal(s.values("StringEqualsIfExists", "aws:ResourceTag/"+webhook.StackTag), ours)
 		if slices.Contains(s.actions, "kms:TagResource") && !onlyOurs {
-			faults = append(faults, fmt.Sprintf("%s takes keys of other stacks: %v", s, s.condition))
+			faults = append(faults, fmt.Sprintf("%s may tag keys of other stacks: %v", s, s.condition))
 		}
 		if onExisting == onNew { // a right is on keys that exist or on a key that is being made, never on both
-			faults = append(faults, fmt.Sprintf("%s is not held to the stack's tag: %v", s, s.condition))
+			faults = append(faults, fmt.Sprintf("%s is not limited to the stack's tag: %v", s, s.condition))
 		}
 	}
 	for _, key := range tpl.Named("AWS::KMS::Key") {

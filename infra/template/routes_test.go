@@ -48,13 +48,13 @@ var public = []string{
 
 func TestEveryRouteButThePublicOnesHasTheAuthorizer(t *testing.T) { assertNone(t, checkPublicRoutes) }
 
-func TestNoRouteNamesASchemeThatTheDocumentLacks(t *testing.T) { assertNone(t, schemes) }
+func TestRoutesNameOnlyDefinedSchemes(t *testing.T) { assertNone(t, checkSchemes) }
 
-func TestTheAuthorizerDecidesEveryRequestAnew(t *testing.T) { assertNone(t, uncached) }
+func TestNoAnswerOfTheAuthorizerIsCached(t *testing.T) { assertNone(t, checkUncached) }
 
-func TestEveryRouteMayCallItsFunctionAndNothingElseMay(t *testing.T) { assertNone(t, checkPermissions) }
+func TestOnlyRoutesMayCallTheirFunctions(t *testing.T) { assertNone(t, checkPermissions) }
 
-func TestTheStageAndEveryPublicRouteAreThrottled(t *testing.T) { assertNone(t, throttled) }
+func TestTheStageAndEveryPublicRouteAreThrottled(t *testing.T) { assertNone(t, checkThrottles) }
 
 // pathParameter matches a parameter of a path, such as {orgId}.
 var pathParameter = regexp.MustCompile(`\{[^}]+\}`)
@@ -77,15 +77,15 @@ func checkPublicRoutes(tpl *translated.Template) (faults []string) {
 	}
 	for _, r := range route.All() {
 		if open := slices.Contains(public, r.Name()); open != (r.Takes == principal.Public) {
-			faults = append(faults, fmt.Sprintf("%s takes %s in the table of routes", r.Name(), r.Takes))
+			faults = append(faults, fmt.Sprintf("%s accepts %s in the table of routes", r.Name(), r.Takes))
 		}
 	}
 	return faults
 }
 
-// schemes checks that the authorizer is the only security of each route, and that a public route has none. API Gateway may warn
+// checkSchemes checks that the authorizer is the only security of each route, and that a public route has none. API Gateway may warn
 // about a scheme that the document does not define, and every deployment would fail (FailOnWarnings).
-func schemes(tpl *translated.Template) (faults []string) {
+func checkSchemes(tpl *translated.Template) (faults []string) {
 	body := object(tpl.Resources["Api"].Properties["Body"])
 	const scheme = "Credentials"
 	if defined := slices.Collect(maps.Keys(object(body["securityDefinitions"]))); !slices.Equal(defined, []string{scheme}) || body["security"] != nil {
@@ -105,7 +105,7 @@ func schemes(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-func uncached(tpl *translated.Template) (faults []string) {
+func checkUncached(tpl *translated.Template) (faults []string) {
 	a, err := tpl.API()
 	if err != nil {
 		return []string{err.Error()}
@@ -127,7 +127,7 @@ func checkPermissions(tpl *translated.Template) (faults []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	granted := map[string]bool{} // function and source, each without the beginning of its ARN
+	granted := map[string]bool{} // FUNCTION SOURCE, each without the beginning of its ARN
 	for _, n := range tpl.Named("AWS::Lambda::Permission") {
 		p := tpl.Resources[n].Properties
 		source, _ := p["SourceArn"].(string)
@@ -138,7 +138,7 @@ func checkPermissions(tpl *translated.Template) (faults []string) {
 	}
 	wanted := []string{
 		"AuthorizerFunction local/authorizers/*",
-		"KeyAuthorizerFunction */authorizers/*", "MemberAuthorizerFunction */authorizers/*", // of the account's other APIs
+		"KeyAuthorizerFunction */authorizers/*", "MemberAuthorizerFunction */authorizers/*", // for the account's other APIs
 	}
 	for _, r := range a.Routes {
 		wanted = append(wanted, r.Function+" local/*/"+r.Method+pathParameter.ReplaceAllString(r.Path, "*"))
@@ -155,10 +155,11 @@ func checkPermissions(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// TestEachFunctionsPolicyIsSmall: AWS accepts 20 KB, and SAM adds a permission for each route. A deployment that renames permissions has
-// both for a while.
+// TestEachFunctionsPolicyIsSmall: AWS accepts 20 KB. SAM adds a permission for each route, and while a deployment renames permissions
+// the function has the old and the new ones.
 func TestEachFunctionsPolicyIsSmall(t *testing.T) {
-	const most, arn = 12_000, 240 // bytes of a policy, and of the ARNs of a permission beside the path
+	const most = 12_000 // bytes of a policy
+	const arns = 240    // bytes of the ARNs in a permission, without the path
 	tpl, sizes := template(t), map[string]int{}
 	for _, name := range tpl.Named("AWS::Lambda::Permission") {
 		p := tpl.Resources[name].Properties
@@ -166,21 +167,21 @@ func TestEachFunctionsPolicyIsSmall(t *testing.T) {
 		source, _ := p["SourceArn"].(string)
 		const form = `{"Sid":"-XXXXXXXXXXXX","Effect":"Allow","Principal":{"Service":"apigateway.amazonaws.com"},"Action":"lambda:InvokeFunction",` +
 			`"Resource":"","Condition":{"ArnLike":{"AWS:SourceArn":""}}},`
-		sizes[function[strings.LastIndex(function, ":")+1:]] += len(form) + len(name) + arn + len(source)
+		sizes[function[strings.LastIndex(function, ":")+1:]] += len(form) + len(name) + arns + len(source)
 	}
 	if len(sizes) < 10 {
 		t.Errorf("only %v", sizes)
 	}
 	for function, size := range sizes {
 		if size > most {
-			t.Errorf("%s: %d bytes, want %d", function, size, most)
+			t.Errorf("%s: %d bytes, want at most %d", function, size, most)
 		}
 	}
 }
 
-// throttled checks that the stage and each public route have a limit, and no method has another setting: DataTraceEnabled would
+// checkThrottles checks that the stage and each public route have a limit, and no method has another setting: DataTraceEnabled would
 // log keys, tokens and people's addresses.
-func throttled(tpl *translated.Template) (faults []string) {
+func checkThrottles(tpl *translated.Template) (faults []string) {
 	settings := map[string]string{}
 	for _, stage := range tpl.Named("AWS::ApiGateway::Stage") {
 		for _, v := range list(tpl.Resources[stage].Properties["MethodSettings"]) {

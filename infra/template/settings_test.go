@@ -11,24 +11,24 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestTheAccessLogAndTheProtocolsAreThese(t *testing.T) { assertNone(t, settings) }
+func TestTheAccessLogAndTheProtocolsAreFixed(t *testing.T) { assertNone(t, checkSettings) }
 
-func TestFunctionsHaveNoOtherProperties(t *testing.T) { assertNone(t, functionProperties) }
+func TestFunctionsHaveNoOtherProperties(t *testing.T) { assertNone(t, checkFunctionProperties) }
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { assertNone(t, checkTypes) }
 
-// accessLine is the line of a request in the access log. It has no text from the client but the
-// method, and no credential.
+// accessLine is the line of a request in the access log. Of the request it has only the method and the address of the client. It
+// has no credential.
 const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$context.extendedRequestId","time":"$context.requestTimeEpoch",` +
 	`"sourceIp":"$context.identity.sourceIp","method":"$context.httpMethod","route":"$context.resourcePath","status":"$context.status",` +
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +
 	`"waf":"$context.wafResponseCode"}`
 
-// settings checks that the access log has this line, and that both names of the API speak only the protocols of this policy.
+// checkSettings checks that the access log has this line, and that both names of the API speak only the protocols of this policy.
 //
-// The access mode is BASIC: STRICT refuses a connection that a browser opened for another API's name and reuses, and a
-// change back takes the API down for a quarter of an hour.
-func settings(tpl *translated.Template) (faults []string) {
+// The access mode is BASIC. STRICT would refuse a connection that a browser opened for another API's name and uses again, and a
+// change from STRICT to BASIC takes the API down for a quarter of an hour.
+func checkSettings(tpl *translated.Template) (faults []string) {
 	log := object(list(object(rawProperties(tpl, "ApiliveStage")["AccessLogSetting"])["Fn::If"])[1])["Format"]
 	if log != accessLine {
 		faults = append(faults, fmt.Sprintf("the access log has the line %v", log))
@@ -42,11 +42,11 @@ func settings(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// functionProperties checks that functions have only these properties, and properties that other checks read. Two functions have
-// ReservedConcurrentExecutions: the authorizer, unless its parameter is 0, which would switch the function off; and the
-// function behind the URL, which has no other limit. The deliver function queues its own next message, which Lambda
-// drops after 16 rounds unless RecursiveLoop allows it.
-func functionProperties(tpl *translated.Template) (faults []string) {
+// checkFunctionProperties checks that functions have only these properties, and properties that other checks read. Two functions reserve
+// concurrency: the function with the URL, which has no other limit, and the authorizer. With the parameter 0 the authorizer must have
+// no such property, because a reservation of 0 switches a function off. The deliver function queues its own next message; Lambda
+// drops such messages after 16 rounds unless RecursiveLoop is Allow.
+func checkFunctionProperties(tpl *translated.Template) (faults []string) {
 	const common = `{"Handler":"bootstrap","LoggingConfig":{"ApplicationLogLevel":"INFO","LogFormat":"JSON","SystemLogLevel":{"Ref":"SystemLogLevel"}},` +
 		`"Runtime":"provided.al2023","Tags":[{"Key":"lambda:createdBy","Value":"SAM"}]}`
 	for _, name := range tpl.Named("AWS::Lambda::Function") {
@@ -69,7 +69,7 @@ func functionProperties(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// conditional are the resources, and types of resource, that are there only if a condition holds, with the condition.
+// conditional has the condition of each resource, or type of resource, that has one.
 var conditional = map[string]string{
 	"AccessLogs":             "AccessLog",
 	"AWS::CloudWatch::Alarm": "Alarms", "AWS::CloudWatch::Dashboard": "Alarms",
@@ -101,7 +101,7 @@ func checkTypes(tpl *translated.Template) (faults []string) {
 			faults = append(faults, name+" is a "+typ)
 		}
 		if condition, _ := object(r)["Condition"].(string); condition != want {
-			faults = append(faults, fmt.Sprintf("%s is there only if %q, want %q", name, condition, want))
+			faults = append(faults, fmt.Sprintf("%s has the condition %q, want %q", name, condition, want))
 		}
 	}
 	return faults
@@ -112,7 +112,7 @@ func rawProperties(tpl *translated.Template, name string) map[string]any {
 	return object(object(object(tpl.Raw["Resources"])[name])["Properties"])
 }
 
-// without returns a value as JSON with sorted names, without members of these names at any depth.
+// without returns a value as JSON with sorted names. It leaves out members with these names at any depth.
 func without(v any, names ...string) string { return quoted(pruned(v, names)) }
 
 func pruned(v any, names []string) any {
@@ -144,13 +144,13 @@ func quoted(v any) string {
 	return string(out)
 }
 
-// differences returns a line for each difference of two maps.
-func differences(what string, got, want map[string]string) (faults []string) {
+// differences returns a line for each difference of two maps. kind names their entries.
+func differences(kind string, got, want map[string]string) (faults []string) {
 	names := maps.Clone(want)
 	maps.Copy(names, got)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if got[name] != want[name] {
-			faults = append(faults, fmt.Sprintf("%s %s is %q, want %q", what, name, got[name], want[name]))
+			faults = append(faults, fmt.Sprintf("%s %s is %q, want %q", kind, name, got[name], want[name]))
 		}
 	}
 	return faults

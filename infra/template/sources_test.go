@@ -11,15 +11,15 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { assertNone(t, sources) }
+func TestEventsAndDeliveriesReachTheirFunctions(t *testing.T) { assertNone(t, checkSources) }
 
-// eventsAndNotices is the filter of the stream's mapping: new events and notices, and no changes of them, which fan-out itself makes.
+// eventsAndNotices is the filter of fan-out's mapping: new events and notices. It leaves out changes, because fan-out makes them itself.
 const eventsAndNotices = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"NOTE#"}]}}}}`
 
 // eventsAndEntries is the filter of the tap's mapping.
 const eventsAndEntries = `{"eventName":["INSERT"],"dynamodb":{"Keys":{"PK":{"S":[{"prefix":"EVTS#"},{"prefix":"AUD#"}]}}}}`
 
-func sources(tpl *translated.Template) (faults []string) {
+func checkSources(tpl *translated.Template) (faults []string) {
 	all, err := tpl.EventSources()
 	if err != nil {
 		return []string{err.Error()}
@@ -32,7 +32,7 @@ func sources(tpl *translated.Template) (faults []string) {
 	for _, s := range all {
 		fed[s.Function] = true
 		if !s.Partial {
-			faults = append(faults, s.Name+": a record that fails takes its whole batch along")
+			faults = append(faults, s.Name+": one failed record makes its whole batch fail")
 		}
 		switch s.Function {
 		case "FanoutFunction":
@@ -65,11 +65,11 @@ func sources(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-func TestARestoredTableIsUsedByAll(t *testing.T) { assertNone(t, restored) }
+func TestEveryPartUsesARestoredTable(t *testing.T) { assertNone(t, checkRestored) }
 
-// restored compares a stack with TableStreamArn, which uses a restored table, with a stack on its own table. They must
-// differ only in the table's name. The first names its own table only in the table's resource.
-func restored(tpl *translated.Template) (faults []string) {
+// checkRestored compares a stack with TableStreamArn, which uses a restored table, with a stack that uses its own table. They must
+// differ only in the table's name. In the first stack only the resource Table may have the name of the stack's own table.
+func checkRestored(tpl *translated.Template) (faults []string) {
 	const own, other = "own-table", "restored-table"
 	onOwn, err := onTable(tpl, own, "")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-func TestTwoStacksOfOneAccountShareNoName(t *testing.T) { assertNone(t, ownNames) }
+func TestTwoStacksOfOneAccountShareNoName(t *testing.T) { assertNone(t, checkNames) }
 
 func TestADeletedStackLeavesItsTableAndItsFirstKey(t *testing.T) { assertNone(t, checkRetained) }
 
@@ -31,8 +31,7 @@ var othersNames = []string{
 	"AWS::Lambda::EventInvokeConfig.FunctionName", "AWS::Lambda::EventSourceMapping.FunctionName", "AWS::Lambda::Permission.FunctionName",
 }
 
-// namesIn returns the names that a stack gives to its resources, by resource and property. The resources
-// that it gives no name get one from CloudFormation.
+// namesIn returns the names that a stack gives to its resources, by resource and property. CloudFormation names the other resources.
 func namesIn(tpl *translated.Template, stack string) (map[string]string, error) {
 	resolved, err := tpl.Resolve(translated.Options{StackName: stack, Parameters: with(everything, map[string]string{"Issuer": "https://issuer.example"})})
 	if err != nil {
@@ -49,7 +48,7 @@ func namesIn(tpl *translated.Template, stack string) (map[string]string, error) 
 	return out, nil
 }
 
-func ownNames(tpl *translated.Template) (faults []string) {
+func checkNames(tpl *translated.Template) (faults []string) {
 	first, errFirst := namesIn(tpl, "first")
 	second, errSecond := namesIn(tpl, "second")
 	if errFirst != nil || errSecond != nil {
@@ -66,8 +65,8 @@ func ownNames(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-// checkRetained checks that a deleted stack leaves only the table and the first key. The template must not name these: a new stack of the
-// same name could not make its own.
+// checkRetained checks that a deleted stack leaves only the table and the first key. The template must not name these: a new stack
+// with the same name could not make its own table and key.
 func checkRetained(tpl *translated.Template) (faults []string) {
 	want := []string{"SigningKey", "Table"}
 	var got []string
@@ -85,14 +84,14 @@ func checkRetained(tpl *translated.Template) (faults []string) {
 	}
 	for property := range names {
 		if logical, _, _ := strings.Cut(property, "."); slices.Contains(want, logical) {
-			faults = append(faults, "the stack names what it leaves: "+property)
+			faults = append(faults, "the stack names a resource that it leaves: "+property)
 		}
 	}
 	return faults
 }
 
-// oneByOne has, for each way to switch on or off as few conditions as possible, the parameters, and the conditions that then
-// differ from a stack with the defaults.
+// oneByOne lists parameters that switch as few conditions as possible, and the conditions that then differ from a stack with the
+// defaults.
 var oneByOne = []struct{ parameters, differ string }{
 	{"", ""},
 	{"KeyTagNames=team KeyTagValues=payments", "KeyTags"},
@@ -102,7 +101,7 @@ var oneByOne = []struct{ parameters, differ string }{
 	{"ApiAccessLog=true", "AccessLog"},
 	{"DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/c", "OwnDomain"},
 	{"DomainName=api.example.com CertificateArn=arn:aws:acm:us-east-1:000000000000:certificate/c DisableExecuteApi=true", "ExecuteApi OnlyOwnDomain OwnDomain"},
-	{"DisableExecuteApi=true", ""}, // nothing else reaches the API
+	{"DisableExecuteApi=true", ""}, // has no effect without a domain: nothing else would reach the API
 	{"WebAcl=rate-limited", "Firewall RateLimited"},
 	{"WebAclArn=arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "Firewall"},
 	{"WebAcl=rate-limited WebAclArn=arn:aws:wafv2:us-east-1:000000000000:regional/webacl/own/1", "Firewall"},
@@ -123,10 +122,10 @@ func checkConditions(tpl *translated.Template) (faults []string) {
 	conditions := object(tpl.Raw["Conditions"])
 	probe := *tpl
 	probe.Raw = maps.Clone(tpl.Raw)
-	// An output for each condition shows whether the condition holds.
+	// An output for each condition shows whether the condition is true.
 	outputs := maps.Clone(object(tpl.Raw["Outputs"]))
 	for name := range conditions {
-		outputs["If"+name] = map[string]any{"Condition": name, "Value": "it holds"}
+		outputs["If"+name] = map[string]any{"Condition": name, "Value": "true"}
 	}
 	probe.Raw["Outputs"] = outputs
 	tablesAndKeys, differing := map[string]bool{}, map[string]bool{}
@@ -137,14 +136,14 @@ func checkConditions(tpl *translated.Template) (faults []string) {
 			return []string{err.Error()}
 		}
 		for name := range conditions {
-			if _, holds := form.Outputs["If"+name]; holds != on[name] {
+			if _, isOn := form.Outputs["If"+name]; isOn != on[name] {
 				differ, differing[name] = append(differ, name), true
 			}
 		}
 		table := maps.Clone(form.Resources["Table"].Properties)
 		index := maps.Clone(object(list(table["GlobalSecondaryIndexes"])[0]))
 		table["GlobalSecondaryIndexes"] = []any{index}
-		for _, name := range []string{"SSESpecification", "WarmThroughput"} { // which change without a replacement
+		for _, name := range []string{"SSESpecification", "WarmThroughput"} { // CloudFormation changes these without a replacement
 			delete(table, name)
 			delete(index, name)
 		}
@@ -159,11 +158,11 @@ func checkConditions(tpl *translated.Template) (faults []string) {
 			parameters[name] = value
 		}
 		if differ := strings.Join(resolve(parameters), " "); differ != s.differ {
-			faults = append(faults, fmt.Sprintf("with %s differ: %s; want: %s", s.parameters, differ, s.differ))
+			faults = append(faults, fmt.Sprintf("with %s these conditions differ: %s; want: %s", s.parameters, differ, s.differ))
 		}
 	}
-	if differ := resolve(everything); len(differ) != len(conditions)-1 { // the table is not restored
-		faults = append(faults, fmt.Sprintf("with everything differ: %q", differ))
+	if differ := resolve(everything); len(differ) != len(conditions)-1 { // all but Restored
+		faults = append(faults, fmt.Sprintf("with everything these conditions differ: %q", differ))
 	}
 	if len(differing) != len(conditions) || len(tablesAndKeys) != 1 {
 		faults = append(faults, fmt.Sprintf("the table and the key are %v; %d of %d conditions are switched", slices.Collect(maps.Keys(tablesAndKeys)), len(differing), len(conditions)))

@@ -1,8 +1,7 @@
-// Package template_test checks that template.yaml is what the product promises. It reads the
-// document that CloudFormation would get, with SAM's defaults.
+// Package template_test checks template.yaml. It reads the document that CloudFormation would get, with SAM's defaults.
 //
-// Each promise is a check, which returns faults. A test checks that it returns none, and
-// TestMutantsOfTheTemplateAreFound that the checks return some for a template that was changed at random.
+// A check returns the faults of a template. Its test expects none. TestMutantsOfTheTemplateAreFound changes the template at random,
+// and expects faults.
 package template_test
 
 import (

@@ -36,12 +36,12 @@ func (e *DeniedError) Error() string {
 type Authority struct {
 	roles map[string][]*statement // by the function's logical id
 
-	mu     sync.Mutex     // guards denied and what calls have used of the statements
+	mu     sync.Mutex     // guards denied, and the fields used and needed of the statements
 	denied map[string]int // refused calls, by DeniedError.Kind
 }
 
-// New reads the roles of a template. A policy that this package cannot evaluate as AWS does is an error. Given are condition
-// keys that this package knows no values of: the caller of Decide puts them into Need.Context.
+// New reads the roles of a template. given names further condition keys: the caller of Decide puts their values into Need.Context.
+// Error: this package cannot evaluate a policy as AWS does.
 func New(t *translated.Template, given ...string) (*Authority, error) {
 	roles, err := rolesOf(t, given)
 	return &Authority{roles: roles, denied: make(map[string]int)}, err
@@ -83,7 +83,7 @@ func (a *Authority) Names(arn string) bool {
 	return false
 }
 
-// allowed looks at all statements, also after one that allows the need, to learn which of them are needed.
+// allowed checks all statements, even after one allows the need: this shows whether a statement is the only one that allows a call.
 func (a *Authority) allowed(function string, n Need) bool {
 	var allowing []*statement
 	for _, s := range a.roles[function] {
@@ -109,8 +109,8 @@ func (s *statement) allows(n Need) (used []string, ok bool) {
 	}
 	used = []string{s.actions[action], s.resources[resource]}
 	for _, c := range s.conditions {
-		holds, matched := operators[c.operator](c, n.Context[c.key])
-		if !holds {
+		isMet, matched := operators[c.operator](c, n.Context[c.key])
+		if !isMet {
 			return nil, false
 		}
 		for _, v := range matched {
@@ -127,8 +127,8 @@ func (a *Authority) Denied() []string {
 	return slices.Sorted(maps.Keys(a.denied))
 }
 
-// Spare returns what the roles allow and no call has needed since New, sorted: statements, and
-// actions, resources and condition values of statements.
+// Spare returns the rights that no call has needed since New, sorted: statements, and actions, resources and condition values of
+// statements.
 func (a *Authority) Spare() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -27,7 +27,7 @@ const (
 	tagKeysOfAll = "aws:TagKeys"
 )
 
-// Key has what access to a KMS key depends on.
+// Key has the properties of a KMS key that decide about access to it.
 type Key struct {
 	ARN, Spec, Usage string
 	Tags             map[string]string
@@ -36,8 +36,8 @@ type Key struct {
 // Calls finds the rights that a call needs.
 type Calls struct {
 	hashKeys map[string]string                                                // the partition key's attribute, by table or table/index/name
-	keyOf    func(ctx context.Context, id string) (*Key, error)               // a KMS key; nil: the KMS does not know it
-	needs    map[string]func(context.Context, string, []byte) ([]Need, error) // by service; for an operation and its body
+	keyOf    func(ctx context.Context, id string) (*Key, error)               // finds a KMS key; nil: there is no such key
+	needs    map[string]func(context.Context, string, []byte) ([]Need, error) // by service: returns the rights for an operation and its body
 }
 
 // NewCalls returns the calls of a template's functions. keyOf looks up a KMS key by its id; its error is an error of Needs.
@@ -58,14 +58,14 @@ func (c *Calls) Needs(ctx context.Context, service, operation string, body []byt
 // value is a DynamoDB attribute that may be a key. S is empty for an attribute of another type.
 type value struct{ S string }
 
-// row has the key of a row, or the whole row, and what a call does with it.
+// row is a row in a call: its key or the whole row, and the expressions of the call.
 type row struct {
 	TableName string
 	Key, Item map[string]value
 
 	UpdateExpression, ConditionExpression string
 	ExpressionAttributeNames              map[string]string
-	AttributeUpdates, Expected            map[string]json.RawMessage // what older calls have in place of expressions
+	AttributeUpdates, Expected            map[string]json.RawMessage // older calls have these in place of expressions
 }
 
 // dynamoCall has the parts of DynamoDB's requests that decide access.
@@ -112,7 +112,7 @@ func (c *Calls) dynamoDB(_ context.Context, operation string, body []byte) ([]Ne
 		return needs, nil
 	case "TransactWriteItems", "TransactGetItems":
 		return c.transaction(operation, in)
-	default: // for example Scan: without a partition, so that a condition on partitions fails
+	default: // such as Scan: the need has no partition, so a condition on partitions is false
 		return []Need{{Action: "dynamodb:" + operation, Resource: translated.ARN("dynamodb", "table/"+in.TableName)}}, nil
 	}
 }

@@ -11,7 +11,7 @@ func TestConditionsMeanWhatAWSDocuments(t *testing.T) {
 	partitions := []string{"ORG#*", "KEYS#*"}
 	for _, c := range []struct {
 		operator     string
-		values, have []string // of the policy, of the request
+		values, have []string // in the policy; in the request
 		want         bool
 	}{
 		{"StringEquals", []string{"DIGEST"}, []string{"DIGEST"}, true},
@@ -43,8 +43,8 @@ func TestConditionsMeanWhatAWSDocuments(t *testing.T) {
 	}
 }
 
-// TestTheAttributesOfAnUpdateAreAllThatItNames has each way in which a call may name an attribute.
-func TestTheAttributesOfAnUpdateAreAllThatItNames(t *testing.T) {
+// TestAnUpdateNeedsEveryAttributeThatItNames tries each way to name an attribute.
+func TestAnUpdateNeedsEveryAttributeThatItNames(t *testing.T) {
 	c := &Calls{hashKeys: map[string]string{"Table": "PK"}}
 	const key = `"TableName":"Table","Key":{"PK":{"S":"USED#1"},"SK":{"S":"KEY#1"}}`
 	for body, want := range map[string][]string{
@@ -54,7 +54,7 @@ func TestTheAttributesOfAnUpdateAreAllThatItNames(t *testing.T) {
 		`{` + key + `,"ConditionExpression":"(attribute_not_exists (x) OR NOT y IN (:1, z)) and size(w)>:2"}`:                              {"PK", "SK", "w", "x", "y", "z"},
 		`{` + key + `,"AttributeUpdates":{"due":{"Action":"PUT"}},"Expected":{"dueAt":{}}}`:                                                {"PK", "SK", "due", "dueAt"},
 	} {
-		// The same update as a call of its own, and inside a transaction.
+		// The same update as a single call, and inside a transaction.
 		alone, err := c.dynamoDB(t.Context(), "UpdateItem", []byte(body))
 		if err != nil || !slices.Equal(alone[0].Context[attributes], want) {
 			t.Errorf("%s: %v, %v, want %q", body, err, alone, want)

@@ -1,8 +1,7 @@
-// Package iam decides calls of the template's functions as AWS's access management would. It is a
-// proxy before DynamoDB, KMS and SQS. It evaluates the policies of the functions' roles in the
-// translated template, and reports afterwards which rights no call has needed. At the start it
-// refuses a policy that it cannot evaluate, so that no right is guessed. The package is generic: it reads
-// the roles of any template.
+// Package iam decides whether the roles of a template's functions allow a call, as AWS's access management would. The local stack
+// uses it in a proxy before DynamoDB, KMS, SQS and EventBridge. The package evaluates the policies in the translated template, and
+// reports the rights that no call has needed. At the start it refuses a policy that it cannot evaluate, so it never guesses. It is
+// generic: it reads the roles of any template.
 package iam
 
 import (
@@ -15,7 +14,7 @@ import (
 	"latchkey/infra/template/translated"
 )
 
-// statement is an Allow of a role's policy, with what calls have used of it.
+// statement is an Allow of a role's policy. It records the parts that calls have used.
 type statement struct {
 	role, sid  string
 	actions    []string
@@ -102,9 +101,9 @@ func allOf(c condition, have []string, fits func(pattern, text string) bool) (bo
 	return true, used
 }
 
-// rolesOf reads the role of each function, by the function's logical id, and each managed policy, by its own: a program
-// outside Lambda that has that id as its access key id gets this policy as its role. A part of a policy that this
-// package does not evaluate is an error.
+// rolesOf returns the statements of each function's role, by the function's logical id, and of each managed policy, by the
+// policy's logical id. A program outside Lambda has the policy's id as its access key id, and this policy as its role. Error: this
+// package cannot evaluate a part of a policy.
 func rolesOf(t *translated.Template, given []string) (map[string][]*statement, error) {
 	roles := make(map[string][]*statement)
 	var errs []error

@@ -1,7 +1,7 @@
-"""Translates templates in one process, because to load the SAM translator takes as long as to translate.
+"""Translates many templates in one process, because loading the SAM translator takes as long as a translation.
 
-Arguments: the text of translate.py, the parameter overrides. Input: a template in a line, as JSON. Output: for
-each a line, what translate.py prints, or {"error": why there is none}.
+Arguments: the text of translate.py, and the parameter overrides. Input: templates as JSON, one in a line. Output: for each
+template a line with the output of translate.py, or {"error": the reason}.
 """
 
 import io
@@ -10,7 +10,7 @@ import sys
 
 program = sys.argv.pop(1)
 exec(program[: program.rindex("\nmain()")])  # all but its last line
-yaml_parse = json.loads  # takes a third of the time
+yaml_parse = json.loads  # needs a third of the time
 
 lines, answers = sys.stdin, sys.stdout
 for line in lines:

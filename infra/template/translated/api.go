@@ -20,7 +20,7 @@ type API struct {
 	Responses   map[string]GatewayResponse // by response type, such as ACCESS_DENIED
 	Variables   map[string]string          // the stage's variables
 
-	CompressFrom int // bytes of an answer that is compressed for a client that accepts it, or more; 0: none is
+	CompressFrom int // answers with at least these bytes are compressed, if the client accepts it; 0: no answer is
 }
 
 // Route is one method of a path.
@@ -94,7 +94,7 @@ func (a *API) readRoutes(t *Template, body map[string]any) error {
 			route := Route{Method: methods[name], Path: path}
 			err := a.readRoute(t, &route, Object(item[name]), body["security"])
 			if route.Method == "" {
-				err = fmt.Errorf("%q is no method", name)
+				err = fmt.Errorf("%q is not a method", name)
 			}
 			if err != nil {
 				errs = append(errs, fmt.Errorf("%s %s: %w", strings.ToUpper(name), path, err))
@@ -105,13 +105,13 @@ func (a *API) readRoutes(t *Template, body map[string]any) error {
 	return errors.Join(errs...)
 }
 
-// readRoute sets what answers a route, and its authorizer. An operation without a security of its own has the API's.
+// readRoute sets the function or the mock of a route, and its authorizer. An operation without security has the API's security.
 func (a *API) readRoute(t *Template, route *Route, operation map[string]any, apiSecurity any) (err error) {
 	integration := Object(operation["x-amazon-apigateway-integration"])
 	switch typ := strings.ToLower(scalar(integration["type"])); typ {
 	case "aws_proxy":
 		if route.Function, err = functionOf(integration["uri"]); err == nil && !t.hasFunction(route.Function) {
-			err = fmt.Errorf("%s is no function", route.Function)
+			err = fmt.Errorf("%s is not a function", route.Function)
 		}
 	case "mock":
 		route.Mock, err = mockOf(integration)
@@ -153,7 +153,7 @@ var functionARN = regexp.MustCompile(`:function:([^/:]+)/invocations$`)
 func functionOf(uri any) (string, error) {
 	m := functionARN.FindStringSubmatch(scalar(uri))
 	if m == nil {
-		return "", fmt.Errorf("%v is no function's invocation", uri)
+		return "", fmt.Errorf("%v does not invoke a function", uri)
 	}
 	return m[1], nil
 }
@@ -173,8 +173,8 @@ func (a *API) readResponses(body map[string]any) error {
 	return nil
 }
 
-// mockOf reads a mock integration that has one answer, in which everything is constant: a header's value has quotes,
-// and the body has no $ or #, with which the expressions of a template begin.
+// mockOf reads a mock integration with one constant answer. The value of a constant header is in quotes. A constant body has no $
+// and no #, which begin the expressions of a template.
 func mockOf(integration map[string]any) (*Mock, error) {
 	responses := Object(integration["responses"])
 	response, ok := responses["default"].(map[string]any)

@@ -26,7 +26,7 @@ Resources:
             Identity: {Header: X-Key, ReauthorizeEvery: 30}
 `
 
-func TestTokenAuthorizerIsTheTemplates(t *testing.T) {
+func TestATokenAuthorizerIsReadFromTheTemplate(t *testing.T) {
 	tpl, err := translate(t, tokenTemplate, translated.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestTokenAuthorizerIsTheTemplates(t *testing.T) {
 	if !full.Token || full.TTL != 30*time.Second || !slices.Equal(full.Identity, []string{"method.request.header.X-Key"}) {
 		t.Errorf("%+v", full)
 	}
-	for name, c := range map[string]struct{ old, new, says string }{
+	for name, c := range map[string]struct{ old, new, word string }{
 		"a validation expression": {`"type":"token"`, `"type":"token","identityValidationExpression":"a"`, "validation expression"},
 		"two sources":             {`"type":"token"`, `"type":"token","identitySource":"method.request.header.A, method.request.header.B"`, "TOKEN there is one"},
 		"a query":                 {`"type":"token"`, `"type":"token","identitySource":"method.request.querystring.a"`, "only headers"},
@@ -55,7 +55,7 @@ func TestTokenAuthorizerIsTheTemplates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := changed.API(); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := changed.API(); err == nil || !strings.Contains(err.Error(), c.word) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

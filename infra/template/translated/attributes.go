@@ -10,8 +10,8 @@ func ARN(service, resource string) string {
 	return "arn:aws:" + service + ":" + Region + ":" + AccountID + ":" + resource
 }
 
-// attributes are the values of GetAtt by type and attribute. %s is the value of Ref, but for a queue: see getAtt.
-// Another attribute stops the start, because lint does not notice a misspelt attribute.
+// attributes has the values of GetAtt by type and attribute. %s is the value of Ref; for a queue see getAtt. Any other attribute is
+// an error, because lint does not notice a misspelt attribute.
 var attributes = map[string]string{
 	"AWS::Lambda::Function.Arn":                        ARN("lambda", "function:%s"),
 	"AWS::Lambda::Url.FunctionUrl":                     "https://%s.lambda-url." + Region + ".on.aws/",

@@ -103,7 +103,7 @@ func (t *Template) Schedules() ([]Schedule, error) {
 			target := Object(v)
 			_, function, isFunction := strings.Cut(scalar(target["Arn"]), ":function:")
 			if !isFunction || target["Input"] != nil {
-				err = errors.Join(err, fmt.Errorf("schedule %s: the target %v is no function, or has an input", name, target))
+				err = errors.Join(err, fmt.Errorf("schedule %s: the target %v is not a function, or has an input", name, target))
 			}
 			errs = append(errs, err)
 			out = append(out, Schedule{name, ARN("events", "rule/"+name), function, every})
@@ -116,7 +116,7 @@ func (t *Template) Schedules() ([]Schedule, error) {
 func interval(expression string) (time.Duration, error) {
 	m := rate.FindStringSubmatch(expression)
 	if m == nil {
-		return 0, fmt.Errorf("%q is no rate(…), and the local stack knows no other schedule", expression)
+		return 0, fmt.Errorf("%q is not rate(…), the only schedule that the local stack knows", expression)
 	}
 	n, err := strconv.Atoi(m[1])
 	unit := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}[m[2]]
@@ -132,8 +132,8 @@ type FunctionURL struct {
 	Function string // name
 }
 
-// FunctionURLs returns the function URLs of the template, sorted by their ids. It is an error when the
-// local stack cannot serve one, or when the template lacks a permission without which AWS answers 403.
+// FunctionURLs returns the function URLs of the template, sorted by their ids. Errors: the local stack cannot serve a URL, or the
+// template lacks a permission, so that AWS would answer 403.
 func (t *Template) FunctionURLs() ([]FunctionURL, error) {
 	return readEach("function URL", t.Named(URLType), t.functionURL)
 }
@@ -142,10 +142,10 @@ func (t *Template) functionURL(id string) (FunctionURL, error) {
 	p := t.Resources[id].Properties
 	u := FunctionURL{ID: id, Function: functionName(p["TargetFunctionArn"])}
 	if p["AuthType"] != "NONE" || len(p) != 2 { // the second property is the target
-		return u, fmt.Errorf("the local stack serves one with AuthType NONE and no other property, not %v", p)
+		return u, fmt.Errorf("the local stack serves a URL with AuthType NONE and no other property, not %v", p)
 	}
 	if !t.hasFunction(u.Function) {
-		return u, fmt.Errorf("%s is no function", u.Function)
+		return u, fmt.Errorf("%s is not a function", u.Function)
 	}
 	return u, errors.Join(
 		t.permitted(u.Function, "lambda:InvokeFunctionUrl", "FunctionUrlAuthType", "NONE"),
@@ -178,7 +178,7 @@ func (t *Template) permits(function, action string, fits func(properties map[str
 	})
 }
 
-// functionName returns the name of a function that is given by its name or its ARN.
+// functionName returns the name of a function from its name or its ARN.
 func functionName(v any) string {
 	text := scalar(v)
 	return text[strings.LastIndex(text, ":")+1:]

@@ -30,7 +30,7 @@ Outputs:
   At: {Condition: IsShown, Value: !GetAtt CheckUrl.FunctionUrl}
 `
 
-func TestFunctionURLIsTheTemplates(t *testing.T) {
+func TestAFunctionURLIsReadFromTheTemplate(t *testing.T) {
 	tpl, err := translate(t, urlTemplate, translated.Options{Attributes: map[string]string{"CheckUrl.FunctionUrl": "http://127.0.0.1:9/"}})
 	if err != nil {
 		t.Fatal(err)
@@ -55,12 +55,12 @@ func TestFunctionURLIsTheTemplates(t *testing.T) {
 	}
 }
 
-func TestFunctionURLThatAWSOrTheStackRefusesIsNamed(t *testing.T) {
+func TestABadFunctionURLIsNamed(t *testing.T) {
 	tpl, err := translate(t, urlTemplate, translated.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct{ old, new, says string }{
+	for name, c := range map[string]struct{ old, new, word string }{
 		"no right to the URL":       {`"Action":"lambda:InvokeFunctionUrl"`, `"Action":"lambda:InvokeFunction"`, "lambda:InvokeFunctionUrl"},
 		"no right to the function":  {`"InvokedViaFunctionUrl":true`, `"InvokedViaFunctionUrl":false`, "InvokedViaFunctionUrl"},
 		"right of one account only": {`"InvokedViaFunctionUrl":true,"Principal":"*"`, `"InvokedViaFunctionUrl":true,"Principal":"111122223333"`, "lambda:InvokeFunction,"},
@@ -74,13 +74,13 @@ func TestFunctionURLThatAWSOrTheStackRefusesIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := changed.FunctionURLs(); err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "CheckUrl") {
+		if _, err := changed.FunctionURLs(); err == nil || !strings.Contains(err.Error(), c.word) || !strings.Contains(err.Error(), "CheckUrl") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func TestOnlyAPermissionLetsAnotherAPIAskAFunction(t *testing.T) {
+func TestAnotherAPINeedsAPermissionToCallAFunction(t *testing.T) {
 	const template = `
 Transform: AWS::Serverless-2016-10-31
 Globals:
@@ -108,7 +108,7 @@ Resources:
 	}
 	for _, c := range []struct {
 		function   string
-		own, other bool // may be asked for the template's own API, for another API
+		own, other bool // the template's API may call the function; another API may
 	}{
 		{"Own", true, false},   // by the permission that SAM adds for its API
 		{"Shared", true, true}, // by AnyAPI
@@ -129,7 +129,7 @@ Resources:
 			t.Fatal(err)
 		}
 		if changed.LetsAuthorize("Shared", "another") {
-			t.Errorf("with %s another API may ask the function", change[1])
+			t.Errorf("with %s another API may call the function", change[1])
 		}
 	}
 }

@@ -28,8 +28,8 @@ func ReadParameters(path string) (map[string]parameters.Parameter, error) {
 }
 
 // resolveParameters returns the given parameters. It checks each given value of a declared parameter as CloudFormation does.
-// A parameter of an SSM type has the name of a parameter in the Systems Manager. resolveParameters puts the value there
-// in place of the name, and does not check it: on AWS, too, the translator works with the value.
+// The value of a parameter with an SSM type is the name of a parameter in the Systems Manager. resolveParameters replaces the name by
+// the value there, and does not check that value. On AWS the translator works with the value too.
 func resolveParameters(declared map[string]parameters.Parameter, o Options) (map[string]string, error) {
 	out := make(map[string]string)
 	maps.Copy(out, o.Parameters)

@@ -45,8 +45,8 @@ Outputs:
   Other: {Value: !Ref Arn}
 `
 
-// TestTemplateNamesAFunctionOfAnother has a function Check in both templates: the prefix keeps them apart.
-func TestTemplateNamesAFunctionOfAnother(t *testing.T) {
+// TestATemplateCanNameAFunctionOfAnother reads two templates with a function Check. The prefix of the second keeps them apart.
+func TestATemplateCanNameAFunctionOfAnother(t *testing.T) {
 	first, err := translate(t, firstTemplate, translated.Options{StackName: "first"})
 	if err != nil {
 		t.Fatal(err)
@@ -77,19 +77,19 @@ func TestTemplateNamesAFunctionOfAnother(t *testing.T) {
 	}
 }
 
-func TestParameterOfNoValueStopsTheStart(t *testing.T) {
-	for text, says := range map[string]string{
+func TestAnSSMParameterWithoutAValueIsAnError(t *testing.T) {
+	for text, word := range map[string]string{
 		secondTemplate: "/first/check", // the Systems Manager has no such parameter
 		strings.Replace(secondTemplate, "Value<String>", "Value<List<String>>", 1): "Value<List<String>>",
 		strings.Replace(secondTemplate, "Value<String>", "Name", 1):                "Parameter::Name",
 	} {
-		if _, err := translate(t, text, translated.Options{}); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := translate(t, text, translated.Options{}); err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// TestParametersAreCheckedAsOnAWS: a value that CloudFormation would refuse stops the start here, too.
+// TestParametersAreCheckedAsOnAWS checks that a value which CloudFormation would refuse is an error here too.
 func TestParametersAreCheckedAsOnAWS(t *testing.T) {
 	const declared = `
 Parameters:
@@ -118,7 +118,7 @@ Parameters:
 	}
 }
 
-func TestRuntimeThatTheStackDoesNotRunIsNamed(t *testing.T) {
+func TestAnUnsupportedRuntimeIsNamed(t *testing.T) {
 	tpl, err := translate(t, firstTemplate, translated.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -18,9 +18,9 @@ type resolver struct {
 	parameters map[string]string
 	lists      map[string]bool // the parameters whose value is a list with commas
 	conditions map[string]any
-	resources  map[string]map[string]any // those whose condition holds
+	resources  map[string]map[string]any // the resources that exist: with a true condition or with none
 	options    Options
-	evaluating map[string]bool // the conditions that condition works on now, to find one that refers to itself
+	evaluating map[string]bool // the conditions that are being evaluated, to find a condition that refers to itself
 }
 
 func newResolver(doc map[string]any, o Options) (*resolver, error) {
@@ -31,8 +31,8 @@ func newResolver(doc map[string]any, o Options) (*resolver, error) {
 	}
 	var errs []error
 	for name, v := range Object(doc["Resources"]) {
-		holds, err := r.holds(Object(v))
-		if holds {
+		exists, err := r.exists(Object(v))
+		if exists {
 			r.resources[name] = Object(v)
 		}
 		errs = append(errs, err)
@@ -61,8 +61,8 @@ func (r *resolver) setParameters(declared map[string]any) error {
 	return errors.Join(errs...)
 }
 
-// holds reports whether a resource or an output has no condition, or one that holds.
-func (r *resolver) holds(declaration map[string]any) (bool, error) {
+// exists reports whether a resource or an output has a true condition, or no condition.
+func (r *resolver) exists(declaration map[string]any) (bool, error) {
 	name, ok := declaration["Condition"].(string)
 	if !ok {
 		return true, nil
@@ -82,11 +82,11 @@ func (r *resolver) condition(name string) (bool, error) {
 	r.evaluating[name] = true
 	defer delete(r.evaluating, name)
 	v, err := r.resolve(c)
-	holds, ok := v.(bool)
+	isTrue, ok := v.(bool)
 	if err == nil && !ok {
-		err = fmt.Errorf("%v is no condition", v)
+		err = fmt.Errorf("%v is not true or false", v)
 	}
-	return holds, err
+	return isTrue, err
 }
 
 // resolve returns v with every function replaced.
@@ -174,10 +174,10 @@ var functions = map[string]func(args []any) (any, bool){
 		return len(args) == 2 && scalar(args[0]) == scalar(args[1]), len(args) == 2
 	},
 	"Fn::Not": func(args []any) (any, bool) {
-		return !slices.Contains(args, any(true)), conditions(args) && len(args) == 1
+		return !slices.Contains(args, any(true)), allBool(args) && len(args) == 1
 	},
-	"Fn::And": func(args []any) (any, bool) { return !slices.Contains(args, any(false)), conditions(args) },
-	"Fn::Or":  func(args []any) (any, bool) { return slices.Contains(args, any(true)), conditions(args) },
+	"Fn::And": func(args []any) (any, bool) { return !slices.Contains(args, any(false)), allBool(args) },
+	"Fn::Or":  func(args []any) (any, bool) { return slices.Contains(args, any(true)), allBool(args) },
 	"Fn::Join": func(args []any) (any, bool) {
 		if len(args) != 2 {
 			return nil, false
@@ -208,8 +208,8 @@ var functions = map[string]func(args []any) (any, bool){
 	},
 }
 
-// conditions reports whether all values are true or false.
-func conditions(args []any) bool {
+// allBool reports whether all values are true or false.
+func allBool(args []any) bool {
 	return !slices.ContainsFunc(args, func(a any) bool { _, is := a.(bool); return !is })
 }
 

@@ -21,11 +21,11 @@ type EventSource struct {
 	Queue string // URL of the queue; "": the source is a stream
 
 	BatchSize   int
-	Partial     bool          // the function reports which records failed (ReportBatchItemFailures)
+	Partial     bool          // the function reports the failed records (ReportBatchItemFailures)
 	Concurrency int           // batches of a queue at once
 	Visibility  time.Duration // how long a queue hides a message that was received
 
-	Filters   []string // JSON patterns for records of a stream: one must fit; none: every record
+	Filters   []string // JSON patterns for records of a stream: a record must match one of them; empty: every record is passed
 	Retries   int      // of a failed batch of a stream; -1: without end
 	Bisect    bool     // split a failed batch of a stream
 	OnFailure string   // URL of the queue for messages about records that were given up; "": none
@@ -37,7 +37,7 @@ const (
 	maxStreamBatch   = 10000
 	maxRetries       = 10000
 	queueBatch       = 10 // the default, and the most messages of one receive
-	queueConcurrency = 5  // with which Lambda begins
+	queueConcurrency = 5  // Lambda's concurrency at the beginning
 	maxConcurrency   = 1000
 )
 
@@ -79,7 +79,7 @@ func (t *Template) streamSource(s *EventSource, p *properties) {
 		p.refuse("table %s has no StreamViewType, so it has no stream", s.Table)
 	}
 	if s.Table == "" {
-		p.refuse("%s is the stream of no table", s.ARN)
+		p.refuse("%s is not the stream of a table", s.ARN)
 	}
 	s.BatchSize = p.number("BatchSize", streamBatch, 1, maxStreamBatch)
 	s.Retries = p.number("MaximumRetryAttempts", -1, -1, maxRetries)
@@ -93,14 +93,14 @@ func (t *Template) streamSource(s *EventSource, p *properties) {
 	failure := Object(p.object("DestinationConfig", "OnFailure")["OnFailure"])
 	if arn := scalar(failure["Destination"]); failure != nil {
 		if s.OnFailure = t.queueByARN(arn).URL; s.OnFailure == "" {
-			p.refuse("DestinationConfig: %s is no queue of the template", arn)
+			p.refuse("DestinationConfig: %s is not a queue of the template", arn)
 		}
 	}
 }
 
 func (t *Template) queueSource(s *EventSource, p *properties) {
 	if s.Queue = t.queueByARN(s.ARN).URL; s.Queue == "" {
-		p.refuse("%s is no queue of the template", s.ARN)
+		p.refuse("%s is not a queue of the template", s.ARN)
 	}
 	t.checkVisibility(s, p)
 	// A batch larger than one receive needs a batching window, which the local stack does not have.
@@ -129,8 +129,8 @@ func (t *Template) checkVisibility(s *EventSource, p *properties) {
 // tableName returns the name of the table with a logical id.
 func (t *Template) tableName(id string) string { return cmp.Or(t.options.Physical[id], id) }
 
-// tableOf returns the name of the table in the ARN of a stream, which need not be a table of the
-// template. It returns "" for another ARN.
+// tableOf returns the name of the table in the ARN of a stream. The table may be outside the template. For another ARN tableOf
+// returns "".
 func tableOf(streamARN string) string {
 	_, table, _ := strings.Cut(streamARN, ":table/")
 	table, _, isStream := strings.Cut(table, "/stream/")
@@ -149,7 +149,7 @@ func (t *Template) queueByARN(arn string) Queue {
 	return queues[i]
 }
 
-// properties reads the properties of a resource, and records which were read.
+// properties reads the properties of a resource, and records the names of those that were read.
 type properties struct {
 	all    map[string]any
 	used   map[string]bool
@@ -173,7 +173,7 @@ func (p *properties) number(name string, byDefault, least, most int) int {
 	}
 	n, err := strconv.Atoi(scalar(v))
 	if err != nil || n < least || n > most {
-		p.refuse("%s is %v; the local stack takes %d to %d", name, v, least, most)
+		p.refuse("%s is %v; the local stack accepts %d to %d", name, v, least, most)
 	}
 	return n
 }

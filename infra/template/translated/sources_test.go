@@ -49,7 +49,7 @@ func feedOptions() translated.Options {
 	return translated.Options{Physical: map[string]string{"Table": "rows"}, QueueEndpoint: "http://127.0.0.1:9"}
 }
 
-func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
+func TestEventSourcesAreReadFromTheTemplate(t *testing.T) {
 	tpl, err := translate(t, feedTemplate, feedOptions())
 	if err != nil {
 		t.Fatal(err)
@@ -86,12 +86,12 @@ func TestEventSourcesAreTheTranslatedTemplates(t *testing.T) {
 	}
 }
 
-func TestEventSourceThatIsNotUnderstoodIsNamed(t *testing.T) {
+func TestAnUnknownSettingOfAnEventSourceIsNamed(t *testing.T) {
 	whole, err := translate(t, feedTemplate, feedOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct{ old, new, says string }{
+	for name, c := range map[string]struct{ old, new, word string }{
 		"another property":        {`"BatchSize":25`, `"BatchSize":25,"TumblingWindowInSeconds":5`, "TumblingWindowInSeconds"},
 		"limit on a record's age": {`"BatchSize":25`, `"BatchSize":25,"MaximumRecordAgeInSeconds":60`, "MaximumRecordAgeInSeconds"},
 		"another destination":     {`"Destination":{"Fn::GetAtt":["Dead","Arn"]}`, `"Destination":"arn:aws:sns:us-east-1:000000000000:topic"`, "topic"},
@@ -112,7 +112,7 @@ func TestEventSourceThatIsNotUnderstoodIsNamed(t *testing.T) {
 		}
 		_, errSources := tpl.EventSources()
 		_, errQueues := tpl.Queues()
-		if output := errString(errSources) + errString(errQueues); !strings.Contains(output, c.says) {
+		if output := errString(errSources) + errString(errQueues); !strings.Contains(output, c.word) {
 			t.Errorf("%s: %q", name, output)
 		}
 	}
@@ -135,14 +135,14 @@ func errString(err error) string {
 	return err.Error()
 }
 
-// TestAStreamMayBeOfATableBesideTheTemplates has a restored table, which is not a resource of the template.
-func TestAStreamMayBeOfATableBesideTheTemplates(t *testing.T) {
-	const beside = "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026"
-	tpl, err := translate(t, strings.Replace(feedTemplate, "!GetAtt Table.StreamArn", "'"+beside+"'", 1), feedOptions())
+// TestAStreamMayBeOfATableOutsideTheTemplate reads the stream of a restored table.
+func TestAStreamMayBeOfATableOutsideTheTemplate(t *testing.T) {
+	const restored = "arn:aws:dynamodb:us-east-1:000000000000:table/restored/stream/2026"
+	tpl, err := translate(t, strings.Replace(feedTemplate, "!GetAtt Table.StreamArn", "'"+restored+"'", 1), feedOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sources, err := tpl.EventSources(); err != nil || sources[1].Table != "restored" || sources[1].ARN != beside {
+	if sources, err := tpl.EventSources(); err != nil || sources[1].Table != "restored" || sources[1].ARN != restored {
 		t.Errorf("%+v, %v", sources, err)
 	}
 	if keys := tpl.HashKeys(); len(keys) != 2 { // of the template's table and of the restored one

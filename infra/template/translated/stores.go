@@ -10,7 +10,7 @@ import (
 // Queue is a queue of a template, with the addresses that the template's references resolve to.
 type Queue struct {
 	Name       string
-	Attributes map[string]string // of SQS, such as VisibilityTimeout, by their names
+	Attributes map[string]string // the attributes in SQS, such as VisibilityTimeout, by name
 	// DeadLetters is the ARN of the queue for messages that were received MaxReceives times without success. "": there
 	// is no such queue.
 	DeadLetters string
@@ -21,11 +21,10 @@ type Queue struct {
 	URL string
 }
 
-// queueAttributes are properties that CloudFormation and SQS call by the same name.
+// queueAttributes are properties with the same name in CloudFormation and in SQS.
 var queueAttributes = []string{"VisibilityTimeout", "MessageRetentionPeriod", "DelaySeconds", "MaximumMessageSize", "ReceiveMessageWaitTimeSeconds"}
 
-// queueIgnored are properties that are no attributes of SQS: they are read elsewhere, or have no
-// effect on one machine.
+// queueIgnored are properties that are not attributes in SQS. Other code reads them, or they have no effect on one machine.
 var queueIgnored = []string{"QueueName", "RedrivePolicy", "Tags", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsDataKeyReusePeriodSeconds"}
 
 // Queues returns every queue of the template. A property that the local stack does not know is an error.
@@ -78,8 +77,8 @@ func (t *Template) Tables() map[string]map[string]any {
 }
 
 // HashKeys returns the attribute of the partition key of each table, by the table's name, and of each index, by
-// <table>/index/<name>. A table outside the template whose stream feeds a function counts as a copy of the
-// template's only table.
+// <table>/index/<name>. A function may get the stream of a table outside the template: that table has the keys of the template's
+// only table.
 func (t *Template) HashKeys() map[string]string {
 	out := make(map[string]string)
 	for _, id := range t.Named("AWS::DynamoDB::Table") {

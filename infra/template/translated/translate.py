@@ -1,4 +1,4 @@
-"""Prints a SAM template as JSON, in the form in which CloudFormation would get it.
+"""Prints a SAM template as JSON, in the form that CloudFormation would get.
 
 Input: the template. Argument: the parameter overrides as a JSON object. Output: {"template": the translated document, "code": {function: its CodeUri}}.
 Needs no network and no credentials.
@@ -15,11 +15,11 @@ from samtranslator.model.exceptions import InvalidDocumentException
 from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
-yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # yaml_parse uses it: a quarter of a second for Latchkey's template
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # yaml_parse uses the fast loader then
 
 
 class NoManagedPolicies:
-    """Has no managed policies: the template names none, and to get them from AWS needs a network."""
+    """Replaces the list of AWS's managed policies, which would need a network: the template names no managed policy."""
 
     def load(self):
         return {}

@@ -58,7 +58,7 @@ type Template struct {
 	Raw map[string]any
 	// Code has the CodeUri of each function, by logical id. The translator removes it from Raw.
 	Code map[string]string
-	// Resources are the resources whose condition holds, by logical id, with every reference resolved.
+	// Resources are the resources with a true condition or with none, by logical id, with every reference resolved.
 	Resources map[string]Resource
 	// Outputs are resolved values by name.
 	Outputs map[string]string
@@ -115,7 +115,7 @@ func (t *Template) Resolve(o Options) (*Template, error) {
 func transform(ctx context.Context, path string, o Options) (map[string]any, map[string]string, error) {
 	python, errPython := parts.Python(ctx, o.Progress)
 	parameters, errParameters := json.Marshal(o.Parameters)
-	text, errText := os.ReadFile(path) // not in the script: Go's test cache does not see what another program reads
+	text, errText := os.ReadFile(path) // not in the script: Go's test cache does not see the files that another program reads
 	if err := errors.Join(errPython, errParameters, errText); err != nil {
 		return nil, nil, err
 	}
@@ -155,8 +155,8 @@ func (t *Template) resolveResources(r *resolver) error {
 func (t *Template) resolveOutputs(r *resolver) error {
 	var errs []error
 	for name, o := range Object(t.Raw["Outputs"]) {
-		holds, err := r.holds(Object(o))
-		if err != nil || !holds {
+		exists, err := r.exists(Object(o))
+		if err != nil || !exists {
 			errs = append(errs, err)
 			continue
 		}
@@ -170,12 +170,12 @@ func (t *Template) resolveOutputs(r *resolver) error {
 	return errors.Join(errs...)
 }
 
-// Named returns the logical ids of the resources of a type whose conditions hold, sorted.
+// Named returns the logical ids of the resources of a type that have a true condition or none, sorted.
 func (t *Template) Named(typ string) []string {
 	return slices.DeleteFunc(t.Declared(typ), func(name string) bool { return t.Resources[name].Type == "" })
 }
 
-// Declared returns the logical ids of the resources of a type, sorted, whether their conditions hold or not.
+// Declared returns the logical ids of all resources of a type, sorted, also with a false condition.
 func (t *Template) Declared(typ string) []string {
 	var names []string
 	for name, v := range Object(t.Raw["Resources"]) {

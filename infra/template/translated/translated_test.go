@@ -136,7 +136,7 @@ func TestEveryReferenceIsResolved(t *testing.T) {
 		t.Errorf("%+v", pets)
 	}
 	if _, there := tpl.Resources["Horn"]; there {
-		t.Error("a resource whose condition fails is there")
+		t.Error("a resource with a false condition exists")
 	}
 	if url := tpl.Outputs["Url"]; url != "https://local.execute-api.us-east-1.amazonaws.com/live" {
 		t.Errorf("output %s", url)
@@ -147,7 +147,7 @@ func TestEveryReferenceIsResolved(t *testing.T) {
 	}
 }
 
-func TestAPIIsTheTranslatedTemplates(t *testing.T) {
+func TestTheAPIIsReadFromTheTemplate(t *testing.T) {
 	tpl, err := translate(t, toyTemplate, options())
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct{ old, new, says string }{
+	for name, c := range map[string]struct{ old, new, word string }{
 		"GetAtt of a name that is not there": {`["Key","Arn"]`, `["Kez","Arn"]`, "Kez"},
 		"attribute that is not there":        {`["Key","Arn"]`, `["Key","Arm"]`, "Key.Arm"},
 		"Ref of a name that is not there":    {`{"Ref":"Table"}`, `{"Ref":"Tabel"}`, "Tabel"},
@@ -198,7 +198,7 @@ func TestMistakesInTheTemplateStopTheStart(t *testing.T) {
 		"text that is cut at nothing":        {`{"Ref":"Needed"}`, `{"Fn::Split":["",{"Ref":"Needed"}]}`, "Fn::Split"},
 		"function the stack does not know":   {`{"Ref":"Needed"}`, `{"Fn::Base64":"x"}`, "Fn::Base64"},
 	} {
-		if _, err := altered(t, tpl, c.old, c.new).Resolve(options()); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := altered(t, tpl, c.old, c.new).Resolve(options()); err == nil || !strings.Contains(err.Error(), c.word) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-# Every target takes PORT=, so that two stacks run side by side.
+# Every target accepts PORT=, so two stacks can run at the same time.
 PORT ?= 3000
 EMAIL ?=
 NAME ?=
@@ -26,8 +26,8 @@ export BASE_URL TOKEN_CMD STACK
 # Recipes read these from the environment, so that a quote in a name is only a quote.
 export EMAIL NAME SUB KIND FUNCTION PARAMETERS CONSUMER CONSUMER_PARAMETERS
 
-# ctl, tests and what linters read are compiled as the functions are, so that all share what is compiled. ctl takes the
-# place of the shell: "go run" would not pass SIGTERM on. What proves the product is a module of its own.
+# ctl, tests and linters compile with the flags of the functions, so that all share Go's build cache. exec replaces the shell by ctl,
+# which then gets SIGTERM; "go run" would not pass it on. The harness is a separate module.
 BIN = .local/bin
 HARNESS = infra/harness
 IN_HARNESS = $(AS_DEPLOYED) go -C $(HARNESS)
@@ -48,7 +48,7 @@ help: ## this list; with TARGET=run the options of a target
 
 #? PORT=3000
 #? TAP=1 prints what your event bus gets
-#? CONCURRENCY=10 runs so few functions at once, as a new AWS account does
+#? CONCURRENCY=10 runs at most 10 functions at once, as a new AWS account does
 #? PARAMETERS='Issuer=… Audience=…' of the template
 #? CONSUMER=your/template.yaml runs your API beside it
 #? CONSUMER_PARAMETERS='Name=value …' of that template
@@ -92,11 +92,10 @@ sam: ## the same functions under sam local start-api, with a Docker engine
 
 ##@ Test it
 
-# Nothing is answered from Go's test cache, which does not see what a test compiles
-# or has another program read. gotestsum shows each failure, and at the end each skip
-# with its reason. `make lint` vets. The packages that wait longest, mostly for the database, come first.
-# The end-to-end tests come last, with nothing beside them: they measure times. Of them, the one under load waits two
-# thirds of its time: the other packages run beside it, and give way to it.
+# No result comes from Go's test cache, which does not see the files that a test compiles or that another program reads. gotestsum
+# shows each failure, and at the end each skip with its reason. `make lint` vets. The packages that wait longest, mostly for the
+# database, come first. The end-to-end tests measure times, so they run alone at the end. The test under load waits two thirds of its
+# time, so the other packages run at the same time, with a lower priority.
 FIRST = latchkey/pkg/store latchkey/pkg/pipeline latchkey/pkg/api latchkey/pkg/pipeline/outbound
 PACKAGES = $(FIRST) $(filter-out $(shell go list $(FIRST) ./infra/docs/exercises ./infra/examples/vectors/libraries),$(shell go list ./...))
 HARNESS_PACKAGES = $(filter-out $(shell go -C $(HARNESS) list ./e2e ./e2e/prove),$(shell go -C $(HARNESS) list ./...))
@@ -114,7 +113,7 @@ test: ## everything: unit, store, API, template, end to end, on SAM local
 
 test-load:
 	@$(HARNESS_TEST) -run '^$(UNDER_LOAD)$$' ./e2e
-# A machine's zone must not count: the packages run half a day ahead of UTC, and those of the limits half a day behind it too.
+# The machine's time zone must not matter: the packages run half a day ahead of UTC, and the limits' packages also half a day behind it.
 test-packages:
 	@TZ=Pacific/Kiritimati nice -n 19 $(GO_TEST) -p 3 $(MINUTE) $(PACKAGES)
 	@TZ=Pacific/Kiritimati nice -n 19 $(HARNESS_TEST) -p 3 $(MINUTE) $(HARNESS_PACKAGES)
@@ -133,7 +132,7 @@ t: ## one package, or one test of it
 e2e: ## the black-box suite on any base URL, or one case of it
 	@go -C $(HARNESS) test -count=1 -v -run '^TestDeployed$$/$(RUN)' ./e2e
 
-#? FOR=5m, each; 30 seconds without it
+#? FOR=5m for each target; the default is 30 seconds
 #? RUN=words of a package or a target
 fuzz: ## fuzzes each target of pkg in turn; make test runs the seeds
 	@list=$$($(AS_DEPLOYED) go test -vet=off -list '^Fuzz' ./pkg/...) || { echo "$$list"; exit 1; }; \
@@ -142,15 +141,15 @@ fuzz: ## fuzzes each target of pkg in turn; make test runs the seeds
 		$(AS_DEPLOYED) go test -vet=off -run '^$$' -fuzz "^$${target#*=}$$" -fuzztime $(or $(FOR),30s) -fuzzminimizetime 1s "$${target%=*}" || failed="$$failed $$target"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
-#? behind a million rows of another tenant, 20,000 published events,
-#? and 2,000 in an account of ten functions
+#? also after a million rows of another tenant, with 20,000 published events,
+#? and with 2,000 in an account of ten functions
 load: ## webhooks for 200 s, 100,000 dead keys; make test has short forms
 	@DEAD_KEYS=100000 $(GO_TEST) -v -run '^TestASuspensionReadsNoKeyTwice$$' ./pkg/store
 	@LOAD_SECONDS=200 go -C $(HARNESS) test -count=1 -v -timeout 100m -parallel 1 -run '^(TestWebhooksUnderLoad|TestATenantsBacklogDelaysNoOther|TestAFloodOfPublishedEventsDelaysNoOther|TestPublishedEventsSurviveKills|TestTenConcurrentFunctionsGiveNoWrongAnswer)$$' ./e2e
 
 #? BASE_URL= TOKEN_CMD= of the deployment
 #? STACK=
-smoke: ## what only a deployment can prove
+smoke: ## tests what only a deployment can prove
 	@SMOKE=1 go -C $(HARNESS) test -count=1 -v -run '^TestSmoke$$' ./e2e
 
 #? needs Debian's packages caddy, nginx-light and php-cgi
@@ -170,11 +169,11 @@ walk: ## people walk through the console in Chromium
 	@$(IN_HARNESS) run ./e2e/walk -shots '$(abspath $(SHOTS))'
 
 #? needs what walk needs
-pictures: ## takes the pictures of the documents anew, from the demo's data
+pictures: ## takes the pictures of the documents again, from the demo's data
 	@$(IN_HARNESS) run ./e2e/walk -pictures
 
-# The database compiles for speed, which pays in a run of minutes: the stack's default starts sooner. The clients and the gateway
-# collect garbage less often; the functions as the template says.
+# In a run of minutes it pays that the database's JVM compiles for speed; the stack's default starts sooner. The clients and the gateway
+# collect garbage less often. The functions use the template's GOGC.
 STEADY = _JAVA_OPTIONS=-XX:TieredStopAtLevel=4 GOGC=400
 #? FOR=10m
 #? SEED= of a violation repeats it
@@ -191,7 +190,7 @@ mutants: export MUTANTS = 300
 #? RUN=a promise or a package
 #? SHORT=1
 #? SAMPLE=a seed, for packages that need a database
-mutants: ## plants bugs, and mutants that no one chose: tests must find them
+mutants: ## plants known bugs and random mutants: tests must find them
 	@$(ALONE) $(IN_HARNESS) run ./mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
 	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) $(AS_DEPLOYED) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
@@ -200,11 +199,11 @@ mutants: ## plants bugs, and mutants that no one chose: tests must find them
 clients: ## clients made of the contract, Schemathesis, JWT libraries
 	@$(IN_HARNESS) run ./e2e/clients -run '$(RUN)' $(if $(SHORT),-short)
 
-#? RUN=words a figure's name begins with
+#? RUN=the beginning of a figure's name
 bench: ## measures what the functions cost, and writes the results
 	@$(IN_HARNESS) run ./e2e/bench -only '$(RUN)' $(if $(RUN),,&& $(MAKE) -s generate)
 
-bench-gate: ## the same; fails where a figure misses its goal or got 5 % worse
+bench-gate: ## the same; fails if a figure misses its goal or is 5 % worse
 	@$(IN_HARNESS) run ./e2e/bench -gate
 
 LINTER = $(call TOOLS,lint)
@@ -219,27 +218,27 @@ lint-go:
 	@$(IN_HARNESS) $(LINTER) golangci-lint run --allow-parallel-runners ./...
 lint-modules:
 	@go mod tidy -diff && go -C $(HARNESS) mod tidy -diff
-# A workspace has both modules at once: what the product has for the harness alone is used. It is in a folder of its own, where
+# A workspace has both modules, so code of the product that only the harness calls counts as used. It is in its own folder, where
 # no copy of the repository finds it.
 lint-unused:
 	@export GOWORK=$(CURDIR)/.local/lint/go.work && rm -rf .local/lint && mkdir -p .local/lint && deadcode=$$(GOWORK=off go $(LINTER) -n deadcode) && \
 	go work init . $(HARNESS) 2>/dev/null && unused=$$("$$deadcode" -test ./... ./$(HARNESS)/...) && [ -z "$$unused" ] || { echo "$$unused"; false; }
 lint-pins:
-	@! grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)' || { echo 'not pinned by its commit, and a tag can be moved'; false; }
+	@! grep -hE '^[ -]*uses:' .github/workflows/*.yml | grep -vE '@[0-9a-f]{40}( |$$)' || { echo 'pin each action by its commit: a tag can be moved'; false; }
 lint-shell:
 	@if [ -n "$$CI" ] || command -v shellcheck >/dev/null; then shellcheck .ci/run; \
 	else echo 'SKIPPED: shellcheck is not installed. CI never skips it.' >&2; fi
 
 ##@ Deploy it
 
-# These read what make is given from the environment.
+# These commands read make's variables from the environment.
 #? ISSUER= AUDIENCE= of your identity provider
 #? STACK= REGION= ARCH=arm64 or amd64
 #? YES=1 asks nothing
 #? DRY=1 only shows the change set; DRY=templates only compares the templates
 #? TAGS='name=value …'
 #? PARAMETERS='Name=value …'
-#? REPLACE=names of what may be replaced
+#? REPLACE=names of protected resources that may be replaced
 #? PROTECT=0
 deploy: ## deploys to AWS, and proves it
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/check ./infra/deploy/settings/check && $(BIN)/check
@@ -248,18 +247,18 @@ deploy: ## deploys to AWS, and proves it
 #? REGION= ARCH=
 #? YES=1 asks nothing
 #? PARAMETERS='Name=value …'
-#? LOCAL=1 a rehearsal on this machine; KILLS=how many are killed before
-trial: ## deploys to AWS, tries what only AWS can settle, and removes it all
+#? LOCAL=1 a rehearsal on this machine; KILLS=number of trials killed before
+trial: ## deploys to AWS, tests what only AWS can show, and removes it all
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/ ./infra/deploy && \
 	$(IN_HARNESS) build -buildvcs=false -o $(CURDIR)/$(BIN)/ ./trial && $(BIN)/trial
 
 #? STACK= REGION=
 #? YES=1 asks nothing
-undeploy: ## deletes the stack, and says what it keeps
+undeploy: ## deletes the stack, and lists the table and keys that stay
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy undeploy
 
 #? STACK= REGION=
-check-consumers: ## lists authorizers of your account that could keep an answer
+check-consumers: ## lists authorizers of your account that can cache an answer
 	@mkdir -p $(BIN) && $(AS_DEPLOYED) go build -buildvcs=false -o $(BIN)/deploy ./infra/deploy && $(BIN)/deploy check-consumers
 
 ##@ Work on it
@@ -276,7 +275,7 @@ build: ## compiles every function as deployed
 
 #? tables of documents, parts of infra/openapi.yaml and template.yaml, pkg/README.md,
 #? infra/examples/vectors/webhooks.json, the console's files
-generate: ## writes what is generated
+generate: ## writes the generated files
 	@UPDATE_GENERATED=1 go test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./infra/template ./infra/examples/vectors ./pkg ./pkg/store
 	@UPDATE_GENERATED=1 go -C $(HARNESS) test -count=1 -vet=off -run '^TestMakeGenerateChangesNothing$$' ./contract ./e2e/bench
 	@$(IN_HARNESS) run ./console/build

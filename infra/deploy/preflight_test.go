@@ -88,7 +88,7 @@ func TestBadDeploymentsAreRefusedBeforeABuild(t *testing.T) {
 		"a word for a number": {[]string{issuer, audience, "PARAMETERS=DeliverConcurrency=many"}, nil, []string{"DeliverConcurrency=many is not a number"}},
 		"values that the template does not allow": {
 			[]string{issuer, audience, "PARAMETERS=WebAcl=on KeyPrefix=LK TryTimeout=5"}, nil,
-			[]string{"WebAcl=on: it is one of none, rate-limited", "KeyPrefix=LK: must have 1 to 16 lower-case letters", "TryTimeout=5: 100 is the least"},
+			[]string{"WebAcl=on: it must be one of none, rate-limited", "KeyPrefix=LK: must have 1 to 16 lower-case letters", "TryTimeout=5: 100 is the least"},
 		},
 		"values that do not go together": {
 			[]string{issuer, audience, "PARAMETERS=DomainName=api.example.com OwnerOrgId=org_5yt695b9bqryh4dy0xdqrpbr21"}, nil,

@@ -21,16 +21,16 @@ import (
 // Progress gets a short line about each step of an installation.
 type Progress func(line string)
 
-// tool is a program to install into a folder of its own.
+// tool is a program to install. Each recipe gets its own folder.
 type tool struct {
 	name    string
-	recipe  []string        // the inputs of the tool's build; a changed recipe is installed beside the old one
-	missing func() []string // the programs that build needs and this machine does not have
+	recipe  []string        // the inputs of the build; after a change of the recipe the old folder stays
+	missing func() []string // returns the programs that build needs and this machine lacks
 	build   func(ctx context.Context, dir string) error
 }
 
-// install returns the tool's folder. It builds the tool first when this recipe has not been built
-// yet. Of several processes one builds and the others wait. An interrupted build starts again.
+// install returns the tool's folder. If this recipe was not built yet, install builds it first. When several processes call
+// install, one builds and the others wait. An interrupted build starts again.
 func install(ctx context.Context, t tool, say Progress) (string, error) {
 	if say == nil {
 		say = func(line string) { fmt.Fprintln(os.Stderr, line) }
@@ -112,7 +112,7 @@ func AtOnce(ctx context.Context, steps []func(context.Context) error) error {
 	return errors.Join(parallel.Each(len(steps), steps, func(_ int, step func(context.Context) error) error { return step(ctx) })...)
 }
 
-// digest hashes each part with its length, so that text that moves from one part to the next changes the digest.
+// digest hashes each part with its length. Without the lengths, ("ab", "c") and ("a", "bc") would have the same digest.
 func digest(parts []string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -135,9 +135,9 @@ func Listen(port int) (net.Listener, error) {
 	return l, nil
 }
 
-// FreePort returns a free port if port is 0, and otherwise port, or an error when something listens there. It asks by a
-// connection. A listener of its own would be copied into each process that starts at that moment, and take the port until that
-// process runs its program.
+// FreePort returns a free port if port is 0. Otherwise it returns port, or an error when a program listens there. It tries to
+// connect. It does not try to listen: a process that starts at that moment would get a copy of the open socket, and the port would
+// stay taken for a moment.
 func FreePort(port int) (int, error) {
 	if port == 0 {
 		return FreePorts(1)
@@ -152,16 +152,16 @@ func FreePort(port int) (int, error) {
 	return 0, errors.Join(fmt.Errorf("port %d is taken (choose others with PORT=)", port), err)
 }
 
-// claimed are the ports that are this process's to give, a block at a time.
+// claimed are the blocks of ports that this process has claimed. FreePorts returns ports of the newest block.
 var claimed struct {
 	sync.Mutex
-	held      []net.Listener // at each block's first port: another process that finds it taken leaves the block alone
-	next, end int            // of the newest block: the first port that was not given yet, and the one after its last
+	listeners []net.Listener // on the first port of each block: so other processes see that the block is claimed
+	next, end int            // of the newest block: the first port that was not returned yet, and the port after the last
 }
 
-// FreePorts returns the first of n free ports in a row (at most 63), for a stack whose ports follow from the first. No other
-// process is given any of them as long as this one lives, and Linux gives none to an outgoing connection: so they are still
-// free when a child process listens, after whatever it must install.
+// FreePorts returns the first of n free ports in a row (at most 63). A stack derives its ports from the first. While this process
+// lives, FreePorts of other processes does not return these ports, and Linux does not use them for outgoing connections. So they are
+// still free when a child process listens later.
 func FreePorts(n int) (int, error) {
 	claimed.Lock()
 	defer claimed.Unlock()
@@ -184,7 +184,7 @@ func claimBlock() error {
 	for first := max(from, claimed.end); first < to; first += size {
 		l, err := Listen(first)
 		if err == nil {
-			claimed.held = append(claimed.held, l)
+			claimed.listeners = append(claimed.listeners, l)
 			claimed.next, claimed.end = first+1, first+size
 			return nil
 		}
@@ -201,13 +201,13 @@ func areFree(first, n int) bool {
 	return true
 }
 
-// Root returns the folder of the repository in which the working directory is.
+// Root returns the folder of the repository. The working directory must be in it.
 func Root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
-	return above(dir, "samconfig.toml") // which only the repository's folder has
+	return above(dir, "samconfig.toml") // only the repository's folder has this file
 }
 
 // ModuleOf returns the nearest folder with a go.mod at or above a folder, whose path is absolute.
@@ -225,8 +225,8 @@ func above(folder, name string) (string, error) {
 	}
 }
 
-// Dir returns the folder of the installed tools. It resolves links, because some tools work only at the path where they
-// were installed. The folder may be deleted while no command uses it.
+// Dir returns the folder of the installed tools. It resolves links, because some tools work only at the path of their
+// installation. You can delete the folder while no command uses it.
 func Dir() (string, error) {
 	root, err := Root()
 	if err != nil {

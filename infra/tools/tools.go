@@ -27,7 +27,7 @@ const mavenCopy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-d
 
 const leastJava = 17
 
-// maxOutput is how many bytes of a program's output an error has at most.
+// maxOutput is the maximum number of bytes of a program's output in an error.
 const maxOutput = 4000
 
 // MissingError names programs that are not installed on this machine.
@@ -66,22 +66,22 @@ func missingJava() (programs []string) {
 	if len(programs) > 0 {
 		return programs
 	}
-	out, _ := exec.Command("java", "-version").CombinedOutput() // an error: no release is found
-	m := append(javaRelease.FindSubmatch(out), nil, nil)        // so that m[1] exists when nothing is found
+	out, _ := exec.Command("java", "-version").CombinedOutput() // after an error the output has no version
+	m := append(javaRelease.FindSubmatch(out), nil, nil)        // so that m[1] exists without a match
 	if n, err := strconv.Atoi(string(m[1])); err != nil || n < leastJava {
-		return []string{fmt.Sprintf("Java %d or later; java -version said: %s", leastJava, Tail(out))}
+		return []string{fmt.Sprintf("Java %d or later; java -version printed: %s", leastJava, Tail(out))}
 	}
 	return nil
 }
 
-// missingPython checks for ensurepip too, without which venv fails: on Debian it is in another package (python3-venv).
+// missingPython also checks for ensurepip, which venv needs. On Debian ensurepip is in another package (python3-venv).
 func missingPython() []string {
 	if _, err := exec.LookPath("python3"); err != nil {
 		return []string{"python3 (Python 3.10 or later, with venv)"}
 	}
 	out, err := exec.Command("python3", "-c", "import ensurepip, venv, sys; assert sys.version_info >= (3, 10), sys.version").CombinedOutput()
 	if err != nil {
-		return []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); it said: " + Tail(out)}
+		return []string{"a python3 of 3.10 or later with venv (Debian: python3-venv); this python3 printed: " + Tail(out)}
 	}
 	return nil
 }
@@ -110,9 +110,8 @@ func copyJars(ctx context.Context, dir, pomText string) error {
 	return maven(ctx, filepath.Dir(dir), dir, "-f", pomPath, mavenCopy, "-DincludeScope=runtime", "-DoutputDirectory="+dir)
 }
 
-// maven runs Maven in dir; tools is the folder of Dir. For a user who has no Maven repository in the home folder, it
-// keeps the downloads in tools. The JVM compiles by its quick compiler: with both, a run takes a third more of the
-// processor.
+// maven runs Maven in dir; tools is the folder of Dir. If the user has no Maven repository in the home folder, the downloads go to
+// tools. The JVM uses only its quick compiler: with both compilers a run needs a third more processor time.
 func maven(ctx context.Context, tools, dir string, args ...string) error {
 	args = append(args, "-B", "-ntp", "-q")
 	if home, err := os.UserHomeDir(); err != nil || !exists(filepath.Join(home, ".m2")) {
@@ -123,13 +122,13 @@ func maven(ctx context.Context, tools, dir string, args ...string) error {
 	return err
 }
 
-// keepBytecode is a line for a .pth file, which Python runs at its start. Many images forbid Python by the environment
-// (PYTHONDONTWRITEBYTECODE) to keep what it compiles; each start of the local KMS would compile a second's worth again.
+// keepBytecode is a line for a .pth file. Python runs it at its start. Many container images set PYTHONDONTWRITEBYTECODE, so Python
+// would not keep compiled modules, and each start of the local KMS would need a second more.
 const keepBytecode = "import sys; sys.dont_write_bytecode = False\n"
 
-// program returns the path of a program of a virtual environment with the requirements: every package, also those that others need,
-// with its version and its hashes. It installs the environment if
-// needed. The SAM CLI and the local stack need different versions of the same packages, so each has its own.
+// program returns the path of a program in a virtual environment, and installs the environment if needed. requirements lists every
+// package, dependencies included, with its version and its hashes. The SAM CLI and the local stack need different versions of the
+// same packages, so each has its own environment.
 func program(ctx context.Context, env, requirements, name string, say Progress) (string, error) {
 	dir, err := install(ctx, tool{
 		name: env, recipe: []string{requirements, keepBytecode}, missing: missingPython,
@@ -138,23 +137,23 @@ func program(ctx context.Context, env, requirements, name string, say Progress) 
 	return filepath.Join(dir, "bin", name), err
 }
 
-// virtualEnv makes a virtual environment in dir. This machine's own pip installs into it, from the release on that can:
-// without a pip of its own an environment is there in a twentieth of the time.
+// virtualEnv makes a virtual environment in dir. If this machine's pip is new enough, it installs the packages: an environment
+// without its own pip is made in a twentieth of the time.
 func virtualEnv(ctx context.Context, dir, requirements string) error {
 	list := filepath.Join(dir, "requirements.txt")
 	venv, pip := []string{"-m", "venv", dir}, []string{filepath.Join(dir, "bin", "pip")}
-	const can = "import pip; assert [int(n) for n in pip.__version__.split('.')[:2]] >= [22, 3]"
-	if Run(ctx, dir, "python3", "-c", can) == nil {
+	const isNewEnough = "import pip; assert [int(n) for n in pip.__version__.split('.')[:2]] >= [22, 3]"
+	if Run(ctx, dir, "python3", "-c", isNewEnough) == nil {
 		venv, pip = append(venv, "--without-pip"), []string{"python3", "-m", "pip", "--python", filepath.Join(dir, "bin", "python")}
 	}
-	// Python compiles a module when it is imported: that is a small part.
+	// --no-compile: Python compiles the modules that are imported, a small part of all.
 	args := append(pip[1:], "install", "-q", "--disable-pip-version-check", "--no-compile", "--require-hashes", "--no-deps", "-r", list)
 	if err := errors.Join(os.WriteFile(list, []byte(requirements), 0o644), Run(ctx, dir, "python3", venv...)); err != nil {
 		return err
 	}
 	packages, err := filepath.Glob(filepath.Join(dir, "lib", "python3*", "site-packages"))
 	if err != nil || len(packages) != 1 {
-		return errors.Join(fmt.Errorf("%s has the packages of one Python, not %q", dir, packages), err)
+		return errors.Join(fmt.Errorf("%s must have one folder of packages, not %q", dir, packages), err)
 	}
 	if err := os.WriteFile(filepath.Join(packages[0], "bytecode.pth"), []byte(keepBytecode), 0o644); err != nil {
 		return err
@@ -172,7 +171,7 @@ func AWS(ctx context.Context, say Progress) (string, error) {
 	return program(ctx, "aws", awsRequirements, "aws", say)
 }
 
-// Text returns the text of a file that the program embeds, and panics when there is no such file.
+// Text returns the text of an embedded file. It panics when there is no such file.
 func Text(files embed.FS, path string) string {
 	text, err := files.ReadFile(path)
 	if err != nil {
@@ -193,7 +192,7 @@ func Output(ctx context.Context, dir string, env []string, name string, args ...
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
-	if filepath.IsAbs(name) { // an installed tool, which must find the programs beside it
+	if filepath.IsAbs(name) { // an installed tool needs the programs in its folder
 		cmd.Env = append(cmd.Env, "PATH="+filepath.Dir(name)+":"+os.Getenv("PATH"))
 	}
 	var out, stderr bytes.Buffer
@@ -212,9 +211,9 @@ func Architecture(goarch string) string {
 	return map[string]string{"arm64": "arm64", "amd64": "x86_64"}[goarch]
 }
 
-// SAMBuildEnvironment returns the environment in which functions are built and deployed: their flags, and no telemetry of the SAM CLI.
-// The tag leaves out the RPC mode of the old Go runtime, which makes a cold start longer by a third. Without -buildvcs=false each
-// commit would change every program.
+// SAMBuildEnvironment returns the environment in which functions are built and deployed: Go's flags, and no telemetry of the SAM CLI.
+// The tag lambda.norpc leaves out the RPC mode of the old Go runtime, which makes a cold start a third longer. Without
+// -buildvcs=false each commit would change every program.
 func SAMBuildEnvironment() []string {
 	return append(os.Environ(), "SAM_CLI_TELEMETRY=0", "CGO_ENABLED=0",
 		"GOFLAGS=-buildvcs=false -trimpath -tags=lambda.norpc -ldflags=-s")

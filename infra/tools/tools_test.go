@@ -24,7 +24,7 @@ func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	err := filepath.WalkDir("..", func(path string, _ os.DirEntry, err error) error {
 		name := strings.TrimPrefix(path, "../")
 		if strings.HasPrefix(filepath.Base(path), "requirements") && least[name] == 0 {
-			t.Errorf("%s is in no list of this test", name)
+			t.Errorf("%s is not in the list of this test", name)
 		}
 		return err
 	})
@@ -46,13 +46,13 @@ func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 			}
 		}
 		if n < least {
-			t.Errorf("%s: %d packages: those that others need are missing", name, n)
+			t.Errorf("%s: only %d packages: dependencies are missing", name, n)
 		}
 	}
 }
 
-// TestToolsKnowTheirOwnFolder checks that Dir resolves the link that leads a copy of the repository (infra/tools/copied) to the
-// tools. A Python program works only at the path where it was installed.
+// TestToolsKnowTheirOwnFolder checks that Dir resolves the link to the tools in a copy of the repository (infra/tools/copied). A Python
+// program works only at the path of its installation.
 func TestToolsKnowTheirOwnFolder(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -103,27 +103,27 @@ func TestAFreePortIsFreeWhileProcessesStart(t *testing.T) {
 	}
 	defer func() { _ = l.Close() }()
 	if _, err := FreePort(l.Addr().(*net.TCPAddr).Port); err == nil {
-		t.Error("a port on which something listens is free")
+		t.Error("FreePort returns a port on which a program listens")
 	}
 }
 
-// TestAFreePortStaysFree checks that no outgoing connection of this machine uses a free port, and that none is given twice, also
-// to processes that ask at the same time: the child process that will listen starts later.
+// TestAFreePortStaysFree calls FreePort and FreePorts in several processes at once. No port may be returned twice, and no outgoing
+// connection of this machine may use one: the child process that listens on the port starts later.
 func TestAFreePortStaysFree(t *testing.T) {
-	const asker = "TOOLS_TEST_ASKS_FOR_PORTS"
-	if os.Getenv(asker) != "" {
+	const isChild = "TOOLS_TEST_ASKS_FOR_PORTS"
+	if os.Getenv(isChild) != "" {
 		for range 10 {
 			one, errOne := FreePort(0)
 			first, errFirst := FreePorts(16)
 			fmt.Println(one, first, errors.Join(errOne, errFirst))
 		}
-		_, _ = os.Stdin.Read(make([]byte, 1)) // until all have asked
+		_, _ = os.Stdin.Read(make([]byte, 1)) // waits until all processes have their ports
 		os.Exit(0)
 	}
 	given, lines := make(map[int]bool), make(chan string)
 	for range 4 {
 		c := exec.Command(os.Args[0], "-test.run=^TestAFreePortStaysFree$")
-		c.Env = append(os.Environ(), asker+"=1")
+		c.Env = append(os.Environ(), isChild+"=1")
 		in, errIn := c.StdinPipe()
 		out, errOut := c.StdoutPipe()
 		if err := errors.Join(errIn, errOut, c.Start()); err != nil {

@@ -1,4 +1,4 @@
-// Package copied makes copies of the repository, in which planted bugs and worked examples are tried.
+// Package copied makes copies of the repository. Tests plant bugs and apply worked examples in such a copy.
 package copied
 
 import (
@@ -11,8 +11,8 @@ import (
 	"latchkey/infra/tools"
 )
 
-// Tree empties the folder dir, and copies to it the files that git tracks or does not ignore. The copy has the installed
-// tools by a link.
+// Tree empties the folder dir, and copies every file to it that git tracks or does not ignore. A link leads from the copy to the
+// installed tools.
 func Tree(ctx context.Context, root, dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

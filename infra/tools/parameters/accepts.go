@@ -21,13 +21,13 @@ type Parameter struct {
 	MaxValue              *float64 `yaml:"MaxValue"`
 	MinLength             *int     `yaml:"MinLength"` // in characters, of a String
 	MaxLength             *int     `yaml:"MaxLength"`
-	ConstraintDescription string   `yaml:"ConstraintDescription"` // what a value must be, in words
+	ConstraintDescription string   `yaml:"ConstraintDescription"` // describes the pattern in words
 	NoEcho                bool     `yaml:"NoEcho"`
 }
 
-// Accepts returns an error when CloudFormation refuses a value. The error says what is accepted, without the value, which may be
-// a secret. Each element of a list is checked by itself, without the spaces around it. A pattern must match all of a value; one
-// that Go cannot compile is ignored, because CloudFormation's patterns are Java's.
+// Accepts returns an error when CloudFormation refuses a value. The error describes the accepted values. It never has the value, which
+// may be a secret. Each element of a list is checked by itself, without the spaces around it. A pattern must match the whole value.
+// CloudFormation's patterns are Java's, so a pattern that Go cannot compile is not checked.
 func (p Parameter) Accepts(value string) error {
 	if p.Type == "String" {
 		length := utf8.RuneCountInString(value)
@@ -49,7 +49,7 @@ func (p Parameter) Accepts(value string) error {
 		}
 		switch {
 		case len(p.AllowedValues) > 0 && !slices.Contains(p.AllowedValues, v):
-			return fmt.Errorf("it is one of %s", strings.Join(p.AllowedValues, ", "))
+			return fmt.Errorf("it must be one of %s", strings.Join(p.AllowedValues, ", "))
 		case p.AllowedPattern != "" && err == nil && !pattern.MatchString(v):
 			return errors.New(cmp.Or(p.ConstraintDescription, "it must match "+p.AllowedPattern))
 		}
@@ -59,7 +59,7 @@ func (p Parameter) Accepts(value string) error {
 	}
 	number, err := strconv.ParseFloat(value, 64)
 	switch {
-	case err != nil || strings.ContainsAny(value, "xXnN"): // Go reads hexadecimal numbers, NaN and Inf too
+	case err != nil || strings.ContainsAny(value, "xXnN"): // Go also accepts hexadecimal numbers, NaN and Inf
 		return errors.New("it must be a number")
 	case p.MinValue != nil && number < *p.MinValue:
 		return errors.New(strconv.FormatFloat(*p.MinValue, 'f', -1, 64) + " is the least")

@@ -1,4 +1,4 @@
-// Package parameters reads parameters of a template from a text.
+// Package parameters reads the parameters of a template from a text, and checks their values.
 package parameters
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// first matches the first parameter of a text: its name, and its value in quotes of either kind or without.
+// first matches the first parameter of a text: the name, and the value in single quotes, in double quotes, or without quotes.
 var first = regexp.MustCompile(`^([^\s=]+)=(?:'([^']*)'|"([^"]*)"|(\S*))(?:\s+|$)`)
 
 // Parse reads parameters as Name=value, with blanks between them. A value with blanks is in quotes: Name='a b'. For an empty text
@@ -17,10 +17,10 @@ func Parse(text string) (map[string]string, error) {
 	for text = strings.TrimSpace(text); text != ""; {
 		m := first.FindStringSubmatch(text)
 		if m == nil {
-			return nil, fmt.Errorf("parameter %d: want Name=value, with blanks between them, and a value with blanks as Name='a b'", len(out)+1)
+			return nil, fmt.Errorf("parameter %d: write Name=value, with blanks between parameters, and Name='a b' for a value with blanks", len(out)+1)
 		}
 		if _, isRepeated := out[m[1]]; isRepeated {
-			return nil, fmt.Errorf("parameter %s: want each once", m[1])
+			return nil, fmt.Errorf("parameter %s is given twice: give each once", m[1])
 		}
 		if out == nil {
 			out = map[string]string{}

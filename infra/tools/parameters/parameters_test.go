@@ -22,6 +22,6 @@ func TestParametersAreNamesWithValues(t *testing.T) {
 		}
 	}
 	if got, err := parameters.Parse(" "); err != nil || len(got) != 0 {
-		t.Errorf("none: %v, %v", got, err)
+		t.Errorf("an empty text: %v, %v", got, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package parts installs the parts of the lab's services: packages of Python and programs of Java. It imports
-// little and so compiles fast: a new machine installs the parts while it compiles the rest.
+// Package parts installs the parts of the lab's services: packages of Python and programs of Java. It imports little, so it compiles
+// fast: a new machine can install the parts while it compiles the other programs.
 package parts
 
 import (
@@ -27,7 +27,8 @@ func DynamoDB(ctx context.Context, say tools.Progress) (string, error) {
 	return java(ctx, "dynamodb", "Loopback.java", say)
 }
 
-// Issuer returns the folder of the program that starts the token issuer, as DynamoDB does for DynamoDB Local.
+// Issuer returns the folder of the program that starts the token issuer. It installs the program if needed. Without Java or Maven
+// the error is a *tools.MissingError.
 func Issuer(ctx context.Context, say tools.Progress) (string, error) {
 	return java(ctx, "issuer", "Issuer.java", say)
 }
@@ -44,7 +45,7 @@ func Install(ctx context.Context) error {
 	return tools.AtOnce(ctx, steps)
 }
 
-// java returns the folder of a program: the jars that pom/<name>.xml names, and our own class that starts them.
+// java returns the folder of a program. The folder has the jars that pom/<name>.xml names, and our class that starts them.
 func java(ctx context.Context, name, source string, say tools.Progress) (string, error) {
 	return tools.JavaProgram(ctx, name, tools.Text(files, "pom/"+name+".xml"), source, tools.Text(files, "java/"+source), say)
 }

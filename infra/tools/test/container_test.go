@@ -14,17 +14,17 @@ import (
 	"latchkey/infra/tools"
 )
 
-// machine is a folder of programs, which is all that a test machine has. Programs write their calls to the file calls.
+// machine is a test machine: a folder with all its programs. The programs write their calls to the file calls.
 type machine struct {
 	t   *testing.T
 	dir string
 }
 
-// newMachine returns a machine with these programs of ours. Each ends with the given status, except for apt-get update.
+// newMachine returns a machine with these programs. Each is a script that ends with the given status; apt-get update succeeds.
 func newMachine(t *testing.T, programs map[string]int) machine {
 	t.Helper()
 	m := machine{t: t, dir: t.TempDir()}
-	for _, name := range []string{"sh", "sed", "dirname"} { // those that the scripts themselves use
+	for _, name := range []string{"sh", "sed", "dirname"} { // the real programs that the scripts use
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Fatal(err)
@@ -51,10 +51,10 @@ func (m machine) run(shell string, args ...string) (calls string, installed []st
 	}
 	cmd := exec.Command(path, args...)
 	cmd.Env = []string{"PATH=" + m.dir}
-	out, _ := cmd.CombinedOutput() // apt-get may end it
+	out, _ := cmd.CombinedOutput() // the error is ignored: a failing apt-get ends the script
 	text, err := os.ReadFile(filepath.Join(m.dir, "calls"))
 	if err != nil {
-		m.t.Fatalf("%v: it called nothing\n%s", err, out)
+		m.t.Fatalf("%v: no program was called\n%s", err, out)
 	}
 	for line := range strings.Lines(string(text)) {
 		if list, ok := strings.CutPrefix(line, "apt-get install -yq --no-install-recommends "); ok {
@@ -75,7 +75,7 @@ func repositoryFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// listed returns the packages of .devcontainer/packages, with the commands after them.
+// listed returns the packages of .devcontainer/packages. Each has the command that checks for it.
 func listed(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -87,8 +87,8 @@ func listed(t *testing.T) map[string]string {
 	return out
 }
 
-// TestTheContainerHasWhatTheGateInstalls runs the Dockerfile's installation, and .ci/run on a machine that has nothing: no
-// image can be fetched where the tests run, but Debian's packages can. Both install the packages of one list.
+// TestTheContainerHasWhatTheGateInstalls runs the Dockerfile's installation command, and .ci/run, on machines without programs. Both
+// must install the packages of the same list. The test builds no image, because the test machine cannot download one.
 func TestTheContainerHasWhatTheGateInstalls(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -110,12 +110,12 @@ func TestTheContainerHasWhatTheGateInstalls(t *testing.T) {
 	_, gate := newMachine(t, map[string]int{"apt-get": 1, "dpkg": 1}).run("bash", root+"/.ci/run")
 	for name := range want {
 		if !slices.Contains(gate, name) {
-			t.Errorf(".ci/run does not install %s on a machine that has nothing: %q", name, gate)
+			t.Errorf(".ci/run does not install %s on a machine without programs: %q", name, gate)
 		}
 	}
 }
 
-// TestTheGateInstallsNothingTwice runs .ci/run on a machine that has all programs, though not all of them from packages.
+// TestTheGateInstallsNothingTwice runs .ci/run on a machine that has all programs, some of them not from Debian's packages.
 func TestTheGateInstallsNothingTwice(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
@@ -127,17 +127,17 @@ func TestTheGateInstallsNothingTwice(t *testing.T) {
 	}
 	calls, _ := newMachine(t, has).run("bash", root+"/.ci/run", "lint")
 	if strings.Contains(calls, "apt-get") || !strings.HasSuffix(calls, "make lint\n") {
-		t.Errorf("it called\n%s", calls)
+		t.Errorf(".ci/run called\n%s", calls)
 	}
 }
 
-// TestTheContainerRunsTheProduct compares the container with what the programs look for, with the README and with go.mod.
+// TestTheContainerRunsTheProduct compares the container with the programs that package tools checks for, the README and go.mod.
 func TestTheContainerRunsTheProduct(t *testing.T) {
 	checks := ""
 	for _, check := range listed(t) {
 		checks += check + "\n"
 	}
-	t.Run("TheProgramsThatToolsLookFor", func(t *testing.T) {
+	t.Run("ItHasThePrograms", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
 		var missing *tools.MissingError
 		if err := tools.Missing(); !errors.As(err, &missing) || len(missing.Programs) < 4 {
@@ -162,7 +162,7 @@ func TestTheContainerRunsTheProduct(t *testing.T) {
 		t.Errorf("Java %s is not in the list", needs[2])
 	}
 	node := regexp.MustCompile(`\nFROM node:(\d+)-bookworm-slim AS node\n`).FindStringSubmatch(repositoryFile(t, ".devcontainer/Dockerfile"))
-	if len(node) < 2 || node[1] < "20" { // as the message of a machine without Node says
+	if len(node) < 2 || node[1] < "20" { // package tools requires Node.js 20
 		t.Errorf("Node.js %q", node)
 	}
 	for _, program := range []string{"COPY --from=node /usr/local/bin/node ", "COPY --from=node /usr/local/lib/node_modules ", "/npm/bin/npm-cli.js /usr/local/bin/npm\n"} {

@@ -13,7 +13,7 @@ import (
 	"latchkey/infra/tools/copied"
 )
 
-// moved is the module's path after `make home`, as an owner chooses it.
+// moved is the module's path after `make home`.
 const moved = "example.com/acme/latchkey"
 
 // program is the main.go of another module, which imports Latchkey. MODULE is replaced by the path of Latchkey's module.
@@ -33,7 +33,7 @@ func main() {
 }
 `
 
-// files calls f with the path of every file under root, relative to root. It skips what git and the builds write.
+// files calls f with the path of every file under root, relative to root. It skips the folders of git and of the builds.
 func files(t *testing.T, root string, f func(path string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -64,8 +64,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// run runs a program and returns its standard output. env wins over this process's environment, in which make's own
-// variables must not reach a make in a copy.
+// run runs a program and returns its standard output. env replaces variables of this process. make's own variables are removed, so
+// that they do not change a make in a copy.
 func run(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -93,8 +93,8 @@ func atHome(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestTheModuleMovesInOneStep checks that every import is found after the move, and that the tests that know the module's path
-// pass. The number of files must stay the same, so that no file is left behind or lost.
+// TestTheModuleMovesInOneStep checks that every import is found after the move, and that the tests which use the module's path pass.
+// The number of files must stay the same.
 func TestTheModuleMovesInOneStep(t *testing.T) {
 	dir := atHome(t)
 	if got := run(t, dir, nil, "go", "list", "-m"); got != moved {
@@ -110,27 +110,27 @@ func TestTheModuleMovesInOneStep(t *testing.T) {
 	files(t, dir, func(path string) {
 		after++
 		if strings.HasSuffix(path, ".bak") {
-			t.Errorf("%s is left behind", path)
+			t.Errorf("%s was not removed", path)
 		}
 	})
 	before := 0
 	files(t, "../../..", func(string) { before++ })
 	if after != before {
-		t.Errorf("%d files became %d", before, after)
+		t.Errorf("there were %d files, and now %d", before, after)
 	}
 }
 
-// ofTheHarness matches modules that only infra/harness needs.
+// ofTheHarness matches the modules that only infra/harness needs.
 var ofTheHarness = regexp.MustCompile("porcupine|esbuild|goldmark|kin-openapi|jsonschema")
 
-// TestAnotherModuleImportsVerifyAndGuard imports both packages from a checkout by a replace directive, as the documentation
-// shows, before and after the move. The module then needs what the two need, and nothing of the harness.
+// TestAnotherModuleImportsVerifyAndGuard imports both packages with a replace directive, as the documentation shows, before and after
+// the move. The other module must not need a module of the harness.
 func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The other module has an empty module cache. This machine's cache is its proxy, so that it needs no network.
+	// The other module begins with an empty module cache. This machine's cache is its proxy, so it needs no network.
 	cache := "file://" + filepath.ToSlash(run(t, ".", nil, "go", "env", "GOMODCACHE")) + "/cache/download"
 	env := []string{"GOPROXY=" + cache, "GOSUMDB=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOMODCACHE=" + t.TempDir()}
 	for module, checkout := range map[string]string{"latchkey": root, moved: atHome(t)} {
@@ -138,7 +138,7 @@ func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 		write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.26.0\n\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+checkout+"\n")
 		write(t, filepath.Join(dir, "main.go"), strings.ReplaceAll(program, "MODULE", module))
 		if got := run(t, dir, env, "go", "run", "."); got != "<nil>" {
-			t.Errorf("%s: it prints %s", module, got)
+			t.Errorf("%s: the program prints %s", module, got)
 		}
 		if all := run(t, dir, env, "go", "mod", "graph"); ofTheHarness.MatchString(all) || !strings.Contains(all, "aws-sdk-go-v2") {
 			t.Errorf("%s: the other module needs %s", module, all)

@@ -1,5 +1,4 @@
-// Package test tests the recipes of `make test`, `make mutants` and `make home`, and pins the program that shows the
-// results of tests.
+// Package test tests the recipes of `make test`, `make mutants` and `make home`. Its tools.mod pins the program that shows test results.
 package test
 
 import (
@@ -12,7 +11,7 @@ import (
 	"testing"
 )
 
-// recipe returns the commands of a target, and of the targets that it makes.
+// recipe returns the commands of a target, and of the targets that it calls with make.
 func recipe(t *testing.T, target string) []string {
 	t.Helper()
 	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", target)
@@ -25,8 +24,8 @@ func recipe(t *testing.T, target string) []string {
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), isMake)
 }
 
-// TestTestsAskTheStacksThatTheyStart checks that the variables are unset that would lead the tests to another deployment.
-func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
+// TestTestsCallTheStacksThatTheyStart checks that BASE_URL and TOKEN_CMD are unset: with them the tests would call another deployment.
+func TestTestsCallTheStacksThatTheyStart(t *testing.T) {
 	for _, target := range []string{"test", "mutants"} {
 		for _, line := range recipe(t, target) {
 			if !strings.Contains(line, "env -u BASE_URL -u TOKEN_CMD ") {
@@ -37,8 +36,8 @@ func TestTestsAskTheStacksThatTheyStart(t *testing.T) {
 }
 
 // TestMakeTestRunsEveryTestAnew checks that no result comes from Go's test cache, and that no test is left out. The first command
-// runs one test of infra/harness/e2e, the next two the other packages of each module, two the tests of the limits in another zone,
-// and the last the rest of infra/harness/e2e.
+// runs one test of infra/harness/e2e. The next two run the other packages of each module, two more the tests of limits in another
+// time zone, and the last the other tests of infra/harness/e2e.
 func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	lines := recipe(t, "test")
 	for _, line := range lines {
@@ -48,7 +47,7 @@ func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 			}
 		}
 		if strings.Contains(line, " -short") {
-			t.Errorf("not all of the tests: %.200s", line)
+			t.Errorf("-short skips tests: %.200s", line)
 		}
 	}
 	if len(lines) != 6 || !strings.HasPrefix(lines[1], "TZ=Pacific/Kiritimati ") || !strings.Contains(lines[1], " latchkey/pkg/store ") ||
@@ -59,12 +58,12 @@ func TestMakeTestRunsEveryTestAnew(t *testing.T) {
 	first, last := strings.TrimSuffix(lines[0], "$' ./e2e"), strings.TrimSuffix(lines[5], "$' ./e2e")
 	_, alone, _ := strings.Cut(first, " -run '^")
 	if alone == "" || !strings.HasSuffix(last, " -skip '^("+alone+"|TestDeployed|TestSmoke|TestFrontDoor)") {
-		t.Errorf("first %q of infra/harness/e2e, then the line %s", alone, last)
+		t.Errorf("the first command runs %q of infra/harness/e2e, and the last command is %s", alone, last)
 	}
 }
 
-// TestEachRecipeNamesPackagesThatAreThere: nothing else runs the targets that take long, or need an account.
-func TestEachRecipeNamesPackagesThatAreThere(t *testing.T) {
+// TestRecipesNameExistingPackages finds a wrong path in a target that no other test runs, because it is slow or needs an account.
+func TestRecipesNameExistingPackages(t *testing.T) {
 	text, err := os.ReadFile("../../../Makefile")
 	if err != nil {
 		t.Fatal(err)
@@ -84,11 +83,12 @@ func TestEachRecipeNamesPackagesThatAreThere(t *testing.T) {
 		}
 	}
 	if named < 25 {
-		t.Errorf("%d packages are named", named)
+		t.Errorf("only %d packages were found", named)
 	}
 }
 
-// TestATestProgramWithoutServicesHasAMinute runs the script that starts test programs for make test. The last limit counts.
+// TestATestProgramWithoutServicesHasAMinute runs the script that starts test programs for make test. Of two -test.timeout flags, Go
+// uses the last.
 func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 	script, err := filepath.Abs("minute")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 	}
 	for _, line := range recipe(t, "test")[1:3] {
 		if !strings.Contains(line, " -exec '"+script+"' ") {
-			t.Errorf("it is not used in %.200s", line)
+			t.Errorf("the script is not used in %.200s", line)
 		}
 	}
 	for folder, want := range map[string]string{
@@ -113,7 +113,7 @@ func TestATestProgramWithoutServicesHasAMinute(t *testing.T) {
 	}
 }
 
-// TestMakeHelpFitsALine: each target has a line of at most 90 characters, and its options on request.
+// TestMakeHelpFitsALine checks that each target has a line of at most 90 characters, and that TARGET= shows its options.
 func TestMakeHelpFitsALine(t *testing.T) {
 	help := func(arguments ...string) string {
 		cmd := exec.Command("make", append([]string{"-s", "help"}, arguments...)...)
@@ -126,7 +126,7 @@ func TestMakeHelpFitsALine(t *testing.T) {
 	}
 	all := help()
 	for line := range strings.Lines(all) {
-		if n := len([]rune(line)); n > 91 { // with its end
+		if n := len([]rune(line)); n > 91 { // with the newline
 			t.Errorf("%d characters: %s", n, line)
 		}
 	}

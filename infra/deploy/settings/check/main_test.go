@@ -22,7 +22,7 @@ func TestBadValuesAreRefusedBeforeAnythingIsInstalled(t *testing.T) {
 		"nothing":           {nil, []string{"give REGION=", "ISSUER= and AUDIENCE="}},
 		"no audience":       {[]string{issuer, region}, []string{"give AUDIENCE="}},
 		"clients":           {[]string{issuer, region, "PARAMETERS=ClientIds=web"}, nil},
-		"values":            {[]string{region, "PARAMETERS=WebAcl=on KeyPrefix=LK Emails=1 DeliverConcurrency=many", "YES=yes"}, []string{"YES=yes", "WebAcl=on: it is one of", "KeyPrefix=LK", "no parameter Emails", "is not a number"}},
+		"values":            {[]string{region, "PARAMETERS=WebAcl=on KeyPrefix=LK Emails=1 DeliverConcurrency=many", "YES=yes"}, []string{"YES=yes", "WebAcl=on: it must be one of", "KeyPrefix=LK", "no parameter Emails", "is not a number"}},
 		"a domain alone":    {[]string{issuer, audience, region, "PARAMETERS=DomainName=api.example.com"}, []string{"DomainName needs CertificateArn"}},
 		"a certificate":     {[]string{issuer, audience, region, "PARAMETERS=CertificateArn=arn:aws:acm:eu-central-1:123456789012:certificate/a"}, []string{"CertificateArn needs DomainName"}},
 		"no address":        {[]string{issuer, audience, region, "PARAMETERS=DisableExecuteApi=true"}, []string{"DisableExecuteApi=true needs DomainName"}},

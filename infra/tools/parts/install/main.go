@@ -1,5 +1,5 @@
-// Command install installs the parts of the lab while the rest is compiled. It prints no error: the program that
-// needs a part installs it again, and prints why that fails.
+// Command install installs the parts of the lab while other programs are compiled. It prints no error. The program that needs a
+// part tries again, and prints the error.
 package main
 
 import (

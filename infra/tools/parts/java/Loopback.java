@@ -6,9 +6,9 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
- * Runs DynamoDB Local on 127.0.0.1 only. By itself it listens on every interface, without an option
- * to change that. It prints READY once it listens, and ends when its standard input does, so that
- * it never outlives the process that started it.
+ * Runs DynamoDB Local on 127.0.0.1 only. DynamoDB Local listens on every interface, and has no option
+ * to change that. This program prints READY once it listens. It ends when its standard input ends,
+ * and so never runs longer than the process that started it.
  */
 public final class Loopback {
     public static void main(String[] args) throws Exception {
@@ -25,7 +25,7 @@ public final class Loopback {
         proxy.start();
         System.out.println("READY");
         while (System.in.read() >= 0) {
-            // The input has no meaning; only its end has.
+            // Ignores the input. Only its end matters.
         }
         proxy.stop();
         System.exit(0);

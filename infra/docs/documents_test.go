@@ -72,7 +72,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// mention matches how a comment names a heading: runbook, "Who may sign". The quotes may be escaped in a string of Go.
+// mention matches a comment that names a heading, such as runbook, "Who may sign". In a string of Go the quotes are escaped.
 var (
 	fenced   = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	code     = regexp.MustCompile("`[^`\n]+`")
@@ -101,7 +101,7 @@ func anchors(text string) []string {
 	return out
 }
 
-// TestEveryLinkLeadsToAFileAndAHeading follows the links to files of the repository, not those to the web.
+// TestEveryLinkLeadsToAFileAndAHeading follows the links to files of the repository. It ignores links to the web.
 func TestEveryLinkLeadsToAFileAndAHeading(t *testing.T) {
 	all, seen := documents(t), 0
 	for path, text := range all {
@@ -116,28 +116,28 @@ func TestEveryLinkLeadsToAFileAndAHeading(t *testing.T) {
 				target = filepath.ToSlash(filepath.Join(filepath.Dir(path), file))
 			}
 			if !exists(target) {
-				t.Errorf("%s: %s is not there", path, m[1])
+				t.Errorf("%s: %s does not exist", path, m[1])
 			} else if fragment != "" && !slices.Contains(anchors(all[target]), fragment) {
 				t.Errorf("%s: %s has no heading #%s", path, target, fragment)
 			}
 		}
 	}
-	if seen < 50 { // the documents have more: the pattern no longer finds them
+	if seen < 50 { // otherwise the pattern is wrong: the documents have more
 		t.Errorf("%d links were read", seen)
 	}
 }
 
 // TestCommentsPointAtDocumentsAndHeadings reads mentions such as `runbook, "Who may sign"` in
-// every kind of text. The document and the heading must be there.
+// every kind of text. The document and the heading must exist.
 func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
 	all, seen := documents(t), 0
 	for path, text := range texts(t, ".go", ".md", ".yaml", ".yml", ".py", ".mjs", ".sh", "Makefile", "run") {
 		if strings.HasPrefix(path, "infra/docs/") && strings.HasSuffix(path, ".go") {
-			continue // the examples in the comments of these tests
+			continue // the comments of these tests have made-up mentions
 		}
 		for _, file := range markdown.FindAllString(text, -1) {
 			if !exists(file) {
-				t.Errorf("%s: %s is not there", path, file)
+				t.Errorf("%s: %s does not exist", path, file)
 			}
 		}
 		for _, m := range mention.FindAllStringSubmatch(text, -1) {
@@ -148,7 +148,7 @@ func TestCommentsPointAtDocumentsAndHeadings(t *testing.T) {
 			}
 		}
 	}
-	if seen < 15 { // there are more: the pattern no longer finds them
+	if seen < 15 { // otherwise the pattern is wrong: there are more
 		t.Errorf("%d mentions of headings were read", seen)
 	}
 }
@@ -159,8 +159,8 @@ var (
 	parameter = regexp.MustCompile(`\b([A-Z][a-z]\w*)=`)
 )
 
-// TestDocumentedParametersAreThoseOfTheTemplate reads what the runbook gives make deploy.
-func TestDocumentedParametersAreThoseOfTheTemplate(t *testing.T) {
+// TestTheTemplateHasEachDocumentedParameter reads the runbook's commands of make deploy.
+func TestTheTemplateHasEachDocumentedParameter(t *testing.T) {
 	_, parameters, _ := strings.Cut(document(t, "template.yaml"), "\nParameters:\n")
 	var names []string
 	given := strings.Join(deployed.FindAllString(document(t, "infra/docs/runbook.md"), -1), "\n")

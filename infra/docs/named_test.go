@@ -25,7 +25,7 @@ var (
 	target    = regexp.MustCompile("(?:`|^|; |&& )make ([a-z][a-z0-9-]*)")
 )
 
-// testsOf returns the names of each package's top-level tests, and the texts of its test files.
+// testsOf returns, by package, the names of the top-level tests and the text of the test files.
 func testsOf(t *testing.T) (tests map[string][]string, text map[string]string) {
 	t.Helper()
 	tests, text = map[string][]string{}, map[string]string{}
@@ -46,8 +46,8 @@ func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	section, _, _ = strings.Cut(section, "\n## ")
 	_, rows, _ := strings.Cut(section, "|---|---|---|\n")
 	tests, text := testsOf(t)
-	found := guarantee.FindAllStringSubmatch(rows, -1) // of each: the package and the test
-	// A row that the pattern does not match would go unchecked.
+	found := guarantee.FindAllStringSubmatch(rows, -1) // groups: the package and the test
+	// A row that the pattern does not match would not be checked.
 	if lines := strings.Count(rows, "\n| ") + 1; len(found) != lines || lines < 15 {
 		t.Fatalf("%d of %d guarantees name a package and a test", len(found), lines)
 	}
@@ -64,35 +64,35 @@ func TestEachGuaranteeNamesItsTest(t *testing.T) {
 	}
 }
 
-// named checks that every name that the pattern matches in the documents (its first group) exists.
-func named(t *testing.T, pattern *regexp.Regexp, isThere func(name string) bool) {
+// checkNames finds names in the documents with the first group of a pattern. Each name must exist.
+func checkNames(t *testing.T, pattern *regexp.Regexp, exists func(name string) bool) {
 	t.Helper()
 	seen := 0
 	for file, text := range documents(t) {
 		for _, m := range pattern.FindAllStringSubmatch(text, -1) {
 			seen++
-			if !isThere(m[1]) {
-				t.Errorf("%s: %s is not there", file, m[1])
+			if !exists(m[1]) {
+				t.Errorf("%s: %s does not exist", file, m[1])
 			}
 		}
 	}
-	if seen < 30 { // the documents have more: the pattern no longer finds them
+	if seen < 30 { // otherwise the pattern is wrong: the documents have more
 		t.Errorf("%d names were read", seen)
 	}
 }
 
-func TestEveryTestThatADocumentNamesIsThere(t *testing.T) {
+func TestEveryTestThatADocumentNamesExists(t *testing.T) {
 	tests, _ := testsOf(t)
 	all := slices.Concat(slices.Collect(maps.Values(tests))...)
-	named(t, testName, func(name string) bool { return slices.Contains(all, name) })
+	checkNames(t, testName, func(name string) bool { return slices.Contains(all, name) })
 }
 
 func TestEveryCommandOfMakeIsATarget(t *testing.T) {
 	makefile := document(t, "Makefile")
-	named(t, target, func(name string) bool { return strings.Contains(makefile, "\n"+name+":") })
+	checkNames(t, target, func(name string) bool { return strings.Contains(makefile, "\n"+name+":") })
 }
 
-func TestEveryFileThatADocumentNamesIsThere(t *testing.T) { named(t, ownPath, exists) }
+func TestEveryFileThatADocumentNamesExists(t *testing.T) { checkNames(t, ownPath, exists) }
 
 // TestTheLayoutListsEveryFolder reads the section "Where things are" of the design.
 func TestTheLayoutListsEveryFolder(t *testing.T) {
@@ -101,13 +101,13 @@ func TestTheLayoutListsEveryFolder(t *testing.T) {
 	section, _, _ = strings.Cut(section, "```")
 	var listed []string
 	for line := range strings.Lines(section) {
-		if line == "\n" { // between what ships and what proves it
+		if line == "\n" { // between the product and the harness
 			continue
 		}
 		file := strings.TrimSuffix(strings.Fields(line)[0], "/<group>/")
 		listed = append(listed, file)
 		if !exists(file) {
-			t.Errorf("%s is not there", file)
+			t.Errorf("%s does not exist", file)
 		}
 	}
 	for _, parent := range []string{"infra", "infra/harness"} { // pkg/README.md is generated, with each package
@@ -123,9 +123,8 @@ func TestTheLayoutListsEveryFolder(t *testing.T) {
 	}
 }
 
-// TestScannersFindEveryKeyByThePublishedPattern mints keys, and looks for them in files of different forms. The page
-// has the pattern alone and in the rules of two scanners: all three must be the same. The checksum is computed as the
-// page says.
+// TestScannersFindEveryKeyByThePublishedPattern mints keys, and looks for them in texts of different forms. The page has the pattern
+// alone and in the rules of two scanners: all three must be the same. The test computes the checksum by the page's rule.
 func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 	_, section, _ := strings.Cut(document(t, "infra/docs/contract.md"), "### Finding a leaked key")
 	section, _, _ = strings.Cut(section, "\n## ")
@@ -152,14 +151,14 @@ func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 		}
 	}
 	family := "lk[a-z0-9]{0,14}"
-	yours := regexp.MustCompile(strings.Replace(found[0][1], "[a-z][a-z0-9]{0,15}", family, 1))
+	familyPattern := regexp.MustCompile(strings.Replace(found[0][1], "[a-z][a-z0-9]{0,15}", family, 1))
 	for prefix, want := range map[string]bool{"lk": true, "lktest": true, "lk34567890123456": true, "lkt": true, "acme": false} {
 		minted, err := secret.Mint(prefix, [16]byte{}, [16]byte{1}, nil)
-		if err != nil || yours.MatchString(minted.Text.Reveal()) != want || !strings.Contains(section, "`"+family+"`") {
-			t.Errorf("%s, %v: the family of the page must find it: %t", prefix, err, want)
+		if err != nil || familyPattern.MatchString(minted.Text.Reveal()) != want || !strings.Contains(section, "`"+family+"`") {
+			t.Errorf("%s, %v: the page's pattern for a family of keys must match: %t", prefix, err, want)
 		}
 	}
-	// A key's beginning, a prefix in upper case, a part too long, a part too short, and other base64.
+	// The beginning of a key, a prefix in upper case, a part that is too long, a part that is too short, and other base64.
 	for _, other := range []string{
 		"lk_9mXpQ2Lk", "LK_" + strings.Repeat("a", 43) + "_" + strings.Repeat("a", 49), "lk_" + strings.Repeat("a", 43) + "_" + strings.Repeat("a", 50),
 		"lk_" + strings.Repeat("a", 42) + "_" + strings.Repeat("a", 49), base64.StdEncoding.EncodeToString(make([]byte, 300)),
@@ -170,7 +169,7 @@ func TestScannersFindEveryKeyByThePublishedPattern(t *testing.T) {
 	}
 }
 
-// TestThePatternForGitHubFindsTheFamilyOfKeys: the runbook's pattern, with the prefix of a deployment as the runbook says.
+// TestThePatternForGitHubFindsTheFamilyOfKeys puts the prefix of a deployment into the runbook's pattern, by the runbook's rule.
 func TestThePatternForGitHubFindsTheFamilyOfKeys(t *testing.T) {
 	_, section, _ := strings.Cut(document(t, "infra/docs/runbook.md"), "### Keys that GitHub finds")
 	written := regexp.MustCompile("- the pattern: `(.*)`, with").FindStringSubmatch(section)
@@ -178,7 +177,7 @@ func TestThePatternForGitHubFindsTheFamilyOfKeys(t *testing.T) {
 		t.Fatalf("the pattern is %q", written)
 	}
 	for keyPrefix, begins := range map[string][]string{
-		"lk":               {"lk", "lktest", "lk34567890123456", "lkt"}, // the last is of link tokens
+		"lk":               {"lk", "lktest", "lk34567890123456", "lkt"}, // link tokens begin with lkt
 		"acme":             {"acme", "acmetest", "acme567890123456"},
 		"a":                {"a", "a234567890123456"},
 		"abcdefghijklmnop": {"abcdefghijklmnop"},
@@ -191,12 +190,12 @@ func TestThePatternForGitHubFindsTheFamilyOfKeys(t *testing.T) {
 			}
 			key := minted.Text.Reveal()
 			if got := pattern.FindString("KEY=" + key + "\n"); got != key {
-				t.Errorf("%s: found is %q of %q", keyPrefix, got, key)
+				t.Errorf("%s: the pattern finds %q of %q", keyPrefix, got, key)
 			}
 			rest := key[len(prefix):]
 			for _, other := range []string{key[:len(key)-1], key + "0", "other" + rest, prefix + strings.Repeat("0", 17-len(prefix)) + rest} {
 				if got := pattern.FindString(other); got != "" {
-					t.Errorf("%s: found is %q", keyPrefix, got)
+					t.Errorf("%s: the pattern finds %q", keyPrefix, got)
 				}
 			}
 		}

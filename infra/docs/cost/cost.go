@@ -1,22 +1,22 @@
 // Package cost computes what AWS charges for calls that the local stack recorded.
 package cost
 
-// PricesOf is the month in which the prices were looked up. They are AWS's public prices in
-// us-east-1 in dollars, without any free tier, for functions on arm64.
+// PricesOf is the month of the prices. They are AWS's public prices in us-east-1 in dollars, without any free tier, for functions on
+// arm64.
 const PricesOf = "June 2026"
 
 // The prices of a million units or, if the name ends in Month, of one unit for a month.
 const (
-	gatewayRequests = 3.50  // a REST API's, the first 333 million a month
+	gatewayRequests = 3.50  // of a REST API, the first 333 million a month
 	invocations     = 0.20  // of Lambda functions
 	gbSecond        = 13.33 // of Lambda on arm64
 	reads           = 0.125 // DynamoDB's request units, on demand
 	writes          = 0.625 // DynamoDB's request units, on demand
 	signatures      = 15.00 // of an ECC key, by KMS
 	queueRequests   = 0.40  // of a standard queue
-	busEvents       = 1.00  // on an event bus of one's own, up to 64 KB each
+	busEvents       = 1.00  // on a custom event bus, up to 64 KB each
 	logs            = 500.0 // of MB taken in by CloudWatch Logs: $0.50 a GB
-	Firewall        = 0.60  // of requests that the firewall looks at, the blocked ones too
+	Firewall        = 0.60  // of requests that the firewall checks, also of blocked ones
 	Internet        = 0.09  // of KB that leave AWS for the internet, the first 10 TB a month
 
 	KeyMonth       = 1.00 // of a key in KMS
@@ -31,7 +31,7 @@ const (
 
 // Use counts what one call uses of AWS's services.
 type Use struct {
-	Requests      float64 // that API Gateway answers
+	Requests      float64 // to API Gateway
 	Invocations   float64 // of functions
 	GBSeconds     float64 // of functions
 	Reads, Writes float64 // request units of DynamoDB
@@ -41,7 +41,8 @@ type Use struct {
 	LogKB         float64
 }
 
-// Of returns the dollars for a million calls of this use: rows is DynamoDB, signing is KMS, the queue and the event bus.
+// Of returns the dollars for a million calls of this use. rows is the price of DynamoDB, and signing the price of KMS, the queue and
+// the event bus.
 func (u Use) Of() (gateway, functions, rows, signing, logged float64) {
 	return u.Requests * gatewayRequests,
 		u.Invocations*invocations + u.GBSeconds*gbSecond,

@@ -21,13 +21,13 @@ import (
 // exercise is a patch, and the tests that fail when a part of the patch is missing.
 type exercise struct {
 	name  string            // of the patch, without .patch
-	files int               // that it changes, beside its tests. What `make generate` writes is in no patch
+	files int               // the number of changed files without tests. A patch has no generated files
 	tests map[string]string // by package: names, with | between them
 	env   []string          // for the tests
 }
 
-// exercises come in the order in which they are tried. The patch of the event leaves out the golden file of pkg/store, which
-// the tests write with UPDATE_GOLDEN: a new row gives every later row another id.
+// exercises are tried in this order. The patch of the event leaves out the golden file of pkg/store: a new row changes the id of every
+// later row, so the tests write the file with UPDATE_GOLDEN.
 var exercises = []exercise{
 	{"route", 5, map[string]string{
 		"./pkg/api":                "TestRoleMatrix|TestTheMatrixFollowsTheContract|TestAnAppOfAnotherOrgIsNotFound|TestAPreflightAllowsTheMethodsOfItsPath|TestAServiceWithOneRightIsRefusedEverywhereElse|TestEachRouteOfASuspendedOrgIsOpenOrClosed",
@@ -69,7 +69,7 @@ func newTree(t *testing.T) tree {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = database.Stop() })
-	// git must not take the copy for a part of the repository: it would skip the patch.
+	// Without GIT_CEILING_DIRECTORIES git would find the repository above the copy, and skip the patch.
 	c.env = append(os.Environ(), "LATCHKEY_DYNAMODB="+database.Endpoint, "GIT_CEILING_DIRECTORIES="+filepath.Dir(c.dir))
 	return c
 }
@@ -84,15 +84,15 @@ func (c tree) run(t *testing.T, env []string, name string, args ...string) (stri
 	return out.String(), err
 }
 
-// apply applies the patch of an exercise, or with -R a part of it backwards.
+// apply applies the patch of an exercise. With the flag -R it removes a part of the patch.
 func (c tree) apply(t *testing.T, e exercise, flags ...string) {
 	t.Helper()
 	patch := filepath.Join("infra", "docs", "exercises", e.name+".patch")
 	out, err := c.run(t, nil, "git", append(append([]string{"apply"}, flags...), patch)...)
 	if err != nil {
-		// To write the patch anew: git apply --3way it, resolve the conflicts, and before make generate write
+		// To make the patch again: run git apply --3way, resolve the conflicts, and before make generate write
 		// git diff HEAD, without pkg/store/testdata, to the patch. Then git checkout the tree.
-		t.Fatalf("%s no longer fits the tree. Apply it with git apply --3way, mend it, and write it anew with git diff HEAD:\n%s", patch, out)
+		t.Fatalf("%s no longer applies. Apply it with git apply --3way, resolve the conflicts, and make it again with git diff HEAD:\n%s", patch, out)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := productFiles(string(text)); n != e.files {
-				t.Errorf("the patch changes %d files beside tests, not %d", n, e.files)
+				t.Errorf("the patch changes %d files besides tests, want %d", n, e.files)
 			}
 			if err := copied.Tree(t.Context(), c.root, c.dir); err != nil {
 				t.Fatal(err)
@@ -142,7 +142,7 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 			if out, err := c.run(t, nil, "make", "generate"); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			// This compiles every package, and links no program: go build ./... takes much longer.
+			// This compiles every package but links no program, so it is much faster than go build ./...
 			for _, module := range []string{".", "infra/harness"} {
 				if out, err := c.run(t, nil, "go", "-C", module, "list", "-export", "-f", "{{with .Error}}{{.}}{{end}}", "./..."); err != nil {
 					t.Fatalf("%v\n%s", err, out)
@@ -166,7 +166,7 @@ func TestExercisesAreCompleteAndSmall(t *testing.T) {
 	}
 }
 
-// productFiles returns how many files of a patch belong to no test.
+// productFiles returns the number of files in a patch that are not files of tests.
 func productFiles(patch string) int {
 	n := 0
 	for line := range strings.Lines(patch) {
@@ -177,8 +177,8 @@ func productFiles(patch string) int {
 	return n
 }
 
-// withoutTheRole takes back what the event's patch changed in the rights of the functions. The function may then not write the
-// event, which a test of pkg/api must find.
+// withoutTheRole removes the part of the event's patch that changes the functions' rights. Then the function may not write the event,
+// and a test of pkg/api must find this.
 func withoutTheRole(t *testing.T, c tree, e exercise) {
 	t.Helper()
 	c.apply(t, e, "-R", "--include=infra/template/rights.txt")
@@ -189,6 +189,6 @@ func withoutTheRole(t *testing.T, c tree, e exercise) {
 	const lacks = "missing in the template's roles: MembersFunction dynamodb:"
 	failed := err != nil && strings.Contains(out, "--- FAIL: TestEveryTypeOfEventIsAsDocumented")
 	if !failed || !strings.Contains(out, lacks) || !strings.Contains(out, " EVTS ") {
-		t.Errorf("without its part of the rights, want a failure that says %q, for the partition EVTS: %v\n%s", lacks, err, out)
+		t.Errorf("without the change of the rights, want a failure with %q for the partition EVTS: %v\n%s", lacks, err, out)
 	}
 }

@@ -1,2 +1,2 @@
-// The elements that a page of yours embeds. This name stays; the file behind it is another one after a change.
-import "./elements-7b07159f3e7f.js"
+// The elements for your own pages. This file keeps its name; the imported file gets another name after a change.
+import "./elements-215a3ca0c09c.js"

@@ -9,14 +9,14 @@ interface Body {
   errors?: { pointer: string; message: string }[]
 }
 
-// Problem is an error of the API, or of the way to it.
+// Problem is an error that the API returned, or a failed connection to the API.
 export class Problem extends Error {
   constructor(readonly body: Body) {
     super(body.detail)
   }
 }
 
-// digest makes an Idempotency-Key of the random text of a form and of what the form sends: the same for the same, sent again.
+// digest makes an Idempotency-Key from the random text of a form and the body that the form sends. The same body gives the same key.
 async function digest(text: string): Promise<string> {
   const sum = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
   return [...new Uint8Array(sum)].map(b => b.toString(16).padStart(2, '0')).join('')
@@ -24,7 +24,7 @@ async function digest(text: string): Promise<string> {
 
 const writes = new Set<Promise<unknown>>()
 
-// written returns once no write is under way, and the form of each has its answer.
+// written waits until no write is pending, and each form has its answer.
 export async function written() {
   while (writes.size) {
     await Promise.allSettled(writes)
@@ -32,10 +32,10 @@ export async function written() {
   }
 }
 
-// SignedIn is the person whom the pages call the API as.
+// SignedIn gives the tokens of the signed-in person.
 export interface SignedIn {
-  readonly startedAt: number // the time of the sign-in, if this page saw it
-  readonly again: boolean // the API had asked for it
+  readonly startedAt: number // the time of the sign-in; 0: this page did not see it
+  readonly again: boolean // this sign-in was required by the API
   token(): Promise<string>
   renew(): Promise<boolean> // after the API refused the token
   signIn(maxAge?: number, login?: boolean): Promise<void>
@@ -48,7 +48,7 @@ export class Api {
 
   get hasEnded() { return this.#hasEnded }
 
-  // end refuses each further call: the page acts for another person now.
+  // end makes every further call fail: the page acts for another person now.
   end() { this.#hasEnded = true }
 
   get<T>(path: string, query?: Query): Promise<T> { return this.#call('GET', path, { query }) }
@@ -56,7 +56,7 @@ export class Api {
   patch<T>(path: string, body: unknown): Promise<T> { return this.#call('PATCH', path, { body }) }
   delete(path: string, query?: Query): Promise<void> { return this.#call('DELETE', path, { query }) }
   post<T>(path: string, body?: unknown): Promise<T> { return this.#call('POST', path, { body }) }
-  // create makes something, once for all tries of a form that send the same body: data has the form's random text.
+  // create makes a resource. When a form sends the same body again, the API makes no second resource. data has the form's random text.
   async create<T>(path: string, body: unknown, data: FormData): Promise<T> {
     return this.#call('POST', path, { body, once: await digest(`${data.get('once')}${JSON.stringify(body)}`) })
   }
@@ -67,7 +67,7 @@ export class Api {
     return { items: answer[name] as T[], nextCursor: answer.nextCursor as string | undefined }
   }
 
-  // all reads a list to its end. A list that is asked for without a page is whole, or ends with a cursor where it would be too long.
+  // all reads a list to its end. Without a limit the API returns the whole list, or a cursor if the list is too long.
   async all<T>(path: string, name: string, query: Query = {}): Promise<T[]> {
     let page = await this.list<T>(path, name, query)
     const items = page.items
@@ -78,7 +78,7 @@ export class Api {
     return items
   }
 
-  async #call<T>(method: string, path: string, o: { query?: Query; body?: unknown; once?: string; accept?: string }, second = false): Promise<T> {
+  async #call<T>(method: string, path: string, o: { query?: Query; body?: unknown; once?: string; accept?: string }, isRetry = false): Promise<T> {
     const query = new URLSearchParams()
     for (const [name, value] of Object.entries(o.query ?? {})) if (value !== undefined) query.set(name, String(value))
     const headers: Record<string, string> = { Authorization: `Bearer ${await this.session.token()}` }
@@ -96,13 +96,13 @@ export class Api {
     const problem = await sent
     if (!(problem instanceof Problem)) return problem as T
     if (problem.body.status === 401) {
-      const fresh = Date.now() - this.session.startedAt < 60_000 // another sign-in would end the same way
+      const fresh = Date.now() - this.session.startedAt < 60_000 // another sign-in would have the same result
       const isEnded = problem.body.code === 'token_ended' // by a sign-out everywhere
-      if ((isEnded || problem.body.code === 'insufficient_user_authentication') && !second && !(fresh && this.session.again)) {
+      if ((isEnded || problem.body.code === 'insufficient_user_authentication') && !isRetry && !(fresh && this.session.again)) {
         await this.session.signIn(problem.body.maxAge ?? 0, isEnded)
         return this.#call(method, path, o, true)
       }
-      if (['token_expired', 'token_invalid'].includes(problem.body.code) && !second) {
+      if (['token_expired', 'token_invalid'].includes(problem.body.code) && !isRetry) {
         if (await this.session.renew()) return this.#call(method, path, o, true)
         if (!fresh) await this.session.signIn()
       }

@@ -7,7 +7,7 @@ import { text } from './texts'
 import type { AuditEntry, Key, Member, Subject } from './types'
 import { announceProblem, badge, download, empty, given, head, limitsText, none, once, Page, table, time, visible } from './ui'
 
-// midnight is the beginning of a day of the person's zone, or of one of the days after it.
+// midnight returns the beginning of a day in the person's time zone, or of the day that follows after so many days.
 function midnight(day: string | undefined, after = 0): number | undefined {
   if (!day) return undefined
   const at = new Date(`${day}T00:00`)
@@ -66,7 +66,7 @@ class AuditPage extends Page {
       <div class="sub">${kind}${name && withId ? html` <code>${s.id}</code>` : nothing}</div>`
   }
 
-  #by(name: string, label: string, type: string | [string, string][]) {
+  #filterField(name: string, label: string, type: string | [string, string][]) {
     const change = (v: string) => {
       if (v.trim()) this.#filter[name] = v.trim()
       else delete this.#filter[name]
@@ -96,8 +96,8 @@ class AuditPage extends Page {
     return html`
       ${head(text.audit.title, text.audit.about, html`<button @click=${this.#csv}>${text.csv}</button>`)}
       <div class="filters">
-        ${this.#by('action', text.audit.what, Object.entries(text.audit.actions))}${this.#by('actor', text.audit.who, [...this.#actors])}
-        ${this.#by('target', text.audit.targetId, 'text')}${this.#by('from', text.audit.from, 'date')}${this.#by('to', text.audit.to, 'date')}
+        ${this.#filterField('action', text.audit.what, Object.entries(text.audit.actions))}${this.#filterField('actor', text.audit.who, [...this.#actors])}
+        ${this.#filterField('target', text.audit.targetId, 'text')}${this.#filterField('from', text.audit.from, 'date')}${this.#filterField('to', text.audit.to, 'date')}
       </div>
       ${this.#entries.view(entries => table<AuditEntry>(text.audit.title, [
         { label: text.audit.what, kind: 'main', cell: e => html`${text.audit.actions[e.action] ?? e.action}

@@ -15,24 +15,25 @@ interface Config {
   supportUrl: string | null
 }
 
-// What waits in sessionStorage while the person is at the issuer.
+// Away is kept in sessionStorage while the person is at the issuer.
 interface Away { verifier: string; state: string; nonce: string; hash: string; again: boolean; isInterrupted: boolean }
 
 const awayKey = 'latchkey-away'
 const here = () => location.origin + location.pathname
-// The mark of a sign-out, for all tabs and until somebody signs in: without it, an issuer that ends no session of its own would
-// sign the person in again without a question.
+// The key of a mark in localStorage, which shows that the person signed out. All tabs see the mark until a person signs in. Without
+// it, an issuer that keeps its own session would sign the person in again at once.
 const signedOutKey = () => `latchkey-signed-out ${here()}`
-// An ID token comes from the token endpoint itself, so its signature is not checked; what has none of these is refused.
+// The signature of an ID token is not checked, because the token comes directly from the token endpoint. An ID token with another
+// algorithm is refused.
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
-// SignInError is what the start page shows in place of the console.
+// SignInError is an error that the start page shows instead of the console.
 export class SignInError extends Error {}
 
 // withLogin adds "login", a new sign-in, to the prompts that the deployment sends to the issuer.
 const withLogin = (prompt = '') => ['login', ...prompt.split(' ').filter(p => p && p !== 'login' && p !== 'none')].join(' ')
 
-// Tabs tell each other of a sign-out.
+// A sign-out in one tab is sent to the other tabs.
 const tabs = new BroadcastChannel('latchkey')
 
 export class Session {
@@ -90,7 +91,7 @@ export class Session {
         this.#as, this.#client, oauth.None(), answer, here(), away.verifier, this.#options())
       const openid = this.#config.scope.split(' ').includes('openid')
       const options = openid ? { expectedNonce: away.nonce, requireIdToken: true } : {}
-      this.#take(await oauth.processAuthorizationCodeResponse(this.#as, this.#client, response, options))
+      this.#keepTokens(await oauth.processAuthorizationCodeResponse(this.#as, this.#client, response, options))
     } catch (e) {
       throw new SignInError(text.signIn.refused(reason(e)))
     }
@@ -132,7 +133,7 @@ export class Session {
     return this.#accessToken
   }
 
-  // renew gets another token by the refresh token, if the issuer gave one.
+  // renew gets a new access token with the refresh token, if the issuer gave one.
   renew(): Promise<boolean> {
     if (!this.#refreshToken) return Promise.resolve(false)
     this.#renewing ??= this.#refresh().finally(() => { this.#renewing = null })
@@ -146,7 +147,7 @@ export class Session {
       const response = await oauth.refreshTokenGrantRequest(this.#as, this.#client, oauth.None(), used, this.#options())
       const answer = await oauth.processRefreshTokenResponse(this.#as, this.#client, response)
       if (isSignedOut()) return await new Promise(() => {})
-      this.#take(answer)
+      this.#keepTokens(answer)
       return true
     } catch {
       if (isSignedOut()) return new Promise(() => {})
@@ -155,7 +156,7 @@ export class Session {
     }
   }
 
-  // onSignOut calls back when the person signs out in another tab of the same console.
+  // onSignOut calls done when the person signs out in another tab of the same console.
   onSignOut(done: () => void) {
     tabs.onmessage = e => {
       if (e.data !== here()) return
@@ -200,7 +201,7 @@ export class Session {
 
   #options = () => ({ [oauth.allowInsecureRequests]: this.#config.issuer.startsWith('http:') })
 
-  #take(answer: oauth.TokenEndpointResponse) {
+  #keepTokens(answer: oauth.TokenEndpointResponse) {
     this.#accessToken = answer.access_token
     this.#refreshToken = answer.refresh_token ?? this.#refreshToken
     this.#idToken = answer.id_token ?? this.#idToken
@@ -214,7 +215,7 @@ export class Session {
   }
 }
 
-// reason is what an issuer or the library says of a failed sign-in.
+// reason returns the issuer's or the library's text for a failed sign-in.
 function reason(e: unknown): string {
   if (e instanceof oauth.AuthorizationResponseError || e instanceof oauth.ResponseBodyError) {
     return e.error_description ?? e.error

@@ -1,4 +1,4 @@
-// The owner's catalogue of scopes and types of events, which forms offer. Without one, they ask for words alone.
+// The owner's catalogue of scopes and event types. Forms offer them as choices. Without a catalogue, forms have only a field for words.
 import { html, nothing } from 'lit'
 import { Problem, send } from './api'
 import { console_ } from './context'
@@ -10,14 +10,14 @@ import { given, visible } from './ui'
 export interface Choice { name: string; description: string }
 export interface Catalogue { scopes: Choice[]; events: { type: string; description: string; example?: unknown }[] }
 
-// readCatalogue reads the catalogue, which a page does when it is shown, so that its forms open at once. null: there is none, or it
-// cannot be read in time.
+// readCatalogue reads the catalogue. A page calls it when the page is shown, so that its forms open at once. null: there is no
+// catalogue, or it cannot be read in time.
 export async function readCatalogue(): Promise<Catalogue | null> {
   const answer = await send(new URL('catalogue.json', console_.base), { credentials: 'omit', redirect: 'error', signal: AbortSignal.timeout(3000) })
   return answer instanceof Problem ? null : answer as Catalogue
 }
 
-// isSent reports whether something sends events that a word of an endpoint's form names.
+// isSent reports whether a word of an endpoint's form, such as link.*, matches a type of event that exists.
 export function isSent(word: string, catalogue: Catalogue): boolean {
   const types = [...EVENT_TYPES, ...catalogue.events.map(e => e.type)]
   return word === '*' || (word.endsWith('.*') ? types.some(t => t.startsWith(word.slice(0, -1))) : types.includes(word))
@@ -25,11 +25,11 @@ export function isSent(word: string, catalogue: Catalogue): boolean {
 
 interface Field { label: string; help: string; placeholder?: string; value?: string }
 
-// Choices are boxes for what the catalogue has, and words for what it has not, while they are edited.
+// Choices are a part of a form: a checkbox for each name in the catalogue, and a field for other words.
 export class Choices {
   #typed: string[]
 
-  // isKnown reports whether the form shows a word without a warning.
+  // The form shows a warning for each typed word that is not known.
   constructor(private name: string, private offered: Choice[], private chosen: string[], private isKnown: (word: string) => boolean) {
     this.#typed = chosen.filter(w => !offered.some(o => o.name === w))
   }
@@ -39,7 +39,7 @@ export class Choices {
   }
 
   view(d: Dialog, f: Field, warning: string): unknown {
-    const strange = this.#typed.filter(w => !this.isKnown(w))
+    const unknown = this.#typed.filter(w => !this.isKnown(w))
     return html`
       ${this.offered.length ? html`<fieldset class="choices"><legend>${f.label}</legend>${this.offered.map(o => html`
         <div class="check"><input type="checkbox" id="f-${this.name}:${o.name}" name="${this.name}:${o.name}" ?checked=${this.chosen.includes(o.name)}>
@@ -51,6 +51,6 @@ export class Choices {
           d.requestUpdate()
         },
       })}
-      ${strange.length ? html`<p class="note">${warning}: ${visible(strange.join(', '))}</p>` : nothing}`
+      ${unknown.length ? html`<p class="note">${warning}: ${visible(unknown.join(', '))}</p>` : nothing}`
   }
 }

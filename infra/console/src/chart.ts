@@ -1,16 +1,16 @@
-// Bars over time, drawn in the colours of the style sheet, with the same numbers in a table behind them.
+// Bars over time, drawn in the colours of the style sheet, with the same numbers in a table below.
 import { html, nothing, svg } from 'lit'
 import { text } from './texts'
 import { number, table } from './ui'
 
 export interface Part { name: string; tone: string; value: number }
-export interface Bar { label: string; parts: Part[]; shade?: number | null } // shade: the most that it may be
+export interface Bar { label: string; parts: Part[]; shade?: number | null } // shade: the largest possible value
 
 interface Chart {
   title: string
   bars: Bar[]
   unit: string // the name of the first column of the table
-  line?: { value: number; name: string } // drawn where it is near what the bars show
+  line?: { value: number; name: string } // drawn only if it is at most 5 times the largest bar
   shadeName?: string
 }
 
@@ -50,7 +50,7 @@ export function chart(c: Chart): unknown {
 
 export interface Moment { label: string; at: number }
 
-// timeline draws the moments of something's life, and how far it is. What follows it says the same as text.
+// timeline draws the moments in the life of a key, and the present. The page shows the same moments as text after it.
 export function timeline(title: string, moments: Moment[], now: Moment): unknown {
   const all = [...moments, now].sort((a, b) => a.at - b.at)
   const [first, last] = [all[0]!.at, all.at(-1)!.at]
@@ -69,7 +69,7 @@ export function timeline(title: string, moments: Moment[], now: Moment): unknown
     </figure>`
 }
 
-// hatched draws lines over a part, so that its colour is not all that tells it from others.
+// hatched draws lines over a part, so that the part differs from others not only by its colour.
 function hatched(at: number, top: number, size: number): unknown {
   return Array.from({ length: Math.ceil(size / 4) }, (_, i) => svg`
     <line class="hatch" x1=${at + 0.12} x2=${at + 0.88} y1=${Math.min(top + size, top + i * 4 + 4)} y2=${top + i * 4}/>`)
@@ -77,8 +77,8 @@ function hatched(at: number, top: number, size: number): unknown {
 
 function drawn(b: Bar, at: number, scale: number): unknown {
   let top = height
-  const told = [...b.parts.map(p => `${p.name} ${number(p.value)}`), ...(b.shade == null ? [] : [`≤ ${number(b.shade)}`])].join(', ')
-  return svg`<g><title>${b.label}: ${told}</title>
+  const values = [...b.parts.map(p => `${p.name} ${number(p.value)}`), ...(b.shade == null ? [] : [`≤ ${number(b.shade)}`])].join(', ')
+  return svg`<g><title>${b.label}: ${values}</title>
     <rect class="hit" x=${at} y="0" width="1" height=${height}/>
     ${b.shade ? svg`<rect class="shade" x=${at + 0.12} y=${height - b.shade * scale} width="0.76" height=${b.shade * scale}/>` : nothing}
     ${b.parts.filter(p => p.value > 0).map(p => {

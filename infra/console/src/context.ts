@@ -1,4 +1,4 @@
-// What all pages share, and what belongs to the person whom a page acts for.
+// The settings that all pages share, and the data of the person for whom a page acts.
 import type { Api } from './api'
 import type { Session } from './auth'
 import type { App, OrgOfUser } from './types'
@@ -14,13 +14,13 @@ export const console_ = {
   session: null as unknown as Session, // there is none in a page of the owner
 }
 
-// Person is whom a page acts for. Each element of a page has its own, so that none acts with the token of another.
+// Person is the person for whom a page acts. Each embedded element has its own Person, so no element uses the token of another person.
 export class Person {
   orgs: OrgOfUser[] = []
   apps = new Map<string, App[]>() // by the org's id
   email = '' // of the person, where it is known
 
-  // changed draws again what shows orgs and apps. Dialogs are children of home, and have its styles.
+  // changed draws orgs and apps again. Dialogs become children of home, so they have its styles.
   constructor(readonly api: Api, private changed: () => void, readonly home: HTMLElement = document.body) {}
 
   async reload() {

@@ -20,7 +20,8 @@ const attempt = (a: Attempt) => html`
 // isRetried reports whether a delivery waits because its last attempt failed.
 export const isRetried = (d: Delivery) => d.status === 'pending' && d.lastAttempt !== null && !isGood(d.lastAttempt)
 
-// delivery shows one delivery, collapsed. The callback again redelivers it; null: the person may not. No attempt begins while its endpoint is paused.
+// delivery shows one delivery, collapsed. The callback again redelivers it; null: the person may not. No attempt begins while its
+// endpoint is paused.
 export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => Promise<unknown>) | null, pausedUntil: number | null = null): unknown {
   const next = d.nextAttemptAt && Math.max(d.nextAttemptAt, pausedUntil ?? 0)
   return html`
@@ -45,7 +46,7 @@ export function delivery(d: Delivery, about: unknown, again: ((d: Delivery) => P
 export const endpointsOf = (of: Page): Promise<Endpoint[]> =>
   of.isAdmin ? of.api.all<Endpoint>(`${of.appPath}/webhook_endpoints`, 'endpoints').catch(() => []) : Promise.resolve([])
 
-// pauseOf returns until when a delivery's endpoint is paused, if it is.
+// pauseOf returns the time at which the pause of the delivery's endpoint ends, or null.
 export const pauseOf = (d: Delivery, endpoints: Endpoint[]) => endpoints.find(e => e.id === d.endpointId)?.pausedUntil ?? null
 
 // DeliveriesPage has all deliveries of an endpoint, newest first.

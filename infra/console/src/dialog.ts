@@ -1,4 +1,4 @@
-// Dialogs and drawers. What a dialog shows lives in the closure that draws it, and leaves with it.
+// Dialogs and drawers. Only the closure that draws a dialog has the dialog's data, and the closure is dropped when the dialog closes.
 import { html, LitElement, nothing } from 'lit'
 import { Problem } from './api'
 import { console_, type Person } from './context'
@@ -10,26 +10,26 @@ import { announce, icon, isRefusal, problem } from './ui'
 interface Options {
   title: string
   drawer?: boolean
-  at?: string // names what it shows, in the URL of the page below #/orgs/
-  secret?: boolean // it shows what is never shown again: only its own buttons close it
+  at?: string // the path of its content in the page's URL, after #/orgs/
+  secret?: boolean // it shows a text that is never shown again, so only its own buttons close it
 }
 
 export class Dialog extends LitElement {
   options: Options = { title: '' }
   content: ((d: Dialog) => unknown) | null = null
-  person: Person | null = null // whom it acts for
+  person: Person | null = null // for whom it acts
   keep = '' // names its form, whose fields are kept over a sign-in
-  isTyped = false // it has a form with contents of the person
-  isBusy = false // what it sends is under way
-  isUnsure = false // what it sent may have been done, for no answer said that it was not
+  isTyped = false // the person has entered something
+  isBusy = false // its request is pending
+  isUnsure = false // its request may have succeeded, because no answer refused it
   #opener = focused()
-  #said = ''
-  #under = '' // the hash of the URL before it opened
-  // What is outside a modal dialog is inert, so the dialog repeats what is announced meanwhile.
-  #hear = (e: Event) => { this.#said = (e as CustomEvent<string>).detail; this.requestUpdate() }
+  #announcement = ''
+  #hashBefore = '' // the hash of the URL before it opened
+  // Elements outside a modal dialog are inert, so the dialog shows announcements itself.
+  #onAnnounce = (e: Event) => { this.#announcement = (e as CustomEvent<string>).detail; this.requestUpdate() }
   #beforeUnload = (e: Event) => { if (!isLeaving) e.preventDefault() }
 
-  // isHeld reports whether something would be lost with the dialog. Then neither Escape nor Back closes it without a question.
+  // isHeld reports whether closing the dialog would lose something. Then Escape does not close it, and Back asks first.
   get isHeld() { return this.options.secret || this.isTyped || this.isBusy }
 
   override createRenderRoot() { return this }
@@ -37,17 +37,17 @@ export class Dialog extends LitElement {
   override connectedCallback() {
     super.connectedCallback()
     open.add(this)
-    window.addEventListener('lk-announce', this.#hear)
+    window.addEventListener('lk-announce', this.#onAnnounce)
     if (!this.options.at || console_.isEmbedded) return
     const [hash, orgs, org, page, app] = location.hash.split('/')
-    this.#under = location.hash === `#/orgs/${this.options.at}` ? [hash, orgs, org, page, ...(app ? [app] : [])].join('/') : location.hash
+    this.#hashBefore = location.hash === `#/orgs/${this.options.at}` ? [hash, orgs, org, page, ...(app ? [app] : [])].join('/') : location.hash
     history.replaceState(null, '', `#/orgs/${this.options.at}`)
   }
 
   override disconnectedCallback() {
     super.disconnectedCallback()
     open.delete(this)
-    window.removeEventListener('lk-announce', this.#hear)
+    window.removeEventListener('lk-announce', this.#onAnnounce)
     window.removeEventListener('beforeunload', this.#beforeUnload)
   }
 
@@ -64,7 +64,7 @@ export class Dialog extends LitElement {
 
   close() {
     this.querySelector('dialog')?.close()
-    this.#closed() // at once: the event comes later, and what is shown may be a secret
+    this.#closed() // not only by the close event, which comes later: the content may be a secret
   }
 
   typed() {
@@ -86,13 +86,13 @@ export class Dialog extends LitElement {
     else this.#closed()
   }
 
-  #click(e: Event) { if (this.options.drawer && e.target === e.currentTarget) this.close() } // beside the drawer
+  #click(e: Event) { if (this.options.drawer && e.target === e.currentTarget) this.close() } // outside the drawer
 
   #closed() {
     if (!this.content) return
     this.content = null
     this.remove()
-    if (this.#under && location.hash === `#/orgs/${this.options.at}`) history.replaceState(null, '', this.#under)
+    if (this.#hashBefore && location.hash === `#/orgs/${this.options.at}`) history.replaceState(null, '', this.#hashBefore)
     for (const go of waiting.splice(0)) go()
     if (this.#opener?.isConnected) (this.#opener as HTMLElement).focus()
     else if (!document.querySelector('lk-dialog')) document.querySelector('h1')?.focus()
@@ -110,21 +110,21 @@ export class Dialog extends LitElement {
               <button class="plain" aria-label=${text.close} @click=${this.close}>${icon('close')}</button>`}
           </div>
           ${this.content?.(this)}
-          <div class="said" role="status" aria-live="polite">${this.#said ? html`<p>${this.#said}</p>` : nothing}</div>
+          <div class="said" role="status" aria-live="polite">${this.#announcement ? html`<p>${this.#announcement}</p>` : nothing}</div>
         </div>
       </dialog>`
   }
 }
 customElements.define('lk-dialog', Dialog)
 
-// focused is the element with the focus, also inside an element that is embedded.
+// focused returns the element with the focus, also inside an embedded element.
 function focused(): Element | null {
   let at = document.activeElement
   while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
   return at
 }
 
-// shownId is the id of what a drawer is to show, by the URL of the page.
+// shownId returns the id in the page's URL for which a drawer opens.
 export const shownId = () => console_.isEmbedded ? '' : location.hash.split('/')[5] ?? ''
 
 const open = new Set<Dialog>()
@@ -135,23 +135,23 @@ export function closeAll(of?: Person) {
   for (const d of dialogs()) if (!of || d.person === of) d.close()
 }
 
-// mayLeave asks before something is lost with a dialog.
+// mayLeave reports whether the page may change. If that would lose something in a dialog, mayLeave asks the person.
 export function mayLeave(): boolean {
   const held = dialogs().filter(d => d.isHeld)
   if (held.length === 0) return true
   return confirm(held.some(d => d.options.secret) ? text.held.leaveSecret : text.held.leaveForm)
 }
 
-let isLeaving = false // the page goes to the issuer, and the browser has nothing to ask
+let isLeaving = false // the page goes to the issuer, so the browser must not ask
 let waiting: (() => void)[] = []
 
-// leave prepares to go to the issuer, once nothing is shown that is shown once. It returns the fields of the open form, if they
-// are to be kept, and whether a form is open.
+// leave waits until no secret is shown, and then prepares to go to the issuer. It returns the fields of the open form if they are
+// kept, and whether a form is open.
 export async function leave(): Promise<{ form: Entered | null; isOpen: boolean }> {
   while (dialogs().some(d => d.options.secret)) await new Promise<void>(go => waiting.push(go))
   isLeaving = true
-  const asking = dialogs().find(d => d.querySelector('form'))
-  return { form: asking?.keep ? entered(asking.keep, asking.querySelector('form')!, asking.isUnsure) : null, isOpen: Boolean(asking) }
+  const open = dialogs().find(d => d.querySelector('form'))
+  return { form: open?.keep ? entered(open.keep, open.querySelector('form')!, open.isUnsure) : null, isOpen: Boolean(open) }
 }
 
 export function openDialog(person: Person, options: Options, content: (d: Dialog) => unknown): Dialog {
@@ -167,17 +167,17 @@ interface Form<T> {
   title: string
   intro?: unknown
   fields?: (d: Dialog) => unknown
-  pairs?: Pairs // among the fields
+  pairs?: Pairs // if the fields have some
   keep?: string // names the form, by the path that it calls: its fields are kept over a sign-in
   submit: string
   danger?: boolean
-  ends?: boolean // it ends something: after a try without an answer, a 404 means that it is done
-  run: (data: FormData) => Promise<T> // what it writes, and nothing more: the form is done when this has succeeded
-  done?: (made: T) => unknown // what follows: it shows what was made, and reads lists anew
+  ends?: boolean // it deletes something: after a try without an answer, a 404 means that the deletion is done
+  run: (data: FormData) => Promise<T> // only writes: when run has succeeded, the form has succeeded
+  done?: (made: T) => unknown // runs after a success: shows the result, and reads lists again
 }
 
-// openForm asks for something and does it. It closes when run succeeds, and shows the problem when not. A failure of done says
-// that the reading failed, not the form.
+// openForm shows a form, and calls run when the person sends it. If run fails, the form shows the problem. If run succeeds, the form
+// closes; when done fails after that, another dialog shows that only the reading failed.
 export function openForm<T>(person: Person, form: Form<T>): Dialog {
   let error: unknown = null
   const once = crypto.randomUUID()

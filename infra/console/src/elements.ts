@@ -1,5 +1,5 @@
-// <latchkey-keys>, <latchkey-webhooks>, <latchkey-members> and <latchkey-usage>: pages of the console for a page of the owner, who
-// gives the access token.
+// <latchkey-keys>, <latchkey-webhooks>, <latchkey-members> and <latchkey-usage>: pages of the console inside a page of the owner. The
+// owner's page gives the access token.
 import { adoptStyles, css, html, LitElement, nothing, type PropertyValues, unsafeCSS } from 'lit'
 import { keyed } from 'lit/directives/keyed.js'
 import sheet from '../page.css?text'
@@ -16,8 +16,8 @@ import './keys'
 import './members'
 import './usage'
 
-// Need says which token is asked for: any; a fresh one, because the API refused the last; or one of a sign-in that is at most
-// maxAge seconds ago.
+// Need describes the token that is needed: any; a fresh one, because the API refused the last; or one from a sign-in at most maxAge
+// seconds ago.
 export interface Need { fresh?: boolean; maxAge?: number }
 export type TokenFunction = (need: Need) => string | Promise<string>
 
@@ -26,7 +26,8 @@ const styles = [unsafeCSS(sheet), css`
   .pages { padding: 0 }
   .pages > * + * { margin-top: 2rem }`]
 
-// Given is the person whose tokens the owner's page has. It gives no token of anybody else: other is called instead.
+// Given gets tokens from the function of the owner's page. It accepts only tokens of the first token's person. For a token of another
+// person it calls other.
 class Given implements SignedIn {
   readonly startedAt = 0
   readonly again = false
@@ -36,10 +37,10 @@ class Given implements SignedIn {
 
   constructor(public give: TokenFunction, private other: () => void) {}
 
-  async #ask(need: Need): Promise<string> {
+  async #getToken(need: Need): Promise<string> {
     const give = this.give
     const token = await give(need)
-    if (give !== this.give) return this.#ask(need) // the page gave another function meanwhile
+    if (give !== this.give) return this.#getToken(need) // the page has set another function in the meantime
     const { subject, email } = bearerOf(token)
     this.#subject ??= subject
     this.email = email
@@ -57,20 +58,20 @@ class Given implements SignedIn {
   }
 
   async token() {
-    const token = this.#next ?? this.#ask({})
+    const token = this.#next ?? this.#getToken({})
     this.#next = undefined
     return token
   }
 
   async renew() {
-    this.#next = await this.#ask({ fresh: true })
+    this.#next = await this.#getToken({ fresh: true })
     return true
   }
 
-  async signIn(maxAge?: number) { this.#next = await this.#ask({ fresh: true, maxAge }) }
+  async signIn(maxAge?: number) { this.#next = await this.#getToken({ fresh: true, maxAge }) }
 }
 
-// bearerOf names the person of an access token, and their email if the token has it: both '' if that is not a JWT.
+// bearerOf reads the person and the person's email from an access token. Both are '' if the token is not a JWT.
 function bearerOf(token: string): { subject: string; email: string } {
   try {
     const bytes = atob(token.split('.')[1]!.replaceAll('-', '+').replaceAll('_', '/'))
@@ -81,7 +82,7 @@ function bearerOf(token: string): { subject: string; email: string } {
   }
 }
 
-// settings are what the deployment bounds and how it looks, once they are read.
+// settings is the deployment's config.json, once an element has requested it.
 let settings: Promise<unknown> | undefined
 let accent: string | null = null
 console_.readSettings = async () => {
@@ -102,9 +103,9 @@ abstract class Embedded extends LitElement {
   org = '' // the id of an org of the person
   app = '' // the id of an app of the org; '': the default one, or a choice
   token: TokenFunction | undefined
-  #dialogs: HTMLElement | undefined // below what the element draws: dialogs have its styles
+  #dialogs: HTMLElement | undefined // the parent of dialogs, inside the element, so that they have its styles
   #given: Given | undefined
-  #person: Person | undefined // whom the element acts for: no other element does with their token
+  #person: Person | undefined // for whom the element acts; no other element uses this Person
   #of: OrgOfUser | undefined
   #ready = false
   #error: unknown = null
@@ -121,14 +122,15 @@ abstract class Embedded extends LitElement {
   override willUpdate(changed: PropertyValues<this>) {
     if (!changed.has('token') && !changed.has('org')) return
     if (!this.token || !this.org) this.#end()
-    else void this.#follow(this.token, changed.has('org'))
+    else void this.#changeToken(this.token, changed.has('org'))
   }
 
-  // #follow goes on with another function for the same person, and begins anew for another person or org. The newest function decides.
-  async #follow(token: TokenFunction, isOtherOrg: boolean) {
+  // #changeToken continues if another function gives tokens of the same person. For another person or org it starts again. Only the
+  // newest function decides.
+  async #changeToken(token: TokenFunction, isOtherOrg: boolean) {
     const given = this.#given
-    const goesOn = given && !isOtherOrg && !this.#error && await given.isStill(token).catch(() => false)
-    if (!goesOn && given === this.#given && token === this.token) void this.#begin()
+    const continues = given && !isOtherOrg && !this.#error && await given.isStill(token).catch(() => false)
+    if (!continues && given === this.#given && token === this.token) void this.#begin()
   }
 
   #end() {
@@ -147,7 +149,7 @@ abstract class Embedded extends LitElement {
     const person = this.#person = new Person(new Api(given), () => this.requestUpdate(), this.#dialogs)
     this.requestUpdate()
     try {
-      console_.readSettings().then(() => this.#dress(), () => {}) // a form reads them again
+      console_.readSettings().then(() => this.#applyAccent(), () => {}) // after an error, a form reads them again
       await person.reload()
       const org = person.orgs.find(o => o.id === this.org)
       if (org && org.role !== 'viewer') await person.reloadApps(org)
@@ -161,8 +163,8 @@ abstract class Embedded extends LitElement {
     this.requestUpdate()
   }
 
-  // #dress gives the element the colour of the deployment, which --latchkey-accent overrides.
-  #dress() {
+  // #applyAccent gives the element the colour of the deployment. --latchkey-accent overrides it.
+  #applyAccent() {
     if (accent) this.style.setProperty('--accent-of-product', accent)
     this.requestUpdate()
   }
@@ -219,17 +221,17 @@ function announceInPage() {
   const host = document.createElement('div')
   const root = host.attachShadow({ mode: 'open' })
   adoptStyles(root, styles)
-  const said = document.createElement('div')
-  said.className = 'said'
-  said.role = 'status'
-  root.append(said)
-  let quiet = 0
+  const status = document.createElement('div')
+  status.className = 'said'
+  status.role = 'status'
+  root.append(status)
+  let clearing = 0 // the timer
   window.addEventListener('lk-announce', e => {
     const line = document.createElement('p')
     line.textContent = (e as CustomEvent<string>).detail
-    said.replaceChildren(line)
-    clearTimeout(quiet)
-    quiet = window.setTimeout(() => said.replaceChildren(), 5000)
+    status.replaceChildren(line)
+    clearTimeout(clearing)
+    clearing = window.setTimeout(() => status.replaceChildren(), 5000)
   })
   document.body.append(host)
 }

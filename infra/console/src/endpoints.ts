@@ -13,9 +13,9 @@ import type { Delivery, Endpoint } from './types'
 import { announce, badge, code, empty, exactTime, facts, given, head, number, once, Page, problem, table, time, visible, zone } from './ui'
 
 const hour = 3_600_000
-const shown = 20
-const pagesOfBars = 5 // of 100 deliveries
-const spans = [24, 6, 2] as const // hours of bars: the first whose deliveries are all read
+const shown = 20 // deliveries in the drawer of an endpoint
+const pagesOfBars = 5 // pages of 100 deliveries that the bars count
+const spans = [24, 6, 2] as const // hours: the bars show the first span of which all deliveries were read
 
 class EndpointsPage extends Page {
   #catalogue: Promise<Catalogue | null> = Promise.resolve(null)
@@ -62,7 +62,7 @@ class EndpointsPage extends Page {
     }
   }
 
-  // #example sends the example that the catalogue has of a type.
+  // #example sends the catalogue's example of an event type.
   #example(e: Endpoint, known: Catalogue['events']) {
     openForm(this.person, {
       title: text.catalogue.example, submit: text.catalogue.example, intro: text.catalogue.exampleIntro,
@@ -112,9 +112,9 @@ class EndpointsPage extends Page {
         all.push(...at.items)
       }
       const oldest = at.nextCursor ? all.at(-1)?.createdAt ?? Infinity : 0
-      const whole = spans.find(hours => begin(hours) > oldest)
-      bounded = whole === undefined
-      span = whole ?? spans[spans.length - 1]!
+      const complete = spans.find(hours => begin(hours) > oldest)
+      bounded = complete === undefined
+      span = complete ?? spans[spans.length - 1]!
       since = begin(span)
       return all
     }
@@ -130,19 +130,19 @@ class EndpointsPage extends Page {
     }
     const again = (d: Delivery) => redeliver(this, d)
       .then(async () => {
-        for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // until it has arrived, as a rule
+        for (let turn = 0; turn < 5 && dialog.isConnected; turn++) { // by then the delivery has usually arrived
           await read()
           await new Promise(done => setTimeout(done, 1500))
         }
       }, failure => { error = failure; dialog.requestUpdate() })
-    const then = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
+    const closeThen = (act: (e: Endpoint) => void) => () => { dialog.close(); act.call(this, e) }
     const dialog: Dialog = openDialog(this.person, { title: text.endpoints.one, drawer: true, at: `${this.org.id}/endpoints/${this.appId}/${e.id}` }, () => html`
       <p class="intro"><code class="wrap">${visible(e.url)}</code></p>
       <div class="row">
-        <button @click=${then(this.#test)}>${text.endpoints.test}</button>
-        ${examples.length ? html`<button @click=${then(() => this.#example(e, examples))}>${text.catalogue.example}</button>` : nothing}
-        <button @click=${then(this.#switch)}>${e.enabled ? text.endpoints.disable : text.endpoints.enable}</button>
-        <button class="danger-text" @click=${then(this.#delete)}>${text.endpoints.delete}</button>
+        <button @click=${closeThen(this.#test)}>${text.endpoints.test}</button>
+        ${examples.length ? html`<button @click=${closeThen(() => this.#example(e, examples))}>${text.catalogue.example}</button>` : nothing}
+        <button @click=${closeThen(this.#switch)}>${e.enabled ? text.endpoints.disable : text.endpoints.enable}</button>
+        <button class="danger-text" @click=${closeThen(this.#delete)}>${text.endpoints.delete}</button>
       </div>
       ${error ? problem(error) : nothing}
       ${bars ? hours(bars, since, span) : error ? nothing : skeleton()}

@@ -11,13 +11,13 @@ import type { Delivery, Endpoint, Event } from './types'
 import { announce, badge, code, empty, exactTime, head, none, Page, problem, table, visible, zone } from './ui'
 
 const pageSize = 100
-const mostStates = 2000 // events whose deliveries are read
+const maxStates = 2000 // events whose deliveries are read
 const hour = 3_600_000
 const spans = [[`${hour}`, text.events.hour], [`${24 * hour}`, text.events.day], [`${7 * 24 * hour}`, text.events.week],
   [`${30 * 24 * hour}`, text.events.month]] as const
 
-// Far is how far the failed deliveries of an endpoint and a span were sent again.
-interface Far { endpointId: string; span: string; since: number; queued: number; cursor?: string }
+// Progress is the progress of sending the failed deliveries of an endpoint and a span again.
+interface Progress { endpointId: string; span: string; since: number; queued: number; cursor?: string }
 
 class EventsPage extends Page {
   #span = `${24 * hour}`
@@ -42,7 +42,7 @@ class EventsPage extends Page {
     void this.#events.load()
   }
 
-  // #readStates reads what became of a page of events, at each endpoint of the app, for those who may see the endpoints.
+  // #readStates reads the deliveries of a page of events to each endpoint of the app, if the person may see the endpoints.
   async #readStates(events: Event[]) {
     const oldest = events.at(-1)
     if (!oldest) return
@@ -55,20 +55,20 @@ class EventsPage extends Page {
           this.#states.set(d.eventId, [...(this.#states.get(d.eventId) ?? []).filter(o => o.endpointId !== endpointId), d])
         }
         cursor = page.nextCursor
-      } while (cursor && this.isConnected && this.#states.size < mostStates)
+      } while (cursor && this.isConnected && this.#states.size < maxStates)
     }
     this.requestUpdate()
   }
 
   #state(e: Event): unknown {
     const of = this.#states.get(e.id) ?? []
-    const told = (label: string, tone: string, those: Delivery[]) => those.length ? html`${badge(`${those.length} ${label}`, tone)} ` : nothing
+    const count = (label: string, tone: string, some: Delivery[]) => some.length ? html`${badge(`${some.length} ${label}`, tone)} ` : nothing
     const waits = (d: Delivery) => d.status !== 'delivered' && d.status !== 'failed'
     return of.length === 0 ? none : html`
-      ${told(text.deliveries.delivered, 'good', of.filter(d => d.status === 'delivered'))}
-      ${told(text.deliveries.failed, 'bad', of.filter(d => d.status === 'failed'))}
-      ${told(text.deliveries.retried, 'bad retried', of.filter(isRetried))}
-      ${told(text.deliveries.waiting, 'wait', of.filter(d => waits(d) && !isRetried(d)))}`
+      ${count(text.deliveries.delivered, 'good', of.filter(d => d.status === 'delivered'))}
+      ${count(text.deliveries.failed, 'bad', of.filter(d => d.status === 'failed'))}
+      ${count(text.deliveries.retried, 'bad retried', of.filter(isRetried))}
+      ${count(text.deliveries.waiting, 'wait', of.filter(d => waits(d) && !isRetried(d)))}`
   }
 
   async #redeliverAll() {
@@ -79,7 +79,7 @@ class EventsPage extends Page {
       return void openDialog(this.person, { title: text.deliveries.allAgain }, () => problem(error))
     }
     if (endpoints.length === 0) return announce(`${text.endpoints.none}.`)
-    let far = '' // how far earlier tries came, which a further one goes on from
+    let far = '' // the progress of earlier tries as JSON; the next try continues there
     const dialog = openForm(this.person, {
       keep: `${this.appPath}/webhook_deliveries/redeliver`,
       title: text.deliveries.allAgain, submit: text.deliveries.again, intro: text.deliveries.allIntro,
@@ -89,8 +89,8 @@ class EventsPage extends Page {
         <input type="hidden" name="far" .value=${far}>`,
       run: async data => {
         const [endpointId, span] = [line(data, 'endpointId'), line(data, 'since')]
-        let at: Far = { endpointId, span, since: Date.now() - Number(span), queued: 0 }
-        const before = JSON.parse(line(data, 'far') || 'null') as Far | null
+        let at: Progress = { endpointId, span, since: Date.now() - Number(span), queued: 0 }
+        const before = JSON.parse(line(data, 'far') || 'null') as Progress | null
         if (before?.endpointId === endpointId && before.span === span) at = before
         do {
           const { since, cursor } = at
@@ -107,7 +107,7 @@ class EventsPage extends Page {
   }
 
   override render() {
-    const chosen = this.#type ? [this.#type] : [] // stays a choice in a span that has none of it
+    const chosen = this.#type ? [this.#type] : [] // stays in the choice even if the span has no such event
     const types = [...new Set([...this.#events.items.map(e => e.type), ...chosen])].sort()
     const shown = (events: Event[]) => events.filter(e => !this.#type || e.type === this.#type)
     const nothingHere = this.#events.hasMore ? html`<p class="note">${text.events.noneYet}</p>` : empty(text.events.none, text.events.noneAbout, this.isAdmin && !console_.isEmbedded

@@ -18,7 +18,7 @@ const describedBy = (f: Field) => f.help ? `h-${f.name}` : nothing
 
 export const input = (f: Field & {
   type?: string; value?: string; required?: boolean; max?: number; pattern?: string; placeholder?: string
-  typed?: (value: string) => void; change?: (value: string) => void // at each letter; once it is entered
+  typed?: (value: string) => void; change?: (value: string) => void // typed: at each letter; change: when the value is complete
 }) => wrap(f, html`
   <input id="f-${f.name}" @input=${(e: Event) => f.typed?.((e.target as HTMLInputElement).value)} name=${f.name} type=${f.type ?? 'text'} .defaultValue=${f.value ?? ''} ?required=${f.required}
     maxlength=${f.max ?? nothing} pattern=${f.pattern ?? nothing} placeholder=${f.placeholder ?? nothing}
@@ -41,7 +41,7 @@ export const check = (name: string, label: unknown, help: unknown) => html`
 
 const windows = ['minute', 'hour', 'day', 'month']
 
-// limitFields are one number for each length of window; empty is no limit.
+// limitFields draws a number for each length of window. An empty field is no limit.
 export const limitFields = (limits: Limit[]) => html`
   <fieldset>
     <legend>${text.keys.limits}</legend>
@@ -61,7 +61,7 @@ export const limitsOf = (data: FormData): Limit[] =>
 export const words = (data: FormData, name: string) => String(data.get(name) ?? '').split(/[\s,]+/).filter(Boolean)
 export const line = (data: FormData, name: string) => String(data.get(name) ?? '').trim()
 
-// Pairs are the metadata of a key, while they are edited.
+// Pairs are the metadata of a key while a form edits them.
 export class Pairs {
   #rows: [string, string][]
 
@@ -69,7 +69,7 @@ export class Pairs {
     this.#rows = Object.entries(metadata)
   }
 
-  // restore fills in the rows of a form that was kept.
+  // restore sets the rows from the fields of a kept form.
   restore(fields: [name: string, value: string][]) {
     const of = (field: string) => fields.filter(([name]) => name === field).map(([, value]) => value)
     const values = of('pair-value')

@@ -1,7 +1,7 @@
-// Every type of event that Latchkey writes itself: the build puts them here.
+// The types of all events that Latchkey writes itself. The build inserts them.
 declare const EVENT_TYPES: string[]
 
-// Files whose text is part of a bundle.
+// A file whose text the build puts into a bundle.
 declare module '*?text' {
   const text: string
   export default text

@@ -1,16 +1,16 @@
 // The fields of an open form, kept in sessionStorage while the person signs in again.
 
-// Entered are the fields of a form, which is named by the path that it calls. A field that can have a secret is left out.
+// Entered has the fields of a form. form is the path that the form calls. A field that can have a secret is left out.
 export interface Entered {
   form: string; fields: [name: string, value: string][]
   isPart: boolean // a field was left out
-  isUnsure: boolean // the form was sent, and may have been done
+  isUnsure: boolean // the form was sent, and its request may have succeeded
 }
 interface Kept { entered: Entered; user: string; at: number }
 
 const key = 'latchkey-form'
-const life = 15 * 60_000
-// What is not of these is not kept: an endpoint's URL, for one, can have a secret in it.
+const life = 15 * 60_000 // milliseconds
+// Fields of other types are not kept. The URL of an endpoint, for example, can have a secret.
 const keptTypes = ['text', 'email', 'number', 'checkbox', 'select-one', 'textarea', 'hidden']
 
 type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
@@ -25,7 +25,7 @@ export function entered(name: string, form: HTMLFormElement, isUnsure: boolean):
   }
 }
 
-// fill enters what was kept, but for the pairs, which the form itself draws.
+// fill enters the kept fields. It leaves out the pairs, which the form draws itself.
 export function fill(form: HTMLFormElement, { fields }: Entered) {
   for (const c of controls(form).filter(c => mayKeep(c) && !c.name.startsWith('pair-'))) {
     const value = fields.find(([name]) => name === c.name)?.[1]
@@ -34,17 +34,17 @@ export function fill(form: HTMLFormElement, { fields }: Entered) {
   }
 }
 
-let kept: Kept | null = null // after the sign-in
+let kept: Kept | null = null // the fields that findEntered found after the sign-in
 const isFresh = (k: Kept | null): k is Kept => k !== null && k.at <= Date.now() && Date.now() - k.at < life
 
 function read(): Kept | null {
-  const waits = JSON.parse(sessionStorage.getItem(key) ?? 'null') as Kept | null
-  if (isFresh(waits)) return waits
+  const stored = JSON.parse(sessionStorage.getItem(key) ?? 'null') as Kept | null
+  if (isFresh(stored)) return stored
   sessionStorage.removeItem(key)
   return null
 }
 
-// keepEntered keeps the fields for a user, whom the page must know. Without fields it ends what waited too long for a sign-in.
+// keepEntered stores the fields for a user. Without fields or without a user it only removes stored fields that are too old.
 export function keepEntered(entered: Entered | null, user: string) {
   if (entered && user) sessionStorage.setItem(key, JSON.stringify({ entered, user, at: Date.now() } satisfies Kept))
   else read()
@@ -55,15 +55,15 @@ export function forgetEntered() {
   sessionStorage.removeItem(key)
 }
 
-// findEntered removes from the storage what the user entered before the sign-in, and reports whether there was something.
+// findEntered takes the stored fields out of the storage. It reports whether they are fields of this user; otherwise they are lost.
 export function findEntered(user: string): boolean {
-  const waits = read()
+  const stored = read()
   forgetEntered()
-  if (waits?.user === user) kept = waits
+  if (stored?.user === user) kept = stored
   return kept !== null
 }
 
-// takeEntered returns once what was entered in the form.
+// takeEntered returns the kept fields of the form, once.
 export function takeEntered(form: string | undefined): Entered | null {
   if (!isFresh(kept) || kept.entered.form !== form) return null
   const { entered } = kept
@@ -71,7 +71,7 @@ export function takeEntered(form: string | undefined): Entered | null {
   return entered
 }
 
-// reopen opens the form that was open before the sign-in, if it is this one.
+// reopen opens the form if it was open before the sign-in.
 export function reopen(form: string, open: () => void) {
   if (isFresh(kept) && kept.entered.form === form) open()
 }

@@ -22,17 +22,17 @@ const graces = [
   [`${7 * day}`, text.keys.days(7)],
 ] as const
 
-// lifetimes are those that a new key may have: where the deployment bounds them, the ones that fit, and the longest.
+// lifetimes returns the choices for a new key. If the deployment has a maximum, the choices are the shorter ones and the maximum.
 function lifetimes(): Option[] {
   const most = console_.maxKeyDays || Infinity
   const days = [1, 7, 30, 90, 365].filter(d => d < most)
   return (most < Infinity ? [...days, most] : days).map(d => [`${d * day}`, text.keys.days(d)])
 }
 
-// longest is the lifetime that comes nearest to never.
+// longest returns the longest lifetime of a new key; '': the key never expires.
 const longest = () => console_.maxKeyDays ? `${console_.maxKeyDays * day}` : ''
 
-// ofSuccessor has the lifetime of the old key first, if a new one may have it.
+// ofSuccessor returns the choices for the key that replaces k. The first choice is k's lifetime, if the deployment allows it.
 function ofSuccessor(k: Key): Option[] {
   if (!k.expiresAt) return console_.maxKeyDays ? lifetimes() : [['', text.keys.neverAsBefore], ...lifetimes()]
   const before = Math.round((k.expiresAt - k.createdAt) / 1000)
@@ -42,7 +42,7 @@ function ofSuccessor(k: Key): Option[] {
 
 export const isGood = (k: Key) => !k.revokedAt && !(k.expiresAt && k.expiresAt <= Date.now())
 
-// isAlarm reports whether a key was found in public, and its org should know still.
+// isAlarm reports whether the org must be warned: the key was found in public, and is still good or was found in the last 30 days.
 export const isAlarm = (k: Key) => Boolean(k.leakedAt) && (isGood(k) || k.leakedAt! > Date.now() - 30 * day * 1000)
 
 const scopesField = { label: text.keys.scopes, help: text.keys.scopesHelp, placeholder: 'invoices:read' }
@@ -51,11 +51,11 @@ const scopesIn = (known: Catalogue | null, chosen: string[]) =>
 
 const unusedFor = 90 * day * 1000
 
-// isUnused reports whether a good key let nothing in for 90 days.
+// isUnused reports whether a good key was not used for 90 days.
 const isUnused = (k: Key) => isGood(k) && (k.lastUsedAt ?? k.createdAt) < Date.now() - unusedFor
 
 class KeysPage extends Page {
-  #keys = new List<Key>(this, async () => ({ items: await this.api.all(`${this.path}/keys`, 'keys') })) // an org has few
+  #keys = new List<Key>(this, async () => ({ items: await this.api.all(`${this.path}/keys`, 'keys') })) // all at once: an org has few
   #members = new Map<string, Member>()
   #catalogue: Promise<Catalogue | null> = Promise.resolve(null)
   #words: string[] = [] // of the search
@@ -67,7 +67,7 @@ class KeysPage extends Page {
     void this.api.all<Member>(`${this.path}/members`, 'members').then(all => {
       this.#members = new Map(all.map(m => [m.userId, m]))
       this.requestUpdate()
-    }, () => {}) // their ids are shown
+    }, () => {}) // then the page shows ids instead of names
     void this.#keys.load().then(() => {
       reopen(`${this.path}/keys`, () => this.#create())
       for (const k of this.#keys.items) {
@@ -86,7 +86,7 @@ class KeysPage extends Page {
     return k.rotatedTo ? 'replaced' : 'active'
   }
 
-  // #maker names who made a key.
+  // #maker returns the name of the person or service that made a key.
   #maker(k: Key) {
     const by = k.createdBy && this.#members.get(k.createdBy)
     return by ? given(by.email || by.name) : k.createdBy ? code(k.createdBy) : text.keys.byService
@@ -100,8 +100,8 @@ class KeysPage extends Page {
   // A key rotates once.
   #rotatable(k: Key) { return this.#status(k) === 'active' }
 
-  // #bounded opens a form that offers lifetimes, once it is known which the deployment allows.
-  async #bounded(title: string, open: (known: Catalogue | null) => void) {
+  // #withSettings opens a form that offers lifetimes. Before that it reads the maximum of the deployment, and the catalogue.
+  async #withSettings(title: string, open: (known: Catalogue | null) => void) {
     let known: Catalogue | null
     try {
       [known] = await Promise.all([this.#catalogue, console_.readSettings()])
@@ -111,7 +111,7 @@ class KeysPage extends Page {
     open(known)
   }
 
-  #create = () => this.#bounded(text.keys.create, known => {
+  #create = () => this.#withSettings(text.keys.create, known => {
     const [pairs, scopes] = [new Pairs({}), scopesIn(known, [])]
     openForm(this.person, {
       title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs,
@@ -144,7 +144,7 @@ class KeysPage extends Page {
     return this.#keys.load()
   }
 
-  #rotate = (k: Key) => this.#bounded(text.keys.rotateTitle, () => {
+  #rotate = (k: Key) => this.#withSettings(text.keys.rotateTitle, () => {
     const expiries = ofSuccessor(k)
     openForm(this.person, {
       title: text.keys.rotateTitle, submit: text.keys.rotate, intro: html`<p>${this.#label(k)}</p><p>${text.keys.rotateIntro}</p>`,
@@ -186,7 +186,7 @@ class KeysPage extends Page {
     }, () => {})
   }
 
-  #edit = (k: Key) => this.#bounded(text.keys.edit, known => {
+  #edit = (k: Key) => this.#withSettings(text.keys.edit, known => {
     const [pairs, scopes] = [new Pairs(k.metadata), scopesIn(known, k.scopes)]
     openForm(this.person, {
       title: text.keys.edit, submit: text.save, keep: this.#one(k), pairs,
@@ -204,14 +204,14 @@ class KeysPage extends Page {
 
   #details(k: Key) {
     const usage = usageChart(this, k, dayLimit(k))
-    const then = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
+    const closeThen = (d: Dialog, act: (k: Key) => void) => () => { d.close(); act.call(this, k) }
     openDialog(this.person, { title: text.keys.details, drawer: true, at: `${this.org.id}/keys//${k.id}` }, d => html`
       <p class="intro">${this.#label(k)} ${this.#badge(k)}</p>
       ${k.leakedAt ? html`<p class="note alarm">${text.keys.leakedAt} ${time(k.leakedAt)}</p>` : nothing}
       ${this.isAdmin && isGood(k) ? html`<div class="row">
-        <button @click=${then(d, this.#edit)}>${text.edit}</button>
-        ${this.#rotatable(k) ? html`<button @click=${then(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
-        <button class="danger-text" @click=${then(d, this.#revoke)}>${text.keys.revoke}</button></div>` : nothing}
+        <button @click=${closeThen(d, this.#edit)}>${text.edit}</button>
+        ${this.#rotatable(k) ? html`<button @click=${closeThen(d, this.#rotate)}>${text.keys.rotate}</button>` : nothing}
+        <button class="danger-text" @click=${closeThen(d, this.#revoke)}>${text.keys.revoke}</button></div>` : nothing}
       ${usage(d)}
       ${timeline(text.usage.life, [
         { label: text.created, at: k.createdAt },

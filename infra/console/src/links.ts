@@ -25,8 +25,8 @@ class LinksPage extends Page {
   }
 
   #device(l: Link) {
-    const told = [l.device?.name, l.device?.platform].filter(Boolean).join(', ')
-    return told ? given(told) : none
+    const device = [l.device?.name, l.device?.platform].filter(Boolean).join(', ')
+    return device ? given(device) : none
   }
 
   override render() {

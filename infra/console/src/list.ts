@@ -17,7 +17,7 @@ export class List<T> {
 
   get hasMore() { return this.#cursor !== undefined }
 
-  // load reads the first page again. What is there already stays until the answer is.
+  // load reads the first page again. The present items stay until the answer comes.
   load() { return this.#next(undefined) }
   more() { return this.busy ? Promise.resolve() : this.#next(this.#cursor) }
 
@@ -40,7 +40,7 @@ export class List<T> {
     this.host.requestUpdate()
   }
 
-  // view shows the items, or empty in their place. With a label for the button below them, no page loads by itself.
+  // view shows the items, or empty if there are none. With the label more, the next page loads only by a button with this label.
   view(items: (items: T[]) => unknown, empty: unknown, more = ''): unknown {
     const error = this.error ? problem(this.error, () => this.#next(this.#failed)) : nothing
     if (!this.ready) return this.error ? error : skeleton()
@@ -66,7 +66,7 @@ class More extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback()
-    this.#observer = new IntersectionObserver(seen => { if (seen.some(s => s.isIntersecting)) this.#ask() })
+    this.#observer = new IntersectionObserver(seen => { if (seen.some(s => s.isIntersecting)) this.#requestMore() })
   }
 
   override disconnectedCallback() {
@@ -80,10 +80,10 @@ class More extends LitElement {
     if (!this.busy) this.#observer?.observe(this)
   }
 
-  #ask() { if (!this.busy) this.dispatchEvent(new CustomEvent('more')) }
+  #requestMore() { if (!this.busy) this.dispatchEvent(new CustomEvent('more')) }
 
   override render() {
-    return html`<button class="more" ?disabled=${this.busy} @click=${this.#ask}>${this.busy ? text.loading : text.more}</button>`
+    return html`<button class="more" ?disabled=${this.busy} @click=${this.#requestMore}>${this.busy ? text.loading : text.more}</button>`
   }
 }
 customElements.define('lk-more', More)

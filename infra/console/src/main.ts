@@ -18,6 +18,7 @@ import './keys'
 import './links'
 import './members'
 
+// Entry is a page of an org. ofApp: the page is of one app. of: the name of the page in the menu, if this page is not in the menu.
 interface Entry { name: string; roles: Role[]; ofApp?: boolean; of?: string; view: (of: Person, org: OrgOfUser, app: string) => unknown }
 
 const pages: Entry[] = [
@@ -35,15 +36,15 @@ const pages: Entry[] = [
   { name: 'audit', roles: ['admin'], view: (of, org) => html`<lk-audit .person=${of} .org=${org}></lk-audit>` },
 ]
 
-// product is the owner's name for the product, as the page came with it.
+// product is the owner's name for the product. The server puts it into the page.
 const product = visible(document.querySelector<HTMLMetaElement>('meta[name=application-name]')?.content ?? '')
 
 class Console extends LitElement {
   #state: 'start' | 'out' | 'in' = 'start'
   #error: unknown = null
   #appsError: unknown = null
-  #said = ''
-  #quiet = 0
+  #announcement = ''
+  #clearing = 0 // the timer that removes the announcement
   #at = '' // the hash of the page that is shown
   #person!: Person // once signed in
 
@@ -75,7 +76,7 @@ class Console extends LitElement {
       }
       this.#person = new Person(new Api(session), () => this.requestUpdate())
       this.#person.email = session.email
-      session.onSignOut(() => this.#out())
+      session.onSignOut(() => this.#showSignedOut())
       await this.#person.reload()
       this.#state = 'in'
       const [only, another] = this.#person.orgs
@@ -91,20 +92,20 @@ class Console extends LitElement {
   }
 
   #announce(message: string) {
-    this.#said = message
+    this.#announcement = message
     this.requestUpdate()
-    clearTimeout(this.#quiet)
-    this.#quiet = window.setTimeout(() => { this.#said = ''; this.requestUpdate() }, 5000)
+    clearTimeout(this.#clearing)
+    this.#clearing = window.setTimeout(() => { this.#announcement = ''; this.requestUpdate() }, 5000)
   }
 
   #route() {
     const [, first, orgId, name = 'org', appId] = this.#at.slice(1).split('/') // ids need no escapes
     const org = first === 'orgs' ? this.#person.orgs.find(o => o.id === orgId) : undefined
     const page = pages.find(p => p.name === name && org && p.roles.includes(org.role))
-    return { asked: Boolean(orgId), org, page, name, appId }
+    return { namesOrg: Boolean(orgId), org, page, name, appId }
   }
 
-  // A person who does not want to lose what a dialog has stays at the page.
+  // The page stays if the person does not want to lose the contents of a dialog.
   #moved() {
     if (this.#state !== 'in') return
     if (mayLeave()) this.#show()
@@ -134,10 +135,10 @@ class Console extends LitElement {
   }
 
   #signOut() {
-    if (console_.session.signOut()) this.#out()
+    if (console_.session.signOut()) this.#showSignedOut()
   }
 
-  #out() {
+  #showSignedOut() {
     closeAll()
     this.#state = 'out'
     document.title = product
@@ -145,8 +146,8 @@ class Console extends LitElement {
   }
 
   #page(): unknown {
-    const { asked, org, page, appId } = this.#route()
-    if (!org) return asked ? head(text.nav.noOrg!, text.nav.noOrgAbout!, html`<a class="button" href="#/">${text.orgs.title}</a>`)
+    const { namesOrg, org, page, appId } = this.#route()
+    if (!org) return namesOrg ? head(text.nav.noOrg!, text.nav.noOrgAbout!, html`<a class="button" href="#/">${text.orgs.title}</a>`)
       : html`<lk-orgs .person=${this.#person} .orgs=${this.#person.orgs}></lk-orgs>`
     if (!page) return head(text.nav.noPage!, text.nav.noPageAbout!)
     if (org.role === 'viewer') return page.view(this.#person, org, '')
@@ -175,7 +176,7 @@ class Console extends LitElement {
     const choose = (e: Event) => {
       const select = e.target as HTMLSelectElement
       if (select.value !== '+') return void (location.hash = select.value)
-      select.value = at // the choice opens a form, and the page stays
+      select.value = at // this choice only opens a form: the page stays
       createOrg(this.#person)
     }
     return html`
@@ -223,7 +224,7 @@ class Console extends LitElement {
         </main>
       </div>
       <footer class="powered">${text.powered}</footer>
-      <div class="said" role="status" aria-live="polite">${this.#said ? html`<p>${this.#said}</p>` : nothing}</div>`
+      <div class="said" role="status" aria-live="polite">${this.#announcement ? html`<p>${this.#announcement}</p>` : nothing}</div>`
   }
 
   #skip(e: Event) {

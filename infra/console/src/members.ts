@@ -70,8 +70,8 @@ class MembersPage extends Page {
     })
   }
 
-  // #offerKeysOf lists the good keys that a person made, once they are removed and make no more. The route for all of them ends also
-  // keys beyond this list.
+  // #offerKeysOf lists the good keys of a person after the person was removed. If all keys are ticked, it calls the route that revokes
+  // all keys of the person, also keys that are not in the list.
   async #offerKeysOf(m: Member) {
     const path = `${this.path}/keys`
     const keys = (await this.api.all<Key>(path, 'keys', { createdBy: m.userId })).filter(isGood)

@@ -11,7 +11,7 @@ import type { App, Key, Org, OrgOfUser, Usage } from './types'
 import { monthOf } from './usage'
 import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
 
-const longestPrefix = 16 // characters of what keys begin with
+const maxPrefix = 16 // characters before the first _ of a key
 
 export function createOrg(person: Person) {
   openForm(person, {
@@ -74,7 +74,7 @@ class OrgPage extends Page {
     })
   }
 
-  #gone(message: string): Promise<void> {
+  #showOrgs(message: string): Promise<void> {
     location.hash = '#/'
     announce(message)
     return this.person.reload()
@@ -84,7 +84,7 @@ class OrgPage extends Page {
     openForm(this.person, {
       title: text.orgs.leave, submit: text.orgs.leave, danger: true, ends: true, intro: text.orgs.leaveIntro,
       run: () => this.api.post(`${this.path}/leave`),
-      done: () => this.#gone(text.orgs.left),
+      done: () => this.#showOrgs(text.orgs.left),
     })
   }
 
@@ -97,7 +97,7 @@ class OrgPage extends Page {
         if (line(data, 'name') !== this.org.name.trim()) throw new Error(text.orgs.otherName)
         await this.api.delete(this.path)
       },
-      done: () => this.#gone(text.orgs.deleted),
+      done: () => this.#showOrgs(text.orgs.deleted),
     })
   }
 
@@ -111,8 +111,8 @@ class OrgPage extends Page {
       fields: () => html`
         ${input({ label: text.name, name: 'name', value: app?.name, required: true, max: 100 })}
         ${app ? nothing : input({
-          label: text.apps.keysBeginWith, name: 'keysBeginWith', help: text.apps.keysBeginWithHelp(prefix), max: longestPrefix,
-          pattern: `${prefix}[a-z0-9]*`, placeholder: forTests.length > longestPrefix ? undefined : forTests,
+          label: text.apps.keysBeginWith, name: 'keysBeginWith', help: text.apps.keysBeginWithHelp(prefix), max: maxPrefix,
+          pattern: `${prefix}[a-z0-9]*`, placeholder: forTests.length > maxPrefix ? undefined : forTests,
         })}`,
       run: data => {
         const body = { name: line(data, 'name'), keysBeginWith: line(data, 'keysBeginWith') || undefined }

@@ -1,4 +1,4 @@
-// The search of the reference, and the owner's catalogue on it, whose texts become nothing but text.
+// The search of the reference page, and the owner's catalogue on that page. The catalogue's texts are inserted as text, never as HTML.
 interface Catalogue {
   scopes: { name: string; description: string }[]
   events: { type: string; description: string; schema?: object; example?: object }[]
@@ -32,7 +32,7 @@ async function show(): Promise<void> {
   for (const hidden of document.querySelectorAll<HTMLElement>('#catalogue, [href="#catalogue"]')) hidden.hidden = !scopes.length && !events.length
 }
 
-// search keeps of the page, and of its menu, the operations and schemas that have all words.
+// search adds a search field. The page and its menu then show only the operations and schemas that have all words.
 function search(): void {
   const nav = document.querySelector('nav')!
   const parts = [...document.querySelectorAll<HTMLElement>('article[id]')].map(part => ({
@@ -53,4 +53,4 @@ function search(): void {
 }
 
 search()
-show().catch(() => {}) // the reference is whole without it
+show().catch(() => {}) // without the catalogue the reference is still complete

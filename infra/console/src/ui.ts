@@ -5,7 +5,7 @@ import { console_, type Person } from './context'
 import { text } from './texts'
 import type { App, Limit, OrgOfUser, Time } from './types'
 
-// Page is one page of the console. Its elements are in the document itself, so that one stylesheet is enough for all.
+// Page is one page of the console. It has no shadow root, so that one style sheet is enough for all pages.
 export abstract class Page extends LitElement {
   static override properties = { person: { attribute: false }, org: { attribute: false }, appId: { attribute: false } }
   person!: Person
@@ -14,7 +14,7 @@ export abstract class Page extends LitElement {
 
   override createRenderRoot() { return this }
 
-  // A page that has come gets the focus, also where it came late.
+  // A new page gets the focus, even if it appears late.
   override firstUpdated() {
     if (!console_.isEmbedded && !document.querySelector('lk-dialog')) this.querySelector('h1')?.focus({ preventScroll: true })
   }
@@ -25,13 +25,13 @@ export abstract class Page extends LitElement {
   get appPath() { return `${this.path}/apps/${encodeURIComponent(this.appId)}` }
 }
 
-// Characters that turn the direction of the text around them. As escapes they cannot make a text look like another.
+// Characters that change the direction of the text around them. visible replaces them by escapes, so no text can look like another.
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 export const visible = (s: string) =>
   s.replace(turning, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-// given shows a text that somebody entered: only ever as text, and its direction ends with it.
+// given shows a text that a person entered, never as HTML. Its direction does not change the text around it.
 export const given = (s: string) => html`<bdi>${visible(s)}</bdi>`
 
 export const json = (value: unknown) => visible(JSON.stringify(value, null, 2))
@@ -50,7 +50,7 @@ export function time(t: Time | null | undefined, without: unknown = none, format
   return html`<time datetime=${iso} title=${iso}>${format.format(t)}</time>`
 }
 
-// ago says how long ago a time is, in its largest unit. The last use of a key is noted once an hour, so nothing smaller is known.
+// ago shows the hours or days since a time. The last use of a key is recorded once an hour, so minutes are not known.
 export function ago(t: Time | null | undefined, without: string): unknown {
   if (!t) return html`<span class="faint">${without}</span>`
   const hours = Math.floor((Date.now() - t) / 3_600_000)
@@ -62,11 +62,11 @@ export const suspended = (o: OrgOfUser) => !o.suspendedAt ? nothing : html`
   <p class="note alarm">${text.orgs.suspended} ${time(o.suspendedAt)}. ${text.orgs.suspendedAbout}
     ${console_.supportUrl ? html`<a href=${console_.supportUrl} target="_blank" rel="noopener">${text.orgs.askSupport}</a>` : nothing}</p>`
 
-// exactTime shows the second too. Where it is used, the zone is said once.
+// exactTime also shows the seconds. A page with exact times shows the time zone once.
 export const exactTime = (t: Time) => time(t, none, dateSecond)
 export const zone = () => dateSecond.resolvedOptions().timeZone
 
-// left says how long it is until a time, in its two largest units.
+// left returns the rest of the time before until, in its two largest units.
 export function left(until: Time): string {
   const seconds = Math.max(0, Math.ceil((until - Date.now()) / 1000))
   const units = [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']] as const
@@ -77,7 +77,7 @@ export function left(until: Time): string {
   return `${Math.floor(seconds / large[0])} ${large[1]}${small && rest ? ` ${rest} ${small[1]}` : ''}`
 }
 
-// Left counts down, each second.
+// Left shows the time before until, and counts down each second.
 class Left extends LitElement {
   static override properties = { until: { attribute: false } }
   until = 0
@@ -105,7 +105,7 @@ export const code = (s: string) => html`<code>${visible(s)}</code>`
 
 export const limitsText = (limits: Limit[]) => limits.map(l => text.keys.limit(number(l.requests), l.per)).join(', ')
 
-// once returns what a button does at a click, and at no further click until that has ended.
+// once returns a handler for a button's click. While act runs, the handler ignores further clicks.
 export const once = (act: () => Promise<unknown>) => async (e: Event) => {
   const button = e.currentTarget as HTMLButtonElement
   if (button.dataset.busy) return
@@ -117,7 +117,7 @@ export const once = (act: () => Promise<unknown>) => async (e: Event) => {
   }
 }
 
-// isRefusal reports whether an answer of the API says that nothing was done.
+// isRefusal reports whether an answer of the API means that nothing was changed.
 export const isRefusal = (e: unknown) => e instanceof Problem && e.body.status >= 400 && e.body.status < 500
 
 export function problem(e: unknown, again?: () => void): unknown {
@@ -135,7 +135,8 @@ export function problem(e: unknown, again?: () => void): unknown {
 
 export interface Column<T> { label: string; cell: (row: T) => unknown; kind?: 'actions' | 'number' | 'main' }
 
-// table shows rows; on a narrow screen each row is a card. The roles stay when the style sheet changes what a row looks like.
+// table shows rows; on a narrow screen each row is a card. The role attributes are needed because the style sheet changes the display
+// of rows, and browsers would then not treat them as a table.
 export function table<T>(label: string, columns: Column<T>[], rows: T[]): unknown {
   return html`
     <div class="scroll card" role="region" tabindex="0" aria-label=${label}>
@@ -158,7 +159,7 @@ export const head = (title: unknown, about: unknown, actions: unknown = nothing)
     <div class="actions">${actions}</div>
   </div>`
 
-// chosenApp is the app of an id, or the default one.
+// chosenApp returns the app with this id, or the default app.
 export const chosenApp = (apps: App[], id?: string) => apps.find(a => a.id === id) ?? apps.find(a => a.isDefault) ?? apps[0]
 
 export function appChoice(apps: App[], chosen: App | undefined, choose: (id: string) => void): unknown {
@@ -169,7 +170,7 @@ export function appChoice(apps: App[], chosen: App | undefined, choose: (id: str
         <option value=${a.id} ?selected=${a === chosen}>${visible(a.name)}</option>`)}</select></div>`
 }
 
-// empty teaches the next step: a button, or a command to paste.
+// empty shows the next step: a button, or a command to paste.
 export const empty = (title: string, about: string, action: unknown = nothing, command = '') => html`
   <div class="empty card">
     ${icon('empty')}<h2>${title}</h2><p>${about}</p>
@@ -195,7 +196,7 @@ export function copyButton(what: string, label: string = text.copy, kind = ''): 
   return html`<button type="button" class=${kind} @click=${copy}>${icon('copy')}${label}</button>`
 }
 
-// download hands a text to the person as a file.
+// download lets the browser save a text as a file.
 export function download(name: string, what: string) {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(new Blob([what], { type: 'text/csv' }))
@@ -204,12 +205,12 @@ export function download(name: string, what: string) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000)
 }
 
-// announce tells of a result, to the eye and to a screen reader.
+// announce shows a message on the page, also for screen readers.
 export function announce(message: string) {
   window.dispatchEvent(new CustomEvent('lk-announce', { detail: message }))
 }
 
-// announceProblem tells that something which has no place of its own on the page was not done.
+// announceProblem announces an error that has no other place on the page.
 export const announceProblem = (e: unknown) => announce(e instanceof Error ? e.message : String(e))
 
 export const facts = (rows: [string, unknown][]) => html`

@@ -17,7 +17,7 @@ export function dayLimit(k: Key): number | null {
   return all.length ? Math.min(...all) : null
 }
 
-// ofOrg says what the org's allowance has counted for all keys together, which only admins may read.
+// ofOrg returns a text about the use of the org's allowance by all its keys. Only admins may read the numbers.
 async function ofOrg(page: Page): Promise<string> {
   if (!page.isAdmin) return text.usage.together
   const { allowance } = await page.api.get<Org>(page.path)
@@ -26,7 +26,7 @@ async function ofOrg(page: Page): Promise<string> {
   return text.usage.ofOrg(limitsText(allowance), span(days.filter(u => u.date === isoDay(Date.now()))), span(days))
 }
 
-// span is how many requests there were: a number, or what they are between.
+// span returns the number of requests as a text: a number, or a range.
 function span(of: Usage[]): string {
   const least = of.reduce((sum, u) => sum + u.requests, 0)
   const most = of.reduce((sum, u) => sum + (u.atMost ?? Infinity), 0)
@@ -34,15 +34,15 @@ function span(of: Usage[]): string {
   return least === most ? number(least) : text.usage.from(number(least), number(most))
 }
 
-// usageChart reads the use once, and returns what draws it.
+// usageChart returns a function that draws the use of a key. The function reads the use at its first call.
 export function usageChart(page: Page, k: Key, limit: number | null): (d: Dialog) => unknown {
   let read: Usage[] | null = null
   let together = ''
   let error: unknown = null
-  let asked = false
+  let isRequested = false
   return d => {
-    if (!asked) {
-      asked = true
+    if (!isRequested) {
+      isRequested = true
       Promise.all([page.api.get<{ days: Usage[] }>(`${page.path}/keys/${encodeURIComponent(k.id)}/usage`), ofOrg(page)])
         .then(([a, t]) => { [read, together] = [a.days, t] }, e => { error = e }).finally(() => d.requestUpdate())
     }

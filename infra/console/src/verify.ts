@@ -107,7 +107,7 @@ class VerifyPage extends LitElement {
 }
 customElements.define('lk-verify', VerifyPage)
 
-// verdict says what all checks together mean.
+// verdict returns the result of all checks together.
 function verdict({ checks, isOld }: Verified): { label: string; tone: string } {
   const failed = checks.filter(c => c.result === 'failed')
   if (isOld && failed.length === 1) return { label: text.verify.old, tone: 'wait' }

@@ -1,12 +1,12 @@
-// Verifies a webhook as a receiver does (pkg/verify), and says of each check how it went.
+// Verifies a webhook as a receiver does (pkg/verify), and returns the result of each check.
 import { text } from './texts'
 
-export type Result = 'passed' | 'failed' | 'open' // open: it was not tried
+export type Result = 'passed' | 'failed' | 'open' // open: the check was not tried
 export interface Check { name: string; result: Result; why: string }
-export interface Verified { checks: Check[]; isOld: boolean; key: JsonWebKey | null; event: unknown } // isOld: it was in time once
+export interface Verified { checks: Check[]; isOld: boolean; key: JsonWebKey | null; event: unknown } // isOld: its times were right when it was signed
 export interface Expected { endpointId: string; issuer: string; now: number } // now in milliseconds
 
-const said = text.verify.says
+const reasons = text.verify.says
 const maxLength = 256 * 1024
 const maxAge = 300 // seconds
 const leeway = 60
@@ -16,38 +16,38 @@ const isObject = (v: unknown): v is Claims => typeof v === 'object' && v !== nul
 const isText = (v: unknown): v is string => typeof v === 'string' && v !== ''
 const isTime = (v: unknown): v is number => Number.isSafeInteger(v) && (v as number) > 0
 
-// tokenOf returns the token of what was pasted: the body, where it is a whole request.
+// tokenOf returns the token in a pasted text. If the text is a whole request, the token is its body.
 export function tokenOf(pasted: string): string {
   const end = pasted.search(/\r?\n\r?\n/)
   return (end < 0 ? pasted : pasted.slice(end)).trim()
 }
 
-// bytesOf decodes base64url, and refuses a second spelling of the same bytes.
+// bytesOf decodes base64url. It refuses other spellings of the same bytes.
 function bytesOf(part: string): Uint8Array<ArrayBuffer> {
   let binary = ''
   try {
     binary = atob(part.replaceAll('-', '+').replaceAll('_', '/'))
-  } catch { /* it is spelled in no way */ }
-  if (btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') !== part) throw new Error(said.notBase64)
+  } catch { /* binary stays empty, and the next line refuses the part */ }
+  if (btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '') !== part) throw new Error(reasons.notBase64)
   return Uint8Array.from(binary, c => c.charCodeAt(0))
 }
 
-// objectOf reads an object in JSON in which no object has two members of one name. Of two, JSON.parse keeps the last, and then
-// there are fewer members than colons outside of texts.
+// objectOf reads a JSON object. It refuses two members with the same name: JSON.parse keeps only the last, so the value has fewer
+// members than the JSON has colons outside of strings.
 function objectOf(part: string): Claims {
   const json = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(part))
-  let members = -1 // the whole value is passed as one member more
+  let members = -1 // JSON.parse also calls the function for the whole value
   const value: unknown = JSON.parse(json, function (this: unknown, _, member: unknown) {
     if (!Array.isArray(this)) members++
     return member
   })
   const colons = json.replace(/"(?:[^"\\]|\\.)*"/g, '').split(':').length - 1
-  if (!isObject(value)) throw new Error(said.noObject)
-  if (members !== colons) throw new Error(said.twice)
+  if (!isObject(value)) throw new Error(reasons.noObject)
+  if (members !== colons) throw new Error(reasons.twice)
   return value
 }
 
-// verify makes each check that can be made. Only the kid leaves the page: lookUp reads its public key from the API.
+// verify makes every check that is possible. Only the kid leaves the page: lookUp reads its public key from the API.
 export async function verify(token: string, expected: Expected, lookUp: (kid: string) => Promise<Response>): Promise<Verified> {
   const checks: Check[] = []
   const add = (name: string, problem: string | null, why: string, open = false) =>
@@ -57,19 +57,19 @@ export async function verify(token: string, expected: Expected, lookUp: (kid: st
   let [header, claims, signature]: [Claims, Claims, Uint8Array<ArrayBuffer> | null] = [{}, {}, null]
   let problem: string | null = null
   try {
-    if (token.length > maxLength) throw new Error(said.tooLong)
-    if (parts.length !== 3) throw new Error(said.parts(parts.length))
+    if (token.length > maxLength) throw new Error(reasons.tooLong)
+    if (parts.length !== 3) throw new Error(reasons.parts(parts.length))
     header = objectOf(parts[0]!)
     claims = objectOf(parts[1]!)
     signature = bytesOf(parts[2]!)
   } catch (e) {
-    problem = e instanceof SyntaxError || e instanceof TypeError ? said.noJson : (e as Error).message
+    problem = e instanceof SyntaxError || e instanceof TypeError ? reasons.noJson : (e as Error).message
   }
-  add(names.form, problem, said.form)
+  add(names.form, problem, reasons.form)
   if (problem !== null) return { checks, isOld: false, key: null, event: null }
 
   problem = headerProblem(header)
-  add(names.header, problem, said.header)
+  add(names.header, problem, reasons.header)
   let jwk = null as JsonWebKey & { expiredAt?: number | null } | null
   let key: CryptoKey | null = null
   if (problem === null) {
@@ -80,38 +80,38 @@ export async function verify(token: string, expected: Expected, lookUp: (kid: st
     }
     const { iat } = claims
     const retired = jwk?.expiredAt && isTime(iat) && iat * 1000 >= jwk.expiredAt
-    const known: Record<number, string> = { 200: said.noKey, 404: said.unknownKey, 410: said.revokedKey }
-    add(names.key, key ? retired ? said.retiredKey : null : known[answer.status] ?? said.noAnswer(answer.status), said.key)
-  } else add(names.key, null, said.notTried, true)
+    const known: Record<number, string> = { 200: reasons.noKey, 404: reasons.unknownKey, 410: reasons.revokedKey }
+    add(names.key, key ? retired ? reasons.retiredKey : null : known[answer.status] ?? reasons.noAnswer(answer.status), reasons.key)
+  } else add(names.key, null, reasons.notTried, true)
   if (key) {
     const good = await isSigned(key, signature!, `${parts[0]}.${parts[1]}`)
-    add(names.signature, good ? null : said.notSigned, said.signature)
-  } else add(names.signature, null, said.notTried, true)
+    add(names.signature, good ? null : reasons.notSigned, reasons.signature)
+  } else add(names.signature, null, reasons.notTried, true)
 
   const audience = Array.isArray(claims.aud) && claims.aud.length === 1 ? claims.aud[0] as unknown : claims.aud
-  const other = !isText(audience) || expected.endpointId && audience !== expected.endpointId
-  add(names.audience, other ? said.otherAudience(shown(claims.aud)) : null,
-    expected.endpointId ? said.audience : said.anyAudience(shown(audience)), !expected.endpointId)
-  const stranger = !isText(claims.iss) || expected.issuer && claims.iss !== expected.issuer
-  add(names.issuer, stranger ? said.otherIssuer(shown(claims.iss)) : null,
-    expected.issuer ? said.issuer : said.anyIssuer(shown(claims.iss)), !expected.issuer)
-  const untimely = timeProblem(claims, expected.now / 1000)
-  add(names.times, untimely, said.times)
+  const isOtherAudience = !isText(audience) || expected.endpointId && audience !== expected.endpointId
+  add(names.audience, isOtherAudience ? reasons.otherAudience(shown(claims.aud)) : null,
+    expected.endpointId ? reasons.audience : reasons.anyAudience(shown(audience)), !expected.endpointId)
+  const isOtherIssuer = !isText(claims.iss) || expected.issuer && claims.iss !== expected.issuer
+  add(names.issuer, isOtherIssuer ? reasons.otherIssuer(shown(claims.iss)) : null,
+    expected.issuer ? reasons.issuer : reasons.anyIssuer(shown(claims.iss)), !expected.issuer)
+  const late = timeProblem(claims, expected.now / 1000)
+  add(names.times, late, reasons.times)
   const { event } = claims
-  add(names.event, eventProblem(event), said.event)
-  return { checks, isOld: untimely !== null && timeProblem(claims, Number(claims.iat)) === null, key: jwk, event: event ?? null }
+  add(names.event, eventProblem(event), reasons.event)
+  return { checks, isOld: late !== null && timeProblem(claims, Number(claims.iat)) === null, key: jwk, event: event ?? null }
 }
 
-const shown = (v: unknown) => v === undefined ? said.missing : JSON.stringify(v)
+const shown = (v: unknown) => v === undefined ? reasons.missing : JSON.stringify(v)
 
 function headerProblem(header: Claims): string | null {
-  if (header.alg !== 'ES256') return said.alg(shown(header.alg))
-  if (header.typ !== 'webhook+jwt') return said.typ(shown(header.typ))
-  if ('crit' in header) return said.crit
+  if (header.alg !== 'ES256') return reasons.alg(shown(header.alg))
+  if (header.typ !== 'webhook+jwt') return reasons.typ(shown(header.typ))
+  if ('crit' in header) return reasons.crit
   try {
     if (isText(header.kid) && bytesOf(header.kid).length === 32) return null
-  } catch { /* it has another form */ }
-  return said.kid
+  } catch { /* not base64url */ }
+  return reasons.kid
 }
 
 async function imported(jwk: JsonWebKey | null): Promise<CryptoKey> {
@@ -124,16 +124,16 @@ async function isSigned(key: CryptoKey, signature: Uint8Array<ArrayBuffer>, sign
 }
 
 function timeProblem({ iat, exp }: Claims, now: number): string | null {
-  if (!isTime(iat) || !isTime(exp) || iat > 8.64e12) return said.noTime // beyond what a Date holds
+  if (!isTime(iat) || !isTime(exp) || iat > 8.64e12) return reasons.noTime // a Date cannot hold more
   const from = new Date(iat * 1000).toISOString()
-  if (iat >= now + leeway) return said.notYet(from)
-  if (now >= exp || now - iat >= maxAge + leeway) return said.tooOld(from)
+  if (iat >= now + leeway) return reasons.notYet(from)
+  if (now >= exp || now - iat >= maxAge + leeway) return reasons.tooOld(from)
   return null
 }
 
 function eventProblem(event: unknown): string | null {
-  if (!isObject(event)) return said.noEvent
+  if (!isObject(event)) return reasons.noEvent
   const missing = !isText(event.id) ? 'id' : !isText(event.type) ? 'type' : !isTime(event.createdAt) ? 'createdAt'
     : isObject(event.data) ? '' : 'data'
-  return missing ? said.noMember(missing) : null
+  return missing ? reasons.noMember(missing) : null
 }

@@ -1,4 +1,4 @@
-// Tests of the sign-in, against issuers that differ in what they answer.
+// Tests of the sign-in, against issuers with different answers.
 import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
@@ -14,8 +14,8 @@ const now = Date.now
 const pass = seconds => { const at = Date.now() + seconds * 1000; Date.now = () => at }
 const later = () => new Promise(go => setTimeout(go, 5))
 const until = async is => { while (!is()) await later() }
-let sent = [] // to the issuer
-let answer // what its token endpoint answers: [status, body], or an error
+let sent = [] // the requests to the issuer
+let answer // the answer of its token endpoint: [status, body], or an error
 globalThis.fetch = async (url, { body } = {}) => {
   if (String(url).endsWith('config.json')) return Response.json(config)
   sent.push([String(url).split('/').pop(), Object.fromEntries(new URLSearchParams(body))])
@@ -32,7 +32,7 @@ const tokens = (n, more = {}) => [200, { access_token: `access-${n}`, token_type
 const settings = { ...config }
 afterEach(() => { Date.now = now; sent = []; Object.assign(config, settings); localStorage.removeItem('latchkey-signed-out https://console.example/stage/console') })
 
-// leave goes to the issuer and returns the question; arrive comes back with its answer.
+// leave begins a sign-in, and returns the parameters of the request to the issuer. arrive returns from the issuer with its answer.
 async function leave(session, maxAge) {
   const before = gone.length
   void session.signIn(maxAge)
@@ -49,7 +49,7 @@ async function arrive(first = {}, maxAge, claims = {}) {
   return session
 }
 
-test('a refresh token lasts where the issuer gives no other, and else the newest is used', async () => {
+test('the newest refresh token is used', async () => {
   const session = await arrive()
   for (const [n, given, used] of [[2, undefined, 'refresh-1'], [3, undefined, 'refresh-1'], [4, 'refresh-4', 'refresh-1'], [5, undefined, 'refresh-4']]) {
     answer = tokens(n, given ? { refresh_token: given } : {})
@@ -59,7 +59,7 @@ test('a refresh token lasts where the issuer gives no other, and else the newest
   }
 })
 
-test('a token is renewed a little before its end, whatever its length', async () => {
+test('a token of any lifetime is renewed shortly before it expires', async () => {
   for (const [length, kept, over] of [[600, 569, 571], [40, 29, 31]]) {
     const session = await arrive({ expires_in: length })
     pass(kept)
@@ -74,7 +74,7 @@ test('a token is renewed a little before its end, whatever its length', async ()
   assert.equal(await endless.token(), 'access-1')
 })
 
-test('several who ask for a token at once renew it once, and again at its next end', async () => {
+test('several calls for a token renew it only once', async () => {
   const session = await arrive()
   for (const n of [2, 3]) {
     answer = tokens(n, { refresh_token: `refresh-${n}` })
@@ -84,7 +84,7 @@ test('several who ask for a token at once renew it once, and again at its next e
   }
 })
 
-test('a refused refresh token is not used again, and the page goes to the sign-in', async () => {
+test('after a refused refresh token the page goes to the sign-in', async () => {
   const session = await arrive()
   answer = [400, { error: 'invalid_grant' }]
   assert.equal(await session.renew(), false)
@@ -97,7 +97,7 @@ test('a refused refresh token is not used again, and the page goes to the sign-i
   assert.equal(new URL(gone.at(-1)).searchParams.has('max_age'), false)
 })
 
-test('a sign-out while a token is renewed keeps nothing of the answer', async () => {
+test('an answer after a sign-out is not kept', async () => {
   for (const end of [tokens(2, { refresh_token: 'refresh-2' }), new TypeError('lost')]) {
     const session = await arrive()
     let come
@@ -112,7 +112,7 @@ test('a sign-out while a token is renewed keeps nothing of the answer', async ()
   }
 })
 
-test('a sign-out ends the refresh token, tells the tabs, and goes to the page of the issuer', async () => {
+test('a sign-out reaches the issuer and the other tabs', async () => {
   const session = await arrive()
   keepEntered({ form: 'orgs', fields: [], isPart: false, isUnsure: false }, 'ada')
   posted.length = 0
@@ -128,13 +128,13 @@ test('a sign-out ends the refresh token, tells the tabs, and goes to the page of
   assert.deepEqual([posted, findEntered('ada'), Session.isSignedOut()], [[here], false, true])
   const asked = await leave(await Session.load())
   assert.deepEqual([asked.get('prompt'), asked.get('audience')], ['login consent', 'api'])
-  assert.equal(Session.isSignedOut(), true) // until somebody has signed in
+  assert.equal(Session.isSignedOut(), true) // until a person signs in
   await arrive()
   assert.equal(Session.isSignedOut(), false)
   assert.equal((await leave(await Session.load())).get('prompt'), 'consent login')
 })
 
-test('an issuer without pages of its own is asked for nothing at a sign-out', async () => {
+test('a sign-out works without endpoints of the issuer', async () => {
   Object.assign(config, { endSessionEndpoint: null, revocationEndpoint: null })
   const session = await arrive({ refresh_token: undefined })
   assert.equal(await session.renew(), false)
@@ -144,7 +144,7 @@ test('an issuer without pages of its own is asked for nothing at a sign-out', as
   assert.deepEqual([sent, gone.length], [[], before])
 })
 
-test('a sign-out in another tab counts for the same console alone', async () => {
+test('a sign-out in another tab counts only for the same console', async () => {
   const session = await arrive()
   let outs = 0
   session.onSignOut(() => { outs++ })
@@ -154,7 +154,7 @@ test('a sign-out in another tab counts for the same console alone', async () => 
   assert.deepEqual([outs, await session.token(), await session.renew()], [1, '', false])
 })
 
-test('an answer of the issuer counts once, for the tab that asked, and with its nonce', async () => {
+test('an answer of the issuer is accepted once, in the same tab, with its nonce', async () => {
   assert.equal(await (await Session.load()).arrive(), false)
   for (const [search, claims, why] of [
     [s => `?code=c&state=${s}x`, {}, /./], [s => `?code=c&state=${s}`, { nonce: 'another' }, /./],
@@ -169,7 +169,7 @@ test('an answer of the issuer counts once, for the tab that asked, and with its 
   }
 })
 
-test('the person is who the ID token names, and stays it where a renewal names no one', async () => {
+test('the first ID token names the person', async () => {
   location.hash = '#/orgs/o/keys'
   const session = await arrive({}, 300, { email: 'ada@example.com', name: 'Ada' })
   assert.deepEqual([session.person, session.email, session.subject, session.again, session.maxKeyDays, session.byServices, session.keyPrefix], ['ada@example.com', 'ada@example.com', 'ada', true, 90, true, 'acme'])
@@ -183,7 +183,7 @@ test('the person is who the ID token names, and stays it where a renewal names n
   location.hash = ''
 })
 
-test('a sign-in asks by PKCE, and with the age that it is given, also 0', async () => {
+test('a sign-in uses PKCE and the given max_age, also 0', async () => {
   const session = await Session.load()
   for (const [age, want] of [[undefined, null], [0, '0'], [300, '300']]) {
     const asked = await leave(session, age)
@@ -191,11 +191,11 @@ test('a sign-in asks by PKCE, and with the age that it is given, also 0', async 
   }
 })
 
-test('a sign-in that fails leaves the person signed out, and the next one asks', async () => {
+test('after a failed sign-in the person stays signed out', async () => {
   const gone = error => [400, { error }]
   for (const [name, search, answers] of [
     ['cancelled', s => `?error=access_denied&state=${s}`, null], ['of another tab', s => `?code=c&state=${s}x`, null], ['refused', s => `?code=c&state=${s}`, gone('invalid_grant')],
-    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')], ['of no one', s => `?code=c&state=${s}`, tokens(1)], ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
+    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')], ['without an ID token', s => `?code=c&state=${s}`, tokens(1)], ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
     ['forgotten', s => { sessionStorage.removeItem('latchkey-away'); return `?code=c&state=${s}` }, null],
   ]) {
     ;(await arrive()).signOut()

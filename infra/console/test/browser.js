@@ -1,4 +1,4 @@
-// The few things of a browser that the modules touch while they are loaded.
+// Replaces the parts of a browser that the modules use. Tests read the calls in the arrays below.
 const dialogs = () => node.children.filter(c => c.isConnected)
 const node = {
   nodeType: 1, children: [],
@@ -6,9 +6,9 @@ const node = {
   querySelectorAll: dialogs, append() {}, replaceChildren() {}, attachShadow: () => node,
 }
 globalThis.here = 'https://console.example/stage/console'
-globalThis.gone = [] // where the page was sent
-globalThis.replaced = [] // what its address became
-globalThis.posted = [] // to other tabs
+globalThis.gone = [] // the URLs to which the page went (location.assign)
+globalThis.replaced = [] // the URLs of history.replaceState
+globalThis.posted = [] // the messages to other tabs
 globalThis.location = { href: here, origin: 'https://console.example', pathname: '/stage/console', search: '', hash: '', assign: url => gone.push(String(url)) }
 Object.defineProperty(location, 'href', { get: () => here + location.search + location.hash })
 globalThis.history = { replaceState: (_, __, url) => replaced.push(url) }
@@ -21,7 +21,7 @@ globalThis.made = new Map() // the elements' classes, by their names
 globalThis.customElements = { define: (name, of) => made.set(name, of), get: name => made.get(name) }
 const all = new EventTarget()
 for (const name of ['addEventListener', 'removeEventListener', 'dispatchEvent']) globalThis[name] = all[name].bind(all)
-globalThis.said = []
+globalThis.said = [] // the announcements
 addEventListener('lk-announce', e => said.push(e.detail))
 globalThis.scrollTo = () => {}
 const store = () => {

@@ -23,8 +23,8 @@ const now = Date.now
 afterEach(() => { Date.now = now; closeDialogs(); said.length = 0; mock.timers.reset(); delete globalThis.fetch; location.hash = '' })
 const drawnOf = async t => { const e = new LitElement(); e.render = () => t; e.connectedCallback(); await settle(); return e }
 
-test('a page that failed is read again by its own button, and what was read stays', async () => {
-  for (const [fails, read, want] of [['more', 'c', 'has 1,3'], ['load', undefined, 'has 3']]) { // the next page, and the first while more follow
+test('a failed page of a list can be read again', async () => {
+  for (const [fails, read, want] of [['more', 'c', 'has 1,3'], ['load', undefined, 'has 3']]) { // the next page; the first page again
     const e = new LitElement(), asked = []
     const list = new List(e, async cursor => { asked.push(cursor); if (asked.length === 2) throw new Error('lost'); return { items: [asked.length], nextCursor: 'c' } })
     e.render = () => list.view(items => `has ${items}`, 'nothing')
@@ -42,7 +42,7 @@ test('a page that failed is read again by its own button, and what was read stay
 const attempt = (status, error = null, at = 1) => ({ at, status, durationMs: 5, error, body: null })
 const delivery = o => ({ eventId: 'v', endpointId: 'e1', eventType: 't', status: 'delivered', attempts: 1, createdAt: 1, lastAttempt: attempt(200), earlierAttempts: [], endpointOrigin: 'https://one.example', ...o })
 
-test('an event shows its deliveries with the last attempt first, and reads them while one is on its way', async () => {
+test('an event shows its deliveries, and reads them again while one is pending', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   const waiting = { deliveries: [delivery({ status: 'pending', lastAttempt: null })] }
   const routes = {
@@ -81,7 +81,7 @@ test('an event shows its deliveries with the last attempt first, and reads them 
   assert.equal(asked(`GET ${app}/webhook_deliveries`).length, 13)
   endless.close()
   for (let i = 0; i < 5; i++) await tick()
-  assert.equal(asked(`GET ${app}/webhook_deliveries`).length, 14) // the turn that was set already
+  assert.equal(asked(`GET ${app}/webhook_deliveries`).length, 14) // the timer that was already running
   serve(routes)
   const seen = openEvent(await show('lk-links', { org: { ...org, role: 'member' } }), 'v/1')
   await settle()
@@ -105,7 +105,7 @@ test('the drawer of an endpoint draws deliveries in the hour of their event', as
   assert.match(text(opened().drawn), /Paused until.*Held deliveries 4/)
 })
 
-test('an endpoint shows its state and is switched to the other', async () => {
+test('an endpoint shows its state, and can be enabled and disabled', async () => {
   const e = (id, o) => ({ id, url: `https://${id}.example`, events: ['a', 'b', 'c', 'd', 'e'], enabled: true, ...o })
   const endpoints = [e('on', {}), e('failing', { failingSince: 1e12 }), e('off', { enabled: false, disabledReason: 'gone', disabledAt: 1e12, failingSince: 1e12 })]
   serve({ [`GET ${app}/webhook_endpoints`]: { endpoints }, [`PATCH ${app}/webhook_endpoints/on`]: {}, [`PATCH ${app}/webhook_endpoints/off`]: {}, [`DELETE ${app}/webhook_endpoints/on`]: [204],
@@ -135,7 +135,7 @@ test('an endpoint shows its state and is switched to the other', async () => {
   assert.deepEqual([asked(`DELETE ${app}/webhook_endpoints/on`).length, asked(`GET ${app}/webhook_endpoints`).length], [1, 5])
 })
 
-test('the audit log marks a key that was found in public, and shows the place as text', async () => {
+test('the audit log marks a leaked key, and shows the source as text', async () => {
   const entry = (id, action, source) => ({ id, at: 1, action, actor: { type: 'holder' }, target: { type: 'key', id: 'k' }, requestId: 'r', changes: {}, source })
   serve({
     'GET orgs/o/audit': { entries: [entry('b', 'key.leaked', 'https://example.com/<b>'), entry('a', 'key.revoked', 'https://example.com/2')] },
@@ -147,7 +147,7 @@ test('the audit log marks a key that was found in public, and shows the place as
   assert.doesNotMatch(e.drawn, /<a\b/)
 })
 
-test('the audit log asks the API by each filter, offers every action, and says the names of ids', async () => {
+test('the audit log filters by the API, and shows names for ids', async () => {
   const entry = (action, actor, changes = {}) => ({ id: action + actor.id, at: 1, action, actor, target: { type: 'key', id: 'k' }, requestId: 'r', changes })
   const [ada, bob, service] = [{ type: 'user', id: 'ada' }, { type: 'api_key', id: 'k' }, { type: 'service', name: 'sync' }]
   serve({
@@ -182,15 +182,15 @@ test('the audit log asks the API by each filter, offers every action, and says t
   assert.deepEqual(await pick('to', '1970-01-02'), { actor: 'service:sync', from: '86400000', to: '172800000', limit: '50' })
   assert.deepEqual(await pick('from', ''), { actor: 'service:sync', to: '172800000', limit: '50' })
   assert.deepEqual(await pick('action', 'key.leaked'), { action: 'key.leaked', actor: 'service:sync', to: '172800000', limit: '50' })
-  assert.match(text(e.drawn), /No such entries/)
+  assert.match(text(e.drawn), /No matching entries/)
   assert.deepEqual(await pick('target', ' k '), { action: 'key.leaked', actor: 'service:sync', target: 'k', to: '172800000', limit: '50' })
-  assert.match(text(e.drawn), /None of the newest entries is such. Older ones may be./)
+  assert.match(text(e.drawn), /None of the newest entries matches. Older ones may./)
   await click(e, 'Older')
   await settle()
   assert.deepEqual([asked('GET orgs/o/audit').at(-1).query, rows(e).length], [{ action: 'key.leaked', actor: 'service:sync', target: 'k', to: '172800000', limit: '50', cursor: 'c2' }, 1])
 })
 
-test('links show what they are, and only a pending one is revoked', async () => {
+test('links show their state, and only a pending link can be revoked', async () => {
   const link = (id, status, o = {}) => ({ id, status, clientUserId: id, createdAt: 1, expiresAt: day, claimedAt: null, revokedAt: null, device: null, ...o })
   serve({ [`GET ${app}/links`]: { links: [link('a', 'pending'), link('b', 'claimed', { claimedAt: 5 * day, device: { name: 'Phone', platform: 'ios' } }), link('c', 'revoked', { revokedAt: 9 * day })] }, [`DELETE ${app}/links/a`]: [204] })
   const e = await show('lk-links')
@@ -201,13 +201,13 @@ test('links show what they are, and only a pending one is revoked', async () => 
   assert.equal(asked(`GET ${app}/links`).length, 2)
 })
 
-test('times that are left are in their two largest units, and turning characters are shown', () => {
+test('a remaining time has two units, and direction characters are visible', () => {
   Date.now = () => 1e12
   for (const [ms, want] of [[-5, '0 s'], [1, '1 s'], [59_000, '59 s'], [60_000, '1 min'], [61_000, '1 min 1 s'], [hour, '1 h'], [hour + 61_000, '1 h 1 min'], [day, '1 d'], [2 * day + 23 * hour + 3_599_000, '2 d 23 h']]) assert.equal(left(1e12 + ms), want)
   assert.equal(visible('a\u202eb\u2066'), 'a\\u202eb\\u2066')
 })
 
-test('a chart draws from the bottom, to its largest value, with a line that is near', async () => {
+test('a chart scales to its largest value and a near line', async () => {
   const bars = [{ label: 'one', parts: [{ name: 'p', tone: 'good', value: 10 }, { name: 'q', tone: 'bad', value: 10 }] }, { label: 'two', shade: 40, parts: [{ name: 'p', tone: 'good', value: 5 }, { name: 'q', tone: 'bad', value: 0 }] }]
   const { drawn } = await drawnOf(chart({ title: 'c', bars, unit: 'u', shadeName: 's', line: { value: 200, name: 'l' } }))
   const scale = 100 / 210
@@ -222,7 +222,7 @@ test('a chart draws from the bottom, to its largest value, with a line that is n
   assert.match(life.drawn, /aria-label="t: made 1970-01-01, now 1970-01-02, ends 1970-01-05"[^]*class="past" x1="0%" x2="25%"/)
 })
 
-test('a form is kept without its secrets, and filled with what fits', () => {
+test('a form is kept without secrets, and filled with matching fields', () => {
   const control = (name, type, value, checked = false) => ({ name, type, value, checked })
   const form = { elements: [control('n', 'text', 'x'), control('u', 'url', 'https://secret'), control('c', 'checkbox', 'on', true), control('d', 'checkbox', 'on'), control('', 'text', 'y')] }
   assert.deepEqual(entered('f', form, true), { form: 'f', fields: [['n', 'x'], ['c', 'on']], isPart: true, isUnsure: true })
@@ -234,7 +234,7 @@ test('a form is kept without its secrets, and filled with what fits', () => {
   assert.deepEqual(other.elements.map(c => c.type === 'checkbox' ? c.checked : c.value), ['x', true, false, 'second', 'first', 'p', 'mine'])
 })
 
-test('a dialog with something to lose is left only by a question, and closes for its own person', async () => {
+test('leaving a dialog with entered text needs a confirmation', async () => {
   const [ada, bob] = [aPerson(), aPerson()]
   let asks = []
   globalThis.confirm = q => { asks.push(q); return false }
@@ -258,7 +258,7 @@ test('a dialog with something to lose is left only by a question, and closes for
   assert.equal(openDialog(ada, { title: 'a' }, () => 'a').isConnected, false)
 })
 
-test('a form that was kept over a sign-in opens with its fields, and remembers that it may be done', async () => {
+test('a kept form opens with its fields after a sign-in', async () => {
   const person = aPerson()
   const form = () => openForm(person, { title: 't', submit: 'Do', keep: 'orgs/o', ends: true, fields: () => 'nothing', run: () => person.api.delete('orgs/o') })
   serve({ 'DELETE orgs/o': inTurn(lost(), refused(404)) })
@@ -280,7 +280,7 @@ test('a form that was kept over a sign-in opens with its fields, and remembers t
   assert.notEqual(field(fresh, 'once').value, once)
 })
 
-test('a form is sent once while its answer is awaited, and a failed reading after it is told', async () => {
+test('a form is sent once, and a failed reading after it is shown', async () => {
   const person = aPerson()
   const answer = held()
   serve({ 'POST orgs': answer })
@@ -296,7 +296,7 @@ test('a form is sent once while its answer is awaited, and a failed reading afte
   assert.match(text(opened().drawn), /It is done, but.*not read/)
 })
 
-test('an org is made, renamed, left and deleted, and the list is read anew', async () => {
+test('an org can be made, renamed, left and deleted', async () => {
   const orgs = { orgs: [] }
   serve({
     'GET orgs': orgs, 'POST orgs': [201, { id: 'new' }], 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First' }] }, 'GET orgs/o': { allowance: [{ requests: 5, per: 'day' }], plan: 'pro-2' }, 'PATCH orgs/o': {}, 'DELETE orgs/o': [204],
@@ -324,7 +324,7 @@ test('an org is made, renamed, left and deleted, and the list is read anew', asy
   assert.deepEqual([asked('GET orgs').length, asked('GET orgs/o/apps').length], [4, 5])
 })
 
-test('a new app is offered keys for tests, where their beginning fits', async () => {
+test('a new app offers a prefix for test keys if it is short enough', async () => {
   serve({ 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First', keysBeginWith: 'acmetest' }] }, 'GET orgs/o': {}, 'POST orgs/o/apps': [201, {}] })
   for (const [prefix, offered] of [['acme', /placeholder="?acmetest/], ['abcdefghijklm', /placeholder=("")?\s/]]) {
     console_.keyPrefix = prefix

@@ -17,7 +17,7 @@ const routes = () => ({
 let element
 afterEach(() => { closeDialogs(); delete globalThis.fetch })
 
-// given sets what the owner's page sets, as lit does.
+// given sets attributes and properties of the element, as the owner's page does.
 function given(o) {
   const changed = new Map(Object.keys(o).map(k => [k, element[k]]))
   Object.assign(element, o)
@@ -26,14 +26,14 @@ function given(o) {
 }
 const keys = () => [...element.drawn.matchAll(/<keyed key="([^"]*)">/g)].map(m => m[1])
 
-test('what the deployment bounds is read once, and again after a failure', async () => {
+test('the settings are read once, and again after a failure', async () => {
   serve({ 'GET config.json': inTurn(refused(500), { maxKeyDays: 45, supportUrl: 'mailto:help@example.com', accent: '#0b7a5c' }) })
   await assert.rejects(console_.readSettings())
   await Promise.all([console_.readSettings(), console_.readSettings()])
   assert.deepEqual([console_.maxKeyDays, asked('GET config.json').length], [45, 2])
 })
 
-test('of two reads of an element, the answer that comes last counts only for what is asked for now', async () => {
+test('a late answer for an earlier org or person is ignored', async () => {
   for (const next of [{ org: 'b' }, { token: () => token('bob') }, { org: 'b', token: () => token('bob') }]) {
     for (const waits of ['GET orgs', 'GET orgs/a/apps']) {
       const old = held(), r = routes()
@@ -55,7 +55,7 @@ test('of two reads of an element, the answer that comes last counts only for wha
   }
 })
 
-test('an error of a read that was overtaken is not shown', async () => {
+test('an error of an outdated read is not shown', async () => {
   const old = held()
   serve({ ...routes(), 'GET orgs': inTurn(old, orgs('admin')) })
   element = new (made.get('latchkey-keys'))()
@@ -69,7 +69,7 @@ test('an error of a read that was overtaken is not shown', async () => {
   assert.deepEqual(keys(), ['b/y'])
 })
 
-// ready shows an element whose tokens a function gives, and returns the person for whom it acts.
+// ready shows an element with the token function give. It returns the person for whom the element acts.
 async function ready(give, routes_ = routes()) {
   serve(routes_)
   element = new (made.get('latchkey-webhooks'))()
@@ -81,7 +81,7 @@ async function ready(give, routes_ = routes()) {
 }
 const bearer = n => `Bearer ${token('ada', n)}`
 
-test('a token of a function that was replaced meanwhile is not sent', async () => {
+test('a token of a replaced function is not sent', async () => {
   for (const late of [token('ada', 1), token('bob', 1)]) {
     const old = held()
     const tokens = inTurn(token('ada', 0), token('ada', 0), old) // the first two read the org and its apps
@@ -97,7 +97,7 @@ test('a token of a function that was replaced meanwhile is not sent', async () =
   }
 })
 
-test('a fresh token is for one request, and the next asks for any', async () => {
+test('a fresh token is used for one request', async () => {
   const needs = []
   const person = await ready(need => { needs.push(need); return token('ada', needs.length) }, {
     ...routes(), 'GET x': inTurn(refused(401, 'token_expired'), {}), 'POST x': inTurn([401, { code: 'insufficient_user_authentication', maxAge: 300 }], {}),
@@ -120,7 +120,7 @@ test('a fresh token of a function that was replaced is not used', async () => {
   assert.deepEqual(calls.map(c => c.token), [bearer(2)])
 })
 
-test('of two functions that follow each other only the last one decides whether the element goes on', async () => {
+test('only the last token function decides whether the element continues', async () => {
   for (const [late, last, goesOn] of [['bob', 'ada', true], ['ada', 'ada', true], [null, 'ada', true], ['ada', 'bob', false]]) {
     for (const isLastFirst of [true, false]) {
       const person = await ready(() => token('ada'))
@@ -137,7 +137,7 @@ test('of two functions that follow each other only the last one decides whether 
   }
 })
 
-test('a token of another person is not sent, and ends what the first one had', async () => {
+test('a token of another person is not sent and ends the page of the first', async () => {
   let who = 'ada'
   const first = await ready(() => token('ada'))
   const mine = await ready(() => token(who)) // of a second element
@@ -152,7 +152,7 @@ test('a token of another person is not sent, and ends what the first one had', a
   assert.deepEqual([first.api.hasEnded, other.isConnected], [false, true])
 })
 
-test('a token of another person that comes late, of an org before, ends nothing', async () => {
+test('a late token for an earlier org ends nothing', async () => {
   const late = held()
   const tokens = inTurn(token('ada'), token('ada'), late, token('ada'))
   const person = await ready(() => tokens())
@@ -167,7 +167,7 @@ test('a token of another person that comes late, of an org before, ends nothing'
   assert.deepEqual([keys(), element.held.find(h => h.api) === next], [['b/y'], true])
 })
 
-test('another org and another function begin an element anew once', async () => {
+test('a new org and a new function start the element once', async () => {
   await ready(() => token('ada'))
   const slow = held()
   given({ token: () => slow })
@@ -178,8 +178,8 @@ test('another org and another function begin an element anew once', async () => 
   assert.deepEqual([keys(), asked('GET orgs').length], [['b/y'], 1])
 })
 
-test('an element begins anew where the next function may give tokens of another person', async () => {
-  const opaque = await ready(() => 'opaque') // names no one
+test('an element starts again if the next function may belong to another person', async () => {
+  const opaque = await ready(() => 'opaque') // names no person
   given({ token: () => 'opaque' })
   await settle()
   assert.notEqual(element.held.find(h => h.api), opaque)
@@ -190,7 +190,7 @@ test('an element begins anew where the next function may give tokens of another 
   assert.deepEqual(keys(), ['a/x'])
 })
 
-test('without an org or a token an element shows nothing of before', async () => {
+test('without an org or a token an element is empty', async () => {
   for (const gone of [{ org: '' }, { token: undefined }, { org: '', token: undefined }]) {
     const person = await ready(() => token('ada'))
     const d = openDialog(person, { title: 'open' }, () => 'open')
@@ -200,7 +200,7 @@ test('without an org or a token an element shows nothing of before', async () =>
   }
 })
 
-test('an element shows the members, with the person of the token, and another the use', async () => {
+test('elements show the members and the use to the right roles', async () => {
   const claims = { iss: 'i', sub: 'ada', email: 'ada@example.com' }
   const ada = () => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
   for (const [name, page] of [['latchkey-members', 'lk-members'], ['latchkey-usage', 'lk-usage']]) {
@@ -215,7 +215,7 @@ test('an element shows the members, with the person of the token, and another th
   }
 })
 
-test('an element says that the org is suspended and whom to ask, and has the colour of the deployment', async () => {
+test('an element shows the suspension, the support link and the colour', async () => {
   serve({ ...routes(), 'GET orgs': { orgs: [{ id: 'a', name: 'A', role: 'admin', suspendedAt: Date.UTC(2026, 0, 2) }] } })
   element = new (made.get('latchkey-keys'))()
   element.connectedCallback()
@@ -226,7 +226,7 @@ test('an element says that the org is suspended and whom to ask, and has the col
   assert.deepEqual([...element.style], [['--accent-of-product', '#0b7a5c']])
 })
 
-test('a token that is no JWT of a person is sent as it is, and names no one as "you"', async () => {
+test('a token that is not a JWT is sent, and marks no member as "you"', async () => {
   for (const claims of ['null', '7', '{"sub":"ada","email":7}']) {
     const odd = `h.${Buffer.from(claims).toString('base64url')}.s`
     const person = await ready(() => odd)

@@ -1,4 +1,4 @@
-// Tests of what the pages list, ask for and send, without a browser.
+// Tests of the pages' lists and of the requests of their forms, without a browser.
 import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, mock, test } from 'node:test'
@@ -24,7 +24,7 @@ const key = (id, o = {}) => ({
   limits: [], ceilings: [], ...o,
 })
 
-test('each list asks for its pages by the cursor, and appends them below', async () => {
+test('each list reads its pages by cursor and appends them', async () => {
   const endpoint = id => ({ id, url: `https://${id}.example`, events: ['*'], enabled: true })
   const of = {
     'lk-endpoints': [`${app}/webhook_endpoints`, 'endpoints', endpoint],
@@ -44,12 +44,12 @@ test('each list asks for its pages by the cursor, and appends them below', async
   }
 })
 
-test('events are shown newest first, and the older ones come by the button below', async () => {
+test('events are shown newest first, and a button loads older ones', async () => {
   const now = Date.now()
   const event = i => ({ id: `ev${i}`, type: i % 2 ? 'odd' : 'even', createdAt: now - 1e6 - i * 1000 }) // ev0 is the newest
   const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { events: Array.from({ length: Math.min(100, 250 - from) }, (_, i) => event(from + i)), nextCursor: from + 100 < 250 ? String(from + 100) : undefined } }
   serve({ [`GET ${app}/webhook_events`]: page })
-  const e = await show('lk-events', { org: member }) // who sees no endpoints, so no deliveries
+  const e = await show('lk-events', { org: member }) // a member sees no endpoints, and so no deliveries
   assert.equal(calls.length, 1)
   assert.deepEqual([rows(e).length, rows(e)[0][2], rows(e).at(-1)[2]], [100, 'ev0', 'ev99'])
   const { since } = calls[0].query
@@ -75,14 +75,14 @@ test('events are shown newest first, and the older ones come by the button below
   serve({ [`GET ${app}/webhook_events`]: { events: [event(2)], nextCursor: '1' } })
   await click(e, 'Refresh')
   await settle()
-  assert.ok(text(e.drawn).includes('Of the events that are loaded, none is of this type.') && buttons(e).includes('Older'))
+  assert.ok(text(e.drawn).includes('None of the loaded events has this type.') && buttons(e).includes('Older'))
   serve({ [`GET ${app}/webhook_events`]: { events: [event(2)] } })
   await click(e, 'Refresh')
   await settle()
   assert.ok(text(e.drawn).includes('No events in this time') && field(e, 'type').value === 'odd')
 })
 
-test('an event shows its second, and the zone is said at the head of the table', async () => {
+test('events show seconds, and the table shows the time zone', async () => {
   const at = new Date(2026, 10, 29, 16, 4, 5).getTime()
   serve({ [`GET ${app}/webhook_events`]: { events: [{ id: 'ev', type: 'a.b', createdAt: at }] } })
   const e = await show('lk-events')
@@ -90,7 +90,7 @@ test('an event shows its second, and the zone is said at the head of the table',
   assert.equal(text(e.drawn).split(`When (${Intl.DateTimeFormat().resolvedOptions().timeZone})`).length, 2)
 })
 
-test('keys are read whole, found by words, and by long disuse', async () => {
+test('keys can be searched by words, and filtered by disuse', async () => {
   const now = Date.now()
   const all = [
     key('k1', { name: 'Billing', createdBy: 'u1', lastUsedAt: now - 59 * 60_000, scopes: ['invoices:read'] }), key('k2', { lastUsedAt: now - 3 * day - 1, createdBy: 'u9' }),
@@ -112,10 +112,10 @@ test('keys are read whole, found by words, and by long disuse', async () => {
   }
   choose(e, 'use', '90')
   await settle()
-  assert.equal(found(), 'k3') // neither a dead key nor a new one is a question
+  assert.equal(found(), 'k3') // dead keys and new keys are left out
 })
 
-test('who revokes a key sees its last use, and the requests of today', async () => {
+test('the form that revokes a key shows its last use', async () => {
   const used = key('k1', { name: 'Billing', lastUsedAt: Date.now() - 5 * hour - 1 })
   const today = new Date().toISOString().slice(0, 10)
   serve({ 'GET orgs/o/keys': { keys: [used] }, 'GET orgs/o/keys/k1/usage': { days: [{ date: today, requests: 1200, atMost: 1200 }] } })
@@ -125,7 +125,7 @@ test('who revokes a key sees its last use, and the requests of today', async () 
   assert.deepEqual(asked('GET orgs/o/keys/k1/usage').map(c => c.query), [{ from: today, to: today }])
 })
 
-test('an event shows what became of it at each endpoint', async () => {
+test('an event shows its deliveries by state', async () => {
   const now = Date.now()
   const d = (eventId, status, lastAttempt = null) => ({ eventId, endpointId: 'x', status, lastAttempt, createdAt: now })
   const failed = { status: 500, error: null }
@@ -140,7 +140,7 @@ test('an event shows what became of it at each endpoint', async () => {
   assert.deepEqual(asked(`GET ${app}/webhook_deliveries`).map(c => c.query), ['w1', 'w2'].map(endpointId => ({ endpointId, since: String(now - 3), order: 'desc', limit: '100' })))
 })
 
-test('an org sees how much of its allowance is used, and takes the days as CSV', async () => {
+test('an org shows the use of its allowance', async () => {
   const today = new Date().toISOString().slice(0, 10)
   const usage = [{ date: today, keyId: 'k', requests: 7, atMost: 9 }, { date: today, requests: 99, atMost: 99 }]
   serve({
@@ -151,7 +151,7 @@ test('an org sees how much of its allowance is used, and takes the days as CSV',
   assert.match(text(e.drawn), /99 of 100 today, new at 00:00 UTC 99 of 5,000 this month/)
   assert.deepEqual(rows(e)[0], [today, '99', '99'])
   const seen = await show('lk-org', { org: member })
-  assert.equal(text(seen.drawn).includes('today'), false) // the API says it to admins alone
+  assert.equal(text(seen.drawn).includes('today'), false) // the API returns the use only to admins
 })
 
 test('a key shows its refused requests by day and code', async () => {
@@ -160,10 +160,10 @@ test('a key shows its refused requests by day and code', async () => {
   click(await show('lk-keys'), 'name-k1')
   await settle()
   assert.deepEqual(rows(opened()), [['2026-11-01', '3 key_revoked 1,200 rate_limited']])
-  assert.match(text(opened().drawn), /Nothing was counted for this key alone/)
+  assert.match(text(opened().drawn), /No requests were counted for this key/)
 })
 
-test('forms offer what the catalogue has, and say what it has not', async () => {
+test('forms offer the catalogue, and warn of unknown words', async () => {
   const known = { scopes: [{ name: 'invoices:read', description: 'Read <b>' }, { name: 'invoices:write', description: 'Write' }],
     events: [{ type: 'invoice.paid', description: 'Paid', example: { invoice: 'in_1' } }, { type: 'invoice.sent', description: 'Sent' }] }
   const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
@@ -181,7 +181,7 @@ test('forms offer what the catalogue has, and say what it has not', async () => 
   assert.match(text(d.drawn), /Read <b>.*Not in the catalogue: old/)
   await submit(d, { 'scopes:invoices:read': '', 'scopes:invoices:write': 'on', scopes: 'old new' })
   assert.deepEqual(asked('PATCH orgs/o/keys/k1')[0].body.scopes, ['invoices:write', 'old', 'new'])
-  assert.equal(asked('GET catalogue.json').length, 1) // when the page was shown: its forms wait for nothing
+  assert.equal(asked('GET catalogue.json').length, 1) // read when the page was shown, so that its forms open at once
 
   const e = await show('lk-endpoints')
   click(e, 'New endpoint')
@@ -212,7 +212,7 @@ test('a button does one thing at a time', async () => {
   assert.equal(asked(`POST ${app}/webhook_endpoints/e1/test`).length, 1)
 })
 
-test('a key shows its state, and what may be done with it', async () => {
+test('a key shows its state and the allowed actions', async () => {
   const now = Date.now()
   const keys = [key('a'), key('b', { rotatedTo: 'n', expiresAt: now + hour }), key('c', { expiresAt: now - 1 }), key('d', { revokedAt: now, rotatedTo: 'n' }), key('e', { expiresAt: now + 8 * day }), key('f', { expiresAt: now + 6 * day })]
   serve({ 'GET orgs/o/keys': { keys } })
@@ -223,7 +223,7 @@ test('a key shows its state, and what may be done with it', async () => {
   assert.deepEqual(states(await show('lk-keys', { org: member })).map(s => s[1]), ['', '', '', '', '', ''])
 })
 
-test('a key that was found in public is red in its list, in its details and on the overview', async () => {
+test('a leaked key is marked in the list, in its details and on the overview', async () => {
   const now = Date.now()
   const keys = [key('a'), key('b', { leakedAt: now - 40 * day }), key('c', { leakedAt: now - 40 * day, revokedAt: now }), key('d', { leakedAt: now - day, expiresAt: now - 1, name: '<b>' })]
   const routes = { 'GET orgs/o/keys': ({ query }) => query.limit && !query.cursor ? { keys } : query.cursor ? { keys: keys.slice(2) } : { keys: keys.slice(0, 2), nextCursor: 'c' }, 'GET orgs/o/keys/b/usage': { days: [] }, 'GET orgs/o/keys/a/usage': { days: [] }, 'GET orgs/o': {}, 'GET orgs/o/apps': { apps: [] } }
@@ -249,7 +249,7 @@ test('a key that was found in public is red in its list, in its details and on t
   assert.equal((await show('lk-org')).drawn.includes('note alarm'), false)
 })
 
-test('forms of a key send what was entered', async () => {
+test('forms of a key send the entered values', async () => {
   const one = key('k1', { name: 'old', scopes: ['a:b'], metadata: { plan: 'pro' }, limits: [{ requests: 5, per: 'hour' }], createdAt: 1000, expiresAt: Date.now() + day })
   one.createdAt = one.expiresAt - 45 * day
   serve({
@@ -302,7 +302,7 @@ test('forms of a key send what was entered', async () => {
   assert.deepEqual(sent('PATCH orgs/o/keys/k1').body, { name: null, scopes: ['a:b'], metadata: { plan: 'pro' }, limits: [{ requests: 9, per: 'month' }] })
 })
 
-test('the lifetimes that a key is offered fit the bound of the deployment', async () => {
+test('a form offers only lifetimes that the deployment allows', async () => {
   const now = Date.now(), s = 86400
   const keys = [key('never'), key('long', { createdAt: now - day, expiresAt: now + 44 * day }), key('fits', { createdAt: now - day, expiresAt: now + 29 * day }), key('same', { createdAt: now - day, expiresAt: now + 6 * day })]
   for (const [most, create, chosen, ...rotate] of [
@@ -328,7 +328,7 @@ test('the lifetimes that a key is offered fit the bound of the deployment', asyn
   assert.ok(text(opened().drawn).includes('no settings') && !opened().drawn.includes('<form'))
 })
 
-test('the use of a key is drawn by UTC days, the last on the right, and its sums for the org', async () => {
+test('the use of a key is drawn by UTC days, with sums for the org', async () => {
   const days = n => new Date(Date.now() - n * day).toISOString().slice(0, 10)
   const usage = [{ date: days(0), requests: 3, atMost: 5 }, { date: days(1), requests: 2, atMost: 2 }, { date: days(0), requests: 100, atMost: 100, keyId: 'k1' }]
   for (const [of, extra, note] of [
@@ -357,7 +357,7 @@ test('the use of a key is drawn by UTC days, the last on the right, and its sums
   ], [7, 2, null])
 })
 
-test('members show who added them, and no one can remove herself', async () => {
+test('members show who added them, and cannot remove themselves', async () => {
   const m = (userId, name = '', addedBy = undefined) => ({ userId, email: `${userId}@example.com`, name, role: 'member', joinedAt: 1, addedBy })
   const routes = {
     'GET orgs/o/members': { members: [m('ada'), m('bob', 'Bob', 'ada'), m('cy', '', 'service:sync'), m('dan', '', 'gone')] },
@@ -382,14 +382,14 @@ test('members show who added them, and no one can remove herself', async () => {
   await submit(opened())
   assert.deepEqual([asked('DELETE orgs/o/members/bob').length, asked('GET orgs/o/keys').map(c => c.query), opened()], [1, [{ createdBy: 'bob' }], undefined])
   serve(routes)
-  serve({ ...routes, 'GET orgs/o/members': { members: [{ ...m('eve', 'Eve'), email: '' }] } }) // without an email no one is "you"
+  serve({ ...routes, 'GET orgs/o/members': { members: [{ ...m('eve', 'Eve'), email: '' }] } }) // without an email no member is marked as "you"
   assert.deepEqual(rows(await show('lk-members', { person: aPerson() })).map(r => [r[0], r[4]]), [['Eve', 'Role Remove']])
   serve(routes)
   const seen = await show('lk-members', { org: member })
   assert.deepEqual([rows(seen)[1].length, buttons(seen).includes('Add member')], [3, false])
 })
 
-test('who removes a member is shown the good keys that they made, and revokes those that are ticked', async () => {
+test('after a removal the ticked keys of the member are revoked', async () => {
   const now = Date.now()
   const made = [
     { ...key('k1'), name: 'Server', lastUsedAt: Date.UTC(2026, 10, 2, 3, 4) }, { ...key('k2'), name: '', rotatedTo: 'k3', expiresAt: now + 1e6 },
@@ -417,7 +417,7 @@ test('who removes a member is shown the good keys that they made, and revokes th
     assert.deepEqual(revocations(), sent)
     if (ticked.length === 1) { assert.equal(opened(), undefined); continue }
     assert.match(text(d.drawn), ticked.length ? /it is refused/ : /Tick the keys to revoke, or cancel/)
-    await submit(d, { k1: 'on', k2: 'on' }) // after the 503 the same request again
+    await submit(d, { k1: 'on', k2: 'on' }) // sends the same request again after the 503
     await settle()
     assert.deepEqual([revocations(), calls.at(-1).query, opened()], [[...sent, 'DELETE orgs/o/keys'], { createdBy: 'bob' }, ticked.length ? undefined : d])
     closeDialogs()

@@ -1,4 +1,5 @@
-// Takes the place of lit: what is drawn is kept as text, which the tests read, with what it listens for, which they call.
+// Replaces lit. An element keeps its drawn HTML as text, and its listeners and property values in the list held. Tests read the text
+// and call the listeners.
 export const nothing = Symbol('nothing')
 export const html = (strings, ...values) => ({ strings, values })
 export const svg = html
@@ -9,9 +10,9 @@ export const keyed = (key, template) => html`<keyed key=${key}>${template}</keye
 
 export class LitElement extends HTMLElement {
   isConnected = false
-  drawn = '' // HTML; a listener and a property stand there as their index in held
+  drawn = '' // HTML; each listener or property value is written as its index in held
   held = []
-  entered = {} // by the names of fields
+  entered = {} // the values of fields that a test entered, by field name
   updateComplete = Promise.resolve()
   #drawing = false
   shadowRoot = null
@@ -86,7 +87,7 @@ globalThis.FormData = class extends RealFormData {
 
 const event = o => ({ preventDefault() {}, currentTarget: null, ...o })
 
-// enter fills fields of a form, and submit sends it.
+// enter fills fields of a form, and submit sends the form.
 export function enter(d, fields) {
   const names = controls(d).map(c => c.name)
   for (const name of Object.keys(fields)) if (!names.includes(name)) throw new Error(`no field ${name} of ${names}`)
@@ -97,12 +98,12 @@ export function submit(d, fields = {}) {
   return d.held[attribute(d.drawn, '@submit')].call(d, event({ target: d.querySelector('form') }))
 }
 
-// click clicks the button of a label.
+// click clicks the nth button with a label.
 export function click(e, label, n = 0) {
   const all = [...e.drawn.matchAll(/<button([^>]*)>([^]*?)<\/button>/g)].filter(b => text(b[2]) === label || attribute(b[1], 'aria-label') === label)
   if (!all[n]) throw new Error(`no button ${label} in ${text(e.drawn)}`)
   if (attribute(all[n][1], '?disabled') === 'true') throw new Error(`${label} is disabled`)
-  e.pressed ??= {} // a button stays the same one while its page draws anew
+  e.pressed ??= {} // a button stays the same when its page is drawn again
   return e.held[attribute(all[n][1], '@click')].call(e, event({ currentTarget: e.pressed[`${label} ${n}`] ??= { dataset: {}, classList: { add() {}, remove() {} } } }))
 }
 export const buttons = e => [...e.drawn.matchAll(/<button[^>]*>([^]*?)<\/button>/g)].map(b => text(b[1]))

@@ -1,4 +1,4 @@
-// Tests of the frame of the console, without a browser: who sees it, and which page it shows.
+// Tests of the frame of the console, without a browser: the sign-in, the menu and the shown page.
 import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, mock, test } from 'node:test'
@@ -17,7 +17,7 @@ history.pushState = (_, __, url) => { pushed.push(url); location.hash = url }
 history.replaceState = (_, __, url) => { replaced.push(url); location.hash = url }
 afterEach(() => { closeDialogs(); mock.timers.reset(); delete globalThis.fetch; location.hash = ''; localStorage.removeItem(`latchkey-signed-out ${here}`) })
 
-// begin opens the console as one who comes back from the issuer, where o says nothing else.
+// begin opens the console after a sign-in. o replaces parts of the session.
 async function begin(hash, orgs, o = {}, routes = {}) {
   serve({ 'GET orgs': { orgs }, ...apps('admin'), ...apps('member'), ...routes })
   questions = []
@@ -28,7 +28,7 @@ async function begin(hash, orgs, o = {}, routes = {}) {
     arrive: async () => true, token: async () => 'token', onSignOut(done) { this.elsewhere = done }, signOut() { this.outs++; return true }, async signIn() { this.signIns++ }, ...o,
   }
   Session.load = async () => session
-  const all = new EventTarget() // the frames of before listen to another one
+  const all = new EventTarget() // so that earlier frames get no events
   for (const name of ['addEventListener', 'dispatchEvent']) globalThis[name] = all[name].bind(all)
   frame = new (made.get('lk-console'))()
   frame.connectedCallback()
@@ -40,7 +40,7 @@ const shown = () => [...frame.drawn.matchAll(/<(lk-\w+)/g)].map(m => m[1]).join(
 const menu = () => [...frame.drawn.matchAll(/<a href="(#[^"]*)" aria-current=/g)].map(m => m[1])
 const answers = agrees => { globalThis.confirm = q => { questions.push(q); return agrees } }
 
-test('a page with something to lose is left only where the person agrees', async () => {
+test('leaving a page with entered text needs a confirmation', async () => {
   await begin('#/orgs/admin/keys', [admin, member])
   const person = frame.held.find(h => h.api)
   for (const what of ['isTyped', 'isBusy']) {
@@ -59,7 +59,7 @@ test('a page with something to lose is left only where the person agrees', async
   assert.deepEqual([shown(), d.isConnected, questions], ['lk-keys', false, []])
 })
 
-test('each role has its pages, in the menu and by their addresses', async () => {
+test('each role sees its pages, by the menu and by the URL', async () => {
   const all = ['org', 'members', 'keys', 'links', 'endpoints', 'events', 'audit']
   for (const [of, want] of [[admin, all], [member, ['org', 'members', 'keys', 'links', 'events']], [viewer, ['org']]]) {
     await begin(`#/orgs/${of.id}`, [admin, member, viewer])
@@ -77,7 +77,7 @@ test('each role has its pages, in the menu and by their addresses', async () => 
   assert.equal(shown(), 'lk-orgs')
 })
 
-test('a suspended org is said to be so above each of its pages', async () => {
+test('each page of a suspended org shows the suspension', async () => {
   const suspended = { ...admin, suspendedAt: Date.UTC(2026, 10, 2, 3, 4) }
   await begin('#/orgs/admin', [suspended, member, viewer])
   for (const page of ['org', 'members', 'keys', 'links', 'endpoints', 'events', 'audit', 'none']) {
@@ -90,7 +90,7 @@ test('a suspended org is said to be so above each of its pages', async () => {
   }
 })
 
-test('where only services make orgs, nothing offers a new one', async () => {
+test('no page offers a new org if only services make orgs', async () => {
   for (const byServices of [true, false]) {
     for (const orgs of [[], [admin, member]]) {
       keepEntered({ form: 'orgs', fields: [['name', 'kept']], isPart: false, isUnsure: false }, 'ada')
@@ -104,7 +104,7 @@ test('where only services make orgs, nothing offers a new one', async () => {
   }
 })
 
-test('a page of an app is of the chosen app, or of the first', async () => {
+test('a page shows the chosen app, or else the first', async () => {
   await begin('#/orgs/admin/links', [admin, member])
   const keyOf = () => frame.drawn.match(/<keyed key="([^"]*)"/)[1]
   assert.deepEqual([keyOf(), asked('GET orgs/admin/apps').length], ['#/orgs/admin/links/x', 1])
@@ -116,7 +116,7 @@ test('a page of an app is of the chosen app, or of the first', async () => {
   assert.equal(asked('GET orgs/admin/apps').length, 1)
 })
 
-test('a drawer is in the URL of its page, and leaves it as it was', async () => {
+test('a drawer is in the URL of its page until it closes', async () => {
   for (const [name, page, drawer] of [['lk-keys', '#/orgs/o/keys', '#/orgs/o/keys//k1'], ['lk-endpoints', '#/orgs/o/endpoints/app', '#/orgs/o/endpoints/app/e1']]) {
     serve({
       'GET orgs/o/keys': { keys: [{ id: 'k1', appId: 'app', keyPrefix: 'lk', name: 'K', scopes: [], metadata: {}, limits: [], ceilings: [], createdAt: 1 }] }, 'GET orgs/o/members': { members: [] },
@@ -134,7 +134,7 @@ test('a drawer is in the URL of its page, and leaves it as it was', async () => 
   }
 })
 
-test('apps that cannot be read are read again by the button', async () => {
+test('a button reads the apps again after an error', async () => {
   await begin('#/orgs/admin/keys', [admin, member], {}, { 'GET orgs/admin/apps': inTurn(refused(500), apps('admin')['GET orgs/admin/apps']) })
   assert.deepEqual([shown(), text(frame.drawn).includes('it is refused')], ['', true])
   await click(frame, 'Try again')
@@ -144,19 +144,19 @@ test('apps that cannot be read are read again by the button', async () => {
   const waits = held()
   serve({ 'GET orgs/member/apps': waits, 'GET orgs/admin/apps': { apps: [] } })
   await goTo('#/orgs/member/keys')
-  assert.equal(text(frame.drawn).includes('it is refused'), false) // that was of the other org
+  assert.equal(text(frame.drawn).includes('it is refused'), false) // the error was about the other org
   await goTo('#/orgs/admin/keys')
   assert.deepEqual([shown(), text(frame.drawn).includes('it is refused')], ['lk-keys', false])
 })
 
-test('who has one org begins at it, and no one is sent from a page that was asked for', async () => {
+test('a person with one org starts at this org', async () => {
   for (const [hash, orgs, want] of [['', [admin], '#/orgs/admin'], ['#/', [admin], '#/orgs/admin'], ['#/orgs/admin/keys', [admin], '#/orgs/admin/keys'], ['', [admin, member], ''], ['', [], '']]) {
     await begin(hash, orgs)
     assert.equal(location.hash, want, `${hash} of ${orgs.length}`)
   }
 })
 
-test('without a sign-in nothing is read, and after a sign-out the page waits for a click', async () => {
+test('without a sign-in no data is read', async () => {
   const out = { arrive: async () => false }
   let session = await begin('#/orgs/admin/keys', [admin], out)
   assert.deepEqual([session.signIns, asked('GET orgs').length, shown()], [1, 0, ''])
@@ -173,7 +173,7 @@ test('without a sign-in nothing is read, and after a sign-out the page waits for
   assert.deepEqual([text(frame.drawn).includes('it is refused'), shown()], [true, ''])
 })
 
-test('a sign-out here and in another tab closes all that is open', async () => {
+test('a sign-out here or in another tab closes all dialogs', async () => {
   for (const ends of [() => click(frame, 'Sign out'), s => s.elsewhere()]) {
     const session = await begin('#/orgs/admin/keys', [admin, member])
     openDialog(frame.held.find(h => h.api), { title: 't', secret: true }, () => 'secret')
@@ -189,7 +189,7 @@ test('a sign-out here and in another tab closes all that is open', async () => {
 
 const says = () => text(`<div ${frame.drawn.split('class="said"')[1]}`)
 
-test('what happened is said for five seconds after the last of it', async () => {
+test('an announcement is shown for five seconds', async () => {
   mock.timers.enable({ apis: ['setTimeout'] })
   await begin('#/orgs/admin/keys', [admin])
   const say = async detail => { dispatchEvent(new CustomEvent('lk-announce', { detail })); await settle(); return says() }
@@ -197,7 +197,7 @@ test('what happened is said for five seconds after the last of it', async () => 
   assert.deepEqual([says(), await say('one'), await pass(3000), await say('two'), await pass(4999), await pass(1)], ['', 'one', 'one', 'two', 'two', ''])
 })
 
-test('who comes back from an interrupted form is told so, and the form of the list of orgs opens again', async () => {
+test('after an interrupted form the page shows a message', async () => {
   for (const [o, form, want] of [
     [{}, null, ''], [{ again: true }, null, texts.signIn.again], [{ isInterrupted: true }, null, texts.signIn.again], [{}, 'orgs', texts.signIn.kept], [{ again: true }, 'orgs', texts.signIn.kept], [{}, 'keys', texts.signIn.kept],
   ]) {
@@ -210,7 +210,7 @@ test('who comes back from an interrupted form is told so, and the form of the li
   forgetEntered()
 })
 
-test('the choice of orgs goes to an org, or opens the form for a new one and stays', async () => {
+test('the choice of orgs opens an org or the form for a new org', async () => {
   await begin('#/orgs/admin/keys', [admin, member])
   const choice = chosen => { const target = { value: chosen }; frame.held[frame.drawn.match(/org-choice"[^>]*@change="(\d+)"/)[1]]({ target }); return target.value }
   assert.deepEqual([choice('#/orgs/member'), location.hash, opened()], ['#/orgs/member', '#/orgs/member', undefined])
@@ -220,7 +220,7 @@ test('the choice of orgs goes to an org, or opens the form for a new one and sta
   assert.deepEqual([location.hash, Boolean(field(opened(), 'name'))], ['#/orgs/member', true])
 })
 
-test('a page that the browser kept is loaded anew', async () => {
+test('a page from the back-forward cache is loaded again', async () => {
   await begin('#/', [admin, member])
   let loads = 0
   location.reload = () => { loads++ }
@@ -228,7 +228,7 @@ test('a page that the browser kept is loaded anew', async () => {
   assert.equal(loads, 1)
 })
 
-test('a suspended org says so, with where to ask', async () => {
+test('a suspended org shows the support link', async () => {
   for (const supportUrl of ['mailto:help@example.com', null]) {
     await begin(`#/orgs/${admin.id}`, [{ ...admin, suspendedAt: 5 }], { supportUrl }, { [`GET orgs/${admin.id}`]: {}, [`GET orgs/${admin.id}/keys`]: { keys: [] }, [`GET orgs/${admin.id}/usage`]: { usage: [] } })
     assert.match(text(frame.drawn), /This org is suspended since/)

@@ -1,4 +1,4 @@
-// Tests of the modules that draw nothing, without a browser.
+// Tests of the modules without views, without a browser.
 import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
@@ -24,7 +24,7 @@ const form = (fields = {}) => { const f = new FormData(); for (const [k, v] of O
 const refusal = (code, more = {}) => ({ code, detail: code, ...more })
 afterEach(() => { delete globalThis.fetch })
 
-test('a request has what it was asked for, and nothing else', async () => {
+test('a request has only the given parts', async () => {
   const api = new Api(session())
   answers([200, {}], [200, {}], [204], [200, { id: 1 }])
   await api.get('orgs', { limit: 50, cursor: undefined, a: 'x&y' })
@@ -39,7 +39,7 @@ test('a request has what it was asked for, and nothing else', async () => {
   ])
 })
 
-test('tries of one form that send the same have one Idempotency-Key, others have another', async () => {
+test('the same form and body have the same Idempotency-Key', async () => {
   const api = new Api(session())
   answers(new TypeError('lost'), [201, {}], [201, {}], [201, {}])
   const data = form({ once: 'random', other: 'one' })
@@ -54,7 +54,7 @@ test('tries of one form that send the same have one Idempotency-Key, others have
   assert.match(first, /^[0-9a-f]{64}$/)
 })
 
-test('a token that has ended is renewed once, and the same is sent again', async () => {
+test('an expired token is renewed once, and the request is sent again', async () => {
   let token = 'first', renewals = 0
   const api = new Api(session({ token: async () => token, renew: async () => { renewals++; token = 'second'; return true } }))
   answers([401, refusal('token_expired')], [201, { id: 1 }])
@@ -66,7 +66,7 @@ test('a token that has ended is renewed once, and the same is sent again', async
   assert.equal(sent.length, 2)
 })
 
-test('a token that cannot be renewed leads to the sign-in, but not right after one', async () => {
+test('a token that cannot be renewed leads to one sign-in', async () => {
   let signIns = 0
   const signIn = async () => { signIns++ }
   answers([401, refusal('token_expired')])
@@ -79,7 +79,7 @@ test('a token that cannot be renewed leads to the sign-in, but not right after o
   assert.equal(signIns, 1)
 })
 
-test('a recent sign-in is asked for with the age that the API names, and once', async () => {
+test('the sign-in uses the max_age of the API, once', async () => {
   const ages = []
   const o = { signIn: async age => { ages.push(age) } }
   answers([401, refusal('insufficient_user_authentication', { maxAge: 300 })], [200, {}])
@@ -91,7 +91,7 @@ test('a recent sign-in is asked for with the age that the API names, and once', 
   assert.deepEqual(ages, [300, 0])
 })
 
-test('an ended token leads to a sign-in at which the issuer asks, once', async () => {
+test('an ended token leads to one sign-in with a login prompt', async () => {
   const asked = []
   const o = { signIn: async (...of) => { asked.push(of) } }
   answers([401, refusal('token_ended')], [200, {}])
@@ -105,7 +105,7 @@ test('an ended token leads to a sign-in at which the issuer asks, once', async (
   assert.deepEqual(asked, [[0, true], [0, true]])
 })
 
-test('a problem has the status of its answer, whatever its body says', async () => {
+test('a problem has the status of the HTTP answer', async () => {
   answers([403, { status: 200, code: 'insufficient_role', detail: 'no' }], [502, 'a page'])
   const api = new Api(session())
   await assert.rejects(api.get('orgs'), e => e.body.status === 403 && e.body.code === 'insufficient_role' && e.message === 'no')
@@ -118,7 +118,7 @@ test('a list is read to its end', async () => {
   assert.deepEqual(sent.map(s => s.url.split('?')[1]), ['order=asc', 'order=asc&limit=100&cursor=c%2F1', 'order=asc&limit=100&cursor=c2'])
 })
 
-test('nothing is sent for a person who has signed out', async () => {
+test('nothing is sent after a sign-out', async () => {
   const api = new Api(session())
   answers([200, {}])
   api.end()
@@ -126,7 +126,7 @@ test('nothing is sent for a person who has signed out', async () => {
   assert.deepEqual([sent.length, api.hasEnded], [0, true])
 })
 
-test('who leaves waits for the answer of a write, not of a read', async () => {
+test('leaving the page waits for writes, not for reads', async () => {
   let answer, done = false
   answers(new Promise(go => { answer = go }), new Promise(() => {}))
   const api = new Api(session())
@@ -145,7 +145,7 @@ test('a command shows the address of the API', () => {
   assert.match(curl('link/create', 'k', '{}'), /Bearer k" -H "Content-Type: application\/json" -d '\{\}'$/)
 })
 
-test('a later load overtakes an earlier one, and a page that failed is read again', async () => {
+test('an earlier load is ignored, and a failed page is read again', async () => {
   const waiting = []
   const list = new List({ requestUpdate() {} }, cursor => new Promise((ok, fail) => waiting.push({ cursor, ok, fail })))
   const first = list.load(), second = list.load()
@@ -155,7 +155,7 @@ test('a later load overtakes an earlier one, and a page that failed is read agai
   await first
   assert.deepEqual([list.items, list.hasMore, list.busy], [['new'], true, false])
   const failing = list.more()
-  assert.equal(await list.more(), undefined) // it is under way
+  assert.equal(await list.more(), undefined) // a load is running
   waiting[2].fail(new Error('lost'))
   await failing
   assert.deepEqual([list.items, list.error?.message, waiting.length, waiting[2].cursor], [['new'], 'lost', 3, 'a'])
@@ -165,7 +165,7 @@ test('a later load overtakes an earlier one, and a page that failed is read agai
   assert.deepEqual([list.items, list.error, list.hasMore, waiting[3].cursor], [['new', 'older'], null, false, 'a'])
 })
 
-test('fields say what was entered', () => {
+test('fields return the entered values', () => {
   assert.deepEqual(limitsOf(form({ 'limit-minute': '', 'limit-hour': '3', 'limit-day': '0', 'limit-month': '1000000000' })), [
     { requests: 3, per: 'hour' }, { requests: 1e9, per: 'month' },
   ])
@@ -177,7 +177,7 @@ test('fields say what was entered', () => {
   assert.deepEqual(pairs.value(), { a: '1', b: '' })
 })
 
-test('what was entered comes back once, to the same person and form, for a while', () => {
+test('kept fields return once, for 15 minutes, to the same person and form', () => {
   const entered = { form: 'orgs', fields: [['name', 'x']], isPart: false, isUnsure: true }
   const after = (user, minutes = 0) => {
     keepEntered(entered, 'ada')

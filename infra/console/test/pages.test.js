@@ -1,4 +1,4 @@
-// Tests of the pages, without a browser: what they ask, draw and do.
+// Tests of the pages, without a browser: their requests, their contents and their forms.
 import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, mock, test } from 'node:test'
@@ -14,7 +14,7 @@ const hour = 3_600_000
 const app = 'orgs/o/apps/app'
 afterEach(() => { closeDialogs(); said.length = 0; mock.timers.reset(); delete globalThis.fetch })
 
-test('a 404 ends a form well once it may have been done, whatever was answered between', async () => {
+test('a 404 means success after a try without an answer', async () => {
   const gone = refused(404, 'not_found')
   for (const [ends, answers, isDone, isUnsure] of [
     [true, [gone], false, false],
@@ -40,7 +40,7 @@ test('a 404 ends a form well once it may have been done, whatever was answered b
 const endpoints = { endpoints: [{ id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }, { id: 'e2', url: 'https://two.example', events: ['*'], enabled: true }] }
 const redeliver = `POST ${app}/webhook_deliveries/redeliver`
 
-test('sending failed again goes on where it stopped, but for another choice it begins anew', async () => {
+test('sending failed deliveries again continues where it stopped', async () => {
   const day = `${24 * hour}`, week = `${7 * 24 * hour}`
   const failed = lost()
   mock.timers.enable({ apis: ['Date'], now: 500 * hour })
@@ -71,7 +71,7 @@ test('sending failed again goes on where it stopped, but for another choice it b
 const delivery = (i, at) => ({ eventId: `ev${i}`, endpointId: 'e1', eventType: `type.${i}`, status: 'delivered', attempts: 1, createdAt: at, lastAttempt: null, earlierAttempts: [] })
 const listed = d => [...text(d.drawn.split('Last deliveries')[1]).matchAll(/type\.(\d+)/g)].map(m => Number(m[1]))
 
-test('an endpoint shows its newest 20 deliveries, the newest first', async () => {
+test('an endpoint shows its newest 20 deliveries first', async () => {
   const now = Date.now()
   for (const n of [3, 20, 21, 130]) {
     const all = Array.from({ length: n }, (_, i) => delivery(i, now - i * 1000)) // 0 is the newest
@@ -87,7 +87,7 @@ test('an endpoint shows its newest 20 deliveries, the newest first', async () =>
   }
 })
 
-test('where there is more than five pages, the bars have the hours that were read whole, and the list the newest', async () => {
+test('with more than five pages the bars show only complete hours', async () => {
   const now = Date.now()
   const begin = hours => (Math.floor(now / hour) + 1 - hours) * hour
   for (const [oldest, bars, isBounded] of [[begin(24), 6, false], [begin(6) - 1, 6, false], [begin(6), 2, false], [begin(2) - 1, 2, false], [begin(2), 2, true], [now, 2, true]]) {

@@ -1,4 +1,4 @@
-// An API for one page: what it was asked, and the person who asks.
+// An API for the tests of a page. It records the calls, and has a person who makes them.
 import { Api } from '../src/api'
 import { Person } from '../src/context'
 
@@ -20,14 +20,16 @@ export function serve(routes) {
     return new Response(status === 204 ? null : JSON.stringify(given), { status })
   }
 }
+// asked returns the calls of "METHOD path".
 export const asked = what => calls.filter(c => c.what === what)
-// inTurn gives one answer after the other, the last for all that follow.
+// inTurn returns a route with one answer after the other. The last answer repeats.
 export const inTurn = (...all) => call => { const a = all.length > 1 ? all.shift() : all[0]; return typeof a === 'function' ? a(call) : a }
+// held returns a promise with a function go, which resolves it.
 export const held = () => { let go; const p = new Promise(ok => { go = ok }); return Object.assign(p, { go }) }
 export const refused = (status, code = 'refused') => [status, { code, detail: `it is ${code}` }]
 export const lost = () => new TypeError('lost')
 
-// settle lets everything happen that waits for no timer.
+// settle waits for all pending promises. It does not wait for timers.
 export const settle = async () => { for (let i = 0; i < 40; i++) await new Promise(go => setImmediate(go)) }
 export const until = async is => { for (let i = 0; !is(); i++) { if (i > 5000) throw new Error(`never: ${is}`); await new Promise(go => setImmediate(go)) } }
 
@@ -39,13 +41,13 @@ export const aPerson = (apps = [{ id: 'app', name: 'First', isDefault: true }]) 
 }
 export const org = { id: 'o', name: 'Org', role: 'admin', createdAt: 1, addedBy: null }
 
-// show makes an element of the console and draws it.
+// show makes an element of the console, and waits until it is drawn.
 export async function show(name, o = {}) {
   const e = Object.assign(new (made.get(name))(), { person: aPerson(), org, appId: 'app', ...o })
   e.connectedCallback()
   await settle()
   return e
 }
-// opened is the dialog that is on top, if one is open.
+// opened returns the top dialog; undefined if none is open.
 export const opened = () => document.body.children.filter(d => d.isConnected).at(-1)
 export const closeDialogs = () => { for (const d of document.body.children) d.remove() }

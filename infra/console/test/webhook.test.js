@@ -1,4 +1,4 @@
-// Tests of the page that verifies a webhook, at the bounds of each check.
+// Tests of the page that verifies a webhook, at the limits of each check.
 import './browser'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,7 +6,7 @@ import { text } from '../src/texts'
 import { tokenOf, verify } from '../src/webhook'
 
 const says = text.verify.says
-const at = 1_800_000_000 // when it was signed, in seconds
+const at = 1_800_000_000 // the time of the signature, in seconds
 const encoded = v => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url')
 const kid = Buffer.alloc(32, 7).toString('base64url')
 const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
@@ -18,7 +18,7 @@ async function sign(payload, header = { alg: 'ES256', typ: 'webhook+jwt', kid })
   const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, pair.privateKey, new TextEncoder().encode(signed))
   return `${signed}.${Buffer.from(signature).toString('base64url')}`
 }
-// check verifies a token as of some seconds after its signature, and returns "name: why" of what did not pass.
+// check verifies a token some seconds after its signature. It returns the reasons of failed checks, and the names of open ones.
 async function check(token, { later = 1, endpointId = 'e', issuer = 'i', answer = () => Response.json(jwk) } = {}) {
   const asked = []
   const v = await verify(token, { endpointId, issuer, now: (at + later) * 1000 }, async k => { asked.push(k); return answer() })
@@ -26,7 +26,7 @@ async function check(token, { later = 1, endpointId = 'e', issuer = 'i', answer 
 }
 const from = new Date(at * 1000).toISOString()
 
-test('a webhook is in time from a minute before its signature to six minutes after it, and until its end', async () => {
+test('a webhook is valid from a minute before its signature to six minutes after', async () => {
   for (const [later, exp, want, isOld] of [
     [-59.999, 900, [], false], [-60, 900, [says.notYet(from)], true], [0, 900, [], false], [359.999, 900, [], false], [360, 900, [says.tooOld(from)], true],
     [9.999, 10, [], false], [10, 10, [says.tooOld(from)], true], [1, 0, [says.tooOld(from)], false], [1, -1, [says.tooOld(from)], false],
@@ -41,7 +41,7 @@ test('a webhook is in time from a minute before its signature to six minutes aft
   assert.deepEqual((await check(await sign(claims({ iat: 8.64e12 })))).failed, [says.notYet(new Date(8.64e15).toISOString())])
 })
 
-test('a key counts for what was signed before it was retired', async () => {
+test('a retired key is good for earlier signatures', async () => {
   const token = await sign(claims())
   for (const [expiredAt, want] of [[null, []], [at * 1000 + 1, []], [at * 1000, [says.retiredKey]], [at * 1000 - 1, [says.retiredKey]]]) {
     assert.deepEqual((await check(token, { answer: () => Response.json({ ...jwk, expiredAt }) })).failed, want, String(expiredAt))
@@ -59,7 +59,7 @@ test('a key counts for what was signed before it was retired', async () => {
   }
 })
 
-test('a header is the one of a webhook, and only then a key is asked for', async () => {
+test('a key is read only for the right header', async () => {
   const header = { alg: 'ES256', typ: 'webhook+jwt', kid }
   for (const [o, why] of [
     [{ alg: 'none' }, says.alg('"none"')], [{ alg: undefined }, says.alg(says.missing)], [{ typ: 'JWT' }, says.typ('"JWT"')], [{ crit: [] }, says.crit], [{ crit: '' }, says.crit],
@@ -70,7 +70,7 @@ test('a header is the one of a webhook, and only then a key is asked for', async
   }
 })
 
-test('a webhook is for one endpoint of one issuer, and says so where neither is known', async () => {
+test('a webhook names its endpoint and its issuer', async () => {
   const { checks: names } = text.verify
   for (const [o, expected, failed, open] of [
     [{ aud: ['e'] }, {}, [], []], [{ aud: ['e', 'f'] }, {}, [says.otherAudience('["e","f"]')], []], [{ aud: 'f' }, {}, [says.otherAudience('"f"')], []], [{ aud: [] }, {}, [says.otherAudience('[]')], []],
@@ -84,7 +84,7 @@ test('a webhook is for one endpoint of one issuer, and says so where neither is 
   }
 })
 
-test('a token has one spelling, and each member once', async () => {
+test('a token has one valid spelling, and each member once', async () => {
   const good = await sign(claims())
   const [header, payload, signature] = good.split('.')
   const length = n => { const short = `${header}.${payload}.`; return short + 'A'.repeat(n - short.length) }

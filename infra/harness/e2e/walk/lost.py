@@ -152,7 +152,7 @@ class Lost:
                 self.back(ida, "API keys")
             ida.row(name).get_by_role("button", name="Rotate").click()
             self.want(f"the first lifetime of {name}'s successor",
-                      ida.dialog().get_by_label("The new key expires").get_by_role("option").first.inner_text(), "After as long as the old one")
+                      ida.dialog().get_by_label("The new key expires").get_by_role("option").first.inner_text(), "After the same time as the old key")
             with page.expect_response("**/rotate") as answer:
                 ida.submit("Rotate")
             self.want(f"the rotation of {name}", answer.value.status, 201)
@@ -366,7 +366,7 @@ class Lost:
         self.at(ida, "/members")
         self.at(ida, "/keys")
         ida.row("shared").get_by_role("button", name="shared").click()
-        expect(ida.dialog()).to_contain_text("Nothing was counted for this key alone")
+        expect(ida.dialog()).to_contain_text("No requests were counted for this key")
         expect(ida.dialog()).not_to_contain_text("as a whole")
         ida.page.keyboard.press("Escape")
         self.want("PATCH the allowance", self.call(f"v1/orgs/{ida.org}", self.token("service"), {"allowance": [{"requests": 3, "per": "day"}]}, "PATCH")[0], 200)

@@ -447,7 +447,7 @@ class Walk(Demo, Lost, Done, Sent):
         self.shot(page, "keys")
         expect(ada.row("server")).to_contain_text(f"by {ada.email}")
         page.get_by_label("Search").fill("no such")
-        expect(page.get_by_text("No key is like this.")).to_be_visible()
+        expect(page.get_by_text("No key matches.")).to_be_visible()
         page.get_by_label("Search").fill("INVOICES:write")
         expect(ada.row("server")).to_be_visible()
         page.get_by_label("Use").select_option("Not used for 90 days")
@@ -599,7 +599,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(article.get_by_role("listitem")).to_contain_text("HTTP 200")
         self.shot(page, "deliveries")
         page.get_by_label("Status").select_option("failed")
-        expect(page.get_by_text("No delivery is like this.")).to_be_visible()
+        expect(page.get_by_text("No delivery has this state.")).to_be_visible()
         ada.open("Webhook endpoints")
         page.get_by_label("App", exact=True).select_option(label=app)
 
@@ -843,7 +843,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(rows).to_have_count(2)
         ada.page.get_by_label("Until").fill("2020-01-01")
         ada.page.get_by_label("Until").press("Tab")
-        expect(ada.page.get_by_text("No such entries")).to_be_visible()
+        expect(ada.page.get_by_text("No matching entries")).to_be_visible()
         with ada.page.expect_download() as got:
             ada.page.get_by_role("button", name="Download CSV").click()
         with open(got.value.path()) as text:
@@ -854,7 +854,7 @@ class Walk(Demo, Lost, Done, Sent):
         ada.page.get_by_label("Target id").press("Tab")
         expect(ada.row("org.created")).to_contain_text("name")
         ada.page.get_by_label("Action", exact=True).select_option("API key leaked")
-        expect(ada.page.get_by_text("No such entries")).to_be_visible()
+        expect(ada.page.get_by_text("No matching entries")).to_be_visible()
 
     def roles(self, ada, bob, app):
         """Opens each page by its URL, as an admin, as a member, as a viewer, and as a person who is not in the org."""
@@ -909,7 +909,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.get_by_label("Webhook").fill(Receiver.last)
         page.get_by_role("button", name="Verify").click()
         result = page.get_by_role("status")
-        expect(result).to_contain_text("All that could be checked is right")
+        expect(result).to_contain_text("Every check so far passed")
         self.shot(page, "verify")
         claims = Receiver.last.split(".")[-2]
         claims = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))

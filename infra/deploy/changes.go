@@ -61,7 +61,7 @@ func (p *program) makeChangeSet(ctx context.Context) (string, error) {
 	return p.readResult(result.String())
 }
 
-// readResult reads what the SAM CLI has written about a change set: one JSON object in each line, and the result in the last. It
+// readResult reads the SAM CLI's output about a change set: one JSON object in each line, and the result in the last line. It
 // returns the change set's ARN, or "" when nothing changes.
 func (p *program) readResult(lines string) (string, error) {
 	lines = strings.TrimSpace(lines)
@@ -121,7 +121,7 @@ func join(err, also error) error {
 	return fmt.Errorf("%w; and %w", err, also)
 }
 
-// change is what a change set does to one resource, with CloudFormation's names.
+// change is the change of one resource in a change set, with CloudFormation's names.
 type change struct {
 	Action, LogicalResourceID, ResourceType string
 	Replacement                             string // True, Conditional, False or ""

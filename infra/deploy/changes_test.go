@@ -22,7 +22,7 @@ func deployedOnce(t *testing.T, property string) *rig {
 	r := newRig(t).withSAM()
 	out, err := r.deploy(first...)
 	succeeded(t, out, err)
-	r.write("built/template.yaml", strings.Replace(small(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+property+" }\n", 1))
+	r.write("built/template.yaml", strings.Replace(smallTemplate(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+property+" }\n", 1))
 	return r
 }
 
@@ -105,18 +105,18 @@ func TestProtectedResourcesAreReplacedByNameOnly(t *testing.T) {
 	r.aws.Set(standin.Faults{Execution: "the quota of tables is reached"})
 	_, err := r.deploy("YES=1", "REPLACE=Table")
 	refused(t, err, "the quota of tables is reached", "make deploy again")
-	isProtected(t, r, true)
+	checkProtection(t, r, true)
 	r.aws.Set(standin.Faults{})
 	out, err := r.deploy("YES=1", "REPLACE=Table")
 	succeeded(t, out, err)
-	isProtected(t, r, true)
-	r.write("built/template.yaml", strings.Replace(small(t), "  Table:", "  Rows:", 1))
+	checkProtection(t, r, true)
+	r.write("built/template.yaml", strings.Replace(smallTemplate(t), "  Table:", "  Rows:", 1))
 	_, err = r.deploy("YES=1")
 	refused(t, err, "Table would be removed", "REPLACE=Table")
 }
 
-// isProtected checks that the stack has both its policy and termination protection, or neither.
-func isProtected(t *testing.T, r *rig, want bool) {
+// checkProtection checks that the stack has both its policy and termination protection, or neither.
+func checkProtection(t *testing.T, r *rig, want bool) {
 	t.Helper()
 	now := r.aws.Stack("latchkey")
 	namesAll := true
@@ -133,19 +133,19 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	r := newRig(t).withSAM()
 	out, err := r.deploy(append(first, "PROTECT=0")...)
 	succeeded(t, out, err)
-	isProtected(t, r, false)
+	checkProtection(t, r, false)
 	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DeleteStack": "no right to delete"}})
 	_, err = r.undeploy("YES=1")
 	refused(t, err, "sam delete failed")
-	isProtected(t, r, false) // a failed undeployment adds no protection
+	checkProtection(t, r, false) // a failed undeployment adds no protection
 	r.aws.Set(standin.Faults{})
 	out, err = r.deploy(first...) // changes nothing
 	succeeded(t, out, err)
-	isProtected(t, r, true)
+	checkProtection(t, r, true)
 	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DeleteStack": "no right to delete"}})
 	_, err = r.undeploy("YES=1")
 	refused(t, err, "sam delete failed")
-	isProtected(t, r, true)
+	checkProtection(t, r, true)
 	r.aws.Set(standin.Faults{})
 	out, err = r.undeploy("YES=1")
 	succeeded(t, out, err)
@@ -166,7 +166,7 @@ func TestADeploymentIsFollowedThroughErrors(t *testing.T) {
 	}()
 	out, err := r.deploy(first...)
 	succeeded(t, out, err)
-	isProtected(t, r, true)
+	checkProtection(t, r, true)
 }
 
 // TestADeploymentThatCannotBeFollowedGoesOn has AWS never show the events.

@@ -128,7 +128,7 @@ func TestTheRoleOfPullRequestsChangesNothing(t *testing.T) {
 	}
 	r := newRig(t)
 	r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(t))
-	r.write(".local/deploy/latchkey/template.yaml", small(t))
+	r.write(".local/deploy/latchkey/template.yaml", smallTemplate(t))
 	out, err := r.deploy("DRY=templates")
 	succeeded(t, out, err)
 	calls := r.aws.Calls()

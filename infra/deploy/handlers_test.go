@@ -117,8 +117,8 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	}
 }
 
-// TestTheOperatorMayWhatNoHandlerLists checks the rights for calls that the preflight, the SAM CLI and API Gateway make.
-func TestTheOperatorMayWhatNoHandlerLists(t *testing.T) {
+// TestTheOperatorMayMakeCallsThatNoHandlerLists checks the rights for calls that the preflight, the SAM CLI and API Gateway make.
+func TestTheOperatorMayMakeCallsThatNoHandlerLists(t *testing.T) {
 	t.Parallel()
 	o := readOperator(t)
 	for reason, n := range map[string]iam.Need{

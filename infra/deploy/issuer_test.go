@@ -40,9 +40,9 @@ func goodIssuer(name string) answers {
 	}
 }
 
-// TestTheStrangersTokenIsRefusedForItsKeyOnly tries every combination of the parameters with rules for claims, once with an
+// TestTheStrangersTokenIsRefusedOnlyForItsKey tries every combination of the parameters with rules for claims, once with an
 // issuer that can be reached and once without. A token that breaks a rule would get token_invalid in both cases.
-func TestTheStrangersTokenIsRefusedForItsKeyOnly(t *testing.T) {
+func TestTheStrangersTokenIsRefusedOnlyForItsKey(t *testing.T) {
 	t.Parallel()
 	for n := range 1 << 5 {
 		p := &program{Settings: settings.Settings{Parameters: map[string]string{"Issuer": "https://issuer.example"}}}

@@ -49,7 +49,7 @@ func inGateway(paths ...string) place {
 	return p
 }
 
-// places are what the handlers act on, by type.
+// places has, for each type of resource, the ARNs that its handlers act on.
 var places = map[string]place{
 	"AWS::ApiGateway::BasePathMapping": inGateway("/domainnames/api.example.com/basepathmappings", "/domainnames/api.example.com/basepathmappings/(none)"),
 	"AWS::ApiGateway::Deployment":      inGateway("/restapis/a1b2c3/deployments", "/restapis/a1b2c3/deployments/d4e5f6"),

@@ -74,9 +74,9 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// small returns a template with all parameters and two resources, because the SAM CLI needs three times as long for all
+// smallTemplate returns a template with all parameters and two resources, because the SAM CLI needs three times as long for all
 // resources. In template.yaml the section Conditions follows Parameters.
-func small(t *testing.T) string {
+func smallTemplate(t *testing.T) string {
 	t.Helper()
 	head, _, ok := strings.Cut(readFile(t, "../../template.yaml"), "\nConditions:\n")
 	if !ok {
@@ -126,7 +126,7 @@ var warm = sync.OnceValues(func() (string, error) {
 // withSAM uses the real SAM CLI, but copies a finished build instead of building.
 func (r *rig) withSAM() *rig {
 	r.script(`if [ "$1" = build ]; then mkdir -p "$5" && cp -r built/. "$5"; else exec ` + r.warm + ` "$@"; fi`)
-	r.write("built/template.yaml", small(r.t))
+	r.write("built/template.yaml", smallTemplate(r.t))
 	r.write("built/rotate/bootstrap", "a program")
 	return r
 }

@@ -26,7 +26,7 @@ func TestAFirstDeploymentUsesTheGivenValues(t *testing.T) {
 	if got := r.aws.Stack("latchkey"); got == nil || got.Status != "CREATE_COMPLETE" || !maps.Equal(got.Parameters, want) {
 		t.Fatalf("deployed: %+v", got)
 	} else {
-		translates(t, got)
+		checkTranslates(t, got)
 	}
 	out, err = r.deploy("DRY=templates", "ARCH=amd64")
 	succeeded(t, out, err)
@@ -65,8 +65,8 @@ func TestAValueWithBlanksIsDeployed(t *testing.T) {
 	refused(t, err, "ConsoleScope has a quote")
 }
 
-// translates checks that SAM's translator reads the uploaded template, as CloudFormation would.
-func translates(t *testing.T, s *standin.Stack) {
+// checkTranslates checks that SAM's translator reads the uploaded template, as CloudFormation would.
+func checkTranslates(t *testing.T, s *standin.Stack) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	if err := os.WriteFile(path, []byte(s.Template), 0o600); err != nil {
@@ -181,7 +181,7 @@ func TestABusDeletedMeanwhileFailsTheDeployment(t *testing.T) {
 	r := newRig(t).withSAM()
 	_, rule, _ := strings.Cut(readFile(t, "../../template.yaml"), "\n  TapRule:\n")
 	rule, _, _ = strings.Cut(rule, "\n\n")
-	r.write("built/template.yaml", small(t)+"  TapRule:\n"+strings.Replace(rule, "    Condition: Tap\n", "", 1)+"\n")
+	r.write("built/template.yaml", smallTemplate(t)+"  TapRule:\n"+strings.Replace(rule, "    Condition: Tap\n", "", 1)+"\n")
 	for _, isLost := range []bool{true, false} {
 		r.aws.Set(standin.Faults{BusLost: isLost})
 		out, err := r.deploy("ISSUER=https://issuer.example", "AUDIENCE=https://api.example", "YES=1", "PARAMETERS=EventBusName=owner")

@@ -13,7 +13,7 @@ const canary = "canary0123456789canary0123456789"
 
 // withProperties returns the small template with these properties of the table.
 func withProperties(t *testing.T, properties string) string {
-	return strings.Replace(small(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+properties+" }\n", 1)
+	return strings.Replace(smallTemplate(t), "DeletionPolicy: Retain\n", "DeletionPolicy: Retain\n    Properties: { "+properties+" }\n", 1)
 }
 
 // TestNoSecretIsShownInAChange puts a secret into an environment and into other properties: as the deployed value, and as the new one.
@@ -41,8 +41,8 @@ func TestNoSecretIsShownInAChange(t *testing.T) {
 	}
 }
 
-// TestAPropertyIsShownOnceWhateverCausesItsChange tries change sets as AWS returned them, and two parameters in one property.
-func TestAPropertyIsShownOnceWhateverCausesItsChange(t *testing.T) {
+// TestEachPropertyIsShownOnce tries change sets as AWS returned them, and two parameters in one property.
+func TestEachPropertyIsShownOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ details, shown string }{
 		"two causes":       {`[{"CausingEntity":"Size","Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
@@ -75,7 +75,7 @@ func TestADeploymentShowsDependentsOfAReplacedResource(t *testing.T) {
 	described := func(text string) string {
 		return strings.Replace(text, "Architectures: [!Ref Architecture] }", "Architectures: [!Ref Architecture], Description: !GetAtt Table.Arn }", 1)
 	}
-	r.write("built/template.yaml", described(small(t)))
+	r.write("built/template.yaml", described(smallTemplate(t)))
 	out, err := r.deploy(first...)
 	succeeded(t, out, err)
 	r.write("built/template.yaml", described(withProperties(t, "TableName: other")))

@@ -50,7 +50,7 @@ var texts = map[string][]string{
 	"RotationDays":             {"106751", "106752"},
 }
 
-// edges returns values at and around the edges of what a parameter accepts.
+// edges returns values at and near the limits of a parameter.
 func edges(name string, d parameters.Parameter) []string {
 	all := append(slices.Clone(d.AllowedValues), texts[name]...)
 	for _, v := range d.AllowedValues {

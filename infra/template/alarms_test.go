@@ -112,7 +112,7 @@ func checkLatency(tpl *translated.Template) (faults []string) {
 	for _, w := range list(shown["widgets"]) {
 		p := object(object(w)["properties"])
 		for _, m := range list(p["metrics"]) {
-			if line := quoted(m); strings.Contains(line, "Latency") {
+			if line := asJSON(m); strings.Contains(line, "Latency") {
 				found = append(found, fmt.Sprint(p["stat"], " ", line))
 			}
 		}

@@ -35,8 +35,8 @@ func checkDoors(tpl *translated.Template) (faults []string) {
 	for _, name := range tpl.Named("AWS::Lambda::Permission") {
 		p := rawProperties(tpl, name)
 		for _, door := range []string{"KeyAuthorizer", "MemberAuthorizer", "ForwardAuth"} {
-			if strings.Contains(quoted(p["FunctionName"]), `"`+door+"Function") || p["Principal"] == "*" {
-				got[name] = quoted(p)
+			if strings.Contains(asJSON(p["FunctionName"]), `"`+door+"Function") || p["Principal"] == "*" {
+				got[name] = asJSON(p)
 			}
 		}
 	}
@@ -45,12 +45,12 @@ func checkDoors(tpl *translated.Template) (faults []string) {
 		faults = append(faults, fmt.Sprintf("function URLs %v", urls))
 	}
 	const url = `{"AuthType":"NONE","TargetFunctionArn":{"Ref":"ForwardAuthFunction"}}` // no Cors: no browser calls it
-	if got := quoted(rawProperties(tpl, "ForwardAuthFunctionUrl")); got != url {
+	if got := asJSON(rawProperties(tpl, "ForwardAuthFunctionUrl")); got != url {
 		faults = append(faults, fmt.Sprintf("ForwardAuthFunctionUrl is %s, want %s", got, url))
 	}
 	for name, want := range map[string]string{"KeyAuthorizer": "/latchkey/${AWS::StackName}/key-authorizer-arn", "MemberAuthorizer": "/latchkey/${AWS::StackName}/member-authorizer-arn"} {
 		wanted := `{"Name":{"Fn::Sub":"` + want + `"},"Type":"String","Value":{"Fn::GetAtt":["` + name + `Function","Arn"]}}`
-		if got := quoted(rawProperties(tpl, name+"Arn")); got != wanted {
+		if got := asJSON(rawProperties(tpl, name+"Arn")); got != wanted {
 			faults = append(faults, fmt.Sprintf("%sArn is %s, want %s", name, got, wanted))
 		}
 	}

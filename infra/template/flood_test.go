@@ -95,7 +95,7 @@ func newOpenServer(t *testing.T) *openServer {
 		t.Fatal(err)
 	}
 	table := storetest.New(t)
-	token, kid := claimable(t, table), rotated(t, table)
+	token, kid := makeLink(t, table), makeSigningKeys(t, table)
 	// The largest catalogue: 64 KB with the 65 other characters of this JSON.
 	if err := table.PutCatalogue(t.Context(), `{"scopes":[],"events":[{"type":"a.b","description":"c","schema":{"d":"`+strings.Repeat("e", 64<<10-65)+`"}}]}`); err != nil {
 		t.Fatal(err)
@@ -131,8 +131,8 @@ func newOpenServer(t *testing.T) *openServer {
 	return s
 }
 
-// claimable returns the token of a link whose app has the longest name.
-func claimable(t *testing.T, table *storetest.Table) string {
+// makeLink returns the token of a link. The name of its app has the maximum length.
+func makeLink(t *testing.T, table *storetest.Table) string {
 	t.Helper()
 	ada := table.NewUser(t, "ada@acme.test")
 	o := table.NewOrg(t, ada)
@@ -147,9 +147,9 @@ func claimable(t *testing.T, table *storetest.Table) string {
 	return l.Made.Token.Text.Reveal()
 }
 
-// rotated writes the most signing keys that the key set can list: RotationDays is 1, and retired keys are listed for 30 days. It
+// makeSigningKeys writes the most signing keys that the key set can list: RotationDays is 1, and retired keys are listed for 30 days. It
 // returns the kid of a retired key.
-func rotated(t *testing.T, table *storetest.Table) (kid string) {
+func makeSigningKeys(t *testing.T, table *storetest.Table) (kid string) {
 	t.Helper()
 	for range 33 {
 		key, errKey := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

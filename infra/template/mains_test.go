@@ -119,8 +119,9 @@ func (p program) destinations(from ast.Node) (to []string) {
 	under := func(where string) []string { return []string{p.conditions(from) + where} }
 	switch above := p.parents[from].(type) {
 	case *ast.CallExpr:
-		parses := slices.Contains([]string{"time.Duration", "id.Org", "outbound.ParseCIDRs", "outbound.NewGuard"}, goTypes.ExprString(above.Fun))
-		if i := slices.Index(above.Args, from.(ast.Expr)); i >= 0 && !parses {
+		// These calls only convert the value, so the search follows their result.
+		converts := slices.Contains([]string{"time.Duration", "id.Org", "outbound.ParseCIDRs", "outbound.NewGuard"}, goTypes.ExprString(above.Fun))
+		if i := slices.Index(above.Args, from.(ast.Expr)); i >= 0 && !converts {
 			return under(fmt.Sprintf("%s[%d]", goTypes.ExprString(above.Fun), i))
 		}
 		return p.destinations(above)

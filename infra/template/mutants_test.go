@@ -42,7 +42,7 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	}
 	translate := translator(t, root)
 	// The same steps as for a mutant, without a change, must give the same template.
-	if unchanged, err := translate(plain(&g.document)); err != nil || !same(unchanged, template(t)) {
+	if unchanged, err := translate(plain(&g.document)); err != nil || !sameDocument(unchanged, template(t)) {
 		t.Fatalf("the translation of the unchanged template differs: %v", err)
 	}
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
@@ -50,7 +50,7 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	for tried := 0; tried < count; {
 		mutant, change := g.draw(random)
 		raw, err := translate(mutant)
-		if err == nil && same(raw, template(t)) { // no test can find this mutant
+		if err == nil && sameDocument(raw, template(t)) { // no test can find this mutant
 			equal++
 			continue
 		}
@@ -66,9 +66,9 @@ func TestMutantsOfTheTemplateAreFound(t *testing.T) {
 	}
 }
 
-// same reports whether CloudFormation gets the same document from two templates.
-func same(a, b *translated.Template) bool {
-	return quoted(a.Raw) == quoted(b.Raw) && quoted(a.Code) == quoted(b.Code)
+// sameDocument reports whether CloudFormation gets the same document from two templates.
+func sameDocument(a, b *translated.Template) bool {
+	return asJSON(a.Raw) == asJSON(b.Raw) && asJSON(a.Code) == asJSON(b.Code)
 }
 
 // number returns the number in an environment variable; the number otherwise if the variable is not set.
@@ -95,7 +95,7 @@ func translator(t *testing.T, root string) func(string) (*translated.Template, e
 	if err := errors.Join(err, errMany, errOne); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), python, "-c", string(many), string(one), quoted(options().Parameters))
+	cmd := exec.CommandContext(t.Context(), python, "-c", string(many), string(one), asJSON(options().Parameters))
 	in, errIn := cmd.StdinPipe()
 	out, errOut := cmd.StdoutPipe()
 	if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
@@ -162,7 +162,7 @@ func found(t *testing.T, mutant *translated.Template) bool {
 		return true
 	}
 	path := filepath.Join(t.TempDir(), "mutant.json")
-	if err := os.WriteFile(path, []byte(`{"template":`+quoted(mutant.Raw)+`,"code":`+quoted(mutant.Code)+`}`), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(`{"template":`+asJSON(mutant.Raw)+`,"code":`+asJSON(mutant.Code)+`}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.failfast", "-test.skip", "^TestMutantsOfTheTemplateAreFound$")

@@ -153,14 +153,14 @@ func (g *generator) widen(n *yaml.Node, name string) func(*rand.Rand) (func(), s
 
 // plain returns a node as JSON, with its members in the same order. A short form such as !Ref is the object {"Ref": …}.
 func plain(n *yaml.Node) string {
-	out := quoted(n.Value)
+	out := asJSON(n.Value)
 	switch n.Kind {
 	case yaml.DocumentNode:
 		return plain(n.Content[0])
 	case yaml.MappingNode:
 		var members []string
 		for i := 0; i < len(n.Content); i += 2 {
-			members = append(members, quoted(n.Content[i].Value)+":"+plain(n.Content[i+1]))
+			members = append(members, asJSON(n.Content[i].Value)+":"+plain(n.Content[i+1]))
 		}
 		out = "{" + strings.Join(members, ",") + "}"
 	case yaml.SequenceNode:
@@ -180,10 +180,10 @@ func plain(n *yaml.Node) string {
 	name := strings.TrimPrefix(n.Tag, "!")
 	if name == "GetAtt" {
 		resource, attribute, _ := strings.Cut(n.Value, ".")
-		out = quoted([]string{resource, attribute})
+		out = asJSON([]string{resource, attribute})
 	}
 	if name != "Ref" && name != "Condition" {
 		name = "Fn::" + name
 	}
-	return "{" + quoted(name) + ":" + out + "}"
+	return "{" + asJSON(name) + ":" + out + "}"
 }

@@ -40,7 +40,7 @@ func TestSwitchesAreOnOrOff(t *testing.T) { assertNone(t, checkSwitches) }
 
 func TestCloudWatchAcceptsEachLogRetention(t *testing.T) { assertNone(t, checkRetention) }
 
-func TestLambdaHasTheLevelsOfSystemLogLevel(t *testing.T) { assertNone(t, checkLevels) }
+func TestLambdaKnowsEachSystemLogLevel(t *testing.T) { assertNone(t, checkLevels) }
 
 func TestSecretParametersAreNotShown(t *testing.T) { assertNone(t, checkSecrets) }
 
@@ -66,7 +66,7 @@ func allowed(p map[string]any) (values []string) {
 // accepts reports whether CloudFormation accepts a value of a parameter.
 func accepts(p map[string]any, value string) bool {
 	var declared parameters.Parameter
-	err := yaml.Unmarshal([]byte(quoted(p)), &declared)
+	err := yaml.Unmarshal([]byte(asJSON(p)), &declared)
 	return err == nil && declared.Accepts(value) == nil
 }
 
@@ -111,7 +111,7 @@ func checkDefaults(tpl *translated.Template) (faults []string) {
 // checkParametersRead checks that each parameter is read somewhere: otherwise the stack would ignore the value that an owner gives.
 func checkParametersRead(tpl *translated.Template) (faults []string) {
 	names, _ := parametersOf(tpl)
-	rest := quoted([]any{tpl.Raw["Conditions"], tpl.Raw["Resources"], tpl.Raw["Outputs"]})
+	rest := asJSON([]any{tpl.Raw["Conditions"], tpl.Raw["Resources"], tpl.Raw["Outputs"]})
 	for _, name := range names {
 		if !strings.Contains(rest, `{"Ref":"`+name+`"}`) && !strings.Contains(rest, "${"+name+"}") {
 			faults = append(faults, "nothing reads "+name)

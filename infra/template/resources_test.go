@@ -23,9 +23,9 @@ func TestTheIndexHoldsOnlyKeysTheOrgAndTheApp(t *testing.T) { assertNone(t, chec
 
 func TestFunctionsGetOnlyTheVariablesTheyRead(t *testing.T) { assertNone(t, checkEnvironments) }
 
-func TestTheFirstSigningKeyStaysAfterTheStack(t *testing.T) { assertNone(t, checkSigningKey) }
+func TestADeletedStackKeepsItsFirstSigningKey(t *testing.T) { assertNone(t, checkSigningKey) }
 
-func TestTheSchedulesRun(t *testing.T) { assertNone(t, checkSchedules) }
+func TestSchedulesHaveTheirIntervals(t *testing.T) { assertNone(t, checkSchedules) }
 
 func checkDurability(tpl *translated.Template) (faults []string) {
 	raw := object(object(tpl.Raw["Resources"])["Table"])
@@ -34,7 +34,7 @@ func checkDurability(tpl *translated.Template) (faults []string) {
 	}
 	p := tpl.Resources["Table"].Properties
 	const keys = `[{"AttributeName":"PK","KeyType":"HASH"},{"AttributeName":"SK","KeyType":"RANGE"}]` // with other keys, CloudFormation would make a new, empty table
-	if got := quoted(p["KeySchema"]); got != keys {
+	if got := asJSON(p["KeySchema"]); got != keys {
 		faults = append(faults, "the table has the keys "+got)
 	}
 	for name, wanted := range map[string]any{
@@ -70,13 +70,13 @@ func checkTableLiterals(tpl *translated.Template) (faults []string) {
 	}
 	properties := maps.Clone(object(object(object(tpl.Raw["Resources"])["Table"])["Properties"]))
 	const encryption = `{"Fn::If":["OwnTableKey",{"KMSMasterKeyId":{"Ref":"TableKeyArn"},"SSEEnabled":true,"SSEType":"KMS"},{"Ref":"AWS::NoValue"}]}`
-	if got := quoted(properties["SSESpecification"]); got != encryption {
+	if got := asJSON(properties["SSESpecification"]); got != encryption {
 		faults = append(faults, "the table is encrypted by "+got)
 	}
 	const warm = `{"Fn::If":["Warm",{"ReadUnitsPerSecond":{"Fn::Select":[0,{"Fn::Split":[",",{"Ref":"WarmThroughput"}]}]},` +
 		`"WriteUnitsPerSecond":{"Fn::Select":[1,{"Fn::Split":[",",{"Ref":"WarmThroughput"}]}]}},{"Ref":"AWS::NoValue"}]}`
 	index := maps.Clone(object(list(properties["GlobalSecondaryIndexes"])[0]))
-	if table, index := quoted(properties["WarmThroughput"]), quoted(index["WarmThroughput"]); table != warm || index != warm {
+	if table, index := asJSON(properties["WarmThroughput"]), asJSON(index["WarmThroughput"]); table != warm || index != warm {
 		faults = append(faults, "the warm throughput of the table is "+table+", and of its index "+index)
 	}
 	for _, name := range []string{"SSESpecification", "WarmThroughput"} {
@@ -96,7 +96,7 @@ func checkIndex(tpl *translated.Template) (faults []string) {
 		return append(faults, fmt.Sprintf("%d indexes", len(indexes)))
 	}
 	i := object(indexes[0])
-	if got := quoted(i["KeySchema"]); got != `[{"AttributeName":"due","KeyType":"HASH"},{"AttributeName":"dueAt","KeyType":"RANGE"}]` {
+	if got := asJSON(i["KeySchema"]); got != `[{"AttributeName":"due","KeyType":"HASH"},{"AttributeName":"dueAt","KeyType":"RANGE"}]` {
 		faults = append(faults, "the index has the keys "+got)
 	}
 	if i["IndexName"] != "due" || fmt.Sprint(i["Projection"]) != "map[NonKeyAttributes:[orgId appId] ProjectionType:INCLUDE]" {

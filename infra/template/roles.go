@@ -103,9 +103,9 @@ func statements(section string) (string, error) {
 // onTable prints a statement on the rows whose partition keys begin with one of keys. If attributes has some, the statement
 // allows changes of only these. Without the condition Null, a request that names no key would match.
 func onTable(sid, actions, attributes string, inTransactions bool, keys string) string {
-	out := fmt.Sprintf(tableForm, sid, each(actions, "dynamodb:%s"), each(keys, "'%s'"))
+	out := fmt.Sprintf(tableForm, sid, formatWords(actions, "dynamodb:%s"), formatWords(keys, "'%s'"))
 	if attributes != "" {
-		out += "    'ForAllValues:StringEquals': { 'dynamodb:Attributes': [" + each(attributes, "%s") + "] } # no attribute of the index\n"
+		out += "    'ForAllValues:StringEquals': { 'dynamodb:Attributes': [" + formatWords(attributes, "%s") + "] } # no attribute of the index\n"
 	}
 	out += "    'Null': { 'dynamodb:LeadingKeys': 'false' }\n"
 	if inTransactions {
@@ -122,11 +122,11 @@ const tableForm = `- Sid: %s
     'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [%s] }
 `
 
-// each puts each word into a form, with commas between them.
-func each(words, form string) string {
+// formatWords puts each word into a format, with commas between the results.
+func formatWords(words, format string) string {
 	var out []string
 	for word := range strings.FieldsSeq(words) {
-		out = append(out, fmt.Sprintf(form, word))
+		out = append(out, fmt.Sprintf(format, word))
 	}
 	return strings.Join(out, ", ")
 }

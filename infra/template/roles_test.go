@@ -95,7 +95,7 @@ func checkRoles(tpl *translated.Template) (faults []string) {
 			faults = append(faults, role+" has managed policies, which reach every resource")
 		}
 		const lambda = `{"Statement":[{"Action":"sts:AssumeRole","Effect":"Allow","Principal":{"Service":"lambda.amazonaws.com"}}],"Version":"2012-10-17"}`
-		if trust := quoted(p["AssumeRolePolicyDocument"]); trust != lambda {
+		if trust := asJSON(p["AssumeRolePolicyDocument"]); trust != lambda {
 			faults = append(faults, fmt.Sprintf("%s may be assumed by %s", role, trust))
 		}
 	}

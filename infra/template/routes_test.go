@@ -97,7 +97,7 @@ func checkSchemes(tpl *translated.Template) (faults []string) {
 			if slices.Contains(public, strings.ToUpper(method)+" "+path) {
 				want = "null"
 			}
-			if got := quoted(object(operation)["security"]); got != want {
+			if got := asJSON(object(operation)["security"]); got != want {
 				faults = append(faults, fmt.Sprintf("%s %s has the security %s, want %s", method, path, got, want))
 			}
 		}

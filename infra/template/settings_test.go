@@ -113,7 +113,7 @@ func rawProperties(tpl *translated.Template, name string) map[string]any {
 }
 
 // without returns a value as JSON with sorted names. It leaves out members with these names at any depth.
-func without(v any, names ...string) string { return quoted(pruned(v, names)) }
+func without(v any, names ...string) string { return asJSON(pruned(v, names)) }
 
 func pruned(v any, names []string) any {
 	switch v := v.(type) {
@@ -135,8 +135,8 @@ func pruned(v any, names []string) any {
 	return v
 }
 
-// quoted returns a value as JSON. Every value of a template has a JSON form.
-func quoted(v any) string {
+// asJSON returns a value as JSON. Every value of a template has a JSON form.
+func asJSON(v any) string {
 	out, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()

@@ -65,7 +65,7 @@ func checkSources(tpl *translated.Template) (faults []string) {
 	return faults
 }
 
-func TestEveryPartUsesARestoredTable(t *testing.T) { assertNone(t, checkRestored) }
+func TestAllResourcesUseARestoredTable(t *testing.T) { assertNone(t, checkRestored) }
 
 // checkRestored compares a stack with TableStreamArn, which uses a restored table, with a stack that uses its own table. They must
 // differ only in the table's name. In the first stack only the resource Table may have the name of the stack's own table.
@@ -109,10 +109,10 @@ func onTable(tpl *translated.Template, own, stream string) (map[string]string, e
 	}
 	out := map[string]string{}
 	for name, r := range resolved.Resources {
-		out[name] = quoted(r.Properties)
+		out[name] = asJSON(r.Properties)
 	}
 	for name, value := range resolved.Outputs {
-		out["output "+name] = quoted(value)
+		out["output "+name] = asJSON(value)
 	}
 	return out, nil
 }

@@ -147,7 +147,7 @@ func checkConditions(tpl *translated.Template) (faults []string) {
 			delete(table, name)
 			delete(index, name)
 		}
-		tablesAndKeys[quoted(table)+quoted(form.Resources["SigningKey"].Properties)] = true
+		tablesAndKeys[asJSON(table)+asJSON(form.Resources["SigningKey"].Properties)] = true
 		slices.Sort(differ)
 		return differ
 	}

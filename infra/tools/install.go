@@ -207,14 +207,14 @@ func Root() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return above(dir, "samconfig.toml") // only the repository's folder has this file
+	return nearestWith(dir, "samconfig.toml") // only the repository's folder has this file
 }
 
 // ModuleOf returns the nearest folder with a go.mod at or above a folder, whose path is absolute.
-func ModuleOf(folder string) (string, error) { return above(folder, "go.mod") }
+func ModuleOf(folder string) (string, error) { return nearestWith(folder, "go.mod") }
 
-// above returns the nearest folder with a file of this name at or above a folder, whose path is absolute.
-func above(folder, name string) (string, error) {
+// nearestWith returns the nearest folder with a file of this name at or above a folder, whose path is absolute.
+func nearestWith(folder, name string) (string, error) {
 	for at := folder; ; at = filepath.Dir(at) {
 		if exists(filepath.Join(at, name)) {
 			return at, nil

@@ -51,9 +51,9 @@ func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	}
 }
 
-// TestToolsKnowTheirOwnFolder checks that Dir resolves the link to the tools in a copy of the repository (infra/tools/copied). A Python
+// TestDirResolvesTheLinkToTheTools checks that Dir resolves the link to the tools in a copy of the repository (infra/tools/copied). A Python
 // program works only at the path of its installation.
-func TestToolsKnowTheirOwnFolder(t *testing.T) {
+func TestDirResolvesTheLinkToTheTools(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

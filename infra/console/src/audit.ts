@@ -1,4 +1,4 @@
-// Who did what in an org, for admins.
+// The audit log of an org, for admins.
 import { html, nothing } from 'lit'
 import type { Query } from './api'
 import { input, select } from './fields'
@@ -7,7 +7,7 @@ import { text } from './texts'
 import type { AuditEntry, Key, Member, Subject } from './types'
 import { announceProblem, badge, download, empty, given, head, limitsText, none, once, Page, table, time, visible } from './ui'
 
-// midnight returns the beginning of a day in the person's time zone, or of the day that follows after so many days.
+// midnight returns the beginning of a day in the person's time zone. after is a number of days to add.
 function midnight(day: string | undefined, after = 0): number | undefined {
   if (!day) return undefined
   const at = new Date(`${day}T00:00`)

@@ -103,7 +103,7 @@ export class Session {
   }
 
   // signIn leaves the page once no write is under way, and keeps the fields of the open form. With maxAge a person
-  // whose sign-in is older signs in again; with login, and after a sign-out, everyone does.
+  // with an older sign-in must sign in again; with login, and after a sign-out, every person must.
   async signIn(maxAge?: number, login = false): Promise<void> {
     await written()
     const { form, isOpen } = await leave()

@@ -15,7 +15,7 @@ import { announce, badge, code, empty, exactTime, facts, given, head, number, on
 const hour = 3_600_000
 const shown = 20 // deliveries in the drawer of an endpoint
 const pagesOfBars = 5 // pages of 100 deliveries that the bars count
-const spans = [24, 6, 2] as const // hours: the bars show the first span of which all deliveries were read
+const spans = [24, 6, 2] as const // hours: the bars show the first span that was read completely
 
 class EndpointsPage extends Page {
   #catalogue: Promise<Catalogue | null> = Promise.resolve(null)

@@ -40,18 +40,18 @@ func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	git(t, root, "clone", "-q", "--no-checkout", ".", last)
 	git(t, last, "checkout", "-q", lastRelease(t, root))
 	known := map[string]map[string]bool{} // by read, the members that the last release has
-	for _, l := range written(t, last) {
+	for _, l := range writeNext(t, last) {
 		if l.read() != "" {
 			known[l.read()] = membersIn(decoded(t, l["value"]))
 		}
 	}
 	var out bytes.Buffer
-	for _, l := range written(t, clone(t, "this")) {
+	for _, l := range writeNext(t, clone(t, "this")) {
 		if l.read() != "" {
 			if known[l.read()] == nil {
 				continue // the last release does not have this read
 			}
-			value, err := json.Marshal(only(decoded(t, l["value"]), known[l.read()]))
+			value, err := json.Marshal(keepMembers(decoded(t, l["value"]), known[l.read()]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,7 +64,7 @@ func TestTheLastReleaseReadsWhatThisOneWrites(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(last, "pkg/store/testdata/releases.jsonl"), out.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err := tested(last)
+	text, err := runReadsReleases(last)
 	refused := map[string]bool{}
 	for _, found := range regexp.MustCompile(`releases_test\.go:\d+: ([^:,]+)[:,].*`).FindAllStringSubmatch(text, -1) {
 		if refused[found[1]] = true; unreadable[found[1]] == "" || !strings.Contains(found[0], `"unavailable"`) {
@@ -92,11 +92,11 @@ func lastRelease(t *testing.T, root string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fetched(t, root, strings.TrimSpace(string(text)))
+	return needCommit(t, root, strings.TrimSpace(string(text)))
 }
 
-// fetched returns the commit. If this copy of the repository does not have it, the test is skipped.
-func fetched(t *testing.T, root, commit string) string {
+// needCommit returns the commit. If this copy of the repository does not have it, the test is skipped.
+func needCommit(t *testing.T, root, commit string) string {
 	t.Helper()
 	cmd := exec.Command("git", "cat-file", "-e", commit+"^{commit}")
 	cmd.Dir = root
@@ -106,16 +106,16 @@ func fetched(t *testing.T, root, commit string) string {
 	return commit
 }
 
-// tested runs the test readsReleases in a folder.
-func tested(root string, env ...string) (text string, err error) {
+// runReadsReleases runs the test readsReleases in a folder.
+func runReadsReleases(root string, env ...string) (text string, err error) {
 	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-run=^"+readsReleases+"$", "./pkg/store")
 	cmd.Dir, cmd.Env = root, append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// written returns the lines that the code in a folder writes as the release "next".
-func written(t *testing.T, root string) (lines []line) {
+// writeNext returns the lines that the code in a folder writes as the release "next".
+func writeNext(t *testing.T, root string) (lines []line) {
 	t.Helper()
 	dir, err := tools.Dir()
 	if err != nil {
@@ -128,7 +128,7 @@ func written(t *testing.T, root string) (lines []line) {
 	if err := os.Symlink(dir, filepath.Join(local, "tools")); err != nil && !os.IsExist(err) { // copied.Tree makes the link too
 		t.Fatal(err)
 	}
-	if text, err := tested(root, "RELEASE=next"); err != nil {
+	if text, err := runReadsReleases(root, "RELEASE=next"); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	file, err := os.ReadFile(filepath.Join(root, "pkg/store/testdata/releases.jsonl"))
@@ -177,18 +177,18 @@ func membersIn(v any) map[string]bool {
 	return names
 }
 
-// only removes every member whose name is not in names from the objects of a value.
-func only(v any, names map[string]bool) any {
+// keepMembers removes every member whose name is not in names from the objects of a value.
+func keepMembers(v any, names map[string]bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
-			if v[name] = only(member, names); !names[name] {
+			if v[name] = keepMembers(member, names); !names[name] {
 				delete(v, name)
 			}
 		}
 	case []any:
 		for i, element := range v {
-			v[i] = only(element, names)
+			v[i] = keepMembers(element, names)
 		}
 	}
 	return v

@@ -117,7 +117,7 @@ func checkAnswers(t *testing.T, table *storetest.Table, c call, states []state) 
 	}
 	older := filepath.Join(t.TempDir(), "older")
 	git(t, root, "clone", "-q", "--no-checkout", ".", older)
-	git(t, older, "checkout", "-q", fetched(t, root, c.commit))
+	git(t, older, "checkout", "-q", needCommit(t, root, c.commit))
 	built := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", older+"/", "./infra/examples/consumer/server", "./functions/authorizer")
 	built.Dir = older
 	if out, err := built.CombinedOutput(); err != nil {
@@ -153,7 +153,7 @@ func startGuard(t *testing.T, program string, settings []string, c call) func() 
 		t.Fatal(err)
 	}
 	address := fmt.Sprint("127.0.0.1:", port)
-	runs(t, program, append(settings, "LISTEN="+address))
+	startProgram(t, program, append(settings, "LISTEN="+address))
 	for range 200 {
 		if c, err := net.Dial("tcp", address); err == nil {
 			_ = c.Close()
@@ -211,7 +211,7 @@ func startAuthorizer(t *testing.T, program string, settings []string, c call) fu
 		answers <- answer
 	}))
 	t.Cleanup(runtime.Close)
-	runs(t, program, append(settings, "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(runtime.URL, "http://")))
+	startProgram(t, program, append(settings, "AWS_LAMBDA_RUNTIME_API="+strings.TrimPrefix(runtime.URL, "http://")))
 	method, path, _ := strings.Cut(c.route, " ")
 	return func() string {
 		events <- fmt.Sprintf(`{"type":"REQUEST","methodArn":"arn:aws:execute-api:us-east-1:123456789012:abcdef123/v1/%[1]s%[2]s","resource":"%[2]s","path":"%[2]s",`+
@@ -220,8 +220,8 @@ func startAuthorizer(t *testing.T, program string, settings []string, c call) fu
 	}
 }
 
-// runs runs a program until the test ends.
-func runs(t *testing.T, program string, settings []string) {
+// startProgram runs a program until the test ends.
+func startProgram(t *testing.T, program string, settings []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, program)

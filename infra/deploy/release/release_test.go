@@ -40,8 +40,8 @@ func clone(t *testing.T, name string) string {
 	return dir
 }
 
-// made makes a release for this machine's processor. Go's cache then has compiled packages from other tests.
-func made(t *testing.T, root string) []byte {
+// makeRelease makes a release for this machine's processor. Go's cache then has compiled packages from other tests.
+func makeRelease(t *testing.T, root string) []byte {
 	t.Helper()
 	r, err := read(root, "1.2.3", runtime.GOARCH)
 	if err != nil {
@@ -60,7 +60,7 @@ func made(t *testing.T, root string) []byte {
 
 // TestTwoFoldersMakeOneRelease makes a release in two folders, and deploys it from a third. The third folder has only the zip's files.
 func TestTwoFoldersMakeOneRelease(t *testing.T) {
-	one, other := made(t, clone(t, "one")), made(t, clone(t, "a/longer path"))
+	one, other := makeRelease(t, clone(t, "one")), makeRelease(t, clone(t, "a/longer path"))
 	if !bytes.Equal(one, other) {
 		t.Fatalf("%d and %d bytes, which differ", len(one), len(other))
 	}

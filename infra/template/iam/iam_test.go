@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestConditionsMeanWhatAWSDocuments follows the IAM user guide, "Condition operators" and
+// TestConditionsFollowAWSDocumentation follows the IAM user guide, "Condition operators" and
 // "Multivalued context keys".
-func TestConditionsMeanWhatAWSDocuments(t *testing.T) {
+func TestConditionsFollowAWSDocumentation(t *testing.T) {
 	partitions := []string{"ORG#*", "KEYS#*"}
 	for _, c := range []struct {
 		operator     string

@@ -174,25 +174,25 @@ func (a *Authority) Platform(t *translated.Template) error {
 			group = named
 		}
 		stream := translated.ARN("logs", "log-group:"+group+":log-stream:local")
-		errs = append(errs, a.Decide(function, on(stream, "logs:CreateLogStream", "logs:PutLogEvents")...))
+		errs = append(errs, a.Decide(function, needsOn(stream, "logs:CreateLogStream", "logs:PutLogEvents")...))
 	}
 	sources, err := t.EventSources()
 	errs = append(errs, err)
 	for _, s := range sources {
-		needs := on(s.ARN, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
+		needs := needsOn(s.ARN, "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")
 		if s.Table != "" {
-			needs = on(s.ARN, "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams")
+			needs = needsOn(s.ARN, "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator", "dynamodb:ListStreams")
 		}
 		if s.OnFailure != "" {
-			needs = append(needs, on(translated.ARN("sqs", path.Base(s.OnFailure)), "sqs:SendMessage")...)
+			needs = append(needs, needsOn(translated.ARN("sqs", path.Base(s.OnFailure)), "sqs:SendMessage")...)
 		}
 		errs = append(errs, a.Decide(s.Function, needs...))
 	}
 	return errors.Join(errs...)
 }
 
-// on returns the needs of several actions on one resource.
-func on(resource string, actions ...string) []Need {
+// needsOn returns the needs of several actions on one resource.
+func needsOn(resource string, actions ...string) []Need {
 	needs := make([]Need, len(actions))
 	for i, action := range actions {
 		needs[i] = Need{Action: action, Resource: resource}

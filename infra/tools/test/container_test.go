@@ -87,9 +87,9 @@ func listed(t *testing.T) map[string]string {
 	return out
 }
 
-// TestTheContainerHasWhatTheGateInstalls runs the Dockerfile's installation command, and .ci/run, on machines without programs. Both
-// must install the packages of the same list. The test builds no image, because the test machine cannot download one.
-func TestTheContainerHasWhatTheGateInstalls(t *testing.T) {
+// TestTheContainerAndTheGateInstallTheSamePackages runs the Dockerfile's installation command, and .ci/run, on machines without
+// programs. Both must install the packages of the same list. The test builds no image, because it cannot download one.
+func TestTheContainerAndTheGateInstallTheSamePackages(t *testing.T) {
 	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)

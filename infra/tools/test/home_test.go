@@ -80,8 +80,8 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 	return strings.TrimSpace(string(out))
 }
 
-// atHome returns a copy of the repository after `make home`.
-func atHome(t *testing.T) (dir string) {
+// copyAtHome returns a copy of the repository after `make home`.
+func copyAtHome(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	files(t, "../../..", func(path string) {
@@ -96,7 +96,7 @@ func atHome(t *testing.T) (dir string) {
 // TestTheModuleMovesInOneStep checks that every import is found after the move, and that the tests which use the module's path pass.
 // The number of files must stay the same.
 func TestTheModuleMovesInOneStep(t *testing.T) {
-	dir := atHome(t)
+	dir := copyAtHome(t)
 	if got := run(t, dir, nil, "go", "list", "-m"); got != moved {
 		t.Errorf("the module is %s", got)
 	}
@@ -133,7 +133,7 @@ func TestAnotherModuleImportsVerifyAndGuard(t *testing.T) {
 	// The other module begins with an empty module cache. This machine's cache is its proxy, so it needs no network.
 	cache := "file://" + filepath.ToSlash(run(t, ".", nil, "go", "env", "GOMODCACHE")) + "/cache/download"
 	env := []string{"GOPROXY=" + cache, "GOSUMDB=off", "GOFLAGS=-mod=mod -modcacherw -trimpath", "GOMODCACHE=" + t.TempDir()}
-	for module, checkout := range map[string]string{"latchkey": root, moved: atHome(t)} {
+	for module, checkout := range map[string]string{"latchkey": root, moved: copyAtHome(t)} {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "go.mod"), "module receiver\n\ngo 1.26.0\n\nrequire "+module+" v0.0.0\n\nreplace "+module+" => "+checkout+"\n")
 		write(t, filepath.Join(dir, "main.go"), strings.ReplaceAll(program, "MODULE", module))

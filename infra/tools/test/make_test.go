@@ -35,10 +35,10 @@ func TestTestsCallTheStacksThatTheyStart(t *testing.T) {
 	}
 }
 
-// TestMakeTestRunsEveryTestAnew checks that no result comes from Go's test cache, and that no test is left out. The first command
+// TestMakeTestUsesNoCachedResult checks that no result comes from Go's test cache, and that no test is left out. The first command
 // runs one test of infra/harness/e2e. The next two run the other packages of each module, two more the tests of limits in another
 // time zone, and the last the other tests of infra/harness/e2e.
-func TestMakeTestRunsEveryTestAnew(t *testing.T) {
+func TestMakeTestUsesNoCachedResult(t *testing.T) {
 	lines := recipe(t, "test")
 	for _, line := range lines {
 		for _, word := range []string{" gotestsum ", " -count=1 "} {

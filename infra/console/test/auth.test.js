@@ -11,6 +11,7 @@ const config = {
   endSessionEndpoint: 'https://issuer.example/logout', revocationEndpoint: 'https://issuer.example/revoke', maxKeyDays: 90, orgsBy: 'services', keyPrefix: 'acme',
 }
 const now = Date.now
+// pass moves the clock forward.
 const pass = seconds => { const at = Date.now() + seconds * 1000; Date.now = () => at }
 const later = () => new Promise(go => setTimeout(go, 5))
 const until = async is => { while (!is()) await later() }
@@ -39,11 +40,12 @@ async function leave(session, maxAge) {
   await until(() => gone.length > before)
   return new URL(gone.at(-1)).searchParams
 }
-async function arrive(first = {}, maxAge, claims = {}) {
+// more adds to the token endpoint's answer, and claims to the ID token.
+async function arrive(more = {}, maxAge, claims = {}) {
   const asked = await leave(await Session.load(), maxAge)
   const session = await Session.load()
   location.search = `?code=c&state=${asked.get('state')}`
-  answer = tokens(1, { refresh_token: 'refresh-1', id_token: idToken({ nonce: asked.get('nonce'), ...claims }), ...first })
+  answer = tokens(1, { refresh_token: 'refresh-1', id_token: idToken({ nonce: asked.get('nonce'), ...claims }), ...more })
   try { assert.equal(await session.arrive(), true) } finally { location.search = '' }
   sent = []
   return session

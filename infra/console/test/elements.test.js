@@ -8,6 +8,7 @@ import { console_ } from '../src/context'
 import { openDialog } from '../src/dialog'
 import '../src/elements'
 
+// token returns an access token of a person. n makes it different from other tokens.
 const token = (sub, n = 0) => `h.${Buffer.from(JSON.stringify({ iss: 'i', sub, n })).toString('base64url')}.s`
 const orgs = role => ({ orgs: [{ id: 'a', name: 'A', role }, { id: 'b', name: 'B', role }] })
 const routes = () => ({
@@ -24,6 +25,7 @@ function given(o) {
   element.willUpdate(changed)
   element.requestUpdate()
 }
+// keys returns the key of the drawn pages, ORG/APP; an empty list while nothing is drawn.
 const keys = () => [...element.drawn.matchAll(/<keyed key="([^"]*)">/g)].map(m => m[1])
 
 test('the settings are read once, and again after a failure', async () => {

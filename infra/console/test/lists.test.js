@@ -17,7 +17,7 @@ import '../src/orgs'
 
 const hour = 3_600_000, day = 24 * hour
 const app = 'orgs/o/apps/app'
-const member = { ...org, role: 'member' }
+const member = { ...org, role: 'member' } // the org, as a member sees it
 afterEach(() => { closeDialogs(); said.length = 0; mock.timers.reset(); delete globalThis.fetch; console_.maxKeyDays = 0; console_.readSettings = async () => {} })
 const key = (id, o = {}) => ({
   id, keyPrefix: `lk_${id}`, name: `name-${id}`, appId: 'app', scopes: [], metadata: {}, createdAt: Date.now() - 10 * day, revokedAt: null, expiresAt: null, lastUsedAt: null,

@@ -37,9 +37,11 @@ export class LitElement extends HTMLElement {
   querySelector(what) { return what === 'form' && this.drawn.includes('<form') ? { elements: controls(this) } : null }
 }
 
+// escaped escapes a text for HTML, and plain removes the escapes.
 const escaped = s => String(s).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 const plain = s => s.replaceAll('&gt;', '>').replaceAll('&lt;', '<').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
+// raw returns the HTML of a template, and adds its listeners and property values to held.
 function raw(t, held) {
   if (t === nothing || t === null || t === undefined) return ''
   if (Array.isArray(t)) return t.map(o => raw(o, held)).join('')
@@ -56,6 +58,7 @@ function raw(t, held) {
   return out
 }
 
+// text returns the text of an element's HTML, without tags.
 export const text = drawn => plain(drawn.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim()
 const attribute = (tag, name) => {
   const at = tag.match(new RegExp(`\\s${name.replace('?', '\\?')}="([^"]*)"`))
@@ -63,6 +66,7 @@ const attribute = (tag, name) => {
 }
 
 globalThis.HTMLSelectElement = class {}
+// controls returns the inputs, text areas and selects of a dialog or page, with their values as in a browser.
 function controls(d) {
   const all = [...d.drawn.matchAll(/<(input|textarea|select)([^>]*)>((?:(?!<\/?select)[^])*<\/select>)?/g)]
   return all.map(([, kind, tag, inner]) => {
@@ -106,11 +110,16 @@ export function click(e, label, n = 0) {
   e.pressed ??= {} // a button stays the same when its page is drawn again
   return e.held[attribute(all[n][1], '@click')].call(e, event({ currentTarget: e.pressed[`${label} ${n}`] ??= { dataset: {}, classList: { add() {}, remove() {} } } }))
 }
+// buttons returns the labels of all buttons.
 export const buttons = e => [...e.drawn.matchAll(/<button[^>]*>([^]*?)<\/button>/g)].map(b => text(b[1]))
+// choose selects a value of a select, by the select's name or id.
 export function choose(e, name, value) {
   const [, tag] = e.drawn.match(new RegExp(`<select([^>]*\\sname="${name}"[^>]*)>`)) ?? e.drawn.match(new RegExp(`<select([^>]*\\sid="${name}"[^>]*)>`))
   return e.held[attribute(tag, '@change')].call(e, event({ target: { value } }))
 }
+// fire calls the first listener of an event.
 export const fire = (e, name) => e.held[attribute(e.drawn, `@${name}`)].call(e, event())
+// rows returns the rows of the tables without the head, each as a list of its cells' texts.
 export const rows = e => [...e.drawn.matchAll(/<tr role="row">([^]*?)<\/tr>/g)].slice(1).map(r => [...r[1].matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(c => text(c[1])))
+// field returns a control by its name.
 export const field = (d, name) => controls(d).find(c => c.name === name)

@@ -36,8 +36,10 @@ async function begin(hash, orgs, o = {}, routes = {}) {
   return session
 }
 const goTo = async hash => { location.hash = hash; dispatchEvent(new Event('hashchange')); await settle() }
+// shown returns the names of the page's elements; menu returns the links of the menu.
 const shown = () => [...frame.drawn.matchAll(/<(lk-\w+)/g)].map(m => m[1]).join()
 const menu = () => [...frame.drawn.matchAll(/<a href="(#[^"]*)" aria-current=/g)].map(m => m[1])
+// answers sets the person's answer to each question, and records the questions.
 const answers = agrees => { globalThis.confirm = q => { questions.push(q); return agrees } }
 
 test('leaving a page with entered text needs a confirmation', async () => {
@@ -187,6 +189,7 @@ test('a sign-out here or in another tab closes all dialogs', async () => {
   assert.deepEqual([shown(), away.outs], ['lk-keys', 0])
 })
 
+// says returns the announcement that the page shows.
 const says = () => text(`<div ${frame.drawn.split('class="said"')[1]}`)
 
 test('an announcement is shown for five seconds', async () => {

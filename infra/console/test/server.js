@@ -2,7 +2,7 @@
 import { Api } from '../src/api'
 import { Person } from '../src/context'
 
-export const calls = []
+export const calls = [] // the calls since serve, in their order
 // serve answers each call by "METHOD path" of routes: a body, [status, body], an error, a promise, or a function of the call that
 // returns one of these.
 export function serve(routes) {
@@ -26,13 +26,16 @@ export const asked = what => calls.filter(c => c.what === what)
 export const inTurn = (...all) => call => { const a = all.length > 1 ? all.shift() : all[0]; return typeof a === 'function' ? a(call) : a }
 // held returns a promise with a function go, which resolves it.
 export const held = () => { let go; const p = new Promise(ok => { go = ok }); return Object.assign(p, { go }) }
+// refused is an answer of the API with an error; lost is a failed connection.
 export const refused = (status, code = 'refused') => [status, { code, detail: `it is ${code}` }]
 export const lost = () => new TypeError('lost')
 
 // settle waits for all pending promises. It does not wait for timers.
 export const settle = async () => { for (let i = 0; i < 40; i++) await new Promise(go => setImmediate(go)) }
+// until waits until is() returns true.
 export const until = async is => { for (let i = 0; !is(); i++) { if (i > 5000) throw new Error(`never: ${is}`); await new Promise(go => setImmediate(go)) } }
 
+// aPerson returns a signed-in person whose org o has these apps.
 export const aPerson = (apps = [{ id: 'app', name: 'First', isDefault: true }]) => {
   const session = { startedAt: 0, again: false, token: async () => 'token', renew: async () => false, signIn: async () => {} }
   const p = new Person(new Api(session), () => {})

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// changeSet is a change set of a stack.
 type changeSet struct {
 	name, status, reason string
 	number               int // unique in the stand-in
@@ -24,6 +25,7 @@ func (c *changeSet) id(k *Stack) string {
 	return fmt.Sprintf("arn:aws:cloudformation:us-east-1:%s:changeSet/%s/%s-%d", Account, c.name, k.Name, c.number)
 }
 
+// execution returns CloudFormation's ExecutionStatus.
 func (c *changeSet) execution() string {
 	if c.status == "FAILED" {
 		return "UNAVAILABLE"
@@ -31,6 +33,7 @@ func (c *changeSet) execution() string {
 	return "AVAILABLE"
 }
 
+// noChanges is CloudFormation's reason for an empty change set. The SAM CLI looks for this text.
 const noChanges = "The submitted information didn't contain changes. Submit different information to create a change set."
 
 func (s *Standin) createChangeSet(in url.Values) (string, error) {

@@ -40,7 +40,7 @@ func (p *program) change(ctx context.Context) error {
 	return err
 }
 
-// makeChangeSet has the SAM CLI upload the build and make a change set. It returns the change set's ARN, or "" when nothing
+// makeChangeSet lets the SAM CLI upload the build and make a change set. It returns the change set's ARN, or "" when nothing
 // changes. The ARN comes from the SAM CLI's output, not from the stack's list of change sets: other programs may make change
 // sets at the same time.
 func (p *program) makeChangeSet(ctx context.Context) (string, error) {
@@ -81,8 +81,8 @@ func (p *program) readResult(lines string) (string, error) {
 	return "", fmt.Errorf("the SAM CLI did not report its change set: %s", shortened(lines))
 }
 
-// decide shows a change set. It executes the change set if that is safe and confirmed. Otherwise it removes the change set and
-// returns the reason; a dry run needs no reason.
+// decide shows a change set. It executes the change set if that is safe and confirmed. Otherwise it removes the change set, and
+// returns the reason. A dry run only removes the change set.
 func (p *program) decide(ctx context.Context, set string) error {
 	changes, err := p.changes(set)
 	if err == nil {

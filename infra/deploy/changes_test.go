@@ -154,7 +154,7 @@ func TestADeployedStackIsProtectedUntilItIsUndeployed(t *testing.T) {
 	}
 }
 
-// TestADeploymentIsFollowedThroughErrors has AWS refuse to show the events for a moment.
+// TestADeploymentIsFollowedThroughErrors lets AWS refuse the calls for the events for a moment.
 func TestADeploymentIsFollowedThroughErrors(t *testing.T) {
 	r := newRig(t).withSAM()
 	r.aws.Set(standin.Faults{Refuse: map[string]string{"cloudformation:DescribeStackEvents": "Rate exceeded"}})
@@ -169,7 +169,7 @@ func TestADeploymentIsFollowedThroughErrors(t *testing.T) {
 	checkProtection(t, r, true)
 }
 
-// TestADeploymentThatCannotBeFollowedGoesOn has AWS never show the events.
+// TestADeploymentThatCannotBeFollowedGoesOn lets AWS refuse every call for the events.
 func TestADeploymentThatCannotBeFollowedGoesOn(t *testing.T) {
 	r := newRig(t).withSAM()
 	r.patience = time.Second

@@ -119,7 +119,7 @@ func TestDecliningKeepsAStackWithForeignChangeSets(t *testing.T) {
 			r := newRig(t).withSAM()
 			r.aws.Set(c.faults)
 			r.in = "n\n"
-			variables, words := first[:2:2], []string{"declined", c.word}
+			variables, words := first[:2:2], []string{"declined", c.word} // without YES=1
 			if c.dry {
 				variables, words = append(variables, "DRY=1"), []string{c.word}
 			}

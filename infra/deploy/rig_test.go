@@ -27,8 +27,8 @@ type rig struct {
 	t    *testing.T
 	aws  *standin.Standin
 	root string
-	cli  string // the program that is run as the SAM CLI
-	real string // the SAM CLI
+	cli  string // the program that the command runs as the SAM CLI
+	real string // the path of the real SAM CLI
 	warm string // the command that runs the loaded SAM CLI; see the variable warm
 	env  map[string]string
 	in   string // the text that a person types; "": there is no terminal

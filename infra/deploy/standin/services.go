@@ -155,7 +155,7 @@ func (s *Standin) serveLambda(w http.ResponseWriter, r *http.Request) {
 func (s *Standin) call(w http.ResponseWriter, r *http.Request, function string) {
 	payload, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has closed the connection
 	}
 	if len(payload) == 0 {
 		payload = []byte("{}")

@@ -32,7 +32,7 @@ var answers = []answer{
 	{"For API Gateway's usage plans, which the product does not use.", "INVALID_API_KEY", problem.RequestBlocked, "The request was blocked."},
 	{"", "THROTTLED QUOTA_EXCEEDED", problem.RateLimited, "Too many requests. Try again later."},
 	{
-		"The authorizer could not identify the caller, so the answer is neither an Allow nor a 401. DEFAULT_5XX: Lambda throttles, crashes, time-outs.",
+		"The authorizer could not identify the caller: no Allow, and no 401. DEFAULT_5XX: Lambda throttles, crashes, time-outs.",
 		"AUTHORIZER_FAILURE AUTHORIZER_CONFIGURATION_ERROR INTEGRATION_FAILURE INTEGRATION_TIMEOUT DEFAULT_5XX", problem.Unavailable,
 		"The service cannot answer right now. Try again.",
 	},

@@ -28,7 +28,7 @@ type generator struct {
 	pool     map[string][]string // the values of all lists with the same name, such as Action, by this name
 }
 
-// unchanged are properties that no mutant changes, because the stack would do the same, with the reason.
+// unchanged lists properties that no mutant changes, each with the reason: the stack would be the same.
 var unchanged = map[string]string{
 	"Description": "a text for people", "ConstraintDescription": "a text for people",
 	"Metadata": "how sam build compiles a function: without it no deployment begins",

@@ -17,8 +17,8 @@ func TestFunctionsHaveNoOtherProperties(t *testing.T) { assertNone(t, checkFunct
 
 func TestTheTemplateHasNoOtherTypesOfResource(t *testing.T) { assertNone(t, checkTypes) }
 
-// accessLine is the line of a request in the access log. Of the request it has only the method and the address of the client. It
-// has no credential.
+// accessLine is the line of a request in the access log. Of the texts that the client sends it has only the method. It has no
+// credential.
 const accessLine = `{"requestId":"$context.requestId","extendedRequestId":"$context.extendedRequestId","time":"$context.requestTimeEpoch",` +
 	`"sourceIp":"$context.identity.sourceIp","method":"$context.httpMethod","route":"$context.resourcePath","status":"$context.status",` +
 	`"error":"$context.error.responseType","latencyMs":"$context.responseLatency","caller":"$context.authorizer.principalId",` +

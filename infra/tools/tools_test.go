@@ -51,7 +51,7 @@ func TestPythonPackagesAreInstalledByHash(t *testing.T) {
 	}
 }
 
-// TestDirResolvesTheLinkToTheTools checks that Dir resolves the link to the tools in a copy of the repository (infra/tools/copied). A Python
+// TestDirResolvesTheLinkToTheTools checks a copy of the repository (infra/tools/copied), which has a link to the tools. A Python
 // program works only at the path of its installation.
 func TestDirResolvesTheLinkToTheTools(t *testing.T) {
 	own, err := filepath.EvalSymlinks(t.TempDir())

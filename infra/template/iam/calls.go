@@ -27,7 +27,7 @@ const (
 	tagKeysOfAll = "aws:TagKeys"
 )
 
-// Key has the properties of a KMS key that decide about access to it.
+// Key has the properties of a KMS key that decide who may use it.
 type Key struct {
 	ARN, Spec, Usage string
 	Tags             map[string]string

@@ -11,8 +11,7 @@ import (
 type Queue struct {
 	Name       string
 	Attributes map[string]string // the attributes in SQS, such as VisibilityTimeout, by name
-	// DeadLetters is the ARN of the queue for messages that were received MaxReceives times without success. "": there
-	// is no such queue.
+	// DeadLetters is the ARN of the queue for messages that were received MaxReceives times without success; "": none.
 	DeadLetters string
 	MaxReceives int
 

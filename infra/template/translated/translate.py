@@ -15,7 +15,7 @@ from samtranslator.model.exceptions import InvalidDocumentException
 from samtranslator.translator.transform import transform
 from samtranslator.yaml_helper import yaml_parse
 
-yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # yaml_parse uses the fast loader then
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast loader, which yaml_parse then uses
 
 
 class NoManagedPolicies:

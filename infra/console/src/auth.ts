@@ -43,7 +43,7 @@ export class Session {
   #accessToken = ''
   #refreshToken = ''
   #idToken = ''
-  #renewAt = Infinity
+  #renewAt = Infinity // the time for a new access token
   #renewing: Promise<boolean> | null = null
   person = '' // the email or name, if the ID token has one
   email = ''
@@ -124,7 +124,7 @@ export class Session {
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
     sessionStorage.setItem(awayKey, JSON.stringify(away))
     location.assign(url)
-    return new Promise(() => {}) // the page is on its way out
+    return new Promise(() => {}) // the browser leaves the page
   }
 
   // token returns a usable access token, or leaves the page to get one.
@@ -173,7 +173,7 @@ export class Session {
   // #revoke ends the refresh token at the issuer (RFC 7009), where that has an endpoint. An error does not delay the sign-out.
   #revoke() {
     if (!this.#refreshToken || !this.#config.revocationEndpoint) return
-    const fetchOn: typeof fetch = (url, init) => fetch(url, { ...init, keepalive: true }) // the page may be on its way out
+    const fetchOn: typeof fetch = (url, init) => fetch(url, { ...init, keepalive: true }) // the browser may leave the page
     oauth.revocationRequest(this.#as, this.#client, oauth.None(), this.#refreshToken, {
       ...this.#options(), [oauth.customFetch]: fetchOn,
     }).catch(() => {})

@@ -8,7 +8,7 @@ export const console_ = {
   isEmbedded: false, // in a page of the owner, not in the console
   byServices: false, // only services of the owner make orgs
   keyPrefix: '', // begins API keys; '' in a page of the owner, which makes no apps
-  maxKeyDays: 0, // days that a new API key may live; 0: it need not expire
+  maxKeyDays: 0, // the maximum lifetime of a new API key, in days; 0: a key may never expire
   supportUrl: null as string | null, // where a person of a suspended org gets help
   readSettings: (): Promise<void> => Promise.resolve(), // reads maxKeyDays, supportUrl and accent, unless they are known
   session: null as unknown as Session, // there is none in a page of the owner

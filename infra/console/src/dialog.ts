@@ -18,7 +18,7 @@ export class Dialog extends LitElement {
   options: Options = { title: '' }
   content: ((d: Dialog) => unknown) | null = null
   person: Person | null = null // for whom it acts
-  keep = '' // names its form, whose fields are kept over a sign-in
+  keep = '' // the name of its form, if the form's fields are kept during a sign-in
   isTyped = false // the person has entered something
   isBusy = false // its request is pending
   isUnsure = false // its request may have succeeded, because no answer refused it
@@ -168,7 +168,7 @@ interface Form<T> {
   intro?: unknown
   fields?: (d: Dialog) => unknown
   pairs?: Pairs // if the fields have some
-  keep?: string // names the form, by the path that it calls: its fields are kept over a sign-in
+  keep?: string // the path that the form calls, if its fields are kept during a sign-in
   submit: string
   danger?: boolean
   ends?: boolean // it deletes something: after a try without an answer, a 404 means that the deletion is done
@@ -177,7 +177,7 @@ interface Form<T> {
 }
 
 // openForm shows a form, and calls run when the person sends it. If run fails, the form shows the problem. If run succeeds, the form
-// closes; when done fails after that, another dialog shows that only the reading failed.
+// closes, and done is called. If done fails, another dialog shows that only the reading failed.
 export function openForm<T>(person: Person, form: Form<T>): Dialog {
   let error: unknown = null
   const once = crypto.randomUUID()

@@ -28,7 +28,7 @@ export class List<T> {
     this.host.requestUpdate()
     try {
       const page = await this.read(cursor)
-      if (turn !== this.#turn) return // a later load overtook this one
+      if (turn !== this.#turn) return // a later load has started
       this.items = cursor === undefined ? page.items : [...this.items, ...page.items]
       this.#cursor = page.nextCursor
       this.ready = true
@@ -74,7 +74,7 @@ class More extends LitElement {
     this.#observer?.disconnect()
   }
 
-  // After a page has come, the button may still be in view: observe it again to learn that.
+  // After a page has come, the button may still be in view. Observing it again calls the observer in this case.
   override updated() {
     this.#observer?.unobserve(this)
     if (!this.busy) this.#observer?.observe(this)

@@ -1,4 +1,4 @@
-// The list of the person's orgs, and the page of one.
+// The list of the person's orgs, and the page of one org.
 import { html, nothing } from 'lit'
 import { console_, type Person } from './context'
 import { openForm } from './dialog'

@@ -19,7 +19,7 @@ import (
 	"net/http"
 	"os"
 
-	"example.com/acme/latchkey/pkg/verify" // from where you keep Latchkey
+	"example.com/acme/latchkey/pkg/verify" // the path of your copy of Latchkey
 )
 
 func main() {

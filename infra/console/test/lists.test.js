@@ -148,7 +148,7 @@ test('an org shows the use of its allowance', async () => {
     'GET orgs/o/usage': { usage },
   })
   const e = await show('lk-org')
-  assert.match(text(e.drawn), /99 of 100 today, new at 00:00 UTC 99 of 5,000 this month/)
+  assert.match(text(e.drawn), /99 of 100 today, resets at 00:00 UTC 99 of 5,000 this month/)
   assert.deepEqual(rows(e)[0], [today, '99', '99'])
   const seen = await show('lk-org', { org: member })
   assert.equal(text(seen.drawn).includes('today'), false) // the API returns the use only to admins

@@ -809,7 +809,7 @@ class Walk(Demo, Lost, Done, Sent):
         self.step("Ada sees how much of the allowance is used, and downloads the use of each day")
         page = ada.page
         page.get_by_role("link", name="Overview").click()
-        expect(page.get_by_text(re.compile(r"^at least \d+ of 5,000 today, new at 00:00 UTC$"))).to_be_visible()
+        expect(page.get_by_text(re.compile(r"^at least \d+ of 5,000 today, resets at 00:00 UTC$"))).to_be_visible()
         self.shot(page, "plan")
         with page.expect_download() as got:
             page.get_by_role("button", name="Download CSV").click()

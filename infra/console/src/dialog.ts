@@ -150,8 +150,8 @@ let waiting: (() => void)[] = []
 export async function leave(): Promise<{ form: Entered | null; isOpen: boolean }> {
   while (dialogs().some(d => d.options.secret)) await new Promise<void>(go => waiting.push(go))
   isLeaving = true
-  const open = dialogs().find(d => d.querySelector('form'))
-  return { form: open?.keep ? entered(open.keep, open.querySelector('form')!, open.isUnsure) : null, isOpen: Boolean(open) }
+  const withForm = dialogs().find(d => d.querySelector('form'))
+  return { form: withForm?.keep ? entered(withForm.keep, withForm.querySelector('form')!, withForm.isUnsure) : null, isOpen: Boolean(withForm) }
 }
 
 export function openDialog(person: Person, options: Options, content: (d: Dialog) => unknown): Dialog {

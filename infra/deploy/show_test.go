@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,22 +45,33 @@ func TestNoSecretIsShownInAChange(t *testing.T) {
 // TestEachPropertyIsShownOnce tries change sets as AWS returned them, and two parameters in one property.
 func TestEachPropertyIsShownOnce(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct{ details, shown string }{
-		"two causes":       {`[{"CausingEntity":"Size","Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
-		"no values":        {`[{"Target":{"Attribute":"Properties","Name":"A"}},{"Target":{"Attribute":"Properties","Name":"A"}}]`, "Properties.A:  -> "},
-		"one has values":   {`[{"Target":{"Attribute":"Properties","Name":"A"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
-		"known for one":    {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.A: 1 -> 2"},
-		"known first":      {`[{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Properties","Name":"A","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> 2"},
-		"known for none":   {`[{"CausingEntity":"Topic.Name","Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}},{"Target":{"Attribute":"Properties","Name":"A","BeforeValue":"1","AfterValue":"{{changeSet:KNOWN_AFTER_APPLY}}"}}]`, "Properties.A: 1 -> (known after the deployment)"},
-		"tags and parts":   {`[{"Target":{"Attribute":"Properties","Name":"A","Path":"/Properties/A/0/B","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Tags"}},{"Target":{"Attribute":"Tags"}}]`, "Properties.A.0.B: 1 -> 2\n  Tags:  -> "},
-		"metadata":         {`[{"Target":{"Attribute":"Metadata","Path":"/hello","BeforeValue":"1","AfterValue":"2"}},{"Target":{"Attribute":"Metadata","Path":"/","AfterValue":"{}"}}]`, "Metadata.hello: 1 -> 2\n  Metadata:  -> {}"},
-		"environment part": {`[{"Target":{"Attribute":"Properties","Name":"Environment","Path":"/Properties/Environment/Variables/A","BeforeValue":"1","AfterValue":"2"}}]`, "Properties.Environment.Variables.A: (not shown) -> (not shown)"},
+	entry := func(cause, path, before, after string) string { // "" is the same as a missing member
+		const form = `{"CausingEntity":%q,"Target":{"Attribute":"Properties","Name":"A","Path":%q,"BeforeValue":%q,"AfterValue":%q}}`
+		return fmt.Sprintf(form, cause, path, before, after)
+	}
+	const tags = `{"Target":{"Attribute":"Tags"}}`
+	for name, c := range map[string]struct {
+		details []string // as JSON
+		shown   string
+	}{
+		"two causes":       {[]string{entry("Size", "/Properties/A", "1", "2"), entry("", "/Properties/A", "1", "2")}, "Properties.A: 1 -> 2"},
+		"no values":        {[]string{entry("", "", "", ""), entry("", "", "", "")}, "Properties.A:  -> "},
+		"one has values":   {[]string{entry("", "", "", ""), entry("", "", "1", "2")}, "Properties.A: 1 -> 2"},
+		"known for one":    {[]string{entry("", "", "1", notKnown), entry("", "", "1", "2")}, "Properties.A: 1 -> 2"},
+		"known first":      {[]string{entry("", "", "1", "2"), entry("", "", "", notKnown)}, "Properties.A: 1 -> 2"},
+		"known for none":   {[]string{entry("Topic.Name", "", "1", notKnown), entry("", "", "1", notKnown)}, "Properties.A: 1 -> (known after the deployment)"},
+		"tags and parts":   {[]string{entry("", "/Properties/A/0/B", "1", "2"), tags, tags}, "Properties.A.0.B: 1 -> 2\n  Tags:  -> "},
+		"environment part": {[]string{entry("", "/Properties/Environment/Variables/A", "1", "2")}, "Properties.Environment.Variables.A: (not shown) -> (not shown)"},
+		"metadata": {[]string{
+			`{"Target":{"Attribute":"Metadata","Path":"/hello","BeforeValue":"1","AfterValue":"2"}}`,
+			`{"Target":{"Attribute":"Metadata","Path":"/","AfterValue":"{}"}}`,
+		}, "Metadata.hello: 1 -> 2\n  Metadata:  -> {}"},
 	} {
 		var out strings.Builder
 		p := &program{Settings: settings.Settings{Stack: "s"}, root: t.TempDir(), out: &out}
 		(&rig{t: t, root: p.root}).write(".local/deploy/s/template.yaml", "Resources: { R: { Type: T } }")
 		all := []change{{Action: "Modify", LogicalResourceID: "R", ResourceType: "T"}}
-		if err := json.Unmarshal([]byte(c.details), &all[0].Details); err != nil {
+		if err := json.Unmarshal([]byte("["+strings.Join(c.details, ",")+"]"), &all[0].Details); err != nil {
 			t.Fatal(err)
 		}
 		p.show(all)

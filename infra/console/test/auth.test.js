@@ -197,7 +197,9 @@ test('after a failed sign-in the person stays signed out', async () => {
   const gone = error => [400, { error }]
   for (const [name, search, answers] of [
     ['cancelled', s => `?error=access_denied&state=${s}`, null], ['of another tab', s => `?code=c&state=${s}x`, null], ['refused', s => `?code=c&state=${s}`, gone('invalid_grant')],
-    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')], ['without an ID token', s => `?code=c&state=${s}`, tokens(1)], ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
+    ['lost', s => `?code=c&state=${s}`, new TypeError('lost')],
+    ['without an ID token', s => `?code=c&state=${s}`, tokens(1)],
+    ['of another sign-in', s => `?code=c&state=${s}`, tokens(1, { id_token: idToken({ nonce: 'another' }) })],
     ['forgotten', s => { sessionStorage.removeItem('latchkey-away'); return `?code=c&state=${s}` }, null],
   ]) {
     ;(await arrive()).signOut()

@@ -13,7 +13,16 @@ globalThis.location = { href: here, origin: 'https://console.example', pathname:
 Object.defineProperty(location, 'href', { get: () => here + location.search + location.hash })
 globalThis.history = { replaceState: (_, __, url) => replaced.push(url) }
 globalThis.BroadcastChannel = class { constructor() { globalThis.channel = this } postMessage(data) { posted.push(data) } }
-globalThis.document = { body: node, documentElement: node, createComment: () => node, createElement: () => ({ ...node }), createTreeWalker: () => node, addEventListener() {}, querySelector: what => what.startsWith('meta') ? { content: 'A product' } : null, title: '' }
+globalThis.document = {
+  body: node,
+  documentElement: node,
+  createComment: () => node,
+  createElement: () => ({ ...node }),
+  createTreeWalker: () => node,
+  addEventListener() {},
+  querySelector: what => what.startsWith('meta') ? { content: 'A product' } : null,
+  title: '',
+}
 globalThis.window = globalThis
 globalThis.HTMLElement = class {}
 globalThis.CSSStyleSheet = class { replaceSync() {} }

@@ -47,7 +47,10 @@ test('an event shows its deliveries, and reads them again while one is pending',
   const waiting = { deliveries: [delivery({ status: 'pending', lastAttempt: null })] }
   const routes = {
     [`GET ${app}/webhook_events/v%2F1`]: { id: 'v/1', type: 'link.made', createdAt: 1, data: { a: 1 } },
-    [`GET ${app}/webhook_deliveries`]: inTurn({ deliveries: [] }, waiting, { deliveries: [delivery({ status: 'failed', lastAttempt: attempt(300), earlierAttempts: [attempt(199), attempt(299), attempt(null, 'timeout')] })], nextCursor: 'more' }),
+    [`GET ${app}/webhook_deliveries`]: inTurn({ deliveries: [] }, waiting, {
+      deliveries: [delivery({ status: 'failed', lastAttempt: attempt(300), earlierAttempts: [attempt(199), attempt(299), attempt(null, 'timeout')] })],
+      nextCursor: 'more',
+    }),
     [`POST ${app}/webhook_deliveries/redeliver`]: inTurn([202, {}], refused(409)),
   }
   serve(routes)
@@ -95,7 +98,16 @@ test('the drawer of an endpoint draws deliveries in the hour of their event', as
   const endpoint = { id: 'e1', url: 'https://one.example', events: ['*'], enabled: true }
   serve({
     [`GET ${app}/webhook_endpoints`]: { endpoints: [endpoint] }, [`GET ${app}/webhook_endpoints/e1`]: { ...endpoint, heldCount: 4, pausedUntil: base + 2000 },
-    [`GET ${app}/webhook_deliveries`]: { deliveries: [at(base - 23 * hour, 'failed'), at(base - hour, 'delivered'), at(base - 1, 'pending'), at(base - 2, 'pending', { lastAttempt: { at: 1, status: 500, durationMs: 1, error: null, body: null } }), at(base, 'delivered'), at(base, 'cancelled'), at(base + 500, 'failed'), at(base + 600, 'failed')] },
+    [`GET ${app}/webhook_deliveries`]: { deliveries: [
+      at(base - 23 * hour, 'failed'),
+      at(base - hour, 'delivered'),
+      at(base - 1, 'pending'),
+      at(base - 2, 'pending', { lastAttempt: { at: 1, status: 500, durationMs: 1, error: null, body: null } }),
+      at(base, 'delivered'),
+      at(base, 'cancelled'),
+      at(base + 500, 'failed'),
+      at(base + 600, 'failed'),
+    ] },
   })
   click(await show('lk-endpoints'), 'https://one.example')
   await settle()
@@ -111,7 +123,11 @@ test('an endpoint shows its state, and can be enabled and disabled', async () =>
   serve({ [`GET ${app}/webhook_endpoints`]: { endpoints }, [`PATCH ${app}/webhook_endpoints/on`]: {}, [`PATCH ${app}/webhook_endpoints/off`]: {}, [`DELETE ${app}/webhook_endpoints/on`]: [204],
     [`POST ${app}/webhook_endpoints`]: inTurn(lost(), [201, {}]), [`GET ${app}/webhook_endpoints/on`]: endpoints[0], [`GET ${app}/webhook_deliveries`]: { deliveries: [] } })
   const page = await show('lk-endpoints')
-  assert.deepEqual(rows(page).map(r => [r[1], r[2].split(' ').slice(0, 3).join(' '), r[4]]), [['a b c +2', 'enabled', 'Test Disable'], ['a b c +2', 'failing since 9', 'Test Disable'], ['a b c +2', 'disabled it answered', 'Test Enable']])
+  assert.deepEqual(rows(page).map(r => [r[1], r[2].split(' ').slice(0, 3).join(' '), r[4]]), [
+    ['a b c +2', 'enabled', 'Test Disable'],
+    ['a b c +2', 'failing since 9', 'Test Disable'],
+    ['a b c +2', 'disabled it answered', 'Test Enable'],
+  ])
   for (const [label, n, id, enabled] of [['Disable', 0, 'on', false], ['Enable', 0, 'off', true]]) {
     await click(page, label, n)
     await settle()
@@ -192,9 +208,20 @@ test('the audit log filters by the API, and shows names for ids', async () => {
 
 test('links show their state, and only a pending link can be revoked', async () => {
   const link = (id, status, o = {}) => ({ id, status, clientUserId: id, createdAt: 1, expiresAt: day, claimedAt: null, revokedAt: null, device: null, ...o })
-  serve({ [`GET ${app}/links`]: { links: [link('a', 'pending'), link('b', 'claimed', { claimedAt: 5 * day, device: { name: 'Phone', platform: 'ios' } }), link('c', 'revoked', { revokedAt: 9 * day })] }, [`DELETE ${app}/links/a`]: [204] })
+  serve({
+    [`GET ${app}/links`]: { links: [
+      link('a', 'pending'),
+      link('b', 'claimed', { claimedAt: 5 * day, device: { name: 'Phone', platform: 'ios' } }),
+      link('c', 'revoked', { revokedAt: 9 * day }),
+    ] },
+    [`DELETE ${app}/links/a`]: [204],
+  })
   const e = await show('lk-links')
-  assert.deepEqual(rows(e).map(r => [r[2], r[4].split(',')[0], r[5].split(',')[0], r[6]]), [['–', '2 Jan 1970', '–', 'Revoke'], ['Phone, ios', '2 Jan 1970', '6 Jan 1970', ''], ['–', '2 Jan 1970', '10 Jan 1970', '']])
+  assert.deepEqual(rows(e).map(r => [r[2], r[4].split(',')[0], r[5].split(',')[0], r[6]]), [
+    ['–', '2 Jan 1970', '–', 'Revoke'],
+    ['Phone, ios', '2 Jan 1970', '6 Jan 1970', ''],
+    ['–', '2 Jan 1970', '10 Jan 1970', ''],
+  ])
   await click(e, 'Revoke')
   await settle()
   await submit(opened())
@@ -203,17 +230,35 @@ test('links show their state, and only a pending link can be revoked', async () 
 
 test('a remaining time has two units, and direction characters are visible', () => {
   Date.now = () => 1e12
-  for (const [ms, want] of [[-5, '0 s'], [1, '1 s'], [59_000, '59 s'], [60_000, '1 min'], [61_000, '1 min 1 s'], [hour, '1 h'], [hour + 61_000, '1 h 1 min'], [day, '1 d'], [2 * day + 23 * hour + 3_599_000, '2 d 23 h']]) assert.equal(left(1e12 + ms), want)
+  for (const [ms, want] of [
+    [-5, '0 s'],
+    [1, '1 s'],
+    [59_000, '59 s'],
+    [60_000, '1 min'],
+    [61_000, '1 min 1 s'],
+    [hour, '1 h'],
+    [hour + 61_000, '1 h 1 min'],
+    [day, '1 d'],
+    [2 * day + 23 * hour + 3_599_000, '2 d 23 h'],
+  ]) assert.equal(left(1e12 + ms), want)
   assert.equal(visible('a\u202eb\u2066'), 'a\\u202eb\\u2066')
 })
 
 test('a chart scales to its largest value and a near line', async () => {
-  const bars = [{ label: 'one', parts: [{ name: 'p', tone: 'good', value: 10 }, { name: 'q', tone: 'bad', value: 10 }] }, { label: 'two', shade: 40, parts: [{ name: 'p', tone: 'good', value: 5 }, { name: 'q', tone: 'bad', value: 0 }] }]
+  const bars = [
+    { label: 'one', parts: [{ name: 'p', tone: 'good', value: 10 }, { name: 'q', tone: 'bad', value: 10 }] },
+    { label: 'two', shade: 40, parts: [{ name: 'p', tone: 'good', value: 5 }, { name: 'q', tone: 'bad', value: 0 }] },
+  ]
   const { drawn } = await drawnOf(chart({ title: 'c', bars, unit: 'u', shadeName: 's', line: { value: 200, name: 'l' } }))
   const scale = 100 / 210
   const rect = [...drawn.matchAll(/<rect class="?(good|bad|shade)"? x="?([\d.]+)"? y="?([\d.]+)"?.*?height="?([\d.]+)/g)].map(m => [m[1], ...m.slice(2).map(n => Math.round(n * 100) / 100)])
   const r = n => Math.round(n * 100) / 100
-  assert.deepEqual(rect, [['good', 0.12, r(100 - 10 * scale), r(10 * scale)], ['bad', 0.12, r(100 - 20 * scale), r(10 * scale)], ['shade', 1.12, r(100 - 40 * scale), r(40 * scale)], ['good', 1.12, r(100 - 5 * scale), r(5 * scale)]])
+  assert.deepEqual(rect, [
+    ['good', 0.12, r(100 - 10 * scale), r(10 * scale)],
+    ['bad', 0.12, r(100 - 20 * scale), r(10 * scale)],
+    ['shade', 1.12, r(100 - 40 * scale), r(40 * scale)],
+    ['good', 1.12, r(100 - 5 * scale), r(5 * scale)],
+  ])
   assert.match(drawn, new RegExp(`y1="${100 - 200 * scale}"`))
   assert.match(text(drawn.split('class="scale"')[1]), /200/)
   const far = await drawnOf(chart({ title: 'c', bars, unit: 'u', line: { value: 201, name: 'l' } }))
@@ -299,7 +344,12 @@ test('a form is sent once, and a failed reading after it is shown', async () => 
 test('an org can be made, renamed, left and deleted', async () => {
   const orgs = { orgs: [] }
   serve({
-    'GET orgs': orgs, 'POST orgs': [201, { id: 'new' }], 'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First' }] }, 'GET orgs/o': { allowance: [{ requests: 5, per: 'day' }], plan: 'pro-2' }, 'PATCH orgs/o': {}, 'DELETE orgs/o': [204],
+    'GET orgs': orgs,
+    'POST orgs': [201, { id: 'new' }],
+    'GET orgs/o/apps': { apps: [{ id: 'app', name: 'First' }] },
+    'GET orgs/o': { allowance: [{ requests: 5, per: 'day' }], plan: 'pro-2' },
+    'PATCH orgs/o': {},
+    'DELETE orgs/o': [204],
     'POST orgs/o/leave': [204], 'PATCH orgs/o/apps/app': {}, 'POST orgs/o/apps': [201, {}],
   })
   const all = await show('lk-orgs', { orgs: [org] })
@@ -315,7 +365,12 @@ test('an org can be made, renamed, left and deleted', async () => {
   for (const name of ['Or', 'org', '']) { await submit(opened(), { name }); assert.equal(asked('DELETE orgs/o').length, 0) }
   await submit(opened(), { name: 'Org' })
   assert.deepEqual([asked('DELETE orgs/o').length, location.hash, asked('GET orgs').length], [1, '#/', 2])
-  for (const [label, fields, what, body] of [['Rename org', { name: ' X ' }, 'PATCH orgs/o', { name: 'X' }], ['Leave org', {}, 'POST orgs/o/leave', undefined], ['New app', { name: 'Y' }, 'POST orgs/o/apps', { name: 'Y' }], ['Rename', { name: 'Z' }, 'PATCH orgs/o/apps/app', { name: 'Z' }]]) {
+  for (const [label, fields, what, body] of [
+    ['Rename org', { name: ' X ' }, 'PATCH orgs/o', { name: 'X' }],
+    ['Leave org', {}, 'POST orgs/o/leave', undefined],
+    ['New app', { name: 'Y' }, 'POST orgs/o/apps', { name: 'Y' }],
+    ['Rename', { name: 'Z' }, 'PATCH orgs/o/apps/app', { name: 'Z' }],
+  ]) {
     await click(e, label)
     await settle()
     await submit(opened(), fields)

@@ -33,7 +33,10 @@ test('each list reads its pages by cursor and appends them', async () => {
     'lk-org': ['orgs/o/apps', 'apps', id => ({ id, name: `name ${id}`, createdAt: 1 })],
   }
   for (const [name, [path, list, make]] of Object.entries(of)) {
-    const pages = ({ query }) => query.cursor === undefined ? { [list]: ['k1', 'k2'].map(make), nextCursor: 'c/1' } : query.cursor === 'c/1' ? { [list]: ['k3'].map(make), nextCursor: 'c2' } : { [list]: ['k4'].map(make) }
+    const pages = ({ query }) => {
+      if (query.cursor === undefined) return { [list]: ['k1', 'k2'].map(make), nextCursor: 'c/1' }
+      return query.cursor === 'c/1' ? { [list]: ['k3'].map(make), nextCursor: 'c2' } : { [list]: ['k4'].map(make) }
+    }
     const other = { 'GET orgs/o': { id: 'o' }, 'GET orgs/o/members': { members: [] }, 'GET orgs/o/keys': { keys: [] } }
     serve({ ...other, [`GET ${path}`]: pages })
     const e = await show(name)
@@ -47,7 +50,11 @@ test('each list reads its pages by cursor and appends them', async () => {
 test('events are shown newest first, and a button loads older ones', async () => {
   const now = Date.now()
   const event = i => ({ id: `ev${i}`, type: i % 2 ? 'odd' : 'even', createdAt: now - 1e6 - i * 1000 }) // ev0 is the newest
-  const page = ({ query }) => { const from = Number(query.cursor ?? 0); return { events: Array.from({ length: Math.min(100, 250 - from) }, (_, i) => event(from + i)), nextCursor: from + 100 < 250 ? String(from + 100) : undefined } }
+  const page = ({ query }) => {
+    const from = Number(query.cursor ?? 0)
+    const events = Array.from({ length: Math.min(100, 250 - from) }, (_, i) => event(from + i))
+    return { events, nextCursor: from + 100 < 250 ? String(from + 100) : undefined }
+  }
   serve({ [`GET ${app}/webhook_events`]: page })
   const e = await show('lk-events', { org: member }) // a member sees no endpoints, and so no deliveries
   assert.equal(calls.length, 1)
@@ -188,7 +195,11 @@ test('forms offer the catalogue, and warn of unknown words', async () => {
   await settle()
   const form = opened()
   assert.deepEqual(['events:*', 'events:invoice.paid'].map(n => field(form, n).checked), [true, false])
-  const says = async words => { form.held[form.drawn.match(/id="f-events" @input="(\d+)"/)[1]]({ target: { value: words } }); await settle(); return text(form.drawn).match(/Nothing sends this type: (\S+( \S+\.\S+)*)/)?.[1] }
+  const says = async words => {
+    form.held[form.drawn.match(/id="f-events" @input="(\d+)"/)[1]]({ target: { value: words } })
+    await settle()
+    return text(form.drawn).match(/Nothing sends this type: (\S+( \S+\.\S+)*)/)?.[1]
+  }
   assert.deepEqual([await says('invoce.paid, key.revoked link.* invoice.* test *'), await says('key.revokd x.* invoic.* invoice.sent'), await says('')], ['invoce.paid', 'key.revokd, x.*, invoic.*', undefined])
   await submit(form, { url: 'https://n.example', 'events:*': '', 'events:invoice.paid': 'on', events: 'link.*' })
   assert.deepEqual(asked(`POST ${app}/webhook_endpoints`)[0].body.events, ['invoice.paid', 'link.*'])
@@ -214,7 +225,14 @@ test('a button does one thing at a time', async () => {
 
 test('a key shows its state and the allowed actions', async () => {
   const now = Date.now()
-  const keys = [key('a'), key('b', { rotatedTo: 'n', expiresAt: now + hour }), key('c', { expiresAt: now - 1 }), key('d', { revokedAt: now, rotatedTo: 'n' }), key('e', { expiresAt: now + 8 * day }), key('f', { expiresAt: now + 6 * day })]
+  const keys = [
+    key('a'),
+    key('b', { rotatedTo: 'n', expiresAt: now + hour }),
+    key('c', { expiresAt: now - 1 }),
+    key('d', { revokedAt: now, rotatedTo: 'n' }),
+    key('e', { expiresAt: now + 8 * day }),
+    key('f', { expiresAt: now + 6 * day }),
+  ]
   serve({ 'GET orgs/o/keys': { keys } })
   const states = e => rows(e).map(r => [r[4], r[5]])
   assert.deepEqual(states(await show('lk-keys')), [['active', 'Rotate Revoke'], ['replaced', 'Revoke'], ['expired', ''], ['revoked', ''], ['active', 'Rotate Revoke'], ['active', 'Rotate Revoke']])
@@ -226,7 +244,13 @@ test('a key shows its state and the allowed actions', async () => {
 test('a leaked key is marked in the list, in its details and on the overview', async () => {
   const now = Date.now()
   const keys = [key('a'), key('b', { leakedAt: now - 40 * day }), key('c', { leakedAt: now - 40 * day, revokedAt: now }), key('d', { leakedAt: now - day, expiresAt: now - 1, name: '<b>' })]
-  const routes = { 'GET orgs/o/keys': ({ query }) => query.limit && !query.cursor ? { keys } : query.cursor ? { keys: keys.slice(2) } : { keys: keys.slice(0, 2), nextCursor: 'c' }, 'GET orgs/o/keys/b/usage': { days: [] }, 'GET orgs/o/keys/a/usage': { days: [] }, 'GET orgs/o': {}, 'GET orgs/o/apps': { apps: [] } }
+  const routes = {
+    'GET orgs/o/keys': ({ query }) => query.limit && !query.cursor ? { keys } : query.cursor ? { keys: keys.slice(2) } : { keys: keys.slice(0, 2), nextCursor: 'c' },
+    'GET orgs/o/keys/b/usage': { days: [] },
+    'GET orgs/o/keys/a/usage': { days: [] },
+    'GET orgs/o': {},
+    'GET orgs/o/apps': { apps: [] },
+  }
   serve(routes)
   const e = await show('lk-keys')
   assert.deepEqual(rows(e).map(r => r[4]), ['active', 'active found in public', 'revoked found in public', 'expired found in public'])
@@ -285,7 +309,11 @@ test('forms of a key send the entered values', async () => {
   assert.deepEqual(sent('POST orgs/o/keys/k0/rotate').body, { graceSeconds: 86400, expiresIn: null })
   closeDialogs()
   await click(e, 'Revoke', 1)
-  for (const [entered, query, told] of [[{}, {}, /as they were.*still be claimed/], [{ endpoints: 'on' }, { endpoints: 'disable' }, /are disabled.*still be claimed/], [{ links: 'on' }, { links: 'revoke' }, /as they were.*no longer/]]) {
+  for (const [entered, query, told] of [
+    [{}, {}, /as they were.*still be claimed/],
+    [{ endpoints: 'on' }, { endpoints: 'disable' }, /are disabled.*still be claimed/],
+    [{ links: 'on' }, { links: 'revoke' }, /as they were.*no longer/],
+  ]) {
     closeDialogs()
     await click(e, 'Revoke', 1)
     await settle()
@@ -304,7 +332,12 @@ test('forms of a key send the entered values', async () => {
 
 test('a form offers only lifetimes that the deployment allows', async () => {
   const now = Date.now(), s = 86400
-  const keys = [key('never'), key('long', { createdAt: now - day, expiresAt: now + 44 * day }), key('fits', { createdAt: now - day, expiresAt: now + 29 * day }), key('same', { createdAt: now - day, expiresAt: now + 6 * day })]
+  const keys = [
+    key('never'),
+    key('long', { createdAt: now - day, expiresAt: now + 44 * day }),
+    key('fits', { createdAt: now - day, expiresAt: now + 29 * day }),
+    key('same', { createdAt: now - day, expiresAt: now + 6 * day }),
+  ]
   for (const [most, create, chosen, ...rotate] of [
     [0, ['', s, 7 * s, 30 * s, 90 * s, 365 * s], '', [['', s, 7 * s, 30 * s, 90 * s, 365 * s], ''], [[45 * s, s, 7 * s, 30 * s, 90 * s, 365 * s], 45 * s], [[30 * s, s, 7 * s, 90 * s, 365 * s], 30 * s]],
     [30, [s, 7 * s, 30 * s], 30 * s, [[s, 7 * s, 30 * s], 30 * s], [[s, 7 * s, 30 * s], 30 * s], [[30 * s, s, 7 * s], 30 * s], [[7 * s, s, 30 * s], 7 * s]],
@@ -352,7 +385,8 @@ test('the use of a key is drawn by UTC days, with sums for the org', async () =>
     closeDialogs()
   }
   assert.deepEqual([
-    dayLimit({ limits: [{ requests: 9, per: 'day' }, { requests: 1, per: 'hour' }], ceilings: [{ requests: 7, per: 'day' }] }), dayLimit({ limits: [{ requests: 2, per: 'day' }], ceilings: [{ requests: 7, per: 'day' }] }),
+    dayLimit({ limits: [{ requests: 9, per: 'day' }, { requests: 1, per: 'hour' }], ceilings: [{ requests: 7, per: 'day' }] }),
+    dayLimit({ limits: [{ requests: 2, per: 'day' }], ceilings: [{ requests: 7, per: 'day' }] }),
     dayLimit({ limits: [], ceilings: [{ requests: 7, per: 'month' }] }),
   ], [7, 2, null])
 })
@@ -365,7 +399,12 @@ test('members show who added them, and cannot remove themselves', async () => {
   }
   serve(routes)
   const e = await show('lk-members', { person: Object.assign(aPerson(), { email: 'Ada@Example.com' }) })
-  assert.deepEqual(rows(e).map(r => [r[0], r[3], r[4]]), [['ada@example.com you', '–', 'Role'], ['Bob bob@example.com', 'ada@example.com', 'Role Remove'], ['cy@example.com', 'service sync', 'Role Remove'], ['dan@example.com', 'gone', 'Role Remove']])
+  assert.deepEqual(rows(e).map(r => [r[0], r[3], r[4]]), [
+    ['ada@example.com you', '–', 'Role'],
+    ['Bob bob@example.com', 'ada@example.com', 'Role Remove'],
+    ['cy@example.com', 'service sync', 'Role Remove'],
+    ['dan@example.com', 'gone', 'Role Remove'],
+  ])
   await click(e, 'Role', 1)
   await settle()
   assert.equal(field(opened(), 'role').value, 'member')

@@ -202,7 +202,12 @@ test('an announcement is shown for five seconds', async () => {
 
 test('after an interrupted form the page shows a message', async () => {
   for (const [o, form, want] of [
-    [{}, null, ''], [{ again: true }, null, texts.signIn.again], [{ isInterrupted: true }, null, texts.signIn.again], [{}, 'orgs', texts.signIn.kept], [{ again: true }, 'orgs', texts.signIn.kept], [{}, 'keys', texts.signIn.kept],
+    [{}, null, ''],
+    [{ again: true }, null, texts.signIn.again],
+    [{ isInterrupted: true }, null, texts.signIn.again],
+    [{}, 'orgs', texts.signIn.kept],
+    [{ again: true }, 'orgs', texts.signIn.kept],
+    [{}, 'keys', texts.signIn.kept],
   ]) {
     forgetEntered()
     if (form) keepEntered({ form, fields: [['name', 'kept']], isPart: false, isUnsure: false }, 'ada')

@@ -52,7 +52,9 @@ test('a retired key is good for earlier signatures', async () => {
   const { checks: names } = text.verify
   for (const [answer, why, open] of [
     [() => Response.json(other), says.notSigned, []], [() => Response.json({}), says.noKey, [names.signature]], [() => new Response('x'), says.noKey, [names.signature]],
-    [() => new Response('', { status: 404 }), says.unknownKey, [names.signature]], [() => new Response('', { status: 410 }), says.revokedKey, [names.signature]], [() => new Response('', { status: 503 }), says.noAnswer(503), [names.signature]],
+    [() => new Response('', { status: 404 }), says.unknownKey, [names.signature]],
+    [() => new Response('', { status: 410 }), says.revokedKey, [names.signature]],
+    [() => new Response('', { status: 503 }), says.noAnswer(503), [names.signature]],
   ]) {
     const v = await check(token, { answer })
     assert.deepEqual([v.failed, v.open, v.asked], [[why], open, [kid]], why)
@@ -63,7 +65,11 @@ test('a key is read only for the right header', async () => {
   const header = { alg: 'ES256', typ: 'webhook+jwt', kid }
   for (const [o, why] of [
     [{ alg: 'none' }, says.alg('"none"')], [{ alg: undefined }, says.alg(says.missing)], [{ typ: 'JWT' }, says.typ('"JWT"')], [{ crit: [] }, says.crit], [{ crit: '' }, says.crit],
-    [{ kid: Buffer.alloc(31, 7).toString('base64url') }, says.kid], [{ kid: Buffer.alloc(33, 7).toString('base64url') }, says.kid], [{ kid: '' }, says.kid], [{ kid: 5 }, says.kid], [{ kid: `${kid}=` }, says.kid],
+    [{ kid: Buffer.alloc(31, 7).toString('base64url') }, says.kid],
+    [{ kid: Buffer.alloc(33, 7).toString('base64url') }, says.kid],
+    [{ kid: '' }, says.kid],
+    [{ kid: 5 }, says.kid],
+    [{ kid: `${kid}=` }, says.kid],
   ]) {
     const v = await check(await sign(claims(), { ...header, ...o }))
     assert.deepEqual([v.failed, v.asked], [[why], []], JSON.stringify(o))
@@ -76,8 +82,13 @@ test('a webhook names its endpoint and its issuer', async () => {
     [{ aud: ['e'] }, {}, [], []], [{ aud: ['e', 'f'] }, {}, [says.otherAudience('["e","f"]')], []], [{ aud: 'f' }, {}, [says.otherAudience('"f"')], []], [{ aud: [] }, {}, [says.otherAudience('[]')], []],
     [{ aud: undefined }, { endpointId: '' }, [says.otherAudience(says.missing)], []], [{}, { endpointId: '' }, [], [names.audience]],
     [{ iss: 'j' }, {}, [says.otherIssuer('"j"')], []], [{ iss: '' }, { issuer: '' }, [says.otherIssuer('""')], []], [{}, { issuer: '' }, [], [names.issuer]],
-    [{ event: null }, {}, [says.noEvent], []], [{ event: [] }, {}, [says.noEvent], []], [{ event: { ...event, id: '' } }, {}, [says.noMember('id')], []], [{ event: { ...event, type: 1 } }, {}, [says.noMember('type')], []],
-    [{ event: { ...event, createdAt: 0 } }, {}, [says.noMember('createdAt')], []], [{ event: { ...event, data: null } }, {}, [says.noMember('data')], []], [{ event: { ...event, data: 'x' } }, {}, [says.noMember('data')], []],
+    [{ event: null }, {}, [says.noEvent], []],
+    [{ event: [] }, {}, [says.noEvent], []],
+    [{ event: { ...event, id: '' } }, {}, [says.noMember('id')], []],
+    [{ event: { ...event, type: 1 } }, {}, [says.noMember('type')], []],
+    [{ event: { ...event, createdAt: 0 } }, {}, [says.noMember('createdAt')], []],
+    [{ event: { ...event, data: null } }, {}, [says.noMember('data')], []],
+    [{ event: { ...event, data: 'x' } }, {}, [says.noMember('data')], []],
   ]) {
     const v = await check(await sign(claims(o)), expected)
     assert.deepEqual([v.failed, v.open, v.asked], [failed, open, [kid]], JSON.stringify([o, expected]))
@@ -90,8 +101,13 @@ test('a token has one valid spelling, and each member once', async () => {
   const length = n => { const short = `${header}.${payload}.`; return short + 'A'.repeat(n - short.length) }
   for (const [token, why] of [
     [`${header}.${payload}`, says.parts(2)], [`${good}.x`, says.parts(4)], [`${header}=.${payload}.${signature}`, says.notBase64], [`${header}.${payload}.${signature}=`, says.notBase64],
-    [`${header}.${encoded('[]')}.${signature}`, says.noObject], [`${header}.${encoded('{')}.${signature}`, says.noJson], [`${header}.${Buffer.from('{"a":"\xff"}', 'latin1').toString('base64url')}.${signature}`, says.noJson], [`${header}.${encoded('\ufeff{}')}.${signature}`, says.noJson],
-    [`${header}.${encoded('{"a":1,"a":2}')}.${signature}`, says.twice], [`${header}.${encoded('{"a":{"b":1,"b":2}}')}.${signature}`, says.twice], [`${header}.${encoded('{"a":[{"b":1,"b":1}]}')}.${signature}`, says.twice],
+    [`${header}.${encoded('[]')}.${signature}`, says.noObject],
+    [`${header}.${encoded('{')}.${signature}`, says.noJson],
+    [`${header}.${Buffer.from('{"a":"\xff"}', 'latin1').toString('base64url')}.${signature}`, says.noJson],
+    [`${header}.${encoded('\ufeff{}')}.${signature}`, says.noJson],
+    [`${header}.${encoded('{"a":1,"a":2}')}.${signature}`, says.twice],
+    [`${header}.${encoded('{"a":{"b":1,"b":2}}')}.${signature}`, says.twice],
+    [`${header}.${encoded('{"a":[{"b":1,"b":1}]}')}.${signature}`, says.twice],
     [length(256 * 1024 + 1), says.tooLong],
   ]) {
     const v = await check(token)

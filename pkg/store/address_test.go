@@ -30,9 +30,9 @@ func (k shows) seen() store.Seen {
 func (k shows) signsIn(t *testing.T, tb *storetest.Table) id.User {
 	t.Helper()
 	known, ok, err := tb.Identity(ctx, issuer, k.subject)
-	wants(t, err, "")
+	noError(t, err)
 	u, err := tb.SignIn(ctx, known, ok, k.seen())
-	wants(t, err, "")
+	noError(t, err)
 	return u
 }
 
@@ -41,13 +41,13 @@ func shown(t *testing.T, tb *storetest.Table, subjects ...string) map[string]str
 	t.Helper()
 	owner := shows{"owner", "owner@example.com", true, 1}.signsIn(t, tb)
 	o, err := tb.CreateOrg(ctx, owner, "Acme", store.Once[store.Org]{})
-	wants(t, err, "")
+	noError(t, err)
 	for _, subject := range subjects {
 		who := store.Enrolled{Issuer: issuer, Subject: subject}
-		wants(t, second(tb.EnrolMember(ctx, billing, o.Made.ID, who, org.Member, store.Once[id.User]{})), "")
+		noError(t, errorOf(tb.EnrolMember(ctx, billing, o.Made.ID, who, org.Member, store.Once[id.User]{})))
 	}
 	members, _, err := tb.Members(ctx, admin(owner), o.Made.ID, store.Page{})
-	wants(t, err, "")
+	noError(t, err)
 	out := map[string]string{}
 	for _, m := range members {
 		if m.Name != "owner" {

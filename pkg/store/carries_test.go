@@ -29,13 +29,13 @@ func wide() store.NewKey {
 func (c *connected) wideKey(t *testing.T) id.Key {
 	t.Helper()
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), store.Once[store.MintedKey]{})
-	wants(t, err, "")
+	noError(t, err)
 	return made.Made.ID
 }
 
 // update changes a key as Ada.
 func (c *connected) update(k id.Key, change store.KeyChange) error {
-	return second(c.UpdateKey(ctx, admin(c.ada), c.org, k, change))
+	return errorOf(c.UpdateKey(ctx, admin(c.ada), c.org, k, change))
 }
 
 // successorOf rotates a key with a grace of an hour, and returns the new key, for which change replaces what
@@ -43,7 +43,7 @@ func (c *connected) update(k id.Key, change store.KeyChange) error {
 func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
 	t.Helper()
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk", KeyChange: change}, store.Once[store.MintedKey]{})
-	wants(t, err, "")
+	noError(t, err)
 	return row(t, c.Table, c.org, fresh.Made.ID)
 }
 
@@ -59,7 +59,7 @@ func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 	c := connect(t)
 	carries(t, "nothing given", row(t, c.Table, c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "", "", nil)
 	none, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", Carried: store.Carried{Metadata: map[string]string{}}}, store.Once[store.MintedKey]{})
-	wants(t, err, "")
+	noError(t, err)
 	carries(t, "empty metadata", row(t, c.Table, c.org, none.Made.ID), "", "", nil)
 	k, pro := c.wideKey(t), wide().Metadata
 	carries(t, "created", row(t, c.Table, c.org, k), "wide", "a b c", pro)
@@ -75,7 +75,7 @@ func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 		{store.KeyChange{Name: ptr("wide"), Scopes: ptr("a b c"), Metadata: pro}, "wide", "a b c", pro},
 	} {
 		answered, err := c.UpdateKey(ctx, admin(c.ada), c.org, k, step.change)
-		wants(t, err, "")
+		noError(t, err)
 		carries(t, "answered", answered, step.name, step.scopes, step.metadata)
 		carries(t, "changed", row(t, c.Table, c.org, k), step.name, step.scopes, step.metadata)
 	}
@@ -93,9 +93,9 @@ func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
 	c.NoteUse(ctx, row(t, c.Table, c.org, k), c.Now().UnixMilli())
-	wants(t, c.leak(t, k, "", false), "")
+	noError(t, c.leak(t, k, "", false))
 	changed, err := c.UpdateKey(ctx, admin(c.ada), c.org, k, store.KeyChange{Scopes: ptr("a")})
-	wants(t, err, "")
+	noError(t, err)
 	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
 	if err != nil || len(listed) != 1 || !reflect.DeepEqual(listed[0], changed) || changed.LastUsedAt == 0 || changed.LeakedAt == 0 {
 		t.Errorf("%+v, listed %+v, %v", changed, listed, err)
@@ -112,7 +112,7 @@ func TestNothingDifferentWritesNothing(t *testing.T) {
 		"nothing given": {},
 		"all the same":  {Name: &same.Name, Scopes: &same.Scopes, Metadata: same.Metadata},
 	} {
-		wants(t, c.update(k, change), "")
+		noError(t, c.update(k, change))
 		if after := c.content(t); !maps.Equal(before, after) {
 			t.Errorf("%s: rows changed", name)
 		}
@@ -125,12 +125,12 @@ func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 	narrow := store.KeyChange{Scopes: ptr("a")}
 	k := c.wideKey(t)
 	successor := c.successorOf(t, k, store.KeyChange{}).ID
-	wants(t, c.update(k, narrow), "") // k is in its grace now
+	noError(t, c.update(k, narrow)) // k is in its grace now
 	carries(t, "in its grace", row(t, c.Table, c.org, k), "wide", "a", wide().Metadata)
 	carries(t, "its successor", row(t, c.Table, c.org, successor), "wide", "a b c", wide().Metadata)
 	c.pass(time.Hour) // the grace of k is over
 	revoked := c.wideKey(t)
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked))
 	expired := makeKey(t, c.Table, c.org, c.ada, time.Minute).ID
 	c.pass(time.Minute)
 	before := c.content(t)
@@ -141,7 +141,7 @@ func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 			}
 		}
 	}
-	wants(t, c.update(id.NoKey, narrow), problem.KeyNotFound)
+	expectCode(t, c.update(id.NoKey, narrow), problem.KeyNotFound)
 	if !maps.Equal(before, c.content(t)) {
 		t.Error("rows changed")
 	}
@@ -169,7 +169,7 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 			var fresh store.APIKey
 			rotate := func() error { fresh = c.successorOf(t, k, v.given); return nil }
 			_, changeErr := c.overtaken(t, rotate, func() error { return c.update(k, v.change) })
-			wants(t, changeErr, "")
+			noError(t, changeErr)
 			carries(t, "the successor", fresh, "wide", v.scopes, v.metadata)
 			c.keysAre(t, name, 2, fresh.ID) // the old key is the second row
 			if entries, events := c.written(t, "key.updated", webhook.KeyUpdated); entries != 1 || events != 1 {
@@ -184,7 +184,7 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
 	rotation := func(grace time.Duration) func(*connected, id.Key) error {
 		return func(c *connected, k id.Key) error {
-			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+			return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{}))
 		}
 	}
 	for name, v := range map[string]struct {
@@ -205,8 +205,8 @@ func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
 			k := c.wideKey(t)
 			narrow := func() error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }
 			err, firstErr := c.overtaken(t, narrow, func() error { return v.first(c, k) })
-			wants(t, firstErr, "")
-			wants(t, err, v.want)
+			noError(t, firstErr)
+			expectCode(t, err, v.want)
 			carries(t, name, row(t, c.Table, c.org, k), v.name, v.scopes, wide().Metadata)
 		})
 	}
@@ -220,10 +220,10 @@ func TestAChangeThatWidensByTheMomentOfItsWriteIsRefused(t *testing.T) {
 		k := c.wideKey(t)
 		old := admin(c.ada)
 		old.OldSignIn = problem.New(problem.InsufficientUserAuthentication, "")
-		change := func() error { return second(c.UpdateKey(ctx, old, c.org, k, store.KeyChange{Scopes: &scopes})) }
+		change := func() error { return errorOf(c.UpdateKey(ctx, old, c.org, k, store.KeyChange{Scopes: &scopes})) }
 		err, firstErr := c.overtaken(t, change, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a"), Name: ptr("narrow")}) })
-		wants(t, firstErr, "")
-		wants(t, err, want)
+		noError(t, firstErr)
+		expectCode(t, err, want)
 		if got := row(t, c.Table, c.org, k).Scopes; want != "" && got != "a" || want == "" && got != scopes {
 			t.Errorf("to %q: %q", scopes, got)
 		}
@@ -235,7 +235,7 @@ func TestAChangeThatWidensByTheMomentOfItsWriteIsRefused(t *testing.T) {
 func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
-	wants(t, c.update(k, store.KeyChange{Name: ptr("wide"), Scopes: ptr("a"), Metadata: map[string]string{}}), "")
+	noError(t, c.update(k, store.KeyChange{Name: ptr("wide"), Scopes: ptr("a"), Metadata: map[string]string{}}))
 	got := c.events(t, webhook.KeyUpdated)
 	want := []map[string]any{{
 		"keyId": string(k), "keyPrefix": row(t, c.Table, c.org, k).Prefix, "name": "wide", "appId": string(c.app),
@@ -282,23 +282,23 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 		t.Fatal("not at the bounds")
 	}
 	const limits = "1000000000/m 1000000000/h 1000000000/M"
-	wants(t, c.state(store.OrgChange{Allowance: ptr(limits), Plan: ptr(strings.Repeat("p", 16))}), "")
+	noError(t, c.state(store.OrgChange{Allowance: ptr(limits), Plan: ptr(strings.Repeat("p", 16))}))
 	carried := store.Carried{Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Limits: limits, Ceilings: limits}
 	wanted := store.NewKey{Name: name, Carried: carried, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wanted, store.Once[store.MintedKey]{})
-	wants(t, err, "")
+	noError(t, err)
 	rotated := func(k id.Key) id.Key {
 		t.Helper()
 		fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: prefix}, store.Once[store.MintedKey]{})
-		wants(t, err, "")
+		noError(t, err)
 		return fresh.Made.ID
 	}
 	k := rotated(made.Made.ID) // k has a predecessor
 	rotated(k)                 // and a successor
-	wants(t, c.suspend(true), "")
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "")
+	noError(t, c.suspend(true))
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k))
 	rows := c.rowsOf(t, "KEYS#")
-	wants(t, c.suspend(false), "")
+	noError(t, c.suspend(false))
 	full := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k) })]
 	for _, e := range c.entities(t) {
 		if e.name != "API key" {
@@ -317,7 +317,7 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 	read, err := c.DB.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &c.Name, Key: dbRow{"PK": full["PK"], "SK": full["SK"]}, ConsistentRead: ptr(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
-	wants(t, err, "")
+	noError(t, err)
 	if units := *read.ConsumedCapacity.CapacityUnits; units != 1 {
 		t.Errorf("a strong read takes %v units", units)
 	}

@@ -22,7 +22,7 @@ func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 	key := func(life time.Duration) id.Key { return makeKey(t, c.Table, c.org, c.ada, life).ID }
 	long, edge := key(30*dayLong), key(14*dayLong+time.Millisecond)
 	short, never, revoked, rotated := key(14*dayLong), key(0), key(30*dayLong), key(30*dayLong)
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked))
 	successor := rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "").ID // lives 30 days too
 	before := row(t, c.Table, c.org, long)
 	// The row of a key's last use is also the row that is due for the warning. A use must not change when it is due.
@@ -40,7 +40,7 @@ func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 			}
 			return err
 		}) {
-			wants(t, err, "")
+			noError(t, err)
 		}
 		for _, e := range c.events(t, webhook.KeyExpiring) {
 			keys = append(keys, e["keyId"].(string))
@@ -68,7 +68,7 @@ func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 	expect(31*dayLong, edge, long, successor)
 	// The index is a little behind, so the sweep may find keys that are not due: these calls change nothing.
 	for _, k := range []id.Key{long, short, never, revoked, rotated} {
-		wants(t, c.WarnOfKey(ctx, c.org, k), "")
+		noError(t, c.WarnOfKey(ctx, c.org, k))
 	}
 	expect(31*dayLong, edge, long, successor)
 	if got := row(t, c.Table, c.org, long); !reflect.DeepEqual(got, before) {
@@ -81,8 +81,8 @@ func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong).ID
 	c.pass(23 * dayLong)
-	c.between(func() { wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k), "") })
-	wants(t, c.WarnOfKey(ctx, c.org, k), "")
+	c.between(func() { noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k)) })
+	noError(t, c.WarnOfKey(ctx, c.org, k))
 	if n := len(c.events(t, webhook.KeyExpiring)); n != 0 || row(t, c.Table, c.org, k).RevokedAt == 0 {
 		t.Errorf("%d warnings", n)
 	}
@@ -106,7 +106,7 @@ func TestTheFeedHidesEventsYoungerThan10Seconds(t *testing.T) {
 	read := func() int {
 		t.Helper()
 		found, next, err := c.Events(ctx, c.app, cursor, 2)
-		wants(t, err, "")
+		noError(t, err)
 		for _, e := range found {
 			got = append(got, e.ID)
 		}
@@ -140,7 +140,7 @@ func TestTheFeedHidesEventsYoungerThan10Seconds(t *testing.T) {
 	if found, _, err := c.Events(ctx, id.NoApp, "", 5); err != nil || len(found) != 0 {
 		t.Errorf("another app: %v, %v", found, err)
 	}
-	wants(t, second(c.Event(ctx, id.NoApp, want[0])), problem.EventNotFound)
+	expectCode(t, errorOf(c.Event(ctx, id.NoApp, want[0])), problem.EventNotFound)
 	if e, err := c.Event(ctx, c.app, want[0]); err != nil || e.Type != webhook.Test || string(e.Data) != `{"message":"This is a test of your webhook endpoint."}` {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -169,7 +169,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		span.Endpoint = endpoint.ID
 		for range 300 { // more pages than the list has
 			found, next, err := c.Deliveries().List(ctx, c.app, span)
-			wants(t, err, "")
+			noError(t, err)
 			if len(found) > span.Limit {
 				t.Fatalf("%d of at most %d", len(found), span.Limit)
 			}
@@ -208,11 +208,11 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 			}
 		})
 	}
-	wants(t, third(c.Deliveries().List(ctx, id.NoApp, store.DeliverySpan{Endpoint: endpoint.ID, Limit: 5})), problem.EndpointNotFound)
+	expectCode(t, errorOfThree(c.Deliveries().List(ctx, id.NoApp, store.DeliverySpan{Endpoint: endpoint.ID, Limit: 5})), problem.EndpointNotFound)
 }
 
-// third returns the error of a call with three results.
-func third[A, B any](_ A, _ B, err error) error { return err }
+// errorOfThree returns the error of a call with three results.
+func errorOfThree[A, B any](_ A, _ B, err error) error { return err }
 
 // TestOnePageIsOneQuery: with OnePage, a search for a status that no delivery has is one query of 100
 // deliveries or of as many as the limit. Without it, the search would go through all 400.
@@ -260,9 +260,9 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 		c.pass(life + late)
 		for range 2 { // sweeps
 			due, err := c.DueBefore(ctx, store.DueKey, c.Now(), 100)
-			wants(t, err, "")
+			noError(t, err)
 			for _, d := range due {
-				wants(t, c.WarnOfKey(ctx, d.Org, d.Key), "")
+				noError(t, c.WarnOfKey(ctx, d.Org, d.Key))
 			}
 		}
 		warned := 0
@@ -300,10 +300,10 @@ func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 	next := c.Now().Add(20 * time.Minute)
 	for _, queued := range []bool{true, false} {
 		w := c.work(t, endpoint.ID, e)
-		wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint(queued))), "")
-		wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
+		noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint(queued))))
+		noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
 			Last: store.LastAttempt{ID: fmt.Sprint(queued)}, Status: webhook.DeliveryPending, Next: next.UnixMilli(), Queued: queued,
-		}), "")
+		}))
 		if queued {
 			due("queued", next.Add(time.Minute))
 		} else {
@@ -319,13 +319,13 @@ func TestASuccessWakesWhatIsParked(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		endpoint := c.endpoint(t)
 		for range 5 {
-			wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
+			noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
 			if !open {
 				break
 			}
 			c.pass(3 * time.Second)
 		}
-		wants(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint.ID)), "")
+		noError(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint.ID)))
 		rows, err := c.DueBefore(ctx, store.DueEndpoint, c.Now(), 10)
 		isDue := len(rows) == 1 && rows[0].Endpoint == endpoint.ID && rows[0].At == c.Now().UnixMilli()
 		if err != nil || isDue != open {

@@ -15,17 +15,17 @@ func TestAnAdminEnablesWhatEachReasonDisabled(t *testing.T) {
 		no := false
 		switch why {
 		case webhook.DisabledByAdmin:
-			return second(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false))
+			return errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false))
 		case webhook.DisabledByUser:
-			return second(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &no}))
+			return errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &no}))
 		default: // by the deliver function, after a failure
-			wants(t, c.Deliveries().Failed(ctx, endpoint), "")
+			noError(t, c.Deliveries().Failed(ctx, endpoint))
 			return c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), why)
 		}
 	}
 	for _, why := range []webhook.DisabledReason{webhook.DisabledByAdmin, webhook.DisabledByUser, webhook.DisabledByGone, webhook.DisabledByFailing} {
 		endpoint := c.endpoint(t)
-		wants(t, disable(endpoint, why), "")
+		noError(t, disable(endpoint, why))
 		if got := c.seen(t, endpoint.ID); got.Enabled || got.DisabledReason != why {
 			t.Fatalf("%s: %+v", why, got)
 		}

@@ -54,14 +54,14 @@ func (c *connected) crowd(t *testing.T, n int) {
 	for len(puts) > 0 {
 		some := puts[:min(len(puts), 25)] // DynamoDB takes 25 in a batch
 		_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: some}})
-		wants(t, err, "")
+		noError(t, err)
 		puts = puts[len(some):]
 	}
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &c.Name, Key: dbRow{"PK": value("ORG#" + string(c.org)), "SK": value("META")}, UpdateExpression: ptr("ADD members :n"),
 		ExpressionAttributeValues: dbRow{":n": number(int64(n))},
 	})
-	wants(t, err, "")
+	noError(t, err)
 }
 
 // ptr returns a pointer to a value.
@@ -95,7 +95,7 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 		a := authn.New(c.Store, nil)
 		a.Now = c.Now
 		for _, k := range keys {
-			wants(t, second(a.Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + k.Reveal()})), "")
+			noError(t, errorOf(a.Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + k.Reveal()})))
 		}
 		all = append(all, a)
 	}
@@ -164,7 +164,7 @@ func (c *connected) everyEnd(t *testing.T) {
 	ended.link(t, time.Minute)
 	ended.endpoint(t)
 	c.pass(time.Hour - time.Minute) // one link has expired, and the other expires before the first sweep
-	wants(t, c.DeleteOrg(ctx, admin(c.ada), ended.org), "")
+	noError(t, c.DeleteOrg(ctx, admin(c.ada), ended.org))
 	for range 2 { // the second sweep begins when all requests in flight have ended, and deletes the app
 		c.pass(2 * time.Minute)
 		ended.sweepOrg(t)
@@ -172,5 +172,5 @@ func (c *connected) everyEnd(t *testing.T) {
 	c.pass(90 * dayLong)
 	ended.sweepOrg(t) // forgets its use
 	c.pass(-90 * dayLong)
-	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)), "")
+	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)))
 }

@@ -34,11 +34,11 @@ func (d *duel) move(who, kind int) error {
 	self, other := d.admins[who], d.admins[1-who]
 	switch kind {
 	case 0:
-		return second(d.ChangeRole(ctx, admin(self), d.org, other, org.Member))
+		return errorOf(d.ChangeRole(ctx, admin(self), d.org, other, org.Member))
 	case 1:
 		return d.RemoveMember(ctx, admin(self), d.org, other)
 	case 2:
-		return second(d.ChangeRole(ctx, admin(self), d.org, self, org.Viewer))
+		return errorOf(d.ChangeRole(ctx, admin(self), d.org, self, org.Viewer))
 	default:
 		return d.RemoveMember(ctx, admin(self), d.org, self)
 	}
@@ -91,9 +91,9 @@ func (d *duel) restore(t *testing.T) {
 		switch by := admin(d.admins[1-i]); role[u] { // when one is not an admin, the other is
 		case org.Admin:
 		case "": // no member
-			wants(t, second(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once[id.User]{})), "")
+			noError(t, errorOf(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once[id.User]{})))
 		default:
-			wants(t, second(d.ChangeRole(ctx, by, d.org, u, org.Admin)), "")
+			noError(t, errorOf(d.ChangeRole(ctx, by, d.org, u, org.Admin)))
 		}
 	}
 }

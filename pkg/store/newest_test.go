@@ -27,7 +27,7 @@ func pages(t *testing.T, read func(after id.Event) (found []id.Event, next id.Ev
 	t.Helper()
 	for after := id.Event(""); ; {
 		found, next, err := read(after)
-		wants(t, err, "")
+		noError(t, err)
 		all = append(all, found...)
 		if next == "" || next == after { // the feed always has a next
 			return all
@@ -241,7 +241,7 @@ func TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented(t *testing.T) {
 			_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: puts}})
 			return err
 		}) {
-			wants(t, err, "")
+			noError(t, err)
 		}
 	}
 	c.pass(7 * dayLong)
@@ -276,7 +276,7 @@ func TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented(t *testing.T) {
 		}))
 	}
 	text, err := os.ReadFile("../../infra/docs/costs.md")
-	wants(t, err, "")
+	noError(t, err)
 	meter.units = 0
 	found, next, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{Action: "key.leaked", To: begin.Add(20_000 * time.Second)}, store.Page{Limit: 100})
 	// Without the read of the role.

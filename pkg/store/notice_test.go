@@ -27,7 +27,7 @@ import (
 func (c *connected) tell(t *testing.T) {
 	t.Helper()
 	for _, row := range c.rowsOf(t, "NOTE#") {
-		wants(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")), "")
+		noError(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")))
 	}
 }
 
@@ -35,11 +35,11 @@ func (c *connected) tell(t *testing.T) {
 // to the default app.
 func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 	c := connect(t)
-	wants(t, c.allow("1000/M"), "")
+	noError(t, c.allow("1000/M"))
 	app, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{})
-	wants(t, err, "")
+	noError(t, err)
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", AppID: app.Made.ID, Carried: store.Carried{Limits: "5/d"}}, store.Once[store.MintedKey]{})
-	wants(t, err, "")
+	noError(t, err)
 	first := made.Made
 	used := c.successorOf(t, first.ID, store.KeyChange{})
 	all := c.processes(1)
@@ -62,7 +62,7 @@ func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 			t.Errorf("%s: %v, want %s", kind, got, want)
 		}
 	}
-	wants(t, c.allow("7/M"), "")
+	noError(t, c.allow("7/M"))
 	other := makeKey(t, c.Table, c.org, c.ada, 0)
 	c.spend(t, 9, all, other)
 	c.tell(t)
@@ -130,7 +130,7 @@ func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
 			c.pass(24 * time.Hour)
 		}
 		for _, err := range atOnce(2, func(int) error { return c.Tell(ctx, text(row, "PK"), text(row, "SK")) }) {
-			wants(t, err, "")
+			noError(t, err)
 		}
 	}
 	told := map[marked]int{}
@@ -187,7 +187,7 @@ func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
 		}{
 			{"10", 9, 1, 0}, {"10", 3, 1, 1}, {"20", 4, 1, 1}, {"20", 3, 2, 1}, {"20", 9, 2, 2}, {"10", 3, 2, 2}, {"20", 3, 2, 2}, {"21", 9, 2, 3},
 		} {
-			wants(t, c.update(k.ID, store.KeyChange{Limits: ptr(step.limit + per)}), "")
+			noError(t, c.update(k.ID, store.KeyChange{Limits: ptr(step.limit + per)}))
 			for n := range step.requests {
 				c.spend(t, 1, all[n%2:n%2+1], k)
 			}
@@ -198,9 +198,9 @@ func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
 			}
 		}
 		row, _, err := c.APIKey(ctx, c.org, k.ID)
-		wants(t, err, "")
+		noError(t, err)
 		c.forgetCalls()
-		wants(t, second(c.processes(1)[0].Spend(ctx, row)), problem.RateLimited)
+		expectCode(t, errorOf(c.processes(1)[0].Spend(ctx, row)), problem.RateLimited)
 		if calls := c.Faults.Calls(); !slices.Equal(calls, slices.Repeat([]string{"UpdateItem"}, leases)) {
 			t.Errorf("%s: a lease when all is noted: %v", per, calls)
 		}
@@ -236,12 +236,12 @@ func TestANoticeThatTheTableDoesNotConfirmIsNoEvent(t *testing.T) {
 			row[name] = &types.AttributeValueMemberS{Value: value}
 		}
 		c.put(t, row)
-		wants(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")), "")
+		noError(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")))
 		if near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached); len(near)+len(reached) != 0 {
 			t.Fatalf("%v: %v %v", row, near, reached)
 		}
 	}
-	wants(t, c.Tell(ctx, "NOTE#"+string(c.org), day+string(k.ID)+"#near#10"), "")
+	noError(t, c.Tell(ctx, "NOTE#"+string(c.org), day+string(k.ID)+"#near#10"))
 	if n := len(c.events(t, webhook.KeyLimitNear)); n != 1 {
 		t.Errorf("%d events of the notice that is right", n)
 	}

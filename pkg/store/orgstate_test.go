@@ -26,7 +26,7 @@ func (c *connected) suspend(suspended bool) error {
 
 // state changes the org as a service.
 func (c *connected) state(change store.OrgChange) error {
-	return second(c.ChangeOrg(ctx, billing, c.org, change))
+	return errorOf(c.ChangeOrg(ctx, billing, c.org, change))
 }
 
 // texts returns the allowance on the row of each key of the org.
@@ -45,7 +45,7 @@ func TestAllKeysOfAnOrgSpendItsAllowance(t *testing.T) {
 	c := connect(t)
 	old, all := makeKey(t, c.Table, c.org, c.ada, 0), c.processes(4)
 	c.spend(t, 5, all, old) // spends nothing: there is no allowance yet
-	wants(t, c.allow("100/d"), "")
+	noError(t, c.allow("100/d"))
 	made, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "30/d")
 	rotated := c.successorOf(t, made.ID, store.KeyChange{})
 	passed := c.spend(t, 30, all, limited)
@@ -57,17 +57,17 @@ func TestAllKeysOfAnOrgSpendItsAllowance(t *testing.T) {
 		t.Errorf("%d of the allowance", passed)
 	}
 	row, _, err := c.APIKey(ctx, c.org, old.ID)
-	wants(t, err, "")
+	noError(t, err)
 	for _, a := range all {
 		if l, err := a.Spend(ctx, row); !problem.Is(err, problem.RateLimited) || l.Violated != "org-day" {
 			t.Errorf("%+v %v", l, err)
 		}
 	}
-	wants(t, c.allow("110/d"), "")
+	noError(t, c.allow("110/d"))
 	if more := c.spend(t, 30, all, old, made); more > 110-passed || more < 5 {
 		t.Errorf("%d more of an allowance that has 10 more", more)
 	}
-	wants(t, c.allow(""), "")
+	noError(t, c.allow(""))
 	if unlimited := c.spend(t, 30, all, old, made); unlimited != 4*30 {
 		t.Errorf("%d let through without an allowance", unlimited)
 	}
@@ -77,10 +77,10 @@ func TestAllKeysOfAnOrgSpendItsAllowance(t *testing.T) {
 func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 	for name, meanwhile := range map[string]func(*connected, id.Key) error{
 		"a creation": func(c *connected, _ id.Key) error {
-			return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+			return errorOf(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
 		},
 		"a rotation": func(c *connected, k id.Key) error {
-			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+			return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
 		},
 		"an import": func(c *connected, _ id.Key) error {
 			results, err := c.ImportKeys(ctx, billing, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
@@ -97,7 +97,7 @@ func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 			for passes := range 2 { // of the two transactions of the change
 				c := connect(t)
 				k := makeKey(t, c.Table, c.org, c.ada, 0).ID
-				wants(t, c.allow(first), "")
+				noError(t, c.allow(first))
 				want := "6/d"
 				if name == "a later one" && passes > 0 {
 					want = "7/d"
@@ -107,8 +107,8 @@ func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 				}
 				var inner error
 				c.Faults.Before("TransactWriteItems", func() { inner = meanwhile(c, k) })
-				wants(t, c.allow("6/d"), "")
-				wants(t, inner, "")
+				noError(t, c.allow("6/d"))
+				noError(t, inner)
 				if c.Faults.Pending() {
 					t.Fatalf("%s: nothing came between", name)
 				}
@@ -128,16 +128,16 @@ func TestAKeyMadeMeanwhileHasTheNewAllowance(t *testing.T) {
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	for i, create := range []func() error{
 		func() error {
-			return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+			return errorOf(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
 		},
 		func() error {
-			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+			return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Prefix: "lk"}, store.Once[store.MintedKey]{}))
 		},
 	} {
 		want := []string{"1/d", "2/d"}[i]
 		err, changed := c.overtaken(t, create, func() error { return c.allow(want) })
-		wants(t, err, "")
-		wants(t, changed, "")
+		noError(t, err)
+		noError(t, changed)
 		for of, is := range c.texts(t) {
 			if is != want {
 				t.Errorf("%s has %q, want %q", of, is, want)
@@ -169,7 +169,7 @@ func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
 		t.Fatalf("%d keys have it: it was not cut short", done)
 	}
 	c.Faults.Heal()
-	wants(t, c.allow("9/d"), "")
+	noError(t, c.allow("9/d"))
 	texts := c.texts(t)
 	for of, is := range texts {
 		if is != "9/d" {
@@ -183,14 +183,14 @@ func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
 
 func TestOnlyAdminsAndServicesSeeTheAllowance(t *testing.T) {
 	c := connect(t)
-	wants(t, c.allow("9/d"), "")
+	noError(t, c.allow("9/d"))
 	bob := store.Actor{User: addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member), May: []org.Role{org.Member}}
 	for who, look := range map[string]struct {
 		as   store.Actor
 		want string
 	}{"an admin": {admin(c.ada), "9/d"}, "a service": {billing, "9/d"}, "a member": {bob, ""}} {
 		found, err := c.Org(ctx, look.as, c.org)
-		if wants(t, err, ""); found.State.Allowance != look.want {
+		if noError(t, err); found.State.Allowance != look.want {
 			t.Errorf("%s sees %q", who, found.State.Allowance)
 		}
 	}
@@ -200,14 +200,14 @@ func TestOnlyAdminsAndServicesSeeTheAllowance(t *testing.T) {
 func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID))
 	var rows []map[string]string
 	for n := range 3000 { // rows that would not decode, before all others
 		rows = append(rows, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#key_00%04d", n), "revokedAt": "1"})
 	}
 	write(t, c.Table, rows)
 	c.SetClosingPage(500)
-	wants(t, c.allow("9/d"), "")
+	noError(t, c.allow("9/d"))
 	if got := row(t, c.Table, c.org, k).OrgState; got != (store.OrgState{Allowance: "9/d", Version: 1}) {
 		t.Errorf("%+v", got)
 	}
@@ -221,14 +221,14 @@ func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
 func TestASuspensionIsReadStrongly(t *testing.T) {
 	c := connect(t)
 	for _, want := range []bool{false, true, false} {
-		wants(t, c.suspend(want), "")
+		noError(t, c.suspend(want))
 		c.forgetCalls()
 		got, err := c.Suspended(ctx, c.org)
 		if calls := c.Faults.Calls(); err != nil || got != want || !slices.Equal(calls, []string{"GetItem"}) {
 			t.Errorf("%v %v by %v, want %v", got, err, calls, want)
 		}
 	}
-	wants(t, c.suspend(true), "")
+	noError(t, c.suspend(true))
 	if got, err := c.Suspended(ctx, id.Source{}.NewOrg()); got || err != nil {
 		t.Errorf("an unknown org: %v %v", got, err)
 	}

@@ -27,7 +27,7 @@ func publications(ids ...string) []store.Publication {
 func (c *connected) publish(t *testing.T, events ...store.Publication) []id.Event {
 	t.Helper()
 	made, err := c.Publish(ctx, billing, c.org, c.app, events, store.Once[[]id.Event]{})
-	wants(t, err, "")
+	noError(t, err)
 	return made.Made
 }
 
@@ -49,8 +49,8 @@ func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 		t.Errorf("a day later: %v", later)
 	}
 	other, err := c.CreateApp(ctx, billing, c.org, store.NewApp{Name: "Other"}, store.Once[store.App]{})
-	wants(t, err, "")
-	wants(t, second(c.Publish(ctx, billing, c.org, other.Made.ID, publications("a"), store.Once[[]id.Event]{})), "")
+	noError(t, err)
+	noError(t, errorOf(c.Publish(ctx, billing, c.org, other.Made.ID, publications("a"), store.Once[[]id.Event]{})))
 	if n := len(c.events(t, paid)); n != 6 {
 		t.Errorf("%d events of the app, want 3, 2 more, and one a day later", n)
 	}
@@ -87,7 +87,7 @@ func TestAnotherEventWithAPublishedIDIsAConflict(t *testing.T) {
 		{ID: "a", Type: "invoice.void", Data: publications("")[0].Data}, {ID: "a", Type: paid, Data: []byte(`{"a":1,"b":[{"c":2,"d":4}]}`)},
 		{ID: "a", Type: paid, Data: []byte(`{"a":1.5,"b":[{"c":2,"d":3}]}`)}, {ID: "a", Type: paid, Data: []byte(`{"a":"1","b":[{"c":2,"d":3}]}`)},
 	} {
-		wants(t, second(c.Publish(ctx, billing, c.org, c.app, []store.Publication{publications("")[0], other}, store.Once[[]id.Event]{})), problem.Conflict)
+		expectCode(t, errorOf(c.Publish(ctx, billing, c.org, c.app, []store.Publication{publications("")[0], other}, store.Once[[]id.Event]{})), problem.Conflict)
 	}
 	for _, same := range []string{`{"b":[{"d":3,"c":2}],"a":1}`, `{"a":1.0,"b":[{"\u0063":2e0,"d":0.3e1}]}`} {
 		c.publish(t, store.Publication{ID: "a", Type: paid, Data: []byte(same)})
@@ -111,7 +111,7 @@ func TestARepeatedPublicationAnswersTheSame(t *testing.T) {
 	if n := len(c.events(t, paid)); n != 2 {
 		t.Errorf("%d events", n)
 	}
-	wants(t, second(c.Publish(ctx, billing, c.org, c.app, publications(""), once[[]id.Event](c, idempotencyKey, "other", ""))), problem.IdempotencyKeyReused)
+	expectCode(t, errorOf(c.Publish(ctx, billing, c.org, c.app, publications(""), once[[]id.Event](c, idempotencyKey, "other", ""))), problem.IdempotencyKeyReused)
 }
 
 // TestEventsArePublishedToAnAppOfTheOrgByAService, and to no other.
@@ -119,14 +119,14 @@ func TestEventsArePublishedToAnAppOfTheOrgByAService(t *testing.T) {
 	c := connect(t)
 	other := c.orgOfService(t, store.NewOrg{})
 	publish := func(a store.Actor, o id.Org, app id.App) error {
-		return second(c.Publish(ctx, a, o, app, publications("a"), store.Once[[]id.Event]{}))
+		return errorOf(c.Publish(ctx, a, o, app, publications("a"), store.Once[[]id.Event]{}))
 	}
-	wants(t, publish(billing, c.org, id.NoApp), problem.AppNotFound)
-	wants(t, publish(billing, other, c.app), problem.AppNotFound)
-	wants(t, publish(store.Actor{User: c.ada}, c.org, c.app), problem.InsufficientRole) // a user on a route for services
-	wants(t, publish(store.Actor{User: c.NewUser(t, "kim@example.com")}, c.org, c.app), problem.OrgNotFound)
-	wants(t, c.DeleteOrg(ctx, billing, c.org), "")
-	wants(t, publish(billing, c.org, c.app), problem.OrgNotFound)
+	expectCode(t, publish(billing, c.org, id.NoApp), problem.AppNotFound)
+	expectCode(t, publish(billing, other, c.app), problem.AppNotFound)
+	expectCode(t, publish(store.Actor{User: c.ada}, c.org, c.app), problem.InsufficientRole) // a user on a route for services
+	expectCode(t, publish(store.Actor{User: c.NewUser(t, "kim@example.com")}, c.org, c.app), problem.OrgNotFound)
+	noError(t, c.DeleteOrg(ctx, billing, c.org))
+	expectCode(t, publish(billing, c.org, c.app), problem.OrgNotFound)
 	if n := len(c.events(t, paid)); n != 0 {
 		t.Errorf("%d events", n)
 	}
@@ -141,7 +141,7 @@ func TestAPublishedEventGoesTheWayOfAllOthers(t *testing.T) {
 	}
 	e := c.publish(t, publications("")...)[0]
 	send, err := c.Deliveries().FanOut(ctx, c.app, e)
-	wants(t, err, "")
+	noError(t, err)
 	if len(send) != 3 {
 		t.Fatalf("%d deliveries, want one each for *, invoice.* and invoice.paid", len(send))
 	}

@@ -72,17 +72,17 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 	bob := addMember(t, c.Table, c.org, c.ada, email, org.Viewer)
 	is := func() org.Role { // "": no member
 		role, _, err := c.Role(ctx, c.org, bob)
-		wants(t, err, "")
+		noError(t, err)
 		return role
 	}
 	change := func(by id.User, to org.Role) error {
 		if to == "" {
 			return c.RemoveMember(ctx, admin(by), c.org, bob)
 		}
-		return second(c.ChangeRole(ctx, admin(by), c.org, bob, to))
+		return errorOf(c.ChangeRole(ctx, admin(by), c.org, bob, to))
 	}
 	join := func(by id.User, as org.Role) error {
-		return second(c.AddMember(ctx, admin(by), c.org, email, as, store.Once[id.User]{}))
+		return errorOf(c.AddMember(ctx, admin(by), c.org, email, as, store.Once[id.User]{}))
 	}
 	for _, was := range []org.Role{org.Admin, org.Viewer, ""} {
 		for _, adas := range []org.Role{org.Admin, org.Member, org.Viewer, ""} {
@@ -93,9 +93,9 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 				switch is() {
 				case was:
 				case "":
-					wants(t, join(c.ada, was), "")
+					noError(t, join(c.ada, was))
 				default:
-					wants(t, change(c.ada, was), "")
+					noError(t, change(c.ada, was))
 				}
 				hers := change
 				if was == "" {
@@ -103,10 +103,10 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 				}
 				what := fmt.Sprintf("from %q to %q, overtaken by %q", was, adas, eves)
 				err, evesErr := c.overtaken(t, func() error { return change(c.ada, adas) }, func() error { return hers(eve, eves) })
-				wants(t, evesErr, "")
+				noError(t, evesErr)
 				if eves == "" {
-					wants(t, err, problem.MemberNotFound)
-				} else if wants(t, err, ""); is() != adas {
+					expectCode(t, err, problem.MemberNotFound)
+				} else if noError(t, err); is() != adas {
 					t.Errorf("%s: %q", what, is())
 				}
 				c.counters(t, what)
@@ -121,12 +121,12 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 	c.NewUser(t, "bob@example.com")
 	add := func(by id.User) func() error {
 		return func() error {
-			return second(c.AddMember(ctx, admin(by), c.org, "bob@example.com", org.Admin, store.Once[id.User]{}))
+			return errorOf(c.AddMember(ctx, admin(by), c.org, "bob@example.com", org.Admin, store.Once[id.User]{}))
 		}
 	}
 	err, evesErr := c.overtaken(t, add(c.ada), add(eve))
-	wants(t, evesErr, "")
-	wants(t, err, problem.MemberExists)
+	noError(t, evesErr)
+	expectCode(t, err, problem.MemberExists)
 	c.counters(t, "added twice")
 }
 
@@ -135,7 +135,7 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
-	wants(t, err, "")
+	noError(t, err)
 	var active, live []string
 	for _, k := range keys {
 		if k.RevokedAt == 0 && k.RotatedTo.Long() == "" {
@@ -182,7 +182,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	}
 	revoke := func(r *race, _ int) error { return r.RevokeKey(ctx, admin(r.ada), r.org, r.old) }
 	rotate := func(r *race, n int) error {
-		return second(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, recording(&r.fresh[n])))
+		return errorOf(r.RotateKey(ctx, admin(r.ada), r.org, store.Rotation{Old: r.old, Grace: time.Hour, Prefix: "lk"}, recording(&r.fresh[n])))
 	}
 	for name, v := range map[string]struct {
 		overtaken, other       func(r *race, n int) error // n is 0 for overtaken and 1 for other
@@ -202,8 +202,8 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 				r.pass(time.Second) // so that a time in the row shows which of the two wrote it
 				return v.other(r, 1)
 			})
-			wants(t, otherErr, "")
-			wants(t, err, v.want)
+			noError(t, otherErr)
+			expectCode(t, err, v.want)
 			var active []id.Key
 			if v.rotations == 1 {
 				active = append(active, r.fresh[1].ID)
@@ -246,7 +246,7 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 		c.enable(t, endpoint.ID, false)
 		return nil
 	})
-	wants(t, errors.Join(err, disableErr), "")
+	noError(t, errors.Join(err, disableErr))
 	if got := c.status(t, endpoint.ID, e); released || got != webhook.DeliveryHeld {
 		t.Errorf("released: %v, %s", released, got)
 	}

@@ -21,7 +21,7 @@ func (c *connected) refuse(t *testing.T, process *authn.Authorizer, text string,
 	t.Helper()
 	c.forgetCalls()
 	_, err := process.Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + text})
-	wants(t, err, want)
+	expectCode(t, err, want)
 	for _, call := range c.Faults.Calls() {
 		if call != "GetItem" {
 			writes++
@@ -45,7 +45,7 @@ func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
 	c := connect(t)
 	expiring := func(limits string) store.MintedKey {
 		made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", ExpiresIn: time.Second, Carried: store.Carried{Limits: limits}}, store.Once[store.MintedKey]{})
-		wants(t, err, "")
+		noError(t, err)
 		return made.Made
 	}
 	unlimited, limited, spent := expiring(""), expiring("9/d"), c.limitedKey(t, "1/d")
@@ -88,7 +88,7 @@ func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
 		{c.limitedKey(t, "9/d"), none, 0, -1}, {c.limitedKey(t, "9/d"), some, 1, 1},
 	} {
 		fresh := c.successorOf(t, k.old.ID, store.KeyChange{})
-		wants(t, c.update(fresh.ID, store.KeyChange{Limits: &k.limits}), "")
+		noError(t, c.update(fresh.ID, store.KeyChange{Limits: &k.limits}))
 		c.pass(48 * time.Hour) // the grace, and the days of both
 		process := c.processes(1)[0]
 		c.spend(t, k.requests, []*authn.Authorizer{process}, store.MintedKey{ID: fresh.ID})
@@ -105,8 +105,8 @@ func TestASuccessorIsRefusedOnTheRowOfItsFirstKey(t *testing.T) {
 	c := connect(t)
 	first := makeKey(t, c.Table, c.org, c.ada, 0)
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: first.ID, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
-	wants(t, err, "")
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, fresh.Made.ID), "")
+	noError(t, err)
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, fresh.Made.ID))
 	c.refuse(t, c.processes(1)[0], fresh.Made.Minted.Key.Reveal(), problem.KeyRevoked)
 	if n, _, _ := c.refusedOf(t, first.ID); n[problem.KeyRevoked] != 1 {
 		t.Error(n)
@@ -116,23 +116,23 @@ func TestASuccessorIsRefusedOnTheRowOfItsFirstKey(t *testing.T) {
 // TestRefusalsAreInNoSum and no row of an invoice.
 func TestRefusalsAreInNoSum(t *testing.T) {
 	c := connect(t)
-	wants(t, c.allow("9/d"), "")
+	noError(t, c.allow("9/d"))
 	c.pass(24 * time.Hour)
 	k, dead := c.limitedKey(t, "1/d"), makeKey(t, c.Table, c.org, c.ada, 0)
 	all := c.processes(1)
 	c.spend(t, 1, all, k)
 	read := func() (rows []store.Usage, sum store.OrgUsageTotal) {
 		rows, next, err := c.OrgUsage(ctx, billing, c.org, "2027-01", store.Page{})
-		wants(t, err, "")
+		noError(t, err)
 		sums, _, err := c.AllUsage(ctx, "2027-01", store.Page{})
-		wants(t, err, "")
+		noError(t, err)
 		if next != "" || len(sums) != 1 {
 			t.Fatalf("%q, %+v", next, sums)
 		}
 		return rows, sums[0]
 	}
 	rows, sum := read()
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, dead.ID), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, dead.ID))
 	c.refuse(t, all[0], dead.Minted.Key.Reveal(), problem.KeyRevoked)
 	c.refuse(t, all[0], k.Minted.Key.Reveal(), problem.RateLimited) // which leaves the row of its use in
 	after, sumAfter := read()
@@ -149,10 +149,10 @@ func TestAStrangersTextWritesNothing(t *testing.T) {
 	c := connect(t)
 	k, other := makeKey(t, c.Table, c.org, c.ada, 0), connect(t)
 	process := c.processes(1)[0]
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID))
 	right := k.Minted.Key.Reveal()
 	wrongSecret, err := apikey.Mint("lk", c.org, k.ID, nil)
-	wants(t, err, "")
+	noError(t, err)
 	for _, text := range []string{
 		"x", right + "x", makeKey(t, other.Table, other.org, other.ada, 0).Minted.Key.Reveal(), wrongSecret.Key.Reveal(),
 	} {
@@ -170,7 +170,7 @@ func TestAFaultOfTheCountChangesNoAnswer(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
 		c := connect(t)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
-		wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+		noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID))
 		c.Faults.Plan("UpdateItem", fault, -1)
 		c.refuse(t, c.processes(1)[0], k.Minted.Key.Reveal(), problem.KeyRevoked)
 		c.Faults.Heal()

@@ -26,30 +26,30 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	t.Helper()
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
 	c.NewUser(t, "eve@example.com")
-	wants(t, c.PutCatalogue(ctx, `{"scopes":[],"events":[]}`), "")
+	noError(t, c.PutCatalogue(ctx, `{"scopes":[],"events":[]}`))
 	zoe := store.Seen{
 		Issuer: "https://issuer.test", Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe", IssuedAt: 1, AskedAt: 2,
 	}
-	wants(t, second(c.SignIn(ctx, store.Identity{}, false, zoe)), "")
+	noError(t, errorOf(c.SignIn(ctx, store.Identity{}, false, zoe)))
 	for n, verified := range []bool{true, false} { // Pat gives an address up
 		shows{"pat", "pat@example.com", verified, int64(n + 1)}.signsIn(t, c.Table)
 	}
 	stopped := c.NewUser(t, "stopped@example.com")
-	wants(t, c.SignOutUser(ctx, billing, stopped), "")
-	wants(t, second(c.StopUser(ctx, billing, stopped)), "")
+	noError(t, c.SignOutUser(ctx, billing, stopped))
+	noError(t, errorOf(c.StopUser(ctx, billing, stopped)))
 	erased := c.NewUser(t, "erased@example.com")
-	wants(t, c.EraseUser(ctx, billing, erased), "")
+	noError(t, c.EraseUser(ctx, billing, erased))
 	externalID := "cus_1"
 	request := problem.WithRequestID(ctx, "request-1")
-	wants(t, second(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})), "")
+	noError(t, errorOf(c.ChangeOrg(request, billing, c.org, store.OrgChange{ExternalID: &externalID})))
 	deleted := c.NewOrg(t, c.ada)
-	wants(t, c.DeleteOrg(ctx, admin(c.ada), deleted), "")
+	noError(t, c.DeleteOrg(ctx, admin(c.ada), deleted))
 	suspended, yes := c.orgOfService(t, store.NewOrg{Name: "Late", Allowance: "9/d", Plan: "pro"}), true
 	refused, err := c.CreateKey(ctx, billing, suspended, wantedKey(0), store.Once[store.MintedKey]{})
-	wants(t, err, "")
-	wants(t, second(c.ChangeOrg(ctx, billing, suspended, store.OrgChange{Suspended: &yes})), "")
+	noError(t, err)
+	noError(t, errorOf(c.ChangeOrg(ctx, billing, suspended, store.OrgChange{Suspended: &yes})))
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), once[store.MintedKey](c, idempotencyKey, "{}", `{"id":1}`))
-	wants(t, err, "")
+	noError(t, err)
 	key := made.Made.ID
 	c.pass(time.Hour)
 	for len(c.rowsOf(t, "USED#")) == 0 { // a slow database does not get the note
@@ -63,39 +63,39 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	claimed, device := c.link(t, time.Hour), "Phone"
 	claim := claimed.claim("k")
 	claim.Device = &link.Device{Name: &device}
-	wants(t, second(c.ClaimLink(ctx, claim)), "")
+	noError(t, errorOf(c.ClaimLink(ctx, claim)))
 	c.link(t, dayLong)
 	stolen, err := c.CreateLink(ctx, store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-2", ExpiresIn: dayLong, By: thief}, store.Once[store.MintedLink]{Charge: func(context.Context) (int, error) { return 1, nil }})
-	wants(t, err, "")
+	noError(t, err)
 	stolenToken, err := link.ParseToken(stolen.Made.Token.Text.Reveal())
-	wants(t, err, "")
+	noError(t, err)
 
 	wanted := c.wanted(successor)
 	wanted.URL, wanted.Description, wanted.Events = "https://receiver.example/hook", "Ours", []string{webhook.Every}
 	endpoint, err := c.CreateEndpoint(ctx, wanted, store.Once[store.Endpoint]{})
-	wants(t, err, "")
+	noError(t, err)
 	url := "https://other.example/hook"
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.Made.ID, store.EndpointChange{URL: &url, By: setter})), "")
-	wants(t, second(c.UpdateEndpoint(ctx, c.app, endpoint.Made.ID, store.EndpointChange{Events: []string{"test", webhook.Every}, By: successor})), "")
+	noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.Made.ID, store.EndpointChange{URL: &url, By: setter})))
+	noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.Made.ID, store.EndpointChange{Events: []string{"test", webhook.Every}, By: successor})))
 	failed, parked := c.attempts(t, endpoint.Made)
 	disabled := c.endpoint(t)
 	c.enable(t, disabled.ID, false)
 	held := c.fanned(t, disabled.ID)
 	c.test(t, endpoint.Made.ID) // waits for its fan-out
 	published := c.publish(t, publications("order-1")...)
-	wants(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief), "")
-	wants(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief), "")
+	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief))
+	noError(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief))
 
 	c.pass(time.Hour)
-	wants(t, c.Deliveries().Spend(ctx, c.org, c.app, store.DefaultLimits().Budget.Burst), "")
+	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, store.DefaultLimits().Budget.Burst))
 	l := lease(t, c.Table) // is still in force when the rows are read
 	for _, name := range []string{"a", "b"} {
-		wants(t, c.ActivateSigningKey(ctx, l, signingKeys(t, c.Table), jwk(name), "arn:"+name), "")
+		noError(t, c.ActivateSigningKey(ctx, l, signingKeys(t, c.Table), jwk(name), "arn:"+name))
 	}
-	wants(t, c.PublishSigningKey(ctx, l, jwk("c"), "arn:c"), "")
-	wants(t, c.RevokeVerificationKey(ctx, jwk("a").Kid), "")
-	wants(t, c.NoteDisabledKey(ctx, l, jwk("a").Kid), "")
-	wants(t, c.KeepMadeKey(ctx, l, "arn:d"), "")
+	noError(t, c.PublishSigningKey(ctx, l, jwk("c"), "arn:c"))
+	noError(t, c.RevokeVerificationKey(ctx, jwk("a").Kid))
+	noError(t, c.NoteDisabledKey(ctx, l, jwk("a").Kid))
+	noError(t, c.KeepMadeKey(ctx, l, "arn:d"))
 	hash := func(token link.Token) string { return base64.StdEncoding.EncodeToString(token.Hash[:]) }
 	return map[string]string{
 		"ada": string(c.ada), "bob": string(bob), "org": string(c.org), "app": string(c.app),
@@ -112,16 +112,16 @@ func (c *connected) attempts(t *testing.T, endpoint store.Endpoint) (failed, par
 	t.Helper()
 	failed, parked = c.fanned(t, endpoint.ID), c.fanned(t, endpoint.ID)
 	w, status, body := c.work(t, endpoint.ID, failed), 500, "<no>"
-	wants(t, second(c.Deliveries().LeaseAttempt(ctx, w, "attempt-1")), "")
-	wants(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
+	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, "attempt-1")))
+	noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
 		Last:   store.LastAttempt{ID: "attempt-1", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
 		Status: webhook.DeliveryPending, Next: c.Now().UnixMilli() + 5000,
-	}), "")
+	}))
 	for range webhook.BreakAfter {
 		c.pass(10 * time.Second)
-		wants(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)), "")
+		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
 	}
-	wants(t, c.Deliveries().Park(ctx, c.work(t, endpoint.ID, parked), c.seen(t, endpoint.ID).OpenUntil), "")
+	noError(t, c.Deliveries().Park(ctx, c.work(t, endpoint.ID, parked), c.seen(t, endpoint.ID).OpenUntil))
 	return failed, parked
 }
 
@@ -170,10 +170,10 @@ func readSent(t *testing.T, name string, sent json.RawMessage) json.RawMessage {
 			}
 			got = p
 		}))(ctx, e)
-		wants(t, err, "")
+		noError(t, err)
 	} else {
 		m, err := webhook.ParseMessage(string(sent))
-		wants(t, err, "")
+		noError(t, err)
 		got = m
 	}
 	text, err := json.Marshal(got)

@@ -49,12 +49,12 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 	heir := map[string]id.Key{}
 	for _, name := range []string{"rotated", "orphan"} { // in their grace for three hours
 		made, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: ids[name], Grace: 3 * time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
-		wants(t, err, "")
+		noError(t, err)
 		heir[name] = made.Made.ID
 		texts[name+"'s heir"] = made.Made.Minted.Key.Reveal()
 	}
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, heir["orphan"]), "") // no map has the orphan any more
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked"]), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, heir["orphan"])) // no map has the orphan any more
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked"]))
 	c.pass(time.Hour)
 
 	all := func(want map[string]problem.Code) {
@@ -67,7 +67,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 	}
 	ended := map[string]problem.Code{"revoked": problem.KeyRevoked, "orphan's heir": problem.KeyRevoked, "expired": problem.KeyExpired}
 	all(ended)
-	wants(t, c.suspend(true), "")
+	noError(t, c.suspend(true))
 	during := maps.Clone(ended)
 	for name := range texts {
 		if during[name] == "" {
@@ -78,11 +78,11 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 	if got := c.check(t, texts["active"][:len(texts["active"])-1]+"0"); got != problem.InvalidCredentials {
 		t.Errorf("another text of the key: %q", got) // only who has the secret learns of the suspension
 	}
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked meanwhile"]), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked meanwhile"]))
 	c.pass(time.Hour)
 	ended["revoked meanwhile"], ended["expiring"] = problem.KeyRevoked, problem.KeyExpired
-	wants(t, c.suspend(true), "") // writes nothing
-	wants(t, c.suspend(false), "")
+	noError(t, c.suspend(true)) // writes nothing
+	noError(t, c.suspend(false))
 	all(ended)
 	for action, want := range map[string]int{"org.suspended": 1, "org.resumed": 1, "org.updated": 0} {
 		if n := len(c.audited(t, action)); n != want {
@@ -90,7 +90,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 		}
 	}
 	listed, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
-	if wants(t, err, ""); len(listed) != 10 {
+	if noError(t, err); len(listed) != 10 {
 		t.Errorf("%d keys", len(listed))
 	}
 }
@@ -99,7 +99,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 func (c *connected) audited(t *testing.T, action string) (found []store.AuditEntry) {
 	t.Helper()
 	all, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{}, store.Page{Limit: 100})
-	wants(t, err, "")
+	noError(t, err)
 	return slices.DeleteFunc(all, func(e store.AuditEntry) bool { return e.Action != action })
 }
 
@@ -107,7 +107,7 @@ func (c *connected) audited(t *testing.T, action string) (found []store.AuditEnt
 func (c *connected) verdicts(t *testing.T) map[apikey.Verdict]int {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, billing, c.org, "", store.Page{})
-	wants(t, err, "")
+	noError(t, err)
 	found := map[apikey.Verdict]int{}
 	for _, k := range keys {
 		found[k.Verdict(c.Now().UnixMilli())]++
@@ -127,13 +127,13 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 		resumed map[bool]verdicts // after a resume, which it came before, or in whose middle it came; nil: not tried
 	}{
 		"a creation": {func(c *connected, _ id.Key) error {
-			return second(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
+			return errorOf(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
 		}, verdicts{held: 4}, problem.OrgSuspended, verdicts{held: 3}, nil},
 		"a rotation": {func(c *connected, k id.Key) error {
-			return second(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
+			return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{}))
 		}, verdicts{held: 4}, problem.OrgSuspended, verdicts{held: 3}, nil},
 		"an import": {func(c *connected, _ id.Key) error {
-			return second(c.ImportKeys(ctx, billing, c.org, foreign("sk_a"), store.Once[store.MintedKey]{}))
+			return errorOf(c.ImportKeys(ctx, billing, c.org, foreign("sk_a"), store.Once[store.MintedKey]{}))
 		}, verdicts{held: 4}, problem.OrgSuspended, verdicts{held: 3}, nil},
 		"a revocation": {func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) },
 			verdicts{held: 2, revoked: 1}, "", verdicts{held: 2, revoked: 1}, map[bool]verdicts{false: {good: 2, revoked: 1}, true: {good: 2, revoked: 1}}},
@@ -162,7 +162,7 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 					k = makeKey(t, c.Table, c.org, c.ada, 0).ID
 				}
 				if !suspends {
-					wants(t, c.suspend(true), "")
+					noError(t, c.suspend(true))
 				}
 				want := meanwhile.before
 				var refused problem.Code
@@ -181,7 +181,7 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 				if c.Faults.Pending() {
 					t.Fatalf("%s: nothing came between", name)
 				}
-				wants(t, inner, refused)
+				expectCode(t, inner, refused)
 				what := fmt.Sprintf("%s, after %d transactions, suspended: %v", name, passes, suspends)
 				if want == nil { // the org is gone
 					if err != nil && !problem.Is(err, problem.OrgNotFound) {
@@ -194,7 +194,7 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 					}
 					continue
 				}
-				wants(t, err, "")
+				noError(t, err)
 				if got := c.verdicts(t); !maps.Equal(got, want) {
 					t.Errorf("%s: %v, want %v", what, got, want)
 				}
@@ -238,7 +238,7 @@ func TestASuspensionThatIsCutShortGoesOn(t *testing.T) {
 					t.Fatalf("%d: %v", cut, err)
 				}
 				c.Faults.Heal()
-				wants(t, c.suspend(suspended), "")
+				noError(t, c.suspend(suspended))
 				want := map[bool]apikey.Verdict{true: apikey.Suspended, false: apikey.Good}[suspended]
 				if got := c.verdicts(t); got[want] != 5 || len(got) != 1 {
 					t.Errorf("%d, %v: %v", cut, suspended, got)
@@ -289,7 +289,7 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 			if err == nil || calls == most {
 				return parts
 			}
-			wants(t, err, problem.Unavailable)
+			expectCode(t, err, problem.Unavailable)
 		}
 	}
 	states := func(want problem.Code) {
@@ -343,25 +343,25 @@ func TestAKeyWithoutAHashIsGoodForNoText(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, suspended := range []bool{true, false} {
-		wants(t, c.suspend(suspended), "")
+		noError(t, c.suspend(suspended))
 		for _, k := range c.keyList(t) {
 			if k.Matches(apikey.Hash{}) || k.Held != (suspended && k.Name == "zeros") {
 				t.Errorf("%+v", k)
 			}
 		}
 	}
-	wants(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID), "")
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID))
 	if row(t, c.Table, c.org, k.ID).RevokedAt == 0 {
 		t.Error("it lives")
 	}
-	wants(t, c.DeleteOrg(ctx, admin(c.ada), c.org), "")
+	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
 }
 
 // keyList returns the keys of the org.
 func (c *connected) keyList(t *testing.T) []store.APIKey {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, billing, c.org, "", store.Page{})
-	if wants(t, err, ""); len(keys) == 0 {
+	if noError(t, err); len(keys) == 0 {
 		t.Fatal("no keys")
 	}
 	return keys
@@ -379,7 +379,7 @@ func TestAPositionBelongsToOneVersion(t *testing.T) {
 		c.SetClosingPage(1)
 		c.SetSpreadWithin(0)
 		for range call {
-			wants(t, c.suspend(true), problem.Unavailable)
+			expectCode(t, c.suspend(true), problem.Unavailable)
 		}
 		if call == 0 {
 			c.letPass("TransactWriteItems") // of the org
@@ -397,10 +397,10 @@ func TestAPositionBelongsToOneVersion(t *testing.T) {
 			if resumed == nil {
 				break
 			}
-			wants(t, resumed, problem.Unavailable)
+			expectCode(t, resumed, problem.Unavailable)
 			resumed = c.suspend(false)
 		}
-		wants(t, resumed, "")
+		noError(t, resumed)
 		if got := c.verdicts(t); got[apikey.Good] != keys {
 			t.Errorf("call %d: %v", call, got)
 		}
@@ -413,20 +413,20 @@ func TestEachKeyHasThePlanOfItsOrg(t *testing.T) {
 	for _, first := range []store.NewOrg{{Plan: "pro"}, {Plan: "pro", Allowance: "9/d"}} {
 		c.org = c.orgOfService(t, first)
 		made, err := c.CreateKey(ctx, billing, c.org, wantedKey(0), store.Once[store.MintedKey]{})
-		wants(t, err, "")
+		noError(t, err)
 		old := made.Made.ID
 		if got := row(t, c.Table, c.org, old).OrgState; got != (store.OrgState{Allowance: first.Allowance, Plan: "pro", Version: 1}) {
 			t.Errorf("%+v", got)
 		}
-		wants(t, c.state(store.OrgChange{Plan: ptr("max-2"), Allowance: ptr("7/d")}), "")
+		noError(t, c.state(store.OrgChange{Plan: ptr("max-2"), Allowance: ptr("7/d")}))
 		heir, err := c.RotateKey(ctx, billing, c.org, store.Rotation{Old: old, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
-		wants(t, err, "")
+		noError(t, err)
 		for _, k := range []id.Key{old, heir.Made.ID} {
 			if got := row(t, c.Table, c.org, k).OrgState; got != (store.OrgState{Allowance: "7/d", Plan: "max-2", Version: 2}) {
 				t.Errorf("%+v", got)
 			}
 		}
-		wants(t, c.state(store.OrgChange{Plan: ptr("")}), "")
+		noError(t, c.state(store.OrgChange{Plan: ptr("")}))
 		if got := row(t, c.Table, c.org, heir.Made.ID).OrgState; got != (store.OrgState{Allowance: "7/d", Version: 3}) {
 			t.Errorf("%+v", got)
 		}
@@ -448,11 +448,11 @@ func TestARetryMeetsItsAnswerBeforeTheSuspension(t *testing.T) {
 		return made.Replayed, err
 	}
 	for _, do := range []func() (bool, error){create, test} {
-		wants(t, c.suspend(false), "")
+		noError(t, c.suspend(false))
 		if replayed, err := do(); replayed || err != nil {
 			t.Fatalf("%v, %v", replayed, err)
 		}
-		wants(t, c.suspend(true), "")
+		noError(t, c.suspend(true))
 		if replayed, err := do(); !replayed || err != nil {
 			t.Errorf("%v, %v", replayed, err)
 		}

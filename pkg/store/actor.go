@@ -19,15 +19,15 @@ type Actor struct {
 	Service string     // the name of the service; "": a user
 	May     []org.Role // a user needs one of these, by the table of routes
 
-	// OldSignIn refuses a use case that gives more than there was: power over the org, a key or more rights of a key, or a receiver of
-	// events. nil: the user has signed in recently, or need not. An actor without the role gets the refusal of the role instead.
+	// OldSignIn is the error of a use case that adds power over the org, an API key, rights of a key, or a receiver of events.
+	// nil: the user has signed in recently, or does not need to. An actor without the role gets the refusal of the role instead.
 	OldSignIn error
 
-	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it a use case still ends things and
-	// removes rights there, and refuses to make or widen anything: org_suspended.
+	// WhileSuspended lets the actor act in a suspended org, by the table of routes. Without it, a use case in a suspended org can
+	// still end things and remove rights. But it cannot create anything or add rights: org_suspended.
 	WhileSuspended bool
 
-	endedAfter int64 // a service reads an org whose deletion has reached its end after this time too (milliseconds); 0: none
+	endedAfter int64 // a service can also read a deleted org if its deletion ended after this time (milliseconds); 0: no deleted org
 }
 
 // id returns the actor's name in audit entries.
@@ -41,7 +41,7 @@ func (a Actor) id() string {
 // Changer is the author of a change in an app: one of its API keys, or an actor of its org.
 type Changer struct {
 	Key   id.Key
-	Actor Actor // the zero value: Key
+	Actor Actor // the zero value: the author is Key
 }
 
 // ByKey returns the changer that is an API key.
@@ -58,27 +58,28 @@ func (c Changer) id() string {
 	return c.Actor.id()
 }
 
-// starts adds the operations of an actor beside the change to a transaction: the check of right, checkOrg, and the audit entry. An
-// API key has none of them. A request with a kept answer gets it before checkOrg refuses.
-func (t *txn) starts(ctx context.Context, c Changer, o id.Org, action, target string, once func()) {
+// startChange adds to a transaction the operations that every change by an actor needs: the check of right, checkOrg, and the audit
+// entry. The change of an API key needs none of them. once adds the idempotency record. It comes before checkOrg, so that a
+// repeated request gets its kept answer also when checkOrg would refuse it.
+func (t *txn) startChange(ctx context.Context, c Changer, o id.Org, action, target string, once func()) {
 	if c.isKey() {
 		once()
 		return
 	}
-	t.authorizeBesideOrg(c.Actor, o)
+	t.authorizeMember(c.Actor, o)
 	once()
 	t.checkOrg(c.Actor, o)
-	t.acted(ctx, c, o, action, target)
+	t.auditAction(ctx, c, o, action, target)
 }
 
-// acted adds the audit entry of an act that has no changes to show.
-func (t *txn) acted(ctx context.Context, c Changer, o id.Org, action, target string) {
+// auditAction adds the audit entry of an action that has no changes to show.
+func (t *txn) auditAction(ctx context.Context, c Changer, o id.Org, action, target string) {
 	t.audit(ctx, entry{org: o, at: t.s.now(), action: action, actor: c.id(), target: target, changes: Changes{}})
 }
 
 // right returns the row that decides whether the actor may act in an org, the condition on it, and the refusal of a row that does
-// not meet the condition: org_not_found, insufficient_role. The row is a user's membership, for a service the org itself. A deleted
-// org is gone for a service when the deletion has reached its end, as it then is for its last admin.
+// not meet the condition: org_not_found, insufficient_role. The row is a user's membership, or for a service the org itself. For a
+// service, as for the last admin, a deleted org is gone when the deletion has ended.
 //
 // t.Check(a.right(o)) adds the check to a transaction, so that the moment of the write decides.
 func (a Actor) right(o id.Org) (row table.Key, allows table.Condition, refusal table.Refusal) {
@@ -110,19 +111,19 @@ func (a Actor) refused() string {
 	return "Your role in this org does not allow this."
 }
 
-// authorizeBesideOrg adds the check of right to a transaction that already checks on the org's row that the org is not deleted. For a
-// service this condition is enough, and a transaction may name a row only once.
-func (t *txn) authorizeBesideOrg(a Actor, o id.Org) {
+// authorizeMember adds the check of right for a user. For a service it adds nothing, because the transaction must already check on the
+// org's row that the org is not deleted. This is enough for a service, and a transaction may name a row only once.
+func (t *txn) authorizeMember(a Actor, o id.Org) {
 	if a.Service == "" {
 		t.Check(a.right(o))
 	}
 }
 
-// beside checks that the caller has one of the roles in an org, and makes reads at the same time. It
+// checkWhileReading checks that the caller has one of the roles in an org, and makes reads at the same time. It
 // returns the error of the check, or else the first error of the reads. A refusal cancels the reads
 // that have no answer yet. A read may have its result before the refusal: use the results only when
-// beside returns no error.
-func (s *Store) beside(ctx context.Context, a Actor, o id.Org, reads ...func(context.Context) error) error {
+// checkWhileReading returns no error.
+func (s *Store) checkWhileReading(ctx context.Context, a Actor, o id.Org, reads ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	check := func(ctx context.Context) error {
@@ -140,7 +141,7 @@ func (s *Store) beside(ctx context.Context, a Actor, o id.Org, reads ...func(con
 // listAs is list for a caller who has one of the roles in an org. Errors: org_not_found,
 // insufficient_role.
 func listAs[T any](ctx context.Context, s *Store, a Actor, o id.Org, page table.Span, from func(*table.Reading) T) (found []T, next string, err error) {
-	err = s.beside(ctx, a, o, func(ctx context.Context) (err error) {
+	err = s.checkWhileReading(ctx, a, o, func(ctx context.Context) (err error) {
 		found, next, err = list(ctx, s, page, from)
 		return err
 	})

@@ -34,10 +34,10 @@ type APIKey struct {
 	Prefix     string      // the public part of the key
 	Name       string
 	LastUsedAt int64        // milliseconds; filled in lists and by UpdateKey only; 0: never
-	LeakedAt   int64        // likewise: when ReportLeak wrote last that its text was found in public
-	CreatedBy  id.ShortUser // who created it, or rotated its predecessor; zero: a service
+	LeakedAt   int64        // filled likewise: when ReportLeak last wrote that the text was found in public
+	CreatedBy  id.ShortUser // the user who created it, or rotated its predecessor; zero: a service
 	Carried
-	OrgState OrgState // of the org
+	OrgState OrgState // the copy of the org's state
 
 	limitID  id.ShortKey // the first key of the rotations; zero: this one
 	unhashed bool        // the row has neither hash nor held
@@ -48,12 +48,12 @@ type APIKey struct {
 	purgeAt         int64 // seconds
 }
 
-// Carried is what a key hands on to its successor in a rotation, besides its name and its app.
+// Carried has the values that a key hands on to its successor in a rotation, in addition to its name and its app.
 type Carried struct {
 	Scopes   string            // of apikey.JoinScopes
 	Metadata map[string]string // nil: none
 	Limits   string            // of limit.Rules.Text
-	Ceilings string            // the same; only services set them, and both hold
+	Ceilings string            // in the same form; only services set them. Limits and ceilings apply together
 }
 
 func carriedFrom(r *table.Reading) Carried {
@@ -87,7 +87,7 @@ func apiKeyFrom(r *table.Reading) APIKey {
 // Matches reports whether a text with this hash is the key's. A row without a hash matches no text.
 func (k APIKey) Matches(h apikey.Hash) bool { return k.Hash != (apikey.Hash{}) && k.Hash.Equal(h) }
 
-// LimitID returns the key under whose id the use of this key and of those before it in the rotations is counted.
+// LimitID returns the first key of the chain of rotations. The use of all keys of the chain is counted under its id.
 func (k APIKey) LimitID() id.Key { return cmp.Or(k.limitID.Long(), k.ID) }
 
 // APIKey reads a key's row with one strong read on the base table. Only this row decides whether the
@@ -153,8 +153,8 @@ func (s *Store) identify(o id.Org, k NewKey) MintedKey {
 	return m
 }
 
-// mint makes the text of a key. own is the prefix that its app has, "" for none. A caller has read own, strongly, in the request
-// that makes the key: so no key begins with a prefix that was gone before its request began.
+// mint makes the text of a key. own is the prefix of its app, "" for none. The caller reads own with a strong read in the request
+// that makes the key. So a new key never begins with a prefix that was changed before the request began.
 func (k *MintedKey) mint(o id.Org, own string, random io.Reader) (err error) {
 	k.Minted, err = apikey.Mint(cmp.Or(own, k.prefix), o, k.ID, random)
 	return err
@@ -167,8 +167,8 @@ func (s *Store) CreateKey(ctx context.Context, a Actor, o id.Org, wanted NewKey,
 	return s.addKey(ctx, a, o, s.identify(o, wanted), once, "key.created", func(*txn) {})
 }
 
-// addKey writes a new key. It reads the org for a key without one, and again when the transaction finds that the org has another
-// state. also adds other writes to the transaction. Errors: the errors of CreateKey, and of also.
+// addKey writes a new key. It reads the org if k.org is nil, and again when the org's state changes before the transaction.
+// also adds other writes to the transaction. Errors: the errors of CreateKey, and of also.
 func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once Once[MintedKey], action string, also func(*txn)) (made Created[MintedKey], err error) {
 	err = s.db.Retry(ctx, func() (err error) {
 		if k.org == nil {
@@ -185,7 +185,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		t := s.begin()
 		t.Check(a.right(o))
 		t.once(once.Request, made.Answer)
-		if k.AppID != id.DefaultApp(o) { // which exists as long as the org
+		if k.AppID != id.DefaultApp(o) { // the default app exists as long as the org
 			t.Check(appRow(o, k.AppID), table.Exists, refuse(errAppNotFound))
 		}
 		also(t)
@@ -193,7 +193,7 @@ func (s *Store) addKey(ctx context.Context, a Actor, o id.Org, k MintedKey, once
 		t.Update(activeKeysRow(o), table.All(isCurrent, table.Shorter(attrLive, s.Limits.ActiveKeys)), refusal,
 			table.Entry(attrLive, string(k.ID)).Set(k.ExpiresAt))
 		t.putKey(a, o, k)
-		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from nothing to what the key has
+		changes := APIKey{}.changes(APIKey{Carried: k.Carried}) // from an empty key
 		changes["name"], changes["appId"], changes["expiresAt"] = Change{To: k.Name}, Change{To: k.AppID}, Change{To: webhook.OrNull(k.ExpiresAt)}
 		t.audit(ctx, entry{org: o, at: k.CreatedAt, action: action, actor: a.id(), target: string(k.ID), changes: changes})
 		err = t.Commit(ctx)
@@ -249,7 +249,7 @@ func (s *Store) dropExpired(ctx context.Context, o id.Org, full error) error {
 }
 
 // putKey writes the row of a new key with the attributes more, and the event key.created. It makes a key with a long life due for
-// key.expiring. Not the key's row is due but the row of its last use, so that no pipeline writes the row of a credential.
+// key.expiring. The attributes of the index are in the row of the last use, so that the sweep never writes a key's row.
 func (t *txn) putKey(a Actor, o id.Org, k MintedKey, more ...table.Change) {
 	t.Create(apiKeyRow(o, k.ID),
 		attrHash.Set(k.Minted.Hash[:]), attrPrefix.Set(k.Minted.Prefix), attrAppID.Set(k.AppID),
@@ -265,8 +265,8 @@ func (t *txn) putKey(a Actor, o id.Org, k MintedKey, more ...table.Change) {
 	}})
 }
 
-// WarnOfKey writes key.expiring, once, for a key that is still active. In any case the key is no
-// longer due, so the row of its last use leaves the index. The key's own row does not change.
+// WarnOfKey writes key.expiring, once, for a key that is still active. Active or not, the key is no
+// longer due: the row of its last use leaves the index. The key's own row does not change.
 func (s *Store) WarnOfKey(ctx context.Context, o id.Org, k id.Key) error {
 	found, ok, err := s.APIKey(ctx, o, k)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/table"
 )
 
-// NewImport describes an API key that the owner made elsewhere: of its text only the hash is known.
+// NewImport describes an API key that the owner made elsewhere. Latchkey knows only the hash of its text.
 type NewImport struct {
 	AppID     id.App // "": the org's default app
 	Name      string
@@ -21,16 +21,16 @@ type NewImport struct {
 	Carried
 }
 
-// ImportResult is what became of one key of ImportKeys. One of the two is set.
+// ImportResult is the result of ImportKeys for one key: the key that was made, or the refusal.
 type ImportResult struct {
 	Created[MintedKey]
 	Refusal *problem.Error // app_not_found, conflict, limit_reached
 }
 
-// ImportKeys makes API keys of texts that the owner gave out before, each in a transaction of its own, and returns the result
-// of each. A refusal of one refuses no other. A key has an ordinary row, and only this row decides about the key. A second row leads
-// from the hash of the text to it. The second row never changes and is never deleted, so that no text becomes a key twice, also after
-// the key or its org is gone: that is conflict, in any org. With an error, some keys may have been made.
+// ImportKeys makes API keys of texts that the owner gave out before, each in a separate transaction, and returns the result
+// of each. When one key is refused, the others are still made. A key has an ordinary row, and only this row decides about the key. A
+// second row leads from the hash of the text to it. The second row never changes and is never deleted. So a text can be imported only
+// once, in any org, even after the key or its org is gone: the next import is a conflict. After an error, some keys may have been made.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended.
 func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {
@@ -58,7 +58,7 @@ func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewI
 	return out, nil
 }
 
-// importRefusals refuse one key of an import, and no other.
+// importRefusals are the errors that refuse only one key of an import.
 var importRefusals = []problem.Code{problem.AppNotFound, problem.Conflict, problem.LimitReached}
 
 func (s *Store) importKey(ctx context.Context, a Actor, o id.Org, n NewImport, of *Org, once Once[MintedKey]) (Created[MintedKey], error) {
@@ -82,7 +82,7 @@ type Imported struct {
 	Key id.Key
 }
 
-// Imported reads, strongly, as which key a text was imported, by the text's hash. It decides nothing about the key. ok is
+// Imported returns the key that a text was imported as, by the text's hash. The read is strong. The key may have ended since. ok is
 // false for a text that was never imported.
 func (s *Store) Imported(ctx context.Context, h apikey.Hash) (at Imported, ok bool, err error) {
 	return lookup(ctx, s, importRow(h), func(r *table.Reading) Imported { return Imported{attrOrgID.From(r), attrKeyID.From(r)} })

@@ -14,10 +14,10 @@ const (
 	leakEndpoints = 20             // endpoints that an event key.leaked names
 )
 
-// ReportLeak writes that the text of a key, which was read, was found in public: an audit entry and an event, at most once a day for
-// each key, because a finder can show a text in a thousand places. With revoke it revokes the key first, as RevokeByHolder does, also
-// when it writes no report. source is the URL of the place, "" when there is none. Nothing is written for a key that ended more than a
-// day ago. After an error the caller calls ReportLeak again.
+// ReportLeak reports that the text of a key was found in public. It writes an audit entry and an event, at most once a day for each
+// key, because one text can be found in a thousand places. found is the key as it was read. With revoke, ReportLeak first revokes the
+// key as RevokeByHolder does, also when it writes no report. source is the URL of the place, "" when there is none. Nothing is written
+// for a key that ended more than a day ago. After an error the caller calls ReportLeak again.
 func (s *Store) ReportLeak(ctx context.Context, found APIKey, source string, revoke bool) error {
 	now := s.now()
 	since := now - leakEvery.Milliseconds()
@@ -45,7 +45,7 @@ func (s *Store) ReportLeak(ctx context.Context, found APIKey, source string, rev
 	}
 	t := s.begin()
 	t.Update(row, table.Any(attrLeakedAt.Absent(), attrLeakedAt.AtMost(since)), table.Raced, attrLeakedAt.Set(now),
-		table.If(found.purgeAt != 0, attrPurgeAt.SetIfAbsent(found.purgeAt))) // as NoteUse
+		table.If(found.purgeAt != 0, attrPurgeAt.SetIfAbsent(found.purgeAt))) // as in NoteUse
 	t.audit(ctx, entry{org: found.OrgID, at: now, action: "key.leaked", actor: Holder, source: source, target: string(found.ID), changes: Changes{}})
 	t.event(newEvent{org: found.OrgID, app: found.AppID, kind: webhook.KeyLeaked, at: now, data: webhook.LeakData{
 		KeyData: found.data(), URL: webhook.OrNull(source), EndpointIDs: endpoints,

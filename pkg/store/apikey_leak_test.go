@@ -12,13 +12,14 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// leak reports a key, as who has read its row does.
+// leak reads a key's row and reports the key as leaked.
 func (c *connected) leak(t *testing.T, k id.Key, source string, revoke bool) error {
 	t.Helper()
 	return c.ReportLeak(ctx, row(t, c.Table, c.org, k), source, revoke)
 }
 
-// TestAThousandReportsOfAKeyInADayAreOne entry and one event, at once and one after the other, and the next day there is another.
+// TestAThousandReportsOfAKeyInADayAreOne: a thousand reports, eight at a time, write one entry and one event. A day later a
+// report writes another entry and event.
 func TestAThousandReportsOfAKeyInADayAreOne(t *testing.T) {
 	c := connect(t)
 	k, sibling := makeKey(t, c.Table, c.org, c.ada, 0), makeKey(t, c.Table, c.org, c.ada, 0)
@@ -42,17 +43,17 @@ func TestAThousandReportsOfAKeyInADayAreOne(t *testing.T) {
 	c.pass(time.Millisecond)
 	noError(t, c.leak(t, k.ID, "", false))
 	count(3)
-	noError(t, c.leak(t, k.ID, "", true)) // what is written already does not spare the revocation
+	noError(t, c.leak(t, k.ID, "", true)) // writes no second report this day, and revokes the key
 	count(3)
 	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.KeyRevoked {
 		t.Errorf("the key: %s", got)
 	}
 	c.pass(48 * time.Hour)
-	noError(t, c.leak(t, k.ID, "", true)) // a key that ended long ago
+	noError(t, c.leak(t, k.ID, "", true)) // the key ended more than a day ago
 	count(3)
 }
 
-// TestALeakNamesThePlaceAndWhatTheKeyMade: with and without a revocation, which comes first.
+// TestALeakNamesThePlaceAndWhatTheKeyMade: the event has the place and the endpoints, with and without a revocation of the key.
 func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
 	const source = "https://example.com/a"
 	for _, revoke := range []bool{false, true} {
@@ -91,18 +92,18 @@ func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
 	}
 }
 
-// TestAReportOfAKeyThatHasExpired: for a day it writes the event, and its mark goes with the key's row. A minute after the end nothing is
-// revoked.
+// TestAReportOfAKeyThatHasExpired reports a key at four times after its expiry. For a day a report writes an entry, and the row of
+// the mark is deleted with the key's row. Two minutes after the expiry the key is no longer revoked.
 func TestAReportOfAKeyThatHasExpired(t *testing.T) {
-	for after, want := range map[time.Duration]struct{ told, revoked int }{
+	for after, want := range map[time.Duration]struct{ reported, revoked int }{
 		30 * time.Second: {1, 1}, 2 * time.Minute: {1, 0}, 23 * time.Hour: {1, 0}, 25 * time.Hour: {0, 0},
 	} {
 		c := connect(t)
 		k := makeKey(t, c.Table, c.org, c.ada, time.Hour)
 		c.pass(time.Hour + after)
 		noError(t, c.leak(t, k.ID, "", true))
-		if told, revoked := len(c.audited(t, "key.leaked")), len(c.audited(t, "key.revoked")); told != want.told || revoked != want.revoked {
-			t.Errorf("after %s: told %d times, and revoked %d times; want %+v", after, told, revoked, want)
+		if reported, revoked := len(c.audited(t, "key.leaked")), len(c.audited(t, "key.revoked")); reported != want.reported || revoked != want.revoked {
+			t.Errorf("after %s: reported %d times, and revoked %d times; want %+v", after, reported, revoked, want)
 		}
 		for _, r := range c.Rows(t) {
 			if text(r, "leakedAt") != "" && text(r, "purgeAt") == "" {

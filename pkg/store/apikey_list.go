@@ -13,16 +13,16 @@ import (
 // maxWholeKeys is how many keys GET …/keys returns without a page.
 const maxWholeKeys = 1000
 
-// keyPages and keySearch bound how many pages one call searches for the keys of one creator, and how long, so that a
+// keyPages and keySearch bound the pages and the time of one call that searches for the keys of one creator, so that the
 // call ends soon when there are few of them.
 const (
 	keyPages  = 10
 	keySearch = 4 * time.Second
 )
 
-// Keys lists an org's API keys, newest first: all, or only keys that the user by created (by is not
-// ""). next is After of the next page, "" at the end. With by, a page may be short
-// although more keys follow. Errors: org_not_found, insufficient_role.
+// Keys lists an org's API keys, newest first. If by is not "", it lists only the keys that this user created. next is
+// After of the next page, "" at the end. With by, a page may be short although more keys follow. Errors:
+// org_not_found, insufficient_role.
 func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page) (keys []APIKey, next string, err error) {
 	begun, most := time.Now(), cmp.Or(p.Limit, maxWholeKeys)
 	for range keyPages {
@@ -32,7 +32,7 @@ func (s *Store) Keys(ctx context.Context, a Actor, o id.Org, by id.User, p Page)
 		}
 		for _, k := range found {
 			if len(keys) == most {
-				return keys, next, nil // next is the last key that was looked at
+				return keys, next, nil // next is the last key that was read
 			}
 			next = string(k.ID)
 			if k.CreatedBy.Long() == by {
@@ -53,7 +53,7 @@ func (s *Store) keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []API
 	page := p.span(pkKeys+string(o), skKey, maxWholeKeys)
 	page.Reverse = true
 	var uses lastUses
-	err = s.beside(ctx, a, o, func(ctx context.Context) (err error) {
+	err = s.checkWhileReading(ctx, a, o, func(ctx context.Context) (err error) {
 		keys, next, err = list(ctx, s, page, apiKeyFrom)
 		return err
 	}, func(ctx context.Context) (err error) {
@@ -69,7 +69,7 @@ func (s *Store) keys(ctx context.Context, a Actor, o id.Org, p Page) (keys []API
 	return keys, next, nil
 }
 
-// use is a row of a last use.
+// use is the row of a key's last use.
 type use struct{ lastUsedAt, leakedAt int64 } // milliseconds; 0: never
 
 func useFrom(r *table.Reading) use { return use{attrLastUsed.OrZero(r), attrLeakedAt.OrZero(r)} }
@@ -83,8 +83,8 @@ type lastUses struct {
 	end id.Key            // the query ended at this key; "": it has read all
 }
 
-// lastUses reads the last uses of the keys of a page, which have the same sort keys in a partition of
-// their own. So it needs no key's row, and runs beside the read of the keys.
+// lastUses reads the last uses of the keys of a page. Their rows have the same sort keys as the keys, in another
+// partition. So lastUses does not need the keys' rows, and runs at the same time as the read of the keys.
 func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses lastUses, err error) {
 	type found struct {
 		row table.Key
@@ -101,7 +101,7 @@ func (s *Store) lastUses(ctx context.Context, o id.Org, page table.Span) (uses l
 
 // fill writes the last uses into a page of keys. The query of the last uses may have ended before the
 // last key of the page, because it also finds uses of keys whose own rows are deleted already. Then a
-// batch reads the last uses of the keys behind its end.
+// batch reads the last uses of the keys after its end.
 func (u lastUses) fill(ctx context.Context, s *Store, o id.Org, keys []APIKey) error {
 	var unread []table.Key
 	for _, k := range keys {

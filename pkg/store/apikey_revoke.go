@@ -27,7 +27,7 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 const Holder = "holder"
 
 // RevokeByHolder revokes a key that was read, as RevokeKey does, for a caller who has the key's text. source is where the text was found,
-// for the audit log; "": not known. A key that surely has ended already does not change. A key without a row is not an error.
+// for the audit log; "": not known. A key that is revoked or expired already does not change. A key without a row is not an error.
 func (s *Store) RevokeByHolder(ctx context.Context, found APIKey, source string) error {
 	if found.RevokedAt != 0 || found.ExpiresAt != 0 && found.ExpiresAt < s.now()-lateExpiry.Milliseconds() {
 		return nil
@@ -106,7 +106,7 @@ func (t *txn) revokeKey(o id.Org, k id.Key, now int64, refusal table.Refusal) {
 }
 
 // purgeUse has the row of a key's last use deleted together with the key's own row. died is when the key ended. The row
-// leaves the index, where announce made it due, so that the key's expiry is not announced.
+// leaves the index, so that the key's expiry is not announced.
 func (t *txn) purgeUse(o id.Org, k id.Key, died int64) {
 	t.Update(usedRow(o, k), nil, nil, attrPurgeAt.Set(purgeAfter(died)), notDue())
 }

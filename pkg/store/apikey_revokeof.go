@@ -10,13 +10,13 @@ import (
 	"latchkey/pkg/table"
 )
 
-// positionFor is how long the position of RevokeKeysOf waits for the next call.
+// positionFor is the time for which the position of RevokeKeysOf is kept for the next call.
 const positionFor = 24 * time.Hour
 
-// RevokeKeysOf revokes each key of an org that may be good and that the user by has created, or made by a rotation, as RevokeKey does.
-// When the time is over it writes the last key that it has read, and returns unavailable: the next call continues after this key. No key
-// is skipped, because a later key has a greater id, and no dead key becomes good. A key that is made meanwhile may stay
-// good. Errors: org_not_found, insufficient_role.
+// RevokeKeysOf revokes the keys of an org that the user by created or made by a rotation, unless they surely have ended. It revokes
+// each as RevokeKey does. When its time (spreadWithin) is over, it writes the id of the last key that it has read, and returns
+// unavailable: the next call continues after this key. No key is skipped, because a later key has a greater id, and a dead key never
+// becomes good. A key that is made during the call may stay good. Errors: org_not_found, insufficient_role.
 func (s *Store) RevokeKeysOf(ctx context.Context, a Actor, o id.Org, by id.User) error {
 	stop, position := time.Now().Add(s.spreadWithin), positionRow(o, by)
 	rows, err := s.readAs(ctx, a, o, position)
@@ -46,8 +46,8 @@ func (s *Store) RevokeKeysOf(ctx context.Context, a Actor, o id.Org, by id.User)
 	return err
 }
 
-// revokeOf revokes the keys of RevokeKeysOf with ids after a key. It returns "" at the end, or the last key that it has looked at when
-// the time is over, but looks at one page or revokes one key at least.
+// revokeOf revokes the keys of RevokeKeysOf with ids after a key. It returns "" at the end, or the last key that it has read when
+// the time is over. It reads at least one page or revokes at least one key.
 func (s *Store) revokeOf(ctx context.Context, a Actor, o id.Org, by id.User, after id.Key, stop time.Time) (end id.Key, err error) {
 	return s.walkKeys(ctx, o, table.All(attrCreatedBy.Is(by.Short()), s.mayBeGood()), after, stop, func(found []APIKey) (stopped id.Key, err error) {
 		for i, k := range found {

@@ -18,7 +18,7 @@ type Rotation struct {
 	Grace     time.Duration // the longest life of the old key from now on; a rotation never prolongs it
 	ExpiresIn time.Duration // the new key's life; 0 keeps the old key's lifetime
 	Prefix    string        // of the new key's text, unless its app has another; see apikey.ValidPrefix
-	KeyChange               // what the new key has in place of the old key's name, scopes and metadata
+	KeyChange               // values of the new key that replace the old key's values
 }
 
 // errPredecessorDied means that the predecessor of the rotated key was revoked meanwhile.
@@ -92,7 +92,7 @@ func (s *Store) rotateKey(ctx context.Context, a Actor, o id.Org, r Rotation, fr
 	return made, t.Commit(ctx)
 }
 
-// readAndMint reads what the keys of a key's app begin with, and makes the key's text.
+// readAndMint reads the prefix of a key's app, and makes the key's text.
 func (s *Store) readAndMint(ctx context.Context, o id.Org, k *MintedKey) error {
 	own, _, err := lookup(ctx, s, appRow(o, k.AppID), attrKeysBeginWith.OrZero)
 	if err != nil {
@@ -115,7 +115,7 @@ func (t *txn) replace(a Actor, o id.Org, old APIKey, fresh MintedKey, graceEnds,
 }
 
 // endPredecessor ends the grace of the predecessor k of the rotated key. If k was revoked meanwhile, it
-// has ended already: the refusal is errPredecessorDied, and the rotation begins again and leaves k alone.
+// has ended already: the refusal is errPredecessorDied, and the rotation begins again and does not change k.
 func (t *txn) endPredecessor(o id.Org, k id.Key, now int64) {
 	t.Update(apiKeyRow(o, k), table.All(table.Exists, attrRevokedAt.Absent()), refuse(errPredecessorDied),
 		attrExpiresAt.Set(now), attrPurgeAt.Set(purgeAfter(now)))

@@ -76,7 +76,7 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	data := is.data()
 	data.Changed = slices.Sorted(maps.Keys(changes))
 	t := s.begin()
-	t.authorizeBesideOrg(a, o)
+	t.authorizeMember(a, o)
 	t.checkOrg(a, o)
 	t.Update(row, table.All(goodKey(now), was.asRead(), attrRotatedTo.IsOrAbsent(was.RotatedTo)), table.Raced, attrName.Set(is.Name), is.set())
 	if was.Limited() != is.Limited() {
@@ -87,8 +87,8 @@ func (s *Store) updateKey(ctx context.Context, a Actor, o id.Org, k id.Key, c Ke
 	return is, t.Commit(ctx)
 }
 
-// widens reports whether a key may do more with what it carries than with what it carried before: with a scope more, or with
-// limits that let more through. Name and metadata give a key no rights, and only services set ceilings.
+// widens reports whether the change from was to c gives a key more rights: another scope, or limits that let more requests through.
+// Name and metadata give a key no rights, and only services set ceilings.
 func (c Carried) widens(was Carried) bool {
 	before := apikey.SplitScopes(was.Scopes)
 	isNew := func(scope string) bool { return !slices.Contains(before, scope) }
@@ -100,7 +100,8 @@ func (c Carried) widens(was Carried) bool {
 // Limited reports whether a key has limits of its own. Each request is then leased on them.
 func (c Carried) Limited() bool { return c.Limits != "" || c.Ceilings != "" }
 
-// sharesUntil returns until when another key may be good that is counted with this one: its predecessor or its successor in a grace.
+// sharesUntil returns the end of the time in which this key and another key of its rotation, its predecessor or its successor, may
+// both be good. Their use is counted together.
 func (k APIKey) sharesUntil(now int64) int64 {
 	if k.RotatedTo != (id.ShortKey{}) {
 		now = max(now, k.ExpiresAt)
@@ -180,7 +181,7 @@ func goodKey(now int64) table.Condition {
 	return table.All(table.Exists, attrRevokedAt.Absent(), table.Any(attrExpiresAt.Absent(), attrExpiresAt.Over(now)))
 }
 
-// asRead is the condition that the row of a key still has the name that was read, and carries the same.
+// asRead is the condition that the row of a key still has the name and the carried values that were read.
 func (k APIKey) asRead() table.Condition {
 	return table.All(attrName.Is(k.Name), attrScopes.IsOrAbsent(k.Scopes), attrMetadata.IsOrAbsent(k.Metadata), attrLimits.IsOrAbsent(k.Limits),
 		attrCeilings.IsOrAbsent(k.Ceilings))

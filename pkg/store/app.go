@@ -37,11 +37,11 @@ func appFrom(r *table.Reading) App {
 	return App{ID: a, NewApp: about, IsDefault: a == id.DefaultApp(o), CreatedAt: attrCreatedAt.From(r)}
 }
 
-// maxWholeApps is how many apps are read at once: more than an org may have (Limits.Apps).
+// maxWholeApps bounds the apps that Apps reads. It is more than an org may have (Limits.Apps).
 const maxWholeApps = 500
 
-// Apps lists an org's apps, newest first. It reads all of them, because there are few, and cuts the page from them. A page
-// behind an id that no app has is the first one. Errors: org_not_found, insufficient_role.
+// Apps lists an org's apps, newest first. It reads all of them, because there are few, and returns a part of them as the page. If no
+// app has the id p.After, it returns the first page. Errors: org_not_found, insufficient_role.
 func (s *Store) Apps(ctx context.Context, a Actor, o id.Org, p Page) (apps []App, next string, err error) {
 	apps, _, err = listAs(ctx, s, a, o, Page{}.span(pkOrg+string(o), skApp, maxWholeApps), appFrom)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, wanted NewApp,
 		return made, err
 	}
 	t := s.begin()
-	t.authorizeBesideOrg(a, o)
+	t.authorizeMember(a, o)
 	t.once(once.Request, made.Answer)
 	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt), attrKeysBeginWith.SetOrRemove(app.KeysBeginWith))
 	open, refusal := a.opens(refuse(errAppLimit))
@@ -106,7 +106,7 @@ func (s *Store) UpdateApp(ctx context.Context, a Actor, o id.Org, app id.App, c 
 			return nil
 		}
 		t := s.begin()
-		t.authorizeBesideOrg(a, o)
+		t.authorizeMember(a, o)
 		t.checkOrg(a, o)
 		t.Update(appRow(o, app), table.All(attrName.Is(was.Name), attrKeysBeginWith.IsOrAbsent(was.KeysBeginWith)), table.Raced,
 			attrName.Set(out.Name), attrKeysBeginWith.SetOrRemove(out.KeysBeginWith))

@@ -36,9 +36,9 @@ type AuditEntry struct {
 	Changes   json.RawMessage `json:"changes"` // a Changes as JSON
 	RequestID string          `json:"requestId"`
 
-	Source   string `json:"source,omitempty"`   // a URL from a stranger, where a key was found; look at it before you open it
-	Reason   string `json:"reason,omitempty"`   // that a service gave
-	Operator string `json:"operator,omitempty"` // of the owner's people, by a service: for services and the bus only
+	Source   string `json:"source,omitempty"`   // the URL where a key was found; a stranger sent it, so do not trust it
+	Reason   string `json:"reason,omitempty"`   // given by a service
+	Operator string `json:"operator,omitempty"` // the person of the owner that a service named; only services and the bus see it
 }
 
 // Subject is an actor or a target of an audit entry, with its type, which the prefix of an id shows.
@@ -66,7 +66,7 @@ func subjectOf(id string) Subject {
 	return Subject{Type: names[prefix], ID: id}
 }
 
-// actorOf is subjectOf for an actor: a user, a service, a holder, or api_key, which is key as a target.
+// actorOf is subjectOf for an actor: a user, a service, a holder or an API key. The type of an API key is api_key here, but key as a target.
 func actorOf(id string) Subject {
 	if name, ok := principal.ServiceOf(id); ok {
 		return Subject{Type: string(principal.Service), Name: name}
@@ -116,7 +116,7 @@ func (f AuditFilter) matches(e AuditEntry) bool {
 	return (f.Actor == "" || e.Actor == actorOf(f.Actor)) && (f.Action == "" || e.Action == f.Action) && (f.Target == "" || e.Target.ID == f.Target)
 }
 
-// wholeAudit is how many entries one call looks at without a page.
+// wholeAudit bounds the entries that one call without a page reads.
 const wholeAudit = 1000
 
 // AuditLog returns an org's audit entries that f selects, newest first. next is After of the next page,
@@ -129,12 +129,12 @@ func (s *Store) AuditLog(ctx context.Context, a Actor, o id.Org, f AuditFilter, 
 	}
 	page.Reverse, page.From = true, string(id.FirstAudit(f.From))
 	if until := string(id.FirstAudit(f.To)); !f.To.IsZero() && (page.After == "" || until < page.After) {
-		page.After = until // a query has one condition, so the start is the other bound
+		page.After = until // a query has one condition on the sort key, so the query's start is the other bound
 	}
 	if f.From.IsZero() {
 		page.From = ""
 	}
-	err = s.beside(ctx, a, o, func(ctx context.Context) (err error) {
+	err = s.checkWhileReading(ctx, a, o, func(ctx context.Context) (err error) {
 		if page.After != "" && page.After <= page.From { // DynamoDB refuses such a start
 			return nil
 		}
@@ -168,7 +168,7 @@ func AuditOf(pk, sk string) (o id.Org, a id.Audit, ok bool) {
 	return id.Org(org), id.Audit(sk), ok
 }
 
-// AuditEntry reads one entry, for no caller: only the owner's bus gets it. ok is false when there is none.
+// AuditEntry reads one entry for the owner's bus, and checks no caller. ok is false when there is no entry.
 func (s *Store) AuditEntry(ctx context.Context, o id.Org, a id.Audit) (e AuditEntry, ok bool, err error) {
 	return lookup(ctx, s, auditRow(o, a), entryFrom)
 }

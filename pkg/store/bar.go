@@ -10,18 +10,18 @@ import (
 	"latchkey/pkg/table"
 )
 
-// The bar row of a revoked key marks what is dead with the key. A check on the key's own row would conflict
-// with the key's revocation and delay it, so the bar is a row of its own.
+// The bar row of a revoked key marks that its endpoints or its links ended with it. The bar is a separate row,
+// because a check on the key's row would conflict with the key's revocation and delay it.
 //
-// A key that has a bar row changes no endpoint. When an admin disables the endpoints of a key, a request of
-// the key may still be running that was let in before the revocation. Without the bar it could create or
-// change an endpoint after the admin's request has listed them.
+// A key that has a bar row cannot change endpoints. When an admin disables the endpoints of a key, an earlier
+// request of the key may still be running. Without the bar, that request could create or change an endpoint
+// after the admin's request has listed them.
 //
-// The mark attrLinksBarredAt on the row also kills the key's pending links. It counts at once, and the sweep
+// The mark attrLinksBarredAt on the row also ends the key's pending links. It counts at once, and the sweep
 // revokes the rows of the links afterwards.
 
-// unbarred makes a transaction that changes an endpoint fail when the key is barred.
-func (t *txn) unbarred(a id.App, k id.Key) {
+// checkNotBarred makes a transaction that changes an endpoint fail when the key is barred.
+func (t *txn) checkNotBarred(a id.App, k id.Key) {
 	t.Check(barredRow(a, k), table.Absent, refuse(errKeyBarred))
 }
 
@@ -29,7 +29,7 @@ func (t *txn) unbarred(a id.App, k id.Key) {
 // claimed.
 func linksBarred(bar table.Row) bool { return attrLinksBarredAt.IsIn(bar) }
 
-// bar writes the bar row of a revoked key. To disable the key's endpoints, call bar first and list them then:
+// bar writes the bar row of a revoked key. To disable the key's endpoints, call bar first and list them afterwards:
 // the list has every change that the key made before, and later changes are refused.
 //
 // mark, if it is not nil, returns the condition that a mark on the row is not set yet, and the change that sets the
@@ -51,7 +51,7 @@ func (s *Store) bar(ctx context.Context, a Actor, k APIKey, mark func(t *txn, no
 // errMarkedAlready is the refusal of a mark that an earlier request has set.
 var errMarkedAlready = errors.New("store: the key's bar row has the mark")
 
-// RevokeLinksOf revokes the pending links that a revoked key made: no claim of such a link succeeds that
+// RevokeLinksOf revokes the pending links that a revoked key made: a claim of such a link is refused if it
 // begins after RevokeLinksOf has returned. It writes one mark. The sweep revokes the rows of the links
 // afterwards (CleanLinks), without an event for each. Errors: org_not_found, insufficient_role, key_not_found.
 func (s *Store) RevokeLinksOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
@@ -89,11 +89,11 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	}
 	var next string
 	err = s.db.Retry(ctx, func() error {
-		links, behind, err := s.Links(ctx, a, Page{Limit: actionsAtOnce, After: string(from)})
+		links, after, err := s.Links(ctx, a, Page{Limit: actionsAtOnce, After: string(from)})
 		if err != nil {
 			return err
 		}
-		next = behind
+		next = after
 		return s.revokeLinks(ctx, slices.DeleteFunc(links, func(l link.Link) bool { return l.CreatedByKey != k }))
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	progress := attrCleanFrom.Set(id.Link(next))
 	secondPass := marked + inFlight.Milliseconds()
 	switch {
-	case next != "": // the pass goes on: the row stays due, as it is
+	case next != "": // the pass continues: the row stays due
 	case due < secondPass: // the first pass has ended, and next is "", the first link
 		progress = table.Changes(progress, attrDueAt.Set(secondPass))
 	default: // the second pass has ended
@@ -113,7 +113,7 @@ func (s *Store) CleanLinks(ctx context.Context, a id.App, k id.Key) (more bool, 
 	return next != "", err
 }
 
-// revokeLinks revokes the pending ones of the links, without events.
+// revokeLinks revokes those links that are pending, without events.
 func (s *Store) revokeLinks(ctx context.Context, links []link.Link) error {
 	now := s.now()
 	pending := slices.DeleteFunc(links, func(l link.Link) bool { return l.Status(now) != link.Pending })

@@ -10,17 +10,16 @@ import (
 )
 
 // The deliveries that API keys start are charged to a budget of their app and to one of their org,
-// so that one key cannot spend the signatures of all apps. A request pays both budgets before its
-// transaction, for the deliveries that it would cause now. Only this payment can be refused. Fan-out
-// charges what an event costs beyond that, and is never refused: a budget can be in debt, and the
-// first attempts of an org in debt are made late. A person who tests, redelivers or makes an endpoint pays the org's budget.
-// A request that ends or disables something pays nothing, and neither do the sweep and a person who enables an endpoint.
+// so that one key cannot use up the signatures of all apps. A request charges both budgets before its
+// transaction, for the deliveries that it would cause now. Only this charge can be refused. Fan-out
+// charges the rest of an event's cost, and is never refused: a budget can be in debt, and the
+// first attempts of an org in debt are made late. A person who tests, redelivers or makes an endpoint is charged to the org's budget.
+// No charge is made for a request that ends or disables something, for the sweep, and for a person who enables an endpoint.
 //
 // A budget is a bucket that refills steadily. Its row has one number, attrSpent: the time at which
-// everything that was spent will be refilled. The unit of this time is the delivery, PerSecond of
-// them in a second since the epoch, so that a charge of n deliveries adds n to the number. The row of
-// an app also counts the app's endpoints, so that an event is charged for each of them without
-// another read.
+// everything that was spent will be refilled. This time is in deliveries since the epoch: each second
+// has PerSecond of them. So a charge of n deliveries adds n to the number. The row of an app also counts
+// the app's endpoints, so that an event is charged for each of them without another read.
 
 // Budget bounds the deliveries that the API keys of an app, or of an org, may start.
 type Budget struct {
@@ -55,8 +54,8 @@ const (
 // now returns a time in the unit of attrSpent, deliveries since the epoch. at is in milliseconds.
 func (b Budget) now(at int64) int64 { return at * int64(b.PerSecond) / 1000 }
 
-// deepest returns the largest number that a charge may add up to: all of the burst is spent, and the debt
-// takes spreadOver to refill. A charge of any size after everything was refilled adds to the present.
+// deepest returns the largest number that a row may reach by a charge: the whole burst is spent, and the debt
+// refills in spreadOver. When everything is refilled, a charge can be larger: it is added to the present.
 func (b Budget) deepest(now int64) int64 {
 	return now + int64(b.Burst) + int64(b.PerSecond)*int64(spreadOver/time.Second)
 }
@@ -75,7 +74,7 @@ func (b Budget) refillTime(spent, above int64) time.Duration {
 	return time.Duration(max(spent-above, 0)) * time.Second / time.Duration(b.PerSecond)
 }
 
-// forEndpoints in place of a number of deliveries means: as many as the app has endpoints, at least 1.
+// forEndpoints, in place of a number of deliveries, means one delivery for each endpoint of the app, and at least one.
 const forEndpoints = 0
 
 // SpendEvent charges an app and its org for an event to all endpoints of the app, and for one
@@ -86,21 +85,21 @@ func (ds Deliveries) SpendEvent(ctx context.Context, o id.Org, a id.App) (paid i
 
 // Spend charges an app and its org for n deliveries. Error: rate_limited, with the time to wait.
 func (ds Deliveries) Spend(ctx context.Context, o id.Org, a id.App, n int) error {
-	if n == 0 { // spend would take it for forEndpoints
+	if n == 0 { // for spend, 0 is forEndpoints
 		return nil
 	}
 	_, err := ds.s.spend(ctx, o, a, n)
 	return err
 }
 
-// SpendOfOrg charges an org for n deliveries that no API key of an app causes. Error: rate_limited, with the time to wait.
+// SpendOfOrg charges an org for n deliveries that an actor of the org causes. Error: rate_limited, with the time to wait.
 func (ds Deliveries) SpendOfOrg(ctx context.Context, o id.Org, n int) error {
 	_, err := ds.s.pay(ctx, orgBudgetRow(o), ds.s.Limits.OrgBudget, n)
 	return err
 }
 
 // spend charges the app first, because the app's row counts the endpoints. When the org's budget then
-// refuses, the app is not given back what it paid.
+// refuses, the app's charge stays.
 func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int, err error) {
 	if paid, err = s.pay(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
 		return 0, err
@@ -115,7 +114,7 @@ func (s *Store) spend(ctx context.Context, o id.Org, a id.App, n int) (paid int,
 // a second update adds the charge to the row's number, if the result is within the burst. A count of 0 endpoints
 // needs the second update too, because the first update would charge 0, not 1.
 func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid int, err error) {
-	wait := time.Second // also when all tries lose races
+	wait := time.Second // at least, also when all tries lose races
 	for range spendTries {
 		now := b.now(s.now())
 		cost, countIsCost := table.Literal(int64(n)), table.Condition(nil)
@@ -156,18 +155,18 @@ func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid i
 // charge charges an app and its org for n deliveries of an event, and never refuses. It returns how late
 // the first attempts are to be made: as long as the org's debt takes to refill, spreadOver at most.
 func (s *Store) charge(ctx context.Context, o id.Org, a id.App, n int) (late time.Duration, err error) {
-	if _, err := s.owe(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
+	if _, err := s.addDebt(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
 		return 0, err
 	}
 	b := s.Limits.OrgBudget
-	spent, err := s.owe(ctx, orgBudgetRow(o), b, n)
+	spent, err := s.addDebt(ctx, orgBudgetRow(o), b, n)
 	debt := b.refillTime(spent, b.now(s.now())+int64(b.Burst))
 	return min(debt, spreadOver), err
 }
 
-// owe adds n to the number of a row, and returns the sum. It drops a charge that would make the number
-// greater than deepest, and a charge that loses every race, and returns the row's number then.
-func (s *Store) owe(ctx context.Context, row table.Key, b Budget, n int) (spent int64, err error) {
+// addDebt adds n to the number of a row, and returns the sum. It drops a charge that would make the number
+// greater than deepest, and a charge that loses every race. Then it returns the row's number as it is.
+func (s *Store) addDebt(ctx context.Context, row table.Key, b Budget, n int) (spent int64, err error) {
 	for range spendTries {
 		now := b.now(s.now())
 		found, done, err := s.db.Edit(ctx, row, b.refilled(now), table.SetSum(attrSpent, table.Literal(now), table.Literal(int64(n))))

@@ -9,12 +9,12 @@ import (
 
 var errNoCatalogue = problem.New(problem.RouteNotFound, "The owner has not stored a catalogue.")
 
-// Catalogue returns the owner's catalogue as it was put. Only pages show it. Error: route_not_found.
+// Catalogue returns the owner's catalogue, as PutCatalogue wrote it. Error: route_not_found.
 func (s *Store) Catalogue(ctx context.Context) (text string, err error) {
 	return find(ctx, s, catalogueRow(), func(r *table.Reading) string { return attrCatalogue.From(r) }, errNoCatalogue)
 }
 
-// PutCatalogue writes the owner's catalogue over the earlier one.
+// PutCatalogue replaces the owner's catalogue.
 func (s *Store) PutCatalogue(ctx context.Context, text string) error {
 	return s.db.Put(ctx, catalogueRow(), attrCatalogue.Set(text))
 }

@@ -161,7 +161,7 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 		t := ds.s.begin()
 		switch {
 		case !audited:
-			t.starts(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID), func() {})
+			t.startChange(ctx, by, endpoint.OrgID, redelivered, string(endpoint.ID), func() {})
 		case !by.isKey():
 			t.Check(by.Actor.right(endpoint.OrgID))
 		}
@@ -188,7 +188,7 @@ func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a
 		return nil
 	}
 	t := ds.s.begin()
-	t.starts(ctx, by, o, redelivered, string(endpoint), func() {})
+	t.startChange(ctx, by, o, redelivered, string(endpoint), func() {})
 	t.Check(endpointRow(a, endpoint), notDeleted(), refuse(errEndpointNotFound))
 	return t.Commit(ctx)
 }

@@ -88,9 +88,9 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 	}
 	t := s.begin()
 	if wanted.By.isKey() {
-		t.unbarred(endpoint.AppID, wanted.By.Key)
+		t.checkNotBarred(endpoint.AppID, wanted.By.Key)
 	} else {
-		t.authorizeBesideOrg(wanted.By.Actor, endpoint.OrgID)
+		t.authorizeMember(wanted.By.Actor, endpoint.OrgID)
 	}
 	t.once(once.Request, made.Answer)
 	if !wanted.By.isKey() { // EndOrg waits for requests by API keys
@@ -149,7 +149,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, endpoint id.Endpoi
 		gone.UpdatedAt = now
 		t := s.begin()
 		if by.isKey() {
-			t.unbarred(a, by.Key)
+			t.checkNotBarred(a, by.Key)
 		} else {
 			t.Check(by.Actor.right(was.OrgID))
 		}
@@ -189,7 +189,7 @@ func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.E
 	if made, err = once.render(e); err != nil {
 		return made, err
 	}
-	t.starts(ctx, by, o, "endpoint.tested", string(endpoint), func() { t.once(once.Request, made.Answer) })
+	t.startChange(ctx, by, o, "endpoint.tested", string(endpoint), func() { t.once(once.Request, made.Answer) })
 	t.Check(endpointRow(a, endpoint), notDeleted(), refuse(errEndpointNotFound))
 	return made.committed(t.Commit(ctx))
 }

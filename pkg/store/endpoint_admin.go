@@ -40,7 +40,7 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	endpoint.UpdatedAt = now
 	t := s.begin()
 	if enabled {
-		t.authorizeBesideOrg(a, was.OrgID)
+		t.authorizeMember(a, was.OrgID)
 		t.checkOrg(a, was.OrgID)
 	} else {
 		t.Check(a.right(was.OrgID))

@@ -35,7 +35,7 @@ func (s *Store) UpdateEndpoint(ctx context.Context, a id.App, endpoint id.Endpoi
 			return problem.New(problem.DisabledByAdmin, "An admin of the org disabled the webhook endpoint. Only an admin can enable it again.")
 		}
 		t := s.begin()
-		t.unbarred(a, c.By)
+		t.checkNotBarred(a, c.By)
 		changed, err = t.change(ctx, was, c.apply(was, s.now()), ByKey(c.By), c.Paid)
 		return err
 	})

@@ -133,7 +133,7 @@ func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link, by Changer)
 		t := s.begin()
 		if !by.isKey() {
 			t.Check(by.Actor.right(revoked.OrgID))
-			t.acted(ctx, by, revoked.OrgID, "link.revoked", string(l))
+			t.auditAction(ctx, by, revoked.OrgID, "link.revoked", string(l))
 		}
 		t.Update(linkRow(a, l), pendingLink(now), table.Raced, attrRevokedAt.Set(now), attrPurgeAt.Set(endedLinkPurge(now)), notDue())
 		t.event(endOf(revoked, webhook.LinkRevoked, now))

@@ -113,7 +113,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		return made, err
 	}
 	t := s.begin()
-	t.authorizeBesideOrg(a, o)
+	t.authorizeMember(a, o)
 	t.once(once.Request, made.Answer)
 	t.Check(email, attrUserID.Is(user), table.Raced)
 	t.join(ctx, a, o, user, r)
@@ -225,7 +225,7 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 	}
 	if rows[membership] == nil {
 		t := s.begin()
-		t.authorizeBesideOrg(a, o)
+		t.authorizeMember(a, o)
 		t.Check(membership, attrRole.Absent(), table.Raced)
 		a.WhileSuspended = true // no such member: nothing is made
 		t.checkOrg(a, o)
@@ -250,7 +250,7 @@ func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, tabl
 			return cmp.Or(refusal(found), table.ErrRaced)
 		}
 	}
-	t.authorizeBesideOrg(a, o)
+	t.authorizeMember(a, o)
 	return same, func(found table.Row) error {
 		if found == nil {
 			return errMemberNotFound

@@ -248,7 +248,7 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 			action = "org.resumed"
 		}
 		t := s.begin()
-		t.authorizeBesideOrg(a, o)
+		t.authorizeMember(a, o)
 		isNew := out.State != was.State
 		t.Update(orgRow(o), table.All(was.asRead(), attrStateVersion.IsOrAbsent(was.State.Version), attrDeletedAt.Absent()), table.Raced, attrName.Set(out.Name),
 			attrExternalID.SetOrRemove(out.ExternalID), table.If(isNew, out.setState()))

@@ -150,7 +150,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (O
 	}
 	now := s.now()
 	t := s.begin()
-	t.authorizeBesideOrg(a, o)
+	t.authorizeMember(a, o)
 	t.Update(orgRow(o), table.All(notDeleted(), found.asRead()), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))

@@ -40,14 +40,14 @@ const (
 
 	// Of identities and email rows.
 	attrVerified     = table.Bool("verified")
-	attrFolded       = table.Text[string]("folded")        // the address in the form in which addresses are compared
+	attrFolded       = table.Text[string]("folded")        // the address as email.Fold returns it, to compare addresses
 	attrHolds        = table.Bool("holds")                 // the email row of the address is this user's
 	attrIssuedAt     = table.Int("iat")                    // of the token, in seconds; 0: the token had none
 	attrAskedAt      = table.Int("askedAt")                // when the issuer's userinfo endpoint was called last
 	attrIdentity     = table.Text[string]("identity")      // of an email row: the partition of the identity that holds it
-	attrFormerUserID = table.Text[id.User]("formerUserId") // of an email row in place of userId: who gave the address up
-	attrStoppedUser  = table.Text[id.User]("stoppedUser")  // of an identity in place of userId: while the user is stopped
-	attrNotBefore    = table.Int("notBefore")              // of an identity: no token of a sign-in until then is good
+	attrFormerUserID = table.Text[id.User]("formerUserId") // of an email row, in place of userId: the user who gave the address up
+	attrStoppedUser  = table.Text[id.User]("stoppedUser")  // of an identity, in place of userId: while the user is stopped
+	attrNotBefore    = table.Int("notBefore")              // of an identity: tokens of sign-ins up to this time are refused
 
 	// Of orgs, memberships and users.
 	attrOrgsCreated = table.Number[int]("orgsCreated")
@@ -58,7 +58,7 @@ const (
 	attrIdentities  = table.Map[int64]("identities") // of a user: partition of each identity → when it was added
 	attrStoppedAt   = table.Int("stoppedAt")         // of a user
 	attrEnded       = table.Map[int64]("ended")      // of a user: org id → when its deletion began; the org counts for a day more
-	attrKeysEndedAt = table.Int("keysEndedAt")       // of a deleted org: from then on every key of it is refused
+	attrKeysEndedAt = table.Int("keysEndedAt")       // of a deleted org: from this time on, each of its keys is refused
 	attrExternalID  = table.Text[string]("externalId")
 	attrSuspendedAt = table.Int("suspendedAt")
 	attrSpreadAfter = table.Text[id.Key]("spreadAfter") // while the state is copied to the keys: the last key that has it, "" for none yet
@@ -79,7 +79,7 @@ const (
 	attrLeakedAt        = table.Int("leakedAt")             // of the row of the last use: when key.leaked was written last
 	attrLive            = table.Map[int64]("live")          // key id → expiry
 	attrClosed          = table.Int("closed")               // when the deletion of the org began
-	attrRevokedUpTo     = table.Text[id.Key]("revokedUpTo") // of a person in an org: RevokeKeysOf goes on after this key
+	attrRevokedUpTo     = table.Text[id.Key]("revokedUpTo") // of a person in an org: RevokeKeysOf continues after this key
 
 	// Of the limits of API keys, see limit.Rules.Text.
 	attrLimits   = table.Text[string]("limits")
@@ -89,7 +89,7 @@ const (
 	// Of orgs and of API keys, see OrgState. The map of active keys has the version only.
 	attrAllowance    = table.Text[string]("allowance")
 	attrPlan         = table.Text[string]("plan")
-	attrStateVersion = table.Int("allowanceNo") // as a key's row is one read unit
+	attrStateVersion = table.Int("allowanceNo")
 
 	// Of days and months of a key's use. Times are in seconds.
 	attrLeased       = table.Int("leased")  // in the row's day or month
@@ -158,7 +158,7 @@ const (
 
 	// Of barred keys.
 	attrLinksBarredAt = table.Int("linksBarredAt")       // no link that the key made can be claimed from then on
-	attrCleanFrom     = table.Text[id.Link]("cleanFrom") // links behind this one wait to be revoked
+	attrCleanFrom     = table.Text[id.Link]("cleanFrom") // links after this one wait to be revoked
 
 	// Of webhook endpoints.
 	attrURL            = table.Text[string]("url")
@@ -176,7 +176,7 @@ const (
 	attrOpenUntil      = table.Int("openUntil")              // the breaker: nothing is sent before this time
 	attrFailingSince   = table.Int("failingSince")           // the first failure after the last success
 	attrParksUntil     = table.Int("parksUntil")             // the latest time at which a delivery may still be parked
-	attrReleaseFrom    = table.Text[id.Event]("releaseFrom") // held deliveries behind this event wait to be released or cancelled
+	attrReleaseFrom    = table.Text[id.Event]("releaseFrom") // held deliveries after this event wait to be released or cancelled
 
 	// Of the catalogue.
 	attrCatalogue = table.Text[string]("catalogue") // JSON
@@ -188,7 +188,7 @@ const (
 	attrExcept    = table.Text[id.Endpoint]("except")      // the only endpoint that does not get the event
 	attrFannedAt  = table.Int("fannedAt")                  // when its deliveries were written
 	attrEndpoints = table.JSON[[]id.Endpoint]("endpoints") // the endpoints that have a delivery
-	attrIsTest    = table.Bool("isTest")                   // it has a real type, and did not happen
+	attrIsTest    = table.Bool("isTest")                   // a test event: it has a real type, but nothing happened
 	attrEventID   = table.Text[id.Event]("eventId")        // of a published id
 
 	// Of deliveries.
@@ -243,15 +243,14 @@ const (
 	skBarred   = "BARRED#"
 )
 
-// identityRow returns the key of (issuer, subject). The hash has the issuer's length before the
-// two, so that no two pairs have the same text.
+// identityRow returns the key of (issuer, subject). The hashed text begins with the issuer's length, so
+// that no two pairs have the same text.
 func identityRow(issuer, subject string) table.Key {
 	sum := sha256.Sum256([]byte(strconv.Itoa(len(issuer)) + ":" + issuer + subject))
 	return table.Key{PK: pkIdentity + hex.EncodeToString(sum[:]), SK: skMeta}
 }
 
-// keyOf returns the key of a row. owner has the partition, and item is the row in it. pk and sk are
-// the beginnings of the two.
+// keyOf returns the key of a row: pk and owner are the partition key, sk and item are the sort key.
 func keyOf[P, S ~string](pk string, owner P, sk string, item S) table.Key {
 	return table.Key{PK: pk + string(owner), SK: sk + string(item)}
 }
@@ -294,7 +293,7 @@ type AccessPattern struct{ Item, PK, SK, Serves string }
 // AccessPatterns returns every item of the table. infra/docs/design.md prints them.
 func AccessPatterns() []AccessPattern {
 	return []AccessPattern{
-		{"Identity (issuer, subject → user, or stopped user; last sign-out or erasure)", "IDN#<sha-256>", "META", "who a token is: one strong read; GET /v1/users?subject="},
+		{"Identity (issuer, subject → user, or stopped user; last sign-out or erasure)", "IDN#<sha-256>", "META", "the user of a token: one strong read; GET /v1/users?subject="},
 		{"Verified email → user", "EMAIL#<folded>", "META", "invite by email; GET /v1/users?email="},
 		{"User (email, name, orgs created, identities, stop, erasure)", "USER#<userId>", "META", "profile of a member; GET /v1/users/{userId}"},
 		{"Org of a user (role)", "USER#<userId>", "ORG#<orgId>", "GET /v1/orgs"},
@@ -304,8 +303,8 @@ func AccessPatterns() []AccessPattern {
 		{"Membership (role, joinedAt)", "ORG#<orgId>", "MEM#<userId>", "every check of a role; GET …/members"},
 		{"App", "ORG#<orgId>", "APP#<appId>", "GET …/apps; /app/get"},
 		{"API key (hash or held hash, expiry, revocation, scopes, metadata, limits, the org's allowance and plan)", "KEYS#<orgId>", "KEY#<keyId>", "authentication: one strong read; GET …/keys"},
-		{"Active keys (map of key id → expiry; closed; the version of the org's state)", "KEYS#<orgId>", "META", "the limit on active keys; what a new key is given"},
-		{"How far the keys that a person made are revoked", "KEYS#<orgId>", "POS#<userId>", "DELETE …/keys?createdBy="},
+		{"Active keys (map of key id → expiry; closed; the version of the org's state)", "KEYS#<orgId>", "META", "the limit on active keys; the state of a new key"},
+		{"Position in the revocation of a person's keys", "KEYS#<orgId>", "POS#<userId>", "DELETE …/keys?createdBy="},
 		{"Imported key (hash of its text → key; never deleted)", "IMP#<sha-256>", "META", "authentication with an imported key: one strong read more"},
 		{"Last use of a key", "USED#<orgId>", "KEY#<keyId>", "lastUsedAt and leakedAt in GET …/keys"},
 		{"Use of a key, or of all keys of an org (ORG), in a day or a month (leased, served, counted; the running minute and hour; refusals)", "USAGE#<orgId>", "<date>#<keyId>", "limits: one conditional write; GET …/usage"},
@@ -313,12 +312,12 @@ func AccessPatterns() []AccessPattern {
 		{"Verification key (JWK)", "VKEYS", "KEY#<kid>", "key lookup; JWKS"},
 		{"Which signing key is active", "VKEYS", "STATE", "signing; rotation"},
 		{"Catalogue (the owner's scopes and event types)", "CATALOGUE", "META", "GET /catalogue.json"},
-		{"Link (token's hash, who it is for, the claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
-		{"Webhook endpoint (URL, events, breaker, who set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
-		{"What an app's API keys may start; how many endpoints it has", "BUDGET#<appId>", "META", "the budget; the limit on endpoints"},
-		{"What an org's API keys and people may start", "BUDGET#<orgId>", "META", "the budget; how late a first attempt is"},
-		{"Barred key (what of a revoked key is dead too)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late; its links cannot be claimed"},
-		{"Event (outbox; where it went)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
+		{"Link (token's hash, client, claim)", "LINKS#<appId>", "LINK#<linkId>", "/link/claim; /link/list"},
+		{"Webhook endpoint (URL, events, breaker, keys that set it)", "HOOKS#<appId>", "HOOK#<endpointId>", "fan-out; /webhook_endpoint/list"},
+		{"Budget of an app's API keys; number of its endpoints", "BUDGET#<appId>", "META", "the budget; the limit on endpoints"},
+		{"Budget of an org's API keys and people", "BUDGET#<orgId>", "META", "the budget; how late a first attempt is"},
+		{"Barred key (what ended with a revoked key)", "HOOKS#<appId>", "BARRED#<keyId>", "a revoked key changes no endpoint late; its links cannot be claimed"},
+		{"Event (outbox; its endpoints)", "EVTS#<appId>", "<eventId>", "the stream; /webhook_event/list"},
 		{"Published id (the owner's id of an event → event)", "PUB#<appId>", "<the owner's id>", "an event that is published again, for 24 hours"},
 		{"Delivery (status, last five attempts)", "DLV#<endpointId>", "<eventId>", "deliver; /webhook_delivery/list"},
 		{"Idempotency record (sealed answer)", "IDEM#<sha-256>", "META", "a replay answers the same"},

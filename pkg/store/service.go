@@ -149,7 +149,7 @@ func (s *Store) EnrolMember(ctx context.Context, a Actor, o id.Org, e Enrolled, 
 			return err
 		}
 		t := s.begin()
-		t.authorizeBesideOrg(a, o)
+		t.authorizeMember(a, o)
 		t.once(once.Request, made.Answer)
 		t.putUser(who)
 		t.join(ctx, a, o, who.user, r)

@@ -1,4 +1,4 @@
-// Package store is the table: every key, every condition, every transaction.
+// Package store reads and writes the table. It has every key, every condition and every transaction.
 //
 // A method is a use case (CreateOrg, RevokeKey). It decides, in the transaction that writes,
 // whether the caller may do it. Its comment names the problem codes that a caller can see. Each
@@ -7,8 +7,7 @@
 // has one of another type, is an internal error.
 //
 // Every read that decides about access is strongly consistent and on the base table. Nothing
-// here is cached, and nothing may be: a cache between a request and a key's row would outlive a
-// revocation.
+// here may be cached: a cached row would let a revoked key in.
 package store
 
 import (
@@ -34,9 +33,9 @@ type Limits struct {
 	Members     int    // members of an org
 	OrgsCreated int    // orgs that one user created
 	Endpoints   int    // webhook endpoints of an app
-	Held        int    // deliveries of an endpoint at which HeldCount looks
-	Queued      int    // deliveries that one run of the sweep queues: as many as are sent in a minute
-	Redelivered int    // deliveries that one call sends again
+	Held        int    // deliveries of an endpoint that HeldCount reads
+	Queued      int    // deliveries that one run of the sweep queues: the number that is sent in a minute
+	Redelivered int    // deliveries that one call redelivers
 	Budget      Budget // of an app
 	OrgBudget   Budget // of all apps of an org together
 }
@@ -50,7 +49,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Store is the table. Make it with New; it is safe for concurrent use.
+// Store reads and writes the table. Make it with New; it is safe for concurrent use.
 type Store struct {
 	db     *table.Table
 	Now    func() time.Time // the clock; tests set it
@@ -87,7 +86,7 @@ func fault(err error) error {
 // Work that can wait is then left to a later run.
 func Busy(err error) bool { return errors.Is(err, table.ErrBusy) }
 
-// Unreadable reports whether a row does not decode, which no other try would change.
+// Unreadable reports whether a row does not decode. Another try would fail too.
 func Unreadable(err error) bool { return errors.Is(err, table.ErrRow) }
 
 // ids returns the source of ids, with the store's randomness.
@@ -105,9 +104,9 @@ func (s *Store) random() io.Reader {
 // purgeAt and iat.
 func (s *Store) now() int64 { return s.Now().UnixMilli() }
 
-// txn is the transaction of a use case. Its operations are in the order in which their refusals
-// are returned: caller, idempotency, existence, state, limit. But org_not_found comes before all
-// others.
+// txn is the transaction of a use case. When several operations are refused, the caller gets the refusal of the
+// first. So the operations have this order: caller, idempotency, existence, state, limit. But org_not_found comes
+// before all others.
 type txn struct {
 	*table.Txn
 	s *Store
@@ -115,7 +114,7 @@ type txn struct {
 
 func (s *Store) begin() *txn { return &txn{s.db.Begin(), s} }
 
-// refuse returns the refusal that always has the same error.
+// refuse returns a refusal that is always this error.
 func refuse(err error) table.Refusal { return func(table.Row) error { return err } }
 
 // ignoreRaced drops ErrRaced. It is for work that is needed no longer when the row has changed, because
@@ -128,7 +127,7 @@ func ignoreRaced(err error) error {
 }
 
 // inParts writes items in several transactions, each with up to most items. add adds the writes of one
-// item to a transaction, which has room for actionsAtOnce writes in all.
+// item to a transaction. All writes of a transaction are actionsAtOnce at most.
 func inParts[T any](ctx context.Context, s *Store, items []T, most int, add func(*txn, T)) error {
 	for batch := range slices.Chunk(items, most) {
 		t := s.begin()
@@ -149,8 +148,8 @@ type Page struct {
 	After string // the last id of the previous page; "": the page is the first
 }
 
-// span returns the page of the rows of a partition whose sort key begins with prefix. whole is
-// how many rows the whole list may have.
+// span returns the page of a partition's rows that have a sort key with this prefix. whole bounds the rows of
+// the whole list.
 func (p Page) span(pk, prefix string, whole int) table.Span {
 	s := table.Span{PK: pk, Prefix: prefix, Limit: cmp.Or(p.Limit, whole)}
 	if p.After != "" {
@@ -175,13 +174,13 @@ func list[T any](ctx context.Context, s *Store, page table.Span, from func(*tabl
 	return found, next, nil
 }
 
-// searchPages bounds how many pages of a partition one call looks at, so that it ends soon when few rows match.
+// searchPages bounds the pages of a partition that one call reads, so that it ends soon when few rows match.
 const searchPages = 10
 
-// search reads rows until take took limit of them, and looks at this many pages at most. next is as for list. take decodes a row, and
-// appends it to the caller's result, unless there is an error. (A function for each kind of row would be large.)
-func (s *Store) search(ctx context.Context, page table.Span, pages, limit int, take func(*table.Reading) (took bool)) (next string, err error) {
-	taken := 0
+// search reads at most this number of pages, until collect has collected limit rows. next is as for list. collect decodes a row. If the
+// row matches, collect appends it to the caller's result and returns true.
+func (s *Store) search(ctx context.Context, page table.Span, pages, limit int, collect func(*table.Reading) bool) (next string, err error) {
+	collected := 0
 	for range pages {
 		rows, more, err := s.db.Query(ctx, page)
 		if err != nil {
@@ -189,14 +188,14 @@ func (s *Store) search(ctx context.Context, page table.Span, pages, limit int, t
 		}
 		for i, row := range rows {
 			r := table.Read(row)
-			if take(&r) {
-				taken++
+			if collect(&r) {
+				collected++
 			}
 			if r.Err() != nil {
 				return "", r.Err()
 			}
 			page.After = row.Key().SK
-			if taken == limit && (more || i < len(rows)-1) {
+			if collected == limit && (more || i < len(rows)-1) {
 				return page.After, nil
 			}
 		}
@@ -234,7 +233,7 @@ func batch[T any](ctx context.Context, s *Store, keys []table.Key, from func(*ta
 	return found, err
 }
 
-// lookup reads one row. ok is false when there is none.
+// lookup reads one row. ok is false when there is no row.
 func lookup[T any](ctx context.Context, s *Store, row table.Key, from func(*table.Reading) T) (found T, ok bool, err error) {
 	read, err := s.db.Get(ctx, row)
 	if err != nil || read == nil {
@@ -244,7 +243,7 @@ func lookup[T any](ctx context.Context, s *Store, row table.Key, from func(*tabl
 	return found, err == nil, err
 }
 
-// find is lookup that returns the error missing when there is no row.
+// find is lookup, but returns the error missing when there is no row.
 func find[T any](ctx context.Context, s *Store, row table.Key, from func(*table.Reading) T, missing error) (T, error) {
 	found, ok, err := lookup(ctx, s, row, from)
 	if err == nil && !ok {

@@ -13,14 +13,14 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// shows is what an access token of a subject shows, in a test of addresses.
+// shows has the claims of a subject's access token.
 type shows struct {
 	subject, email string
 	verified       bool
 	iat            int64
 }
 
-// seen returns what the authorizer makes of the token.
+// seen returns the claims as the authorizer gives them to the store.
 func (k shows) seen() store.Seen {
 	folded, _ := email.Fold(k.email)
 	return store.Seen{Issuer: issuer, Subject: k.subject, Email: k.email, Folded: folded, Verified: k.verified, Name: k.subject, IssuedAt: k.iat}
@@ -36,7 +36,8 @@ func (k shows) signsIn(t *testing.T, tb *storetest.Table) id.User {
 	return u
 }
 
-// shown returns the addresses that the list of members shows, by the name of the member. The subjects have signed in.
+// shown makes an org with the subjects as members. They have signed in before. It returns the addresses in the list of members, by
+// the name of the member.
 func shown(t *testing.T, tb *storetest.Table, subjects ...string) map[string]string {
 	t.Helper()
 	owner := shows{"owner", "owner@example.com", true, 1}.signsIn(t, tb)
@@ -66,24 +67,24 @@ func TestAnAddressIsShownAtOneMember(t *testing.T) {
 	}{
 		"a new user proves it":              {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
 		"a known user proves it":            {[]shows{{"ada", x, true, 1}, {"bob", y, true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
-		"in another spelling":               {[]shows{{"ada", "X@Example.com", true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
-		"in the other form of its domain":   {[]shows{{"ada", "ada@bücher.example", true, 1}, {"bob", "ada@xn--bcher-kva.example", true, 2}}, map[string]string{"ada": "", "bob": "ada@xn--bcher-kva.example"}},
-		"in Unicode, shown in ASCII":        {[]shows{{"ada", "Ada@xn--bcher-kva.example", true, 1}, {"bob", "Ada@BÜCHER.example", true, 2}}, map[string]string{"ada": "", "bob": "ada@xn--bcher-kva.example"}},
-		"of a known user, in Unicode":       {[]shows{{"ada", x, true, 1}, {"ada", "ada@рф", true, 2}, {"bob", "ada@xn--p1ai", true, 3}}, map[string]string{"ada": "", "bob": "ada@xn--p1ai"}},
-		"and it comes back":                 {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"ada", x, true, 3}}, map[string]string{"ada": x, "bob": ""}},
-		"of three the last":                 {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"eve", x, true, 3}}, map[string]string{"ada": "", "bob": "", "eve": x}},
-		"the loser has another by then":     {[]shows{{"ada", x, true, 1}, {"ada", y, true, 2}, {"bob", x, true, 3}}, map[string]string{"ada": y, "bob": x}},
-		"the loser gets another":            {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"ada", y, true, 3}}, map[string]string{"ada": y, "bob": x}},
-		"the two change places":             {[]shows{{"ada", x, true, 1}, {"bob", y, true, 1}, {"ada", y, true, 2}, {"bob", x, true, 3}}, map[string]string{"ada": y, "bob": x}},
+		"another user, other spelling":      {[]shows{{"ada", "X@Example.com", true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": "", "bob": x}},
+		"the other form of its domain":      {[]shows{{"ada", "ada@bücher.example", true, 1}, {"bob", "ada@xn--bcher-kva.example", true, 2}}, map[string]string{"ada": "", "bob": "ada@xn--bcher-kva.example"}},
+		"a Unicode domain, shown in ASCII":  {[]shows{{"ada", "Ada@xn--bcher-kva.example", true, 1}, {"bob", "Ada@BÜCHER.example", true, 2}}, map[string]string{"ada": "", "bob": "ada@xn--bcher-kva.example"}},
+		"a known user, a Unicode domain":    {[]shows{{"ada", x, true, 1}, {"ada", "ada@рф", true, 2}, {"bob", "ada@xn--p1ai", true, 3}}, map[string]string{"ada": "", "bob": "ada@xn--p1ai"}},
+		"the first user proves it again":    {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"ada", x, true, 3}}, map[string]string{"ada": x, "bob": ""}},
+		"three users prove it":              {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"eve", x, true, 3}}, map[string]string{"ada": "", "bob": "", "eve": x}},
+		"the first user has another":        {[]shows{{"ada", x, true, 1}, {"ada", y, true, 2}, {"bob", x, true, 3}}, map[string]string{"ada": y, "bob": x}},
+		"the first user gets another":       {[]shows{{"ada", x, true, 1}, {"bob", x, true, 2}, {"ada", y, true, 3}}, map[string]string{"ada": y, "bob": x}},
+		"two users swap addresses":          {[]shows{{"ada", x, true, 1}, {"bob", y, true, 1}, {"ada", y, true, 2}, {"bob", x, true, 3}}, map[string]string{"ada": y, "bob": x}},
 		"an older token of a new user":      {[]shows{{"ada", x, true, 2}, {"bob", x, true, 1}}, map[string]string{"ada": x, "bob": ""}},
 		"an older token of a known user":    {[]shows{{"ada", x, true, 9}, {"bob", y, true, 1}, {"bob", x, true, 2}}, map[string]string{"ada": x, "bob": y}},
-		"one of the same second":            {[]shows{{"ada", x, true, 2}, {"bob", x, true, 2}}, map[string]string{"ada": x, "bob": ""}},
-		"an unverified one":                 {[]shows{{"ada", x, true, 1}, {"bob", x, false, 2}}, map[string]string{"ada": x, "bob": ""}},
-		"the former proves it no longer":    {[]shows{{"ada", x, true, 1}, {"ada", x, false, 2}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
-		"the former has an unverified one":  {[]shows{{"ada", x, true, 1}, {"ada", y, false, 2}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
-		"the former has an unusable one":    {[]shows{{"ada", x, true, 1}, {"ada", "", false, 2}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
-		"given up, by an older token":       {[]shows{{"ada", x, true, 5}, {"ada", y, false, 6}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
-		"given up for another's":            {[]shows{{"ada", x, true, 9}, {"bob", y, true, 1}, {"bob", x, true, 2}, {"eve", y, true, 3}}, map[string]string{"ada": x, "bob": "", "eve": y}},
+		"a token of the same second":        {[]shows{{"ada", x, true, 2}, {"bob", x, true, 2}}, map[string]string{"ada": x, "bob": ""}},
+		"an unverified token":               {[]shows{{"ada", x, true, 1}, {"bob", x, false, 2}}, map[string]string{"ada": x, "bob": ""}},
+		"no longer verified for the first":  {[]shows{{"ada", x, true, 1}, {"ada", x, false, 2}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
+		"the first has an unverified one":   {[]shows{{"ada", x, true, 1}, {"ada", y, false, 2}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
+		"the first has an unusable one":     {[]shows{{"ada", x, true, 1}, {"ada", "", false, 2}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
+		"given up, proved by older token":   {[]shows{{"ada", x, true, 5}, {"ada", y, false, 6}, {"bob", x, true, 3}}, map[string]string{"ada": "", "bob": x}},
+		"given up for an address not won":   {[]shows{{"ada", x, true, 9}, {"bob", y, true, 1}, {"bob", x, true, 2}, {"eve", y, true, 3}}, map[string]string{"ada": x, "bob": "", "eve": y}},
 		"given up, and proved again":        {[]shows{{"ada", x, true, 1}, {"ada", y, false, 2}, {"ada", x, true, 3}, {"bob", z, true, 1}}, map[string]string{"ada": x, "bob": z}},
 		"given up, lost, and proved again":  {[]shows{{"ada", x, true, 1}, {"ada", y, false, 2}, {"bob", x, true, 3}, {"ada", x, true, 4}}, map[string]string{"ada": x, "bob": ""}},
 		"given up for one that is verified": {[]shows{{"ada", x, true, 1}, {"ada", y, false, 2}, {"ada", z, true, 3}, {"bob", x, true, 4}}, map[string]string{"ada": z, "bob": x}},
@@ -101,18 +102,18 @@ func TestAnAddressIsShownAtOneMember(t *testing.T) {
 	}
 }
 
-// TestALoserWhoChangesMeanwhileKeepsTheNewAddress: between the reads of the sign-in that gets the address and its transaction,
-// the loser signs in too.
-func TestALoserWhoChangesMeanwhileKeepsTheNewAddress(t *testing.T) {
+// TestAUserWhoLosesAnAddressKeepsANewerOne: Bob's sign-in takes Ada's address. Between its reads and its transaction, Ada signs in
+// too.
+func TestAUserWhoLosesAnAddressKeepsANewerOne(t *testing.T) {
 	const x, y = "x@example.com", "y@example.com"
 	for name, c := range map[string]struct {
 		first, meanwhile shows
 		want             map[string]string
 	}{
-		"with another address":  {shows{"ada", x, true, 1}, shows{"ada", y, true, 2}, map[string]string{"ada": y, "bob": x}},
-		"with an unverified":    {shows{"ada", x, true, 1}, shows{"ada", y, false, 2}, map[string]string{"ada": "", "bob": x}},
-		"with another spelling": {shows{"ada", x, true, 1}, shows{"ada", "X@example.com", true, 2}, map[string]string{"ada": "", "bob": x}},
-		"with a newer token":    {shows{"ada", "X@example.com", true, 1}, shows{"ada", x, true, 9}, map[string]string{"ada": x, "bob": ""}},
+		"with another address":   {shows{"ada", x, true, 1}, shows{"ada", y, true, 2}, map[string]string{"ada": y, "bob": x}},
+		"with an unverified one": {shows{"ada", x, true, 1}, shows{"ada", y, false, 2}, map[string]string{"ada": "", "bob": x}},
+		"with another spelling":  {shows{"ada", x, true, 1}, shows{"ada", "X@example.com", true, 2}, map[string]string{"ada": "", "bob": x}},
+		"with a newer token":     {shows{"ada", "X@example.com", true, 1}, shows{"ada", x, true, 9}, map[string]string{"ada": x, "bob": ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tb := storetest.New(t)
@@ -126,8 +127,9 @@ func TestALoserWhoChangesMeanwhileKeepsTheNewAddress(t *testing.T) {
 	}
 }
 
-// TestOfSignInsAtOnceOneShowsTheAddress: five users prove one address at once, each with tokens of two times.
-func TestOfSignInsAtOnceOneShowsTheAddress(t *testing.T) {
+// TestConcurrentSignInsShowTheAddressOnce: five users prove one address at once, each with two tokens. At the end Bob has the
+// newest token.
+func TestConcurrentSignInsShowTheAddressOnce(t *testing.T) {
 	tb := storetest.New(t)
 	subjects := []string{"ada", "bob", "eve", "dan", "zoe"}
 	for _, subject := range subjects {

@@ -9,8 +9,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestAChangedEndpointIsAnsweredAsItsRowIs, also when an attempt fails, succeeds or opens the breaker between read and write.
-func TestAChangedEndpointIsAnsweredAsItsRowIs(t *testing.T) {
+// TestAnEndpointChangeAnswersWithTheRow: an attempt fails, succeeds or opens the breaker between the change's read and its write.
+// The answer has the breaker as the row has it.
+func TestAnEndpointChangeAnswersWithTheRow(t *testing.T) {
 	const path, text = "https://receiver.example/another", "another"
 	changes := map[string]func(c *connected, endpoint store.Endpoint) (store.Endpoint, error){
 		"a description": func(c *connected, endpoint store.Endpoint) (store.Endpoint, error) {
@@ -49,16 +50,16 @@ func TestAChangedEndpointIsAnsweredAsItsRowIs(t *testing.T) {
 			noError(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint)))
 		}},
 	}
-	for what, change := range changes {
-		for event, m := range meanwhile {
+	for changeName, change := range changes {
+		for meanwhileName, m := range meanwhile {
 			c := connect(t)
 			endpoint := c.endpoint(t)
 			fails(c, endpoint.ID, m.before)
 			c.Faults.Before("TransactWriteItems", func() { m.do(c, endpoint.ID) })
 			got, err := change(c, endpoint)
 			noError(t, err)
-			if is := c.seen(t, endpoint.ID); got.Breaker != is.Breaker || (is.Breaker == webhook.Breaker{}) != (event == "a success") {
-				t.Errorf("%s, %s: answered %+v, the row has %+v", what, event, got.Breaker, is.Breaker)
+			if stored := c.seen(t, endpoint.ID); got.Breaker != stored.Breaker || (stored.Breaker == webhook.Breaker{}) != (meanwhileName == "a success") {
+				t.Errorf("%s, %s: answered %+v, the row has %+v", changeName, meanwhileName, got.Breaker, stored.Breaker)
 			}
 		}
 	}

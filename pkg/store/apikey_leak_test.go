@@ -18,9 +18,9 @@ func (c *connected) leak(t *testing.T, k id.Key, source string, revoke bool) err
 	return c.ReportLeak(ctx, row(t, c.Table, c.org, k), source, revoke)
 }
 
-// TestAThousandReportsOfAKeyInADayAreOne: a thousand reports, eight at a time, write one entry and one event. A day later a
-// report writes another entry and event.
-func TestAThousandReportsOfAKeyInADayAreOne(t *testing.T) {
+// TestALeakIsReportedOnceADay: a thousand reports, eight at a time, write one entry and one event. A day later a
+// report writes another of each.
+func TestALeakIsReportedOnceADay(t *testing.T) {
 	c := connect(t)
 	k, sibling := makeKey(t, c.Table, c.org, c.ada, 0), makeKey(t, c.Table, c.org, c.ada, 0)
 	count := func(want int) {
@@ -53,8 +53,8 @@ func TestAThousandReportsOfAKeyInADayAreOne(t *testing.T) {
 	count(3)
 }
 
-// TestALeakNamesThePlaceAndWhatTheKeyMade: the event has the place and the endpoints, with and without a revocation of the key.
-func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
+// TestALeakReportNamesThePlaceAndTheEndpoints: the event has the place and the endpoints, with and without a revocation of the key.
+func TestALeakReportNamesThePlaceAndTheEndpoints(t *testing.T) {
 	const source = "https://example.com/a"
 	for _, revoke := range []bool{false, true} {
 		c := connect(t)
@@ -92,9 +92,9 @@ func TestALeakNamesThePlaceAndWhatTheKeyMade(t *testing.T) {
 	}
 }
 
-// TestAReportOfAKeyThatHasExpired reports a key at four times after its expiry. For a day a report writes an entry, and the row of
+// TestAnExpiredKeyIsReportedForADay reports a key at four times after its expiry. For a day a report writes an entry, and the row of
 // the mark is deleted with the key's row. Two minutes after the expiry the key is no longer revoked.
-func TestAReportOfAKeyThatHasExpired(t *testing.T) {
+func TestAnExpiredKeyIsReportedForADay(t *testing.T) {
 	for after, want := range map[time.Duration]struct{ reported, revoked int }{
 		30 * time.Second: {1, 1}, 2 * time.Minute: {1, 0}, 23 * time.Hour: {1, 0}, 25 * time.Hour: {0, 0},
 	} {

@@ -15,9 +15,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt: forty processes try at once to lease an attempt of a
-// delivery. Each has a name of its own for it, the jti of the token that it would send.
-func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
+// TestOneOfFortyProcessesLeasesTheAttempt: forty processes try at once to lease an attempt of a
+// delivery. Each uses another jti, the id of the token that it would send.
+func TestOneOfFortyProcessesLeasesTheAttempt(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	e := c.fanned(t, endpoint.ID)
@@ -37,21 +37,21 @@ func TestFortyAtOnceForOneDeliveryAndOneHasTheAttempt(t *testing.T) {
 		if now := c.work(t, endpoint.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != leaseEnds.UnixMilli() {
 			t.Fatalf("%d won; %+v", won.Load(), now.Delivery)
 		}
-		c.pass(time.Minute) // now another process may take the next attempt
+		c.pass(time.Minute) // now the next attempt may be leased
 	}
 }
 
-// TestALeaseWhoseAnswerIsLostIsKnownByItsJTI: when an answer is lost, the SDK sends the update again. If the
-// first one was carried out, the second is refused, but the row has the caller's jti: so the caller has the
-// attempt.
-func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
+// TestALeaseWithALostAnswerIsFoundByItsJTI: when an answer is lost, the SDK sends the update again. If the
+// first update was carried out, the second is refused. But then the row has the caller's jti, so the caller has
+// the attempt.
+func TestALeaseWithALostAnswerIsFoundByItsJTI(t *testing.T) {
 	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
 		for _, times := range []int{1, 2} {
 			c := connect(t)
 			endpoint := c.endpoint(t)
 			w := c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
 			c.Faults.Plan("UpdateItem", f, times)
-			ok, err := c.Deliveries().LeaseAttempt(ctx, w, "mine")
+			ok, err := c.Deliveries().LeaseAttempt(ctx, w, "first")
 			if !ok || err != nil || c.Faults.Pending() {
 				t.Errorf("%s × %d: %v, %v", f, times, ok, err)
 			}
@@ -65,9 +65,9 @@ func TestALeaseWhoseAnswerIsLostIsKnownByItsJTI(t *testing.T) {
 	}
 }
 
-// TestALeaseIsOfADeliveryAsItWasRead: a delivery is parked after it was read as w, and cancelled after it was
-// read as parked. What was read before a change can neither lease an attempt nor park the delivery.
-func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
+// TestAnOutdatedReadLeasesNoAttempt: a delivery is parked after it was read as w, and cancelled after it was
+// read as parked. A read from before a change can neither lease an attempt nor park the delivery.
+func TestAnOutdatedReadLeasesNoAttempt(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	e := c.fanned(t, endpoint.ID)
@@ -88,9 +88,9 @@ func TestALeaseIsOfADeliveryAsItWasRead(t *testing.T) {
 	}
 }
 
-// TestAnAttemptGivenBackIsNotCounted: the process that has leased an attempt gives it back without making it,
-// to be made at a later time.
-func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
+// TestAReturnedAttemptIsNotCounted: the process that has leased an attempt returns it without making it. The
+// attempt is made later.
+func TestAReturnedAttemptIsNotCounted(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	e := c.fanned(t, endpoint.ID)
@@ -99,7 +99,7 @@ func TestAnAttemptGivenBackIsNotCounted(t *testing.T) {
 	at := c.Now().Add(15 * time.Second).UnixMilli()
 	noError(t, c.Deliveries().ReturnAttempt(ctx, w, "other", at)) // this process does not have the lease
 	if got := c.work(t, endpoint.ID, e); got.Attempts != 1 {
-		t.Errorf("another gave it back: %+v", got.Delivery)
+		t.Errorf("another process returned it: %+v", got.Delivery)
 	}
 	noError(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at))
 	noError(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at)) // the second time changes nothing
@@ -153,9 +153,9 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	}
 }
 
-// TestAnOverdueDeliveryIsMovedByOneSweepOfMany: twenty runs of the sweep find a delivery overdue at once. One
-// of them moves the due time forward, by at least 90 seconds, and queues the delivery.
-func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
+// TestOneOfManySweepsMovesAnOverdueDelivery: twenty runs of the sweep find an overdue delivery at once. One
+// of them moves the due time, by at least 90 seconds, and queues the delivery.
+func TestOneOfManySweepsMovesAnOverdueDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	e := c.fanned(t, endpoint.ID)
@@ -180,8 +180,8 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(90*time.Second-time.Millisecond), 10); err != nil || len(left) != 0 {
 		t.Errorf("it is due again before 90 seconds are over: %v, %v", left, err)
 	}
-	// An old delivery is queued again after a quarter of its age: an hour and a minute gives a little over 15
-	// minutes.
+	// An old delivery is queued again after a quarter of its age. Its age is an hour and a minute now, so this is a
+	// little over 15 minutes.
 	c.pass(time.Hour)
 	again, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(again) != 1 {
@@ -206,9 +206,10 @@ func TestAnOverdueDeliveryIsMovedByOneSweepOfMany(t *testing.T) {
 	}
 }
 
-// TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem: ten attempts at once that fail count as one
-// failure. From the fifth failure on, the breaker opens for 30 seconds, and twice as long each time.
-func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
+// TestConcurrentFailuresCountOnceUntilASuccess: ten attempts at once that fail count as one
+// failure. The fifth failure opens the breaker for 30 seconds, and each further failure for twice the time. A
+// success ends this.
+func TestConcurrentFailuresCountOnceUntilASuccess(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	const failures = 6
@@ -227,7 +228,7 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 		}
 		c.pass(3 * time.Second) // five failures open the breaker only over at least 10 seconds
 	}
-	slow := c.seen(t, endpoint.ID) // as an attempt read it that takes long and fails in the end
+	slow := c.seen(t, endpoint.ID) // the read of a slow attempt, which fails after the success below
 	if slow.FailingSince != c.Now().Add(-failures*3*time.Second).UnixMilli() {
 		t.Errorf("failing since %d", slow.FailingSince)
 	}
@@ -241,16 +242,16 @@ func TestFailuresBesideEachOtherCountOnceAndASuccessForgetsThem(t *testing.T) {
 	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
 	}
-	// An endpoint that took a webhook meanwhile is not disabled for earlier failures.
+	// An endpoint that has accepted a webhook meanwhile is not disabled for earlier failures.
 	noError(t, c.Deliveries().DisableEndpoint(ctx, slow, webhook.DisabledByFailing))
 	if !c.seen(t, endpoint.ID).Enabled {
 		t.Error("disabled as failing, after a success")
 	}
 }
 
-// TestOneOfManyProbes: once the breaker's time is over, one of forty attempts may probe, and it opens the
-// breaker anew.
-func TestOneOfManyProbes(t *testing.T) {
+// TestOneOfManyAttemptsMayProbe: once the breaker's time is over, one of forty attempts may probe. It opens the
+// breaker again.
+func TestOneOfManyAttemptsMayProbe(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 5 { // opens the breaker for 30 seconds
@@ -274,8 +275,8 @@ func TestOneOfManyProbes(t *testing.T) {
 	}
 }
 
-// TestRedeliveryBeginsAnewWhateverCameOfIt sends one delivery again after each way in which it can end.
-func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
+// TestRedeliveryStartsANewRoundAfterAnyEnd redelivers a failed, a delivered, a cancelled and an abandoned delivery.
+func TestRedeliveryStartsANewRoundAfterAnyEnd(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	e := c.fanned(t, endpoint.ID)
@@ -299,13 +300,13 @@ func TestRedeliveryBeginsAnewWhateverCameOfIt(t *testing.T) {
 	c.pass(time.Minute)
 	c.enable(t, endpoint.ID, false)
 	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false); queue || err != nil || c.status(t, endpoint.ID, e) != webhook.DeliveryHeld {
-		t.Errorf("of a disabled endpoint: %v, %v", queue, err)
+		t.Errorf("the endpoint is disabled: %v, %v", queue, err)
 	}
 	expectCode(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: id.NoEvent}, store.Changer{}, false)), problem.DeliveryNotFound)
 	expectCode(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: id.NoApp, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)), problem.EndpointNotFound)
 }
 
-// attempt makes an attempt of a delivery whose receiver answers so.
+// attempt makes an attempt of a delivery. The receiver gives this answer, and the delivery then has the status then.
 func (c *connected) attempt(t *testing.T, endpoint id.Endpoint, e id.Event, answer string, then webhook.DeliveryStatus) {
 	t.Helper()
 	w, status, failed := c.work(t, endpoint, e), 500, "protocol_error"
@@ -315,8 +316,8 @@ func (c *connected) attempt(t *testing.T, endpoint id.Endpoint, e id.Event, answ
 	noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: then, Next: c.Now().UnixMilli()}))
 }
 
-// TestADeliveryKeepsItsLastFiveAttempts over two rounds: of the four before the last the time, the status, how long it took, the
-// error and 128 bytes of the answer, without half a character.
+// TestADeliveryKeepsItsLastFiveAttempts: a delivery has seven attempts in two rounds. The four attempts before the last keep the time,
+// the status, the duration, the error and at most 128 bytes of the answer. No character is cut in half.
 func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
@@ -348,8 +349,8 @@ func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 	}
 }
 
-// TestADeliverysRowIsBounded: each attempt writes the row twice, at a write unit for each KB (infra/docs/costs.md). The worst answers
-// are quotes: JSON makes two bytes of each.
+// TestADeliverysRowIsBounded: each attempt writes the row twice, and a write costs one unit for each KB (infra/docs/costs.md). An
+// answer of quotes makes the largest row, because JSON writes each quote as two bytes.
 func TestADeliverysRowIsBounded(t *testing.T) {
 	for answer, most := range map[string]int{"": 1 << 10, strings.Repeat("x", 1024): 3 << 10, strings.Repeat(`"`, 1024): 4 << 10} {
 		c := connect(t)

@@ -11,7 +11,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// linksOf has an API key create n pending links.
+// linksOf creates n pending links as an API key.
 func (c *connected) linksOf(t *testing.T, by id.Key, n int) (made []madeLink) {
 	t.Helper()
 	for range n {
@@ -24,10 +24,10 @@ func (c *connected) linksOf(t *testing.T, by id.Key, n int) (made []madeLink) {
 	return made
 }
 
-// TestNoLinkOfABarredKeyIsClaimed: no claim that begins after RevokeLinksOf has returned succeeds, not even of a link
-// that the key makes afterwards, by a request that was let in before. A claim reads the bar row outside of its
-// transaction: otherwise claims, which anyone can make, would conflict with the barring and delay it.
-func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
+// TestLinksOfABarredKeyCannotBeClaimed: each claim that begins after RevokeLinksOf has returned is refused. This includes links
+// that an earlier request of the key makes afterwards. A claim reads the bar row outside of its transaction: otherwise claims,
+// which anyone can make, would conflict with the write of the bar row and delay it.
+func TestLinksOfABarredKeyCannotBeClaimed(t *testing.T) {
 	c := connect(t)
 	thief, honest := makeKey(t, c.Table, c.org, c.ada, 0).ID, makeKey(t, c.Table, c.org, c.ada, 0).ID
 	thiefLinks, honestLinks := c.linksOf(t, thief, 3), c.linksOf(t, honest, 2)
@@ -52,16 +52,16 @@ func TestNoLinkOfABarredKeyIsClaimed(t *testing.T) {
 	if audited != 1 || c.Faults.Pending() {
 		t.Errorf("%d audit entries", audited)
 	}
-	// DisableEndpointsOf writes the same bar row: it does not take the mark of the links away, and sets none.
+	// DisableEndpointsOf writes the same bar row: it neither removes nor sets the mark of the links.
 	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief))
 	expectCode(t, errorOf(c.ClaimLink(ctx, other.claim("k"))), problem.LinkRevoked)
 	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, honest))
 	noError(t, errorOf(c.ClaimLink(ctx, honestLinks[1].claim("k"))))
 }
 
-// TestBarringTakesAsLongForManyLinks counts calls, for a key without links and for one with 120: each time one
+// TestBarringMakesTheSameCallsForManyLinks counts the calls for a key without links and for a key with 120: each time one
 // read and one transaction. The sweep revokes the links afterwards.
-func TestBarringTakesAsLongForManyLinks(t *testing.T) {
+func TestBarringMakesTheSameCallsForManyLinks(t *testing.T) {
 	c := connect(t)
 	var calls []int
 	for _, n := range []int{0, 120} {
@@ -76,35 +76,35 @@ func TestBarringTakesAsLongForManyLinks(t *testing.T) {
 	}
 }
 
-// TestTheLinksOfABarredKeyAreRevokedAPageATurn: each call of CleanLinks looks at 90 links of the app, of any
-// key, and revokes the links of the barred key without an event. A second pass, two minutes after the barring,
-// finds the link that a late request made.
-func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
+// TestLinksOfABarredKeyAreRevokedPageByPage: each call of CleanLinks reads 90 links of the app, and revokes the
+// links of the barred key without an event. A second pass, two minutes after the bar was written, finds the link
+// that a late request made.
+func TestLinksOfABarredKeyAreRevokedPageByPage(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	thiefLinks := c.linksOf(t, thief, 100)
 	honestLinks := c.linksOf(t, makeKey(t, c.Table, c.org, c.ada, 0).ID, 30)
 	thiefLinks = append(thiefLinks, c.linksOf(t, thief, 60)...)
 	noError(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief))
-	clean := func() (turns int) { // until no page is left
+	clean := func() (calls int) { // calls CleanLinks until no page is left
 		t.Helper()
-		for more := true; more; turns++ {
+		for more := true; more; calls++ {
 			var err error
 			c.forgetCalls()
 			more, err = c.CleanLinks(ctx, c.app, thief)
 			noError(t, err)
 			if n := len(c.Faults.Calls()); n > 4 { // the bar, a page, a transaction, the position
-				t.Errorf("a turn has %d calls", n)
+				t.Errorf("CleanLinks makes %d calls of the database", n)
 			}
 		}
-		return turns
+		return calls
 	}
-	if turns := clean(); turns != 3 {
-		t.Errorf("%d turns for 190 links", turns)
+	if calls := clean(); calls != 3 {
+		t.Errorf("%d calls of CleanLinks for 190 links", calls)
 	}
 	late := c.linksOf(t, thief, 1)
-	if turns := clean(); turns != 1 {
-		t.Errorf("%d turns while the second pass is not due", turns)
+	if calls := clean(); calls != 1 {
+		t.Errorf("%d calls of CleanLinks while the second pass is not due", calls)
 	}
 	c.pass(2 * time.Minute)
 	clean()
@@ -126,8 +126,8 @@ func TestTheLinksOfABarredKeyAreRevokedAPageATurn(t *testing.T) {
 	}
 }
 
-// TestALinkThatCannotBeClaimedExpiresWithoutAnEvent: a link of a barred key, and one of a deleted org.
-func TestALinkThatCannotBeClaimedExpiresWithoutAnEvent(t *testing.T) {
+// TestAnUnclaimableLinkExpiresWithoutAnEvent: one link is of a barred key, and one is of a deleted org.
+func TestAnUnclaimableLinkExpiresWithoutAnEvent(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	ofBarred := c.linksOf(t, thief, 1)[0]

@@ -15,15 +15,15 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// orgList is a list of an org, with the calls of the database that read it.
+// orgList is a list of an org, with the database calls that read it.
 type orgList struct {
 	name   string
-	atOnce []string // the calls that are made at the same time, before all others
-	then   []string // the calls after their answers, one after the other
+	atOnce []string // the first calls, made at the same time
+	then   []string // the calls after these, one after the other
 	read   func(store.Actor) error
 }
 
-// lists returns the lists of the org, to be read as a page.
+// lists returns the lists of the org. Each reads page p.
 func (c *connected) lists(p store.Page) []orgList {
 	role, query, batch := "GetItem", "Query", "BatchGetItem" // role reads the caller's membership
 	audit := p
@@ -50,9 +50,9 @@ func (c *connected) lists(p store.Page) []orgList {
 	}
 }
 
-// TestAListIsReadBesideItsCallersRole: a list is read at the same time as the caller's role, not after it. None
-// of these calls is answered before all of them have begun.
-func TestAListIsReadBesideItsCallersRole(t *testing.T) {
+// TestAListAndTheCallersRoleAreReadAtOnce: a list is read at the same time as the caller's role, not after it. The test
+// holds back the answers until all these calls have begun.
+func TestAListAndTheCallersRoleAreReadAtOnce(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
 	c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), c.Now().UnixMilli())
@@ -85,17 +85,17 @@ func (u unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
 	case <-r.Context().Done():
 		return nil, r.Context().Err()
 	case <-time.After(5 * time.Second):
-		u.t.Error("a refusal waits for the query beside it")
+		u.t.Error("a refusal waits for the query of the list")
 		return nil, errors.New("not answered")
 	}
 }
 
-// TestARefusalWaitsForNoQuery: a caller who may not read a list gets the refusal although the query of the list
+// TestARefusalDoesNotWaitForTheQuery: a caller who may not read a list gets the refusal although the query of the list
 // has no answer.
-func TestARefusalWaitsForNoQuery(t *testing.T) {
+func TestARefusalDoesNotWaitForTheQuery(t *testing.T) {
 	c := connect(t)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
-	eve := c.NewUser(t, "eve@example.com") // no member
+	eve := c.NewUser(t, "eve@example.com") // not a member
 	c.Faults.Next = unanswered{t, c.Faults.Next}
 	for _, l := range c.lists(store.Page{}) {
 		for user, code := range map[id.User]problem.Code{bob: problem.InsufficientRole, eve: problem.OrgNotFound} {
@@ -111,7 +111,7 @@ func TestARefusalWaitsForNoQuery(t *testing.T) {
 // the role. The fault Malformed becomes internal, and LostBefore becomes unavailable.
 func TestTheErrorOfTheRoleComesFirst(t *testing.T) {
 	c := connect(t)
-	eve := c.NewUser(t, "eve@example.com") // no member
+	eve := c.NewUser(t, "eve@example.com") // not a member
 	for _, l := range c.lists(store.Page{}) {
 		for _, want := range []struct {
 			caller      id.User
@@ -135,9 +135,8 @@ func TestTheErrorOfTheRoleComesFirst(t *testing.T) {
 	}
 }
 
-// TestNoLastUseIsMissed: a list of keys queries as many last uses as it lists keys. Rows of last uses whose
-// keys no longer exist are among them, in groups of four. So the query ends before the page of keys does, and a
-// batch must read the rest.
+// TestNoLastUseIsMissed: to list n keys, the store queries n last uses. Some of these rows are of keys that no
+// longer exist. So the query ends before the last key of the page, and a batch must read the rest.
 func TestNoLastUseIsMissed(t *testing.T) {
 	c := connect(t)
 	used := map[id.Key]int64{}
@@ -180,10 +179,10 @@ func TestNoLastUseIsMissed(t *testing.T) {
 	}
 }
 
-// TestNoTryThatMayStillArriveIsRefusedForGood: in one create, the SDK's first try hangs, and its second try meets the
-// limit. The first try arrives later, when there is room again, and makes the key. So the answer must be unavailable:
-// limit_reached would mean that no key was made. The second create shows that the limit was met.
-func TestNoTryThatMayStillArriveIsRefusedForGood(t *testing.T) {
+// TestACreateThatMayStillArriveIsUnavailable: in one create, the SDK's first try hangs, and its second try is refused by
+// the limit. The first try arrives later, when there is room again, and makes the key. So the answer must be unavailable:
+// limit_reached would mean that no key was made. The second create shows that the limit was reached.
+func TestACreateThatMayStillArriveIsUnavailable(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 1
 	first := makeKey(t, c.Table, c.org, c.ada, 0).ID
@@ -193,15 +192,15 @@ func TestNoTryThatMayStillArriveIsRefusedForGood(t *testing.T) {
 	expectCode(t, errorOf(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{})), problem.LimitReached)
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, first))
 	noError(t, c.Faults.Arrive())
-	if _, ok, err := c.APIKey(ctx, c.org, made.ID); !ok || err != nil { // by recording, although the create failed
+	if _, ok, err := c.APIKey(ctx, c.org, made.ID); !ok || err != nil { // recording has filled made, although the create failed
 		t.Errorf("the test proves nothing: the first try was not carried out, %v", err)
 	}
 }
 
-// TestARevocationIsFinalWhateverIsOnItsWay: before Ada's transaction, Eve revokes the key. Then Ada's first try
+// TestARevocationSucceedsAlthoughATryMayStillArrive: before Ada's transaction, Eve revokes the key. Then Ada's first try
 // hangs, and may still arrive. Her second try finds the key revoked. Her call succeeds, because nothing undoes
 // a revocation.
-func TestARevocationIsFinalWhateverIsOnItsWay(t *testing.T) {
+func TestARevocationSucceedsAlthoughATryMayStillArrive(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
@@ -214,10 +213,10 @@ func TestARevocationIsFinalWhateverIsOnItsWay(t *testing.T) {
 	}
 }
 
-// TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted: a request is sent again while its first rotation is
-// committed. The rows of a batch are not of one moment: by the fault Torn, the second rotation reads the idempotency
-// record as before the commit, which is absent, and the key as after it, which is rotated.
-func TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted(t *testing.T) {
+// TestARepeatedRotationGetsTheFirstAnswer: a request is sent again while its first rotation is committed. A batch can
+// read rows of different moments. Here the fault Torn makes the second rotation read no idempotency record, as before the
+// commit, and a rotated key, as after it.
+func TestARepeatedRotationGetsTheFirstAnswer(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	rotate := func(answer string) (string, error) {
@@ -239,10 +238,9 @@ func TestARepeatedRotationAnswersTheSameWhileTheFirstIsCommitted(t *testing.T) {
 	expectCode(t, errorOf(c.RotateKey(ctx, admin(c.ada), c.org, r, store.Once[store.MintedKey]{})), problem.KeyNotActive)
 }
 
-// TestARepeatedInviteAnswersTheSameThoughTheAddressMoved: Kim changes her address after the invite, so no user
-// has the invited address. The same request still gets the first answer, also when it reads the idempotency
-// record as before the commit (Torn).
-func TestARepeatedInviteAnswersTheSameThoughTheAddressMoved(t *testing.T) {
+// TestARepeatedInviteGetsTheFirstAnswer: Kim changes her address after the invite, so no user has the invited address.
+// The same request still gets the first answer, also when it does not read the idempotency record at first (Torn).
+func TestARepeatedInviteGetsTheFirstAnswer(t *testing.T) {
 	c := connect(t)
 	kim := c.NewUser(t, "kim@example.com")
 	invite := func() error {

@@ -22,11 +22,11 @@ import (
 
 // entity is a kind of row, with a use case that reads one row of it.
 type entity struct {
-	name   string
-	pk, sk string       // the partition key and the sort key of the row begin with these
-	must   string       // the attributes that every row of the kind has, and that read reads
-	may    string       // the attributes that only some rows have, and that read reads
-	read   func() error // the use case
+	name     string
+	pk, sk   string       // the partition key and the sort key of the row begin with these
+	required string       // the attributes that every row of the kind has, and that read reads
+	optional string       // the attributes that only some rows have, and that read reads
+	read     func() error // the use case
 }
 
 // entities makes a row of each kind, and returns the kinds.
@@ -135,7 +135,7 @@ func (c *connected) put(t *testing.T, r dbRow) {
 
 // TestARowThatDoesNotDecodeIsAnError removes each attribute that a use case reads from a row, and then gives
 // the attribute another type. The use case fails, and its error ends with the attribute's name and the row's
-// key: it shows nothing of the row's content. Without an attribute of entity.may, the use case succeeds.
+// key. The error does not show the row's content. Without an optional attribute, the use case succeeds.
 func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 	c := connect(t)
 	for _, e := range c.entities(t) {
@@ -155,8 +155,8 @@ func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 			defer c.put(t, intact)
 			return e.read()
 		}
-		for _, name := range strings.Fields(e.must + " " + e.may) {
-			optional := !slices.Contains(strings.Fields(e.must), name)
+		for _, name := range strings.Fields(e.required + " " + e.optional) {
+			optional := !slices.Contains(strings.Fields(e.required), name)
 			absent := readBroken(func(r dbRow) { delete(r, name) })
 			if optional && absent != nil {
 				t.Errorf("%s without %s: %v", e.name, name, absent)

@@ -304,7 +304,7 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 		if e.name != "API key" {
 			continue
 		}
-		for _, attribute := range strings.Fields(e.must + " " + e.may) {
+		for _, attribute := range strings.Fields(e.required + " " + e.optional) {
 			if full[attribute] == nil && attribute != "hash" { // held is in its place
 				t.Errorf("the row has no %s", attribute)
 			}

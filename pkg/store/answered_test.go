@@ -32,8 +32,8 @@ func TestAnEndpointChangeAnswersWithTheRow(t *testing.T) {
 	}
 	fails := func(c *connected, endpoint id.Endpoint, times int) {
 		for range times {
-			c.pass(3 * time.Second)
-			noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint)))
+			c.advanceClock(3 * time.Second)
+			noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint)))
 		}
 	}
 	meanwhile := map[string]struct {
@@ -44,10 +44,10 @@ func TestAnEndpointChangeAnswersWithTheRow(t *testing.T) {
 		"another failure":   {2, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 1) }},
 		"the breaker opens": {0, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 6) }},
 		"it is open for longer": {6, func(c *connected, endpoint id.Endpoint) {
-			noError(t, errorOf(c.Deliveries().Probe(ctx, c.seen(t, endpoint))))
+			noError(t, errorOf(c.Deliveries().Probe(ctx, c.readEndpoint(t, endpoint))))
 		}},
 		"a success": {6, func(c *connected, endpoint id.Endpoint) {
-			noError(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint)))
+			noError(t, c.Deliveries().Succeeded(ctx, c.readEndpoint(t, endpoint)))
 		}},
 	}
 	for changeName, change := range changes {
@@ -58,7 +58,7 @@ func TestAnEndpointChangeAnswersWithTheRow(t *testing.T) {
 			c.Faults.Before("TransactWriteItems", func() { m.do(c, endpoint.ID) })
 			got, err := change(c, endpoint)
 			noError(t, err)
-			if stored := c.seen(t, endpoint.ID); got.Breaker != stored.Breaker || (stored.Breaker == webhook.Breaker{}) != (meanwhileName == "a success") {
+			if stored := c.readEndpoint(t, endpoint.ID); got.Breaker != stored.Breaker || (stored.Breaker == webhook.Breaker{}) != (meanwhileName == "a success") {
 				t.Errorf("%s, %s: answered %+v, the row has %+v", changeName, meanwhileName, got.Breaker, stored.Breaker)
 			}
 		}

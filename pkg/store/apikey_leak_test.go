@@ -37,10 +37,10 @@ func TestALeakIsReportedOnceADay(t *testing.T) {
 	count(1)
 	noError(t, c.leak(t, sibling.ID, "", false))
 	count(2)
-	c.pass(24*time.Hour - time.Millisecond)
+	c.advanceClock(24*time.Hour - time.Millisecond)
 	noError(t, c.leak(t, k.ID, "", false))
 	count(2)
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	noError(t, c.leak(t, k.ID, "", false))
 	count(3)
 	noError(t, c.leak(t, k.ID, "", true)) // writes no second report this day, and revokes the key
@@ -48,7 +48,7 @@ func TestALeakIsReportedOnceADay(t *testing.T) {
 	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.KeyRevoked {
 		t.Errorf("the key: %s", got)
 	}
-	c.pass(48 * time.Hour)
+	c.advanceClock(48 * time.Hour)
 	noError(t, c.leak(t, k.ID, "", true)) // the key ended more than a day ago
 	count(3)
 }
@@ -67,7 +67,7 @@ func TestALeakReportNamesThePlaceAndTheEndpoints(t *testing.T) {
 			made, err := c.CreateEndpoint(ctx, wanted, store.Once[store.Endpoint]{})
 			noError(t, err)
 			last = made.Made.ID
-			c.pass(time.Second)
+			c.advanceClock(time.Second)
 		}
 		c.Faults.Plan("TransactWriteItems", storetest.LostBefore, -1)
 		expectCode(t, c.leak(t, k.ID, source, revoke), problem.Unavailable)
@@ -100,7 +100,7 @@ func TestAnExpiredKeyIsReportedForADay(t *testing.T) {
 	} {
 		c := connect(t)
 		k := makeKey(t, c.Table, c.org, c.ada, time.Hour)
-		c.pass(time.Hour + after)
+		c.advanceClock(time.Hour + after)
 		noError(t, c.leak(t, k.ID, "", true))
 		if reported, revoked := len(c.audited(t, "key.leaked")), len(c.audited(t, "key.revoked")); reported != want.reported || revoked != want.revoked {
 			t.Errorf("after %s: reported %d times, and revoked %d times; want %+v", after, reported, revoked, want)

@@ -20,9 +20,9 @@ import (
 func TestOneOfFortyProcessesLeasesTheAttempt(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	for n := range 5 { // attempts, one after the other
-		w := c.work(t, endpoint.ID, e)
+		w := c.readWork(t, endpoint.ID, e)
 		var won atomic.Int64
 		for _, err := range atOnce(40, func(i int) error {
 			ok, err := c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint("jti-", n, "-", i))
@@ -34,10 +34,10 @@ func TestOneOfFortyProcessesLeasesTheAttempt(t *testing.T) {
 			noError(t, err)
 		}
 		leaseEnds := c.Now().Add(time.Minute)
-		if now := c.work(t, endpoint.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != leaseEnds.UnixMilli() {
+		if now := c.readWork(t, endpoint.ID, e); won.Load() != 1 || now.Attempts != n+1 || now.NextAttempt != leaseEnds.UnixMilli() {
 			t.Fatalf("%d won; %+v", won.Load(), now.Delivery)
 		}
-		c.pass(time.Minute) // now the next attempt may be leased
+		c.advanceClock(time.Minute) // now the next attempt may be leased
 	}
 }
 
@@ -49,7 +49,7 @@ func TestALeaseWithALostAnswerIsFoundByItsJTI(t *testing.T) {
 		for _, times := range []int{1, 2} {
 			c := connect(t)
 			endpoint := c.endpoint(t)
-			w := c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
+			w := c.readWork(t, endpoint.ID, c.fanOutTest(t, endpoint.ID))
 			c.Faults.Plan("UpdateItem", f, times)
 			ok, err := c.Deliveries().LeaseAttempt(ctx, w, "first")
 			if !ok || err != nil || c.Faults.Pending() {
@@ -58,7 +58,7 @@ func TestALeaseWithALostAnswerIsFoundByItsJTI(t *testing.T) {
 			if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "another"); ok || err != nil {
 				t.Errorf("%s × %d: another has it too: %v, %v", f, times, ok, err)
 			}
-			if got := c.work(t, endpoint.ID, w.Event).Attempts; got != 1 {
+			if got := c.readWork(t, endpoint.ID, w.Event).Attempts; got != 1 {
 				t.Errorf("%s × %d: %d attempts", f, times, got)
 			}
 		}
@@ -70,15 +70,15 @@ func TestALeaseWithALostAnswerIsFoundByItsJTI(t *testing.T) {
 func TestAnOutdatedReadLeasesNoAttempt(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
-	w := c.work(t, endpoint.ID, e)
+	e := c.fanOutTest(t, endpoint.ID)
+	w := c.readWork(t, endpoint.ID, e)
 	until := c.Now().Add(time.Second).UnixMilli()
 	noError(t, c.Deliveries().Park(ctx, w, until))
 	if ok, err := c.Deliveries().LeaseAttempt(ctx, w, "late"); ok || err != nil {
 		t.Errorf("after it was parked: %v, %v", ok, err)
 	}
 	noError(t, c.Deliveries().Park(ctx, w, until+1))
-	parked := c.work(t, endpoint.ID, e)
+	parked := c.readWork(t, endpoint.ID, e)
 	if parked.NextAttempt != until {
 		t.Errorf("the second parking, by the first read, changed the time: %d", parked.NextAttempt)
 	}
@@ -93,17 +93,17 @@ func TestAnOutdatedReadLeasesNoAttempt(t *testing.T) {
 func TestAReturnedAttemptIsNotCounted(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
-	w := c.work(t, endpoint.ID, e)
+	e := c.fanOutTest(t, endpoint.ID)
+	w := c.readWork(t, endpoint.ID, e)
 	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, "a")))
 	at := c.Now().Add(15 * time.Second).UnixMilli()
 	noError(t, c.Deliveries().ReturnAttempt(ctx, w, "other", at)) // this process does not have the lease
-	if got := c.work(t, endpoint.ID, e); got.Attempts != 1 {
+	if got := c.readWork(t, endpoint.ID, e); got.Attempts != 1 {
 		t.Errorf("another process returned it: %+v", got.Delivery)
 	}
 	noError(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at))
 	noError(t, c.Deliveries().ReturnAttempt(ctx, w, "a", at)) // the second time changes nothing
-	if got := c.work(t, endpoint.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != webhook.DeliveryPending {
+	if got := c.readWork(t, endpoint.ID, e); got.Attempts != 0 || got.NextAttempt != at || got.Status != webhook.DeliveryPending {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -112,19 +112,19 @@ func TestAReturnedAttemptIsNotCounted(t *testing.T) {
 func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
-	w := c.work(t, endpoint.ID, e)
+	e := c.fanOutTest(t, endpoint.ID)
+	w := c.readWork(t, endpoint.ID, e)
 	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, "slow")))
-	c.pass(time.Minute)
-	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, c.work(t, endpoint.ID, e), "next")))
+	c.advanceClock(time.Minute)
+	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, c.readWork(t, endpoint.ID, e), "next")))
 	noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "slow"}, Status: webhook.DeliveryFailed}))
-	if got := c.work(t, endpoint.ID, e); got.Status != webhook.DeliveryPending || got.Last != nil {
+	if got := c.readWork(t, endpoint.ID, e); got.Status != webhook.DeliveryPending || got.Last != nil {
 		t.Errorf("%+v", got.Delivery)
 	}
 	status, body := 200, "ok"
 	last := store.LastAttempt{ID: "next", At: 7, Status: &status, DurationMs: 3, Body: &body}
 	noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: last, Status: webhook.DeliveryDelivered}))
-	got := c.work(t, endpoint.ID, e)
+	got := c.readWork(t, endpoint.ID, e)
 	if got.Status != webhook.DeliveryDelivered || got.DeliveredAt != c.Now().UnixMilli() || got.NextAttempt != 0 {
 		t.Errorf("%+v", got.Delivery)
 	}
@@ -141,14 +141,14 @@ func TestAnAttemptThatLostItsLeaseChangesNothing(t *testing.T) {
 func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	w := c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
+	w := c.readWork(t, endpoint.ID, c.fanOutTest(t, endpoint.ID))
 	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, "a")))
 	c.enable(t, endpoint.ID, false)
 	c.Faults.Before("TransactWriteItems", func() {
 		noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: webhook.DeliveryDelivered}))
 	})
 	noError(t, c.Deliveries().Hold(ctx, w.DeliveryID))
-	if got := c.work(t, endpoint.ID, w.Event); got.Status != webhook.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
+	if got := c.readWork(t, endpoint.ID, w.Event); got.Status != webhook.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
 		t.Errorf("%+v", got.Delivery)
 	}
 }
@@ -158,8 +158,8 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 func TestOneOfManySweepsMovesAnOverdueDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
-	c.pass(time.Minute)
+	e := c.fanOutTest(t, endpoint.ID)
+	c.advanceClock(time.Minute)
 	due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(due) != 1 || due[0].App != c.app {
 		t.Fatalf("%v, %v", due, err)
@@ -182,7 +182,7 @@ func TestOneOfManySweepsMovesAnOverdueDelivery(t *testing.T) {
 	}
 	// An old delivery is queued again after a quarter of its age. Its age is an hour and a minute now, so this is a
 	// little over 15 minutes.
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	again, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 	if err != nil || len(again) != 1 {
 		t.Fatalf("%v, %v", again, err)
@@ -197,7 +197,7 @@ func TestOneOfManySweepsMovesAnOverdueDelivery(t *testing.T) {
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
 	}
-	noError(t, c.Deliveries().Cancel(ctx, c.work(t, endpoint.ID, e).DeliveryID))
+	noError(t, c.Deliveries().Cancel(ctx, c.readWork(t, endpoint.ID, e).DeliveryID))
 	if ok, err := c.Deliveries().Requeue(ctx, due[0]); ok || err != nil {
 		t.Errorf("a cancelled delivery is moved: %v, %v", ok, err)
 	}
@@ -214,11 +214,11 @@ func TestConcurrentFailuresCountOnceUntilASuccess(t *testing.T) {
 	endpoint := c.endpoint(t)
 	const failures = 6
 	for n := range failures {
-		seen := c.seen(t, endpoint.ID)
+		seen := c.readEndpoint(t, endpoint.ID)
 		for _, err := range atOnce(10, func(int) error { return c.Deliveries().Failed(ctx, seen) }) {
 			noError(t, err)
 		}
-		got := c.seen(t, endpoint.ID)
+		got := c.readEndpoint(t, endpoint.ID)
 		openUntil := int64(0)
 		if n >= 4 { // the fifth failure
 			openUntil = c.Now().Add(30 * time.Second << (n - 4)).UnixMilli()
@@ -226,25 +226,25 @@ func TestConcurrentFailuresCountOnceUntilASuccess(t *testing.T) {
 		if got.Failures != int64(n+1) || got.OpenUntil != openUntil || got.FailingSince == 0 {
 			t.Fatalf("after %d: %+v", n+1, got)
 		}
-		c.pass(3 * time.Second) // five failures open the breaker only over at least 10 seconds
+		c.advanceClock(3 * time.Second) // five failures open the breaker only over at least 10 seconds
 	}
-	slow := c.seen(t, endpoint.ID) // the read of a slow attempt, which fails after the success below
+	slow := c.readEndpoint(t, endpoint.ID) // the read of a slow attempt, which fails after the success below
 	if slow.FailingSince != c.Now().Add(-failures*3*time.Second).UnixMilli() {
 		t.Errorf("failing since %d", slow.FailingSince)
 	}
 	noError(t, c.Deliveries().Succeeded(ctx, slow))
 	noError(t, c.Deliveries().Failed(ctx, slow))
-	if got := c.seen(t, endpoint.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
+	if got := c.readEndpoint(t, endpoint.ID); got.Failures != 0 || got.OpenUntil != 0 || got.FailingSince != 0 {
 		t.Errorf("a slow failure undoes the success: %+v", got)
 	}
 	c.forgetCalls()
-	noError(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint.ID)))
+	noError(t, c.Deliveries().Succeeded(ctx, c.readEndpoint(t, endpoint.ID)))
 	if calls := c.Faults.Calls(); slices.Contains(calls, "UpdateItem") {
 		t.Errorf("a success of a healthy endpoint is written: %v", calls)
 	}
 	// An endpoint that has accepted a webhook meanwhile is not disabled for earlier failures.
 	noError(t, c.Deliveries().DisableEndpoint(ctx, slow, webhook.DisabledByFailing))
-	if !c.seen(t, endpoint.ID).Enabled {
+	if !c.readEndpoint(t, endpoint.ID).Enabled {
 		t.Error("disabled as failing, after a success")
 	}
 }
@@ -255,11 +255,11 @@ func TestOneOfManyAttemptsMayProbe(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 5 { // opens the breaker for 30 seconds
-		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
-		c.pass(3 * time.Second)
+		noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
+		c.advanceClock(3 * time.Second)
 	}
-	c.pass(30 * time.Second)
-	seen := c.seen(t, endpoint.ID)
+	c.advanceClock(30 * time.Second)
+	seen := c.readEndpoint(t, endpoint.ID)
 	var won atomic.Int64
 	for _, err := range atOnce(40, func(int) error {
 		ok, err := c.Deliveries().Probe(ctx, seen)
@@ -270,7 +270,7 @@ func TestOneOfManyAttemptsMayProbe(t *testing.T) {
 	}) {
 		noError(t, err)
 	}
-	if got := c.seen(t, endpoint.ID); won.Load() != 1 || got.OpenUntil != c.Now().Add(30*time.Second).UnixMilli() {
+	if got := c.readEndpoint(t, endpoint.ID); won.Load() != 1 || got.OpenUntil != c.Now().Add(30*time.Second).UnixMilli() {
 		t.Errorf("%d probe; %+v", won.Load(), got)
 	}
 }
@@ -279,25 +279,25 @@ func TestOneOfManyAttemptsMayProbe(t *testing.T) {
 func TestRedeliveryStartsANewRoundAfterAnyEnd(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	for _, status := range []webhook.DeliveryStatus{webhook.DeliveryFailed, webhook.DeliveryDelivered, webhook.DeliveryCancelled} {
-		w := c.work(t, endpoint.ID, e)
+		w := c.readWork(t, endpoint.ID, e)
 		noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, string(status))))
 		if status == webhook.DeliveryCancelled {
 			noError(t, c.Deliveries().Cancel(ctx, w.DeliveryID))
 		} else {
 			noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: string(status)}, Status: status}))
 		}
-		c.pass(time.Hour)
+		c.advanceClock(time.Hour)
 		queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)
 		now := c.Now().UnixMilli()
 		newRound := webhook.Round{Status: webhook.DeliveryPending, Attempts: 0, StartedAt: now, NextAttempt: now}
-		if got := c.work(t, endpoint.ID, e); !queue || err != nil || got.Round != newRound {
+		if got := c.readWork(t, endpoint.ID, e); !queue || err != nil || got.Round != newRound {
 			t.Errorf("%s: %v, %v, %+v", status, queue, err, got.Delivery)
 		}
 	}
-	noError(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, e).DeliveryID))
-	c.pass(time.Minute)
+	noError(t, c.Deliveries().GiveUp(ctx, c.readWork(t, endpoint.ID, e).DeliveryID))
+	c.advanceClock(time.Minute)
 	c.enable(t, endpoint.ID, false)
 	if queue, err := c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false); queue || err != nil || c.status(t, endpoint.ID, e) != webhook.DeliveryHeld {
 		t.Errorf("the endpoint is disabled: %v, %v", queue, err)
@@ -309,7 +309,7 @@ func TestRedeliveryStartsANewRoundAfterAnyEnd(t *testing.T) {
 // attempt makes an attempt of a delivery. The receiver gives this answer, and the delivery then has the status then.
 func (c *connected) attempt(t *testing.T, endpoint id.Endpoint, e id.Event, answer string, then webhook.DeliveryStatus) {
 	t.Helper()
-	w, status, failed := c.work(t, endpoint, e), 500, "protocol_error"
+	w, status, failed := c.readWork(t, endpoint, e), 500, "protocol_error"
 	jti := fmt.Sprintf("%032d", w.Attempts)
 	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, jti)))
 	last := store.LastAttempt{ID: jti, At: c.Now().UnixMilli(), Status: &status, DurationMs: 10_000 + int64(w.Attempts), Error: &failed, Body: &answer}
@@ -321,10 +321,10 @@ func (c *connected) attempt(t *testing.T, endpoint id.Endpoint, e id.Event, answ
 func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	var want []string
 	for n := range 7 {
-		if got := c.work(t, endpoint.ID, e).Earlier; len(got) != min(max(n-1, 0), 4) {
+		if got := c.readWork(t, endpoint.ID, e).Earlier; len(got) != min(max(n-1, 0), 4) {
 			t.Fatalf("after %d attempts: %+v", n, got)
 		}
 		then := webhook.DeliveryPending
@@ -333,7 +333,7 @@ func TestADeliveryKeepsItsLastFiveAttempts(t *testing.T) {
 		}
 		c.attempt(t, endpoint.ID, e, fmt.Sprint(n)+strings.Repeat("é", 500), then)
 		want = append([]string{fmt.Sprint(c.Now().UnixMilli(), 500, 10_000+n%4, " protocol_error ", n, strings.Repeat("é", 63))}, want...)
-		c.pass(2 * time.Minute)
+		c.advanceClock(2 * time.Minute)
 		if n == 3 {
 			noError(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)))
 		}
@@ -355,10 +355,10 @@ func TestADeliverysRowIsBounded(t *testing.T) {
 	for answer, most := range map[string]int{"": 1 << 10, strings.Repeat("x", 1024): 3 << 10, strings.Repeat(`"`, 1024): 4 << 10} {
 		c := connect(t)
 		endpoint := c.endpoint(t)
-		e := c.fanned(t, endpoint.ID)
+		e := c.fanOutTest(t, endpoint.ID)
 		for range 6 {
 			c.attempt(t, endpoint.ID, e, answer, webhook.DeliveryPending)
-			c.pass(2 * time.Minute)
+			c.advanceClock(2 * time.Minute)
 		}
 		if n := sizeOf(t, c.rowsOf(t, "DLV#")[0]); n > most {
 			t.Errorf("%.1q: %d bytes", answer, n)

@@ -106,7 +106,7 @@ func TestLinksOfABarredKeyAreRevokedPageByPage(t *testing.T) {
 	if calls := clean(); calls != 1 {
 		t.Errorf("%d calls of CleanLinks while the second pass is not due", calls)
 	}
-	c.pass(2 * time.Minute)
+	c.advanceClock(2 * time.Minute)
 	clean()
 	for _, l := range append(thiefLinks, late...) {
 		if found, err := c.Link(ctx, c.app, l.ID); err != nil || found.RevokedAt == 0 {
@@ -136,7 +136,7 @@ func TestAnUnclaimableLinkExpiresWithoutAnEvent(t *testing.T) {
 	ofDeleted := gone.linksOf(t, "", 1)[0]
 	noError(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief))
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), gone.org))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	noError(t, c.ExpireLink(ctx, c.app, ofBarred.ID))
 	noError(t, c.ExpireLink(ctx, gone.app, ofDeleted.ID))
 	if n := len(c.events(t, webhook.LinkExpired)) + len(gone.events(t, webhook.LinkExpired)); n != 0 {

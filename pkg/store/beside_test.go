@@ -142,16 +142,16 @@ func TestNoLastUseIsMissed(t *testing.T) {
 	used := map[id.Key]int64{}
 	for range 3 {
 		for range 4 {
-			c.pass(time.Second)
+			c.advanceClock(time.Second)
 			gone := store.APIKey{ID: id.Source{}.NewKey(c.Now()), OrgID: c.org}
 			c.NoteUse(ctx, gone, c.Now().UnixMilli())
 		}
-		c.pass(time.Second)
+		c.advanceClock(time.Second)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		used[k.ID] = c.Now().UnixMilli()
 		c.NoteUse(ctx, row(t, c.Table, c.org, k.ID), used[k.ID])
 		noError(t, c.leak(t, k.ID, "", false))
-		c.pass(time.Second)
+		c.advanceClock(time.Second)
 		used[makeKey(t, c.Table, c.org, c.ada, 0).ID] = 0 // never used
 	}
 	for limit := range 8 { // 0: the whole list

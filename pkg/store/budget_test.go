@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// wait returns the time that the refusal gives a caller to wait. It fails for any other outcome than a refusal.
+// wait returns the time that a refused caller must wait. It ends the test if err is not a refusal by a budget.
 func wait(t *testing.T, err error) time.Duration {
 	t.Helper()
 	expectCode(t, err, problem.RateLimited)
@@ -38,7 +38,7 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 		return err
 	}
 	for _, when := range []string{"after a month", "after a month more"} { // no pause gives more than the burst
-		c.pass(30 * dayLong)
+		c.advanceClock(30 * dayLong)
 		granted.Store(0)
 		for _, err := range atOnce(40, spendFive) {
 			noError(t, err)
@@ -50,9 +50,9 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 20)); got != 2*time.Second {
 		t.Errorf("20 of 10 a second: wait %s", got)
 	}
-	c.pass(2*time.Second - 100*time.Millisecond)
+	c.advanceClock(2*time.Second - 100*time.Millisecond)
 	expectCode(t, c.Deliveries().Spend(ctx, c.org, c.app, 20), problem.RateLimited)
-	c.pass(100 * time.Millisecond)
+	c.advanceClock(100 * time.Millisecond)
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 20))
 	// A caller waits at least a second, although one delivery is refilled in a tenth of it.
 	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 1)); got != time.Second {
@@ -66,9 +66,9 @@ func TestABudgetRefillsByTheMillisecond(t *testing.T) {
 	c.Limits.Budget = store.Budget{PerSecond: 500, Burst: 10}
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 10))
 	for range 3 {
-		c.pass(time.Millisecond)
+		c.advanceClock(time.Millisecond)
 		expectCode(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
-		c.pass(time.Millisecond)
+		c.advanceClock(time.Millisecond)
 		noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 1))
 	}
 }
@@ -79,7 +79,7 @@ func (c *connected) spendInBetween(t *testing.T) {
 	t.Helper()
 	c.letPass("UpdateItem")
 	c.Faults.Before("UpdateItem", func() {
-		c.pass(time.Hour)
+		c.advanceClock(time.Hour)
 		noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 5))
 	})
 }
@@ -118,19 +118,19 @@ func TestAChargeIsTriedFourTimes(t *testing.T) {
 
 // TestAFanOutIsChargedOnce: the charge of a fan-out loses a race, and so does the transaction of the fan-out.
 // Both are tried again, and the event is charged once. It goes to two endpoints and no request has paid for it.
-// So of a budget of 10, another process takes 5 and the event 2, and 3 are left.
+// So another process spends 5 of the budget of 10 and the event spends 2: 3 are left.
 func TestAFanOutIsChargedOnce(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 10, Burst: 10}
 	endpoint := c.endpoint(t, string(webhook.KeyCreated))
 	c.endpoint(t, string(webhook.KeyCreated))
 	c.enable(t, endpoint.ID, false)
-	c.stream(t) // the events of the endpoints' own changes
+	c.fanOutAll(t) // the events of the endpoints' own changes
 	makeKey(t, c.Table, c.org, c.ada, 0)
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 5)) // so that the charge has two calls
 	c.spendInBetween(t)
 	c.Faults.Before("TransactWriteItems", func() { c.enable(t, endpoint.ID, true) }) // the fan-out has read it as disabled
-	c.stream(t)
+	c.fanOutAll(t)
 	expectCode(t, c.Deliveries().Spend(ctx, c.org, c.app, 4), problem.RateLimited)
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 3))
 	if c.Faults.Pending() {
@@ -217,9 +217,9 @@ func TestTheAppsOfAnOrgShareItsBudget(t *testing.T) {
 	noError(t, c.Deliveries().Spend(ctx, other, id.DefaultApp(other), 50))
 }
 
-// TestABudgetOutlivesAnotherRate: the number in the row counts deliveries since the epoch. One that was written at a
-// higher rate is far in the future by the new rate, and must not refuse every charge.
-func TestABudgetOutlivesAnotherRate(t *testing.T) {
+// TestABudgetWorksAfterTheRateIsLowered: the number in the row counts deliveries since the epoch. A number that was written
+// at a higher rate is far in the future by the new rate, and must not refuse every charge.
+func TestABudgetWorksAfterTheRateIsLowered(t *testing.T) {
 	c := connect(t)
 	c.Limits.Budget = store.Budget{PerSecond: 1000, Burst: 2000}
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 500))
@@ -228,9 +228,9 @@ func TestABudgetOutlivesAnotherRate(t *testing.T) {
 	expectCode(t, c.Deliveries().Spend(ctx, c.org, c.app, 1), problem.RateLimited)
 }
 
-// TestABudgetOutlivesAnotherRateAndTheLastEndpoint: the row of an app counts 0 endpoints, and has a number that is far in
-// the future by a rate that is lower now.
-func TestABudgetOutlivesAnotherRateAndTheLastEndpoint(t *testing.T) {
+// TestABudgetWithoutEndpointsWorksAfterTheRateIsLowered: the row of an app counts 0 endpoints, and its number is far in the
+// future by the new, lower rate.
+func TestABudgetWithoutEndpointsWorksAfterTheRateIsLowered(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))
@@ -243,23 +243,23 @@ func TestABudgetOutlivesAnotherRateAndTheLastEndpoint(t *testing.T) {
 	noError(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app)))
 }
 
-func TestWhatWaitsOrWasSentAgainIsNotSentAgainWithinAMinute(t *testing.T) {
+func TestAPendingOrJustRedeliveredDeliveryIsNotRedelivered(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	again := func(want problem.Code) {
 		t.Helper()
 		expectCode(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e}, store.Changer{}, false)), want)
 	}
 	again(problem.Conflict) // it is pending
-	noError(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, e).DeliveryID))
+	noError(t, c.Deliveries().GiveUp(ctx, c.readWork(t, endpoint.ID, e).DeliveryID))
 	again("")
 	again(problem.Conflict) // it is pending again
-	noError(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, e).DeliveryID))
-	c.pass(time.Minute - time.Millisecond)
+	noError(t, c.Deliveries().GiveUp(ctx, c.readWork(t, endpoint.ID, e).DeliveryID))
+	c.advanceClock(time.Minute - time.Millisecond)
 	again(problem.Conflict)
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	again("")
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	again(problem.Conflict) // it is still pending
 }

@@ -38,8 +38,8 @@ func (c *connected) update(k id.Key, change store.KeyChange) error {
 	return errorOf(c.UpdateKey(ctx, admin(c.ada), c.org, k, change))
 }
 
-// successorOf rotates a key with a grace of an hour, and returns the new key, for which change replaces what
-// the old key carries.
+// successorOf rotates a key with a grace of an hour, and returns the new key. change replaces values that the new key
+// would get from the old key.
 func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) store.APIKey {
 	t.Helper()
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: time.Hour, Prefix: "lk", KeyChange: change}, store.Once[store.MintedKey]{})
@@ -47,7 +47,7 @@ func (c *connected) successorOf(t *testing.T, k id.Key, change store.KeyChange) 
 	return row(t, c.Table, c.org, fresh.Made.ID)
 }
 
-// carries fails unless a key has this name, these scopes and this metadata. what describes the key in the error.
+// carries is an error of the test unless a key has this name, these scopes and this metadata. what describes the key.
 func carries(t *testing.T, what string, k store.APIKey, name, scopes string, metadata map[string]string) {
 	t.Helper()
 	if k.Name != name || k.Scopes != scopes || !reflect.DeepEqual(k.Metadata, metadata) {
@@ -55,7 +55,7 @@ func carries(t *testing.T, what string, k store.APIKey, name, scopes string, met
 	}
 }
 
-func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
+func TestAKeyKeepsItsValuesUntilTheyAreChanged(t *testing.T) {
 	c := connect(t)
 	carries(t, "nothing given", row(t, c.Table, c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID), "", "", nil)
 	none, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", Carried: store.Carried{Metadata: map[string]string{}}}, store.Once[store.MintedKey]{})
@@ -88,8 +88,8 @@ func TestAKeyCarriesWhatItWasGivenUntilThatIsChanged(t *testing.T) {
 	carries(t, "the rotated key", row(t, c.Table, c.org, k), "wide", "a b c", pro)
 }
 
-// TestAChangedKeyIsAsItIsListed: UpdateKey returns the key as a list shows it, also with its last use and leak.
-func TestAChangedKeyIsAsItIsListed(t *testing.T) {
+// TestUpdateKeyReturnsTheKeyAsListed: UpdateKey returns the key as a list shows it, also with its last use and leak.
+func TestUpdateKeyReturnsTheKeyAsListed(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
 	c.NoteUse(ctx, row(t, c.Table, c.org, k), c.Now().UnixMilli())
@@ -102,9 +102,9 @@ func TestAChangedKeyIsAsItIsListed(t *testing.T) {
 	}
 }
 
-// TestNothingDifferentWritesNothing makes changes after which the key is as before, and compares every row of
+// TestAKeyUpdateWithoutDifferencesWritesNothing makes changes after which the key is as before, and compares every row of
 // the table: there is no audit entry and no event either.
-func TestNothingDifferentWritesNothing(t *testing.T) {
+func TestAKeyUpdateWithoutDifferencesWritesNothing(t *testing.T) {
 	c := connect(t)
 	k, same := c.wideKey(t), wide()
 	before := c.content(t)
@@ -119,8 +119,8 @@ func TestNothingDifferentWritesNothing(t *testing.T) {
 	}
 }
 
-// TestOnlyAGoodKeyTakesAChange: a key is good while it is active or in its grace.
-func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
+// TestOnlyAGoodKeyCanBeChanged: a key is good while it is active or in its grace.
+func TestOnlyAGoodKeyCanBeChanged(t *testing.T) {
 	c := connect(t)
 	narrow := store.KeyChange{Scopes: ptr("a")}
 	k := c.wideKey(t)
@@ -128,11 +128,11 @@ func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 	noError(t, c.update(k, narrow)) // k is in its grace now
 	carries(t, "in its grace", row(t, c.Table, c.org, k), "wide", "a", wide().Metadata)
 	carries(t, "its successor", row(t, c.Table, c.org, successor), "wide", "a b c", wide().Metadata)
-	c.pass(time.Hour) // the grace of k is over
+	c.advanceClock(time.Hour) // the grace of k is over
 	revoked := c.wideKey(t)
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, revoked))
 	expired := makeKey(t, c.Table, c.org, c.ada, time.Minute).ID
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	before := c.content(t)
 	for name, dead := range map[string]id.Key{"past its grace": k, "revoked": revoked, "expired": expired} {
 		for _, change := range []store.KeyChange{narrow, {}} {
@@ -148,7 +148,7 @@ func TestOnlyAGoodKeyTakesAChange(t *testing.T) {
 }
 
 // TestANarrowingChangeIsNeverLostOnTheSuccessor changes a key between the reads of its rotation and
-// the rotation's transaction. The rotation begins again, so the new key carries what the change left.
+// the rotation's transaction. The rotation begins again, so the new key carries the changed values.
 func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 	free := map[string]string{"plan": "free"}
 	for name, v := range map[string]struct {
@@ -179,9 +179,9 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 	}
 }
 
-// TestAChangeIsDecidedByTheMomentOfItsWrite reduces the scopes of a key to "a", and another request changes the key
+// TestAKeyChangeCountsChangesBeforeItsWrite reduces the scopes of a key to "a". Another request changes the key
 // between the reads of this change and its transaction.
-func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
+func TestAKeyChangeCountsChangesBeforeItsWrite(t *testing.T) {
 	rotation := func(grace time.Duration) func(*connected, id.Key) error {
 		return func(c *connected, k id.Key) error {
 			return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{}))
@@ -212,9 +212,9 @@ func TestAChangeIsDecidedByTheMomentOfItsWrite(t *testing.T) {
 	}
 }
 
-// TestAChangeThatWidensByTheMomentOfItsWriteIsRefused: the key has the scopes a, b and c, and another request narrows it between the
-// reads of this change and its transaction.
-func TestAChangeThatWidensByTheMomentOfItsWriteIsRefused(t *testing.T) {
+// TestAnOldSignInCannotWidenAKeyNarrowedMeanwhile: the key has the scopes a, b and c. Another request narrows it to a between the
+// reads of this change and its transaction. So a change to the scopes a and b would then widen the key.
+func TestAnOldSignInCannotWidenAKeyNarrowedMeanwhile(t *testing.T) {
 	for scopes, want := range map[string]problem.Code{"a b": problem.InsufficientUserAuthentication, "a": "", "": ""} {
 		c := connect(t)
 		k := c.wideKey(t)
@@ -230,9 +230,9 @@ func TestAChangeThatWidensByTheMomentOfItsWriteIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheEventOfAChangedKeyNamesWhatChanged: the event names the fields that differ, so not the name here. It shows
-// neither the scopes nor the metadata.
-func TestTheEventOfAChangedKeyNamesWhatChanged(t *testing.T) {
+// TestTheEventOfAKeyChangeNamesTheFields: the event names the fields that differ: the scopes and the metadata, but not the
+// name, which is the same as before. It shows neither the scopes nor the metadata.
+func TestTheEventOfAKeyChangeNamesTheFields(t *testing.T) {
 	c := connect(t)
 	k := c.wideKey(t)
 	noError(t, c.update(k, store.KeyChange{Name: ptr("wide"), Scopes: ptr("a"), Metadata: map[string]string{}}))
@@ -266,10 +266,10 @@ func sizeOf(t *testing.T, r dbRow) (n int) {
 	return n
 }
 
-// TestAKeysRowIsOneReadUnitAtAllBounds: every request with a key reads its row strongly. A row of up to 4 KB
-// costs one read unit, also when the name, the scopes, the metadata and the prefix are as long as they may be,
-// and the row has every attribute that it can have.
-func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
+// TestTheLargestKeyRowIsOneReadUnit: every request with a key reads its row strongly. A row of up to 4 KB
+// costs one read unit. Here the name, the scopes, the metadata and the prefix have their largest lengths, and the
+// row has every attribute that it can have.
+func TestTheLargestKeyRowIsOneReadUnit(t *testing.T) {
 	c := connect(t)
 	name := strings.Repeat("🔑", org.MaxNameLen)
 	var scopes []string
@@ -310,7 +310,7 @@ func TestAKeysRowIsOneReadUnitAtAllBounds(t *testing.T) {
 			}
 		}
 	}
-	const roomLeft = 43 // bytes: a later attribute has this room, and no more
+	const roomLeft = 43 // bytes that are left for new attributes
 	if n := sizeOf(t, full); n != 4096-roomLeft {
 		t.Errorf("%d bytes, so %d are left", n, 4096-n)
 	}

@@ -19,8 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestEveryKeyOfADeletedOrgIsRefused deletes an org with as many keys and members as it may have. Each request ends
-// before its second transaction, and the same admin repeats it: so each request does one transaction more.
+// TestEveryKeyOfADeletedOrgIsRefused deletes an org that has the most keys and members allowed. Each request crashes
+// before its second transaction, and the same admin repeats it. So each request commits one transaction.
 func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	c, keys := full(t)
 	authorizers := c.warm(t, 4, keys)
@@ -45,7 +45,8 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		t.Errorf("%d of 1,000 requests were accepted", n)
 	}
 	calls := c.Faults.Calls()
-	notes := len(slices.DeleteFunc(calls, func(call string) bool { return call == "GetItem" })) // of a first refusal: a process gets 125 keys
+	// A process notes the first refusal of a key. Each of the 4 processes checks 125 keys.
+	notes := len(slices.DeleteFunc(calls, func(call string) bool { return call == "GetItem" }))
 	if len(calls)-notes != 1000 || notes != 500 {
 		t.Errorf("%d calls of 1,000 checks; %d of them note a refusal", len(calls), notes)
 	}
@@ -59,8 +60,8 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 	}
 }
 
-// TestADeletionFitsIntoItsRequest deletes an org with as many keys and members as it may have, in one request. API
-// Gateway waits 29 seconds: the number of calls is the bound, because the time on a test's machine proves nothing.
+// TestADeletionFitsIntoItsRequest deletes an org that has the most keys and members allowed, in one request. API
+// Gateway waits 29 seconds. The test bounds the number of calls, because the time on a test's machine proves nothing.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
 	c, _ := full(t)
 	c.forgetCalls()
@@ -72,15 +73,15 @@ func TestADeletionFitsIntoItsRequest(t *testing.T) {
 		t.Errorf("%d calls: %v", len(calls), calls)
 	}
 	const orgCreated, keysCreated, keysRotated = 1, 200, 50
-	const orgDeleted = 1 // and no entry for each key and member
+	const orgDeleted = 1 // but no entries for the keys and members
 	if n := len(c.rowsOf(t, "AUD#")); n != orgCreated+keysCreated+keysRotated+orgDeleted {
 		t.Errorf("%d audit entries", n)
 	}
 }
 
-// TestAnOrgOfSeveralPagesIsDeletedWhole deletes an org with more keys, members and apps than are read at once. One of
+// TestAnOrgOfSeveralPagesIsDeletedCompletely deletes an org with more keys, members and apps than are read at once. One of
 // its keys expired a second ago, so an authorizer whose clock is slow still accepts it: it must be revoked too.
-func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
+func TestAnOrgOfSeveralPagesIsDeletedCompletely(t *testing.T) {
 	c := connect(t)
 	c.SetClosingPage(2)
 	c.crowd(t, 6)
@@ -97,7 +98,7 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 		c.app = app
 		c.endpoint(t)
 	}
-	c.pass(time.Minute + time.Second)
+	c.advanceClock(time.Minute + time.Second)
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
 	for _, r := range c.rowsOf(t, "KEYS#") {
 		if strings.HasPrefix(text(r, "SK"), "KEY#") && text(r, "revokedAt") == "" {
@@ -109,7 +110,7 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	}
 	for range 2 { // the second sweep begins when all requests in flight have ended, and deletes the apps
 		c.sweepOrg(t)
-		c.pass(2 * time.Minute)
+		c.advanceClock(2 * time.Minute)
 	}
 	for _, r := range c.rowsOf(t, "HOOKS#") {
 		if text(r, "deletedAt") == "" {
@@ -121,9 +122,9 @@ func TestAnOrgOfSeveralPagesIsDeletedWhole(t *testing.T) {
 	}
 }
 
-// TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has
+// TestADeletionContinuesWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has
 // read both, and right before the transaction that revokes both.
-func TestADeletionGoesOnWhenAKeyIsRevokedMeanwhile(t *testing.T) {
+func TestADeletionContinuesWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 	s := populate(t)
 	s.letPass("TransactWriteItems") // the transaction that closes the org
 	s.Faults.Before("TransactWriteItems", func() { noError(t, s.RevokeKey(ctx, admin(s.eve), s.org, s.key.ID)) })
@@ -144,7 +145,7 @@ func (c *connected) sweepOrg(t *testing.T) (cutShort bool) {
 	return cutShort
 }
 
-// dueOrg reports whether the sweep has something left to do for the org, but for its use, which is kept for 90 days.
+// dueOrg reports whether the org is due for the sweep within a day. (The org's use is deleted after 90 days.)
 func (c *connected) dueOrg(t *testing.T) bool {
 	t.Helper()
 	return slices.ContainsFunc(c.rowsOf(t, "ORG#"+string(c.org)), func(r dbRow) bool {
@@ -164,46 +165,46 @@ func TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork(t *testing.T) {
 			noError(t, err)
 		}
 	}
-	s.pass(time.Hour)
+	s.advanceClock(time.Hour)
 	if !s.sweepOrg(t) || !s.dueOrg(t) {
 		t.Error("it is not reported as cut short")
 	}
 	noError(t, errorOf(s.Endpoint(ctx, s.app, late.ID)))
 }
 
-// TestAnEndedOrgsTwoMinutesBeginWithItsKeysEnd: the apps of a deleted org stay for two minutes more, because
-// a request that was let in before may still create an endpoint. The two minutes do not begin when the deletion
-// begins, which is cut short and repeated hours later.
-func TestAnEndedOrgsTwoMinutesBeginWithItsKeysEnd(t *testing.T) {
+// TestAppsStayTwoMinutesAfterTheKeysEnd: the apps of a deleted org stay for two minutes after the end of its keys,
+// because an earlier request of a key may still create an endpoint. Here the deletion is cut short, and repeated
+// hours later. The two minutes begin with the end of the keys, not with the deletion.
+func TestAppsStayTwoMinutesAfterTheKeysEnd(t *testing.T) {
 	s := populate(t)
 	s.cutDeletion(t)
-	s.pass(time.Hour)
+	s.advanceClock(time.Hour)
 	if !s.sweepOrg(t) {
 		t.Error("an org with members is not reported as cut short")
 	}
-	s.pass(time.Hour)
+	s.advanceClock(time.Hour)
 	noError(t, s.DeleteOrg(ctx, admin(s.ada), s.org))
 	s.sweepOrg(t) // finds no members: the two minutes begin
-	s.pass(2*time.Minute - time.Millisecond)
-	late := s.endpoint(t) // by a request that was let in before
+	s.advanceClock(2*time.Minute - time.Millisecond)
+	late := s.endpoint(t) // by a request that began before the deletion
 	s.sweepOrg(t)
-	// It deletes an endpoint at once; the apps stay for the two minutes.
+	// The sweep deletes an endpoint at once, but an app only after the two minutes.
 	if len(s.apps(t)) == 0 || !s.dueOrg(t) {
-		t.Error("the org's end is over before requests in flight are")
+		t.Error("the apps are deleted before requests in flight have ended")
 	}
 	expectCode(t, errorOf(s.Endpoint(ctx, s.app, late.ID)), problem.EndpointNotFound)
-	s.pass(time.Millisecond)
+	s.advanceClock(time.Millisecond)
 	s.sweepOrg(t)
 	if left := s.apps(t); len(left) != 0 || s.dueOrg(t) {
 		t.Errorf("two minutes after the end of the keys: %v", left)
 	}
 }
 
-// TestWhatIsMadeDuringADeletionIsRefusedOrGone has another admin, Eve, make every change right before
-// transaction n of a deletion, counted from 0. Before the transaction that closes the org, all changes succeed,
-// and the deletion takes what they made. After it, all are refused. There is no transaction 4: with this n
-// nothing is made.
-func TestWhatIsMadeDuringADeletionIsRefusedOrGone(t *testing.T) {
+// TestChangesDuringADeletionAreRefusedOrDeleted makes every change, by another admin, right before transaction n of
+// a deletion, counted from 0. Before transaction 0, which closes the org, all changes succeed, and the deletion
+// ends the new keys and members too. Later, all changes are refused. With n = 4 the test shows that the deletion
+// has only four transactions.
+func TestChangesDuringADeletionAreRefusedOrDeleted(t *testing.T) {
 	const transactions = 4 // to close the org, revoke the keys, remove the other members, and remove the caller
 	for n := range transactions + 1 {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestAKeyMadeWhileItsOrgIsDeletedIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
+func TestOnlyAnAdminContinuesADeletion(t *testing.T) {
 	s := populate(t)
 	s.NewUser(t, "stranger@example.com")
 	expectCode(t, s.DeleteOrg(ctx, admin(s.bob), s.org), problem.InsufficientRole)
@@ -300,15 +301,15 @@ func TestOnlyAnAdminGoesOnWithADeletion(t *testing.T) {
 func TestOnlyAKeyThatExpiredWithinTheLastMinuteIsRevoked(t *testing.T) {
 	c := connect(t)
 	early, late := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
-	c.pass(time.Hour + 2*time.Minute + time.Second)
+	c.advanceClock(time.Hour + 2*time.Minute + time.Second)
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
 	if row(t, c.Table, c.org, early.ID).RevokedAt != 0 || row(t, c.Table, c.org, late.ID).RevokedAt == 0 {
 		t.Error("want only the key revoked that expired within the last minute")
 	}
 }
 
-// TestADeletedOrgMakesRoomForItsCreator: a deleted org counts for a day more in the limit on the orgs that its
-// creator has created. It never counts for another admin, who deletes it here.
+// TestADeletedOrgMakesRoomForItsCreator: a deleted org counts for one more day in its creator's limit of created
+// orgs. It never counts for another admin, who deletes it here.
 func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1 // Ada has created one
@@ -317,16 +318,16 @@ func TestADeletedOrgMakesRoomForItsCreator(t *testing.T) {
 	expectCode(t, create(c.ada), problem.LimitReached)
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1) // closing is tried twice, and gives one place back
 	noError(t, c.DeleteOrg(ctx, admin(eve), c.org))
-	c.pass(dayLong - time.Millisecond)
+	c.advanceClock(dayLong - time.Millisecond)
 	expectCode(t, create(c.ada), problem.LimitReached)
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	noError(t, create(c.ada))
 	expectCode(t, create(c.ada), problem.LimitReached)
 	noError(t, create(eve))
 	expectCode(t, create(eve), problem.LimitReached)
 }
 
-func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
+func TestTwoDeletedOrgsMakeRoomForTwo(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 3 // one is there already, and stays
 	create := func() (store.Created[store.Org], error) { return c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{}) }
@@ -335,16 +336,16 @@ func TestSeveralDeletedOrgsMakeRoomForAsMany(t *testing.T) {
 		noError(t, err)
 		noError(t, c.DeleteOrg(ctx, admin(c.ada), made.Made.ID))
 	}
-	c.pass(dayLong)
+	c.advanceClock(dayLong)
 	for range 2 {
 		noError(t, errorOf(create()))
 	}
 	expectCode(t, errorOf(create()), problem.LimitReached)
 }
 
-// TestACreatorWithoutTheMapHoldsBackNoDeletion: the row of the org's creator may have no map of deleted orgs
-// (ended), when an older release wrote the row or a backup was restored.
-func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
+// TestADeletionNeedsNoMapOfDeletedOrgs: the row of the org's creator may lack the map of deleted orgs
+// (ended), if an older release wrote the row or a backup was restored.
+func TestADeletionNeedsNoMapOfDeletedOrgs(t *testing.T) {
 	c := connect(t)
 	_, err := c.DB.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &c.Name, UpdateExpression: aws.String("REMOVE ended"), Key: map[string]types.AttributeValue{
 		"PK": &types.AttributeValueMemberS{Value: "USER#" + string(c.ada)}, "SK": &types.AttributeValueMemberS{Value: "META"},
@@ -353,14 +354,14 @@ func TestACreatorWithoutTheMapHoldsBackNoDeletion(t *testing.T) {
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
 }
 
-// TestThePlaceOfADeletedOrgIsTakenOnce: two creates find the place of a deleted org at the same time. The first
-// try of a create meets the limit. Its second transaction removes the deleted org from the count, and the other
-// create runs before that.
-func TestThePlaceOfADeletedOrgIsTakenOnce(t *testing.T) {
+// TestADeletedOrgMakesRoomForOnlyOne: two creates find the place of a deleted org at the same time. The first
+// try of a create is refused by the limit. Its second transaction removes the deleted org from the count. The other
+// create runs before this transaction.
+func TestADeletedOrgMakesRoomForOnlyOne(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgsCreated = 1
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
-	c.pass(dayLong)
+	c.advanceClock(dayLong)
 	create := func() error { return errorOf(c.CreateOrg(ctx, c.ada, "x", store.Once[store.Org]{})) }
 	c.letPass("TransactWriteItems") // the first try
 	c.Faults.Before("TransactWriteItems", func() { noError(t, create()) })

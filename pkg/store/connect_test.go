@@ -27,7 +27,7 @@ import (
 // idempotencyKey is a value of the header Idempotency-Key.
 const idempotencyKey = "6f2d9b0c-1111-4222-8333-444455556666"
 
-// connected is an app on a table of its own, with a clock that moves only by pass.
+// connected is an app on a table of its own. Its clock moves only by advanceClock.
 type connected struct {
 	*storetest.Table
 	ada id.User // the admin of the app's org
@@ -53,8 +53,8 @@ func connect(t *testing.T) *connected {
 	return c
 }
 
-// pass moves the clock forward.
-func (c *connected) pass(d time.Duration) {
+// advanceClock moves the store's clock forward.
+func (c *connected) advanceClock(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
@@ -63,8 +63,8 @@ func (c *connected) pass(d time.Duration) {
 // forgetCalls makes the next Faults.Calls return only the calls from now on.
 func (c *connected) forgetCalls() { c.Faults.Calls() }
 
-// letPass uses up the next call of an operation: each call uses one of the planned changes, in order, so a change
-// that is planned after letPass comes before the call after the next one.
+// letPass plans that nothing happens before the next call of an operation. Each call uses one plan, in order: so
+// a plan that is made after letPass is for the second call.
 func (c *connected) letPass(operation string) { c.Faults.Before(operation, func() {}) }
 
 // rowsOf returns the rows whose partition key begins with a text.
@@ -148,7 +148,7 @@ func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.seen(t, made.Made.ID)
+	return c.readEndpoint(t, made.Made.ID)
 }
 
 // wanted describes an endpoint that an API key creates; "": no key.
@@ -156,8 +156,8 @@ func (c *connected) wanted(by id.Key) store.NewEndpoint {
 	return store.NewEndpoint{OrgID: c.org, AppID: c.app, By: store.ByKey(by)}
 }
 
-// seen reads an endpoint as it is now.
-func (c *connected) seen(t *testing.T, endpoint id.Endpoint) store.Endpoint {
+// readEndpoint reads an endpoint as it is now.
+func (c *connected) readEndpoint(t *testing.T, endpoint id.Endpoint) store.Endpoint {
 	t.Helper()
 	found, err := c.Endpoint(ctx, c.app, endpoint)
 	if err != nil {
@@ -176,8 +176,8 @@ func (c *connected) enable(t *testing.T, endpoint id.Endpoint, enabled bool) sto
 	return changed
 }
 
-// test writes a test event for one endpoint, and returns the event's id.
-func (c *connected) test(t *testing.T, endpoint id.Endpoint) id.Event {
+// testEvent writes a test event for one endpoint, and returns the event's id.
+func (c *connected) testEvent(t *testing.T, endpoint id.Endpoint) id.Event {
 	t.Helper()
 	e, err := c.Deliveries().Test(ctx, c.org, c.app, endpoint, "", nil, store.Changer{}, store.Once[id.Event]{})
 	if err != nil {
@@ -186,26 +186,26 @@ func (c *connected) test(t *testing.T, endpoint id.Endpoint) id.Event {
 	return e.Made
 }
 
-// stream fans out every event of the app, as the table's stream does.
-func (c *connected) stream(t *testing.T) {
+// fanOutAll fans out every event of the app, as the table's stream does.
+func (c *connected) fanOutAll(t *testing.T) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "EVTS#") {
 		noError(t, errorOf(c.Deliveries().FanOut(ctx, c.app, id.Event(text(r, "SK")))))
 	}
 }
 
-// fanned writes a test event for one endpoint and fans it out, so that the endpoint has a delivery of the event.
-func (c *connected) fanned(t *testing.T, endpoint id.Endpoint) id.Event {
+// fanOutTest writes a test event for one endpoint and fans it out, so that the endpoint has a delivery of the event.
+func (c *connected) fanOutTest(t *testing.T, endpoint id.Endpoint) id.Event {
 	t.Helper()
-	e := c.test(t, endpoint)
+	e := c.testEvent(t, endpoint)
 	if _, err := c.Deliveries().FanOut(ctx, c.app, e); err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-// work reads a delivery as the deliver function does before an attempt.
-func (c *connected) work(t *testing.T, endpoint id.Endpoint, e id.Event) store.Work {
+// readWork reads a delivery as the deliver function does before an attempt.
+func (c *connected) readWork(t *testing.T, endpoint id.Endpoint, e id.Event) store.Work {
 	t.Helper()
 	w, ok, err := c.Deliveries().Work(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint, Event: e})
 	if err != nil || !ok {
@@ -217,7 +217,7 @@ func (c *connected) work(t *testing.T, endpoint id.Endpoint, e id.Event) store.W
 // status returns the status of a delivery.
 func (c *connected) status(t *testing.T, endpoint id.Endpoint, e id.Event) webhook.DeliveryStatus {
 	t.Helper()
-	return c.work(t, endpoint, e).Status
+	return c.readWork(t, endpoint, e).Status
 }
 
 // atOnce calls do n times at once, with i from 0 to n-1, and returns the error of each call at its i.
@@ -263,8 +263,8 @@ func persistent(do func() error) error {
 	}
 }
 
-// once makes a create idempotent: the app sends the header key with the body request, and the first create answers
-// answer. A later create with the same key and body answers the same.
+// once makes a create idempotent. key is the app's header Idempotency-Key, and request is the body. answer is the answer of
+// the first create, and also of a later create with the same key and body.
 func once[Made any](c *connected, key, request, answer string) store.Once[Made] {
 	return store.Once[Made]{
 		Request: store.Request{Key: secret.New(key), Principal: string(c.app), Method: "POST", Path: "/x", Body: sha256.Sum256([]byte(request))},
@@ -272,7 +272,7 @@ func once[Made any](c *connected, key, request, answer string) store.Once[Made] 
 	}
 }
 
-// recording writes what a create is about to make to *made, so that a test knows it also when the create fails.
+// recording copies to *made the thing that a create is about to make, so that a test knows it also when the create fails.
 func recording[Made any](made *Made) store.Once[Made] {
 	return store.Once[Made]{Render: func(m Made) ([]byte, error) { *made = m; return nil, nil }}
 }
@@ -302,7 +302,7 @@ var numbers = []string{"attempts", "createdAt", "served", "leased", "counted"}
 func write(t *testing.T, tb *storetest.Table, rows []map[string]string) {
 	t.Helper()
 	for len(rows) > 0 {
-		n := min(len(rows), 25) // DynamoDB takes 25 in a batch
+		n := min(len(rows), 25) // DynamoDB accepts 25 in a batch
 		var puts []types.WriteRequest
 		for _, r := range rows[:n] {
 			item := map[string]types.AttributeValue{}

@@ -12,8 +12,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// overdueAfter is how long after the time of an attempt the sweep waits for the queue, before it
-// takes the attempt itself.
+// overdueAfter is the time that the queue has to start an attempt. Then the sweep finds the attempt
+// overdue.
 const overdueAfter = time.Minute
 
 // LastAttempt is the result of the last attempt, and the format of the attribute last.
@@ -36,18 +36,18 @@ type EarlierAttempt struct {
 }
 
 const (
-	earlierKept = 4   // attempts that a delivery keeps beside its last
+	earlierKept = 4   // attempts that a delivery keeps in addition to its last
 	earlierBody = 128 // bytes
 )
 
-// earlier returns the attempts to keep once the delivery's last one is followed by another, nil before the first.
+// earlier returns the new value of Earlier for the time when the next attempt replaces Last. It is nil if there is no Last.
 func (d Delivery) earlier() []EarlierAttempt {
 	if d.Last == nil {
 		return nil
 	}
 	last := EarlierAttempt{At: d.Last.At, Status: d.Last.Status, DurationMs: d.Last.DurationMs, Error: d.Last.Error}
 	if d.Last.Body != nil {
-		body := strings.ToValidUTF8((*d.Last.Body)[:min(len(*d.Last.Body), earlierBody)], "") // without half a character at its end
+		body := strings.ToValidUTF8((*d.Last.Body)[:min(len(*d.Last.Body), earlierBody)], "") // drops a cut character at the end
 		last.Body = &body
 	}
 	return append([]EarlierAttempt{last}, d.Earlier[:min(len(d.Earlier), earlierKept-1)]...)
@@ -82,8 +82,8 @@ func deliveryFrom(r *table.Reading) Delivery {
 	}
 }
 
-// firstAttempt begins a round of attempts of a delivery now. The first attempt is to be made late after
-// now. The delivery is due, so that the sweep makes the attempt when the queue does not.
+// firstAttempt begins a round of attempts of a delivery now. The time of the first attempt is now plus late.
+// The delivery also becomes due for the sweep, for the case that the queue does not start the attempt.
 func firstAttempt(row table.Key, now int64, late time.Duration) table.Change {
 	first := now + late.Milliseconds()
 	return table.Changes(
@@ -161,14 +161,14 @@ func (ds Deliveries) List(ctx context.Context, a id.App, d DeliverySpan) (found 
 	return found, next, err
 }
 
-// deliveries is List without the check that the endpoint exists. A page of rows has at least 100, because a status
-// may select few of them.
+// deliveries is List without the check that the endpoint exists. It reads at least 100 rows at a time, because a
+// status may select few of them.
 func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []Delivery, next id.Event, err error) {
 	page := table.Span{PK: pkDelivery + string(d.Endpoint), After: string(d.After), Reverse: d.Newest, Limit: max(d.Limit, 100)}
 	if !d.Since.IsZero() {
 		page.From = string(id.FirstEvent(d.Since))
 	}
-	switch { // DynamoDB refuses a start before From, and backwards a start at From too
+	switch { // DynamoDB refuses a start before From, and in reverse order also a start at From
 	case d.Newest && page.After != "" && page.After <= page.From:
 		return nil, "", nil
 	case page.After < page.From:
@@ -189,8 +189,8 @@ func (ds Deliveries) deliveries(ctx context.Context, d DeliverySpan) (found []De
 	return found, id.Event(last), err
 }
 
-// HeldCount counts the deliveries that are held for an endpoint. So that its cost is bounded, it looks only at the newest
-// Limits.Held deliveries: a disabled endpoint delivers nothing, and the oldest are released first.
+// HeldCount counts the deliveries that are held for an endpoint. To bound its cost, it reads only the newest Limits.Held
+// deliveries. The held deliveries are the newest, because a disabled endpoint delivers nothing and the oldest are released first.
 func (ds Deliveries) HeldCount(ctx context.Context, endpoint Endpoint) (int, error) {
 	if endpoint.Enabled && !endpoint.Releasing {
 		return 0, nil

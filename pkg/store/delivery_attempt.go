@@ -21,7 +21,7 @@ func endAttempts() table.Change { return table.Changes(attrNextAttempt.Remove(),
 // Work is a delivery with everything that an attempt needs.
 type Work struct {
 	Delivery
-	To      Endpoint // with Deleted, and without a URL, when its row is deleted already
+	To      Endpoint // if its row is deleted already: Deleted is true and there is no URL
 	Payload webhook.Event
 }
 
@@ -56,8 +56,7 @@ func (ds Deliveries) LeaseAttempt(ctx context.Context, w Work, jti string) (ok b
 		attrAttempts.Set(w.Attempts+1), attrLease.Prove(jti), attrNextAttempt.Set(until), dueAt(DueDelivery, row, until))
 }
 
-// ReturnAttempt gives back a leased attempt that was not made. The attempt is due again at a time, in
-// milliseconds.
+// ReturnAttempt gives back a leased attempt that was not made. at is the new time of the attempt, in milliseconds.
 func (ds Deliveries) ReturnAttempt(ctx context.Context, w Work, jti string, at int64) error {
 	leased := table.All(attrStatus.Is(webhook.DeliveryPending), attrLease.Is(jti), attrAttempts.Is(w.Attempts+1))
 	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), leased, nil,
@@ -75,8 +74,8 @@ type Attempted struct {
 	Queued bool
 }
 
-// RecordAttempt writes the result of an attempt. An attempt whose lease another process has taken
-// over since changes nothing.
+// RecordAttempt writes the result of an attempt. It changes nothing if another process has leased the next
+// attempt since.
 func (ds Deliveries) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 	var next table.Change
 	switch a.Status {
@@ -106,7 +105,7 @@ func (ds Deliveries) Cancel(ctx context.Context, d webhook.DeliveryID) error {
 	return ds.end(ctx, d, webhook.DeliveryCancelled)
 }
 
-// end gives a delivery that waits, pending or held, its last status.
+// end gives a pending or held delivery its last status.
 func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as webhook.DeliveryStatus) error {
 	_, err := ds.s.db.Mark(ctx, deliveryRow(d), attrStatus.In(webhook.DeliveryPending, webhook.DeliveryHeld), nil, attrStatus.Set(as), endAttempts())
 	return err
@@ -121,8 +120,8 @@ func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) error {
 	return ignoreRaced(t.Commit(ctx))
 }
 
-// requeueAfter is how long a delivery that was queued, but not tried, waits to be queued again. An old
-// delivery waits a quarter of its age, if that is longer, so that a backlog does not fill the queue.
+// requeueAfter is the time after which a delivery is queued again if it was queued, but not tried. An old
+// delivery waits for a quarter of its age, if that is longer, so that a backlog does not fill the queue.
 const requeueAfter = 90 * time.Second
 
 // Requeue moves an overdue delivery's due time forward, and reports whether it did. Only the caller
@@ -140,14 +139,14 @@ func (ds Deliveries) Requeue(ctx context.Context, d Due) (ok bool, err error) {
 		attrDueAt.Set(until.UnixMilli()), attrMovedBy.Prove(rand.Text()))
 }
 
-// againAfter is how long a delivery that was sent again is not sent again.
+// againAfter is the shortest time between two redeliveries of a delivery.
 const againAfter = time.Minute
 
 // Again begins a new round of attempts for a delivery that is not pending. When the endpoint is
-// disabled, the delivery is held. queue is true when the caller is to queue the delivery. Errors:
-// endpoint_not_found, delivery_not_found, conflict for a delivery that is pending, or was sent
-// again within a minute, and of an actor org_not_found and insufficient_role. audited means that the actor's act has its audit
-// entry already (ActToRedeliver): then only the role is checked.
+// disabled, the delivery is held. queue is true when the caller must queue the delivery. audited means that
+// ActToRedeliver has written the actor's audit entry: then Again only checks the actor's role. Errors:
+// endpoint_not_found, delivery_not_found, conflict for a delivery that is pending or was sent
+// again within a minute, and for an actor also org_not_found and insufficient_role.
 func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer, audited bool) (queue bool, err error) {
 	err = ds.s.db.Retry(ctx, func() error {
 		endpoint, err := ds.s.Endpoint(ctx, d.App, d.Endpoint)
@@ -176,13 +175,13 @@ func (ds Deliveries) Again(ctx context.Context, d webhook.DeliveryID, by Changer
 // redelivered is the audit action of redeliveries.
 const redelivered = "endpoint.redelivered"
 
-// MayBeginAgain reports whether Again would take a delivery as it was read.
+// MayBeginAgain reports whether Again would accept a delivery, by the state that was read.
 func (ds Deliveries) MayBeginAgain(d Delivery) bool {
 	return d.Status != webhook.DeliveryPending && d.againAt <= ds.s.now()-againAfter.Milliseconds()
 }
 
-// ActToRedeliver writes the one audit entry of an actor who begins several deliveries of an endpoint again, before Again does.
-// It does nothing for an API key. Errors: endpoint_not_found, org_not_found, insufficient_role.
+// ActToRedeliver writes one audit entry for an actor who redelivers several deliveries of an endpoint. Call it before Again.
+// For an API key it does nothing. Errors: endpoint_not_found, org_not_found, insufficient_role.
 func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a id.App, endpoint id.Endpoint) error {
 	if by.isKey() {
 		return nil
@@ -206,8 +205,8 @@ func (ds Deliveries) Release(ctx context.Context, endpoint Endpoint, d webhook.D
 // errNotAgain is the refusal of a delivery for which the condition of again does not hold.
 var errNotAgain = errors.New("store: the delivery is in another state")
 
-// again adds a new round of attempts of a delivery to a transaction, if the condition when holds, with the change
-// more, and commits it. When the endpoint is disabled, it holds the delivery instead. Errors: delivery_not_found,
+// again begins a new round of attempts of a delivery if the delivery meets the condition when. It adds the change more,
+// and commits the transaction. When the endpoint is disabled, it holds the delivery instead. Errors: delivery_not_found,
 // errNotAgain, and table.ErrRaced when the endpoint was enabled, disabled or deleted since it was read.
 func (t *txn) again(ctx context.Context, endpoint Endpoint, d webhook.DeliveryID, when table.Condition, more table.Change) error {
 	row := deliveryRow(d)

@@ -13,16 +13,18 @@ import (
 	"latchkey/pkg/table"
 )
 
-// The directory has a row for each org, which the transaction of the new org writes. Nothing moves it, so that a walk meets each org once,
-// whatever is changed meanwhile. The row has only its key, and the end of a deletion sets when it goes.
+// The directory has a row for each org. The transaction that creates the org writes the row. The row never moves, so that a walk
+// through the directory meets each org once, also when orgs change meanwhile. The row has only its key. The end of a deletion adds the
+// time when the row is deleted.
 const (
 	directoryShards = 16  // partitions, so that none grows hot
-	directoryPage   = 100 // how many orgs AllOrgs returns without a limit: one batch reads them
+	directoryPage   = 100 // orgs that AllOrgs returns without a limit: one batch reads them
 
 	usageAtOnce = 8    // orgs whose usage is read at once
 	usagePage   = 1000 // rows of one org that are in memory at once
 
-	// usageAfterEnd is how long the usage of a deleted org can be read, for the last invoice: from the end of its keys on.
+	// usageAfterEnd is the time for which the usage of a deleted org can be read, for the last invoice. It begins with the end
+	// of the org's keys.
 	usageAfterEnd = 90 * 24 * time.Hour
 )
 
@@ -56,8 +58,8 @@ func (o Org) Status() Status {
 	return OrgActive
 }
 
-// AllOrgs lists the orgs of all customers, deleted ones until usageAfterEnd is over: one partition of the directory after the other,
-// directoryPage of them without a limit. next is After of the next page, "" at the end.
+// AllOrgs lists the orgs of all customers, one partition of the directory after the other. A deleted org is listed until
+// usageAfterEnd is over. Without a limit, a page has directoryPage orgs. next is After of the next page, "" at the end.
 func (s *Store) AllOrgs(ctx context.Context, p Page) (orgs []Org, next string, err error) {
 	first, most := 0, cmp.Or(p.Limit, directoryPage)
 	if p.After != "" {
@@ -82,22 +84,22 @@ func (s *Store) AllOrgs(ctx context.Context, p Page) (orgs []Org, next string, e
 		return nil, "", err
 	}
 	for _, row := range rows {
-		if o, ok := found[row]; ok { // a row of the directory and the org's own are written together, but DynamoDB deletes them apart
+		if o, ok := found[row]; ok { // DynamoDB may have deleted the org's row, but not yet its row of the directory
 			orgs = append(orgs, o)
 		}
 	}
 	return orgs, next, nil
 }
 
-// OrgUsageTotal is how much all keys of an org were used in a month.
+// OrgUsageTotal is the use of all keys of an org in a month, as two bounds.
 type OrgUsageTotal struct {
 	Org
 
-	Requests int64 // that were let through, as far as reported: never more than there were
-	AtMost   int64 // never fewer than there were; -1: not known, because the org had no allowance for a part of the month
+	Requests int64 // at least this number of requests was let through: processes have reported them
+	AtMost   int64 // at most this number; -1: not known, because the org had no allowance for a part of the month
 }
 
-// AllUsage returns how much the keys of each org were used in a month of UTC (2026-11), by pages as AllOrgs.
+// AllUsage returns the use of the keys of each org in a month of UTC (2026-11), in pages like AllOrgs.
 func (s *Store) AllUsage(ctx context.Context, month string, p Page) (totals []OrgUsageTotal, next string, err error) {
 	orgs, next, err := s.AllOrgs(ctx, p)
 	if err != nil {
@@ -111,8 +113,8 @@ func (s *Store) AllUsage(ctx context.Context, month string, p Page) (totals []Or
 	return totals, next, err
 }
 
-// usageTotal adds up at most maxWholeUsage rows of an org, so that no customer makes a walk too long: with more rows, the rest is
-// missing from Requests, and AtMost is not known.
+// usageTotal adds up at most maxWholeUsage rows of an org, so that one customer cannot make a call too long. If there are more
+// rows, the rest is missing from Requests, and AtMost is not known.
 func (s *Store) usageTotal(ctx context.Context, o Org, month string) (OrgUsageTotal, error) {
 	var sum usageSum
 	page := Page{}.span(pkUsage+string(o.ID), month+"-", usagePage)
@@ -133,13 +135,13 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string) (OrgUsageTo
 	return sum.total(o), nil
 }
 
-// usageSum adds up the rows of a month, by day. A request under an allowance is counted on the row of the org, and on the row of a key
-// with limits too: the larger of the two sums of a day is still never more than there were. Only the row of the org has all requests.
-// An allowance that begins or ends marks this row. So if all rows of a month are unmarked rows of the org, the org had an allowance for
-// the whole month.
+// usageSum adds up the rows of a month, day by day. A request under an allowance is counted on the row of the org. If its key has
+// limits, the request is also counted on the row of the key. So the larger of the two sums of a day is a lower bound of the day's
+// requests. Only the row of the org has all requests. It is marked on the day on which an allowance begins or ends. So if no row of the
+// org is marked in a month, the org had an allowance for the whole month.
 type usageSum struct {
 	date             string
-	ofOrg, ofKeys    int64 // on this day
+	ofOrg, ofKeys    int64 // the two sums of this date
 	requests, atMost int64
 	isOfOrg          bool // the org has a row
 	isPartial        bool

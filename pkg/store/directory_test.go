@@ -19,7 +19,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// walk reads the usage of all orgs in a month, in pages of so many orgs, and returns the orgs in their order.
+// walk reads the usage of all orgs in a month, and returns the orgs in their order. page is the number of orgs in a page.
 func (c *connected) walk(t *testing.T, month string, page int) (all []store.OrgUsageTotal) {
 	t.Helper()
 	for p := (store.Page{Limit: page}); ; {
@@ -35,9 +35,9 @@ func (c *connected) walk(t *testing.T, month string, page int) (all []store.OrgU
 	}
 }
 
-// TestAWalkMeetsEachOrgOnce while orgs are made, renamed, suspended and deleted: each that was there from the first page to the last.
-// ORGS=3000 takes some minutes.
-func TestAWalkMeetsEachOrgOnce(t *testing.T) {
+// TestAWalkListsEachOrgOnce walks through all orgs while some are created, renamed, suspended and deleted. Each org that exists from
+// the first page to the last is listed once. The variable ORGS sets the number of orgs: 3000 take some minutes.
+func TestAWalkListsEachOrgOnce(t *testing.T) {
 	c := connect(t)
 	orgs := 320
 	if n, err := strconv.Atoi(os.Getenv("ORGS")); err == nil {
@@ -55,10 +55,10 @@ func TestAWalkMeetsEachOrgOnce(t *testing.T) {
 		return err
 	})...))
 	write(t, c.Table, rows)
-	var beside sync.WaitGroup
+	var changing sync.WaitGroup
 	var errs []error
 	var met []store.OrgUsageTotal
-	beside.Go(func() {
+	changing.Go(func() {
 		errs = parallel.Each(8, there, func(i int, o id.Org) error {
 			return persistent(func() error {
 				switch i % 4 {
@@ -73,10 +73,10 @@ func TestAWalkMeetsEachOrgOnce(t *testing.T) {
 			})
 		})
 	})
-	defer beside.Wait()
+	defer changing.Wait()
 	walks := 0
-	for done := false; !done; walks++ { // the last walk begins when nothing is changed any more
-		done = walks > 0 && func() bool { beside.Wait(); return true }()
+	for done := false; !done; walks++ { // the first walk is during the changes, the second one after them
+		done = walks > 0 && func() bool { changing.Wait(); return true }()
 		met = c.walk(t, "2027-01", 7)
 		times := map[id.Org]int{}
 		for _, o := range met {
@@ -107,7 +107,7 @@ func TestAWalkMeetsEachOrgOnce(t *testing.T) {
 		listed++
 		o := slices.IndexFunc(met, func(m store.OrgUsageTotal) bool { return string(m.ID) == text(r, "SK") })
 		if o < 0 || has("purgeAt")(r) != (met[o].Status() == store.OrgDeleted) || len(r) > 3 {
-			t.Errorf("half a row: %v", r)
+			t.Errorf("the directory has a wrong row: %v", r)
 		}
 	}
 	if listed != len(met) || listed != orgs+orgs/4+1 {
@@ -115,7 +115,7 @@ func TestAWalkMeetsEachOrgOnce(t *testing.T) {
 	}
 }
 
-// TestEachPageOfOrgsLeadsToTheNext: the last page has no cursor, also when it is full, and a cursor outlives its org.
+// TestEachPageOfOrgsLeadsToTheNext: the last page has no cursor, even if it is full. A cursor is still good after its org is gone.
 func TestEachPageOfOrgsLeadsToTheNext(t *testing.T) {
 	c := connect(t)
 	want := []id.Org{c.org}
@@ -146,16 +146,16 @@ func TestEachPageOfOrgsLeadsToTheNext(t *testing.T) {
 	first, next, err := c.AllOrgs(ctx, store.Page{Limit: 10})
 	noError(t, err)
 	noError(t, c.DeleteOrg(ctx, billing, first[9].ID))
-	c.pass(90 * dayLong)
+	c.advanceClock(90 * dayLong)
 	if rest, end, err := c.AllOrgs(ctx, store.Page{After: next}); err != nil || end != "" || len(rest) != 50 {
-		t.Errorf("behind an org that is gone: %d orgs, %q, %v", len(rest), end, err)
+		t.Errorf("after an org that is gone: %d orgs, %q, %v", len(rest), end, err)
 	}
 	if all, _, err := c.AllOrgs(ctx, store.Page{}); err != nil || len(all) != 59 {
 		t.Errorf("%d orgs, %v", len(all), err)
 	}
 }
 
-// TestTheUseOfAMonthIsAddedUp: never more than there was, and never fewer.
+// TestTheUseOfAMonthIsAddedUp: Requests is a lower bound of the use, and AtMost is an upper bound.
 func TestTheUseOfAMonthIsAddedUp(t *testing.T) {
 	const of, month = "2027-01-", "2027-01"
 	many := make([]string, 10_001)
@@ -170,13 +170,13 @@ func TestTheUseOfAMonthIsAddedUp(t *testing.T) {
 		"an allowance":                   {[]string{of + "01#ORG 5 7", of + "02#ORG 1 2"}, 6, 9},
 		"keys with limits":               {[]string{of + "01#key_a 5 7", of + "01#key_b 1 2", of + "31#key_b 4 4"}, 10, -1},
 		"both":                           {[]string{of + "01#ORG 5 9", of + "01#key_a 3 4", of + "01#key_b 4 6", of + "02#ORG 8 8", of + "02#key_a 1 1"}, 15, 17},
-		"an allowance since a day":       {[]string{of + "01#key_a 6 6", of + "10#ORG 2 3 0", of + "11#ORG 1 1"}, 9, -1},
+		"an allowance since the 10th":    {[]string{of + "01#key_a 6 6", of + "10#ORG 2 3 0", of + "11#ORG 1 1"}, 9, -1},
 		"keys that are counted":          {[]string{of + "01#key_a 0 0 6", of + "02#key_a 0 0 1"}, 7, -1},
-		"under an allowance":             {[]string{of + "01#ORG 5 9", of + "01#key_a 0 0 6"}, 6, 9},
-		"other months, and its own row":  {[]string{"2026-12-31#ORG 9 9", month + "#ORG 99 99", of + "05#ORG 1 1", "2027-02-01#ORG 9 9"}, 1, 1},
+		"a counted key, an allowance":    {[]string{of + "01#ORG 5 9", of + "01#key_a 0 0 6"}, 6, 9},
+		"other months, row of the month": {[]string{"2026-12-31#ORG 9 9", month + "#ORG 99 99", of + "05#ORG 1 1", "2027-02-01#ORG 9 9"}, 1, 1},
 		"more than a page":               {many[:2_500], 2_500, -1},
 		"more than a walk reads":         {append([]string{of + "01#ORG 70 90"}, many...), 9_999, -1},
-		"as much as a walk reads of one": {append([]string{of + "01#ORG 70 90"}, many[:9_999]...), 9_999, 90},
+		"the most that a walk reads":     {append([]string{of + "01#ORG 70 90"}, many[:9_999]...), 9_999, 90},
 	} {
 		tb := connect(t)
 		var rows []map[string]string
@@ -195,8 +195,9 @@ func TestTheUseOfAMonthIsAddedUp(t *testing.T) {
 	}
 }
 
-// TestTheLastInvoiceCanWait for 90 days after the deletion, which forgets all else of the org at once.
-func TestTheLastInvoiceCanWait(t *testing.T) {
+// TestUsageOfADeletedOrgIsReadableFor90Days: the 90 days begin with the end of the deletion. The other rows of the org are deleted
+// two minutes after it.
+func TestUsageOfADeletedOrgIsReadableFor90Days(t *testing.T) {
 	c := connect(t)
 	o := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1", Plan: "pro"})
 	write(t, c.Table, []map[string]string{{"PK": "USAGE#" + string(o), "SK": "2027-01-15#ORG", "served": "5", "leased": "7"}})
@@ -207,10 +208,10 @@ func TestTheLastInvoiceCanWait(t *testing.T) {
 		t.Error("the deletion is not cut short")
 	}
 	c.Faults.Heal()
-	c.pass(time.Hour + 345*time.Millisecond)
-	noError(t, c.DeleteOrg(ctx, billing, o)) // from this end of its keys on the 90 days are counted
+	c.advanceClock(time.Hour + 345*time.Millisecond)
+	noError(t, c.DeleteOrg(ctx, billing, o)) // the org's keys end here, and the 90 days begin
 	gone := &connected{Table: c.Table, org: o}
-	c.pass(2 * time.Minute)
+	c.advanceClock(2 * time.Minute)
 	gone.sweepOrg(t)
 	if left := gone.apps(t); len(left) != 0 || !slices.ContainsFunc(c.rowsOf(t, "BUDGET#"+string(o)), has("purgeAt")) {
 		t.Errorf("two minutes later: %v", left)
@@ -225,21 +226,21 @@ func TestTheLastInvoiceCanWait(t *testing.T) {
 		}
 		return inWalk, err
 	}
-	c.pass(90*dayLong - 2*time.Minute - time.Second)
+	c.advanceClock(90*dayLong - 2*time.Minute - time.Second)
 	due, err := c.DueBefore(ctx, store.DueOrg, c.Now(), 10)
 	if err != nil || len(due) != 0 {
-		t.Errorf("before 90 days are over the sweep has a turn: %v %v", due, err)
+		t.Errorf("the org is due before 90 days are over: %v %v", due, err)
 	}
 	c.forgetCalls()
-	gone.sweepOrg(t) // the index may be behind
+	gone.sweepOrg(t) // a sweep may come too early, because the index is a little late
 	if calls := c.Faults.Calls(); !slices.Equal(calls, []string{"GetItem"}) {
-		t.Errorf("a turn that comes too early: %v", calls)
+		t.Errorf("a sweep that comes too early: %v", calls)
 	}
 	if inWalk, err := readable(); !inWalk || err != nil {
 		t.Errorf("before 90 days are over: %v %v", inWalk, err)
 	}
 	expectCode(t, errorOf(c.Org(ctx, billing, o)), problem.OrgNotFound)
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	if inWalk, err := readable(); inWalk || !problem.Is(err, problem.OrgNotFound) {
 		t.Errorf("after 90 days, before the sweep: %v %v", inWalk, err)
 	}
@@ -253,8 +254,9 @@ func TestTheLastInvoiceCanWait(t *testing.T) {
 	}
 }
 
-// TestAFaultIsNoUsage: an invoice must not be too small because one of the reads failed: of the 16 partitions, or of the use of an org.
-func TestAFaultIsNoUsage(t *testing.T) {
+// TestAFailedReadIsAnErrorOfTheUsage: AllUsage makes 17 queries, of the 16 partitions and of the use of an org. When one of them fails,
+// AllUsage fails: otherwise an invoice would be too small.
+func TestAFailedReadIsAnErrorOfTheUsage(t *testing.T) {
 	c := connect(t)
 	for query := range 17 {
 		for range query {
@@ -262,7 +264,7 @@ func TestAFaultIsNoUsage(t *testing.T) {
 		}
 		c.Faults.Before("Query", func() { c.Faults.Plan("Query", storetest.Malformed, 1) })
 		if all, next, err := c.AllUsage(ctx, "2027-01", store.Page{}); err == nil || c.Faults.Pending() {
-			t.Errorf("query %d failed: %v %q", query, all, next)
+			t.Errorf("query %d failed, but AllUsage did not: %v %q", query, all, next)
 		}
 	}
 	c.Faults.Plan("BatchGetItem", storetest.Malformed, 1)

@@ -15,17 +15,17 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestADoneTransactionIsDoneForItsCaller: the answer of one transaction of each use case is lost, and the
+// TestACarriedOutTransactionSucceedsForItsCaller: the answer of one transaction of each use case is lost, and the
 // database does not recognise the transaction when the SDK sends it again (Forgotten). Its conditions are then
 // refused, although it was carried out. The use case must recognise its own write, and succeed. Tests of the
 // API do the same with the use cases that create something.
-func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
+func TestACarriedOutTransactionSucceedsForItsCaller(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Viewer)
 	endpoint, another := c.endpoint(t), c.endpoint(t)
 	c.enable(t, endpoint.ID, false)
-	held := c.fanned(t, endpoint.ID)
+	held := c.fanOutTest(t, endpoint.ID)
 	endpoint = c.enable(t, endpoint.ID, true)
 	toRevoke, toClaim, text := c.link(t, time.Hour), c.link(t, time.Hour), "changed"
 	otherOrg, key := c.NewOrg(t, c.ada), c.wideKey(t)
@@ -92,9 +92,9 @@ func TestADoneTransactionIsDoneForItsCaller(t *testing.T) {
 	}
 }
 
-// TestALinkRevokedMeanwhileIsStillOnesOwn: the answer of the write of a link is lost, and the links of its key are revoked before
-// the second try. The link was made, so its maker gets it, and not a 500.
-func TestALinkRevokedMeanwhileIsStillOnesOwn(t *testing.T) {
+// TestAMadeLinkIsReturnedThoughRevokedMeanwhile: the answer of the write of a link is lost, and the links of its key are revoked before
+// the second try. The link was made, so the caller gets it, and not an internal error.
+func TestAMadeLinkIsReturnedThoughRevokedMeanwhile(t *testing.T) {
 	c := connect(t)
 	c.Faults.Plan("UpdateItem", storetest.LostAfter, 1)
 	c.letPass("UpdateItem") // the first try
@@ -111,10 +111,10 @@ func TestALinkRevokedMeanwhileIsStillOnesOwn(t *testing.T) {
 	}
 }
 
-// TestAnEventFannedOutMeanwhileIsStillOnesOwn: the answer of the transaction that writes an event is lost. The stream
+// TestAnEventFannedOutMeanwhileIsWrittenOnce: the answer of the transaction that writes an event is lost. The stream
 // fans the event out before the second try, so the event's row has changed. The second try must still find that it is
 // the row of its own event, and write no other.
-func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
+func TestAnEventFannedOutMeanwhileIsWrittenOnce(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	before := len(c.rowsOf(t, "EVTS#"))
@@ -125,16 +125,16 @@ func TestAnEventFannedOutMeanwhileIsStillOnesOwn(t *testing.T) {
 			noError(t, errorOf(c.Deliveries().FanOut(ctx, c.app, id.Event(text(r, "SK")))))
 		}
 	})
-	e := c.test(t, endpoint.ID)
+	e := c.testEvent(t, endpoint.ID)
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending || c.Faults.Pending() || len(c.rowsOf(t, "EVTS#")) != before+1 {
 		t.Errorf("the delivery is %s", got)
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneTransaction: a refused transaction must not take the write of another one for its
-// own. So a create whose id is taken, which never happens outside of a test, is an internal error and changes
-// nothing.
-func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
+// TestAnotherCallersRowIsNotACarriedOutTransaction: a refused transaction must not believe that it wrote a row that another
+// transaction wrote. So a create with an id that another app has is an internal error and changes nothing. This happens only
+// in a test.
+func TestAnotherCallersRowIsNotACarriedOutTransaction(t *testing.T) {
 	c := connect(t)
 	var app store.App
 	create := func(name string) error {
@@ -149,8 +149,8 @@ func TestOnlyOnesOwnWriteIsADoneTransaction(t *testing.T) {
 	if i := slices.IndexFunc(apps, func(a store.App) bool { return a.ID == app.ID }); err != nil || i < 0 || apps[i].Name != "First" {
 		t.Errorf("%+v, %v", apps, err)
 	}
-	// The lease of another run is not taken for the own one. A missing endpoint or member is not taken for one
-	// that the call itself has deleted.
+	// The call must not believe that it took the lease of another run, or that it deleted an endpoint or a member that
+	// never existed.
 	l := lease(t, c.Table)
 	if _, err := c.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
 		t.Errorf("another's lease: %v", err)
@@ -179,9 +179,9 @@ func TestALinkIsMadeByOneWrite(t *testing.T) {
 	}
 }
 
-// TestOnlyOnesOwnWriteIsADoneLink creates a link with the id and the token of another one, which never happens
-// outside of a test: an internal error, and the first link stays.
-func TestOnlyOnesOwnWriteIsADoneLink(t *testing.T) {
+// TestAnotherCallersLinkIsNotReturned creates a link with the id and the token of another link. This happens only in a
+// test. It is an internal error, and the first link stays.
+func TestAnotherCallersLinkIsNotReturned(t *testing.T) {
 	c := connect(t)
 	var first store.MintedLink
 	create := func(user string) error {

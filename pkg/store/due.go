@@ -15,7 +15,7 @@ import (
 )
 
 // The index "due" is sparse: a row is in it while something is due for the row at a time. Only
-// the sweep reads the index. It decides on the row itself, because an index is a little behind.
+// the sweep reads the index. Then it reads the row itself to decide, because the index is a little late.
 const dueShards = 8 // partitions of the index for each kind, so that none grows hot
 
 // DueKind is the kind of a row in the index.
@@ -29,10 +29,10 @@ const (
 	DueKey      DueKind = "key"      // to be announced as expiring
 	DueEndpoint DueKind = "endpoint" // its held or parked deliveries to be sent or cancelled
 	DueBar      DueKind = "bar"      // the links of the barred key to be revoked
-	DueOrg      DueKind = "org"      // deleted: what is left of the org to be deleted
+	DueOrg      DueKind = "org"      // a deleted org: the rest of its rows to be deleted
 
-	// DueStray is the kind of a row whose key does not fit the partition of the index in which the row
-	// is. Nothing of the product writes such a row. It is to leave the index.
+	// DueStray is the kind of a row that is in a wrong partition of the index for its key. Latchkey
+	// never writes such a row. It must leave the index.
 	DueStray DueKind = "stray"
 )
 
@@ -88,8 +88,8 @@ func (d Due) String() string {
 }
 
 // DueBefore lists rows of a kind that were due before a time: at most limit from each of the 8 shards,
-// in the order of their times, and the strays that are among them. A row may no longer be due. With an
-// error, the first one, it returns the rows that it could read: a shard that fails holds up no other.
+// in the order of their times, and the strays among them. A row may no longer be due. If a shard fails,
+// DueBefore still returns the rows of the other shards, with the first error.
 func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit int) (found []Due, err error) {
 	for n := range dueShards {
 		rows, failed := s.dueIn(ctx, kind, kind.shard(n), 0, at, limit)
@@ -98,9 +98,8 @@ func (s *Store) DueBefore(ctx context.Context, kind DueKind, at time.Time, limit
 	return found, err
 }
 
-// dueIn lists up to limit rows of one partition of the index that were due between two times, and the
-// strays among them, about as many at the most. from is in milliseconds. A row that does not decode is an
-// error, and is left out.
+// dueIn lists up to limit rows of one partition of the index that were due between two times, and about limit
+// strays among them at most. from is in milliseconds. A row that does not decode is an error, and is left out.
 func (s *Store) dueIn(ctx context.Context, kind DueKind, partition string, from int64, at time.Time, limit int) (found []Due, err error) {
 	fits := func(row table.Row) bool { return kindOf(row.Key()) == kind }
 	rows, err := s.db.Index(ctx, partition, from, at.UnixMilli(), limit, fits)

@@ -51,7 +51,7 @@ func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 	begun := c.Now()
 	expect := func(after time.Duration, want ...id.Key) { // after: since begun
 		t.Helper()
-		c.pass(begun.Add(after).Sub(c.Now()))
+		c.advanceClock(begun.Add(after).Sub(c.Now()))
 		var texts []string
 		for _, k := range want {
 			texts = append(texts, string(k))
@@ -66,7 +66,7 @@ func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 	expect(23*dayLong-time.Millisecond, edge)
 	expect(23*dayLong, edge, long, successor)
 	expect(31*dayLong, edge, long, successor)
-	// The index is a little behind, so the sweep may find keys that are not due: these calls change nothing.
+	// The index is a little late, so the sweep may find keys that are no longer due: these calls change nothing.
 	for _, k := range []id.Key{long, short, never, revoked, rotated} {
 		noError(t, c.WarnOfKey(ctx, c.org, k))
 	}
@@ -76,11 +76,11 @@ func TestKeysOver14DaysAreWarnedOfOnce(t *testing.T) {
 	}
 }
 
-// TestAKeyRevokedJustNowIsNotWarnedOf revokes a key after the sweep has read it, and before the sweep's transaction.
+// TestAKeyRevokedJustNowIsNotWarnedOf revokes a key after the sweep has read it and before the sweep's transaction.
 func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong).ID
-	c.pass(23 * dayLong)
+	c.advanceClock(23 * dayLong)
 	c.between(func() { noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k)) })
 	noError(t, c.WarnOfKey(ctx, c.org, k))
 	if n := len(c.events(t, webhook.KeyExpiring)); n != 0 || row(t, c.Table, c.org, k).RevokedAt == 0 {
@@ -93,15 +93,15 @@ func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 func TestTheFeedHidesEventsYoungerThan10Seconds(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	made, cursor, err := c.Events(ctx, c.app, "", 10)
 	if err != nil || len(made) != 1 {
-		t.Fatalf("%d events, %v; want the endpoint.created of h", len(made), err)
+		t.Fatalf("%d events, %v; want endpoint.created", len(made), err)
 	}
 	var want, got []id.Event
 	for range 5 {
-		c.pass(time.Second)
-		want = append(want, c.test(t, endpoint.ID))
+		c.advanceClock(time.Second)
+		want = append(want, c.testEvent(t, endpoint.ID))
 	}
 	read := func() int {
 		t.Helper()
@@ -124,7 +124,7 @@ func TestTheFeedHidesEventsYoungerThan10Seconds(t *testing.T) {
 		{10 * time.Second, 2},
 		{time.Hour, 0}, // all were shown
 	} {
-		c.pass(step.pause)
+		c.advanceClock(step.pause)
 		if n := read(); n != step.shown {
 			t.Errorf("after %s more: %d, want %d", step.pause, n, step.shown)
 		}
@@ -196,7 +196,7 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 		"failed, one on each page": {store.DeliverySpan{Limit: 1, Status: "failed"}, failed},
 		"held, and none is held":   {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
 		"since a time":             {store.DeliverySpan{Limit: 7, Since: since}, all[200:]},
-		"behind a cursor":          {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
+		"after a cursor":           {store.DeliverySpan{Limit: 7, After: all[199]}, all[200:]},
 		// A cursor with another since: the later of the two counts.
 		"since before the cursor": {store.DeliverySpan{Limit: 7, Since: c.Now(), After: all[199]}, all[200:]},
 		"since after the cursor":  {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, all[200:]},
@@ -215,12 +215,12 @@ func TestDeliveriesAreListedInPagesAndByStatus(t *testing.T) {
 func errorOfThree[A, B any](_ A, _ B, err error) error { return err }
 
 // TestOnePageIsOneQuery: with OnePage, a search for a status that no delivery has is one query of 100
-// deliveries or of as many as the limit. Without it, the search would go through all 400.
+// deliveries, or of Limit deliveries if that is more. Without OnePage, it would read all 400.
 func TestOnePageIsOneQuery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.enable(t, endpoint.ID, false)
-	c.Limits.Held = 50 // at which HeldCount looks
+	c.Limits.Held = 50 // HeldCount reads this number of deliveries
 	var rows []map[string]string
 	for i := range 400 {
 		rows = append(rows, c.deliveryRow(endpoint.ID, fmt.Sprintf("evt_%026d", i), "delivered"))
@@ -229,7 +229,7 @@ func TestOnePageIsOneQuery(t *testing.T) {
 		rows = append(rows, c.deliveryRow(endpoint.ID, fmt.Sprintf("evt_%026d", 400+i), "held"))
 	}
 	write(t, c.Table, rows)
-	disabled := c.seen(t, endpoint.ID)
+	disabled := c.readEndpoint(t, endpoint.ID)
 	c.forgetCalls()
 	if n, err := c.Deliveries().HeldCount(ctx, disabled); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
@@ -240,13 +240,13 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	found, next, err := c.Deliveries().List(ctx, c.app, store.DeliverySpan{Endpoint: endpoint.ID, Status: webhook.DeliveryFailed, Limit: 100, OnePage: true})
 	calls := c.Faults.Calls() // one reads the endpoint, and one is the query
 	if len(found) != 0 || err != nil || next != id.Event(fmt.Sprintf("evt_%026d", 99)) || len(calls) != 2 {
-		t.Errorf("%d found, go on behind %s, %v, with %v", len(found), next, err, calls)
+		t.Errorf("%d found, the next page is after %s, %v, with %v", len(found), next, err, calls)
 	}
 }
 
-// TestAKeyIsNotWarnedOfAtItsEndOrLater makes the sweep run only around the end of a key, as after days in which
-// the table could not be reached. A millisecond before the end the sweep warns of the key. From the end on it
-// does not, and the key is no longer due.
+// TestAKeyIsNotWarnedOfAtItsEndOrLater: the sweep runs only around the end of a key, for example because the table
+// could not be reached for days. A millisecond before the end the sweep warns of the key. From the end on it does
+// not, and the key is no longer due.
 func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 	// The number of warnings, by the time of the sweep after the key's end.
 	warnings := map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0}
@@ -257,7 +257,7 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 		// This key ended long before, with its grace.
 		rotated := makeKey(t, c.Table, c.org, c.ada, life).ID
 		rotate(t, c.Table, c.org, c.ada, rotated, 7*dayLong, "")
-		c.pass(life + late)
+		c.advanceClock(life + late)
 		for range 2 { // sweeps
 			due, err := c.DueBefore(ctx, store.DueKey, c.Now(), 100)
 			noError(t, err)
@@ -278,14 +278,14 @@ func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
 			t.Errorf("%s after its end: %d warnings, want %d", late, warned, want)
 		}
 		if due, err := c.DueBefore(ctx, store.DueKey, c.Now(), 100); err != nil || len(due) != 0 {
-			t.Errorf("%s after its end: %d keys wait still, %v", late, len(due), err)
+			t.Errorf("%s after its end: %d keys are still due, %v", late, len(due), err)
 		}
 	}
 }
 
-// TestTheSweepTakesWhatNoMessageWakes: an attempt for which a message of the queue is on its way is due for the
-// sweep a minute after its time, and any other attempt at its time.
-func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
+// TestTheSweepStartsAttemptsWithoutAMessage: if a message of the queue will start an attempt, the attempt is due for the
+// sweep a minute after its time. Any other attempt is due at its time.
+func TestTheSweepStartsAttemptsWithoutAMessage(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	due := func(when string, want time.Time) {
@@ -295,11 +295,11 @@ func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 			t.Errorf("%s: %v, %v, want one row at %d", when, rows, err, want.UnixMilli())
 		}
 	}
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	due("fanned out", c.Now().Add(time.Minute))
 	next := c.Now().Add(20 * time.Minute)
 	for _, queued := range []bool{true, false} {
-		w := c.work(t, endpoint.ID, e)
+		w := c.readWork(t, endpoint.ID, e)
 		noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, fmt.Sprint(queued))))
 		noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
 			Last: store.LastAttempt{ID: fmt.Sprint(queued)}, Status: webhook.DeliveryPending, Next: next.UnixMilli(), Queued: queued,
@@ -312,20 +312,20 @@ func TestTheSweepTakesWhatNoMessageWakes(t *testing.T) {
 	}
 }
 
-// TestASuccessWakesWhatIsParked: a success makes an endpoint's row due when the endpoint's breaker was open, because
-// deliveries may be parked. After a single failure, which opens no breaker, it does not.
-func TestASuccessWakesWhatIsParked(t *testing.T) {
+// TestASuccessMakesTheEndpointDueAfterAnOpenBreaker: a success makes an endpoint due if its breaker was open, because deliveries may
+// be parked. A single failure does not open the breaker, and a success after it does not make the endpoint due.
+func TestASuccessMakesTheEndpointDueAfterAnOpenBreaker(t *testing.T) {
 	c := connect(t)
 	for _, open := range []bool{false, true} {
 		endpoint := c.endpoint(t)
 		for range 5 {
-			noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
+			noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
 			if !open {
 				break
 			}
-			c.pass(3 * time.Second)
+			c.advanceClock(3 * time.Second)
 		}
-		noError(t, c.Deliveries().Succeeded(ctx, c.seen(t, endpoint.ID)))
+		noError(t, c.Deliveries().Succeeded(ctx, c.readEndpoint(t, endpoint.ID)))
 		rows, err := c.DueBefore(ctx, store.DueEndpoint, c.Now(), 10)
 		isDue := len(rows) == 1 && rows[0].Endpoint == endpoint.ID && rows[0].At == c.Now().UnixMilli()
 		if err != nil || isDue != open {

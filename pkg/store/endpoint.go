@@ -67,8 +67,9 @@ type NewEndpoint struct {
 	By          Changer
 }
 
-// CreateEndpoint creates an enabled endpoint, for an API key or for an actor whom RoleFor let in. Errors: key_not_active, of an actor
-// its OldSignIn, org_not_found, insufficient_role and org_suspended, idempotency_key_reused, limit_reached, and once.Charge's.
+// CreateEndpoint creates an enabled endpoint, for an API key or for an actor that RoleFor has accepted. Errors: key_not_active,
+// idempotency_key_reused, limit_reached, the errors of once.Charge, and for an actor also OldSignIn, org_not_found, insufficient_role
+// and org_suspended.
 func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Once[Endpoint]) (made Created[Endpoint], err error) {
 	if err := wanted.By.Actor.OldSignIn; err != nil {
 		return made, err
@@ -93,7 +94,7 @@ func (s *Store) CreateEndpoint(ctx context.Context, wanted NewEndpoint, once Onc
 		t.authorizeMember(wanted.By.Actor, endpoint.OrgID)
 	}
 	t.once(once.Request, made.Answer)
-	if !wanted.By.isKey() { // EndOrg waits for requests by API keys
+	if !wanted.By.isKey() { // a key needs no check of the org, because EndOrg waits for the requests of keys
 		t.checkOrg(wanted.By.Actor, endpoint.OrgID)
 	}
 	t.Create(endpointRow(endpoint.AppID, endpoint.ID),
@@ -115,12 +116,12 @@ func (s *Store) Endpoint(ctx context.Context, a id.App, endpoint id.Endpoint) (E
 	return found, err
 }
 
-// maxEndpointRows is more than an app has rows of endpoints: a deleted endpoint also counts in
-// Limits.Endpoints until its row is deleted.
+// maxEndpointRows is more than the rows of endpoints that an app can have: a deleted endpoint also
+// counts in Limits.Endpoints until its row is deleted.
 const maxEndpointRows = 1000
 
 // Endpoints lists an app's endpoints, newest first. It reads all of them, because there are few, and
-// cuts the page from them. next is After of the next page, "" at the end.
+// returns a part of them as the page. next is After of the next page, "" at the end.
 func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []Endpoint, next string, err error) {
 	all := table.Span{PK: pkEndpoints + string(a), Prefix: skEndpoint, Reverse: true, Limit: maxEndpointRows}
 	if endpoints, _, err = list(ctx, s, all, endpointFrom); err != nil {
@@ -138,7 +139,7 @@ func (s *Store) Endpoints(ctx context.Context, a id.App, p Page) (endpoints []En
 }
 
 // DeleteEndpoint deletes an endpoint. The sweep cancels the deliveries that wait for it. Errors: endpoint_not_found,
-// key_not_active, of an actor org_not_found and insufficient_role.
+// key_not_active, and for an actor also org_not_found and insufficient_role.
 func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, endpoint id.Endpoint, by Changer) error {
 	return s.db.Retry(ctx, func() error {
 		was, err := s.Endpoint(ctx, a, endpoint)
@@ -160,8 +161,8 @@ func (s *Store) DeleteEndpoint(ctx context.Context, a id.App, endpoint id.Endpoi
 }
 
 // deleteEndpoint adds the deletion of an endpoint to a transaction, on a condition. The row counts in
-// the limit on endpoints until LookedAt deletes it. From now on, only a process that has read the
-// endpoint before its deletion can park a delivery, and only for parksFor.
+// the limit on endpoints until LookedAt deletes it. After the deletion, only a process that has read the
+// endpoint before can still park a delivery, and only for parksFor.
 func (t *txn) deleteEndpoint(endpoint Endpoint, now int64, when table.Condition, refusal table.Refusal) {
 	row, parksUntil := endpointRow(endpoint.AppID, endpoint.ID), now+parksFor.Milliseconds()
 	t.Update(row, when, refusal,
@@ -173,9 +174,9 @@ func (t *txn) deleteEndpoint(endpoint Endpoint, now int64, when table.Condition,
 
 const testMessage = "This is a test of your webhook endpoint."
 
-// Test writes a test event for one endpoint only, or an example of a kind of the owner's events, and returns the event's id.
-// once.Charge charges for one delivery. Errors: endpoint_not_found, idempotency_key_reused, of an actor org_not_found,
-// insufficient_role and org_suspended, and once.Charge's.
+// Test writes a test event that only one endpoint gets, and returns the event's id. If kind is not "", the event has this type of
+// the owner and the data example. once.Charge charges for one delivery. Errors: endpoint_not_found, idempotency_key_reused, the
+// errors of once.Charge, and for an actor also org_not_found, insufficient_role and org_suspended.
 func (ds Deliveries) Test(ctx context.Context, o id.Org, a id.App, endpoint id.Endpoint, kind webhook.Type, example json.RawMessage, by Changer, once Once[id.Event]) (made Created[id.Event], err error) {
 	if _, err := ds.s.chargeOnce(ctx, once.Request, once.Charge); err != nil {
 		return made.committed(err)

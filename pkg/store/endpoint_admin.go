@@ -9,8 +9,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// EnableEndpoint enables or disables an endpoint for an admin, whom RoleFor let in. The app cannot enable an endpoint
-// that an admin disabled. Errors: endpoint_not_found, org_not_found, insufficient_role, and to enable
+// EnableEndpoint enables or disables an endpoint for an admin that RoleFor has accepted. The app cannot enable an
+// endpoint that an admin disabled. Errors: endpoint_not_found, org_not_found, insufficient_role, and when it enables also
 // a.OldSignIn and org_suspended.
 func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, endpoint id.Endpoint, enabled bool) (changed Endpoint, err error) {
 	err = s.db.Retry(ctx, func() error {
@@ -27,8 +27,8 @@ func (s *Store) EnableEndpoint(ctx context.Context, a Actor, app id.App, endpoin
 	return changed, err
 }
 
-// enableByAdmin enables or disables an endpoint that was read before, and returns it as it is then. An
-// endpoint that was disabled for another reason gets the reason of the admin.
+// enableByAdmin enables or disables an endpoint that was read before, and returns the changed endpoint. An
+// endpoint that is disabled already gets the reason DisabledByAdmin.
 func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enabled bool) (Endpoint, error) {
 	endpoint, now := was, s.now()
 	switch {
@@ -48,10 +48,9 @@ func (s *Store) enableByAdmin(ctx context.Context, a Actor, was Endpoint, enable
 	return t.change(ctx, was, endpoint, Changer{Actor: a}, 0)
 }
 
-// DisableEndpointsOf disables the endpoints of a revoked key's app that the key created, or
-// whose URL or event types it set last. Each endpoint is a transaction of its own: after an error
-// some may be disabled, and the caller calls DisableEndpointsOf again. Errors: org_not_found,
-// insufficient_role, key_not_found.
+// DisableEndpointsOf disables each endpoint of an app that a revoked key created, or whose URL or event
+// types the key set last. Each endpoint has a separate transaction: after an error some may be disabled,
+// and the caller calls DisableEndpointsOf again. Errors: org_not_found, insufficient_role, key_not_found.
 func (s *Store) DisableEndpointsOf(ctx context.Context, a Actor, o id.Org, k id.Key) error {
 	revoked, err := s.keyFor(ctx, a, o, k)
 	if err != nil {

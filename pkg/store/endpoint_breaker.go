@@ -10,7 +10,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// Succeeded records that an endpoint took a webhook. It writes only if that changes the
+// Succeeded records that an endpoint accepted a webhook. It writes only if that changes the
 // endpoint's row.
 func (ds Deliveries) Succeeded(ctx context.Context, endpoint Endpoint) error {
 	if endpoint.Breaker == (webhook.Breaker{}) {
@@ -23,7 +23,7 @@ func (ds Deliveries) Succeeded(ctx context.Context, endpoint Endpoint) error {
 	return err
 }
 
-// Failed records that an endpoint did not take a webhook. It opens the breaker after several
+// Failed records that an endpoint did not accept a webhook. It opens the breaker after several
 // failures in a row over some time. Attempts at the same time count once.
 func (ds Deliveries) Failed(ctx context.Context, endpoint Endpoint) error {
 	now := ds.s.Now()
@@ -41,9 +41,9 @@ func (ds Deliveries) Failed(ctx context.Context, endpoint Endpoint) error {
 	return err
 }
 
-// Probe gets the right to make the one attempt on an endpoint whose breaker's time is over, and
-// reports whether this caller has it. The breaker stays open for all other attempts. If the answer of
-// the database is lost, no one makes an attempt until the new time is over.
+// Probe reports whether this caller may make the probe: the only attempt on an endpoint when the time of its
+// breaker is over. The breaker stays open for all other attempts. If the answer of the database is lost, no
+// one makes an attempt until the new time is over.
 func (ds Deliveries) Probe(ctx context.Context, endpoint Endpoint) (bool, error) {
 	until := ds.s.Now().Add(endpoint.Probe()).UnixMilli()
 	return ds.s.db.Mark(ctx, endpointRow(endpoint.AppID, endpoint.ID), attrOpenUntil.Is(endpoint.OpenUntil), nil, endpoint.open(until))
@@ -55,13 +55,13 @@ func (ds Deliveries) Probe(ctx context.Context, endpoint Endpoint) (bool, error)
 func (ds Deliveries) DisableEndpoint(ctx context.Context, endpoint Endpoint, why webhook.DisabledReason) error {
 	row, now := endpointRow(endpoint.AppID, endpoint.ID), ds.s.now()
 	when := table.All(attrEnabled.Is(true), attrVersion.Is(endpoint.version))
-	if why == webhook.DisabledByFailing { // and the endpoint has taken no webhook meanwhile
+	if why == webhook.DisabledByFailing { // the endpoint must have accepted no webhook since it was read
 		when = table.All(when, attrFailingSince.Is(endpoint.FailingSince))
 	}
 	t := ds.s.begin()
 	t.Update(row, when, table.Raced,
 		attrEnabled.Set(false), attrDisabledReason.Set(why), attrDisabledAt.Set(now), table.Add(attrVersion, 1), attrReleaseFrom.Remove(),
-		dueAt(DueEndpoint, row, now)) // what is parked is to be held
+		dueAt(DueEndpoint, row, now)) // the sweep holds the parked deliveries
 	t.event(newEvent{
 		org: endpoint.OrgID, app: endpoint.AppID, kind: webhook.EndpointDisabled, at: now, except: endpoint.ID,
 		data: webhook.DisabledData{EndpointID: endpoint.ID, URL: webhook.Origin(endpoint.URL), Reason: why, DisabledAt: now},
@@ -80,15 +80,14 @@ func (ds Deliveries) WaitingFor(ctx context.Context, endpoint Endpoint, limit in
 }
 
 // A delivery that meets an open breaker is parked: it moves to a partition of the index that the sweep
-// does not read each minute. The endpoint's row is due in its place. The endpoint's row stays in the
-// index until the sweep has begun a run after the last possible parking and has found no parked delivery.
+// does not read each minute. The endpoint's row is due instead. It stays in the index until a run of the
+// sweep begins after the last possible parking and finds no parked delivery.
 // A delivery is parked without a condition on the endpoint's row, because all deliveries would compete
 // for that row. So attrParksUntil bounds the time of parking: each change that keeps the breaker open
 // sets attrParksUntil, in the same update as the row's place in the index.
 
-// parksFor is how long after the breaker's time a delivery may still be parked: the time-out of the
-// deliver function (30 seconds), the difference of two clocks, and the delay of the index, with much
-// time to spare.
+// parksFor bounds the time after the breaker's end in which a delivery may still be parked. It is more than
+// the time-out of the deliver function (30 seconds), the difference of two clocks, and the delay of the index.
 const parksFor = 5 * time.Minute
 
 // parkedIn returns the partition of the index that has the parked deliveries of an endpoint, in
@@ -101,8 +100,8 @@ func (endpoint Endpoint) open(until int64) table.Change {
 		dueAt(DueEndpoint, endpointRow(endpoint.AppID, endpoint.ID), until))
 }
 
-// Park parks a delivery whose endpoint's breaker is open until a time. A delivery that has
-// changed since it was read stays as it is.
+// Park parks a delivery to an endpoint whose breaker is open until a time. A delivery that has
+// changed since it was read does not change.
 func (ds Deliveries) Park(ctx context.Context, w Work, until int64) error {
 	_, err := ds.s.db.Mark(ctx, deliveryRow(w.DeliveryID), table.All(attrStatus.Is(webhook.DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
 		attrNextAttempt.Set(until), attrDue.Set(parkedIn(w.Endpoint)), attrDueAt.Set(w.StartedAt))
@@ -124,9 +123,8 @@ func (ds Deliveries) Unpark(ctx context.Context, d Due) (bool, error) {
 		attrNextAttempt.Set(now), dueAt(DueDelivery, row, now+overdueAfter.Milliseconds()), attrMovedBy.Prove(rand.Text()))
 }
 
-// Waiting returns an endpoint for which deliveries wait: parked ones, or held ones that are to
-// be released or, when the endpoint was deleted, cancelled. ok is false when the endpoint is not
-// due.
+// Waiting returns an endpoint with waiting deliveries: parked ones, or held ones. Held deliveries are to be
+// released, or cancelled if the endpoint is deleted. ok is false when the endpoint is not due.
 func (ds Deliveries) Waiting(ctx context.Context, a id.App, endpoint id.Endpoint) (found Endpoint, ok bool, err error) {
 	row, err := ds.s.db.Get(ctx, endpointRow(a, endpoint))
 	if err != nil || row == nil {
@@ -142,14 +140,14 @@ func (ds Deliveries) Waiting(ctx context.Context, a id.App, endpoint id.Endpoint
 type Looked struct {
 	Began  time.Time // when the endpoint's row was read
 	Parked bool      // parked deliveries were found
-	Held   bool      // held deliveries are left, behind the event Next
+	Held   bool      // held deliveries are left, after the event Next
 	Next   id.Event
 	Again  time.Time // when to look again, unless nothing is left
 }
 
-// LookedAt writes how far the waiting deliveries of an endpoint were processed. When none is left, the
-// endpoint leaves the index. The row of a deleted endpoint is deleted then, and no longer counts in the
-// limit on endpoints. An endpoint that has changed since it was read stays as it is.
+// LookedAt writes the position up to which the waiting deliveries of an endpoint were processed. When none is
+// left, the endpoint leaves the index. The row of a deleted endpoint is then deleted, and no longer counts in
+// the limit on endpoints. An endpoint that has changed since it was read does not change.
 func (ds Deliveries) LookedAt(ctx context.Context, endpoint Endpoint, l Looked) error {
 	row := endpointRow(endpoint.AppID, endpoint.ID)
 	noneCanBeParked := l.Began.UnixMilli() > endpoint.parksUntil

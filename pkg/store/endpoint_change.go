@@ -64,16 +64,14 @@ func (c EndpointChange) apply(endpoint Endpoint, now int64) Endpoint {
 	return endpoint
 }
 
-// enable returns the endpoint as it is once it is enabled again: all its held deliveries are to be
-// released.
+// enable returns the endpoint after it is enabled again: all its held deliveries are to be released.
 func (endpoint Endpoint) enable() Endpoint {
 	endpoint.Enabled, endpoint.DisabledReason, endpoint.DisabledAt = true, "", 0
 	endpoint.Releasing, endpoint.ReleaseFrom = true, ""
 	return endpoint
 }
 
-// disable returns the endpoint as it is once it is disabled. An endpoint that was disabled
-// before gets the new reason.
+// disable returns the endpoint after it is disabled. An endpoint that was disabled before gets the new reason.
 func (endpoint Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint {
 	endpoint.Enabled, endpoint.DisabledReason, endpoint.DisabledAt = false, why, now
 	endpoint.Releasing, endpoint.ReleaseFrom = false, ""
@@ -81,17 +79,17 @@ func (endpoint Endpoint) disable(why webhook.DisabledReason, now int64) Endpoint
 }
 
 // change adds the change from was to endpoint to a transaction, with its audit entry and its event, and commits
-// the transaction. It returns the endpoint as the row then is. When nothing differs, it commits nothing. It returns table.ErrRaced when the endpoint is
-// no longer as was. paid is how many deliveries the request was charged for.
+// the transaction. It returns the endpoint as the row then has it. When nothing differs, it commits nothing. It returns
+// table.ErrRaced when the row has changed since was was read. paid is the number of deliveries that the request was charged for.
 func (t *txn) change(ctx context.Context, was, endpoint Endpoint, by Changer, paid int) (Endpoint, error) {
 	changes := changesOf(was, endpoint)
 	if len(changes) == 0 {
 		return was, nil
 	}
 	asRead := table.All(attrVersion.Is(was.version), attrDeletedAt.Absent())
-	if endpoint.startsAnew(was) {
+	if endpoint.resetsBreaker(was) {
 		endpoint.Breaker = webhook.Breaker{}
-	} else { // an attempt has no version
+	} else { // an attempt changes the breaker, but not the version
 		asRead = table.All(asRead, attrFailures.IsOrAbsent(was.Failures), attrOpenUntil.IsOrAbsent(was.OpenUntil), attrFailingSince.IsOrAbsent(was.FailingSince))
 	}
 	t.Update(endpointRow(endpoint.AppID, endpoint.ID), asRead, table.Raced, endpoint.write(was))
@@ -99,8 +97,8 @@ func (t *txn) change(ctx context.Context, was, endpoint Endpoint, by Changer, pa
 	return endpoint, t.Commit(ctx)
 }
 
-// startsAnew reports whether a change ends the failures of an endpoint: another receiver, or a repaired one, has none yet.
-func (endpoint Endpoint) startsAnew(was Endpoint) bool {
+// resetsBreaker reports whether a change forgets the failures of an endpoint: it has another receiver, or it is enabled again.
+func (endpoint Endpoint) resetsBreaker(was Endpoint) bool {
 	return webhook.Origin(endpoint.URL) != webhook.Origin(was.URL) || endpoint.Enabled && !was.Enabled
 }
 
@@ -114,7 +112,7 @@ func (endpoint Endpoint) write(was Endpoint) table.Change {
 		attrURLSetByKey.Set(endpoint.URLSetByKey), attrURLByKey.Set(endpoint.urlByKey), attrEventsByKey.Set(endpoint.eventsByKey),
 	}
 	enabled := endpoint.Enabled && !was.Enabled
-	if endpoint.startsAnew(was) {
+	if endpoint.resetsBreaker(was) {
 		changes = append(changes, attrFailures.Remove(), attrOpenUntil.Remove(), attrFailingSince.Remove())
 	}
 	switch {
@@ -127,8 +125,8 @@ func (endpoint Endpoint) write(was Endpoint) table.Change {
 }
 
 // changesOf returns the differences between two states of an endpoint. The zero Endpoint means that
-// there is no endpoint. A URL is shown without its path and query, which may hold a secret: when only
-// these differ, the change has equal values.
+// there is no endpoint. A URL is shown without its path and query, because they may have a secret: when
+// only these differ, the change shows two equal values.
 func changesOf(was, endpoint Endpoint) Changes {
 	from, to, changes := was.audited(), endpoint.audited(), Changes{}
 	for _, name := range [...]string{"url", "description", "events", "enabled", "disabledReason"} {

@@ -49,7 +49,7 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 // deleted endpoint is then deleted.
 func (c *connected) sweepIdle(t *testing.T, endpoint id.Endpoint) {
 	t.Helper()
-	c.pass(time.Millisecond) // so that the run begins after the last possible parking
+	c.advanceClock(time.Millisecond) // so that the run begins after the last possible parking
 	found, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint)
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
@@ -85,7 +85,7 @@ func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	}
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, thief))
 	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief))
-	if c.seen(t, made.Made.ID).Enabled {
+	if c.readEndpoint(t, made.Made.ID).Enabled {
 		t.Error("the thief's endpoint is enabled")
 	}
 }
@@ -96,11 +96,11 @@ func TestADeletedEndpointIsGoneSoon(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
-		c.pass(3 * time.Second)
-		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
+		c.advanceClock(3 * time.Second)
+		noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
 	}
 	noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))
-	c.pass(5 * time.Minute)
+	c.advanceClock(5 * time.Minute)
 	c.sweepIdle(t, endpoint.ID)
 	if _, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID); ok || err != nil {
 		t.Errorf("its row is there after five minutes: %v", err)
@@ -157,7 +157,7 @@ func TestChangesAtOnceAreAllKept(t *testing.T) {
 	}) {
 		noError(t, err)
 	}
-	if got := c.seen(t, endpoint.ID); got.URL != url || got.Description != text || !slices.Equal(got.Events, []string{"link.claimed"}) || !got.Enabled {
+	if got := c.readEndpoint(t, endpoint.ID); got.URL != url || got.Description != text || !slices.Equal(got.Events, []string{"link.claimed"}) || !got.Enabled {
 		t.Errorf("%+v", got)
 	}
 }
@@ -166,18 +166,18 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
-		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
+		noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
 	}
 	got := c.enable(t, endpoint.ID, false)
 	if got.Enabled || got.DisabledReason != webhook.DisabledByUser || got.DisabledAt != c.Now().UnixMilli() {
 		t.Errorf("%+v", got)
 	}
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	if again := c.enable(t, endpoint.ID, false); again.DisabledAt != got.DisabledAt {
 		t.Errorf("disabled twice: %+v", again)
 	}
 	c.enable(t, endpoint.ID, true)
-	if got := c.seen(t, endpoint.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Breaker != (webhook.Breaker{}) {
+	if got := c.readEndpoint(t, endpoint.ID); !got.Enabled || got.DisabledReason != "" || got.DisabledAt != 0 || got.Breaker != (webhook.Breaker{}) {
 		t.Errorf("%+v", got)
 	}
 	if disabled := c.events(t, webhook.EndpointDisabled); len(disabled) != 0 {
@@ -190,10 +190,10 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	c.fanned(t, endpoint.ID) // this delivery is pending, and never counts
+	c.fanOutTest(t, endpoint.ID) // this delivery is pending, and never counts
 	c.enable(t, endpoint.ID, false)
 	for range 3 {
-		c.fanned(t, endpoint.ID)
+		c.fanOutTest(t, endpoint.ID)
 	}
 	count := func(endpoint store.Endpoint, want int, when string) {
 		t.Helper()
@@ -201,10 +201,10 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 			t.Errorf("%s: %d, %v; want %d", when, n, err, want)
 		}
 	}
-	count(c.seen(t, endpoint.ID), 3, "disabled")
+	count(c.readEndpoint(t, endpoint.ID), 3, "disabled")
 	changed := c.enable(t, endpoint.ID, true)
 	count(changed, 3, "as the enabling returned it")
-	count(c.seen(t, endpoint.ID), 3, "enabled")
+	count(c.readEndpoint(t, endpoint.ID), 3, "enabled")
 	due, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID) // this and what follows are the sweep's calls
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
@@ -219,7 +219,7 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 		}
 	}
 	noError(t, c.Deliveries().LookedAt(ctx, due, store.Looked{Began: c.Now(), Held: next != "", Next: next, Again: c.Now()}))
-	count(c.seen(t, endpoint.ID), 1, "two released")
+	count(c.readEndpoint(t, endpoint.ID), 1, "two released")
 	count(c.enable(t, endpoint.ID, false), 1, "disabled again")
 	count(c.enable(t, endpoint.ID, true), 1, "and enabled again")
 }
@@ -234,7 +234,7 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 		rows = append(rows, c.deliveryRow(endpoint.ID, fmt.Sprintf("evt_%026d", i), "held"))
 	}
 	write(t, c.Table, rows)
-	if n, err := c.Deliveries().HeldCount(ctx, c.seen(t, endpoint.ID)); err != nil || n != 5 {
+	if n, err := c.Deliveries().HeldCount(ctx, c.readEndpoint(t, endpoint.ID)); err != nil || n != 5 {
 		t.Errorf("%d, %v", n, err)
 	}
 }
@@ -247,12 +247,12 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	url := "https://new.example/"
 	noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})))
 	noError(t, c.Deliveries().DisableEndpoint(ctx, endpoint, webhook.DisabledByGone))
-	if !c.seen(t, endpoint.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
+	if !c.readEndpoint(t, endpoint.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
 		t.Error("the new URL is disabled for the old one's answer")
 	}
 	// A 410 of the new URL does disable the endpoint, with an event.
-	noError(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), webhook.DisabledByGone))
-	got, disabled := c.seen(t, endpoint.ID), c.events(t, webhook.EndpointDisabled)
+	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, endpoint.ID), webhook.DisabledByGone))
+	got, disabled := c.readEndpoint(t, endpoint.ID), c.events(t, webhook.EndpointDisabled)
 	want := []map[string]any{{
 		"endpointId": string(endpoint.ID), "url": "https://new.example", "reason": "gone", "disabledAt": float64(got.DisabledAt),
 	}}
@@ -267,16 +267,16 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
-		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
-		c.pass(3 * time.Second)
+		noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
+		c.advanceClock(3 * time.Second)
 	}
 	description, url := "the same receiver", "https://mended.example.com/in"
 	noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Description: &description})))
-	if got := c.seen(t, endpoint.ID); got.Failures != 6 || got.OpenUntil == 0 || got.FailingSince == 0 {
+	if got := c.readEndpoint(t, endpoint.ID); got.Failures != 6 || got.OpenUntil == 0 || got.FailingSince == 0 {
 		t.Fatalf("with the same URL: %+v", got)
 	}
 	noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})))
-	if got := c.seen(t, endpoint.ID); got.Breaker != (webhook.Breaker{}) || got.URL != url {
+	if got := c.readEndpoint(t, endpoint.ID); got.Breaker != (webhook.Breaker{}) || got.URL != url {
 		t.Errorf("with another URL: %+v", got)
 	}
 }
@@ -287,22 +287,22 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
-		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
-		c.pass(3 * time.Second)
+		noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
+		c.advanceClock(3 * time.Second)
 	}
-	was := c.seen(t, endpoint.ID)
+	was := c.readEndpoint(t, endpoint.ID)
 	if was.Failures != 6 || was.OpenUntil == 0 {
 		t.Fatalf("the breaker is not open: %+v", was)
 	}
 	for _, url := range []string{"https://receiver.example/other", "https://receiver.example:443/", "HTTPS://Receiver.Example/?x=1"} {
 		noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})))
-		if got := c.seen(t, endpoint.ID); got.URL != url || got.Breaker != was.Breaker {
+		if got := c.readEndpoint(t, endpoint.ID); got.URL != url || got.Breaker != was.Breaker {
 			t.Errorf("%s: %+v, was %+v", url, got, was)
 		}
 	}
 	// The deliver function calls this after five days of failures, which began at the old path.
-	noError(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), webhook.DisabledByFailing))
-	if got := c.seen(t, endpoint.ID); got.DisabledReason != webhook.DisabledByFailing {
+	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, endpoint.ID), webhook.DisabledByFailing))
+	if got := c.readEndpoint(t, endpoint.ID); got.DisabledReason != webhook.DisabledByFailing {
 		t.Errorf("%+v", got)
 	}
 }
@@ -313,14 +313,14 @@ func TestAnAdminsReasonStays(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)))
-	was := c.seen(t, endpoint.ID)
-	c.pass(time.Minute)
+	was := c.readEndpoint(t, endpoint.ID)
+	c.advanceClock(time.Minute)
 	noError(t, c.Deliveries().DisableEndpoint(ctx, was, webhook.DisabledByGone))
 	c.enable(t, endpoint.ID, false)
 	noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)))
 	yes := true
 	expectCode(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != was.DisabledAt {
+	if got := c.readEndpoint(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin || got.DisabledAt != was.DisabledAt {
 		t.Errorf("%+v, was %+v", got, was)
 	}
 }
@@ -334,7 +334,7 @@ func TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile(t *testing.T) {
 	c.between(func() { noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false))) })
 	yes := true
 	expectCode(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
-	if got := c.seen(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin {
+	if got := c.readEndpoint(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin {
 		t.Errorf("%+v", got)
 	}
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// eventsFor is how long events, deliveries and ended links are kept.
+	// eventsFor is the time for which events, deliveries and ended links are kept.
 	eventsFor = 30 * 24 * time.Hour
 
-	// fanOutWithin is how long the stream has to bring an event before the sweep fans it out.
+	// fanOutWithin is the time that the stream has to bring an event. Then the sweep fans the event out.
 	fanOutWithin = time.Minute
 
 	// shownAfter is the age at which the feed shows an event. An event with a smaller id may be
@@ -33,8 +33,9 @@ type newEvent struct {
 	kind         webhook.Type
 	at           int64       // milliseconds
 	data         any         // marshals to the event's data
-	only, except id.Endpoint // the only endpoint that gets the event, the only one that does not; "": none
-	isTest       bool        // it shows an example of its type
+	only         id.Endpoint // the only endpoint that gets the event; "": all
+	except       id.Endpoint // the only endpoint that does not get the event; "": none
+	isTest       bool        // its data are an example of its type
 	paid         int         // deliveries for which the request that causes the event was charged
 }
 
@@ -58,7 +59,7 @@ func eventFrom(r *table.Reading) webhook.Event {
 }
 
 // EventOf returns the ids of an event by the key of its row, which the stream brings. ok is false for
-// the row of anything else.
+// any other row.
 func EventOf(pk, sk string) (a id.App, e id.Event, ok bool) {
 	a, errApp := id.ParseApp(strings.TrimPrefix(pk, pkEvents))
 	e, errEvent := id.ParseEvent(sk)
@@ -70,7 +71,7 @@ func (s *Store) Event(ctx context.Context, a id.App, e id.Event) (webhook.Event,
 	return find(ctx, s, eventRow(a, e), eventFrom, errEventNotFound)
 }
 
-// EventOfOrg returns an event, and the org of its app. ok is false when there is none.
+// EventOfOrg returns an event, and the org of its app. ok is false when there is no such event.
 func (s *Store) EventOfOrg(ctx context.Context, a id.App, e id.Event) (o id.Org, event webhook.Event, ok bool, err error) {
 	event, ok, err = lookup(ctx, s, eventRow(a, e), func(r *table.Reading) webhook.Event {
 		o = attrOrgID.From(r)
@@ -80,11 +81,11 @@ func (s *Store) EventOfOrg(ctx context.Context, a id.App, e id.Event) (o id.Org,
 }
 
 // Events lists an app's events that are at least 10 s old, oldest first. next is after of the
-// next page. When there are no more events yet, it does not change, so that a client can go on from
-// there later.
+// next page. When there are no more events yet, next is the same as after, so that a client can continue
+// from there later.
 func (s *Store) Events(ctx context.Context, a id.App, after id.Event, limit int) (events []webhook.Event, next id.Event, err error) {
 	until := id.FirstEvent(s.Now().Add(-shownAfter))
-	if after >= until { // DynamoDB refuses a start behind the end
+	if after >= until { // DynamoDB refuses a start after the end
 		return nil, after, nil
 	}
 	events, _, err = list(ctx, s, table.Span{PK: pkEvents + string(a), After: string(after), Until: string(until), Limit: limit}, eventFrom)
@@ -104,7 +105,7 @@ func (s *Store) NewestEvents(ctx context.Context, a id.App, since time.Time, bef
 	if until <= from { // DynamoDB refuses such a start
 		return nil, "", nil
 	}
-	// A query has one condition, so the start is the other bound.
+	// A query has one condition on the sort key, so the query's start is the other bound.
 	page := table.Span{PK: pkEvents + string(a), From: string(from), After: string(until), Reverse: true, Limit: limit}
 	events, last, err := list(ctx, s, page, eventFrom)
 	return events, id.Event(last), err

@@ -31,7 +31,7 @@ func (ds Deliveries) FanOut(ctx context.Context, a id.App, e id.Event) (send []D
 	var late time.Duration
 	charged := false
 	err = ds.s.db.Retry(ctx, func() error {
-		send = nil // of the try before
+		send = nil // forget the result of an earlier try
 		event, ok, err := ds.toFanOut(ctx, a, e)
 		if err != nil || !ok {
 			return err
@@ -40,7 +40,7 @@ func (ds Deliveries) FanOut(ctx context.Context, a id.App, e id.Event) (send []D
 		if err != nil {
 			return err
 		}
-		if !charged { // once, however many tries there are
+		if !charged { // only the first try charges
 			late, charged = ds.s.chargeRest(ctx, event, len(to)), true
 		}
 		send, err = ds.writeDeliveries(ctx, event, to, late)
@@ -64,15 +64,15 @@ func (ds Deliveries) toFanOut(ctx context.Context, a id.App, e id.Event) (event 
 	return event, err == nil, err
 }
 
-// receiversOf returns the endpoints of the event's app that take the event.
+// receiversOf returns the endpoints of the event's app that get the event.
 func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, err error) {
 	endpoints, _, err := s.Endpoints(ctx, e.app, Page{})
 	for _, endpoint := range endpoints {
-		wants := webhook.Wants(endpoint.Events, e.kind)
+		isFor := webhook.Wants(endpoint.Events, e.kind)
 		if e.only != "" {
-			wants = endpoint.ID == e.only
+			isFor = endpoint.ID == e.only
 		}
-		if wants && endpoint.ID != e.except {
+		if isFor && endpoint.ID != e.except {
 			to = append(to, endpoint)
 		}
 	}
@@ -81,8 +81,8 @@ func (s *Store) receiversOf(ctx context.Context, e outboxEvent) (to []Endpoint, 
 
 // chargeRest charges the deliveries of an event that the request has not paid. It returns how late the first
 // attempts are to be made: 0 when all are paid, or for a type of event that is always prompt. A charge that
-// fails does not stop the event. But the org may have made its own row too busy, so the attempts are as late
-// as for an org in the greatest debt.
+// fails does not stop the event. But it may have failed because the org made its row too busy. So the attempts
+// are as late as for an org in the greatest debt.
 func (s *Store) chargeRest(ctx context.Context, e outboxEvent, deliveries int) (late time.Duration) {
 	unpaid := deliveries - e.paid
 	if unpaid <= 0 {
@@ -99,11 +99,12 @@ func (s *Store) chargeRest(ctx context.Context, e outboxEvent, deliveries int) (
 	return late
 }
 
-// errDelivered is the refusal of a delivery that is there already.
+// errDelivered is the refusal of a delivery that exists already.
 var errDelivered = errors.New("store: the event has deliveries already")
 
-// writeDeliveries writes the deliveries of an event, all or none, and marks the event. It returns the deliveries that are to be sent,
-// none when another call has written deliveries before: that one may have ended before its mark, so this one makes it.
+// writeDeliveries writes the deliveries of an event, all or none, and marks the event. It returns the deliveries that are to be sent.
+// When another call has written the deliveries before, it returns none, but it still marks the event: the other call may have ended
+// before its mark.
 func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []Endpoint, late time.Duration) (send []Delivery, err error) {
 	now := ds.s.now()
 	var written, found []id.Endpoint
@@ -127,24 +128,24 @@ func (ds Deliveries) writeDeliveries(ctx context.Context, e outboxEvent, to []En
 		}
 		delivery := marked(begin, attrOrgID.Set(e.org), attrAppID.Set(e.app), attrEventType.Set(e.kind),
 			attrCreatedAt.Set(e.createdAt), attrPurgeAt.Set(e.purgeAt))
-		if endpoint.Enabled && len(to) == 1 { // alone: half the price of a transaction
+		if endpoint.Enabled && len(to) == 1 { // one write without a transaction costs half
 			_, err = ds.s.db.Mark(ctx, row, table.Absent, isThere, delivery)
 		} else {
 			t.Put(row, table.Absent, isThere, delivery)
 		}
 	}
 	err = cmp.Or(err, t.Commit(ctx))
-	unless := attrFannedAt.Absent()
+	when := attrFannedAt.Absent()
 	switch {
 	case errors.Is(err, errDelivered):
 		send, written = nil, found
 	case err != nil:
 		return nil, err
 	case len(written) > 0: // a call at the same time may have found no endpoint yet
-		unless = table.Exists
+		when = table.Exists
 	}
-	_, err = ds.s.db.Mark(ctx, eventRow(e.app, e.id), table.All(table.Exists, unless), nil, attrFannedAt.Set(now), attrEndpoints.Set(written), notDue())
-	if err != nil { // the deliveries are there: the event stays due, and the sweep marks it
+	_, err = ds.s.db.Mark(ctx, eventRow(e.app, e.id), table.All(table.Exists, when), nil, attrFannedAt.Set(now), attrEndpoints.Set(written), notDue())
+	if err != nil { // the deliveries are written: the event stays due, and the sweep marks it
 		slog.WarnContext(ctx, "the mark of an event that is fanned out is left to the sweep", "error", err, "event", e.id)
 	}
 	return send, nil

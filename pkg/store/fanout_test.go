@@ -89,10 +89,10 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		if f.endpoints == 2 {
 			c.endpoint(t)
 		}
-		c.stream(t) // the endpoint.created, so that none is due below
+		c.fanOutAll(t) // the endpoint.created, so that none is due below
 		e := c.claimed(t)
 		if f.endpoints == 1 {
-			operation, e = "UpdateItem", c.test(t, endpoint.ID) // it is paid: the first UpdateItem is the delivery's, the second the mark
+			operation, e = "UpdateItem", c.testEvent(t, endpoint.ID) // it is paid: the first UpdateItem is the delivery's, the second the mark
 		}
 		c.Faults.Plan(operation, f.fault, f.times)
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
@@ -107,7 +107,7 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 			t.Errorf("%+v: %s", f, got)
 		}
-		c.pass(2 * time.Minute) // from a minute on, the sweep takes a delivery whose message is lost
+		c.advanceClock(2 * time.Minute) // from a minute on, the sweep takes a delivery whose message is lost
 		due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 		due = slices.DeleteFunc(due, func(d store.Due) bool { return d.Event != e })
 		if err != nil || len(due) != f.endpoints {
@@ -185,7 +185,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			if !v.enabled {
 				c.enable(t, endpoint.ID, false)
 			}
-			e, write := c.test(t, endpoint.ID), "TransactWriteItems"
+			e, write := c.testEvent(t, endpoint.ID), "TransactWriteItems"
 			if v.enabled {
 				write = "UpdateItem" // an only delivery
 			}
@@ -211,7 +211,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 				t.Errorf("%v, want %v", statuses, v.want)
 			}
 			// The deliver function does not send the pending delivery of an endpoint whose row the sweep has deleted.
-			if name == "deleted and swept, was enabled" && !c.work(t, endpoint.ID, e).To.Deleted {
+			if name == "deleted and swept, was enabled" && !c.readWork(t, endpoint.ID, e).To.Deleted {
 				t.Error("it would be sent")
 			}
 		})
@@ -224,9 +224,9 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	c.enable(t, endpoint.ID, false)
-	w := c.work(t, endpoint.ID, e)
+	w := c.readWork(t, endpoint.ID, e)
 	noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))
 	noError(t, c.Deliveries().Hold(ctx, w.DeliveryID))
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
@@ -234,16 +234,16 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	}
 	// Another endpoint is enabled again meanwhile.
 	endpoint = c.endpoint(t)
-	e = c.fanned(t, endpoint.ID)
+	e = c.fanOutTest(t, endpoint.ID)
 	c.enable(t, endpoint.ID, false)
-	w = c.work(t, endpoint.ID, e)
+	w = c.readWork(t, endpoint.ID, e)
 	c.enable(t, endpoint.ID, true)
 	noError(t, c.Deliveries().Hold(ctx, w.DeliveryID))
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("enabled: %s", got)
 	}
 	c.enable(t, endpoint.ID, false)
-	noError(t, c.Deliveries().Hold(ctx, c.work(t, endpoint.ID, e).DeliveryID))
+	noError(t, c.Deliveries().Hold(ctx, c.readWork(t, endpoint.ID, e).DeliveryID))
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryHeld {
 		t.Errorf("disabled: %s", got)
 	}
@@ -254,7 +254,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	all, claims, revocations := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked")
 	disabled := c.endpoint(t)
 	c.enable(t, disabled.ID, false)
-	c.stream(t) // the events of these calls
+	c.fanOutAll(t) // the events of these calls
 	// fanOut returns the status of each delivery of an event. The pending ones are to be sent.
 	fanOut := func(e id.Event) map[id.Endpoint]webhook.DeliveryStatus {
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
@@ -277,14 +277,14 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 		t.Errorf("link.claimed: %v", got)
 	}
 	// A test event goes to its endpoint, whatever types the endpoint gets.
-	if got := fanOut(c.test(t, revocations.ID)); len(got) != 1 || got[revocations.ID] != "pending" {
+	if got := fanOut(c.testEvent(t, revocations.ID)); len(got) != 1 || got[revocations.ID] != "pending" {
 		t.Errorf("test: %v", got)
 	}
-	if got := fanOut(c.test(t, disabled.ID)); len(got) != 1 || got[disabled.ID] != "held" {
+	if got := fanOut(c.testEvent(t, disabled.ID)); len(got) != 1 || got[disabled.ID] != "held" {
 		t.Errorf("test of a disabled endpoint: %v", got)
 	}
 	// The event endpoint.disabled goes to the other endpoints that take all types.
-	noError(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, all.ID), webhook.DisabledByGone))
+	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, all.ID), webhook.DisabledByGone))
 	due, err := c.DueBefore(ctx, store.DueEvent, c.Now().Add(time.Hour), 10)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%v, %v", due, err)
@@ -293,7 +293,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 		t.Errorf("endpoint.disabled: %v", got)
 	}
 	// Another app has no such event.
-	noError(t, errorOf(c.Deliveries().FanOut(ctx, id.NoApp, c.test(t, revocations.ID))))
+	noError(t, errorOf(c.Deliveries().FanOut(ctx, id.NoApp, c.testEvent(t, revocations.ID))))
 	expectCode(t, errorOf(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
 }
 
@@ -306,10 +306,10 @@ func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 		for range endpoints {
 			endpoint = c.endpoint(t)
 		}
-		c.stream(t)
+		c.fanOutAll(t)
 		var e id.Event
 		if endpoints == 1 {
-			e = c.test(t, endpoint.ID)
+			e = c.testEvent(t, endpoint.ID)
 			c.letPass("UpdateItem") // the delivery
 			c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
 		} else {
@@ -323,7 +323,7 @@ func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 		c.Faults.Heal()
 		c.endpoint(t)
 		before := len(c.rowsOf(t, "DLV#"))
-		c.pass(2 * time.Minute)
+		c.advanceClock(2 * time.Minute)
 		if !c.isDue(t, e) {
 			t.Fatalf("%d endpoints: the event is not due", endpoints)
 		}
@@ -351,7 +351,7 @@ func TestAFanOutThatFoundNoEndpointHidesNoDelivery(t *testing.T) {
 	if listed, err := c.Deliveries().Of(ctx, c.app, e); err != nil || len(listed) != 1 {
 		t.Errorf("marked last: %v, %v", listed, err)
 	}
-	e = c.test(t, endpoint.ID)
+	e = c.testEvent(t, endpoint.ID)
 	c.letPass("UpdateItem")                // the delivery
 	c.Faults.Before("UpdateItem", func() { // the one with an endpoint is about to mark
 		noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))

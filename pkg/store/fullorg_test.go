@@ -159,18 +159,18 @@ func (c *connected) everyEnd(t *testing.T) {
 	ended := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}
 	ended.app = id.DefaultApp(ended.org)
 	makeKey(t, c.Table, ended.org, c.ada, 0)
-	c.pass(1234 * time.Millisecond) // no whole number of seconds, which some attributes have
+	c.advanceClock(1234 * time.Millisecond) // no whole number of seconds, which some attributes have
 	ended.link(t, time.Hour)
 	ended.link(t, time.Minute)
 	ended.endpoint(t)
-	c.pass(time.Hour - time.Minute) // one link has expired, and the other expires before the first sweep
+	c.advanceClock(time.Hour - time.Minute) // one link has expired, and the other expires before the first sweep
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), ended.org))
 	for range 2 { // the second sweep begins when all requests in flight have ended, and deletes the app
-		c.pass(2 * time.Minute)
+		c.advanceClock(2 * time.Minute)
 		ended.sweepOrg(t)
 	}
-	c.pass(90 * dayLong)
+	c.advanceClock(90 * dayLong)
 	ended.sweepOrg(t) // forgets its use
-	c.pass(-90 * dayLong)
+	c.advanceClock(-90 * dayLong)
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)))
 }

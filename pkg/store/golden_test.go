@@ -134,7 +134,7 @@ func (c *connected) everyChange(t *testing.T) {
 	change := func(by id.Key, e store.EndpointChange) {
 		t.Helper()
 		e.By = by
-		c.pass(time.Second)
+		c.advanceClock(time.Second)
 		noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, made.Made.ID, e)))
 	}
 	url, sameHost, description, no, yes := "https://two.example/hook", "https://two.example/other", "Two", false, true
@@ -156,12 +156,12 @@ func (c *connected) everyChange(t *testing.T) {
 	claim.Device = &link.Device{Name: &device}
 	noError(t, errorOf(c.ClaimLink(ctx, claim)))
 	noError(t, errorOf(c.ClaimLink(ctx, claim))) // the device repeats its claim
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	noError(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app))) // the budget is refilled
 	noError(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app))) // no refill
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 5))
 	warned := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID
-	c.pass(94 * dayLong)
+	c.advanceClock(94 * dayLong)
 	noError(t, c.WarnOfKey(ctx, c.org, warned))
 }
 
@@ -170,8 +170,8 @@ func (c *connected) everyAttempt(t *testing.T) {
 	t.Helper()
 	pending := func(endpoint store.Endpoint) store.Work { // a new delivery
 		t.Helper()
-		c.pass(time.Second)
-		return c.work(t, endpoint.ID, c.fanned(t, endpoint.ID))
+		c.advanceClock(time.Second)
+		return c.readWork(t, endpoint.ID, c.fanOutTest(t, endpoint.ID))
 	}
 	lease := func(w store.Work, jti string) store.Work {
 		t.Helper()
@@ -192,13 +192,13 @@ func (c *connected) everyAttempt(t *testing.T) {
 		Last: store.LastAttempt{ID: "last", Error: &reason}, Status: webhook.DeliveryFailed,
 	}))
 	due := pending(endpoint)
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	dueAt := due.NextAttempt + time.Minute.Milliseconds() // a minute after its time, the sweep takes it
 	noError(t, errorOf(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: endpoint.ID, Event: due.Event, At: dueAt})))
 	c.everyBreaker(t, pending)
-	endpoint = c.seen(t, endpoint.ID)
+	endpoint = c.readEndpoint(t, endpoint.ID)
 	noError(t, c.Deliveries().Failed(ctx, endpoint))
-	noError(t, c.Deliveries().DisableEndpoint(ctx, c.seen(t, endpoint.ID), webhook.DisabledByFailing))
+	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, endpoint.ID), webhook.DisabledByFailing))
 	noError(t, c.Deliveries().Hold(ctx, due.DeliveryID))
 	noError(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: due.Event}, store.Changer{}, false)))
 	enabled := c.enable(t, endpoint.ID, true)
@@ -222,10 +222,10 @@ func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) stor
 		t.Helper()
 		endpoint := c.endpoint(t)
 		for range webhook.BreakAfter {
-			c.pass(time.Minute)
-			noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
+			c.advanceClock(time.Minute)
+			noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
 		}
-		return c.seen(t, endpoint.ID)
+		return c.readEndpoint(t, endpoint.ID)
 	}
 	open, recovered, swept := failing(), failing(), failing()
 	unparked, left := pending(open), pending(open)
@@ -236,7 +236,7 @@ func (c *connected) everyBreaker(t *testing.T, pending func(store.Endpoint) stor
 	noError(t, errorOf(c.Deliveries().Unpark(ctx, store.Due{App: c.app, Endpoint: open.ID, Event: unparked.Event})))
 	noError(t, errorOf(c.Deliveries().Probe(ctx, open)))
 	noError(t, c.Deliveries().Succeeded(ctx, recovered))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	noError(t, c.Deliveries().LookedAt(ctx, swept, store.Looked{Began: c.Now()}))
 	for _, endpoint := range []store.Endpoint{open, recovered, swept} {
 		_, _, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID)

@@ -353,14 +353,14 @@ func TestKeysAreListedByWhoMadeThem(t *testing.T) {
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	var want []id.Key
 	for n := range 130 {
-		c.pass(time.Millisecond)
+		c.advanceClock(time.Millisecond)
 		if n%10 == 0 { // one in ten, so that a search for Eve's keys goes through many pages
 			want = append(want, makeKey(t, c.Table, c.org, eve, 0).ID)
 		} else {
 			makeKey(t, c.Table, c.org, c.ada, 0)
 		}
 	}
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	want = append(want, rotate(t, c.Table, c.org, eve, makeKey(t, c.Table, c.org, c.ada, 0).ID, 0, "").ID)
 	slices.Reverse(want)
 	for _, limit := range []int{0, 1, 3, 100} {

@@ -148,7 +148,7 @@ func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 1
 	k := makeKey(t, c.Table, c.org, c.ada, time.Hour).ID
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	rows := c.rowsOf(t, "KEYS#")
 	activeKeys := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "META" })]
 	activeKeys["live"] = &types.AttributeValueMemberM{Value: dbRow{string(k): number(c.Now().Add(time.Hour).UnixMilli())}}
@@ -161,7 +161,7 @@ func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
 	if c.Faults.Pending() {
 		t.Error("the test proves nothing: no expired key was to be removed")
 	}
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	noError(t, create())
 }
 

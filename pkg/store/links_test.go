@@ -118,7 +118,7 @@ func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
 	pending, claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
 	noError(t, errorOf(c.ClaimLink(ctx, claimed.claim("k"))))
 	noError(t, errorOf(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})))
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	unknown := pending.claim("k")
 	unknown.Token.Link = id.NoLink
 	otherApp := pending.claim("k")
@@ -150,12 +150,12 @@ func TestADeviceMayRepeatItsClaimForADay(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	noError(t, errorOf(c.ClaimLink(ctx, l.claim("k"))))
-	c.pass(dayLong - time.Millisecond)
+	c.advanceClock(dayLong - time.Millisecond)
 	if got, err := c.ClaimLink(ctx, l.claim("k")); err != nil || !got.Replayed {
 		t.Errorf("%+v, %v", got, err)
 	}
 	expectCode(t, errorOf(c.RevokeLink(ctx, c.app, l.ID, store.Changer{})), problem.LinkAlreadyClaimed)
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	expectCode(t, errorOf(c.ClaimLink(ctx, l.claim("k"))), problem.LinkAlreadyClaimed)
 }
 
@@ -175,11 +175,11 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	pending := c.link(t, time.Hour)
 	noError(t, errorOf(c.ClaimLink(ctx, claimed.claim("k"))))
 	noError(t, errorOf(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})))
-	c.pass(time.Minute - time.Millisecond)
+	c.advanceClock(time.Minute - time.Millisecond)
 	if n, _ := c.expire(t); n != 0 {
 		t.Errorf("%d links are due too early", n)
 	}
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	sweep := func(int) error {
 		return persistent(func() error { _, errs := c.expire(t); return cmp.Or(errs...) })
 	}
@@ -245,7 +245,7 @@ func TestLinksAreListedNewestFirstEachOnce(t *testing.T) {
 	c := connect(t)
 	var want []id.Link
 	for range 7 {
-		c.pass(time.Millisecond)
+		c.advanceClock(time.Millisecond)
 		want = append(want, c.link(t, time.Hour).ID)
 	}
 	slices.Reverse(want)

@@ -51,10 +51,10 @@ func reversed(all []id.Event) []id.Event {
 // page is followed by.
 func TestEventsAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
 	c := connect(t)
-	c.pass(time.Hour) // behind what the app has already
+	c.advanceClock(time.Hour) // behind what the app has already
 	begin := c.Now()
 	add := func() id.Event {
-		c.pass(time.Second)
+		c.advanceClock(time.Second)
 		e := id.Source{}.NewEvent(c.Now())
 		write(t, c.Table, []map[string]string{{"PK": "EVTS#" + string(c.app), "SK": string(e), "type": "test", "data": "{}", "createdAt": "1"}})
 		return e
@@ -72,12 +72,12 @@ func TestEventsAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
 	if got := pages(t, newest(begin), func() {}); fmt.Sprint(got) != fmt.Sprint(reversed(all[:239])) { // the 240th is 10 s old
 		t.Errorf("%d events, or others; want the 239 that are older than 10 s", len(got))
 	}
-	c.pass(10*time.Second + time.Millisecond)
+	c.advanceClock(10*time.Second + time.Millisecond)
 	before := all
 	if got := pages(t, newest(begin), func() { all = append(all, add()) }); fmt.Sprint(got) != fmt.Sprint(reversed(before)) || len(all) != 250+35 {
 		t.Errorf("%d events, or others; want 250; then there are %d", len(got), len(all))
 	}
-	c.pass(10*time.Second + time.Millisecond)
+	c.advanceClock(10*time.Second + time.Millisecond)
 	if got := pages(t, newest(begin.Add(201*time.Second)), func() {}); fmt.Sprint(got) != fmt.Sprint(reversed(all[200:])) {
 		t.Errorf("since a time: %d events, or others; want 85", len(got))
 	}
@@ -93,7 +93,7 @@ func TestEventsAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
 		}
 	}
 	// A cursor before since, one in the future, and another app.
-	c.pass(-5 * time.Second) // the last five are too young again
+	c.advanceClock(-5 * time.Second) // the last five are too young again
 	for name, read := range map[string]func() ([]webhook.Event, id.Event, error){
 		"before since": func() ([]webhook.Event, id.Event, error) {
 			return c.NewestEvents(ctx, c.app, begin.Add(time.Minute), all[3], 7)
@@ -219,9 +219,9 @@ func (m *readMeter) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	made := c.publish(t, store.Publication{Type: "invoice.paid", Data: json.RawMessage(`{"text":"` + strings.Repeat("x", 512-len(`{"text":""}`)) + `"}`)})[0]
-	c.stream(t)
+	c.fanOutAll(t)
 	c.attempt(t, endpoint.ID, made, "ok", webhook.DeliveryDelivered)
 	begin := c.Now()
 	audit := c.rowsOf(t, "AUD#")
@@ -244,7 +244,7 @@ func TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented(t *testing.T) {
 			noError(t, err)
 		}
 	}
-	c.pass(7 * dayLong)
+	c.advanceClock(7 * dayLong)
 	meter := &readMeter{next: c.Faults.Next}
 	c.Faults.Next = meter
 	page := func(read func() (int, id.Event, error)) (units float64) {

@@ -127,7 +127,7 @@ func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
 	rand.Shuffle(len(notices), func(i, j int) { notices[i], notices[j] = notices[j], notices[i] })
 	for n, row := range notices {
 		if n == len(notices)/2 {
-			c.pass(24 * time.Hour)
+			c.advanceClock(24 * time.Hour)
 		}
 		for _, err := range atOnce(2, func(int) error { return c.Tell(ctx, text(row, "PK"), text(row, "SK")) }) {
 			noError(t, err)

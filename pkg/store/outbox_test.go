@@ -38,7 +38,7 @@ func causes() []cause {
 		}},
 		{"expire link", webhook.LinkExpired, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			l := c.link(t, time.Minute)
-			c.pass(time.Minute)
+			c.advanceClock(time.Minute)
 			return func() error { return c.ExpireLink(ctx, c.app, l.ID) },
 				func() bool { return text(c.rowsOf(t, "LINKS#")[0], "lapsedAt") != "" }
 		}},
@@ -59,7 +59,7 @@ func causes() []cause {
 		}},
 		{"warn of key", webhook.KeyExpiring, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong)
-			c.pass(23 * dayLong)
+			c.advanceClock(23 * dayLong)
 			return func() error { return c.WarnOfKey(ctx, c.org, k.ID) },
 				func() bool { return text(c.rowsOf(t, "USED#")[0], "due") == "" }
 		}},
@@ -78,7 +78,7 @@ func causes() []cause {
 			return func() error {
 					return errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Description: &text}))
 				},
-				func() bool { return c.seen(t, endpoint.ID).Description == text }
+				func() bool { return c.readEndpoint(t, endpoint.ID).Description == text }
 		}},
 		{"delete endpoint", webhook.EndpointDeleted, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			endpoint := c.endpoint(t)
@@ -97,7 +97,7 @@ func causes() []cause {
 		{"disable endpoint by an admin", webhook.EndpointUpdated, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			endpoint := c.endpoint(t)
 			return func() error { return errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)) },
-				func() bool { return c.seen(t, endpoint.ID).DisabledReason == webhook.DisabledByAdmin }
+				func() bool { return c.readEndpoint(t, endpoint.ID).DisabledReason == webhook.DisabledByAdmin }
 		}},
 		{"publish", paid, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			return func() error {
@@ -108,7 +108,7 @@ func causes() []cause {
 		{"disable endpoint", webhook.EndpointDisabled, true, func(t *testing.T, c *connected) (func() error, func() bool) {
 			endpoint := c.endpoint(t)
 			return func() error { return c.Deliveries().DisableEndpoint(ctx, endpoint, webhook.DisabledByGone) },
-				func() bool { return !c.seen(t, endpoint.ID).Enabled }
+				func() bool { return !c.readEndpoint(t, endpoint.ID).Enabled }
 		}},
 	}
 }

@@ -36,7 +36,7 @@ func (c *connected) publish(t *testing.T, events ...store.Publication) []id.Even
 func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 	c := connect(t)
 	first := c.publish(t, publications("a", "", "b")...)
-	c.pass(24*time.Hour - time.Millisecond)
+	c.advanceClock(24*time.Hour - time.Millisecond)
 	again := c.publish(t, publications("c", "b", "", "a")...)
 	if again[1] != first[2] || again[3] != first[0] || slices.Contains(first, again[0]) || slices.Contains(first, again[2]) {
 		t.Errorf("%v, then %v", first, again)
@@ -44,7 +44,7 @@ func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 	if alone := c.publish(t, publications("b", "a")...); alone[0] != first[2] || alone[1] != first[0] {
 		t.Errorf("nothing new: %v", alone)
 	}
-	c.pass(time.Millisecond)
+	c.advanceClock(time.Millisecond)
 	if later := c.publish(t, publications("a")...); slices.Contains(first, later[0]) {
 		t.Errorf("a day later: %v", later)
 	}
@@ -148,7 +148,7 @@ func TestAPublishedEventGoesTheWayOfAllOthers(t *testing.T) {
 	if late := send[0].NextAttempt - send[0].StartedAt; late < 1000 {
 		t.Errorf("three deliveries of an org that may start one: %d ms late", late)
 	}
-	if w := c.work(t, send[0].Endpoint, e); string(w.Payload.Data) != string(publications("")[0].Data) || w.Payload.Type != paid {
+	if w := c.readWork(t, send[0].Endpoint, e); string(w.Payload.Data) != string(publications("")[0].Data) || w.Payload.Type != paid {
 		t.Errorf("%+v", w.Payload)
 	}
 }

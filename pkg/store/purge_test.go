@@ -251,7 +251,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 	c.imports(t, c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), foreign("sk_a"), store.Once[store.MintedKey]{})
 	c.publish(t, publications("", "a")...)
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 1))
-	c.pass(time.Hour + 1234*time.Millisecond)
+	c.advanceClock(time.Hour + 1234*time.Millisecond)
 	noError(t, errorOf(c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "Second"}, once[store.App](c, idempotencyKey, "{}", "{}"))))
 	return c.Now().UnixMilli()
 }
@@ -264,7 +264,7 @@ func (c *connected) everyKey(t *testing.T) {
 	use := func(k id.Key, end func()) {
 		t.Helper()
 		before := row(t, c.Table, c.org, k)
-		c.pass(time.Hour + 1234*time.Millisecond) // a last use is written once an hour
+		c.advanceClock(time.Hour + 1234*time.Millisecond) // a last use is written once an hour
 		end()
 		c.NoteUse(ctx, before, c.Now().UnixMilli())
 	}
@@ -313,9 +313,9 @@ func (c *connected) everySigningKey(t *testing.T) {
 func (c *connected) everyLink(t *testing.T) {
 	t.Helper()
 	claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
-	c.pass(2*time.Minute + 1234*time.Millisecond)
+	c.advanceClock(2*time.Minute + 1234*time.Millisecond)
 	noError(t, errorOf(c.ClaimLink(ctx, claimed.claim("k"))))
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	noError(t, errorOf(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})))
 	noError(t, c.ExpireLink(ctx, c.app, expired.ID))
 	c.link(t, time.Hour)
@@ -325,28 +325,28 @@ func (c *connected) everyLink(t *testing.T) {
 func (c *connected) everyDelivery(t *testing.T) {
 	t.Helper()
 	endpoint, disabled, gone, deleted := c.endpoint(t), c.endpoint(t), c.endpoint(t), c.endpoint(t)
-	c.fanned(t, endpoint.ID) // stays pending
+	c.fanOutTest(t, endpoint.ID) // stays pending
 	made := map[string]id.Event{}
 	for _, name := range []string{"delivered", "failed", "cancelled", "again"} {
-		c.pass(1234 * time.Millisecond)
-		made[name] = c.fanned(t, endpoint.ID)
+		c.advanceClock(1234 * time.Millisecond)
+		made[name] = c.fanOutTest(t, endpoint.ID)
 	}
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	for _, name := range []string{"delivered", "again"} {
-		w := c.work(t, endpoint.ID, made[name])
+		w := c.readWork(t, endpoint.ID, made[name])
 		noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, name)))
 		noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: name}, Status: webhook.DeliveryDelivered}))
 	}
-	noError(t, c.Deliveries().GiveUp(ctx, c.work(t, endpoint.ID, made["failed"]).DeliveryID))
-	noError(t, c.Deliveries().Cancel(ctx, c.work(t, endpoint.ID, made["cancelled"]).DeliveryID))
-	c.pass(dayLong)
+	noError(t, c.Deliveries().GiveUp(ctx, c.readWork(t, endpoint.ID, made["failed"]).DeliveryID))
+	noError(t, c.Deliveries().Cancel(ctx, c.readWork(t, endpoint.ID, made["cancelled"]).DeliveryID))
+	c.advanceClock(dayLong)
 	noError(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: made["again"]}, store.Changer{}, false)))
 	c.enable(t, disabled.ID, false)
-	c.fanned(t, disabled.ID) // is held
+	c.fanOutTest(t, disabled.ID) // is held
 	noError(t, c.Deliveries().DisableEndpoint(ctx, gone, webhook.DisabledByGone))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	noError(t, c.DeleteEndpoint(ctx, c.app, deleted.ID, store.ByKey(id.NoKey)))
 	noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, c.endpoint(t).ID, false)))
 	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID))
-	c.test(t, endpoint.ID) // waits to be fanned out
+	c.testEvent(t, endpoint.ID) // waits to be fanned out
 }

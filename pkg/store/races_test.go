@@ -199,7 +199,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			r.old = makeKey(t, r.Table, r.org, r.ada, 0).ID
 			otherAt := r.Now().Add(time.Second).UnixMilli()
 			err, otherErr := r.overtaken(t, func() error { return v.overtaken(r, 0) }, func() error {
-				r.pass(time.Second) // so that a time in the row shows which of the two wrote it
+				r.advanceClock(time.Second) // so that a time in the row shows which of the two wrote it
 				return v.other(r, 1)
 			})
 			noError(t, otherErr)
@@ -236,7 +236,7 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.enable(t, endpoint.ID, false)
-	e := c.fanned(t, endpoint.ID)
+	e := c.fanOutTest(t, endpoint.ID)
 	endpoint = c.enable(t, endpoint.ID, true)
 	released := true
 	err, disableErr := c.overtaken(t, func() (err error) {

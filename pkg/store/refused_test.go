@@ -49,7 +49,7 @@ func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
 		return made.Made
 	}
 	unlimited, limited, spent := expiring(""), expiring("9/d"), c.limitedKey(t, "1/d")
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	process := c.processes(1)[0]
 	c.checks(t, process, spent, 1)
 	for _, k := range []struct {
@@ -89,7 +89,7 @@ func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
 	} {
 		fresh := c.successorOf(t, k.old.ID, store.KeyChange{})
 		noError(t, c.update(fresh.ID, store.KeyChange{Limits: &k.limits}))
-		c.pass(48 * time.Hour) // the grace, and the days of both
+		c.advanceClock(48 * time.Hour) // the grace, and the days of both
 		process := c.processes(1)[0]
 		c.spend(t, k.requests, []*authn.Authorizer{process}, store.MintedKey{ID: fresh.ID})
 		c.refuse(t, process, k.old.Minted.Key.Reveal(), problem.KeyExpired)
@@ -117,7 +117,7 @@ func TestASuccessorIsRefusedOnTheRowOfItsFirstKey(t *testing.T) {
 func TestRefusalsAreInNoSum(t *testing.T) {
 	c := connect(t)
 	noError(t, c.allow("9/d"))
-	c.pass(24 * time.Hour)
+	c.advanceClock(24 * time.Hour)
 	k, dead := c.limitedKey(t, "1/d"), makeKey(t, c.Table, c.org, c.ada, 0)
 	all := c.processes(1)
 	c.spend(t, 1, all, k)

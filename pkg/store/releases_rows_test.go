@@ -51,7 +51,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wide(), once[store.MintedKey](c, idempotencyKey, "{}", `{"id":1}`))
 	noError(t, err)
 	key := made.Made.ID
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	for len(c.rowsOf(t, "USED#")) == 0 { // a slow database does not get the note
 		c.NoteUse(ctx, row(t, c.Table, c.org, key), c.Now().UnixMilli())
 	}
@@ -80,13 +80,13 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	failed, parked := c.attempts(t, endpoint.Made)
 	disabled := c.endpoint(t)
 	c.enable(t, disabled.ID, false)
-	held := c.fanned(t, disabled.ID)
-	c.test(t, endpoint.Made.ID) // waits for its fan-out
+	held := c.fanOutTest(t, disabled.ID)
+	c.testEvent(t, endpoint.Made.ID) // waits for its fan-out
 	published := c.publish(t, publications("order-1")...)
 	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, thief))
 	noError(t, c.RevokeLinksOf(ctx, admin(c.ada), c.org, thief))
 
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, store.DefaultLimits().Budget.Burst))
 	l := lease(t, c.Table) // is still in force when the rows are read
 	for _, name := range []string{"a", "b"} {
@@ -110,18 +110,18 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 // attempts makes a delivery to an endpoint that has failed once, and one that waits for the endpoint's breaker.
 func (c *connected) attempts(t *testing.T, endpoint store.Endpoint) (failed, parked id.Event) {
 	t.Helper()
-	failed, parked = c.fanned(t, endpoint.ID), c.fanned(t, endpoint.ID)
-	w, status, body := c.work(t, endpoint.ID, failed), 500, "<no>"
+	failed, parked = c.fanOutTest(t, endpoint.ID), c.fanOutTest(t, endpoint.ID)
+	w, status, body := c.readWork(t, endpoint.ID, failed), 500, "<no>"
 	noError(t, errorOf(c.Deliveries().LeaseAttempt(ctx, w, "attempt-1")))
 	noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{
 		Last:   store.LastAttempt{ID: "attempt-1", At: c.Now().UnixMilli(), Status: &status, DurationMs: 7, Body: &body},
 		Status: webhook.DeliveryPending, Next: c.Now().UnixMilli() + 5000,
 	}))
 	for range webhook.BreakAfter {
-		c.pass(10 * time.Second)
-		noError(t, c.Deliveries().Failed(ctx, c.seen(t, endpoint.ID)))
+		c.advanceClock(10 * time.Second)
+		noError(t, c.Deliveries().Failed(ctx, c.readEndpoint(t, endpoint.ID)))
 	}
-	noError(t, c.Deliveries().Park(ctx, c.work(t, endpoint.ID, parked), c.seen(t, endpoint.ID).OpenUntil))
+	noError(t, c.Deliveries().Park(ctx, c.readWork(t, endpoint.ID, parked), c.readEndpoint(t, endpoint.ID).OpenUntil))
 	return failed, parked
 }
 

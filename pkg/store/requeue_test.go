@@ -16,8 +16,8 @@ func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
 		endpoint := c.endpoint(t)
-		c.fanned(t, endpoint.ID)
-		c.pass(time.Minute)
+		c.fanOutTest(t, endpoint.ID)
+		c.advanceClock(time.Minute)
 		due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 		if err != nil || len(due) != 1 {
 			t.Fatalf("%v, %v", due, err)
@@ -51,7 +51,7 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 // parked makes a delivery of an endpoint and parks it for a minute. It fails unless this is the only parked one.
 func (c *connected) parked(t *testing.T, endpoint id.Endpoint) store.Due {
 	t.Helper()
-	noError(t, c.Deliveries().Park(ctx, c.work(t, endpoint, c.fanned(t, endpoint)), c.Now().Add(time.Minute).UnixMilli()))
+	noError(t, c.Deliveries().Park(ctx, c.readWork(t, endpoint, c.fanOutTest(t, endpoint)), c.Now().Add(time.Minute).UnixMilli()))
 	parked, err := c.Deliveries().Parked(ctx, endpoint, 0, 10)
 	if err != nil || len(parked) != 1 {
 		t.Fatalf("%v, %v", parked, err)
@@ -66,13 +66,13 @@ func TestAnAttemptUnparksItsDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	parked := c.parked(t, endpoint.ID)
-	if ok, err := c.Deliveries().LeaseAttempt(ctx, c.work(t, endpoint.ID, parked.Event), "early"); !ok || err != nil {
+	if ok, err := c.Deliveries().LeaseAttempt(ctx, c.readWork(t, endpoint.ID, parked.Event), "early"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	if left, err := c.Deliveries().Parked(ctx, endpoint.ID, 0, 10); err != nil || len(left) != 0 {
 		t.Errorf("it is still parked: %v, %v", left, err)
 	}
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	if due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10); err != nil || len(due) != 1 {
 		t.Errorf("the end of its lease is not due: %v, %v", due, err)
 	}

@@ -36,7 +36,7 @@ func TestWhatAPersonMadeIsRevokedAndNothingElse(t *testing.T) {
 		byAda := rotate(t, c.Table, c.org, c.ada, inGrace.ID, time.Hour, "")
 		byEve := rotate(t, c.Table, c.org, eve, adas.ID, time.Hour, "")
 		noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, dead.ID))
-		c.pass(5 * time.Minute)
+		c.advanceClock(5 * time.Minute)
 		noError(t, c.RemoveMember(ctx, admin(c.ada), c.org, eve))
 		noError(t, c.suspend(suspended))
 		noError(t, c.revokeOf(id.NoUser))
@@ -78,9 +78,9 @@ func TestARevocationOfManyKeysGoesOn(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	first := makeKey(t, c.Table, c.org, eve, 0)
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	own := makeKey(t, c.Table, c.org, c.ada, 0)
-	c.pass(time.Second)
+	c.advanceClock(time.Second)
 	var dead []map[string]string
 	for n := range 95 {
 		dead = append(dead, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#%s_%06d", own.ID, n), "revokedAt": "1"})

@@ -239,7 +239,7 @@ func TestEndpointsArePagedNewestFirst(t *testing.T) {
 	var want, got []id.Endpoint
 	for range 3 {
 		want = append([]id.Endpoint{c.endpoint(t).ID}, want...)
-		c.pass(time.Second)
+		c.advanceClock(time.Second)
 	}
 	p := store.Page{Limit: 1}
 	for more := true; more; more = p.After != "" {

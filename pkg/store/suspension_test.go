@@ -55,7 +55,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 	}
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, heir["orphan"])) // no map has the orphan any more
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked"]))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 
 	all := func(want map[string]problem.Code) {
 		t.Helper()
@@ -79,7 +79,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 		t.Errorf("another text of the key: %q", got) // only who has the secret learns of the suspension
 	}
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked meanwhile"]))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	ended["revoked meanwhile"], ended["expiring"] = problem.KeyRevoked, problem.KeyExpired
 	noError(t, c.suspend(true)) // writes nothing
 	noError(t, c.suspend(false))
@@ -270,7 +270,7 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 		writers.Go(func() { write(t, c.Table, chunk) })
 	}
 	writers.Wait()
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	last := makeKey(t, c.Table, c.org, c.ada, 0)
 	c.SetClosingPage(part)
 	c.SetSpreadWithin(0) // a part in each call

@@ -26,7 +26,7 @@ func (c *connected) keyUsage(t *testing.T, k id.Key, before int) []store.Usage {
 // TestTheUseOfADayIsBetweenItsTwoNumbers, at midnight too, of a key that is rotated meanwhile.
 func TestTheUseOfADayIsBetweenItsTwoNumbers(t *testing.T) {
 	c := connect(t)
-	c.pass(c.Now().Truncate(24 * time.Hour).Add(24*time.Hour - 2*time.Second).Sub(c.Now()))
+	c.advanceClock(c.Now().Truncate(24 * time.Hour).Add(24*time.Hour - 2*time.Second).Sub(c.Now()))
 	first, all := c.limitedKey(t, "100/m 10000/d"), c.processes(3)
 	keys := []store.MintedKey{first}
 	truth := map[string]int64{}
@@ -35,7 +35,7 @@ func TestTheUseOfADayIsBetweenItsTwoNumbers(t *testing.T) {
 			keys = append(keys, store.MintedKey{ID: c.successorOf(t, first.ID, store.KeyChange{}).ID})
 		}
 		truth[c.Now().UTC().Format(time.DateOnly)] += int64(c.spend(t, 9, all, keys...))
-		c.pass(time.Second)
+		c.advanceClock(time.Second)
 	}
 	for _, k := range keys {
 		found := c.keyUsage(t, k.ID, 3)
@@ -65,9 +65,9 @@ func TestTheUseOfAMonthIsListedInPages(t *testing.T) {
 	slices.SortFunc(keys, func(a, b store.MintedKey) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	for range 2 {
 		c.spend(t, 3, a, keys...)
-		c.pass(24 * time.Hour)
+		c.advanceClock(24 * time.Hour)
 	}
-	c.pass(62 * 24 * time.Hour) // a month later is not shown
+	c.advanceClock(62 * 24 * time.Hour) // a month later is not shown
 	c.spend(t, 3, a, keys...)
 	var got []string
 	for p := (store.Page{Limit: 3}); ; {
@@ -100,7 +100,7 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	a.CountRequests()
 	c.checks(t, a, k, 1)
 	for minute := range 3 {
-		c.pass(time.Minute)
+		c.advanceClock(time.Minute)
 		_, others := c.checks(t, a, k, 10)
 		if len(others) != 1 {
 			t.Errorf("minute %d: %v", minute, others)
@@ -110,9 +110,9 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	if got := c.keyUsage(t, k.ID, 0); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	c.pass(24 * time.Hour)
+	c.advanceClock(24 * time.Hour)
 	c.checks(t, a, k, 1) // writes what is left of the day before
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	c.checks(t, a, k, 1)
 	got := c.keyUsage(t, k.ID, 1)
 	if len(got) != 2 || got[0].Requests != 31 || got[1].Requests != 2 {
@@ -120,16 +120,16 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	}
 	fresh := c.successorOf(t, k.ID, store.KeyChange{})
 	noError(t, errorOf(a.Spend(ctx, fresh))) // the minute is not over
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	noError(t, errorOf(a.Spend(ctx, fresh)))
 	if got := c.keyUsage(t, fresh.ID, 0); len(got) != 1 || got[0].Key != k.ID || got[0].Requests != 4 {
 		t.Errorf("with its successor: %+v", got)
 	}
 	noError(t, c.allow("1/M"))
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	fresh = row(t, c.Table, c.org, fresh.ID)
 	noError(t, errorOf(a.Spend(ctx, fresh)))
-	c.pass(time.Minute)
+	c.advanceClock(time.Minute)
 	expectCode(t, errorOf(a.Spend(ctx, fresh)), problem.RateLimited)
 	if got := c.keyUsage(t, fresh.ID, 0); len(got) != 1 || got[0].Requests != 5 {
 		t.Errorf("with a request that the org's allowance refuses: %+v", got)
@@ -164,7 +164,7 @@ func TestTheUseEndsWithItsOrg(t *testing.T) {
 	key := c.limitedKey(t, "9/d")
 	for range 5 {
 		c.spend(t, 1, c.processes(1), key)
-		c.pass(24 * time.Hour)
+		c.advanceClock(24 * time.Hour)
 	}
 	_, _, err := c.Lease(ctx, limit.Lease{Owner: limit.Owner{Org: "org_other", Key: key.ID}, Row: limit.Day, Start: 1_800_000_000, Requests: 1})
 	noError(t, err)
@@ -178,7 +178,7 @@ func TestTheUseEndsWithItsOrg(t *testing.T) {
 	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 6+len(more) {
 		t.Errorf("%d rows while requests are in flight", len(rows))
 	}
-	c.pass(90 * dayLong)
+	c.advanceClock(90 * dayLong)
 	c.sweepOrg(t)
 	if rows := c.rowsOf(t, "USAGE#"); len(rows) != 1 || c.dueOrg(t) {
 		t.Errorf("%d rows are left", len(rows))
@@ -223,7 +223,7 @@ func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
 	if got := append(known(late.ID), known(always.ID)...); !reflect.DeepEqual(got, []bool{false, true}) {
 		t.Errorf("limited late, and always: %v", got)
 	}
-	c.pass(24 * time.Hour)
+	c.advanceClock(24 * time.Hour)
 	c.spend(t, 1, all, late)
 	c.spend(t, 1, all, always)
 	limits(always.ID, "")

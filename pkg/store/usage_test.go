@@ -112,7 +112,7 @@ func TestFaultsLetThroughNoMore(t *testing.T) {
 			}
 			c.Faults.Heal()
 			passed += inMinute
-			c.pass(time.Minute)
+			c.advanceClock(time.Minute)
 		}
 		row := c.usage(t)
 		if passed == 0 || passed > row["leased"] || row["served"] > passed {

@@ -28,7 +28,7 @@ func (c *connected) person(t *testing.T) (bob, eve id.User, own id.Org) {
 	own = c.NewOrg(t, bob)
 	eve = addMember(t, c.Table, own, bob, "eve@example.com", org.Admin)
 	noError(t, c.SignOutUser(ctx, billing, bob))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	return bob, eve, own
 }
 
@@ -347,7 +347,7 @@ func TestAResumeBesideTheStartOfAnErasureIsRefused(t *testing.T) {
 	bob, _, _ := c.person(t)
 	stopped, err := c.StopUser(ctx, billing, bob)
 	noError(t, err)
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	c.Faults.Before("TransactWriteItems", func() {
 		c.letPass("TransactWriteItems")
 		c.Faults.Before("TransactWriteItems", func() { c.Faults.Plan("TransactWriteItems", storetest.Malformed, -1) })
@@ -372,7 +372,7 @@ func TestAnErasureTakesNoSignOutBack(t *testing.T) {
 	bob, _, _ := c.person(t)
 	noError(t, c.SignOutUser(ctx, billing, bob))
 	at := c.Now().UnixMilli()
-	c.pass(-time.Hour) // a process whose clock is behind
+	c.advanceClock(-time.Hour) // a process whose clock is behind
 	noError(t, c.EraseUser(ctx, billing, bob))
 	mark, _, err := c.Identity(ctx, issuer, "second")
 	if err != nil || mark.NotBefore != at {

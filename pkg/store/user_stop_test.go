@@ -69,7 +69,7 @@ func TestAStopRefusesEachIdentityUntilItIsResumed(t *testing.T) {
 			t.Errorf("an older program lets in %v", r)
 		}
 	}
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	again, err := c.StopUser(ctx, billing, c.ada) // writes nothing
 	if noError(t, err); again.StoppedAt != stopped.StoppedAt {
 		t.Errorf("%+v", again)
@@ -212,7 +212,7 @@ func TestOrgsLeftHasThePersonsActiveKeysAndLastAdmins(t *testing.T) {
 	makeKey(t, c.Table, c.org, bob, time.Minute)
 	makeKey(t, c.Table, c.org, c.ada, 0)
 	noError(t, c.RevokeKey(ctx, admin(bob), c.org, makeKey(t, c.Table, c.org, bob, 0).ID))
-	c.pass(time.Hour)
+	c.advanceClock(time.Hour)
 	left, more, err := c.OrgsLeft(ctx, bob)
 	noError(t, err)
 	want := []store.OrgLeft{{ID: c.org, Name: "Acme", Keys: 1}, {ID: alone, Name: "Acme", Keys: 1, NoOtherAdmin: true}}

@@ -126,8 +126,8 @@ func (c *connected) entities(t *testing.T) []entity {
 	}
 }
 
-// put writes a row directly into the table, in place of the row with the same key.
-func (c *connected) put(t *testing.T, r dbRow) {
+// putRow writes a row directly into the table, in place of the row with the same key.
+func (c *connected) putRow(t *testing.T, r dbRow) {
 	t.Helper()
 	_, err := c.DB.PutItem(ctx, &dynamodb.PutItemInput{TableName: &c.Name, Item: r})
 	noError(t, err)
@@ -151,8 +151,8 @@ func TestARowThatDoesNotDecodeIsAnError(t *testing.T) {
 			t.Helper()
 			r := maps.Clone(intact)
 			change(r)
-			c.put(t, r)
-			defer c.put(t, intact)
+			c.putRow(t, r)
+			defer c.putRow(t, intact)
 			return e.read()
 		}
 		for _, name := range strings.Fields(e.required + " " + e.optional) {
@@ -184,7 +184,7 @@ func TestOneBrokenRowFailsItsList(t *testing.T) {
 	c.link(t, time.Hour)
 	r := c.rowsOf(t, "LINKS#")[0]
 	delete(r, "clientUserId")
-	c.put(t, r)
+	c.putRow(t, r)
 	if _, _, err := c.Links(ctx, c.app, store.Page{Limit: 10}); !errors.Is(err, table.ErrRow) {
 		t.Errorf("%v", err)
 	}

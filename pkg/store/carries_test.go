@@ -168,7 +168,7 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 			k := c.wideKey(t)
 			var fresh store.APIKey
 			rotate := func() error { fresh = c.successorOf(t, k, v.given); return nil }
-			_, changeErr := c.overtaken(t, rotate, func() error { return c.update(k, v.change) })
+			_, changeErr := c.interleave(t, rotate, func() error { return c.update(k, v.change) })
 			noError(t, changeErr)
 			carries(t, "the successor", fresh, "wide", v.scopes, v.metadata)
 			c.keysAre(t, name, 2, fresh.ID) // the old key is the second row
@@ -204,7 +204,7 @@ func TestAKeyChangeCountsChangesBeforeItsWrite(t *testing.T) {
 			c := connect(t)
 			k := c.wideKey(t)
 			narrow := func() error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) }
-			err, firstErr := c.overtaken(t, narrow, func() error { return v.first(c, k) })
+			err, firstErr := c.interleave(t, narrow, func() error { return v.first(c, k) })
 			noError(t, firstErr)
 			expectCode(t, err, v.want)
 			carries(t, name, row(t, c.Table, c.org, k), v.name, v.scopes, wide().Metadata)
@@ -221,7 +221,7 @@ func TestAnOldSignInCannotWidenAKeyNarrowedMeanwhile(t *testing.T) {
 		old := admin(c.ada)
 		old.OldSignIn = problem.New(problem.InsufficientUserAuthentication, "")
 		change := func() error { return errorOf(c.UpdateKey(ctx, old, c.org, k, store.KeyChange{Scopes: &scopes})) }
-		err, firstErr := c.overtaken(t, change, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a"), Name: ptr("narrow")}) })
+		err, firstErr := c.interleave(t, change, func() error { return c.update(k, store.KeyChange{Scopes: ptr("a"), Name: ptr("narrow")}) })
 		noError(t, firstErr)
 		expectCode(t, err, want)
 		if got := row(t, c.Table, c.org, k).Scopes; want != "" && got != "a" || want == "" && got != scopes {

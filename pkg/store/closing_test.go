@@ -22,14 +22,14 @@ import (
 // TestEveryKeyOfADeletedOrgIsRefused deletes an org that has the most keys and members allowed. Each request crashes
 // before its second transaction, and the same admin repeats it. So each request commits one transaction.
 func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
-	c, keys := full(t)
-	authorizers := c.warm(t, 4, keys)
-	expectCode(t, c.crash(0), problem.Unavailable)
-	if n := storm(authorizers, keys, 4, len(keys)); n != int64(len(keys)) {
+	c, keys := fullOrg(t)
+	authorizers := c.warmAuthorizers(t, 4, keys)
+	expectCode(t, c.crashDeletion(0), problem.Unavailable)
+	if n := countNotRevoked(authorizers, keys, 4, len(keys)); n != int64(len(keys)) {
 		t.Fatalf("%d keys are refused before anything is done", len(keys)-int(n))
 	}
 	crashes := 1
-	for ; c.crash(1) != nil; crashes++ {
+	for ; c.crashDeletion(1) != nil; crashes++ {
 		if crashes == 100 {
 			t.Fatal("the deletion does not end")
 		}
@@ -41,7 +41,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 		t.Errorf("%d crashes, want one before each of 20 transactions", crashes)
 	}
 	c.forgetCalls()
-	if n := storm(authorizers, keys, 16, 1000); n != 0 {
+	if n := countNotRevoked(authorizers, keys, 16, 1000); n != 0 {
 		t.Errorf("%d of 1,000 requests were accepted", n)
 	}
 	calls := c.Faults.Calls()
@@ -63,7 +63,7 @@ func TestEveryKeyOfADeletedOrgIsRefused(t *testing.T) {
 // TestADeletionFitsIntoItsRequest deletes an org that has the most keys and members allowed, in one request. API
 // Gateway waits 29 seconds. The test bounds the number of calls, because the time on a test's machine proves nothing.
 func TestADeletionFitsIntoItsRequest(t *testing.T) {
-	c, _ := full(t)
+	c, _ := fullOrg(t)
 	c.forgetCalls()
 	begun := time.Now()
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
@@ -84,7 +84,7 @@ func TestADeletionFitsIntoItsRequest(t *testing.T) {
 func TestAnOrgOfSeveralPagesIsDeletedCompletely(t *testing.T) {
 	c := connect(t)
 	c.SetClosingPage(2)
-	c.crowd(t, 6)
+	c.addMembers(t, 6)
 	apps := []id.App{c.app}
 	for range 4 {
 		made, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{})

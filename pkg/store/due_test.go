@@ -81,7 +81,7 @@ func TestAKeyRevokedJustNowIsNotWarnedOf(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 30*dayLong).ID
 	c.advanceClock(23 * dayLong)
-	c.between(func() { noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k)) })
+	c.beforeTransaction(func() { noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k)) })
 	noError(t, c.WarnOfKey(ctx, c.org, k))
 	if n := len(c.events(t, webhook.KeyExpiring)); n != 0 || row(t, c.Table, c.org, k).RevokedAt == 0 {
 		t.Errorf("%d warnings", n)

@@ -13,9 +13,9 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom: of 40 creates at once, five succeed. A deleted
+// TestTheLimitOnEndpointsIsExact: of 40 creates at once, five succeed. A deleted
 // endpoint counts until the sweep has cancelled its deliveries.
-func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
+func TestTheLimitOnEndpointsIsExact(t *testing.T) {
 	c := connect(t)
 	c.Limits.Endpoints = 5
 	create := func(int) error {
@@ -45,8 +45,8 @@ func TestTheLimitOnEndpointsIsExactAndADeletedOneMakesRoom(t *testing.T) {
 	}
 }
 
-// sweepIdle does what the sweep does for an endpoint that is due, and for which no delivery waits. The row of a
-// deleted endpoint is then deleted.
+// sweepIdle does the work of the sweep for a due endpoint without waiting deliveries. If the endpoint is deleted, this
+// deletes its row.
 func (c *connected) sweepIdle(t *testing.T, endpoint id.Endpoint) {
 	t.Helper()
 	c.advanceClock(time.Millisecond) // so that the run begins after the last possible parking
@@ -57,10 +57,9 @@ func (c *connected) sweepIdle(t *testing.T, endpoint id.Endpoint) {
 	noError(t, c.Deliveries().LookedAt(ctx, found, store.Looked{Began: c.Now()}))
 }
 
-// TestNoDeletedEndpointHidesAnother: a list of endpoints reads up to 1,000 rows, also of deleted endpoints. A
-// thief who creates and deletes endpoints must not fill these rows, and so hide an endpoint from the list, from
-// fan-out and from the clean-up of a revoked key. The limit on endpoints prevents it, because deleted ones
-// count until the sweep has run.
+// TestNoDeletedEndpointHidesAnother: a list of endpoints reads up to 1,000 rows, also of deleted endpoints. If a thief
+// could fill these rows with deleted endpoints, an endpoint would be hidden from the list, from fan-out and from the
+// clean-up of a revoked key. The limit on endpoints prevents it, because deleted endpoints count until the sweep has run.
 func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	c := connect(t)
 	thief := makeKey(t, c.Table, c.org, c.ada, 0).ID
@@ -77,7 +76,7 @@ func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 		deleted++
 	}
 	if deleted >= c.Limits.Endpoints {
-		t.Errorf("%d endpoints were made and deleted before any row was gone", deleted)
+		t.Errorf("%d endpoints were made and deleted, more than the limit", deleted)
 	}
 	shown, _, err := c.Endpoints(ctx, c.app, store.Page{})
 	if err != nil || len(shown) != 1 || shown[0].ID != made.Made.ID {
@@ -90,9 +89,9 @@ func TestNoDeletedEndpointHidesAnother(t *testing.T) {
 	}
 }
 
-// TestADeletedEndpointIsGoneSoon: the row of a deleted endpoint is deleted after five minutes, although its
+// TestADeletedEndpointsRowIsGoneAfterFiveMinutes: the row of a deleted endpoint is deleted after five minutes, although its
 // breaker was open, and deliveries could have been parked for longer.
-func TestADeletedEndpointIsGoneSoon(t *testing.T) {
+func TestADeletedEndpointsRowIsGoneAfterFiveMinutes(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
@@ -124,7 +123,7 @@ func TestARetriedCreateMakesOneEndpoint(t *testing.T) {
 	expectCode(t, errorOf(create("[]", "")), problem.IdempotencyKeyReused)
 }
 
-func TestADeletedEndpointIsNotThere(t *testing.T) {
+func TestADeletedEndpointIsNotFound(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))
@@ -147,7 +146,7 @@ func TestADeletedEndpointIsNotThere(t *testing.T) {
 	}
 }
 
-func TestChangesAtOnceAreAllKept(t *testing.T) {
+func TestConcurrentEndpointChangesAreAllKept(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	url, text := "https://new.example/", "new"
@@ -162,7 +161,7 @@ func TestChangesAtOnceAreAllKept(t *testing.T) {
 	}
 }
 
-func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
+func TestAnEndpointDisabledByItsAppShowsTheReason(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
@@ -181,13 +180,13 @@ func TestAnEndpointDisabledByItsAppShowsWhyAndStartsAfresh(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if disabled := c.events(t, webhook.EndpointDisabled); len(disabled) != 0 {
-		t.Errorf("endpoint.disabled for what the app did itself: %v", disabled)
+		t.Errorf("the app disabled the endpoint itself, and gets endpoint.disabled: %v", disabled)
 	}
 }
 
-// TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased: an endpoint that is enabled again still
+// TestHeldDeliveriesCountUntilTheyAreReleased: an endpoint that is enabled again still
 // has held deliveries, until the sweep has released them all. Here a run of the sweep releases two of three.
-func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *testing.T) {
+func TestHeldDeliveriesCountUntilTheyAreReleased(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.fanOutTest(t, endpoint.ID) // this delivery is pending, and never counts
@@ -203,9 +202,9 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	}
 	count(c.readEndpoint(t, endpoint.ID), 3, "disabled")
 	changed := c.enable(t, endpoint.ID, true)
-	count(changed, 3, "as the enabling returned it")
+	count(changed, 3, "the endpoint that enable returned")
 	count(c.readEndpoint(t, endpoint.ID), 3, "enabled")
-	due, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID) // this and what follows are the sweep's calls
+	due, ok, err := c.Deliveries().Waiting(ctx, c.app, endpoint.ID) // the sweep calls this, WaitingFor, Release and LookedAt
 	if err != nil || !ok {
 		t.Fatalf("Waiting = %v, %v", ok, err)
 	}
@@ -224,7 +223,7 @@ func TestHeldDeliveriesAreCountedWhileDisabledAndWhenEnabledUntilReleased(t *tes
 	count(c.enable(t, endpoint.ID, true), 1, "and enabled again")
 }
 
-func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
+func TestHeldCountStopsAtTheLimit(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.enable(t, endpoint.ID, false)
@@ -239,16 +238,16 @@ func TestHeldDeliveriesAreCountedToTheLimit(t *testing.T) {
 	}
 }
 
-// TestA410OfBeforeTheAppsChangeDoesNotDisable: an attempt reads the endpoint, and the app changes the URL. When
-// the old URL answers 410 (gone), this proves nothing about the new one.
-func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
+// TestA410OfAnEarlierURLDoesNotDisable: an attempt reads the endpoint, and then the app changes the URL. When
+// the old URL answers 410 (gone), this proves nothing about the new URL.
+func TestA410OfAnEarlierURLDoesNotDisable(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	url := "https://new.example/"
 	noError(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{URL: &url})))
 	noError(t, c.Deliveries().DisableEndpoint(ctx, endpoint, webhook.DisabledByGone))
 	if !c.readEndpoint(t, endpoint.ID).Enabled || len(c.events(t, webhook.EndpointDisabled)) != 0 {
-		t.Error("the new URL is disabled for the old one's answer")
+		t.Error("the answer of the old URL disabled the endpoint")
 	}
 	// A 410 of the new URL does disable the endpoint, with an event.
 	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, endpoint.ID), webhook.DisabledByGone))
@@ -261,9 +260,9 @@ func TestA410OfBeforeTheAppsChangeDoesNotDisable(t *testing.T) {
 	}
 }
 
-// TestAnotherURLStartsAfresh: a URL of another host removes the failures and closes the breaker. A new
+// TestAnotherHostResetsTheBreaker: a URL of another host removes the failures and closes the breaker. A new
 // description does not.
-func TestAnotherURLStartsAfresh(t *testing.T) {
+func TestAnotherHostResetsTheBreaker(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
@@ -281,9 +280,9 @@ func TestAnotherURLStartsAfresh(t *testing.T) {
 	}
 }
 
-// TestAnotherPathIsTheSameReceiver: a new URL with the same scheme, host and port ends neither
-// the breaker nor the five days of failures.
-func TestAnotherPathIsTheSameReceiver(t *testing.T) {
+// TestAnotherPathKeepsTheBreaker: a new URL with the same scheme, host and port is the same receiver. It does not
+// close the breaker, and the five days of failures go on.
+func TestAnotherPathKeepsTheBreaker(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	for range 6 {
@@ -307,9 +306,9 @@ func TestAnotherPathIsTheSameReceiver(t *testing.T) {
 	}
 }
 
-// TestAnAdminsReasonStays: when an admin has disabled an endpoint, neither a 410, nor the app, nor an admin who
+// TestADisablingByAnAdminKeepsItsReason: when an admin has disabled an endpoint, neither a 410, nor the app, nor an admin who
 // disables it again changes the reason or the time. The app cannot enable it.
-func TestAnAdminsReasonStays(t *testing.T) {
+func TestADisablingByAnAdminKeepsItsReason(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false)))
@@ -325,13 +324,13 @@ func TestAnAdminsReasonStays(t *testing.T) {
 	}
 }
 
-// TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile disables the endpoint between the reads of
+// TestAnAppCannotEnableAnEndpointAnAdminDisabledMeanwhile disables the endpoint between the reads of
 // the app's change and its transaction.
-func TestAnAppDoesNotEnableWhatAnAdminDisablesMeanwhile(t *testing.T) {
+func TestAnAppCannotEnableAnEndpointAnAdminDisabledMeanwhile(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.enable(t, endpoint.ID, false)
-	c.between(func() { noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false))) })
+	c.beforeTransaction(func() { noError(t, errorOf(c.EnableEndpoint(ctx, admin(c.ada), c.app, endpoint.ID, false))) })
 	yes := true
 	expectCode(t, errorOf(c.UpdateEndpoint(ctx, c.app, endpoint.ID, store.EndpointChange{Enabled: &yes})), problem.DisabledByAdmin)
 	if got := c.readEndpoint(t, endpoint.ID); got.Enabled || got.DisabledReason != webhook.DisabledByAdmin {

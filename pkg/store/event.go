@@ -27,16 +27,16 @@ const (
 
 // newEvent is an event to be written in the transaction that causes it.
 type newEvent struct {
-	id           id.Event // "": a new one
-	org          id.Org
-	app          id.App
-	kind         webhook.Type
-	at           int64       // milliseconds
-	data         any         // marshals to the event's data
-	only         id.Endpoint // the only endpoint that gets the event; "": all
-	except       id.Endpoint // the only endpoint that does not get the event; "": none
-	isTest       bool        // its data are an example of its type
-	paid         int         // deliveries for which the request that causes the event was charged
+	id     id.Event // "": a new one
+	org    id.Org
+	app    id.App
+	kind   webhook.Type
+	at     int64       // milliseconds
+	data   any         // marshals to the event's data
+	only   id.Endpoint // the only endpoint that gets the event; "": all
+	except id.Endpoint // the only endpoint that does not get the event; "": none
+	isTest bool        // its data are an example of its type
+	paid   int         // deliveries for which the request that causes the event was charged
 }
 
 // event adds an event to the transaction that causes it, so that no event is lost. It returns the

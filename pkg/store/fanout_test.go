@@ -13,8 +13,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// claimed claims a new link, and returns the id of the event link.claimed, which is not fanned out yet.
-func (c *connected) claimed(t *testing.T) id.Event {
+// claimLink claims a new link, and returns the id of the event link.claimed, which is not fanned out yet.
+func (c *connected) claimLink(t *testing.T) id.Event {
 	t.Helper()
 	before := map[string]bool{}
 	for _, r := range c.rowsOf(t, "EVTS#") {
@@ -30,15 +30,15 @@ func (c *connected) claimed(t *testing.T) id.Event {
 	return ""
 }
 
-// TestFanOutTwiceAtOnceGivesEachDeliveryOnce fans ten events out to five endpoints, each event eight times at
+// TestConcurrentFanOutsReturnEachDeliveryOnce fans ten events out to five endpoints, each event eight times at
 // once. Only one of the eight calls returns deliveries to send.
-func TestFanOutTwiceAtOnceGivesEachDeliveryOnce(t *testing.T) {
+func TestConcurrentFanOutsReturnEachDeliveryOnce(t *testing.T) {
 	c := connect(t)
 	for range 5 {
 		c.endpoint(t)
 	}
 	for range 10 {
-		e := c.claimed(t)
+		e := c.claimLink(t)
 		var sent atomic.Int64
 		for _, err := range atOnce(8, func(int) error {
 			return persistent(func() error {
@@ -70,10 +70,9 @@ func (c *connected) isDue(t *testing.T, e id.Event) bool {
 	return slices.ContainsFunc(due, func(d store.Due) bool { return d.Event == e })
 }
 
-// TestAFanOutWhoseAnswerIsLostIsNotLost: a fan-out whose transaction fails all the time (times is -1) returns
-// an error. With every fault, the delivery is there once the stream has brought the event again, and it is due
-// for the sweep.
-func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
+// TestAFanOutSurvivesALostAnswer: a fan-out returns an error if its writes fail all the time (times is -1). With every
+// fault, the delivery exists after the stream has brought the event again, and it is due for the sweep.
+func TestAFanOutSurvivesALostAnswer(t *testing.T) {
 	for _, f := range []struct {
 		fault     storetest.Fault
 		times     int
@@ -89,10 +88,11 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		if f.endpoints == 2 {
 			c.endpoint(t)
 		}
-		c.fanOutAll(t) // the endpoint.created, so that none is due below
-		e := c.claimed(t)
+		c.fanOutAll(t) // the events endpoint.created, so that they are not due below
+		e := c.claimLink(t)
 		if f.endpoints == 1 {
-			operation, e = "UpdateItem", c.testEvent(t, endpoint.ID) // it is paid: the first UpdateItem is the delivery's, the second the mark
+			// The event is paid, so there is no charge: the first UpdateItem writes the delivery, and the second the mark.
+			operation, e = "UpdateItem", c.testEvent(t, endpoint.ID)
 		}
 		c.Faults.Plan(operation, f.fault, f.times)
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
@@ -107,24 +107,24 @@ func TestAFanOutWhoseAnswerIsLostIsNotLost(t *testing.T) {
 		if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 			t.Errorf("%+v: %s", f, got)
 		}
-		c.advanceClock(2 * time.Minute) // from a minute on, the sweep takes a delivery whose message is lost
+		c.advanceClock(2 * time.Minute) // after a minute, the sweep queues a delivery whose message is lost
 		due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10)
 		due = slices.DeleteFunc(due, func(d store.Due) bool { return d.Event != e })
 		if err != nil || len(due) != f.endpoints {
 			t.Errorf("%+v: due %+v, %v", f, due, err)
 		}
 		if c.isDue(t, e) {
-			t.Errorf("%+v: the event is due still", f)
+			t.Errorf("%+v: the event is still due", f)
 		}
 	}
 }
 
-// between runs change after the reads of the next use case and before its transaction.
-func (c *connected) between(change func()) {
+// beforeTransaction runs change after the reads of the next use case and before its transaction.
+func (c *connected) beforeTransaction(change func()) {
 	c.Faults.Before("TransactWriteItems", change)
 }
 
-// sweepHeld does for the held deliveries of an endpoint what the sweep does, run after run, until none waits:
+// sweepHeld does the work of the sweep for the held deliveries of an endpoint, run after run, until none waits:
 // it releases them, or cancels them when the endpoint is deleted.
 func (c *connected) sweepHeld(t *testing.T, endpoint id.Endpoint) {
 	t.Helper()
@@ -149,8 +149,8 @@ func (c *connected) sweepHeld(t *testing.T, endpoint id.Endpoint) {
 }
 
 // TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery changes the endpoint after the fan-out has read it,
-// and before the fan-out's write. In some cases the sweep runs right after the change. In all, it runs
-// after the fan-out. A delivery that would then wait forever is stranded.
+// and before the fan-out's write. In some cases the sweep runs right after the change. In all cases it runs
+// after the fan-out. A stranded delivery would wait forever.
 func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 	type change func(c *connected, t *testing.T, endpoint id.Endpoint)
 	enabled := func(is bool) change {
@@ -187,7 +187,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			}
 			e, write := c.testEvent(t, endpoint.ID), "TransactWriteItems"
 			if v.enabled {
-				write = "UpdateItem" // an only delivery
+				write = "UpdateItem" // a single delivery needs no transaction
 			}
 			changed := false
 			c.Faults.Before(write, func() {
@@ -198,7 +198,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			})
 			noError(t, errorOf(c.Deliveries().FanOut(ctx, c.app, e)))
 			if !changed {
-				t.Fatal("nothing came between")
+				t.Fatal("the test proves nothing: the endpoint was not changed")
 			}
 			c.sweepHeld(t, endpoint.ID)
 			got, err := c.Deliveries().Of(ctx, c.app, e)
@@ -219,8 +219,8 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 }
 
 // TestADeletionDuringAHoldStrandsNoDelivery: an attempt finds the endpoint disabled, and is about to hold the
-// delivery. When the endpoint is deleted meanwhile, or enabled again, the delivery must not be held: nothing
-// would release it.
+// delivery. If the endpoint is deleted or enabled meanwhile, the delivery must not be held: it would never be
+// released.
 func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
@@ -249,7 +249,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	}
 }
 
-func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
+func TestAnEventGoesOnlyToEndpointsOfItsType(t *testing.T) {
 	c := connect(t)
 	all, claims, revocations := c.endpoint(t), c.endpoint(t, "link.claimed", "key.created"), c.endpoint(t, "link.revoked")
 	disabled := c.endpoint(t)
@@ -273,7 +273,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 		}
 		return statuses
 	}
-	if got := fanOut(c.claimed(t)); len(got) != 3 || got[all.ID] != "pending" || got[claims.ID] != "pending" || got[disabled.ID] != "held" {
+	if got := fanOut(c.claimLink(t)); len(got) != 3 || got[all.ID] != "pending" || got[claims.ID] != "pending" || got[disabled.ID] != "held" {
 		t.Errorf("link.claimed: %v", got)
 	}
 	// A test event goes to its endpoint, whatever types the endpoint gets.
@@ -283,7 +283,7 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	if got := fanOut(c.testEvent(t, disabled.ID)); len(got) != 1 || got[disabled.ID] != "held" {
 		t.Errorf("test of a disabled endpoint: %v", got)
 	}
-	// The event endpoint.disabled goes to the other endpoints that take all types.
+	// The event endpoint.disabled goes to the other endpoints that get all types.
 	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, all.ID), webhook.DisabledByGone))
 	due, err := c.DueBefore(ctx, store.DueEvent, c.Now().Add(time.Hour), 10)
 	if err != nil || len(due) != 1 {
@@ -297,8 +297,8 @@ func TestAnEventGoesOnlyToEndpointsThatTakeIt(t *testing.T) {
 	expectCode(t, errorOf(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
 }
 
-// TestAFanOutThatEndsBeforeItsMarkIsMarkedLater: the deliveries are written, and the mark of the event is not. The event stays due.
-// The next fan-out only marks it, also when an endpoint came since: it writes no delivery, and returns none to send.
+// TestAFanOutThatEndsBeforeItsMarkIsMarkedLater: the deliveries are written, but the mark of the event is not. The event stays due.
+// The next fan-out only marks the event, even if the app has a new endpoint: it writes no delivery, and returns none to send.
 func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 	for _, endpoints := range []int{1, 3} {
 		c := connect(t)
@@ -313,8 +313,8 @@ func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 			c.letPass("UpdateItem") // the delivery
 			c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
 		} else {
-			e = c.claimed(t)
-			c.between(func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
+			e = c.claimLink(t)
+			c.beforeTransaction(func() { c.Faults.Plan("UpdateItem", storetest.LostBefore, -1) })
 		}
 		send, err := c.Deliveries().FanOut(ctx, c.app, e)
 		if err != nil || len(send) != endpoints {
@@ -337,13 +337,13 @@ func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
 	}
 }
 
-// TestAFanOutThatFoundNoEndpointHidesNoDelivery: of two fan-outs of an event at once, one finds no endpoint, and marks the event
-// before or after the other, which has found one. The delivery is listed.
+// TestAFanOutThatFoundNoEndpointHidesNoDelivery: there are two fan-outs of an event at once. One finds no endpoint, and the other
+// finds one endpoint. Whichever marks the event first, the delivery is listed.
 func TestAFanOutThatFoundNoEndpointHidesNoDelivery(t *testing.T) {
 	c := connect(t)
-	e := c.claimed(t)
+	e := c.claimLink(t)
 	var endpoint store.Endpoint
-	c.Faults.Before("UpdateItem", func() { // the one without an endpoint is about to mark
+	c.Faults.Before("UpdateItem", func() { // the fan-out without an endpoint is about to mark
 		endpoint = c.endpoint(t)
 		noError(t, errorOf(c.Deliveries().FanOut(ctx, c.app, e)))
 	})
@@ -353,7 +353,7 @@ func TestAFanOutThatFoundNoEndpointHidesNoDelivery(t *testing.T) {
 	}
 	e = c.testEvent(t, endpoint.ID)
 	c.letPass("UpdateItem")                // the delivery
-	c.Faults.Before("UpdateItem", func() { // the one with an endpoint is about to mark
+	c.Faults.Before("UpdateItem", func() { // the fan-out with an endpoint is about to mark
 		noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))
 		c.sweepHeld(t, endpoint.ID)
 		noError(t, errorOf(c.Deliveries().FanOut(ctx, c.app, e)))

@@ -21,25 +21,25 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// crash deletes the org as Ada, in a request that ends before its transaction n, counted from 0. It returns no error
-// when the whole deletion took at most n transactions.
-func (c *connected) crash(n int) error { return c.crashAs(admin(c.ada), n) }
+// crashDeletion deletes the org as Ada, in a request that ends before its transaction n, counted from 0. It returns no error
+// if the whole deletion needs at most n transactions.
+func (c *connected) crashDeletion(n int) error { return c.crashDeletionAs(admin(c.ada), n) }
 
-// crashAs is crash for another actor.
-func (c *connected) crashAs(a store.Actor, n int) error {
+// crashDeletionAs is crashDeletion for another actor.
+func (c *connected) crashDeletionAs(a store.Actor, n int) error {
 	request, end := context.WithCancel(ctx)
 	defer end()
 	for range n {
 		c.letPass("TransactWriteItems")
 	}
 	c.Faults.Before("TransactWriteItems", end)
-	defer c.Faults.Heal() // end may not have been called
+	defer c.Faults.Heal() // forgets the planned end if it was not reached
 	return c.DeleteOrg(request, a, c.org)
 }
 
-// crowd adds n members directly in the table, because the store is slow for many: both rows of each
+// addMembers adds n members directly in the table, because the store is slow for many: both rows of each
 // membership, and the org's counter.
-func (c *connected) crowd(t *testing.T, n int) {
+func (c *connected) addMembers(t *testing.T, n int) {
 	t.Helper()
 	value := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	var puts []types.WriteRequest
@@ -52,7 +52,7 @@ func (c *connected) crowd(t *testing.T, n int) {
 		}
 	}
 	for len(puts) > 0 {
-		some := puts[:min(len(puts), 25)] // DynamoDB takes 25 in a batch
+		some := puts[:min(len(puts), 25)] // DynamoDB accepts 25 in a batch
 		_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: some}})
 		noError(t, err)
 		puts = puts[len(some):]
@@ -67,9 +67,9 @@ func (c *connected) crowd(t *testing.T, n int) {
 // ptr returns a pointer to a value.
 func ptr[T any](v T) *T { return &v }
 
-// full creates an org with as many members and active keys as an org may have, and with 50 keys in their grace.
-// Its clock is the real one. It returns the texts of all keys.
-func full(t *testing.T) (c *connected, keys []secret.String) {
+// fullOrg creates an org with the most members and active keys allowed, and with 50 keys in their grace. Its clock is the
+// real one. fullOrg returns the texts of all keys.
+func fullOrg(t *testing.T) (c *connected, keys []secret.String) {
 	t.Helper()
 	const active, rotated, members = 200, 50, 500
 	c = &connected{Table: storetest.New(t)}
@@ -83,13 +83,13 @@ func full(t *testing.T) (c *connected, keys []secret.String) {
 			keys = append(keys, rotate(t, c.Table, c.org, c.ada, k.ID, time.Hour, "").Minted.Key)
 		}
 	}
-	c.crowd(t, members-1) // Ada is a member too
+	c.addMembers(t, members-1) // Ada is a member too
 	return c, keys
 }
 
-// warm returns n authorizers, each as of a process of its own, that have accepted every key once. If an
-// authorizer kept what it has read, it would accept these keys also later.
-func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*authn.Authorizer) {
+// warmAuthorizers returns n authorizers, as of n processes, that have accepted every key once. If an authorizer cached
+// the keys, it would still accept them after their revocation.
+func (c *connected) warmAuthorizers(t *testing.T, n int, keys []secret.String) (all []*authn.Authorizer) {
 	t.Helper()
 	for range n {
 		a := authn.New(c.Store, nil)
@@ -102,9 +102,9 @@ func (c *connected) warm(t *testing.T, n int, keys []secret.String) (all []*auth
 	return all
 }
 
-// storm makes requests with the keys in turn to the authorizers in turn, from many clients at once. It returns
-// how many requests were not refused with key_revoked.
-func storm(all []*authn.Authorizer, keys []secret.String, clients, requests int) int64 {
+// countNotRevoked checks keys with authorizers, from many clients at once. It uses the keys in turn and the authorizers in
+// turn. It returns the number of checks that did not answer key_revoked.
+func countNotRevoked(all []*authn.Authorizer, keys []secret.String, clients, requests int) int64 {
 	var notRevoked, next atomic.Int64 // next is the number of the next request
 	var wg sync.WaitGroup
 	for range clients {
@@ -152,14 +152,14 @@ func (c *connected) apps(t *testing.T) (apps []string) {
 	return apps
 }
 
-// everyEnd makes rows of deleted orgs in every state. It deletes two orgs, one with a key, links and an
-// endpoint. The sweep deletes the rest of this one, and has not begun with the other.
+// everyEnd makes rows of deleted orgs in every state. It deletes an org with a key, links and an endpoint, and the
+// sweep deletes the rest of it. Then it deletes another org, without a sweep.
 func (c *connected) everyEnd(t *testing.T) {
 	t.Helper()
 	ended := &connected{Table: c.Table, ada: c.ada, org: c.NewOrg(t, c.ada)}
 	ended.app = id.DefaultApp(ended.org)
 	makeKey(t, c.Table, ended.org, c.ada, 0)
-	c.advanceClock(1234 * time.Millisecond) // no whole number of seconds, which some attributes have
+	c.advanceClock(1234 * time.Millisecond) // so that seconds and milliseconds are different times
 	ended.link(t, time.Hour)
 	ended.link(t, time.Minute)
 	ended.endpoint(t)
@@ -170,7 +170,7 @@ func (c *connected) everyEnd(t *testing.T) {
 		ended.sweepOrg(t)
 	}
 	c.advanceClock(90 * dayLong)
-	ended.sweepOrg(t) // forgets its use
+	ended.sweepOrg(t) // deletes the rows of its use
 	c.advanceClock(-90 * dayLong)
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.NewOrg(t, c.ada)))
 }

@@ -29,11 +29,11 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// TestCallsAreAsWritten makes rows of every kind by every use case, and compares all calls of the database with
+// TestDatabaseCallsMatchTheGoldenFile makes rows of every kind by every use case, and compares all calls of the database with
 // testdata/calls.txt, so that a diff shows when a use case makes other calls. The clock and the
-// randomness of the store are fixed, and what else is random is masked. With UPDATE_GOLDEN=1 the test writes
+// randomness of the store are fixed, and other random values are masked. With UPDATE_GOLDEN=1 the test writes
 // the file.
-func TestCallsAreAsWritten(t *testing.T) {
+func TestDatabaseCallsMatchTheGoldenFile(t *testing.T) {
 	c := &connected{Table: storetest.New(t), now: time.UnixMilli(1_800_000_000_000)}
 	c.Now = func() time.Time { return c.now }
 	c.Rand = rand.NewChaCha8([32]byte{})
@@ -94,14 +94,14 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	_, _, err := c.OrgsOf(ctx, user, store.Page{})
 	noError(t, err)
 	for _, p := range []store.Page{{}, {Limit: 2}, {Limit: 2, After: string(id.NoKey)}} {
-		const audit = 3 // the place of the audit log in lists, which is read after the links
+		const audit = 3 // the index of the audit log in c.lists
 		for _, l := range c.lists(p)[:audit] {
 			calls.atOnce(func() { noError(t, l.read(admin(c.ada))) })
 		}
 		noError(t, errorOf(c.RoleFor(ctx, admin(c.ada), c.org, c.app)))
 		_, _, err = c.Endpoints(ctx, c.app, p)
 		noError(t, err)
-		p.Limit = 2 // neither links nor the audit log are read whole
+		p.Limit = 2 // links and the audit log are only read in pages
 		_, _, err = c.Links(ctx, c.app, p)
 		noError(t, err)
 		calls.atOnce(func() { noError(t, c.lists(p)[audit].read(admin(c.ada))) })
@@ -193,7 +193,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 	}))
 	due := pending(endpoint)
 	c.advanceClock(time.Hour)
-	dueAt := due.NextAttempt + time.Minute.Milliseconds() // a minute after its time, the sweep takes it
+	dueAt := due.NextAttempt + time.Minute.Milliseconds() // the sweep finds a delivery overdue after a minute
 	noError(t, errorOf(c.Deliveries().Requeue(ctx, store.Due{App: c.app, Endpoint: endpoint.ID, Event: due.Event, At: dueAt})))
 	c.everyBreaker(t, pending)
 	endpoint = c.readEndpoint(t, endpoint.ID)
@@ -300,9 +300,9 @@ func (r *callRecorder) RoundTrip(request *http.Request) (*http.Response, error) 
 	return r.next.RoundTrip(request)
 }
 
-// outline returns a request, or a part of it with this name, with only what its cost depends on: the keys of
-// its rows, and whether it has a condition. It leaves out the expressions, the written attributes, and what
-// differs from run to run. A text {"S": "x"} becomes "x".
+// outline returns the parts of a request that decide its cost: the keys of its rows, and whether it has a condition.
+// It leaves out the expressions, the written attributes, and values that differ from run to run. A text {"S": "x"}
+// becomes "x". v is the request, or a part of it with this name.
 func outline(name string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -311,7 +311,7 @@ func outline(name string, v any) any {
 			switch name {
 			case "UpdateExpression", "KeyConditionExpression", "ExpressionAttributeNames", "TableName", "ClientRequestToken":
 				// left out
-			case "ExpressionAttributeValues": // of a query these are its keys
+			case "ExpressionAttributeValues": // in a query, these values are the keys
 				if values, _ := value.(map[string]any); v["KeyConditionExpression"] != nil {
 					out["Keys"] = outline("Keys", slices.Collect(maps.Values(values)))
 				}

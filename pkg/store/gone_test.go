@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// populated is an org with one of everything that a use case changes in an org.
+// populated is an org with a member, an app, keys and a link to change.
 type populated struct {
 	*connected
 	bob, eve id.User         // a viewer and another admin
@@ -45,7 +45,7 @@ func populate(t *testing.T) *populated {
 type change struct {
 	name string
 	do   func(s *populated) error
-	same bool // the org is as wanted already: the use case has no transaction
+	same bool // the change changes nothing, so the use case has no transaction
 }
 
 // changes returns the changes that an org whose deletion has begun must refuse. The revocation of a key is not among
@@ -112,10 +112,10 @@ func (s *populated) deleteRows(t *testing.T, partitions ...string) {
 }
 
 // cutDeletion begins the deletion of the org as Ada, and ends the request before its second transaction: the org is
-// closed, and its keys and members are still there.
+// closed, but it still has its keys and members.
 func (s *populated) cutDeletion(t *testing.T) {
 	t.Helper()
-	expectCode(t, s.crash(1), problem.Unavailable)
+	expectCode(t, s.crashDeletion(1), problem.Unavailable)
 }
 
 // content returns every row of the table as text, by key.
@@ -130,9 +130,9 @@ func (c *connected) content(t *testing.T) map[string]string {
 	return rows
 }
 
-// TestAnOrgThatIsGoneIsTheSame404ForEveryChange tries every change in an org whose deletion has
+// TestEveryChangeInADeletedOrgIs404 tries every change in an org whose deletion has
 // begun, and in one whose rows are missing.
-func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
+func TestEveryChangeInADeletedOrgIs404(t *testing.T) {
 	for state, end := range map[string]func(s *populated){
 		"deletion has begun": func(s *populated) { s.cutDeletion(t) },
 		"rows are missing":   func(s *populated) { s.deleteRows(t, "ORG#", "KEYS#") },
@@ -164,9 +164,9 @@ func TestAnOrgThatIsGoneIsTheSame404ForEveryChange(t *testing.T) {
 	expectCode(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
-// TestAnOrgDeletedBeforeTheTransactionTakesNoChange begins the deletion between the reads of
+// TestAnOrgDeletedBeforeTheTransactionRefusesTheChange begins the deletion between the reads of
 // each change and its transaction.
-func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
+func TestAnOrgDeletedBeforeTheTransactionRefusesTheChange(t *testing.T) {
 	for _, c := range changes() {
 		if c.same {
 			continue
@@ -174,7 +174,7 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := populate(t)
 			var before map[string]string
-			err, _ := s.overtaken(t, func() error { return c.do(s) }, func() error {
+			err, _ := s.interleave(t, func() error { return c.do(s) }, func() error {
 				s.cutDeletion(t)
 				before = s.content(t)
 				return nil
@@ -187,9 +187,9 @@ func TestAnOrgDeletedBeforeTheTransactionTakesNoChange(t *testing.T) {
 	}
 }
 
-// TestAReplayUnderAnOrgThatIsGoneIs404 repeats creates with the same Idempotency-Key. Once the org's deletion
+// TestAReplayInADeletedOrgIs404 repeats creates with the same Idempotency-Key. Once the org's deletion
 // has begun, the kept answer is no longer returned.
-func TestAReplayUnderAnOrgThatIsGoneIs404(t *testing.T) {
+func TestAReplayInADeletedOrgIs404(t *testing.T) {
 	s := populate(t)
 	key := func(n int) string { return fmt.Sprintf("6f2d9b0c-1111-4222-8333-44445555666%d", n) }
 	creates := map[string]func() error{
@@ -245,9 +245,9 @@ func TestNothingPreventsARevocation(t *testing.T) {
 	}
 }
 
-// TestAMalformedRequestIsOurOwnMistake: a request that the database calls malformed is an internal error (500).
-// Repeating it does not help, so it is not unavailable (503), as any other fault is.
-func TestAMalformedRequestIsOurOwnMistake(t *testing.T) {
+// TestAMalformedRequestIsAnInternalError: a request that the database calls malformed is an internal error (500).
+// It is not unavailable (503), as other faults are, because repeating the request does not help.
+func TestAMalformedRequestIsAnInternalError(t *testing.T) {
 	s := populate(t)
 	for operation, do := range map[string]func() error{
 		"TransactWriteItems": func() error { return s.RevokeKey(ctx, admin(s.ada), s.org, s.key.ID) },

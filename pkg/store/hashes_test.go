@@ -18,13 +18,13 @@ import (
 	"latchkey/pkg/store"
 )
 
-// alter changes one bit of a hash in a row, in the byte at an index. The other bytes are as in row, which was
+// alterHash changes one bit of a hash in a row, in the byte at an index. The other bytes are as in row, which was
 // read before.
-func (c *connected) alter(t *testing.T, row map[string]types.AttributeValue, attribute string, at int) {
+func (c *connected) alterHash(t *testing.T, row map[string]types.AttributeValue, attribute string, at int) {
 	t.Helper()
 	hash, ok := row[attribute].(*types.AttributeValueMemberB)
 	if !ok || len(hash.Value) != sha256.Size {
-		t.Fatalf("%s of %s is no hash", attribute, text(row, "PK"))
+		t.Fatalf("%s of %s is not a hash", attribute, text(row, "PK"))
 	}
 	changed := slices.Clone(hash.Value)
 	changed[at] ^= 1 << (at % 8)
@@ -74,12 +74,12 @@ func TestHashesThatDifferInOneByteAreRefused(t *testing.T) {
 		at := slices.IndexFunc(c.rowsOf(t, h.pk), func(r map[string]types.AttributeValue) bool { return text(r, "SK") == h.sk })
 		row := c.rowsOf(t, h.pk)[at]
 		for i := range sha256.Size {
-			c.alter(t, row, h.hash, i)
+			c.alterHash(t, row, h.hash, i)
 			if err := h.show(); !problem.Is(err, h.refused) {
 				t.Errorf("%s, byte %d: %v, want %s", h.name, i, err, h.refused)
 			}
 		}
-		c.put(t, row) // as it was
+		c.putRow(t, row) // restores the row
 		noError(t, h.show())
 	}
 }

@@ -20,7 +20,7 @@ import (
 
 // An idempotency record keeps the answer of a create for 24 hours. The answer may hold an API key, so
 // it is sealed with a key that is derived from the caller's Idempotency-Key. The Idempotency-Key is
-// stored nowhere, so a thief of the whole table opens no record.
+// not stored, so a thief of the whole table cannot open a record.
 const (
 	idempotencyFor = 24 * time.Hour
 	saltLen        = 16
@@ -33,43 +33,44 @@ type Request struct {
 	Key       secret.String // the Idempotency-Key header; empty: none
 	Principal string        // the app of a caller with an API key, the id of any other caller
 	Method    string
-	Path      string            // the route's, with the values of its parameters
+	Path      string            // the path of the route, with the values of its parameters
 	Body      [sha256.Size]byte // the hash of the body as strictjson.Canonical writes it
 }
 
 // Once makes a create happen once for a request. Render makes the answer that the record keeps. Without
-// Render the answer is empty. Charge charges for the deliveries that the create starts, and returns their number; nil: it starts none.
+// Render the answer is empty. Charge charges for the deliveries that the create starts, and returns their number. nil: the create
+// starts none.
 type Once[Made any] struct {
 	Request Request
 	Render  func(Made) ([]byte, error)
 	Charge  func(context.Context) (paid int, err error)
 }
 
-// chargeOnce charges a create before its transaction. A request that is sent again is not charged, and no empty budget refuses it.
-// Errors: the errors of by, replayed, idempotency_key_reused.
-func (s *Store) chargeOnce(ctx context.Context, r Request, by func(context.Context) (int, error)) (paid int, err error) {
-	if by == nil {
+// chargeOnce charges a create before its transaction. A request that is sent again is not charged, and an empty budget does not
+// refuse it. Errors: the errors of charge, replayed, idempotency_key_reused.
+func (s *Store) chargeOnce(ctx context.Context, r Request, charge func(context.Context) (int, error)) (paid int, err error) {
+	if charge == nil {
 		return 0, nil
 	}
 	if err = s.unlessKept(ctx, r, nil); err == nil {
-		paid, err = by(ctx)
+		paid, err = charge(ctx)
 	}
-	if problem.Is(err, problem.RateLimited) { // because of the first try, which may have ended since
+	if problem.Is(err, problem.RateLimited) { // an earlier try of this request may have spent the budget, and have ended since
 		err = s.unlessKept(ctx, r, err)
 	}
 	return paid, err
 }
 
-// part returns the Once of item i, for a request that creates several items, each in a transaction of its own.
+// part returns the Once of item i, for a request that creates several items, each in a separate transaction.
 func (o Once[Made]) part(i int) Once[Made] {
-	o.Request.Path += "#" + strconv.Itoa(i) // in no path
+	o.Request.Path += "#" + strconv.Itoa(i) // a path has no #
 	return o
 }
 
 // Created is the result of a create, with its answer.
 type Created[Made any] struct {
 	Made     Made          // the zero value when Replayed
-	Answer   secret.String // as Once rendered it, now or the first time; it may hold an API key
+	Answer   secret.String // rendered by Once, now or for the first request; it may hold an API key
 	Replayed bool          // the same request was sent before, and nothing was created now
 }
 
@@ -101,7 +102,7 @@ func (c Created[Made]) committed(err error) (Created[Made], error) {
 func (r Request) keyed() bool { return r.Key.Reveal() != "" }
 
 // row returns the key of the request's record. An Idempotency-Key is unique for a caller and a
-// route. The hash has the length before each part, so that no two requests have the same text.
+// route. The hashed text has the length before each part, so that no two requests have the same text.
 func (r Request) row() table.Key {
 	h := sha256.New()
 	for _, part := range []string{r.Principal, r.Method, r.Path, r.Key.Reveal()} {
@@ -170,10 +171,10 @@ func (r Request) kept(found table.Row, now int64) error {
 	return r.replay(found)
 }
 
-// unlessKept returns a refusal (nil: none), or replayed with the kept answer of the same request, which it reads again.
-// A use case that read its record in a batch with other rows calls it before it refuses because of another
-// row. The rows of a batch are not read at one moment: an earlier try of the same request may have been
-// carried out in between, and be the reason of the refusal.
+// unlessKept reads the record of the request again. It returns replayed if the record has a kept answer, or else the
+// refusal (nil: none). A use case that read its record in a batch with other rows calls unlessKept before it refuses
+// because of another row. The rows of a batch are not read at one moment: an earlier try of the same request may have
+// been carried out in between, and be the reason of the refusal.
 func (s *Store) unlessKept(ctx context.Context, r Request, refusal error) error {
 	if !r.keyed() {
 		return refusal
@@ -188,7 +189,7 @@ func (s *Store) unlessKept(ctx context.Context, r Request, refusal error) error 
 	return refusal
 }
 
-// cipher derives the record's own key from the caller's Idempotency-Key (HKDF-SHA-256, RFC 5869).
+// cipher derives the encryption key of a record from the caller's Idempotency-Key (HKDF-SHA-256, RFC 5869).
 func (r Request) cipher(salt []byte, info string) (cipher.AEAD, error) {
 	k, err := hkdf.Key(sha256.New, []byte(r.Key.Reveal()), salt, info, sealKeyLen)
 	if err != nil {
@@ -202,7 +203,7 @@ func (r Request) cipher(salt []byte, info string) (cipher.AEAD, error) {
 }
 
 // seal returns the ciphertext of an answer, with its nonce before it, and the salt of its key. info is
-// the partition of the record: the key depends on it, so the ciphertext opens in no other record.
+// the partition of the record: the key depends on it, so the ciphertext does not open in another record.
 func (r Request) seal(random io.Reader, answer []byte, info string) (salt, sealed []byte, err error) {
 	salt = make([]byte, saltLen)
 	if _, err := io.ReadFull(random, salt); err != nil {

@@ -22,8 +22,8 @@ func foreign(texts ...string) []store.NewImport {
 	return out
 }
 
-// imports imports keys as a service. Each outcome is "" for a key that was made, or the code of its refusal.
-func (c *connected) imports(t *testing.T, o id.Org, wanted []store.NewImport, once store.Once[store.MintedKey]) (keys []id.Key, outcomes []problem.Code) {
+// importKeys imports keys as a service. Each outcome is "" for a key that was made, or the code of its refusal.
+func (c *connected) importKeys(t *testing.T, o id.Org, wanted []store.NewImport, once store.Once[store.MintedKey]) (keys []id.Key, outcomes []problem.Code) {
 	t.Helper()
 	results, err := c.ImportKeys(ctx, billing, o, wanted, once)
 	noError(t, err)
@@ -38,20 +38,21 @@ func (c *connected) imports(t *testing.T, o id.Org, wanted []store.NewImport, on
 	return keys, outcomes
 }
 
-func wantOutcomes(t *testing.T, got []problem.Code, want ...problem.Code) {
+func checkOutcomes(t *testing.T, got []problem.Code, want ...problem.Code) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// TestAnImportedKeyHasAnOrdinaryRow, which all use cases of keys change: the key rotates into one of ours, and ends with its org.
+// TestAnImportedKeyHasAnOrdinaryRow: use cases of keys work on an imported key. Its rotation makes a key with a text of Latchkey. It
+// ends with its org.
 func TestAnImportedKeyHasAnOrdinaryRow(t *testing.T) {
 	c := connect(t)
 	wanted := foreign("sk_a", "sk_b")
 	wanted[0].Scopes, wanted[0].Metadata, wanted[0].ExpiresAt = "a b", map[string]string{"plan": "pro"}, c.Now().Add(time.Hour).UnixMilli()
-	keys, outcomes := c.imports(t, c.org, wanted, store.Once[store.MintedKey]{})
-	wantOutcomes(t, outcomes, "", "")
+	keys, outcomes := c.importKeys(t, c.org, wanted, store.Once[store.MintedKey]{})
+	checkOutcomes(t, outcomes, "", "")
 	for i, w := range wanted {
 		at, ok, err := c.Imported(ctx, w.Hash)
 		if err != nil || !ok || at != (store.Imported{Org: c.org, Key: keys[i]}) {
@@ -75,12 +76,13 @@ func TestAnImportedKeyHasAnOrdinaryRow(t *testing.T) {
 	}
 }
 
-// TestATextBecomesAKeyOnce in all orgs, also after the key and its org are gone. The refusal is the same for every org.
-func TestATextBecomesAKeyOnce(t *testing.T) {
+// TestATextIsImportedOnlyOnce: a text can be imported once in all orgs, even after the key and its org are gone. The refusal is the
+// same for every org.
+func TestATextIsImportedOnlyOnce(t *testing.T) {
 	c := connect(t)
 	other := c.orgOfService(t, store.NewOrg{})
-	keys, outcomes := c.imports(t, c.org, foreign("sk_a", "sk_b", "sk_a"), store.Once[store.MintedKey]{})
-	wantOutcomes(t, outcomes, "", "", problem.Conflict)
+	keys, outcomes := c.importKeys(t, c.org, foreign("sk_a", "sk_b", "sk_a"), store.Once[store.MintedKey]{})
+	checkOutcomes(t, outcomes, "", "", problem.Conflict)
 	refusals := map[string]bool{}
 	again := func() {
 		t.Helper()
@@ -103,7 +105,7 @@ func TestATextBecomesAKeyOnce(t *testing.T) {
 	}
 	for _, r := range c.rowsOf(t, "IMP#") {
 		if text(r, "purgeAt") != "" || text(r, "expiresAt") != "" {
-			t.Errorf("the row of an imported text ends: %v", r)
+			t.Errorf("the row of an imported text would be deleted: %v", r)
 		}
 	}
 	got := tally(atOnce(8, func(int) error {
@@ -118,14 +120,15 @@ func TestATextBecomesAKeyOnce(t *testing.T) {
 	}
 }
 
-// TestARefusalOfOneImportRefusesNoOther: an org's limit of active keys, an unknown app, a text that was imported.
-func TestARefusalOfOneImportRefusesNoOther(t *testing.T) {
+// TestARefusedImportDoesNotStopTheOthers: the refusals are an unknown app, a text that was imported before, and the limit of active
+// keys.
+func TestARefusedImportDoesNotStopTheOthers(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 2
 	wanted := foreign("sk_a", "sk_b", "sk_a", "sk_c", "sk_d")
 	wanted[1].AppID = id.NoApp
-	_, outcomes := c.imports(t, c.org, wanted, store.Once[store.MintedKey]{})
-	wantOutcomes(t, outcomes, "", problem.AppNotFound, problem.Conflict, "", problem.LimitReached)
+	_, outcomes := c.importKeys(t, c.org, wanted, store.Once[store.MintedKey]{})
+	checkOutcomes(t, outcomes, "", problem.AppNotFound, problem.Conflict, "", problem.LimitReached)
 	if _, ok, err := c.Imported(ctx, apikey.HashOf("sk_d")); ok || err != nil {
 		t.Errorf("a key that was refused: %v", err)
 	}
@@ -134,7 +137,7 @@ func TestARefusalOfOneImportRefusesNoOther(t *testing.T) {
 	expectCode(t, errorOf(c.ImportKeys(ctx, noService, c.org, foreign("sk_e"), store.Once[store.MintedKey]{})), problem.InsufficientRole)
 }
 
-// TestARepeatedImportAnswersTheSame: keys that the first try made, and a key that it did not have.
+// TestARepeatedImportAnswersTheSame: the second request has the two keys of the first request, and a new key.
 func TestARepeatedImportAnswersTheSame(t *testing.T) {
 	c := connect(t)
 	request := func(body string) store.Once[store.MintedKey] {
@@ -142,8 +145,8 @@ func TestARepeatedImportAnswersTheSame(t *testing.T) {
 	}
 	wanted := foreign("sk_a", "sk_b", "sk_c")
 	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
-	_, outcomes := c.imports(t, c.org, wanted[:2], request("body"))
-	wantOutcomes(t, outcomes, "", "")
+	_, outcomes := c.importKeys(t, c.org, wanted[:2], request("body"))
+	checkOutcomes(t, outcomes, "", "")
 	results, err := c.ImportKeys(ctx, billing, c.org, wanted, request("body"))
 	noError(t, err)
 	for i, isReplayed := range []bool{true, true, false} {

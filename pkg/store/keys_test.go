@@ -62,7 +62,7 @@ func TestARevokedKeyKeepsItsFirstRevocation(t *testing.T) {
 	expectCode(t, tb.RevokeKey(ctx, admin(ada), o, id.NoKey), problem.KeyNotFound)
 }
 
-func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
+func TestFortyConcurrentCreatesMakeTheLimitOfTenKeys(t *testing.T) {
 	tb := storetest.New(t)
 	tb.Limits.ActiveKeys = 10
 	ada := tb.NewUser(t, "ada@example.com")
@@ -80,8 +80,8 @@ func TestFortyCreatorsAgainstALimitOfTenMakeExactlyTen(t *testing.T) {
 	}
 }
 
-// TestExpiredRevokedAndRotatedKeysMakeRoom: of an org with the three active keys that it may have, one is
-// rotated, one is revoked and one expires. A rotation makes room only for the successor.
+// TestExpiredRevokedAndRotatedKeysMakeRoom: an org has three active keys, and cannot have more. One is rotated, one
+// is revoked and one expires. A rotation makes room only for the successor.
 func TestExpiredRevokedAndRotatedKeysMakeRoom(t *testing.T) {
 	tb := storetest.New(t)
 	tb.Limits.ActiveKeys = 3
@@ -140,7 +140,7 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 		t.Errorf("the second key's grace ends at %d", got)
 	}
 	if got := row(t, tb, o, k1.ID).ExpiresAt; got != now.UnixMilli() {
-		t.Errorf("the predecessor's grace goes on to %d", got)
+		t.Errorf("the predecessor's grace ends at %d", got)
 	}
 
 	rotate(t, tb, o, ada, id.NoKey, 0, problem.KeyNotFound)
@@ -152,7 +152,7 @@ func TestAKeyRotatesOnceAndItsGraceNeverExtends(t *testing.T) {
 	rotate(t, tb, o, ada, revoked.ID, 0, problem.KeyNotActive)
 }
 
-func TestLastUseIsWrittenOnceAnHourAndNeverOnTheKeysRow(t *testing.T) {
+func TestLastUseIsWrittenOnceAnHourInAnotherRow(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
@@ -202,7 +202,7 @@ func replayedAnswer[Made any](c store.Created[Made]) string {
 	return c.Answer.Reveal()
 }
 
-func TestARetryAnswersTheSameAndMakesNothing(t *testing.T) {
+func TestARetriedCreateOfAKeyGetsTheFirstAnswer(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
@@ -317,7 +317,7 @@ func TestADatabaseThatStaysDownIsUnavailableWithin3s(t *testing.T) {
 	}
 }
 
-func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
+func TestTheTableHoldsNoSecret(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
@@ -334,7 +334,7 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The text of a key ends with the secret (43 characters) and a checksum (6).
+	// The text of a key ends with the secret (43 characters) and a checksum (6 characters).
 	secretAndSum := text[len(text)-49:]
 	for _, hidden := range []string{text, secretAndSum, secretAndSum[:43], idempotencyKey} {
 		if bytes.Contains(dump, []byte(hidden)) {
@@ -342,13 +342,13 @@ func TestTheWholeTableGivesNoSecretAway(t *testing.T) {
 		}
 	}
 	if !bytes.Contains(dump, []byte(k.Minted.Prefix)) {
-		t.Error("the dump does not even hold the key's public prefix: this test sees nothing")
+		t.Error("the test proves nothing: the dump lacks the key's public prefix")
 	}
 }
 
-// TestKeysAreListedByWhoMadeThem lists the keys that Eve made, whole and in pages. A key of a rotation was made
+// TestKeysAreListedByCreator lists the keys that Eve made, whole and in pages. A key of a rotation was made
 // by the user who rotated.
-func TestKeysAreListedByWhoMadeThem(t *testing.T) {
+func TestKeysAreListedByCreator(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	var want []id.Key

@@ -12,8 +12,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// begins changes what the keys of the default app begin with. The error is nil or not expected.
-func (c *connected) begins(t *testing.T, with string) {
+// setPrefix changes the prefix of new keys of the default app. It may run in another goroutine, so it does not end the test.
+func (c *connected) setPrefix(t *testing.T, with string) {
 	t.Helper()
 	app, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{KeysBeginWith: &with})
 	if err != nil || app.KeysBeginWith != with {
@@ -21,9 +21,9 @@ func (c *connected) begins(t *testing.T, with string) {
 	}
 }
 
-// TestNoKeyBeginsWithWhatWasGone changes the prefix of an app 50 times beside 50 creations and 10 rotations. The prefixes have
-// numbers that rise: a request that begins after the answer of change n makes a key of n or a later one.
-func TestNoKeyBeginsWithWhatWasGone(t *testing.T) {
+// TestNewKeysBeginWithTheCurrentPrefix changes the prefix of an app 50 times. At the same time it makes 50 creations and 10 rotations.
+// The prefix of change n is lk<n>: a request that begins after the answer of change n makes a key with the prefix n or a later one.
+func TestNewKeysBeginWithTheCurrentPrefix(t *testing.T) {
 	c := connect(t)
 	const changes, workers, each = 50, 5, 12 // 10 creations and 2 rotations
 	old := make([]store.MintedKey, workers)
@@ -31,12 +31,12 @@ func TestNoKeyBeginsWithWhatWasGone(t *testing.T) {
 		old[i] = makeKey(t, c.Table, c.org, c.ada, 0)
 	}
 	var answered, begun atomic.Int64
-	c.begins(t, "lk0")
+	c.setPrefix(t, "lk0")
 	errs := atOnce(workers+1, func(i int) error {
 		if i == workers {
 			for n := int64(1); n <= changes; n++ {
 				begun.Store(n)
-				c.begins(t, fmt.Sprintf("lk%d", n))
+				c.setPrefix(t, fmt.Sprintf("lk%d", n))
 				answered.Store(n)
 			}
 			return nil
@@ -65,9 +65,9 @@ func TestNoKeyBeginsWithWhatWasGone(t *testing.T) {
 	}
 }
 
-// TestAPrefixOfAnAppOutlivesTheDeployments: the deployment's prefix is another one now, and the app's begins with the old one. A
-// request that was sent before the change and is sent again gets its key.
-func TestAPrefixOfAnAppOutlivesTheDeployments(t *testing.T) {
+// TestAnAppsPrefixStaysWhenTheDeploymentsChanges: the deployment's prefix changes from lk to acme, and the app keeps lktest. A request
+// that was first sent before the change of the app's prefix is sent again: it gets its first key.
+func TestAnAppsPrefixStaysWhenTheDeploymentsChanges(t *testing.T) {
 	c := connect(t)
 	record := once[store.MintedKey](c, idempotencyKey, "{}", "{}")
 	record.Render = func(k store.MintedKey) ([]byte, error) { return []byte(k.Minted.Key.Reveal()), nil }
@@ -77,7 +77,7 @@ func TestAPrefixOfAnAppOutlivesTheDeployments(t *testing.T) {
 		return made
 	}
 	first := create()
-	c.begins(t, "lktest")
+	c.setPrefix(t, "lktest")
 	if again := create(); !again.Replayed || again.Answer.Reveal() != first.Answer.Reveal() {
 		t.Error("the same request got another key")
 	}
@@ -85,7 +85,7 @@ func TestAPrefixOfAnAppOutlivesTheDeployments(t *testing.T) {
 	if noError(t, err); !strings.HasPrefix(rotated.Made.Minted.Key.Reveal(), "lktest_") {
 		t.Errorf("the new key begins with %s", rotated.Made.Minted.Prefix)
 	}
-	c.begins(t, "")
+	c.setPrefix(t, "")
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "acme"}, store.Once[store.MintedKey]{})
 	if noError(t, err); !strings.HasPrefix(made.Made.Minted.Key.Reveal(), "acme_") {
 		t.Errorf("a key of the app without a prefix begins with %s", made.Made.Minted.Prefix)
@@ -93,11 +93,11 @@ func TestAPrefixOfAnAppOutlivesTheDeployments(t *testing.T) {
 	expectCode(t, errorOf(c.UpdateApp(ctx, admin(c.ada), c.org, "app_x", store.AppChange{})), problem.AppNotFound)
 }
 
-// TestAnAppsNameDoesNotRestoreItsPrefix: a request reads the app, another changes the prefix, and then the first writes a name.
-// No key is made when the app cannot be read.
-func TestAnAppsNameDoesNotRestoreItsPrefix(t *testing.T) {
+// TestARenameKeepsAPrefixChangedMeanwhile: a request reads the app, another request changes the prefix, and then the first writes a
+// new name. Also, a rotation is refused when the app cannot be read.
+func TestARenameKeepsAPrefixChangedMeanwhile(t *testing.T) {
 	c := connect(t)
-	c.Faults.Before("TransactWriteItems", func() { c.begins(t, "lktest") })
+	c.Faults.Before("TransactWriteItems", func() { c.setPrefix(t, "lktest") })
 	app, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{Name: ptr("Other")})
 	if noError(t, err); app.Name != "Other" || app.KeysBeginWith != "lktest" {
 		t.Errorf("%+v", app)

@@ -44,10 +44,10 @@ func (d *duel) move(who, kind int) error {
 	}
 }
 
-// watch reads the org's counters and both memberships in one transaction, again and again, until it sees a state that
-// must never be, or the context ends. Without an admin, or with a wrong counter of admins, it describes the state in
-// fault. looks is how often it has read.
-func (d *duel) watch(until context.Context) (looks int, fault string) {
+// watch reads the org's counters and both memberships in one transaction, again and again, until it finds a fault or
+// the context ends. A fault is that the org has no admin, or that its counter of admins is wrong. reads is the number
+// of reads.
+func (d *duel) watch(until context.Context) (reads int, fault string) {
 	key := func(sk string) types.TransactGetItem {
 		return types.TransactGetItem{Get: &types.Get{TableName: &d.Name, Key: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: "ORG#" + string(d.org)}, "SK": &types.AttributeValueMemberS{Value: sk},
@@ -61,7 +61,7 @@ func (d *duel) watch(until context.Context) (looks int, fault string) {
 		if err != nil {
 			continue // a transaction was writing these rows
 		}
-		looks++
+		reads++
 		admins := 0
 		for _, r := range out.Responses[1:] {
 			if role, ok := r.Item["role"].(*types.AttributeValueMemberS); ok && role.Value == "admin" {
@@ -70,13 +70,13 @@ func (d *duel) watch(until context.Context) (looks int, fault string) {
 		}
 		counted, _ := out.Responses[0].Item["admins"].(*types.AttributeValueMemberN)
 		if admins == 0 || counted.Value != strconv.Itoa(admins) {
-			return looks, fmt.Sprintf("%d admins, counter %s", admins, counted.Value)
+			return reads, fmt.Sprintf("%d admins, counter %s", admins, counted.Value)
 		}
 	}
-	return looks, ""
+	return reads, ""
 }
 
-// restore makes both users admins of the org again, whatever the last round has left.
+// restore makes both users admins of the org again after a round.
 func (d *duel) restore(t *testing.T) {
 	t.Helper()
 	members, _, err := d.Members(ctx, store.Actor{User: d.survivor(t), May: anyMember}, d.org, store.Page{})
@@ -90,7 +90,7 @@ func (d *duel) restore(t *testing.T) {
 	for i, u := range d.admins {
 		switch by := admin(d.admins[1-i]); role[u] { // when one is not an admin, the other is
 		case org.Admin:
-		case "": // no member
+		case "": // not a member
 			noError(t, errorOf(d.AddMember(ctx, by, d.org, d.emails[i], org.Admin, store.Once[id.User]{})))
 		default:
 			noError(t, errorOf(d.ChangeRole(ctx, by, d.org, u, org.Admin)))
@@ -98,7 +98,7 @@ func (d *duel) restore(t *testing.T) {
 	}
 }
 
-// survivor returns an admin who is left.
+// survivor returns a user who is still an admin.
 func (d *duel) survivor(t *testing.T) id.User {
 	t.Helper()
 	for _, u := range d.admins {
@@ -127,9 +127,9 @@ func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
 	d := newDuel(t)
 	watching, stop := context.WithCancel(ctx)
 	var watcher sync.WaitGroup
-	var looks int
+	var reads int
 	var fault string
-	watcher.Go(func() { looks, fault = d.watch(watching) })
+	watcher.Go(func() { reads, fault = d.watch(watching) })
 	defer func() { // also when a round fails
 		stop()
 		watcher.Wait()
@@ -142,7 +142,7 @@ func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
 		var begun, ended [2]time.Time
 		var outcome [2]error
 		var wg sync.WaitGroup
-		kinds, late := [2]int{rand.IntN(moves), rand.IntN(moves)}, rand.IntN(2) // late: who moves later
+		kinds, late := [2]int{rand.IntN(moves), rand.IntN(moves)}, rand.IntN(2) // late: the index of the admin who moves later
 		wait := time.Duration(rand.IntN(int(5 * time.Millisecond)))
 		for who := range 2 {
 			wg.Go(func() {
@@ -172,9 +172,9 @@ func TestLastAdminSurvivesConcurrentDemotions(t *testing.T) {
 	}
 	stop()
 	watcher.Wait()
-	t.Logf("%d looks, %d of %d rounds overlapped, wins %v, losses %v", looks, overlaps, rounds, wins, losses)
+	t.Logf("%d reads, %d of %d rounds overlapped, wins %v, losses %v", reads, overlaps, rounds, wins, losses)
 	bothWin := wins[0] >= rounds/10 && wins[1] >= rounds/10
-	if overlaps < rounds/5 || !bothWin || looks < rounds {
+	if overlaps < rounds/5 || !bothWin || reads < rounds {
 		t.Error("the rounds did not race: the test proves nothing")
 	}
 	d.countsEqualRows(t)

@@ -14,17 +14,17 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// patient is an HTTP transport that does not end a call when its caller does: the write of a last use has 200
-// ms, which is little on a busy machine.
+// patient is an HTTP transport that does not end a call when its caller does. The write of a last use may take only
+// 200 ms, which is too little on a busy machine.
 type patient struct{ next http.RoundTripper }
 
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return p.next.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
 }
 
-// checks has a process check a key n times at once. It returns the calls of the table: how many were reads, and
-// the names of all others.
-func (c *connected) checks(t *testing.T, process *authn.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
+// checkKey checks a key n times at once in a process. It returns the calls of the table: the number of reads, and the
+// names of all other calls.
+func (c *connected) checkKey(t *testing.T, process *authn.Authorizer, k store.MintedKey, n int) (reads int, others []string) {
 	t.Helper()
 	c.forgetCalls()
 	header := []string{"Bearer " + k.Minted.Key.Reveal()}
@@ -50,8 +50,8 @@ func (c *connected) usedAt(t *testing.T, k store.MintedKey) int64 {
 	return keys[at].LastUsedAt
 }
 
-// TestAProcessWritesAKeysLastUseOnceAnHour counts the calls of the table. Each check of a key is one read. Each
-// process tries one write for the first check of a key in an hour.
+// TestAProcessWritesAKeysLastUseOnceAnHour counts the calls of the table. Each check of a key is one read. A process
+// tries one write for a key in an hour, at the first check.
 func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	c := connect(t)
 	c.Faults.Next = patient{c.Faults.Next}
@@ -85,7 +85,7 @@ func TestAProcessWritesAKeysLastUseOnceAnHour(t *testing.T) {
 	} {
 		c.advanceClock(begun.Add(step.after).Sub(c.Now()))
 		const n = 5
-		reads, others := c.checks(t, step.by, step.key, n)
+		reads, others := c.checkKey(t, step.by, step.key, n)
 		if want := slices.Repeat([]string{"UpdateItem"}, step.writes); reads != n || !slices.Equal(others, want) {
 			t.Errorf("%s: %d reads and %v, want %d and %v", step.name, reads, others, n, want)
 		}
@@ -102,7 +102,7 @@ func TestALastUseThatCannotBeWrittenIsTriedOnce(t *testing.T) {
 		c := connect(t)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		c.Faults.Plan("UpdateItem", fault, -1)
-		if reads, others := c.checks(t, authn.New(c.Store, nil), k, 2); reads != 2 || len(others) != 1 {
+		if reads, others := c.checkKey(t, authn.New(c.Store, nil), k, 2); reads != 2 || len(others) != 1 {
 			t.Errorf("%s: %d reads and %v, want 2 and one write", fault, reads, others)
 		}
 		if at := c.usedAt(t, k); at != 0 {

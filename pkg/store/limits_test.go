@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-func TestLimitsAreThoseOfTheContract(t *testing.T) {
+func TestDefaultLimitsMatchTheContract(t *testing.T) {
 	want := store.Limits{
 		ActiveKeys: 200, Apps: 20, Members: 500, OrgsCreated: 20, Endpoints: 20,
 		Held: 1000, Queued: 5000, Redelivered: 500, Budget: store.Budget{PerSecond: 100, Burst: 2000}, OrgBudget: store.Budget{PerSecond: 300, Burst: 6000},
@@ -30,15 +30,14 @@ func TestLimitsAreThoseOfTheContract(t *testing.T) {
 type bounded struct {
 	name    string
 	limit   func(*store.Limits) *int
-	add     func(c *connected, n int) error // creates one more, for n another one
+	add     func(c *connected, n int) error // creates one more; each n makes a different one
 	pk      func(c *connected) string       // of the row META with the counter
 	counter string                          // the attribute of this row
 	// rows returns the partition key of the counted rows, and the prefix of their sort keys.
 	rows func(c *connected) (pk, prefix string)
 }
 
-// bounds returns everything that a counter counts and that an org or a user has one of at first: members, apps
-// and orgs.
+// bounds returns the things that have a counter: members, apps and orgs. connect has made one of each.
 func bounds() []bounded {
 	orgPK := func(c *connected) string { return "ORG#" + string(c.org) }
 	userPK := func(c *connected) string { return "USER#" + string(c.ada) }
@@ -88,15 +87,15 @@ func (b bounded) count(t *testing.T, c *connected) (counter string, rows int) {
 	return counter, rows
 }
 
-// has fails unless the counter of a limit and its rows are n.
-func (b bounded) has(t *testing.T, c *connected, n int) {
+// checkCount fails unless the counter of a limit and its rows are n.
+func (b bounded) checkCount(t *testing.T, c *connected, n int) {
 	t.Helper()
 	if counter, rows := b.count(t, c); counter != fmt.Sprint(n) || rows != n {
 		t.Errorf("the counter is %s and there are %d rows, want %d", counter, rows, n)
 	}
 }
 
-// TestLimitsAreExactOneByOne fills each limit one by one: the last place is taken, and the next
+// TestLimitsAreExactOneByOne fills each limit one by one: the last place can be used, and the next
 // create is refused.
 func TestLimitsAreExactOneByOne(t *testing.T) {
 	const full = 4
@@ -109,21 +108,21 @@ func TestLimitsAreExactOneByOne(t *testing.T) {
 			*b.limit(&c.Limits) = full
 			for n := 1; n < full; n++ {
 				noError(t, b.add(c, n))
-				b.has(t, c, n+1)
+				b.checkCount(t, c, n+1)
 			}
 			expectCode(t, b.add(c, 0), problem.LimitReached)
-			b.has(t, c, full)
+			b.checkCount(t, c, full)
 			*b.limit(&c.Limits) = full + 1 // only the limit was the reason of the refusal
 			noError(t, b.add(c, 0))
-			b.has(t, c, full+1)
+			b.checkCount(t, c, full+1)
 		})
 	}
 }
 
-// TestLimitsAreExactAtOnce makes sixteen calls at once for three places. Eight of their transactions meet a
-// conflict, as happens on AWS and never in DynamoDB Local.
+// TestLimitsAreExactAtOnce makes sixteen calls at once for three places. Eight of their transactions get a
+// conflict, which happens on AWS but never in DynamoDB Local.
 func TestLimitsAreExactAtOnce(t *testing.T) {
-	const calls, places, full = 16, 3, 4 // one of the four is there already
+	const calls, places, full = 16, 3, 4 // one of the four places is used already
 	for _, b := range bounds() {
 		t.Run(b.name, func(t *testing.T) {
 			c := connect(t)
@@ -136,15 +135,15 @@ func TestLimitsAreExactAtOnce(t *testing.T) {
 			if got[""] != places || got[problem.LimitReached] != calls-places {
 				t.Errorf("%v, want %d made and the rest refused", got, places)
 			}
-			b.has(t, c, full)
+			b.checkCount(t, c, full)
 		})
 	}
 }
 
-// TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead: a create that meets the limit removes expired keys from the map
-// of active keys, and tries again. Here the only key is expired in the map when it is read, and has another
-// hour when the map is written. So the key stays in the map, and the create is refused.
-func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
+// TestAKeyExtendedMeanwhileStaysInTheMap: when the limit refuses a create, the create removes expired keys from the map
+// of active keys, and tries again. Here the only key has expired when the map is read, but lives for another hour when
+// the map is written. So the key stays in the map, and the create is refused.
+func TestAKeyExtendedMeanwhileStaysInTheMap(t *testing.T) {
 	c := connect(t)
 	c.Limits.ActiveKeys = 1
 	k := makeKey(t, c.Table, c.org, c.ada, time.Hour).ID
@@ -156,7 +155,7 @@ func TestAnExpiredKeyLeavesTheMapOnlyAsItWasRead(t *testing.T) {
 		return errorOf(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
 	}
 	c.letPass("TransactWriteItems") // the first try
-	c.Faults.Before("TransactWriteItems", func() { c.put(t, activeKeys) })
+	c.Faults.Before("TransactWriteItems", func() { c.putRow(t, activeKeys) })
 	expectCode(t, create(), problem.LimitReached)
 	if c.Faults.Pending() {
 		t.Error("the test proves nothing: no expired key was to be removed")
@@ -181,18 +180,18 @@ func TestARemovedMemberMakesRoomForOne(t *testing.T) {
 	expectCode(t, c.RemoveMember(ctx, admin(c.ada), c.org, bob), problem.MemberNotFound)
 	noError(t, join())
 	expectCode(t, join(), problem.MemberExists) // the org is full again, but this refusal comes before limit_reached
-	bounds()[0].has(t, c, 3)                    // members
+	bounds()[0].checkCount(t, c, 3)             // members
 	for _, r := range c.rowsOf(t, "ORG#"+string(c.org)) {
 		if text(r, "SK") == "META" && text(r, "admins") != "2" {
 			t.Errorf("%s admins, want 2", text(r, "admins"))
 		}
 	}
-	// Another org has its own places.
+	// The limit of another org is separate.
 	other := c.NewOrg(t, c.ada)
 	noError(t, errorOf(c.AddMember(ctx, admin(c.ada), other, "kim@example.com", org.Viewer, store.Once[id.User]{})))
 }
 
-// variables are what a function is given.
+// variables are the variables of a function's environment.
 type variables map[string]int
 
 func (v variables) Int(name string, _, _ int) int { return v[name] }

@@ -28,7 +28,7 @@ func linkFrom(r *table.Reading) link.Link {
 	}
 }
 
-// linkData is the data of the events of a link, as the link is at a time.
+// linkData returns the data of an event of a link, with the link's status at the time now.
 func linkData(l link.Link, now int64) webhook.LinkData {
 	return webhook.LinkData{
 		ID: l.ID, Status: string(l.Status(now)), ClientUserID: l.ClientUserID, Metadata: l.Metadata, Device: (*webhook.DeviceData)(l.Device),
@@ -58,7 +58,7 @@ type MintedLink struct {
 	Token secret.Minted
 }
 
-// CreateLink creates a link. Errors: idempotency_key_reused, and once.Charge's.
+// CreateLink creates a link. Errors: idempotency_key_reused, and the errors of once.Charge.
 func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[MintedLink]) (made Created[MintedLink], err error) {
 	paid, err := s.chargeOnce(ctx, once.Request, once.Charge)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Store) CreateLink(ctx context.Context, wanted NewLink, once Once[Minted
 		attrCreatedAt.Set(l.CreatedAt), attrExpiresAt.Set(l.ExpiresAt), attrPurgeAt.Set(endedLinkPurge(l.ExpiresAt)),
 		table.If(l.Metadata != nil, attrMetadata.Set(l.Metadata)), attrCreatedByKey.Set(l.CreatedByKey), attrPaid.Set(l.Paid),
 	)
-	if !once.Request.keyed() { // the link's row is the only one: one write costs half as much as a transaction
+	if !once.Request.keyed() { // only the link's row is written, and one write costs half of a transaction
 		return made.committed(s.db.Create(ctx, row, attributes))
 	}
 	t := s.begin()
@@ -113,7 +113,7 @@ func pendingLink(now int64) table.Condition {
 }
 
 // RevokeLink revokes a pending link. A link that is revoked already does not change. Errors:
-// link_not_found, link_already_claimed, link_expired, of an actor org_not_found and insufficient_role.
+// link_not_found, link_already_claimed, link_expired, and for an actor also org_not_found and insufficient_role.
 func (s *Store) RevokeLink(ctx context.Context, a id.App, l id.Link, by Changer) (revoked link.Link, err error) {
 	err = s.db.Retry(ctx, func() error {
 		if revoked, err = s.Link(ctx, a, l); err != nil {
@@ -167,8 +167,8 @@ func (s *Store) ClaimLink(ctx context.Context, c Claim) (claimed ClaimedLink, er
 	return claimed, err
 }
 
-// claimLink is one try of ClaimLink. It checks the secret before all else, and a repeated claim before the
-// bar: a device that has claimed the link may repeat the claim even when the key's links were barred after the first claim.
+// claimLink is one try of ClaimLink. It checks the secret first. It checks for a repeated claim before the bar: a device that
+// has claimed the link may repeat the claim even when the key's links were barred after the first claim.
 func (s *Store) claimLink(ctx context.Context, c Claim) (ClaimedLink, error) {
 	row, err := s.db.Get(ctx, linkRow(c.Token.App, c.Token.Link))
 	if err != nil {
@@ -226,8 +226,8 @@ func (c Claim) proved(row table.Row) (link.Link, error) {
 	return found, r.Err()
 }
 
-// mayClaim decides by a link's status whether the claim may go on. replayed reports that the same
-// device has claimed the link before. Errors: link_revoked, link_expired, link_already_claimed.
+// mayClaim checks that a link's status allows the claim. replayed reports that the same device has
+// claimed the link before. Errors: link_revoked, link_expired, link_already_claimed.
 func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 	switch l.Status(now) {
 	case link.Revoked:
@@ -245,8 +245,8 @@ func (c Claim) mayClaim(l link.Link, now int64) (replayed bool, err error) {
 }
 
 // ExpireLink writes link.expired, once, for a link that was not claimed in time. It changes nothing for
-// a link that is claimed, revoked or deleted, or whose expiry was processed already. A link that could not
-// be claimed before its expiry either, because its org is deleted or its key barred, ends without the event.
+// a link that is claimed, revoked or deleted, or whose expiry was processed already. A link whose org is
+// deleted or whose key is barred could not be claimed before its expiry: it ends without the event.
 func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 	found, err := s.Link(ctx, a, l)
 	if problem.Is(err, problem.LinkNotFound) {

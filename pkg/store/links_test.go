@@ -16,7 +16,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-func TestFortyDevicesRaceForALinkAndOneGetsIt(t *testing.T) {
+func TestOneOfFortyDevicesClaimsALink(t *testing.T) {
 	c := connect(t)
 	for range 2 { // rounds, with a link each
 		l := c.link(t, time.Hour)
@@ -49,15 +49,15 @@ func TestFortyDevicesRaceForALinkAndOneGetsIt(t *testing.T) {
 	}
 }
 
-// TestADeviceThatAsksFortyTimesHasClaimedOnce: one device makes 40 claims at once. All succeed: one is the
+// TestFortyClaimsByOneDeviceAreOneClaim: one device makes 40 claims at once. All succeed: one is the
 // first, and the others are replays.
-func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
+func TestFortyClaimsByOneDeviceAreOneClaim(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	var firsts atomic.Int64
 	for _, err := range atOnce(40, func(int) error {
 		return persistent(func() error {
-			out, err := c.ClaimLink(ctx, l.claim("mine"))
+			out, err := c.ClaimLink(ctx, l.claim("k"))
 			if err != nil {
 				return err
 			}
@@ -77,9 +77,9 @@ func TestADeviceThatAsksFortyTimesHasClaimedOnce(t *testing.T) {
 	}
 }
 
-// TestALinkEndsInOneWay: of five claims by one device and five revocations at once, either all claims succeed or all
+// TestALinkIsEitherClaimedOrRevoked: of five claims by one device and five revocations at once, either all claims succeed or all
 // revocations do.
-func TestALinkEndsInOneWay(t *testing.T) {
+func TestALinkIsEitherClaimedOrRevoked(t *testing.T) {
 	c := connect(t)
 	const links = 6
 	for range links {
@@ -111,9 +111,9 @@ func TestALinkEndsInOneWay(t *testing.T) {
 	}
 }
 
-// TestAWrongSecretIsTheSame404WhateverTheLinksStateIs: a claim with a wrong secret gets the same answer as a
-// claim of a link that does not exist, so that it does not show whether there is such a link.
-func TestAWrongSecretIsTheSame404WhateverTheLinksStateIs(t *testing.T) {
+// TestAWrongSecretIs404InEveryStateOfALink: a claim with a wrong secret gets the same answer as a
+// claim of a link that does not exist, so that the answer does not show whether the link exists.
+func TestAWrongSecretIs404InEveryStateOfALink(t *testing.T) {
 	c := connect(t)
 	pending, claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
 	noError(t, errorOf(c.ClaimLink(ctx, claimed.claim("k"))))
@@ -159,8 +159,8 @@ func TestADeviceMayRepeatItsClaimForADay(t *testing.T) {
 	expectCode(t, errorOf(c.ClaimLink(ctx, l.claim("k"))), problem.LinkAlreadyClaimed)
 }
 
-// expire does what the sweep does for every link that is due. It returns how many these are, and the error of each.
-func (c *connected) expire(t *testing.T) (due int, errs []error) {
+// expireLinks does the work of the sweep for every link that is due. It returns the number of these links, and their errors.
+func (c *connected) expireLinks(t *testing.T) (due int, errs []error) {
 	t.Helper()
 	found, err := c.DueBefore(ctx, store.DueLink, c.Now(), 100)
 	if err != nil {
@@ -176,17 +176,17 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	noError(t, errorOf(c.ClaimLink(ctx, claimed.claim("k"))))
 	noError(t, errorOf(c.RevokeLink(ctx, c.app, revoked.ID, store.Changer{})))
 	c.advanceClock(time.Minute - time.Millisecond)
-	if n, _ := c.expire(t); n != 0 {
+	if n, _ := c.expireLinks(t); n != 0 {
 		t.Errorf("%d links are due too early", n)
 	}
 	c.advanceClock(time.Millisecond)
 	sweep := func(int) error {
-		return persistent(func() error { _, errs := c.expire(t); return cmp.Or(errs...) })
+		return persistent(func() error { _, errs := c.expireLinks(t); return cmp.Or(errs...) })
 	}
 	for _, err := range atOnce(20, sweep) {
 		noError(t, err)
 	}
-	// The index is a little behind, so the sweep may find links that are not due: these calls change nothing.
+	// The index is a little late, so the sweep may find links that are no longer due: these calls change nothing.
 	for _, l := range []madeLink{claimed, revoked, pending, expired} {
 		noError(t, c.ExpireLink(ctx, c.app, l.ID))
 	}
@@ -194,15 +194,14 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	if len(got) != 1 || got[0]["id"] != string(expired.ID) || got[0]["status"] != "expired" {
 		t.Errorf("%v", got)
 	}
-	if n, _ := c.expire(t); n != 0 {
+	if n, _ := c.expireLinks(t); n != 0 {
 		t.Errorf("%d links are still due", n)
 	}
 	expectCode(t, errorOf(c.RevokeLink(ctx, c.app, expired.ID, store.Changer{})), problem.LinkExpired)
 }
 
-// TestALinksEventShowsItWithoutItsToken: the event has the nine fields of a link in an answer, and
-// no other.
-func TestALinksEventShowsItWithoutItsToken(t *testing.T) {
+// TestALinksEventHasNoToken: the event has only the nine fields that an answer shows of a link.
+func TestALinksEventHasNoToken(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
 	noError(t, errorOf(c.ClaimLink(ctx, l.claim("k"))))
@@ -216,7 +215,7 @@ func TestALinksEventShowsItWithoutItsToken(t *testing.T) {
 	}
 }
 
-func TestARetriedCreateMakesOneLinkAndAnswersTheSame(t *testing.T) {
+func TestARetriedCreateMakesOneLink(t *testing.T) {
 	c := connect(t)
 	create := func(request, answer string) (string, error) {
 		wanted := store.NewLink{OrgID: c.org, AppID: c.app, ClientUserID: "user-1", ExpiresIn: time.Hour}

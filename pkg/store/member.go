@@ -11,8 +11,8 @@ import (
 	"latchkey/pkg/table"
 )
 
-// maxWholeMembers is how many members GET …/members returns without a page: all that an org may
-// have.
+// maxWholeMembers is the number of members that GET …/members returns without a page: an org cannot
+// have more.
 const maxWholeMembers = 500
 
 // Member is a user in an org.
@@ -29,13 +29,13 @@ func memberFrom(r *table.Reading) Member {
 	return Member{UserID: id.User(r.SK(skMember)), Role: attrRole.From(r), JoinedAt: attrJoinedAt.From(r), AddedBy: attrAddedBy.OrZero(r)}
 }
 
-// Role reads which role a user has in an org, with one strong read. ok is false for a user who is not a
+// Role reads the role of a user in an org, with one strong read. ok is false for a user who is not a
 // member, and for an unknown org.
 func (s *Store) Role(ctx context.Context, o id.Org, u id.User) (role org.Role, ok bool, err error) {
 	return lookup(ctx, s, memberRow(o, u), attrRole.From)
 }
 
-// profile is what other users see of a user.
+// profile has the values that other users see of a user.
 type profile struct{ email, name string }
 
 // profileFrom reads a user's row. A user without a row has no email and no name.
@@ -67,7 +67,8 @@ func (s *Store) Members(ctx context.Context, a Actor, o id.Org, p Page) (members
 	return members, next, nil
 }
 
-// AddMember adds the user who has this verified and folded address. A user who became one of services is not found.
+// AddMember adds the user who has this verified and folded address. services are the accounts of services: such an account is not
+// found as a user.
 //
 // Errors: org_not_found, insufficient_role, a.OldSignIn for a new admin, idempotency_key_reused, user_not_found, member_exists,
 // limit_reached.
@@ -82,7 +83,7 @@ func (s *Store) AddMember(ctx context.Context, a Actor, o id.Org, folded string,
 
 func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string, r org.Role, once Once[id.User], services []Enrolled) (made Created[id.User], err error) {
 	email := emailRow(folded)
-	// In this order: caller, idempotency, account. A stranger must not learn who has an account.
+	// The order is caller, idempotency, account: a stranger must not learn whether an address has an account.
 	rows, err := s.readToChange(ctx, a, o, once.Request.reads(email)...)
 	if r == org.Admin {
 		err = cmp.Or(err, a.OldSignIn)
@@ -100,7 +101,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 		err = errUserNotFound
 	}
 	user := holder.holder
-	if errors.Is(err, errUserNotFound) { // an earlier try may have added the user just now, who then gave the address up
+	if errors.Is(err, errUserNotFound) { // an earlier try may have added the user, and the user has given the address up since
 		err = s.unlessKept(ctx, once.Request, err)
 	}
 	if err != nil {
@@ -133,7 +134,7 @@ func (t *txn) join(ctx context.Context, a Actor, o id.Org, user id.User, r org.R
 	})
 }
 
-// adminsIn returns how many admins a membership of this role counts for.
+// adminsIn returns 1 if a membership of this role counts as an admin, or else 0.
 func adminsIn(r org.Role) int {
 	if r == org.Admin {
 		return 1
@@ -141,13 +142,13 @@ func adminsIn(r org.Role) int {
 	return 0
 }
 
-// ChangeRole changes the role of a member. For the role that the member has already, it writes
-// nothing, and checks by a transaction that the member still has it. Errors: org_not_found, insufficient_role, member_not_found, last_admin,
+// ChangeRole changes the role of a member. If the member has the role already, ChangeRole writes nothing, and checks by a
+// transaction that the member still has the role. Errors: org_not_found, insufficient_role, member_not_found, last_admin,
 // a.OldSignIn for the role of an admin, and org_suspended for a stronger role.
 func (s *Store) ChangeRole(ctx context.Context, a Actor, o id.Org, user id.User, to org.Role) (Member, error) {
 	var out Member
 	err := s.db.Retry(ctx, func() error {
-		target, err := s.target(ctx, a, o, user)
+		target, err := s.readTarget(ctx, a, o, user)
 		if to == org.Admin {
 			err = cmp.Or(err, a.OldSignIn)
 		}
@@ -191,18 +192,18 @@ func (s *Store) LeaveOrg(ctx context.Context, a Actor, o id.Org) error {
 func (s *Store) removeMember(ctx context.Context, a Actor, o id.Org, user id.User, action string) error {
 	a.WhileSuspended = true
 	return s.db.Retry(ctx, func() error {
-		target, err := s.target(ctx, a, o, user)
+		target, err := s.readTarget(ctx, a, o, user)
 		if err != nil {
 			return err
 		}
 		t := s.begin()
-		t.takeOut(ctx, a, o, target, action)
+		t.deleteMembership(ctx, a, o, target, action)
 		return t.Commit(ctx)
 	})
 }
 
-// takeOut adds the writes that end a membership to a transaction.
-func (t *txn) takeOut(ctx context.Context, a Actor, o id.Org, m Member, action string) {
+// deleteMembership adds the writes that end a membership to a transaction.
+func (t *txn) deleteMembership(ctx context.Context, a Actor, o id.Org, m Member, action string) {
 	condition, refusal := t.unchanged(a, o, m)
 	t.Delete(memberRow(o, m.UserID), condition, refusal)
 	t.Delete(userOrgRow(m.UserID, o), nil, nil)
@@ -213,11 +214,11 @@ func (t *txn) takeOut(ctx context.Context, a Actor, o id.Org, m Member, action s
 	})
 }
 
-// target reads the caller's membership, the org's row and the member who is to be changed, in
-// one batch. A batch reads each row at a time of its own, and the rows may change between them. So
-// target checks in a transaction that the member does not exist before it returns this error.
-// Errors: org_not_found, insufficient_role, member_not_found.
-func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m Member, err error) {
+// readTarget reads the caller's membership, the org's row and the member who is to be changed, in
+// one batch. A batch does not read its rows at one moment. So before readTarget returns
+// member_not_found, it checks in a transaction that the member does not exist. Errors: org_not_found,
+// insufficient_role, member_not_found.
+func (s *Store) readTarget(ctx context.Context, a Actor, o id.Org, user id.User) (m Member, err error) {
 	membership := memberRow(o, user)
 	rows, err := s.readToChange(ctx, a, o, membership, userRow(user))
 	if err != nil {
@@ -227,7 +228,7 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 		t := s.begin()
 		t.authorizeMember(a, o)
 		t.Check(membership, attrRole.Absent(), table.Raced)
-		a.WhileSuspended = true // no such member: nothing is made
+		a.WhileSuspended = true // nothing is created, so a suspended org does not refuse it
 		t.checkOrg(a, o)
 		return m, cmp.Or[error](t.Commit(ctx), errMemberNotFound)
 	}
@@ -239,9 +240,9 @@ func (s *Store) target(ctx context.Context, a Actor, o id.Org, user id.User) (m 
 	return m, err
 }
 
-// unchanged returns the condition for the write of the target's membership, that the role is unchanged since it was read,
-// and the refusal when it is not. It adds the check of the caller to the transaction. A transaction may name a row only once:
-// so when the caller is the target, that check is part of the condition, or else a viewer could promote themselves.
+// unchanged returns the condition that the target's role has not changed since it was read, and the refusal if it has. It also
+// adds the check of the caller to the transaction. A transaction may name a row only once. So when the caller is the target, the
+// check of the caller is a part of the condition: without it, a viewer could promote themselves.
 func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, table.Refusal) {
 	same := attrRole.Is(target.Role)
 	if target.UserID == a.User {
@@ -259,8 +260,8 @@ func (t *txn) unchanged(a Actor, o id.Org, target Member) (table.Condition, tabl
 	}
 }
 
-// countAdmins changes the org's counters with a membership, if the org's deletion has not begun, and the actor may act in it.
-// The last admin stays: the counter falls only from more than one.
+// countAdmins changes the org's counters of admins and members, if the org's deletion has not begun and the actor may act in it.
+// The counter of admins falls only if it is more than one, so that the last admin stays.
 func (t *txn) countAdmins(a Actor, o id.Org, admins, members int) {
 	if admins == 0 && members == 0 {
 		t.checkOrg(a, o)

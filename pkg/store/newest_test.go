@@ -22,7 +22,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// pages reads a list to its end, and does between before each further page. It returns the ids of the items.
+// pages reads a list to its end, and calls between before each next page. It returns the ids of the items.
 func pages(t *testing.T, read func(after id.Event) (found []id.Event, next id.Event, err error), between func()) (all []id.Event) {
 	t.Helper()
 	for after := id.Event(""); ; {
@@ -47,11 +47,11 @@ func reversed(all []id.Event) []id.Event {
 	return all
 }
 
-// TestEventsAreListedOnceInBothOrdersWhileOthersAreWritten: of 250 events, one each second, and of those that each
-// page is followed by.
-func TestEventsAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
+// TestEventsAreListedOnceInBothOrders lists 250 events, one each second. In one list, a new event is written after each
+// page.
+func TestEventsAreListedOnceInBothOrders(t *testing.T) {
 	c := connect(t)
-	c.advanceClock(time.Hour) // behind what the app has already
+	c.advanceClock(time.Hour) // after the events that the app has already
 	begin := c.Now()
 	add := func() id.Event {
 		c.advanceClock(time.Second)
@@ -92,7 +92,7 @@ func TestEventsAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
 			t.Errorf("%s: %d events, or others; want %d", name, len(got), len(all))
 		}
 	}
-	// A cursor before since, one in the future, and another app.
+	// These lists are empty.
 	c.advanceClock(-5 * time.Second) // the last five are too young again
 	for name, read := range map[string]func() ([]webhook.Event, id.Event, error){
 		"before since": func() ([]webhook.Event, id.Event, error) {
@@ -121,8 +121,9 @@ func eventIDs(found []webhook.Event) (ids []id.Event) {
 	return ids
 }
 
-// TestDeliveriesAreListedOnceInBothOrdersWhileOthersAreWritten goes through 250 deliveries. Every third failed.
-func TestDeliveriesAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) {
+// TestDeliveriesAreListedOnceInBothOrders lists 250 deliveries. Every third failed. In one list, a new delivery is written
+// after each page.
+func TestDeliveriesAreListedOnceInBothOrders(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	begin := c.Now()
@@ -162,9 +163,9 @@ func TestDeliveriesAreListedOnceInBothOrdersWhileOthersAreWritten(t *testing.T) 
 		"held, and there are none":   {store.DeliverySpan{Limit: 7, Status: "held"}, nil},
 		"since a time":               {store.DeliverySpan{Limit: 7, Since: since}, before[200:]},
 		"failed, since a time":       {store.DeliverySpan{Limit: 2, Since: since, Status: "failed"}, failed[67:]},
-		"behind a cursor":            {store.DeliverySpan{Limit: 7, After: all[100]}, before[:100]},
+		"after a cursor":             {store.DeliverySpan{Limit: 7, After: all[100]}, before[:100]},
 		"since before the cursor":    {store.DeliverySpan{Limit: 7, Since: since, After: all[210]}, before[200:210]},
-		"since behind the cursor":    {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, nil},
+		"since after the cursor":     {store.DeliverySpan{Limit: 7, Since: since, After: all[9]}, nil},
 		"since later than all":       {store.DeliverySpan{Limit: 7, Since: begin.Add(time.Hour)}, nil},
 		"since the time of a cursor": {store.DeliverySpan{Limit: 7, Since: since, After: id.FirstEvent(since)}, nil},
 	} {
@@ -215,8 +216,9 @@ func (m *readMeter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented: as much in each order, and on the first page as on any (infra/docs/costs.md).
-func TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented(t *testing.T) {
+// TestReadUnitsOfListsMatchTheCostsPage lists 20,000 events, deliveries and audit entries. A page costs the read units of
+// infra/docs/costs.md, in both orders, on the first page and on a later one.
+func TestReadUnitsOfListsMatchTheCostsPage(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
 	c.advanceClock(time.Second)
@@ -279,12 +281,12 @@ func TestThePagesOf20000EventsAndDeliveriesCostWhatIsDocumented(t *testing.T) {
 	noError(t, err)
 	meter.units = 0
 	found, next, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{Action: "key.leaked", To: begin.Add(20_000 * time.Second)}, store.Page{Limit: 100})
-	// Without the read of the role.
+	// The page of costs does not count the read of the role, which is one unit.
 	if line := fmt.Sprintf("| 1,000 entries of an audit log, searched for a filter that selects none | %v |\n", meter.units-1); err != nil || len(found) != 0 || next == "" || !strings.Contains(string(text), line) {
-		t.Errorf("the page has not %s: %d entries, %q, %v", line, len(found), next, err)
+		t.Errorf("costs.md lacks %s: %d entries, %q, %v", line, len(found), next, err)
 	}
-	said := fmt.Sprintf("| 100 events of 0.5 KB of data | %v |\n| 100 deliveries of an endpoint, each after one attempt | %v |\n", events[0], deliveries[0])
-	if len(slices.Compact(slices.Clone(events))) != 1 || len(slices.Compact(slices.Clone(deliveries))) != 1 || !strings.Contains(string(text), said) {
-		t.Errorf("the page has not\n%s: read units of events %v, of deliveries %v", said, events, deliveries)
+	lines := fmt.Sprintf("| 100 events of 0.5 KB of data | %v |\n| 100 deliveries of an endpoint, each after one attempt | %v |\n", events[0], deliveries[0])
+	if len(slices.Compact(slices.Clone(events))) != 1 || len(slices.Compact(slices.Clone(deliveries))) != 1 || !strings.Contains(string(text), lines) {
+		t.Errorf("costs.md lacks\n%s: read units of events %v, of deliveries %v", lines, events, deliveries)
 	}
 }

@@ -12,13 +12,15 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// A notice is a row that a door writes. The stream brings it, and the fan-out function makes an event of it: a door must not have the
-// right to write events, because it could then write any event. The row's key has everything except the API key that was used, so that
-// the same notice is the same row.
+// A notice is a row that a door writes when a request passes a mark of a limit. The stream brings the row, and the fan-out function
+// writes the event. A door has no right to write events, because it could then write any event. The row's key has everything except the
+// API key that was used, so that the same notice is the same row.
 
-const noticesFor = 62 * 24 * time.Hour // from the start of the window: longer than any window and what the stream keeps
+// noticesFor is the time for which a notice is kept, from the start of its window. It is longer than any window and than the time for
+// which the stream keeps a row.
+const noticesFor = 62 * 24 * time.Hour
 
-// noted lists, for each mark, the attribute of a row of use with the limit for which the mark was announced.
+// noted lists, for each mark, an attribute of the row of the use: the limit for which the mark was announced.
 var noted = [...]table.Int{limit.Near: attrNearNoted, limit.Reached: attrReachedNoted}
 
 // marks are the names of the marks in a notice, with the types of the events of a key and of an org.
@@ -30,8 +32,8 @@ var marks = [...]struct {
 	limit.Reached: {"reached", webhook.KeyLimitReached, webhook.OrgAllowanceReached},
 }
 
-// Announce writes the row of a notice, unless it is there, and then notes that on the row of the use. A larger limit has notices of its
-// own. See limit.Table.
+// Announce writes the row of a notice, unless it exists. Then it notes the announced limit on the row of the use. A larger limit has
+// other notices. See limit.Table.
 func (s *Store) Announce(ctx context.Context, n limit.Notice) error {
 	start := time.Unix(n.Start, 0).UTC()
 	window := start.Format(layoutOf(n.Row))
@@ -40,8 +42,8 @@ func (s *Store) Announce(ctx context.Context, n limit.Notice) error {
 	if err != nil {
 		return err
 	}
-	is := noted[n.Mark]
-	_, err = s.db.Mark(ctx, use, table.All(table.Exists, table.Any(is.Absent(), is.Under(n.Limit))), nil, is.Set(n.Limit))
+	announced := noted[n.Mark]
+	_, err = s.db.Mark(ctx, use, table.All(table.Exists, table.Any(announced.Absent(), announced.Under(n.Limit))), nil, announced.Set(n.Limit))
 	return err
 }
 
@@ -49,7 +51,7 @@ func noticeRow(n limit.Notice, window string) table.Key {
 	return keyOf(pkNotice, n.Org, window+"#"+string(ofUse(n.Key))+"#"+marks[n.Mark].name+"#", strconv.FormatInt(n.Limit, 10))
 }
 
-// noticeOf reads what noticeRow wrote. ok is false for any other row.
+// noticeOf is the reverse of noticeRow. ok is false for any other row.
 func noticeOf(row table.Key) (n limit.Notice, window string, ok bool) {
 	part := strings.Split(row.SK, "#")
 	if len(part) != 4 {
@@ -74,9 +76,9 @@ func noticeOf(row table.Key) (n limit.Notice, window string, ok bool) {
 // IsNotice reports whether a row is a notice, by its partition, which the stream brings.
 func IsNotice(pk string) bool { return strings.HasPrefix(pk, pkNotice) }
 
-// Tell writes the event of a notice, at most once. It writes none when the table does not agree: the mark must be passed, and the
-// key that was used must belong to the org and have the counter of the notice. The event goes to the key's app, an org's to the default
-// app.
+// Tell writes the event of a notice, at most once. It writes an event only if the table confirms the notice: the mark is passed, and
+// the key that was used belongs to the org and has the counter of the notice. The event goes to the app of the key, or for a notice of
+// an org to the default app.
 func (s *Store) Tell(ctx context.Context, pk, sk string) error {
 	row := table.Key{PK: pk, SK: sk}
 	n, window, ok := noticeOf(row)
@@ -106,7 +108,7 @@ func (s *Store) Tell(ctx context.Context, pk, sk string) error {
 	return ignoreRaced(t.Commit(ctx))
 }
 
-// noticeEvent returns the event of a notice, by the rows of the use and of the key. ok is false when they do not agree with the notice.
+// noticeEvent returns the event of a notice. ok is false when the rows of the use and of the key do not confirm the notice.
 func noticeEvent(n limit.Notice, use, key table.Row) (e newEvent, ok bool, err error) {
 	leased, err := table.Decode(use, attrLeased.OrZero)
 	if mark, passed := limit.Passed(leased, n.Limit); err != nil || !passed || mark < n.Mark {

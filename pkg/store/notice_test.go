@@ -23,8 +23,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// tell brings all notices to the fan-out function, as the stream does.
-func (c *connected) tell(t *testing.T) {
+// tellNotices brings all notices to the fan-out function, as the stream does.
+func (c *connected) tellNotices(t *testing.T) {
 	t.Helper()
 	for _, row := range c.rowsOf(t, "NOTE#") {
 		noError(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")))
@@ -46,13 +46,13 @@ func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 	if got := c.spend(t, 4, all, store.MintedKey{ID: used.ID}); got != 4 {
 		t.Fatalf("%d let through", got)
 	}
-	c.tell(t)
+	c.tellNotices(t)
 	if got := c.events(t, webhook.KeyLimitReached); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	c.spend(t, 2, all, store.MintedKey{ID: used.ID})
 	for range 2 {
-		c.tell(t)
+		c.tellNotices(t)
 	}
 	for kind, leased := range map[webhook.Type]int{webhook.KeyLimitNear: 4, webhook.KeyLimitReached: 5} {
 		got := c.eventsOf(t, app.Made.ID, kind)
@@ -65,14 +65,15 @@ func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 	noError(t, c.allow("7/M"))
 	other := makeKey(t, c.Table, c.org, c.ada, 0)
 	c.spend(t, 9, all, other)
-	c.tell(t)
+	c.tellNotices(t)
 	want := fmt.Sprintf("[map[endsAt:1.80144e+12 leased:7 limit:map[per:month requests:7] orgId:%s]]", c.org)
 	if got := fmt.Sprint(c.events(t, webhook.OrgAllowanceReached)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-// killed is a table whose processes end before, between or after the writes of a notice. announced has the notices whose rows are there.
+// killed is a table whose processes end before, between or after the two writes of a notice. announced has the notices whose rows were
+// written.
 type killed struct {
 	unhurried
 	c         *connected
@@ -107,9 +108,10 @@ type marked struct {
 	limit.Mark
 }
 
-// TestEachMarkOfAWindowIsToldOnce: 50 windows are crossed by eight processes, which end at any place. In each window one more request
-// follows. The stream brings each notice twice at once, in any order, and half of them a day later.
-func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
+// TestEachMarkOfAWindowHasOneEvent: in each of 50 windows, eight processes use up the limit, and end before, between or after the
+// writes of a notice. One more request follows in each window. The stream brings each notice twice at once, in any order, and half of
+// them a day later.
+func TestEachMarkOfAWindowHasOneEvent(t *testing.T) {
 	c := connect(t)
 	table := killed{unhurried{c.Store}, c, &sync.Map{}}
 	var want []marked
@@ -143,29 +145,29 @@ func TestEachMarkOfAWindowIsToldOnce(t *testing.T) {
 	}
 	for _, of := range want {
 		if told[of] != 1 {
-			t.Errorf("%v: told %d times", of, told[of])
+			t.Errorf("%v has %d events", of, told[of])
 		}
 	}
 	if len(told) != len(want) || len(want) < 50+20 {
-		t.Errorf("%d marks are told, want %d", len(told), len(want))
+		t.Errorf("%d marks have events, want %d", len(told), len(want))
 	}
 }
 
-// TestAProcessThatDiesLeavesItsNoticeToTheNextLease: a process dies before each write that is not a lease, or one such write fails.
-// Then the next process leases, and the notice is told once.
-func TestAProcessThatDiesLeavesItsNoticeToTheNextLease(t *testing.T) {
+// TestTheNextLeaseAnnouncesAfterAProcessDies: a process dies before each write that is not a lease, or one of these writes fails.
+// Then the next process leases, and there is one event.
+func TestTheNextLeaseAnnouncesAfterAProcessDies(t *testing.T) {
 	for fault, times := range map[storetest.Fault]int{storetest.LostBefore: -1, storetest.Malformed: 1} {
 		for written := range 3 {
 			c := connect(t)
 			k := c.limitedKey(t, "1/d")
-			for range 1 + written { // the lease, and what the process still writes
+			for range 1 + written { // the lease, and the writes of the notice before the fault
 				c.letPass("UpdateItem")
 			}
 			c.Faults.Before("UpdateItem", func() { c.Faults.Plan("UpdateItem", fault, times) })
 			c.spend(t, 1, c.processes(1), k)
 			c.Faults.Heal()
 			c.spend(t, 1, c.processes(1), k)
-			c.tell(t)
+			c.tellNotices(t)
 			if got := c.events(t, webhook.KeyLimitReached); len(got) != 1 {
 				t.Errorf("%s, after %d writes of the notice: %v", fault, written, got)
 			}
@@ -173,9 +175,10 @@ func TestAProcessThatDiesLeavesItsNoticeToTheNextLease(t *testing.T) {
 	}
 }
 
-// TestARaisedLimitBeginsItsMarksAnew: a window tells each mark of each larger limit. When both marks are passed, it tells the higher one.
-// A lease after that is the only write: one for the row of the day, and one for the row of the month.
-func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
+// TestARaisedLimitHasMarksAgain: each mark of each larger limit of a window has an event. When both marks are passed at once, only the
+// higher mark has an event. When all marks are noted, a request writes only its leases: in the row of the day, and with a limit a month
+// also in the row of the month.
+func TestARaisedLimitHasMarksAgain(t *testing.T) {
 	for per, leases := range map[string]int{"/d": 1, "/M": 2} {
 		c := connect(t)
 		k := c.limitedKey(t, "10"+per)
@@ -183,7 +186,7 @@ func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
 		for _, step := range []struct {
 			limit         string
 			requests      int
-			near, reached int // events until then
+			near, reached int // all events after the step
 		}{
 			{"10", 9, 1, 0}, {"10", 3, 1, 1}, {"20", 4, 1, 1}, {"20", 3, 2, 1}, {"20", 9, 2, 2}, {"10", 3, 2, 2}, {"20", 3, 2, 2}, {"21", 9, 2, 3},
 		} {
@@ -191,7 +194,7 @@ func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
 			for n := range step.requests {
 				c.spend(t, 1, all[n%2:n%2+1], k)
 			}
-			c.tell(t)
+			c.tellNotices(t)
 			near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached)
 			if len(near) != step.near || len(reached) != step.reached {
 				t.Errorf("%s%s, %d requests: %v and %v", step.limit, per, step.requests, near, reached)
@@ -207,8 +210,8 @@ func TestARaisedLimitBeginsItsMarksAnew(t *testing.T) {
 	}
 }
 
-// TestANoticeThatTheTableDoesNotConfirmIsNoEvent: a door may write any row of a notice.
-func TestANoticeThatTheTableDoesNotConfirmIsNoEvent(t *testing.T) {
+// TestAFalseNoticeCausesNoEvent: a door has the right to write any notice. Tell ignores a notice that the table does not confirm.
+func TestAFalseNoticeCausesNoEvent(t *testing.T) {
 	c := connect(t)
 	k, other := c.limitedKey(t, "10/d"), c.limitedKey(t, "10/d")
 	c.spend(t, 9, c.processes(1), k)
@@ -235,7 +238,7 @@ func TestANoticeThatTheTableDoesNotConfirmIsNoEvent(t *testing.T) {
 		} {
 			row[name] = &types.AttributeValueMemberS{Value: value}
 		}
-		c.put(t, row)
+		c.putRow(t, row)
 		noError(t, c.Tell(ctx, text(row, "PK"), text(row, "SK")))
 		if near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached); len(near)+len(reached) != 0 {
 			t.Fatalf("%v: %v %v", row, near, reached)
@@ -243,26 +246,27 @@ func TestANoticeThatTheTableDoesNotConfirmIsNoEvent(t *testing.T) {
 	}
 	noError(t, c.Tell(ctx, "NOTE#"+string(c.org), day+string(k.ID)+"#near#10"))
 	if n := len(c.events(t, webhook.KeyLimitNear)); n != 1 {
-		t.Errorf("%d events of the notice that is right", n)
+		t.Errorf("%d events of the true notice", n)
 	}
 }
 
-// TestAnAnnouncementThatFailsRefusesNothing, nor does one that hangs.
-func TestAnAnnouncementThatFailsRefusesNothing(t *testing.T) {
+// TestAFailedAnnouncementRefusesNoRequest: all announcements of one process fail. Its requests are let through, and the next lease
+// of another process announces.
+func TestAFailedAnnouncementRefusesNoRequest(t *testing.T) {
 	c := connect(t)
 	k := c.limitedKey(t, "10/d")
-	passed := c.spend(t, 12, c.processesOn(silent{c.Store}, 1), k)
+	passed := c.spend(t, 12, c.processesOn(denied{c.Store}, 1), k)
 	if passed != 10 || len(c.rowsOf(t, "NOTE#")) != 0 {
 		t.Errorf("%d let through, %v", passed, c.rowsOf(t, "NOTE#"))
 	}
-	c.spend(t, 1, c.processes(1), k) // what was left, the next lease announces
-	c.tell(t)
+	c.spend(t, 1, c.processes(1), k) // this lease announces the missed notice
+	c.tellNotices(t)
 	if near, reached := c.events(t, webhook.KeyLimitNear), c.events(t, webhook.KeyLimitReached); len(near) != 0 || len(reached) != 1 {
 		t.Errorf("%v and %v", near, reached)
 	}
 }
 
-// silent is a table without a right to announce.
-type silent struct{ *store.Store }
+// denied is a table without the right to announce.
+type denied struct{ *store.Store }
 
-func (silent) Announce(context.Context, limit.Notice) error { return errors.New("denied") }
+func (denied) Announce(context.Context, limit.Notice) error { return errors.New("denied") }

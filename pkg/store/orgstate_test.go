@@ -135,7 +135,7 @@ func TestAKeyMadeMeanwhileHasTheNewAllowance(t *testing.T) {
 		},
 	} {
 		want := []string{"1/d", "2/d"}[i]
-		err, changed := c.overtaken(t, create, func() error { return c.allow(want) })
+		err, changed := c.interleave(t, create, func() error { return c.allow(want) })
 		noError(t, err)
 		noError(t, changed)
 		for of, is := range c.texts(t) {

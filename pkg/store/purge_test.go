@@ -248,7 +248,7 @@ func (c *connected) everything(t *testing.T) (requested int64) {
 	c.everyLink(t)
 	c.everyDelivery(t)
 	c.everyEnd(t)
-	c.imports(t, c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), foreign("sk_a"), store.Once[store.MintedKey]{})
+	c.importKeys(t, c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), foreign("sk_a"), store.Once[store.MintedKey]{})
 	c.publish(t, publications("", "a")...)
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 1))
 	c.advanceClock(time.Hour + 1234*time.Millisecond)

@@ -18,8 +18,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// overtaken runs do, and runs first between the reads of do and its transaction. It returns the errors of both.
-func (c *connected) overtaken(t *testing.T, do, first func() error) (err, firstErr error) {
+// interleave runs do, and runs first between the reads of do and its transaction. It returns the errors of both.
+func (c *connected) interleave(t *testing.T, do, first func() error) (err, firstErr error) {
 	t.Helper()
 	c.Faults.Before("TransactWriteItems", func() { firstErr = first() })
 	err = do()
@@ -102,7 +102,7 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 					hers = join
 				}
 				what := fmt.Sprintf("from %q to %q, overtaken by %q", was, adas, eves)
-				err, evesErr := c.overtaken(t, func() error { return change(c.ada, adas) }, func() error { return hers(eve, eves) })
+				err, evesErr := c.interleave(t, func() error { return change(c.ada, adas) }, func() error { return hers(eve, eves) })
 				noError(t, evesErr)
 				if eves == "" {
 					expectCode(t, err, problem.MemberNotFound)
@@ -124,7 +124,7 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 			return errorOf(c.AddMember(ctx, admin(by), c.org, "bob@example.com", org.Admin, store.Once[id.User]{}))
 		}
 	}
-	err, evesErr := c.overtaken(t, add(c.ada), add(eve))
+	err, evesErr := c.interleave(t, add(c.ada), add(eve))
 	noError(t, evesErr)
 	expectCode(t, err, problem.MemberExists)
 	c.counters(t, "added twice")
@@ -198,7 +198,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			r := &race{connected: connect(t)}
 			r.old = makeKey(t, r.Table, r.org, r.ada, 0).ID
 			otherAt := r.Now().Add(time.Second).UnixMilli()
-			err, otherErr := r.overtaken(t, func() error { return v.overtaken(r, 0) }, func() error {
+			err, otherErr := r.interleave(t, func() error { return v.overtaken(r, 0) }, func() error {
 				r.advanceClock(time.Second) // so that a time in the row shows which of the two wrote it
 				return v.other(r, 1)
 			})
@@ -239,7 +239,7 @@ func TestADeliveryIsNotReleasedOnceItsEndpointIsDisabled(t *testing.T) {
 	e := c.fanOutTest(t, endpoint.ID)
 	endpoint = c.enable(t, endpoint.ID, true)
 	released := true
-	err, disableErr := c.overtaken(t, func() (err error) {
+	err, disableErr := c.interleave(t, func() (err error) {
 		released, err = c.Deliveries().Release(ctx, endpoint, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: e})
 		return err
 	}, func() error {

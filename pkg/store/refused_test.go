@@ -51,7 +51,7 @@ func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
 	unlimited, limited, spent := expiring(""), expiring("9/d"), c.limitedKey(t, "1/d")
 	c.advanceClock(time.Second)
 	process := c.processes(1)[0]
-	c.checks(t, process, spent, 1)
+	c.checkKey(t, process, spent, 1)
 	for _, k := range []struct {
 		store.MintedKey
 		code             problem.Code

@@ -57,7 +57,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	}
 	successor := rotate(t, c.Table, c.org, c.ada, key, 7*dayLong, "").ID
 	thief, setter := makeKey(t, c.Table, c.org, c.ada, 100*dayLong).ID, makeKey(t, c.Table, c.org, c.ada, 0).ID
-	c.imports(t, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
+	c.importKeys(t, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
 	c.leases(t)
 
 	claimed, device := c.link(t, time.Hour), "Phone"

@@ -176,7 +176,7 @@ func TestARevocationOfManyKeysThatIsCutShortGoesOn(t *testing.T) {
 func TestAKeyThatIsRevokedMeanwhileIsRevokedOnce(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
-	err, inner := c.overtaken(t, func() error { return c.revokeOf(c.ada) }, func() error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) })
+	err, inner := c.interleave(t, func() error { return c.revokeOf(c.ada) }, func() error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) })
 	noError(t, err)
 	noError(t, inner)
 	if n := len(c.audited(t, "key.revoked")); n != 1 {

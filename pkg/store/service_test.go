@@ -158,7 +158,7 @@ func TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable(t *testing.T)
 	c.app = id.DefaultApp(c.org)
 	key, err := c.CreateKey(ctx, billing, c.org, wantedKey(0), store.Once[store.MintedKey]{})
 	noError(t, err)
-	for n := 0; c.crashAs(billing, n) != nil; n++ {
+	for n := 0; c.crashDeletionAs(billing, n) != nil; n++ {
 		if n == 0 {
 			continue // nothing is done
 		}

@@ -44,7 +44,7 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 		k := makeKey(t, c.Table, c.org, c.ada, life)
 		texts[name], ids[name] = k.Minted.Key.Reveal(), k.ID
 	}
-	keys, _ := c.imports(t, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
+	keys, _ := c.importKeys(t, c.org, foreign("sk_a"), store.Once[store.MintedKey]{})
 	ids["imported"] = keys[0]
 	heir := map[string]id.Key{}
 	for _, name := range []string{"rotated", "orphan"} { // in their grace for three hours
@@ -333,12 +333,12 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 // TestAKeyWithoutAHashIsGoodForNoText, is listed, and can be ended: a later release may have such a state.
 func TestAKeyWithoutAHashIsGoodForNoText(t *testing.T) {
 	c := connect(t)
-	c.imports(t, c.org, []store.NewImport{{Name: "zeros", Prefix: "sk"}}, store.Once[store.MintedKey]{}) // of a text whose hash is zeros, if there is one
+	c.importKeys(t, c.org, []store.NewImport{{Name: "zeros", Prefix: "sk"}}, store.Once[store.MintedKey]{}) // of a text whose hash is zeros, if there is one
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
 	r := c.rowsOf(t, "KEYS#"+string(c.org))
 	bare := r[slices.IndexFunc(r, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k.ID) })]
 	delete(bare, "hash")
-	c.put(t, bare)
+	c.putRow(t, bare)
 	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.InvalidCredentials {
 		t.Errorf("%q", got)
 	}

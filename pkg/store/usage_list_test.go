@@ -98,10 +98,10 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
 	a := c.processes(1)[0]
 	a.CountRequests()
-	c.checks(t, a, k, 1)
+	c.checkKey(t, a, k, 1)
 	for minute := range 3 {
 		c.advanceClock(time.Minute)
-		_, others := c.checks(t, a, k, 10)
+		_, others := c.checkKey(t, a, k, 10)
 		if len(others) != 1 {
 			t.Errorf("minute %d: %v", minute, others)
 		}
@@ -111,9 +111,9 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	c.advanceClock(24 * time.Hour)
-	c.checks(t, a, k, 1) // writes what is left of the day before
+	c.checkKey(t, a, k, 1) // writes what is left of the day before
 	c.advanceClock(time.Minute)
-	c.checks(t, a, k, 1)
+	c.checkKey(t, a, k, 1)
 	got := c.keyUsage(t, k.ID, 1)
 	if len(got) != 2 || got[0].Requests != 31 || got[1].Requests != 2 {
 		t.Errorf("after midnight: %+v", got)

@@ -143,7 +143,7 @@ func TestALeaseIsOneWrite(t *testing.T) {
 	plain, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "100/m 1000/d")
 	a := c.processes(1)[0]
 	for _, k := range []store.MintedKey{plain, limited} { // notes the last use
-		c.checks(t, a, k, 1)
+		c.checkKey(t, a, k, 1)
 	}
 	for _, step := range []struct {
 		what   string
@@ -152,7 +152,7 @@ func TestALeaseIsOneWrite(t *testing.T) {
 	}{
 		{"no limit", plain, 0}, {"a lease", limited, 1}, {"of this lease", limited, 0}, {"a lease", limited, 1},
 	} {
-		reads, others := c.checks(t, a, step.key, 1)
+		reads, others := c.checkKey(t, a, step.key, 1)
 		if want := slices.Repeat([]string{"UpdateItem"}, step.writes); reads != 1 || !slices.Equal(others, want) {
 			t.Errorf("%s: %d reads, %v", step.what, reads, others)
 		}
@@ -225,7 +225,7 @@ func TestWhatIsLeasedOutlivesNoRevocation(t *testing.T) {
 	noError(t, c.update(k.ID, store.KeyChange{Limits: ptr("100000/m")}))
 	c.spend(t, 40, all, k)
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID))
-	if got := storm(all, []secret.String{k.Minted.Key}, 8, 1000); got != 0 {
+	if got := countNotRevoked(all, []secret.String{k.Minted.Key}, 8, 1000); got != 0 {
 		t.Errorf("%d let through after the revocation", got)
 	}
 }

@@ -168,7 +168,7 @@ func (s *Store) leaveErased(ctx context.Context, a Actor, o id.Org, u id.User) e
 			return cmp.Or(err, error(errMemberNotFound))
 		}
 		t := s.begin()
-		t.takeOut(ctx, a, o, m, "user.erased")
+		t.deleteMembership(ctx, a, o, m, "user.erased")
 		return t.Commit(ctx)
 	})
 	if problem.Is(err, problem.OrgNotFound) && m.Role == org.Admin {

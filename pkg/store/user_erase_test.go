@@ -267,13 +267,13 @@ func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 	for _, r := range c.rowsOf(t, "USER#"+string(bob)) {
 		if text(r, "SK") == "ORG#"+string(c.org) {
 			r["SK"], r["role"] = &types.AttributeValueMemberS{Value: "ORG#" + string(half)}, &types.AttributeValueMemberS{Value: "member"}
-			c.put(t, r)
+			c.putRow(t, r)
 		}
 	}
 	row := c.rowsOf(t, "ORG#"+string(late))
 	meta := row[slices.IndexFunc(row, func(r dbRow) bool { return text(r, "SK") == "META" })]
 	meta["deletedAt"] = number(c.Now().UnixMilli())
-	c.Faults.Before("TransactWriteItems", func() { c.put(t, meta) })
+	c.Faults.Before("TransactWriteItems", func() { c.putRow(t, meta) })
 	c.Faults.Before("TransactWriteItems", fails(1))
 	if err := c.EraseUser(ctx, billing, bob); err == nil || problem.Is(err, problem.LastAdmin) {
 		t.Error("an org that was not left returns no error")

@@ -33,14 +33,14 @@ func (c *connected) adopt(t *testing.T, u id.User, subject string) {
 	rows := c.rowsOf(t, "IDN#")
 	row := rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "userId") == string(made) })]
 	row["userId"] = &types.AttributeValueMemberS{Value: string(u)}
-	c.put(t, row)
+	c.putRow(t, row)
 	address := c.rowsOf(t, "EMAIL#"+subject+"@example.com")[0]
 	address["userId"] = row["userId"]
-	c.put(t, address)
+	c.putRow(t, address)
 	for _, user := range c.rowsOf(t, "USER#"+string(u)) {
 		if text(user, "SK") == "META" {
 			user["identities"].(*types.AttributeValueMemberM).Value[text(row, "PK")] = &types.AttributeValueMemberN{Value: "1"}
-			c.put(t, user)
+			c.putRow(t, user)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (s *Store) CreateApp(ctx context.Context, a Actor, o id.Org, wanted NewApp,
 	t.authorizeMember(a, o)
 	t.once(once.Request, made.Answer)
 	t.Create(appRow(o, app.ID), attrName.Set(app.Name), attrCreatedAt.Set(app.CreatedAt), attrKeysBeginWith.SetOrRemove(app.KeysBeginWith))
-	open, refusal := a.opens(refuse(errAppLimit))
+	open, refusal := a.orgIsOpen(refuse(errAppLimit))
 	t.Update(orgRow(o), table.All(open, attrApps.Under(s.Limits.Apps)), refusal, table.Add(attrApps, 1))
 	t.audit(ctx, entry{
 		org: o, at: app.CreatedAt, action: "app.created", actor: a.id(), target: string(app.ID),

@@ -171,8 +171,8 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 			_, changeErr := c.interleave(t, rotate, func() error { return c.update(k, v.change) })
 			noError(t, changeErr)
 			carries(t, "the successor", fresh, "wide", v.scopes, v.metadata)
-			c.keysAre(t, name, 2, fresh.ID) // the old key is the second row
-			if entries, events := c.written(t, "key.updated", webhook.KeyUpdated); entries != 1 || events != 1 {
+			c.checkActiveKeys(t, name, 2, fresh.ID) // the old key is the second row
+			if entries, events := c.countWritten(t, "key.updated", webhook.KeyUpdated); entries != 1 || events != 1 {
 				t.Errorf("%d entries and %d events of one change", entries, events)
 			}
 		})
@@ -282,7 +282,7 @@ func TestTheLargestKeyRowIsOneReadUnit(t *testing.T) {
 		t.Fatal("not at the bounds")
 	}
 	const limits = "1000000000/m 1000000000/h 1000000000/M"
-	noError(t, c.state(store.OrgChange{Allowance: ptr(limits), Plan: ptr(strings.Repeat("p", 16))}))
+	noError(t, c.changeOrg(store.OrgChange{Allowance: ptr(limits), Plan: ptr(strings.Repeat("p", 16))}))
 	carried := store.Carried{Scopes: apikey.JoinScopes(scopes), Metadata: metadata, Limits: limits, Ceilings: limits}
 	wanted := store.NewKey{Name: name, Carried: carried, Prefix: prefix, ExpiresIn: 10 * 365 * dayLong}
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, wanted, store.Once[store.MintedKey]{})

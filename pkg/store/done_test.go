@@ -72,7 +72,7 @@ func TestACarriedOutTransactionSucceedsForItsCaller(t *testing.T) {
 		}
 	}
 	// Each use case has written its counters and its audit entry once.
-	c.counters(t, "in the end")
+	c.checkCounters(t, "in the end")
 	entries, _, err := c.AuditLog(ctx, admin(c.ada), c.org, store.AuditFilter{}, store.Page{Limit: 100})
 	noError(t, err)
 	var actions []string

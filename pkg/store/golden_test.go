@@ -148,7 +148,7 @@ func (c *connected) everyChange(t *testing.T) {
 	noError(t, c.update(carrying, store.KeyChange{Scopes: ptr("a c"), Name: ptr("Narrow")}))
 	noError(t, c.update(c.wideKey(t), store.KeyChange{Scopes: ptr(""), Metadata: map[string]string{}}))
 	c.successorOf(t, carrying, store.KeyChange{Metadata: map[string]string{"plan": "free"}})
-	noError(t, c.allow("100000/d"))
+	noError(t, c.setAllowance("100000/d"))
 	k := c.limitedKey(t, "").ID
 	noError(t, c.NoteRefusals(ctx, limit.Refused{Org: c.org, Key: k, LimitID: k}, 1_800_000_000, limit.Refusals{limit.Scope: 1}))
 	l := c.link(t, time.Hour)

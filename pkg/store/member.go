@@ -125,7 +125,7 @@ func (s *Store) addMember(ctx context.Context, a Actor, o id.Org, folded string,
 func (t *txn) join(ctx context.Context, a Actor, o id.Org, user id.User, r org.Role) {
 	now := t.s.now()
 	t.putMembership(o, user, a, r, now, refuse(errMemberExists))
-	open, refusal := a.opens(refuse(errMemberLimit))
+	open, refusal := a.orgIsOpen(refuse(errMemberLimit))
 	t.Update(orgRow(o), table.All(open, attrMembers.Under(t.s.Limits.Members)), refusal,
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
 	t.audit(ctx, entry{
@@ -267,7 +267,7 @@ func (t *txn) countAdmins(a Actor, o id.Org, admins, members int) {
 		t.checkOrg(a, o)
 		return
 	}
-	when, refusal := a.opens(refuse(errLastAdmin))
+	when, refusal := a.orgIsOpen(refuse(errLastAdmin))
 	if admins < 0 {
 		when = table.All(when, attrAdmins.Over(1))
 	}

@@ -35,7 +35,7 @@ func (c *connected) tellNotices(t *testing.T) {
 // to the default app.
 func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 	c := connect(t)
-	noError(t, c.allow("1000/M"))
+	noError(t, c.setAllowance("1000/M"))
 	app, err := c.CreateApp(ctx, admin(c.ada), c.org, store.NewApp{Name: "x"}, store.Once[store.App]{})
 	noError(t, err)
 	made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", AppID: app.Made.ID, Carried: store.Carried{Limits: "5/d"}}, store.Once[store.MintedKey]{})
@@ -62,7 +62,7 @@ func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 			t.Errorf("%s: %v, want %s", kind, got, want)
 		}
 	}
-	noError(t, c.allow("7/M"))
+	noError(t, c.setAllowance("7/M"))
 	other := makeKey(t, c.Table, c.org, c.ada, 0)
 	c.spend(t, 9, all, other)
 	c.tellNotices(t)

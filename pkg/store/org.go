@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	orgsPage   = 1000      // how many orgs OrgsOf returns without a limit
+	orgsPage   = 1000      // orgs that OrgsOf returns without a limit
 	defaultApp = "Default" // the name of an org's default app
 )
 
@@ -23,14 +23,14 @@ const (
 type Org struct {
 	ID          id.Org
 	Name        string
-	ExternalID  string   // the owner's own id of the org, which services set and only admins and services see; "": none
+	ExternalID  string   // the owner's id of the org. Services set it, and only admins and services see it; "": none
 	CreatedAt   int64    // milliseconds
 	State       OrgState // only admins and services see the allowance
 	SuspendedAt int64    // milliseconds; 0: the org is not suspended
 
 	creator   id.ShortUser // zero: not known
 	deleted   bool         // its deletion has begun
-	keysEnded bool         // and has reached its end for keys and members
+	keysEnded bool         // its deletion has ended for keys and members
 	admins    int
 
 	spreading   bool   // not all keys have the state yet
@@ -52,8 +52,8 @@ type Adder struct {
 
 // CreateOrg creates an org with its default app. The creator is its first admin.
 //
-// Errors: idempotency_key_reused; limit_reached when the user has created as many orgs as one
-// user may; user_stopped when the user's erasure has begun.
+// Errors: idempotency_key_reused; limit_reached when the user has created the most orgs allowed;
+// user_stopped when the user's erasure has begun.
 func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, once Once[Org]) (Created[Org], error) {
 	o := Org{ID: s.ids().NewOrg(), Name: name, CreatedAt: s.now()}
 	made, err := once.render(o)
@@ -108,8 +108,8 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 	t.audit(ctx, entry{org: o.ID, at: o.CreatedAt, action: "org.created", actor: by.id(), target: string(o.ID), changes: changes})
 }
 
-// endedFor is how long a deleted org still counts in Limits.OrgsCreated of its creator, so that no one
-// makes and deletes orgs without end.
+// endedFor is the time for which a deleted org still counts in Limits.OrgsCreated of its creator, so that
+// no one can make and delete orgs endlessly.
 const endedFor = 24 * time.Hour
 
 // dropEnded removes a user's orgs that were deleted more than a day ago from the count of orgs that the user has created. It returns
@@ -129,8 +129,9 @@ func (s *Store) dropEnded(ctx context.Context, u id.User, full error) error {
 	return cmp.Or(t.Commit(ctx), table.ErrRaced)
 }
 
-// dropsOf selects the entries of a map for whose number drop returns true, at most dropAtOnce of them. For
-// each entry it returns the change that removes it, and the condition that its number is as it was read.
+// dropsOf selects the entries of a map that are to be dropped, at most dropAtOnce. drop decides by the number
+// of an entry. For each selected entry, dropsOf returns the change that removes it, and the condition that its
+// number is as it was read.
 func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) bool) (drops []table.Change, unchanged []table.Condition) {
 	for name, at := range entries {
 		if drop(at) && len(drops) < dropAtOnce {
@@ -141,22 +142,22 @@ func dropsOf(of table.Map[int64], entries map[string]int64, drop func(int64) boo
 	return drops, unchanged
 }
 
-// putMembership writes both rows of a membership: the org's and the user's. by is who added the member, the zero value for the
-// org's creator; the user's row names no service. exists is the refusal for a user who is a member already.
+// putMembership writes both rows of a membership: the org's and the user's. by is the actor who added the member, the zero value
+// for the org's creator. The user's row never names a service. exists is the refusal for a user who is a member already.
 func (t *txn) putMembership(o id.Org, u id.User, by Actor, r org.Role, at int64, exists table.Refusal) {
 	membership := table.Changes(attrRole.Set(r), attrJoinedAt.Set(at))
 	t.Put(memberRow(o, u), table.Absent, exists, membership, attrAddedBy.SetOrRemove(by.id()))
 	t.Put(userOrgRow(u, o), nil, nil, membership, attrAddedBy.SetOrRemove(string(by.User)))
 }
 
-// OrgsOf lists the orgs of a user by id, orgsPage of them without a limit. next is After of the next page, ""
-// at the end.
+// OrgsOf lists the orgs of a user by id. Without a limit, a page has orgsPage orgs. next is After of the next
+// page, "" at the end.
 func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser, next string, err error) {
 	all, next, err := list(ctx, s, p.span(userRow(u).PK, skOrg, orgsPage), orgOfUserFrom)
 	if err != nil {
 		return nil, "", err
 	}
-	wanted := map[table.Key]bool{} // a set: a batch may not have a key twice, and one user may have added many
+	wanted := map[table.Key]bool{} // a set: a batch may not have a key twice, and one adder may be in several rows
 	for _, o := range all {
 		wanted[orgRow(o.ID)] = true
 		if o.AddedBy != nil {
@@ -170,7 +171,7 @@ func (s *Store) OrgsOf(ctx context.Context, u id.User, p Page) (orgs []OrgOfUser
 	orgs = make([]OrgOfUser, 0, len(all))
 	for _, o := range all {
 		meta := found[orgRow(o.ID)]
-		if meta == nil { // the org's row was deleted, and this row of a membership was not
+		if meta == nil { // the org's row is deleted, but not this row of a membership
 			continue
 		}
 		if o.Org, err = table.Decode(meta, orgFrom); err != nil {
@@ -269,7 +270,7 @@ func (s *Store) ChangeOrg(ctx context.Context, a Actor, o id.Org, c OrgChange) (
 	return out, err
 }
 
-// ofState reports whether the change is of what the keys have a copy of.
+// ofState reports whether the change concerns the values that the keys have a copy of.
 func (c OrgChange) ofState() bool { return c.Allowance != nil || c.Plan != nil || c.Suspended != nil }
 
 // apply returns an org with the change.

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// actionsAtOnce is how many actions of a list of items go into one transaction, so that a few others
-	// fit too. DynamoDB accepts 100.
+	// actionsAtOnce bounds the actions for a list of items in one transaction. DynamoDB accepts 100 actions:
+	// the rest is for other actions.
 	actionsAtOnce = 90
 
-	// closingPage is how many rows of a deleted org are read at once to be deleted or changed.
+	// closingPage is the number of rows of a deleted org that are read at once to be deleted or changed.
 	closingPage = 1000
 
 	// deletesWithin is the longest time that the request which deletes an org may take. API
 	// Gateway waits 29 seconds.
 	deletesWithin = time.Minute
 
-	// lateExpiry is how long after its expiry a key still counts as usable when an org is
-	// deleted: the clocks of the authorizers differ.
+	// lateExpiry is the time after its expiry for which a key still counts as usable when an org is
+	// deleted, because the clocks of the authorizers differ.
 	lateExpiry = time.Minute
 )
 
@@ -46,8 +46,8 @@ func orgGone(meta table.Row) bool { return meta == nil || attrDeletedAt.IsIn(met
 // keysClosed is like orgGone, by the row of the org's active keys.
 func keysClosed(active table.Row) bool { return active == nil || attrClosed.IsIn(active) }
 
-// unless returns a refusal that returns org_not_found when the found row shows that the org is gone, and
-// the error of otherwise in any other case.
+// unless returns a refusal: org_not_found if the found row shows that the org is gone, or else the error of
+// otherwise.
 func unless(gone func(table.Row) bool, otherwise table.Refusal) table.Refusal {
 	return func(found table.Row) error {
 		if gone(found) {
@@ -57,9 +57,9 @@ func unless(gone func(table.Row) bool, otherwise table.Refusal) table.Refusal {
 	}
 }
 
-// opens returns the condition, on an org's row, that the org's deletion has not begun, and that it is not suspended unless the actor
-// may act then. The refusal returns org_not_found, org_suspended, and otherwise the error of another condition on the row.
-func (a Actor) opens(otherwise table.Refusal) (table.Condition, table.Refusal) {
+// orgIsOpen returns the condition, on an org's row, that the org's deletion has not begun. Unless the actor may act in a suspended org,
+// the org must also not be suspended. The refusal is org_not_found, org_suspended, or else the error of otherwise.
+func (a Actor) orgIsOpen(otherwise table.Refusal) (table.Condition, table.Refusal) {
 	when := notDeleted()
 	if !a.WhileSuspended {
 		when = table.All(when, attrSuspendedAt.Absent())
@@ -75,15 +75,15 @@ func (a Actor) opens(otherwise table.Refusal) (table.Condition, table.Refusal) {
 // checkOrg makes a transaction fail when the org's deletion has begun, or it is suspended. It is for a transaction that does not
 // write the org's row.
 func (t *txn) checkOrg(a Actor, o id.Org) {
-	when, refusal := a.opens(table.Raced)
+	when, refusal := a.orgIsOpen(table.Raced)
 	t.Check(orgRow(o), when, refusal)
 }
 
 // DeleteOrg deletes an org. First it writes that the deletion has begun, then it revokes every
 // key, then it removes every member, the caller last, and with the caller it writes that the keys
-// have ended. When it returns without an error, no check of the org's keys that begins later accepts
-// one. Each step can be repeated: after an error, any admin who is left can call it again. The sweep
-// deletes the rest (EndOrg).
+// have ended. When it returns without an error, each check of the org's keys that begins later refuses
+// the key. Each step can be repeated: after an error, any admin who is left can call DeleteOrg again. The
+// sweep deletes the rest (EndOrg).
 //
 // Errors: org_not_found, insufficient_role, a.OldSignIn.
 func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
@@ -114,11 +114,12 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	return err
 }
 
-// errFreed is the refusal to free the external id of an org that has it no longer.
+// errFreed is the refusal to free an external id that the org has no longer.
 var errFreed = errors.New("store: the org has this external id no longer")
 
-// endKeys writes that every key of an org is refused, removes the last member ("": a service deletes the org), frees the
-// external id ("": none), and lets the directory forget the org when its usage is forgotten. The sweep begins with this mark only.
+// endKeys writes that every key of an org is refused, removes the last member ("": a service deletes the org), and frees the
+// external id ("": none). It also sets when DynamoDB deletes the org's row of the directory: when its usage is deleted. The sweep
+// deletes the rest of an org only after endKeys.
 func (s *Store) endKeys(ctx context.Context, o id.Org, last id.User, externalID string) error {
 	t := s.begin()
 	if last != "" {
@@ -154,7 +155,7 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (O
 	t.Update(orgRow(o), table.All(notDeleted(), found.asRead()), table.Raced,
 		attrDeletedAt.Set(now), dueAt(DueOrg, orgRow(o), now+deletesWithin.Milliseconds()))
 	t.Update(activeKeysRow(o), nil, nil, attrClosed.Set(now), attrPurgeAt.Set(purgeAfter(now)))
-	if creator := found.creator.Long(); creator != "" { // whose row exists: it stays when the user is erased
+	if creator := found.creator.Long(); creator != "" { // the creator's row exists: it stays when the user is erased
 		hasMap, count := attrEnded.Present(), table.Entry(attrEnded, string(o)).Set(now)
 		if !mapped {
 			hasMap, count = nil, table.Add(attrOrgsCreated, -1)
@@ -169,8 +170,8 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (O
 }
 
 // revokeKeys revokes every key of a closed org that may be good. It reads all rows strongly,
-// because the map of active keys lacks keys in their grace. A key has no event or audit entry of
-// its own here: the entry of the deletion is enough.
+// because the map of active keys lacks keys in their grace. It writes no events and no audit entries
+// for the keys: the entry of the deletion is enough.
 func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	return eachPage(ctx, s, table.Span{PK: pkKeys + string(o), Prefix: skKey}, apiKeyFrom, func(keys []APIKey) error {
 		surelyExpired := s.now() - lateExpiry.Milliseconds()
@@ -185,11 +186,11 @@ func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
 	})
 }
 
-// removeMembers removes every member of a closed org but one, who can repeat the deletion when it fails.
-func (s *Store) removeMembers(ctx context.Context, o id.Org, but id.User) error {
+// removeMembers removes every member of a closed org except one, who can repeat the deletion when it fails.
+func (s *Store) removeMembers(ctx context.Context, o id.Org, except id.User) error {
 	userOf := func(r *table.Reading) id.User { return id.User(r.SK(skMember)) }
 	return eachPage(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skMember}, userOf, func(users []id.User) error {
-		others := slices.DeleteFunc(users, func(u id.User) bool { return u == but })
+		others := slices.DeleteFunc(users, func(u id.User) bool { return u == except })
 		return inParts(ctx, s, others, actionsAtOnce/2, func(t *txn, u id.User) { t.removeMembership(o, u) })
 	})
 }
@@ -201,11 +202,11 @@ func eachPage[T any](ctx context.Context, s *Store, page table.Span, from func(*
 	for {
 		var next string
 		err := s.db.Retry(ctx, func() error {
-			found, behind, err := list(ctx, s, page, from)
+			found, after, err := list(ctx, s, page, from)
 			if err != nil || len(found) == 0 {
 				return err
 			}
-			next = behind
+			next = after
 			return do(found)
 		})
 		if err != nil || next == "" {

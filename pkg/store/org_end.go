@@ -9,15 +9,16 @@ import (
 	"latchkey/pkg/table"
 )
 
-// inFlight is how long a request by an API key may still write after the key was revoked, with much
-// time to spare. Such a write has no condition on the org, because all requests of the org's apps
-// would then compete for the org's row.
+// inFlight is more than the time for which a request by an API key may still write after the key was
+// revoked. Such a write has no condition on the org, because all requests of the org's apps would then
+// compete for the org's row.
 const inFlight = 2 * time.Minute
 
 // EndOrg deletes the rest of a deleted org, once its keys have ended. Each call deletes the endpoints
-// of one app that has some, and the sweep cancels the deliveries that wait for them. A request in flight
-// may still create an endpoint. So only a call that begins inFlight after the end of the keys, and finds
-// no endpoint, deletes the apps too. Then the org is due again at usageAfterEnd, for its use: a page of it with each call.
+// of one app, and the sweep cancels the deliveries that wait for them. A request in flight may still
+// create an endpoint. So only a call that begins inFlight after the end of the keys, and finds no
+// endpoint, deletes the apps too. Then the org is due again at usageAfterEnd: each call deletes a page of
+// its use.
 //
 // EndOrg writes no key and no link: a link of a deleted org cannot be claimed, and ends without an event
 // (ExpireLink).
@@ -34,9 +35,9 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 	if meta.Err() != nil || keysEnded == 0 {
 		return false, keysEnded == 0, meta.Err()
 	}
-	forgets := keysEnded + usageAfterEnd.Milliseconds()
-	if s.now() < forgets && attrDueAt.OrZero(&meta) == forgets {
-		return false, false, nil // the index is behind
+	usageEnds := keysEnded + usageAfterEnd.Milliseconds()
+	if s.now() < usageEnds && attrDueAt.OrZero(&meta) == usageEnds {
+		return false, false, nil // the org is not due: the index is a little late
 	}
 	apps, err := whole(ctx, s, table.Span{PK: pkOrg + string(o), Prefix: skApp, Limit: s.closingPage}, appFrom)
 	if err != nil {
@@ -54,8 +55,8 @@ func (s *Store) EndOrg(ctx context.Context, o id.Org) (more, cutShort bool, err 
 	if err := s.forgetApps(ctx, o, deletedAt, apps); err != nil {
 		return false, false, err
 	}
-	if s.now() < forgets {
-		return false, false, s.keepUsage(ctx, o, deletedAt, forgets)
+	if s.now() < usageEnds {
+		return false, false, s.keepUsage(ctx, o, deletedAt, usageEnds)
 	}
 	if more, err = s.forgetUsage(ctx, o); err != nil || more {
 		return more, false, err
@@ -80,7 +81,7 @@ func (s *Store) endEndpoints(ctx context.Context, a id.App) (ended int, err erro
 	return len(endpoints), nil
 }
 
-// endedBudget has the budget of a deleted app or org expire.
+// endedBudget returns the change after which DynamoDB deletes the budget of a deleted app or org.
 func endedBudget(deletedAt int64) table.Change {
 	return table.Changes(attrDeletedAt.Set(deletedAt), attrPurgeAt.Set(time.UnixMilli(deletedAt).Add(eventsFor).Unix()))
 }
@@ -89,13 +90,13 @@ func endedBudget(deletedAt int64) table.Change {
 func (s *Store) forgetApps(ctx context.Context, o id.Org, deletedAt int64, apps []App) error {
 	return inParts(ctx, s, apps, actionsAtOnce/2, func(t *txn, a App) {
 		t.Delete(appRow(o, a.ID), nil, nil)
-		t.Update(budgetRow(a.ID), nil, nil, endedBudget(deletedAt)) // not deleted yet: LookedAt still counts deleted endpoints down
+		t.Update(budgetRow(a.ID), nil, nil, endedBudget(deletedAt)) // the row stays for a while, because LookedAt still changes its count of endpoints
 	})
 }
 
-// forgetUsage deletes a page of the use of an org's keys. more reports that there may be another.
+// forgetUsage deletes a page of the use of an org's keys. more reports that there may be another page.
 func (s *Store) forgetUsage(ctx context.Context, o id.Org) (more bool, err error) {
-	rows, more, err := s.db.Query(ctx, table.Span{PK: pkUsage + string(o), Limit: actionsAtOnce}) // little: other orgs wait for their turns
+	rows, more, err := s.db.Query(ctx, table.Span{PK: pkUsage + string(o), Limit: actionsAtOnce}) // a small page, because other orgs wait
 	if err != nil {
 		return false, err
 	}

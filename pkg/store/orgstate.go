@@ -11,16 +11,16 @@ import (
 	"latchkey/pkg/table"
 )
 
-// OrgState has settings that services make for an org. Each of its keys has a copy, because a check of a key reads no other row. The
-// row of the active keys has the version, so that the transaction of a new key, which changes that row anyway, checks that it copied
-// the present state.
+// OrgState has settings that services make for an org. Each key of the org has a copy, because a check of a key reads no other row.
+// The row of the active keys has the version. The transaction of a new key changes that row, and checks there that it has copied the
+// present state.
 //
-// The suspension of the org is copied too, in another form: the hash of the key's text is in attrHeld in place of attrHash. A program
-// that does not know attrHeld cannot decode such a row, and lets no one in (ADR 49).
+// The suspension of the org is copied too, in another form: the hash of the key's text is in attrHeld in place of attrHash. An older
+// program that does not know attrHeld cannot decode such a row, and refuses the key (ADR 49).
 type OrgState struct {
 	Allowance string // a limit of all API keys of the org together, of limit.Rules.Text; "": none
-	Plan      string // the owner's own name of what the org has bought, see org.ValidPlan; "": none
-	Version   int64  // one more with each change of the state or of the suspension; 0: there never was one
+	Plan      string // the owner's name of the plan that the org has bought, see org.ValidPlan; "": none
+	Version   int64  // one more with each change of the state or of the suspension; 0: no change yet
 }
 
 func orgStateFrom(r *table.Reading) OrgState {
@@ -33,7 +33,7 @@ func (w OrgState) set() table.Change {
 }
 
 // isCurrent returns the condition, on the row of the active keys, that an org still has this state and that its deletion has not
-// begun. The refusal returns org_not_found, table.ErrRaced for another state, and otherwise the error of another condition on the row.
+// begun. The refusal is org_not_found, table.ErrRaced for another state, or else the error otherwise.
 func (w OrgState) isCurrent(otherwise error) (table.Condition, table.Refusal) {
 	return table.All(keysOpen(), attrStateVersion.IsOrAbsent(w.Version)), func(found table.Row) error {
 		is, err := table.Decode(found, attrStateVersion.OrZero)
@@ -47,20 +47,20 @@ func (w OrgState) isCurrent(otherwise error) (table.Condition, table.Refusal) {
 	}
 }
 
-// setState writes the state and the suspension into the org's row. From then on the state is to be copied, from the first key on.
+// setState writes the state and the suspension into the org's row. It also marks there that the state must be copied to all keys.
 func (o Org) setState() table.Change {
 	return table.Changes(o.State.set(), attrSuspendedAt.SetOrRemove(o.SuspendedAt), attrSpreadAfter.Set(""))
 }
 
-// hold returns the condition that the hash of a key is in the attribute where it was read, and the change that moves it to the attribute
-// for a suspended org, or for one that is not suspended.
-func (k APIKey) hold(suspended bool) (asRead table.Condition, move table.Change) {
+// moveHash returns the change that moves the hash of a key to the attribute for a suspended org (attrHeld), or for any other org
+// (attrHash). asRead is the condition that the hash is where it was read.
+func (k APIKey) moveHash(suspended bool) (asRead table.Condition, move table.Change) {
 	from, to := attrHash, attrHeld
 	if k.Held {
 		from, to = attrHeld, attrHash
 	}
 	switch {
-	case k.unhashed: // the row is good for no text, and stays so
+	case k.unhashed: // no text matches the row, and this stays so
 		return table.All(attrHash.Absent(), attrHeld.Absent()), nil
 	case k.Held == suspended:
 		return from.Is(k.Hash[:]), nil
@@ -69,12 +69,12 @@ func (k APIKey) hold(suspended bool) (asRead table.Condition, move table.Change)
 	}
 }
 
-// spreadWithin is how long a call copies the state of an org to its keys, so that the function can write how far it has come.
+// spreadWithin is the time for which a call copies the state of an org to its keys. It leaves the function time to write its position.
 const spreadWithin = 4 * time.Second
 
 // spreadState copies the state of an org to the rows of its keys that may be good, if not all have it yet. A key that is made later has
-// it already. The state may change meanwhile: then spreadState continues with the later one, so that all keys have the state of
-// the caller or a later one when it returns nil. When the time is over it writes the last key that it has read, and returns
+// it already. If the state changes meanwhile, spreadState continues with the later state. When it returns nil, all keys have the
+// caller's state or a later one. When its time (spreadWithin) is over, it writes the last key that it has read, and returns
 // unavailable: the next call continues after this key.
 func (s *Store) spreadState(ctx context.Context, of Org) error {
 	stop := time.Now().Add(s.spreadWithin)
@@ -103,21 +103,22 @@ func (s *Store) spreadState(ctx context.Context, of Org) error {
 	return nil
 }
 
-// spread copies the state of an org to the rows of its keys, from the key on at which an earlier call has stopped. It returns "" when
-// all have it, or the last key that it has looked at when the time is over. The rows of dead keys stay as they are, and DynamoDB leaves
-// them out: they are many where keys live for a day.
+// spread copies the state of an org to the rows of its keys, after the key at which an earlier call has stopped. It returns "" when
+// all keys have the state, or the last key that it has read when the time is over. The rows of dead keys do not change. DynamoDB
+// filters them out, because an org whose keys live for a day has many.
 func (s *Store) spread(ctx context.Context, of Org, stop time.Time) (end id.Key, err error) {
 	older := table.Any(attrStateVersion.Absent(), attrStateVersion.Under(of.State.Version))
 	return s.walkKeys(ctx, of.ID, table.All(s.mayBeGood(), older), of.spreadAfter, stop, func(found []APIKey) (id.Key, error) {
 		return "", inParts(ctx, s, found, actionsAtOnce, func(t *txn, k APIKey) {
-			asRead, move := k.hold(of.SuspendedAt != 0)
+			asRead, move := k.moveHash(of.SuspendedAt != 0)
 			t.Update(apiKeyRow(of.ID, k.ID), table.All(table.Exists, older, asRead), table.Raced, of.State.set(), move)
 		})
 	})
 }
 
-// walkKeys calls do with the keys of an org that pass the filter, a part of its rows at a time, from those behind after on. It returns "" at the end. When the time is over it returns the last key that it has looked at, or the one at which do has
-// stopped. When do returns table.ErrRaced, walkKeys reads the part again.
+// walkKeys calls do with the keys of an org that pass the filter and that come after the key after. It reads the rows in parts, and
+// calls do for each part. It returns "" at the end. When the time is over, it returns the last key that it has read. If do has stopped
+// before, it returns the key at which do stopped. When do returns table.ErrRaced, walkKeys reads the part again.
 func (s *Store) walkKeys(ctx context.Context, o id.Org, filter table.Condition, after id.Key, stop time.Time, do func([]APIKey) (stopped id.Key, err error)) (end id.Key, err error) {
 	keys := table.Span{PK: pkKeys + string(o), Prefix: skKey, Filter: filter, Limit: s.closingPage}
 	for end = after; ; {

@@ -14,23 +14,23 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// allow sets the allowance of the org as a service.
-func (c *connected) allow(allowance string) error {
-	return c.state(store.OrgChange{Allowance: &allowance})
+// setAllowance sets the allowance of the org as a service.
+func (c *connected) setAllowance(allowance string) error {
+	return c.changeOrg(store.OrgChange{Allowance: &allowance})
 }
 
 // suspend suspends or resumes the org as a service.
 func (c *connected) suspend(suspended bool) error {
-	return c.state(store.OrgChange{Suspended: &suspended})
+	return c.changeOrg(store.OrgChange{Suspended: &suspended})
 }
 
-// state changes the org as a service.
-func (c *connected) state(change store.OrgChange) error {
+// changeOrg changes the org as a service.
+func (c *connected) changeOrg(change store.OrgChange) error {
 	return errorOf(c.ChangeOrg(ctx, billing, c.org, change))
 }
 
-// texts returns the allowance on the row of each key of the org.
-func (c *connected) texts(t *testing.T) map[id.Key]string {
+// allowances returns the allowance on the row of each key of the org.
+func (c *connected) allowances(t *testing.T) map[id.Key]string {
 	t.Helper()
 	found := map[id.Key]string{}
 	for _, r := range c.rowsOf(t, "KEYS#"+string(c.org)) {
@@ -45,7 +45,7 @@ func TestAllKeysOfAnOrgSpendItsAllowance(t *testing.T) {
 	c := connect(t)
 	old, all := makeKey(t, c.Table, c.org, c.ada, 0), c.processes(4)
 	c.spend(t, 5, all, old) // spends nothing: there is no allowance yet
-	noError(t, c.allow("100/d"))
+	noError(t, c.setAllowance("100/d"))
 	made, limited := makeKey(t, c.Table, c.org, c.ada, 0), c.limitedKey(t, "30/d")
 	rotated := c.successorOf(t, made.ID, store.KeyChange{})
 	passed := c.spend(t, 30, all, limited)
@@ -63,17 +63,18 @@ func TestAllKeysOfAnOrgSpendItsAllowance(t *testing.T) {
 			t.Errorf("%+v %v", l, err)
 		}
 	}
-	noError(t, c.allow("110/d"))
+	noError(t, c.setAllowance("110/d"))
 	if more := c.spend(t, 30, all, old, made); more > 110-passed || more < 5 {
 		t.Errorf("%d more of an allowance that has 10 more", more)
 	}
-	noError(t, c.allow(""))
+	noError(t, c.setAllowance(""))
 	if unlimited := c.spend(t, 30, all, old, made); unlimited != 4*30 {
 		t.Errorf("%d let through without an allowance", unlimited)
 	}
 }
 
-// TestEveryKeyHasTheAllowanceBeforeTheAnswer, whatever is made in the middle of a change.
+// TestEveryKeyHasTheAllowanceBeforeTheAnswer: when a change of the allowance returns, all keys have it. Before each transaction of
+// the change, another request makes or changes a key.
 func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 	for name, meanwhile := range map[string]func(*connected, id.Key) error{
 		"a creation": func(c *connected, _ id.Key) error {
@@ -89,17 +90,17 @@ func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 			}
 			return err
 		},
-		"a change":     func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) },
-		"a later one":  func(c *connected, _ id.Key) error { return c.allow("7/d") },
-		"a revocation": func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) },
+		"a change":       func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Scopes: ptr("a")}) },
+		"a later change": func(c *connected, _ id.Key) error { return c.setAllowance("7/d") },
+		"a revocation":   func(c *connected, k id.Key) error { return c.RevokeKey(ctx, admin(c.ada), c.org, k) },
 	} {
 		for _, first := range []string{"", "5/d"} { // the allowance before
-			for passes := range 2 { // of the two transactions of the change
+			for passes := range 2 { // transactions of the change before the other request
 				c := connect(t)
 				k := makeKey(t, c.Table, c.org, c.ada, 0).ID
-				noError(t, c.allow(first))
+				noError(t, c.setAllowance(first))
 				want := "6/d"
-				if name == "a later one" && passes > 0 {
+				if name == "a later change" && passes > 0 {
 					want = "7/d"
 				}
 				for range passes {
@@ -107,14 +108,14 @@ func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 				}
 				var inner error
 				c.Faults.Before("TransactWriteItems", func() { inner = meanwhile(c, k) })
-				noError(t, c.allow("6/d"))
+				noError(t, c.setAllowance("6/d"))
 				noError(t, inner)
 				if c.Faults.Pending() {
-					t.Fatalf("%s: nothing came between", name)
+					t.Fatalf("%s: the test proves nothing: the other request was not made", name)
 				}
-				for of, is := range c.texts(t) {
-					if is != want && (name != "a revocation" || of != k) {
-						t.Errorf("%s, after %d transactions, from %q: %s has %q", name, passes, first, of, is)
+				for key, allowance := range c.allowances(t) {
+					if allowance != want && (name != "a revocation" || key != k) {
+						t.Errorf("%s, after %d transactions, from %q: %s has %q", name, passes, first, key, allowance)
 					}
 				}
 			}
@@ -122,7 +123,7 @@ func TestEveryKeyHasTheAllowanceBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// TestAKeyMadeMeanwhileHasTheNewAllowance: the change comes in the middle of what makes a key.
+// TestAKeyMadeMeanwhileHasTheNewAllowance: the allowance changes between the reads of a creation or rotation and its transaction.
 func TestAKeyMadeMeanwhileHasTheNewAllowance(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
@@ -135,10 +136,10 @@ func TestAKeyMadeMeanwhileHasTheNewAllowance(t *testing.T) {
 		},
 	} {
 		want := []string{"1/d", "2/d"}[i]
-		err, changed := c.interleave(t, create, func() error { return c.allow(want) })
+		err, changed := c.interleave(t, create, func() error { return c.setAllowance(want) })
 		noError(t, err)
 		noError(t, changed)
-		for of, is := range c.texts(t) {
+		for of, is := range c.allowances(t) {
 			if is != want {
 				t.Errorf("%s has %q, want %q", of, is, want)
 			}
@@ -146,8 +147,8 @@ func TestAKeyMadeMeanwhileHasTheNewAllowance(t *testing.T) {
 	}
 }
 
-// TestAChangeOfTheAllowanceThatIsCutShortGoesOn, when it is sent again.
-func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
+// TestACutShortAllowanceChangeContinuesWhenRepeated: the first call changes some keys, and fails. The second call changes the others.
+func TestACutShortAllowanceChangeContinuesWhenRepeated(t *testing.T) {
 	c := connect(t)
 	c.SetClosingPage(2)
 	for range 5 {
@@ -156,21 +157,21 @@ func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
 	c.letPass("TransactWriteItems") // of the org
 	c.letPass("TransactWriteItems") // of the first page
 	c.Faults.Before("TransactWriteItems", func() { c.Faults.Plan("TransactWriteItems", storetest.ServerError, -1) })
-	if err := c.allow("9/d"); err == nil {
-		t.Error("half a change is answered as a whole one")
+	if err := c.setAllowance("9/d"); err == nil {
+		t.Error("a change that was cut short returns no error")
 	}
 	done := 0
-	for _, is := range c.texts(t) {
+	for _, is := range c.allowances(t) {
 		if is == "9/d" {
 			done++
 		}
 	}
 	if done == 0 || done == 5 {
-		t.Fatalf("%d keys have it: it was not cut short", done)
+		t.Fatalf("the test proves nothing: %d of 5 keys are changed", done)
 	}
 	c.Faults.Heal()
-	noError(t, c.allow("9/d"))
-	texts := c.texts(t)
+	noError(t, c.setAllowance("9/d"))
+	texts := c.allowances(t)
 	for of, is := range texts {
 		if is != "9/d" {
 			t.Errorf("%s has %q", of, is)
@@ -183,7 +184,7 @@ func TestAChangeOfTheAllowanceThatIsCutShortGoesOn(t *testing.T) {
 
 func TestOnlyAdminsAndServicesSeeTheAllowance(t *testing.T) {
 	c := connect(t)
-	noError(t, c.allow("9/d"))
+	noError(t, c.setAllowance("9/d"))
 	bob := store.Actor{User: addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member), May: []org.Role{org.Member}}
 	for who, look := range map[string]struct {
 		as   store.Actor
@@ -196,22 +197,22 @@ func TestOnlyAdminsAndServicesSeeTheAllowance(t *testing.T) {
 	}
 }
 
-// TestManyDeadKeysHoldUpNoAllowance: they are not read into the process.
-func TestManyDeadKeysHoldUpNoAllowance(t *testing.T) {
+// TestDeadKeysDoNotDelayAnAllowance: DynamoDB filters dead keys out, so the process never decodes them.
+func TestDeadKeysDoNotDelayAnAllowance(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, makeKey(t, c.Table, c.org, c.ada, 0).ID))
 	var rows []map[string]string
-	for n := range 3000 { // rows that would not decode, before all others
+	for n := range 3000 { // rows that do not decode, with smaller ids than the other keys
 		rows = append(rows, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#key_00%04d", n), "revokedAt": "1"})
 	}
 	write(t, c.Table, rows)
 	c.SetClosingPage(500)
-	noError(t, c.allow("9/d"))
+	noError(t, c.setAllowance("9/d"))
 	if got := row(t, c.Table, c.org, k).OrgState; got != (store.OrgState{Allowance: "9/d", Version: 1}) {
 		t.Errorf("%+v", got)
 	}
-	for of, is := range c.texts(t) {
+	for of, is := range c.allowances(t) {
 		if of != k && is != "" {
 			t.Errorf("the dead key %s has %q", of, is)
 		}

@@ -113,9 +113,9 @@ func causes() []cause {
 	}
 }
 
-// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs gives each use case's transaction every fault, some times and
-// without end (times is -1). Whatever the caller is answered, the change and its event are both written, or
-// neither is. A second call writes no second event.
+// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs plans every fault for the transaction of each use case, a few times or
+// always (times is -1). With any answer to the caller, the change and its event are both written, or neither is. A
+// second call writes no second event.
 func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	faults := []struct {
 		fault storetest.Fault
@@ -162,8 +162,8 @@ func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
 	}
 }
 
-// TestARefusalWritesNoEvent: neither a use case that is refused writes an event, nor one of the sweep that has
-// nothing to do.
+// TestARefusalWritesNoEvent: a refused use case writes no event, and a use case of the sweep that has nothing to do
+// writes none either.
 func TestARefusalWritesNoEvent(t *testing.T) {
 	c := connect(t)
 	l := c.link(t, time.Hour)
@@ -182,7 +182,7 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	if rows := c.rowsOf(t, "EVTS#"); len(rows) != 0 {
 		t.Errorf("%d events", len(rows))
 	}
-	// A barred key may change no endpoint.
+	// A barred key cannot change endpoints.
 	c.Limits.ActiveKeys = 1
 	endpoint, barred, text := c.endpoint(t), makeKey(t, c.Table, c.org, c.ada, 0).ID, "new"
 	noError(t, c.DisableEndpointsOf(ctx, admin(c.ada), c.org, barred))
@@ -195,9 +195,9 @@ func TestARefusalWritesNoEvent(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceWriteOneEvent calls each use case that may be repeated ten times at once. It calls the use cases of
+// TestConcurrentCallsWriteOneEvent calls each use case that may be repeated ten times at once. It calls the use cases of
 // links 40 times, because many devices may call them.
-func TestManyAtOnceWriteOneEvent(t *testing.T) {
+func TestConcurrentCallsWriteOneEvent(t *testing.T) {
 	for _, cause := range causes() {
 		if !cause.again {
 			continue
@@ -220,8 +220,7 @@ func TestManyAtOnceWriteOneEvent(t *testing.T) {
 	}
 }
 
-// TestKeyEventsDescribeTheKeyAndHoldNoSecret: key.revoked has six fields, and no other. A rotation is a
-// key.created too.
+// TestKeyEventsDescribeTheKeyAndHoldNoSecret: key.revoked has only six fields. A rotation writes key.created too.
 func TestKeyEventsDescribeTheKeyAndHoldNoSecret(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, time.Hour)

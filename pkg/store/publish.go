@@ -16,18 +16,18 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// publishedFor is how long the id of a Publication is remembered.
+// publishedFor is the time for which the id of a Publication is remembered.
 const publishedFor = 24 * time.Hour
 
-// Publication is an event of the owner's own, to be published to the endpoints of an app.
+// Publication is an event of the owner, to be published to the endpoints of an app.
 type Publication struct {
 	ID   string // the owner's id of the event in the app, at most 64 visible ASCII characters; "": none
 	Type webhook.Type
 	Data json.RawMessage // a compact JSON object
 }
 
-// hash returns the SHA-256 of what two publications with one id must have in common: the type and the value of the data,
-// however it is written.
+// hash returns the SHA-256 of the type and the data, with the data in canonical form. Two publications with one id must have
+// the same hash.
 func (p Publication) hash() ([]byte, error) {
 	data, err := strictjson.Canonical(p.Data, nil)
 	sum := sha256.Sum256([]byte(string(p.Type) + "\n" + string(data))) // a type has no line break
@@ -35,7 +35,7 @@ func (p Publication) hash() ([]byte, error) {
 }
 
 // first returns the event that was published with the same id in the last 24 hours, by the row of this id; "": none. The
-// times decide: DynamoDB deletes the row only later. Error: conflict, when that event was another one.
+// times decide, because DynamoDB deletes the row only later. Error: conflict, when that event had another type or other data.
 func (p Publication) first(found table.Row, hash []byte, now int64) (id.Event, error) {
 	if found == nil {
 		return "", nil
@@ -83,7 +83,7 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 			return errAppNotFound
 		}
 		t := s.begin()
-		t.GiveWay = true // of requests that publish one id at once, the others read which event the first one wrote
+		t.GiveWay = true // if requests publish one id at once, the later ones read the event that the first one wrote
 		ids, err := t.publishNew(o, app, events, hashes, rows)
 		if err != nil {
 			return err
@@ -97,8 +97,8 @@ func (s *Store) Publish(ctx context.Context, a Actor, o id.Org, app id.App, even
 	return made.committed(err)
 }
 
-// publishNew adds the events whose id has no row in force yet, and returns the ids of all events. The ids of the new events ascend, so
-// that the feed shows them in the order of the request. Error: conflict.
+// publishNew adds the events that were not published in the last 24 hours, and returns the ids of all events. The ids of the new events
+// ascend, so that the feed shows them in the order of the request. Error: conflict.
 func (t *txn) publishNew(o id.Org, app id.App, events []Publication, hashes [][]byte, rows map[table.Key]table.Row) ([]id.Event, error) {
 	ids, fresh, now := make([]id.Event, len(events)), make([]id.Event, len(events)), t.s.now()
 	for i := range fresh {

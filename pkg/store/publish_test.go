@@ -31,8 +31,8 @@ func (c *connected) publish(t *testing.T, events ...store.Publication) []id.Even
 	return made.Made
 }
 
-// TestAPublishedIDIsOneEventForADay: its first event's id is the answer each time, while the rest is written. Its time
-// decides, although its row is still there.
+// TestAPublishedIDIsOneEventForADay: for a day, an id that was published before gets the id of its first event, and the other
+// events of the request are written. After a day it is a new event, although the row of the id still exists.
 func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 	c := connect(t)
 	first := c.publish(t, publications("a", "", "b")...)
@@ -56,7 +56,8 @@ func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 	}
 }
 
-// TestAPublishedIDFromManyClientsIsOneEvent: each client is answered the same id, also one whose batch has more.
+// TestAPublishedIDFromManyClientsIsOneEvent: eight clients publish one id at once, some with another event. Each gets the same
+// event id.
 func TestAPublishedIDFromManyClientsIsOneEvent(t *testing.T) {
 	c := connect(t)
 	got := make([]id.Event, 8)
@@ -79,7 +80,8 @@ func TestAPublishedIDFromManyClientsIsOneEvent(t *testing.T) {
 	}
 }
 
-// TestAnotherEventWithAPublishedIDIsAConflict, by its type or its data, and nothing of its request is written.
+// TestAnotherEventWithAPublishedIDIsAConflict: an event with a published id, but with another type or other data, refuses its whole
+// request. The same data in another spelling is the same event.
 func TestAnotherEventWithAPublishedIDIsAConflict(t *testing.T) {
 	c := connect(t)
 	c.publish(t, publications("a")...)
@@ -97,7 +99,7 @@ func TestAnotherEventWithAPublishedIDIsAConflict(t *testing.T) {
 	}
 }
 
-// TestARepeatedPublicationAnswersTheSame, although its events have no ids of their own.
+// TestARepeatedPublicationAnswersTheSame: the request is recognised by its Idempotency-Key. Its events have no id of the owner.
 func TestARepeatedPublicationAnswersTheSame(t *testing.T) {
 	c := connect(t)
 	request := once[[]id.Event](c, idempotencyKey, "body", "answer")
@@ -114,8 +116,7 @@ func TestARepeatedPublicationAnswersTheSame(t *testing.T) {
 	expectCode(t, errorOf(c.Publish(ctx, billing, c.org, c.app, publications(""), once[[]id.Event](c, idempotencyKey, "other", ""))), problem.IdempotencyKeyReused)
 }
 
-// TestEventsArePublishedToAnAppOfTheOrgByAService, and to no other.
-func TestEventsArePublishedToAnAppOfTheOrgByAService(t *testing.T) {
+func TestOnlyAServicePublishesToAnAppOfTheOrg(t *testing.T) {
 	c := connect(t)
 	other := c.orgOfService(t, store.NewOrg{})
 	publish := func(a store.Actor, o id.Org, app id.App) error {
@@ -132,8 +133,9 @@ func TestEventsArePublishedToAnAppOfTheOrgByAService(t *testing.T) {
 	}
 }
 
-// TestAPublishedEventGoesTheWayOfAllOthers: to the endpoints that want its type, as a debt of the app and the org.
-func TestAPublishedEventGoesTheWayOfAllOthers(t *testing.T) {
+// TestAPublishedEventIsFannedOutAndCharged: it goes to the endpoints that get its type, and its deliveries are a debt of the app and
+// of the org.
+func TestAPublishedEventIsFannedOutAndCharged(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 1}
 	for _, events := range [][]string{{"*"}, {"invoice.*"}, {string(paid)}, {"invoice.paid.*"}, {"link.*"}} {

@@ -18,7 +18,7 @@ import (
 // dbRow is a row of the table as the SDK returns it, by attribute.
 type dbRow = map[string]types.AttributeValue
 
-// How long rows are kept, in seconds.
+// The times for which rows are kept, in seconds.
 const (
 	never     = -1 // never deleted by DynamoDB: the row has no purgeAt
 	keptDay   = 86_400
@@ -27,9 +27,9 @@ const (
 	keptAudit = 400 * keptDay // also deleted orgs, as long as their audit log
 )
 
-// kept is how long the rows of one kind in one state are kept, after a time in the row. DynamoDB deletes a row when
-// the time in its attribute purgeAt is over.
-type kept struct {
+// retention is the time for which the rows of one kind in one state are kept, after a time in the row. DynamoDB deletes
+// a row when the time in its attribute purgeAt is over.
+type retention struct {
 	pk, sk string // the keys, as patterns of store.AccessPatterns
 	state  string
 	is     func(dbRow) bool // the row is in this state; nil: rows of the kind have only one state
@@ -50,23 +50,23 @@ func has(names ...string) func(dbRow) bool {
 	}
 }
 
-// is returns the condition that an attribute has a value, or is absent for "", and that a row has the attributes
+// hasValue returns the condition that an attribute has a value, or is absent for "", and that a row has the attributes
 // more, as in has.
-func is(name, value string, more ...string) func(dbRow) bool {
+func hasValue(name, value string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return text(r, name) == value && has(more...)(r) }
 }
 
-// begins returns the condition that the partition key begins with a text, and that a row has the attributes
+// inPartition returns the condition that the partition key begins with a text, and that a row has the attributes
 // more, as in has.
-func begins(pk string, more ...string) func(dbRow) bool {
+func inPartition(pk string, more ...string) func(dbRow) bool {
 	return func(r dbRow) bool { return strings.HasPrefix(text(r, "PK"), pk) && has(more...)(r) }
 }
 
-// howLong lists how long each row is kept (infra/docs/api.md, "Limits").
-func howLong() []kept {
+// retentions lists the retention of each kind of row (infra/docs/api.md, "Limits").
+func retentions() []retention {
 	key, link, endpoint := "KEYS#<orgId>", "LINKS#<appId>", "HOOKS#<appId>"
 	vkeys, used, delivery := "VKEYS", "USED#<orgId>", "DLV#<endpointId>"
-	return []kept{
+	return []retention{
 		{"IDN#<sha-256>", "META", "", has("iat"), "", never},
 		{"IDN#<sha-256>", "META", "of an erased person", has("!iat"), "notBefore", 35 * keptDay},
 		{"EMAIL#<folded>", "META", "", nil, "", never},
@@ -76,7 +76,7 @@ func howLong() []kept {
 		{"ORG#<orgId>", "META", "being deleted", has("deletedAt", "due"), "", never},
 		{"ORG#<orgId>", "META", "deleted", has("deletedAt", "!due"), "deletedAt", keptAudit},
 		{"EXT#<externalId>", "META", "", nil, "", never},
-		{"DIR#<0–15>", "<orgId>", "", is("expected", ""), "", never},
+		{"DIR#<0–15>", "<orgId>", "", hasValue("expected", ""), "", never},
 		{"DIR#<0–15>", "<orgId>", "of a deleted org", has("expected"), "expected", keptKey},
 		{"IMP#<sha-256>", "META", "", nil, "", never},
 		{"CATALOGUE", "META", "", nil, "", never},
@@ -92,16 +92,16 @@ func howLong() []kept {
 		{key, "META", "", has("!closed"), "", never},
 		{key, "POS#<userId>", "", nil, "expected", keptDay},
 		{key, "META", "of a deleted org", has("closed"), "closed", keptKey},
-		{used, "KEY#<keyId>", "of a key without an end", is("expected", ""), "", never},
+		{used, "KEY#<keyId>", "of a key without an end", hasValue("expected", ""), "", never},
 		{used, "KEY#<keyId>", "of a key that ends", has("expected"), "expected", 0},
 		{"USAGE#<orgId>", "<date>#<keyId>", "of a day", has("hour"), "expected", 400 * 24 * 3600},
 		{"USAGE#<orgId>", "<date>#<keyId>", "of a month", has("!hour"), "expected", 400 * 24 * 3600},
 		{"NOTE#<orgId>", "<date>#<keyId>#<mark>#<limit>", "", nil, "expected", 62 * 24 * 3600},
 
-		{vkeys, "KEY#<kid>", "next", is("state", "next"), "", never},
-		{vkeys, "KEY#<kid>", "active", is("state", "active"), "", never},
-		{vkeys, "KEY#<kid>", "retired", is("state", "retired"), "", never},
-		{vkeys, "KEY#<kid>", "revoked", is("state", "revoked", "disabledAt"), "", never},
+		{vkeys, "KEY#<kid>", "next", hasValue("state", "next"), "", never},
+		{vkeys, "KEY#<kid>", "active", hasValue("state", "active"), "", never},
+		{vkeys, "KEY#<kid>", "retired", hasValue("state", "retired"), "", never},
+		{vkeys, "KEY#<kid>", "revoked", hasValue("state", "revoked", "disabledAt"), "", never},
 		{vkeys, "STATE", "", nil, "", never},
 
 		{link, "LINK#<linkId>", "pending", has("!claimedAt", "!revokedAt", "!lapsedAt"), "expiresAt", keptMonth},
@@ -110,23 +110,23 @@ func howLong() []kept {
 		{link, "LINK#<linkId>", "expired", has("lapsedAt"), "expiresAt", keptMonth},
 
 		{endpoint, "HOOK#<endpointId>", "enabled", has("!disabledReason", "!deletedAt"), "", never},
-		{endpoint, "HOOK#<endpointId>", "disabled by its app", is("disabledReason", "user", "!deletedAt"), "", never},
-		{endpoint, "HOOK#<endpointId>", "disabled by 410", is("disabledReason", "gone", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "disabled by its app", hasValue("disabledReason", "user", "!deletedAt"), "", never},
+		{endpoint, "HOOK#<endpointId>", "disabled by 410", hasValue("disabledReason", "gone", "!deletedAt"), "", never},
 		{endpoint, "HOOK#<endpointId>", "deleted", has("deletedAt"), "deletedAt", keptMonth},
-		{endpoint, "HOOK#<endpointId>", "disabled by an admin", is("disabledReason", "admin", "!deletedAt"), "", never},
-		{"BUDGET#<appId>", "META", "", begins("BUDGET#app_", "!deletedAt"), "", never},
-		{"BUDGET#<appId>", "META", "of a deleted org", begins("BUDGET#app_", "deletedAt"), "deletedAt", keptMonth},
-		{"BUDGET#<orgId>", "META", "", begins("BUDGET#org_", "!deletedAt"), "", never},
-		{"BUDGET#<orgId>", "META", "of a deleted org", begins("BUDGET#org_", "deletedAt"), "deletedAt", keptMonth},
+		{endpoint, "HOOK#<endpointId>", "disabled by an admin", hasValue("disabledReason", "admin", "!deletedAt"), "", never},
+		{"BUDGET#<appId>", "META", "", inPartition("BUDGET#app_", "!deletedAt"), "", never},
+		{"BUDGET#<appId>", "META", "of a deleted org", inPartition("BUDGET#app_", "deletedAt"), "deletedAt", keptMonth},
+		{"BUDGET#<orgId>", "META", "", inPartition("BUDGET#org_", "!deletedAt"), "", never},
+		{"BUDGET#<orgId>", "META", "of a deleted org", inPartition("BUDGET#org_", "deletedAt"), "deletedAt", keptMonth},
 		{endpoint, "BARRED#<keyId>", "", nil, "createdAt", keptKey},
 
 		{"EVTS#<appId>", "<eventId>", "waiting", has("!fannedAt"), "createdAt", keptMonth},
 		{"EVTS#<appId>", "<eventId>", "fanned out", has("fannedAt"), "createdAt", keptMonth},
-		{delivery, "<eventId>", "pending", is("status", "pending"), "createdAt", keptMonth},
-		{delivery, "<eventId>", "delivered", is("status", "delivered"), "createdAt", keptMonth},
-		{delivery, "<eventId>", "failed", is("status", "failed"), "createdAt", keptMonth},
-		{delivery, "<eventId>", "held", is("status", "held"), "createdAt", keptMonth},
-		{delivery, "<eventId>", "cancelled", is("status", "cancelled"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "pending", hasValue("status", "pending"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "delivered", hasValue("status", "delivered"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "failed", hasValue("status", "failed"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "held", hasValue("status", "held"), "createdAt", keptMonth},
+		{delivery, "<eventId>", "cancelled", hasValue("status", "cancelled"), "createdAt", keptMonth},
 
 		{"PUB#<appId>", "<the owner's id>", "", nil, "expiresAt", 0},
 		{"IDEM#<sha-256>", "META", "", nil, "expected", keptDay},
@@ -141,8 +141,8 @@ func matches(pattern, key string) bool {
 	return key == pattern || hasID && strings.HasPrefix(key, prefix) && len(key) > len(prefix)
 }
 
-// purgeOf returns the purgeAt that a row must have by a line of howLong, "" for none.
-func (k kept) purgeOf(t *testing.T, r dbRow) string {
+// purgeOf returns the purgeAt that a row must have by a line of retentions, "" for none.
+func (k retention) purgeOf(t *testing.T, r dbRow) string {
 	t.Helper()
 	if k.long == never {
 		return ""
@@ -154,11 +154,12 @@ func (k kept) purgeOf(t *testing.T, r dbRow) string {
 	return strconv.FormatInt(from/1000+k.long, 10)
 }
 
-// expect adds the attribute "expected" (milliseconds), from which howLong counts, to rows that have no such
-// time of their own. For an idempotency record, and a position, it is the time of the request. A last use is deleted together
-// with its key: for it, the attribute is the purgeAt of the key, and is absent when the key has none. An org is in the directory until
-// its keys have ended for 90 days.
-func expect(rows []dbRow, requested int64) {
+// addExpected adds the attribute "expected" (milliseconds) to rows that do not have the time from which retentions counts:
+//   - an idempotency record and a position: the time of the request,
+//   - a last use: the purgeAt of its key, if the key has one, because both are deleted together,
+//   - an org in the directory: the end of its keys,
+//   - a use and a notice: the begin of the day or month.
+func addExpected(rows []dbRow, requested int64) {
 	keyPurge := map[string]int64{}             // seconds, by the sort key of a key and of its last use
 	ended := map[string]types.AttributeValue{} // when the keys of a deleted org ended, by the org
 	for _, r := range rows {
@@ -189,25 +190,25 @@ func expect(rows []dbRow, requested int64) {
 	}
 }
 
-// TestEveryRowIsKeptAsLongAsItsKindIs makes rows of every kind in every state, and compares their purgeAt with
-// howLong. Each row must be in exactly one line of howLong, and each line must have a row.
-func TestEveryRowIsKeptAsLongAsItsKindIs(t *testing.T) {
+// TestEveryRowIsKeptForTheTimeOfItsKind makes rows of every kind in every state, and compares their purgeAt with
+// retentions. Each row must be in exactly one line of retentions, and each line must have a row.
+func TestEveryRowIsKeptForTheTimeOfItsKind(t *testing.T) {
 	c := connect(t)
 	requested := c.everything(t)
 	c.everyLeaver(t)
 	rows := c.Rows(t)
-	expect(rows, requested)
+	addExpected(rows, requested)
 	seen := map[string]bool{}
 	for _, r := range rows {
 		pk, sk := text(r, "PK"), text(r, "SK")
-		var lines []kept
-		for _, k := range howLong() {
+		var lines []retention
+		for _, k := range retentions() {
 			if matches(k.pk, pk) && matches(k.sk, sk) && (k.is == nil || k.is(r)) {
 				lines = append(lines, k)
 			}
 		}
 		if len(lines) != 1 {
-			t.Errorf("%s %s: %d lines of howLong are about it: %v", pk, sk, len(lines), r)
+			t.Errorf("%s %s: %d lines of retentions are about it: %v", pk, sk, len(lines), r)
 			continue
 		}
 		line := lines[0]
@@ -216,16 +217,16 @@ func TestEveryRowIsKeptAsLongAsItsKindIs(t *testing.T) {
 			t.Errorf("%s %s, %s: purgeAt %q, want %q", pk, sk, line.state, got, want)
 		}
 	}
-	for _, k := range howLong() {
+	for _, k := range retentions() {
 		if !seen[k.pk+k.sk+k.state] {
 			t.Errorf("no row is %s %s, %s: the test proves nothing about it", k.pk, k.sk, k.state)
 		}
 	}
 	for _, p := range store.AccessPatterns() {
-		known := slices.ContainsFunc(howLong(), func(k kept) bool { return k.pk == p.PK && k.sk == p.SK })
+		known := slices.ContainsFunc(retentions(), func(k retention) bool { return k.pk == p.PK && k.sk == p.SK })
 		inIndex := strings.HasPrefix(p.PK, "DUE#") // these patterns are of an index, not of rows
 		if !known && !inIndex {
-			t.Errorf("howLong has no line for %s", p.Item)
+			t.Errorf("retentions has no line for %s", p.Item)
 		}
 	}
 }

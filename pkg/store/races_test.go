@@ -24,14 +24,14 @@ func (c *connected) interleave(t *testing.T, do, first func() error) (err, first
 	c.Faults.Before("TransactWriteItems", func() { firstErr = first() })
 	err = do()
 	if c.Faults.Pending() {
-		t.Fatal("nothing came between")
+		t.Fatal("the test proves nothing: first was not called")
 	}
 	return err, firstErr
 }
 
-// counters fails unless the org's counters of admins and members are equal to its rows, and each member has the
+// checkCounters is an error of the test unless the org's counters of admins and members are equal to its rows, and each member has the
 // same role in both rows of the membership.
-func (c *connected) counters(t *testing.T, what string) {
+func (c *connected) checkCounters(t *testing.T, what string) {
 	t.Helper()
 	admins, members := 0, 0
 	rolesOf := map[string][]string{} // by user: one role from each of the two rows
@@ -63,14 +63,15 @@ func (c *connected) counters(t *testing.T, what string) {
 	}
 }
 
-// TestCountersEqualRowsAfterEveryRaceOnAMember has two admins, Ada and Eve, change Bob at once, each in every
-// way: Eve's change comes between the reads of Ada's and its transaction. Ada's comes last, also when by her reads it changes nothing.
+// TestCountersEqualRowsAfterEveryRaceOnAMember: two admins, Ada and Eve, change Bob at once, each in every way. Eve's change
+// comes between the reads of Ada's change and its transaction. Ada's change comes last, so it decides, even if Bob already had
+// her role when she read it.
 func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	const email = "bob@example.com"
 	bob := addMember(t, c.Table, c.org, c.ada, email, org.Viewer)
-	is := func() org.Role { // "": no member
+	roleOfBob := func() org.Role { // "": not a member
 		role, _, err := c.Role(ctx, c.org, bob)
 		noError(t, err)
 		return role
@@ -90,26 +91,26 @@ func TestCountersEqualRowsAfterEveryRaceOnAMember(t *testing.T) {
 				if eves == was {
 					continue // she writes nothing
 				}
-				switch is() {
+				switch roleOfBob() {
 				case was:
 				case "":
 					noError(t, join(c.ada, was))
 				default:
 					noError(t, change(c.ada, was))
 				}
-				hers := change
+				evesChange := change
 				if was == "" {
-					hers = join
+					evesChange = join
 				}
 				what := fmt.Sprintf("from %q to %q, overtaken by %q", was, adas, eves)
-				err, evesErr := c.interleave(t, func() error { return change(c.ada, adas) }, func() error { return hers(eve, eves) })
+				err, evesErr := c.interleave(t, func() error { return change(c.ada, adas) }, func() error { return evesChange(eve, eves) })
 				noError(t, evesErr)
 				if eves == "" {
 					expectCode(t, err, problem.MemberNotFound)
-				} else if noError(t, err); is() != adas {
-					t.Errorf("%s: %q", what, is())
+				} else if noError(t, err); roleOfBob() != adas {
+					t.Errorf("%s: %q", what, roleOfBob())
 				}
-				c.counters(t, what)
+				c.checkCounters(t, what)
 			}
 		}
 	}
@@ -127,12 +128,12 @@ func TestAMemberAddedTwiceAtOnceCountsOnce(t *testing.T) {
 	err, evesErr := c.interleave(t, add(c.ada), add(eve))
 	noError(t, evesErr)
 	expectCode(t, err, problem.MemberExists)
-	c.counters(t, "added twice")
+	c.checkCounters(t, "added twice")
 }
 
-// keysAre fails unless the org's keys that are neither revoked nor rotated are want, the map of active keys has
+// checkActiveKeys is an error of the test unless the org's keys that are neither revoked nor rotated are want, the map of active keys has
 // the same keys, and the org has total keys, including revoked and rotated ones.
-func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key) {
+func (c *connected) checkActiveKeys(t *testing.T, what string, total int, want ...id.Key) {
 	t.Helper()
 	keys, _, err := c.Keys(ctx, admin(c.ada), c.org, "", store.Page{})
 	noError(t, err)
@@ -142,7 +143,7 @@ func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key
 			active = append(active, string(k.ID))
 		}
 	}
-	for _, r := range c.rowsOf(t, "KEYS#") { // one has the map
+	for _, r := range c.rowsOf(t, "KEYS#") { // one of these rows has the map
 		if m, ok := r["live"].(*types.AttributeValueMemberM); ok {
 			for k := range m.Value {
 				live = append(live, k)
@@ -161,8 +162,8 @@ func (c *connected) keysAre(t *testing.T, what string, total int, want ...id.Key
 	}
 }
 
-// written counts the audit entries of an action, and the events of a kind.
-func (c *connected) written(t *testing.T, action string, kind webhook.Type) (entries, events int) {
+// countWritten counts the audit entries of an action, and the events of a kind.
+func (c *connected) countWritten(t *testing.T, action string, kind webhook.Type) (entries, events int) {
 	t.Helper()
 	for _, r := range c.rowsOf(t, "AUD#") {
 		if text(r, "action") == action {
@@ -172,9 +173,9 @@ func (c *connected) written(t *testing.T, action string, kind webhook.Type) (ent
 	return entries, len(c.events(t, kind))
 }
 
-// TestKeysThatAreChangedAtOnceChangeOnce makes two rotations or revocations of one key at once: one of them is
-// overtaken, because the other comes between its reads and its transaction.
-func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
+// TestAKeyIsRotatedOrRevokedOnceInARace rotates or revokes one key by two requests at once. One request is overtaken: the
+// other comes between its reads and its transaction.
+func TestAKeyIsRotatedOrRevokedOnceInARace(t *testing.T) {
 	type race struct {
 		*connected
 		old   id.Key
@@ -187,7 +188,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 	for name, v := range map[string]struct {
 		overtaken, other       func(r *race, n int) error // n is 0 for overtaken and 1 for other
 		want                   problem.Code               // of overtaken; other succeeds
-		rotations, revocations int                        // that are carried out
+		rotations, revocations int                        // the number that is carried out
 	}{
 		"a rotation overtaken by a rotation":     {rotate, rotate, problem.KeyNotActive, 1, 0},
 		"a rotation overtaken by a revocation":   {rotate, revoke, problem.KeyNotActive, 0, 1},
@@ -208,7 +209,7 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			if v.rotations == 1 {
 				active = append(active, r.fresh[1].ID)
 			}
-			r.keysAre(t, name, 1+v.rotations, active...)
+			r.checkActiveKeys(t, name, 1+v.rotations, active...)
 			old := row(t, r.Table, r.org, r.old)
 			if v.rotations == 1 && old.ExpiresAt != otherAt+time.Hour.Milliseconds() {
 				t.Errorf("the grace of the old key ends at %d", old.ExpiresAt)
@@ -219,10 +220,10 @@ func TestKeysThatAreChangedAtOnceChangeOnce(t *testing.T) {
 			if v.rotations == 0 && old.RevokedAt != otherAt {
 				t.Errorf("revoked at %d, want the first time, %d", old.RevokedAt, otherAt)
 			}
-			if entries, events := r.written(t, "key.revoked", webhook.KeyRevoked); entries != v.revocations || events != v.revocations {
+			if entries, events := r.countWritten(t, "key.revoked", webhook.KeyRevoked); entries != v.revocations || events != v.revocations {
 				t.Errorf("%d entries and %d events of %d revocations", entries, events, v.revocations)
 			}
-			if entries, events := r.written(t, "key.rotated", webhook.KeyCreated); entries != v.rotations || events != 1+v.rotations {
+			if entries, events := r.countWritten(t, "key.rotated", webhook.KeyCreated); entries != v.rotations || events != 1+v.rotations {
 				t.Errorf("%d entries of %d rotations, %d keys created", entries, v.rotations, events)
 			}
 		})

@@ -16,8 +16,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// refuse has a process refuse a text, and returns how many calls did not read.
-func (c *connected) refuse(t *testing.T, process *authn.Authorizer, text string, want problem.Code) (writes int) {
+// checkRefused checks a text in a process, and expects a refusal with the code want. It returns the number of calls that are
+// not reads.
+func (c *connected) checkRefused(t *testing.T, process *authn.Authorizer, text string, want problem.Code) (writes int) {
 	t.Helper()
 	c.forgetCalls()
 	_, err := process.Authorize(ctx, route.Route{Takes: principal.APIKey}, []string{"Bearer " + text})
@@ -40,8 +41,8 @@ func (c *connected) refusedOf(t *testing.T, k id.Key) (map[problem.Code]int64, i
 	return found[0].Refused(), found[0].Requests, found[0].AtMost
 }
 
-// TestTheDayOfAKeySaysWhyItWasRefused. A key without limits may have been used all the same, so its day has no upper bound.
-func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
+// TestAKeysDayCountsRefusalsByReason: the uses of a key without limits are not counted, so its day has no upper bound (-1).
+func TestAKeysDayCountsRefusalsByReason(t *testing.T) {
 	c := connect(t)
 	expiring := func(limits string) store.MintedKey {
 		made, err := c.CreateKey(ctx, admin(c.ada), c.org, store.NewKey{Prefix: "lk", ExpiresIn: time.Second, Carried: store.Carried{Limits: limits}}, store.Once[store.MintedKey]{})
@@ -59,7 +60,7 @@ func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
 	}{
 		{unlimited, problem.KeyExpired, 0, -1}, {limited, problem.KeyExpired, 0, 0}, {spent, problem.RateLimited, 0, 1},
 	} {
-		if writes := c.refuse(t, process, k.Minted.Key.Reveal(), k.code); writes != 1 {
+		if writes := c.checkRefused(t, process, k.Minted.Key.Reveal(), k.code); writes != 1 {
 			t.Errorf("%s: %d writes", k.code, writes)
 		}
 		n, requests, atMost := c.refusedOf(t, k.ID)
@@ -74,8 +75,9 @@ func TestTheDayOfAKeySaysWhyItWasRefused(t *testing.T) {
 	}
 }
 
-// TestAnOldTextIsCountedAtItsSuccessor, whose limits the old key does not know.
-func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
+// TestRefusalsOfAnOldKeyAreInItsSuccessorsUse: the day has an upper bound if the successor has limits. The limits of the old key do
+// not matter.
+func TestRefusalsOfAnOldKeyAreInItsSuccessorsUse(t *testing.T) {
 	c := connect(t)
 	none, some := "", "9/d"
 	for _, k := range []struct {
@@ -92,7 +94,7 @@ func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
 		c.advanceClock(48 * time.Hour) // the grace, and the days of both
 		process := c.processes(1)[0]
 		c.spend(t, k.requests, []*authn.Authorizer{process}, store.MintedKey{ID: fresh.ID})
-		c.refuse(t, process, k.old.Minted.Key.Reveal(), problem.KeyExpired)
+		c.checkRefused(t, process, k.old.Minted.Key.Reveal(), problem.KeyExpired)
 		n, _, atMost := c.refusedOf(t, fresh.ID)
 		if n[problem.KeyExpired] != 1 || atMost != k.atMost {
 			t.Errorf("%+v: %v, at most %d", k, n, atMost)
@@ -100,23 +102,23 @@ func TestAnOldTextIsCountedAtItsSuccessor(t *testing.T) {
 	}
 }
 
-// TestASuccessorIsRefusedOnTheRowOfItsFirstKey, where its use is too.
-func TestASuccessorIsRefusedOnTheRowOfItsFirstKey(t *testing.T) {
+// TestRefusalsOfASuccessorAreOnItsFirstKeysRow: the row of the first key also has the successor's use.
+func TestRefusalsOfASuccessorAreOnItsFirstKeysRow(t *testing.T) {
 	c := connect(t)
 	first := makeKey(t, c.Table, c.org, c.ada, 0)
 	fresh, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: first.ID, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
 	noError(t, err)
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, fresh.Made.ID))
-	c.refuse(t, c.processes(1)[0], fresh.Made.Minted.Key.Reveal(), problem.KeyRevoked)
+	c.checkRefused(t, c.processes(1)[0], fresh.Made.Minted.Key.Reveal(), problem.KeyRevoked)
 	if n, _, _ := c.refusedOf(t, first.ID); n[problem.KeyRevoked] != 1 {
 		t.Error(n)
 	}
 }
 
-// TestRefusalsAreInNoSum and no row of an invoice.
-func TestRefusalsAreInNoSum(t *testing.T) {
+// TestRefusalsAreNotUsage: a refusal adds no row to the list of an org's use, and nothing to its sums.
+func TestRefusalsAreNotUsage(t *testing.T) {
 	c := connect(t)
-	noError(t, c.allow("9/d"))
+	noError(t, c.setAllowance("9/d"))
 	c.advanceClock(24 * time.Hour)
 	k, dead := c.limitedKey(t, "1/d"), makeKey(t, c.Table, c.org, c.ada, 0)
 	all := c.processes(1)
@@ -133,8 +135,8 @@ func TestRefusalsAreInNoSum(t *testing.T) {
 	}
 	rows, sum := read()
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, dead.ID))
-	c.refuse(t, all[0], dead.Minted.Key.Reveal(), problem.KeyRevoked)
-	c.refuse(t, all[0], k.Minted.Key.Reveal(), problem.RateLimited) // which leaves the row of its use in
+	c.checkRefused(t, all[0], dead.Minted.Key.Reveal(), problem.KeyRevoked)
+	c.checkRefused(t, all[0], k.Minted.Key.Reveal(), problem.RateLimited) // the list still has the row of this key's use
 	after, sumAfter := read()
 	if len(rows) == 0 || len(after) != len(rows) || sumAfter.Requests != sum.Requests || sumAfter.AtMost != sum.AtMost {
 		t.Errorf("%+v %+v, then %+v %+v", rows, sum, after, sumAfter)
@@ -144,7 +146,7 @@ func TestRefusalsAreInNoSum(t *testing.T) {
 	}
 }
 
-// TestAStrangersTextWritesNothing, and a check that lets a key through nothing more than before (TestALeaseIsOneWrite).
+// TestAStrangersTextWritesNothing checks texts that are not keys of this org.
 func TestAStrangersTextWritesNothing(t *testing.T) {
 	c := connect(t)
 	k, other := makeKey(t, c.Table, c.org, c.ada, 0), connect(t)
@@ -156,7 +158,7 @@ func TestAStrangersTextWritesNothing(t *testing.T) {
 	for _, text := range []string{
 		"x", right + "x", makeKey(t, other.Table, other.org, other.ada, 0).Minted.Key.Reveal(), wrongSecret.Key.Reveal(),
 	} {
-		if writes := c.refuse(t, process, text, problem.InvalidCredentials); writes != 0 {
+		if writes := c.checkRefused(t, process, text, problem.InvalidCredentials); writes != 0 {
 			t.Errorf("%s: %d writes", text, writes)
 		}
 	}
@@ -165,14 +167,14 @@ func TestAStrangersTextWritesNothing(t *testing.T) {
 	}
 }
 
-// TestAFaultOfTheCountChangesNoAnswer.
-func TestAFaultOfTheCountChangesNoAnswer(t *testing.T) {
+// TestAnUncountedRefusalIsStillARefusal: the write that counts a refusal fails, and the key is still refused.
+func TestAnUncountedRefusalIsStillARefusal(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
 		c := connect(t)
 		k := makeKey(t, c.Table, c.org, c.ada, 0)
 		noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID))
 		c.Faults.Plan("UpdateItem", fault, -1)
-		c.refuse(t, c.processes(1)[0], k.Minted.Key.Reveal(), problem.KeyRevoked)
+		c.checkRefused(t, c.processes(1)[0], k.Minted.Key.Reveal(), problem.KeyRevoked)
 		c.Faults.Heal()
 	}
 	if refusal, ok := store.Refusal(problem.InsufficientScope); !ok || refusal != limit.Scope {

@@ -52,7 +52,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	noError(t, err)
 	key := made.Made.ID
 	c.advanceClock(time.Hour)
-	for len(c.rowsOf(t, "USED#")) == 0 { // a slow database does not get the note
+	for len(c.rowsOf(t, "USED#")) == 0 { // NoteUse gives up when the database is slow
 		c.NoteUse(ctx, row(t, c.Table, c.org, key), c.Now().UnixMilli())
 	}
 	successor := rotate(t, c.Table, c.org, c.ada, key, 7*dayLong, "").ID
@@ -125,13 +125,13 @@ func (c *connected) attempts(t *testing.T, endpoint store.Endpoint) (failed, par
 	return failed, parked
 }
 
-// The names of reads of what functions send to each other.
+// The names of the reads of texts that functions send to each other.
 const (
 	readContext = "context of the authorizer: "
 	readMessage = "message of the queue"
 )
 
-// sentBy returns what functions send to each other, by the name of its read.
+// sentBy returns the texts that functions send to each other, by the name of the read.
 func sentBy(t *testing.T, of asked) map[string]json.RawMessage {
 	t.Helper()
 	out := map[string]json.RawMessage{}
@@ -154,7 +154,7 @@ func sentBy(t *testing.T, of asked) map[string]json.RawMessage {
 	return out
 }
 
-// readSent reads such a text as the functions do, and returns what they get from it.
+// readSent reads a text of sentBy as the functions do, and returns their result as JSON.
 func readSent(t *testing.T, name string, sent json.RawMessage) json.RawMessage {
 	t.Helper()
 	var got any

@@ -22,9 +22,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// releasesFile has what each release wrote, and what it read from that: rows of the table, the contexts of its
-// authorizer, and a message of its queue. A release only adds lines to the file. No line ever changes: deployments
-// have such rows.
+// releasesFile has the rows of the table that each release wrote, the contexts of its authorizer, and a message of its
+// queue. It also has the results of the release's reads of them. A release only adds lines to the file. A line never
+// changes, because deployments have such rows.
 const releasesFile = "testdata/releases.jsonl"
 
 // releaseLine is a line of the file. The release "0" is the code before the first release.
@@ -35,7 +35,7 @@ type releaseLine struct {
 	Row   map[string]attribute `json:"row,omitempty"`
 
 	Read  string          `json:"read,omitempty"` // the name of a read
-	Sent  json.RawMessage `json:"sent,omitempty"` // what it reads, if that is not a row
+	Sent  json.RawMessage `json:"sent,omitempty"` // the text that it reads; absent: it reads rows
 	Value json.RawMessage `json:"value,omitempty"`
 }
 
@@ -99,12 +99,12 @@ func rowOf(attributes map[string]attribute) dbRow {
 	return out
 }
 
-// TestEachReleaseIsReadByThisOne puts the rows of each release into a table, and wants this code to read from them what
-// that release read. It does the same with what functions of the release send to each other. While a deployment
-// replaces the functions, one after another, functions of two releases work side by side.
+// TestThisCodeReadsEachReleasesRows puts the rows of each release into a table, and checks that this code reads from them
+// the same values as the release. It does the same with the texts that functions of the release send to each other:
+// while a deployment replaces the functions, one after another, functions of two releases run at the same time.
 //
 // With RELEASE=1.0 the test first adds the lines of this code as lines of the release 1.0.
-func TestEachReleaseIsReadByThisOne(t *testing.T) {
+func TestThisCodeReadsEachReleasesRows(t *testing.T) {
 	if release := os.Getenv("RELEASE"); release != "" {
 		addRelease(t, release)
 	}
@@ -160,8 +160,8 @@ func readRelease(t *testing.T, lines []releaseLine) {
 		}
 		switch {
 		case !known:
-			t.Errorf("no code makes the read %q any more", l.Read)
-		case strings.Contains(string(value), causeMember): // it names the attribute
+			t.Errorf("readAll has no read %q", l.Read)
+		case strings.Contains(string(value), causeMember): // the error names the attribute
 			t.Errorf("%s: %s", l.Read, value)
 		default:
 			for _, difference := range missing(decoded(t, l.Value), decoded(t, value), l.Read) {
@@ -206,7 +206,8 @@ func missing(want, got any, path string) (differences []string) {
 	return differences
 }
 
-// addRelease adds what this code writes and reads to the file, which must not have the release.
+// addRelease adds the rows that this code writes, and the results of its reads, to the file. The file must not have the
+// release yet.
 func addRelease(t *testing.T, release string) {
 	t.Helper()
 	if releases(t)[release] != nil {
@@ -222,7 +223,7 @@ func addRelease(t *testing.T, release string) {
 			t.Fatal(err)
 		}
 	}
-	c, of := written(t)
+	c, of := writtenTable(t)
 	add(releaseLine{Asked: &of})
 	rows := c.Rows(t)
 	slices.SortFunc(rows, func(a, b dbRow) int {
@@ -253,7 +254,7 @@ func addRelease(t *testing.T, release string) {
 
 // TestAReleaseWritesEachKindOfRow checks that a release adds a row of each access pattern to the file.
 func TestAReleaseWritesEachKindOfRow(t *testing.T) {
-	c, _ := written(t)
+	c, _ := writtenTable(t)
 	rows := c.Rows(t)
 	for _, p := range store.AccessPatterns() {
 		isOf := func(r dbRow) bool { return matches(p.PK, text(r, "PK")) && matches(p.SK, text(r, "SK")) }
@@ -266,9 +267,9 @@ func TestAReleaseWritesEachKindOfRow(t *testing.T) {
 	}
 }
 
-// written returns a table with the rows of writeAll. Their times are so late that no database deletes them while they
-// are read.
-func written(t *testing.T) (*connected, asked) {
+// writtenTable returns a table with the rows of writeAll. Their times are in the far future, so that no database deletes
+// them while they are read.
+func writtenTable(t *testing.T) (*connected, asked) {
 	t.Helper()
 	c := &connected{Table: storetest.New(t), now: time.UnixMilli(4_000_000_000_000)} // in 2096
 	c.Now = func() time.Time { return c.now }

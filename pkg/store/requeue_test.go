@@ -9,10 +9,9 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// TestASweepKnowsWhatItMovedWhenTheAnswerIsLost: the run of the sweep that moves a delivery's due time forward
-// queues the delivery, also when the answer was lost and the SDK sent the update again. Another run at the same
-// time does not.
-func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
+// TestARequeueWithALostAnswerIsDoneOnce: the answer to a Requeue is lost, and the SDK sends the update again. The first
+// call still reports that it moved the due time. A second call does not.
+func TestARequeueWithALostAnswerIsDoneOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
 		endpoint := c.endpoint(t)
@@ -32,12 +31,12 @@ func TestASweepKnowsWhatItMovedWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost: the same for a parked delivery.
-func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
+// TestAnUnparkWithALostAnswerIsDoneOnce: the same for a parked delivery.
+func TestAnUnparkWithALostAnswerIsDoneOnce(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Hang} {
 		c := connect(t)
 		endpoint := c.endpoint(t)
-		parked := c.parked(t, endpoint.ID)
+		parked := c.parkOne(t, endpoint.ID)
 		c.Faults.Plan("UpdateItem", fault, 1)
 		if ok, err := c.Deliveries().Unpark(ctx, parked); !ok || err != nil || c.Faults.Pending() {
 			t.Errorf("%s: %v, %v", fault, ok, err)
@@ -48,8 +47,8 @@ func TestASweepKnowsWhatItUnparkedWhenTheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// parked makes a delivery of an endpoint and parks it for a minute. It fails unless this is the only parked one.
-func (c *connected) parked(t *testing.T, endpoint id.Endpoint) store.Due {
+// parkOne makes a delivery of an endpoint and parks it for a minute. It must be the only parked delivery.
+func (c *connected) parkOne(t *testing.T, endpoint id.Endpoint) store.Due {
 	t.Helper()
 	noError(t, c.Deliveries().Park(ctx, c.readWork(t, endpoint, c.fanOutTest(t, endpoint)), c.Now().Add(time.Minute).UnixMilli()))
 	parked, err := c.Deliveries().Parked(ctx, endpoint, 0, 10)
@@ -59,13 +58,12 @@ func (c *connected) parked(t *testing.T, endpoint id.Endpoint) store.Due {
 	return parked[0]
 }
 
-// TestAnAttemptUnparksItsDelivery: a message that was queued before the parking may cause an
-// attempt of a parked delivery. The delivery is then no longer parked, and due when the lease of the attempt
-// ends.
+// TestAnAttemptUnparksItsDelivery: a message that was queued before the parking may cause an attempt of a parked
+// delivery. Then the delivery is no longer parked. It is due when the lease of the attempt ends.
 func TestAnAttemptUnparksItsDelivery(t *testing.T) {
 	c := connect(t)
 	endpoint := c.endpoint(t)
-	parked := c.parked(t, endpoint.ID)
+	parked := c.parkOne(t, endpoint.ID)
 	if ok, err := c.Deliveries().LeaseAttempt(ctx, c.readWork(t, endpoint.ID, parked.Event), "early"); !ok || err != nil {
 		t.Fatal(ok, err)
 	}

@@ -17,7 +17,7 @@ import (
 // revokeOf revokes the keys that a person made, as an admin.
 func (c *connected) revokeOf(by id.User) error { return c.RevokeKeysOf(ctx, admin(c.ada), c.org, by) }
 
-// revoked returns which keys are revoked.
+// revoked reports for each key whether it is revoked.
 func (c *connected) revoked(t *testing.T, keys ...id.Key) (all []bool) {
 	t.Helper()
 	for _, k := range keys {
@@ -26,8 +26,9 @@ func (c *connected) revoked(t *testing.T, keys ...id.Key) (all []bool) {
 	return all
 }
 
-// TestWhatAPersonMadeIsRevokedAndNothingElse: the person has left, and the org may be suspended.
-func TestWhatAPersonMadeIsRevokedAndNothingElse(t *testing.T) {
+// TestOnlyThePersonsKeysAreRevoked: Eve has left the org. Her good keys are revoked: keys that she made, also by a rotation. This also
+// works in a suspended org.
+func TestOnlyThePersonsKeysAreRevoked(t *testing.T) {
 	for _, suspended := range []bool{false, true} {
 		c := connect(t)
 		eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
@@ -57,7 +58,7 @@ func TestWhatAPersonMadeIsRevokedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestOnlyAdminsAndServicesRevokeWhatAPersonMade(t *testing.T) {
+func TestOnlyAdminsAndServicesRevokeAPersonsKeys(t *testing.T) {
 	c := connect(t)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Member)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID
@@ -72,9 +73,9 @@ func TestOnlyAdminsAndServicesRevokeWhatAPersonMade(t *testing.T) {
 	}
 }
 
-// TestARevocationOfManyKeysGoesOn in an org with more dead keys than one call has the time to read, and reads none twice. Another one,
-// of another person, does not move its position.
-func TestARevocationOfManyKeysGoesOn(t *testing.T) {
+// TestARevocationOfManyKeysContinues: an org has more dead keys than one call has the time to read. The next call continues, and reads
+// no key twice. The revocation of another person's keys does not change this position.
+func TestARevocationOfManyKeysContinues(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	first := makeKey(t, c.Table, c.org, eve, 0)
@@ -89,7 +90,8 @@ func TestARevocationOfManyKeysGoesOn(t *testing.T) {
 	last := makeKey(t, c.Table, c.org, eve, 0)
 	c.SetClosingPage(10)
 	c.SetSpreadWithin(0)
-	until := func(by id.User, most int) (calls int) {
+	// revokeUntil repeats the revocation of a person's keys until it ends, or up to most calls (0: no bound).
+	revokeUntil := func(by id.User, most int) (calls int) {
 		t.Helper()
 		for calls = 1; ; calls++ {
 			err := c.revokeOf(by)
@@ -99,16 +101,16 @@ func TestARevocationOfManyKeysGoesOn(t *testing.T) {
 			expectCode(t, err, problem.Unavailable)
 		}
 	}
-	if n := until(eve, 5); n != 5 || !slices.Equal(c.revoked(t, first.ID, last.ID), []bool{true, false}) {
+	if n := revokeUntil(eve, 5); n != 5 || !slices.Equal(c.revoked(t, first.ID, last.ID), []bool{true, false}) {
 		t.Errorf("%d calls", n)
 	}
-	if n := until(c.ada, 0); n != 10 || !c.revoked(t, own.ID)[0] { // 98 rows
+	if n := revokeUntil(c.ada, 0); n != 10 || !c.revoked(t, own.ID)[0] { // 98 rows
 		t.Errorf("%d calls for another person", n)
 	}
-	if n := until(eve, 0); n != 5 || !c.revoked(t, last.ID)[0] {
+	if n := revokeUntil(eve, 0); n != 5 || !c.revoked(t, last.ID)[0] {
 		t.Errorf("%d more calls", n)
 	}
-	if n := until(eve, 0); n != 10 { // its position is forgotten
+	if n := revokeUntil(eve, 0); n != 10 { // its position is forgotten
 		t.Errorf("%d calls from the start", n)
 	}
 	if n := len(c.audited(t, "key.revoked")); n != 3 {
@@ -116,8 +118,9 @@ func TestARevocationOfManyKeysGoesOn(t *testing.T) {
 	}
 }
 
-// TestTwoRevocationsOfAPersonsKeysEndTogether: one call a key and a page, from two admins at once.
-func TestTwoRevocationsOfAPersonsKeysEndTogether(t *testing.T) {
+// TestTwoRevocationsOfAPersonsKeysBothEnd: an admin and a service revoke the keys of one person at once. Each call has the time for only
+// one key or one page.
+func TestTwoRevocationsOfAPersonsKeysBothEnd(t *testing.T) {
 	c := connect(t)
 	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
 	var keys []id.Key
@@ -145,9 +148,9 @@ func TestTwoRevocationsOfAPersonsKeysEndTogether(t *testing.T) {
 	}
 }
 
-// TestARevocationOfManyKeysThatIsCutShortGoesOn, whichever transaction fails.
-func TestARevocationOfManyKeysThatIsCutShortGoesOn(t *testing.T) {
-	for cut := range 6 { // of five keys; without a position there is no sixth
+// TestACutShortRevocationContinuesWhenRepeated: the revocation of five keys fails before its transaction number cut, counted from 0.
+func TestACutShortRevocationContinuesWhenRepeated(t *testing.T) {
+	for cut := range 6 { // five keys are five transactions, so with 5 the revocation does not fail
 		c := connect(t)
 		var keys []id.Key
 		for range 5 {
@@ -172,7 +175,7 @@ func TestARevocationOfManyKeysThatIsCutShortGoesOn(t *testing.T) {
 	}
 }
 
-// TestAKeyThatIsRevokedMeanwhileIsRevokedOnce: by another request, after the keys were read.
+// TestAKeyThatIsRevokedMeanwhileIsRevokedOnce: another request revokes a key after RevokeKeysOf has read it.
 func TestAKeyThatIsRevokedMeanwhileIsRevokedOnce(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0).ID

@@ -22,10 +22,10 @@ func sealed(t *testing.T, r Request, answer string) record {
 	return record{"PK": r.row().PK, "SK": r.row().SK, "request": string(r.Body[:]), "sealed": string(ciphertext), "salt": string(salt)}
 }
 
-// TestTheTableItselfOpensNoKeptAnswer: a thief of the whole table knows the request but not the
-// Idempotency-Key. The test tries as the key everything that the thief has, keys that are almost right, and
-// random texts. Only the caller's own key opens the record.
-func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
+// TestTheTableCannotOpenAKeptAnswer: a thief of the whole table knows the request but not the Idempotency-Key.
+// The test tries other texts as the Idempotency-Key: everything that the thief has, almost right keys, and random
+// texts. Only the caller's key opens the record.
+func TestTheTableCannotOpenAKeptAnswer(t *testing.T) {
 	const header, answer = "6f2d9b0c-1111-4222-8333-444455556666", `{"key":"lk_secret"}`
 	own := Request{Key: secret.New(header), Principal: "usr_1", Method: "POST", Path: "/v1/orgs", Body: sha256.Sum256([]byte("{}"))}
 	row := sealed(t, own, answer)
@@ -33,7 +33,7 @@ func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	for _, value := range row {
 		tries = append(tries, value)
 	}
-	tries = append(tries, header[:35], header+"0", "7"+header[1:]) // one character less, one more, and another one
+	tries = append(tries, header[:35], header+"0", "7"+header[1:]) // one character less, one more, and one changed
 	for range 1000 {
 		tries = append(tries, rand.Text())
 	}
@@ -53,21 +53,21 @@ func TestTheTableItselfOpensNoKeptAnswer(t *testing.T) {
 	}
 }
 
-// TestARecordMovedToAnotherRowDoesNotOpen: the partition key of a record goes into the key that seals it. So a
-// thief who can write in the table cannot give one request the answer of another.
+// TestARecordMovedToAnotherRowDoesNotOpen: the encryption key of a record depends on its partition key. So a thief
+// who can write in the table cannot give one request the answer of another.
 func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
 	request := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666"), Principal: "usr_1", Method: "POST", Path: "/a"}
 	row := sealed(t, request, "x")
 	other := request
-	other.Path = "/b" // so the record is in another row
+	other.Path = "/b" // so its record is another row
 	if _, err := other.open([]byte(row["sealed"]), []byte(row["salt"]), other.row().PK); err == nil {
 		t.Error("it opened")
 	}
 }
 
-// TestTheSameAnswerIsSealedAnewEachTime: each record has a salt and a nonce of its own, so equal answers are
-// not seen to be equal.
-func TestTheSameAnswerIsSealedAnewEachTime(t *testing.T) {
+// TestEqualAnswersAreSealedDifferently: each record has another salt and another nonce, so a thief cannot see that
+// two answers are equal.
+func TestEqualAnswersAreSealedDifferently(t *testing.T) {
 	request := Request{Key: secret.New("6f2d9b0c-1111-4222-8333-444455556666")}
 	if first, second := sealed(t, request, "x"), sealed(t, request, "x"); first["sealed"] == second["sealed"] {
 		t.Error("two records are the same")

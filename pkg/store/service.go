@@ -12,21 +12,21 @@ import (
 	"latchkey/pkg/table"
 )
 
-// Enrolled is a user whom a service names by the issuer's subject. The user need not have signed in yet: then Name is shown
-// until the first sign-in, and no address.
+// Enrolled is a user that a service names by the issuer's subject. If the user has not signed in yet, Name is shown until the
+// first sign-in, without an address.
 type Enrolled struct{ Issuer, Subject, Name string }
 
-// beforeAnyToken is the iat of an identity that no token has shown yet: also a token without iat, which has 0, is newer.
+// beforeAnyToken is the iat of an identity before the first token. Any token is newer, even a token without iat, which counts as 0.
 const beforeAnyToken = -1
 
-// enrolled is a user of an Enrolled.
+// enrolled is the user of an Enrolled: a known user, or a new one that seen describes.
 type enrolled struct {
 	user  id.User
 	isNew bool
 	seen  Seen
 }
 
-// enrol returns the user of a subject, or one to be made. Error: unknown_user for a person who was erased, and has not signed in since.
+// enrol returns the user of a subject, or a new user. Error: unknown_user for a person who was erased and has not signed in since.
 func (s *Store) enrol(ctx context.Context, e Enrolled) (enrolled, error) {
 	known, ok, err := s.Identity(ctx, e.Issuer, e.Subject)
 	switch {
@@ -38,7 +38,7 @@ func (s *Store) enrol(ctx context.Context, e Enrolled) (enrolled, error) {
 	return enrolled{s.ids().NewUser(), true, Seen{Issuer: e.Issuer, Subject: e.Subject, Name: e.Name, IssuedAt: beforeAnyToken}}, nil
 }
 
-// putUser writes the rows of an enrolled user who is new. Its refusals are table.ErrRaced after a faster sign-in, and
+// putUser writes the rows of a new enrolled user. It refuses with table.ErrRaced if the user signs in first, and with
 // unknown_user for a known user whose erasure has begun.
 func (t *txn) putUser(e enrolled) {
 	if e.isNew {
@@ -91,7 +91,7 @@ func (s *Store) CreateOrgAs(ctx context.Context, a Actor, n NewOrg, once Once[Or
 	return made.committed(err)
 }
 
-// unlessMade returns unknown_user for a person who was erased, or the kept answer of the same request, which came before the erasure.
+// unlessMade returns the kept answer if the same request was carried out before the erasure, or else unknown_user.
 func (s *Store) unlessMade(ctx context.Context, r Request, answer secret.String, e Enrolled) error {
 	if !r.keyed() {
 		return errUnknownUser
@@ -102,7 +102,7 @@ func (s *Store) unlessMade(ctx context.Context, r Request, answer secret.String,
 	return cmp.Or(t.Commit(ctx), table.ErrRaced) // the person has signed in meanwhile
 }
 
-// moveExternalID writes which org has an external id, and removes the earlier external id; "" for none.
+// moveExternalID writes the org of an external id (to), and removes the org's earlier external id (from); "" for none.
 func (t *txn) moveExternalID(o id.Org, from, to string) {
 	if from == to {
 		return
@@ -115,8 +115,8 @@ func (t *txn) moveExternalID(o id.Org, from, to string) {
 	}
 }
 
-// OrgByExternalID returns the org that has an external id. ok is false when there is none. An org whose deletion has begun is
-// found until the deletion has reached its end.
+// OrgByExternalID returns the org that has an external id. ok is false when there is no such org. An org whose deletion has
+// begun is found until the deletion has ended.
 func (s *Store) OrgByExternalID(ctx context.Context, a Actor, x string) (found Org, ok bool, err error) {
 	o, ok, err := lookup(ctx, s, externalRow(x), attrOrgID.From)
 	if err != nil || !ok {

@@ -11,7 +11,7 @@ import (
 
 const usersIssuer = "https://issuer.test"
 
-// billing is a service on a route that members may use too.
+// billing is a service that calls a route for admins and services.
 var billing = store.Actor{Service: "billing", May: []org.Role{org.Admin}}
 
 func ofSubject(sub string) store.Enrolled {
@@ -27,7 +27,8 @@ func (c *connected) orgOfService(t *testing.T, n store.NewOrg) id.Org {
 	return made.Made.ID
 }
 
-// TestASubjectIsAMemberBeforeTheFirstSignIn: the service's name is shown until then, and the sign-in finds the row.
+// TestASubjectIsAMemberBeforeTheFirstSignIn: the list shows the name that the service gave until the first sign-in. The sign-in
+// finds the same user.
 func TestASubjectIsAMemberBeforeTheFirstSignIn(t *testing.T) {
 	for name, token := range map[string]store.Seen{
 		"with iat":    {Issuer: usersIssuer, Subject: "zoe", Email: "Zoe@example.com", Folded: "zoe@example.com", Verified: true, Name: "Zoe", IssuedAt: 1_700_000_000},
@@ -56,8 +57,8 @@ func TestASubjectIsAMemberBeforeTheFirstSignIn(t *testing.T) {
 	}
 }
 
-// TestASignInBeforeTheServicesIsTheSameUser: in the middle of both use cases that name a subject.
-func TestASignInBeforeTheServicesIsTheSameUser(t *testing.T) {
+// TestASignInMeanwhileIsTheSameUser: a person signs in between the reads and the transaction of a use case that names the person.
+func TestASignInMeanwhileIsTheSameUser(t *testing.T) {
 	c := connect(t)
 	o := c.orgOfService(t, store.NewOrg{})
 	var user id.User
@@ -77,12 +78,12 @@ func TestASignInBeforeTheServicesIsTheSameUser(t *testing.T) {
 	admin := ofSubject("ben")
 	other := c.orgOfService(t, store.NewOrg{Admin: &admin})
 	if role, ok, err := c.Role(ctx, other, user); err != nil || !ok || role != org.Admin {
-		t.Errorf("the one who signed in is no admin: %s, %v", role, err)
+		t.Errorf("the user who signed in is not an admin: %s, %v", role, err)
 	}
 }
 
-// TestAnOrgOfAServiceMayHaveNoAdminAndKeepsOneThatItHas also for services.
-func TestAnOrgOfAServiceMayHaveNoAdminAndKeepsOneThatItHas(t *testing.T) {
+// TestAServicesOrgCanLackAnAdminOnlyAtFirst: once the org has an admin, not even a service can remove the last one.
+func TestAServicesOrgCanLackAnAdminOnlyAtFirst(t *testing.T) {
 	c := connect(t)
 	o := c.orgOfService(t, store.NewOrg{})
 	enrol := func(sub string, r org.Role) id.User {
@@ -100,10 +101,9 @@ func TestAnOrgOfAServiceMayHaveNoAdminAndKeepsOneThatItHas(t *testing.T) {
 	noError(t, errorOf(c.ChangeRole(ctx, billing, o, admin, org.Member)))
 }
 
-// TestAnExternalIDIsOfOneOrgAndFreedByItsDeletion.
-func TestAnExternalIDIsOfOneOrgAndFreedByItsDeletion(t *testing.T) {
+func TestAnExternalIDNamesOneOrgUntilItsDeletion(t *testing.T) {
 	c := connect(t)
-	has := func(x string, want id.Org) {
+	checkOrg := func(x string, want id.Org) {
 		t.Helper()
 		found, ok, err := c.OrgByExternalID(ctx, billing, x)
 		if err != nil || ok != (want != "") || found.ID != want {
@@ -114,45 +114,46 @@ func TestAnExternalIDIsOfOneOrgAndFreedByItsDeletion(t *testing.T) {
 		return errorOf(c.ChangeOrg(ctx, billing, o, store.OrgChange{ExternalID: &to}))
 	}
 	first, other := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"}), c.orgOfService(t, store.NewOrg{})
-	has("cus_1", first)
+	checkOrg("cus_1", first)
 	expectCode(t, errorOf(c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "x", ExternalID: "cus_1"}, store.Once[store.Org]{})), problem.Conflict)
 	expectCode(t, change(other, "cus_1"), problem.Conflict)
 	noError(t, change(first, "cus_2"))
-	has("cus_1", "")
-	has("cus_2", first)
+	checkOrg("cus_1", "")
+	checkOrg("cus_2", first)
 	noError(t, change(other, "cus_1"))
 	noError(t, change(other, ""))
-	has("cus_1", "")
+	checkOrg("cus_1", "")
 	c.Faults.Before("TransactWriteItems", func() { noError(t, change(first, "cus_3")) }) // right before the deletion begins
-	c.Faults.Before("TransactWriteItems", func() {})                                     // that change
-	c.Faults.Before("TransactWriteItems", func() { has("cus_3", first) })                // until the deletion has reached its end
+	c.Faults.Before("TransactWriteItems", func() {})                                     // the transaction of that change
+	c.Faults.Before("TransactWriteItems", func() { checkOrg("cus_3", first) })           // right before the deletion ends
 	noError(t, c.DeleteOrg(ctx, billing, first))
-	has("cus_3", "")
+	checkOrg("cus_3", "")
 	c.orgOfService(t, store.NewOrg{ExternalID: "cus_3"})
 	if c.Faults.Pending() {
 		t.Error("the test proves nothing: there were fewer transactions")
 	}
 }
 
-// TestADeletionByTwoFreesAnExternalIDOnce: another org has it since.
-func TestADeletionByTwoFreesAnExternalIDOnce(t *testing.T) {
+// TestTwoDeletionsFreeAnExternalIDOnce: a deletion frees the external id, and another org gets it. A second deletion of the first
+// org, which began before, does not free it again.
+func TestTwoDeletionsFreeAnExternalIDOnce(t *testing.T) {
 	c := connect(t)
 	o := c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
 	var next id.Org
-	c.Faults.Before("TransactWriteItems", func() {}) // it closes the org
+	c.Faults.Before("TransactWriteItems", func() {}) // the transaction that closes the org
 	c.Faults.Before("TransactWriteItems", func() {
 		noError(t, c.DeleteOrg(ctx, billing, o))
 		next = c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
 	})
 	noError(t, c.DeleteOrg(ctx, billing, o))
 	if found, ok, err := c.OrgByExternalID(ctx, billing, "cus_1"); err != nil || !ok || found.ID != next {
-		t.Errorf("it is %s's, %v, want %s", found.ID, err, next)
+		t.Errorf("the external id is of %s, %v, want %s", found.ID, err, next)
 	}
 }
 
-// TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable kills it before each transaction: until it has reached its end,
-// the sweep ends nothing and reports it as cut short, and the service can repeat it.
-func TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable(t *testing.T) {
+// TestAServiceCanRepeatACutShortDeletion cuts the deletion of an org without members before each of its transactions. Until the
+// deletion has ended, the sweep deletes nothing and reports that it was cut short, and the service can repeat it.
+func TestAServiceCanRepeatACutShortDeletion(t *testing.T) {
 	c := connect(t)
 	c.org = c.orgOfService(t, store.NewOrg{ExternalID: "cus_1"})
 	c.app = id.DefaultApp(c.org)
@@ -160,7 +161,7 @@ func TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable(t *testing.T)
 	noError(t, err)
 	for n := 0; c.crashDeletionAs(billing, n) != nil; n++ {
 		if n == 0 {
-			continue // nothing is done
+			continue // the deletion has not begun
 		}
 		if row(t, c.Table, c.org, key.Made.ID).RevokedAt == 0 && !c.sweepOrg(t) {
 			t.Fatalf("after %d transactions the sweep ends an org with a good key", n)
@@ -176,7 +177,7 @@ func TestAServicesDeletionOfAnOrgWithoutMembersIsWholeOrRepeatable(t *testing.T)
 	expectCode(t, c.DeleteOrg(ctx, billing, c.org), problem.OrgNotFound)
 }
 
-func TestAServiceIsGoneWithItsOrg(t *testing.T) {
+func TestADeletedOrgIsNotFoundByAService(t *testing.T) {
 	s := populate(t)
 	noError(t, errorOf(s.Org(ctx, billing, s.org)))
 	noError(t, s.DeleteOrg(ctx, billing, s.org))

@@ -11,8 +11,8 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// signingPage is how many rows one query of the keys reads. With a new key every 90 days, one query
-// reads all keys of a century.
+// signingPage is the number of rows that one query of the keys reads. With a new key every 90 days, one
+// query reads all keys of a century.
 const signingPage = 500
 
 func signingKeyFrom(r *table.Reading) webhook.SigningKey {
@@ -41,17 +41,17 @@ func (s *Store) ActiveSigningKey(ctx context.Context) (k SigningKey, ok bool, er
 	return k, k.Kid != "", err
 }
 
-// VerificationKeys returns every verification key that ever was, by kid.
+// VerificationKeys returns all verification keys, also retired and revoked ones, by kid.
 func (s *Store) VerificationKeys(ctx context.Context) ([]webhook.SigningKey, error) {
 	return whole(ctx, s, table.Span{PK: pkVerify, Prefix: skKey, Limit: signingPage}, signingKeyFrom)
 }
 
-// RevokeVerificationKey revokes a key, so that it proves nothing from now on: its lookup answers
-// 410, the key set leaves it out, and the next rotation disables it in KMS and, when it was
+// RevokeVerificationKey revokes a key, so that its signatures are not trusted from now on: its lookup
+// answers 410, the key set leaves it out, and the next rotation disables it in KMS and, when it was
 // active, replaces it. A revocation cannot be undone. Error: unknown_kid.
 //
-// It is a step for emergencies, which an operator does by hand; no route calls it. The AWS CLI
-// does the same, where now is in milliseconds:
+// An operator does this by hand, in an emergency. No route calls it. The AWS CLI does the same, where now
+// is in milliseconds:
 //
 //	aws dynamodb update-item --table-name "$TABLE" \
 //	  --key '{"PK":{"S":"VKEYS"},"SK":{"S":"KEY#<kid>"}}' \
@@ -98,12 +98,12 @@ func (k SigningKeys) Active() (key webhook.SigningKey, ok bool) {
 	return key, ok && key.State == webhook.SigningActive
 }
 
-// Next returns the next key. ok is false when there is none.
+// Next returns the next key. ok is false when there is no next key.
 func (k SigningKeys) Next() (key webhook.SigningKey, ok bool) {
 	return k.first(func(key webhook.SigningKey) bool { return key.State == webhook.SigningNext })
 }
 
-// Find returns a key by its kid. ok is false when there is none.
+// Find returns a key by its kid. ok is false when there is no such key.
 func (k SigningKeys) Find(kid string) (key webhook.SigningKey, ok bool) {
 	return k.first(func(key webhook.SigningKey) bool { return key.Kid == kid })
 }
@@ -119,7 +119,7 @@ func (k SigningKeys) first(is func(webhook.SigningKey) bool) (key webhook.Signin
 // SigningKeys reads the signing keys, and which one is active, in strong reads of one partition.
 func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
 	var out SigningKeys
-	// The partition has the row STATE beside the keys: for this row, from returns no key.
+	// The partition also has the row STATE: for this row, from returns an empty key.
 	from := func(r *table.Reading) (none webhook.SigningKey) {
 		if r.Row.Key() == signingStateRow() {
 			out.ActiveKid, out.Made = attrKid.OrZero(r), attrMade.OrZero(r)
@@ -145,17 +145,16 @@ func (s *Store) LeaseSigningKeys(ctx context.Context, during time.Duration) (Lea
 // ReleaseSigningKeys gives the lease back before its time. It returns no error when the lease was lost.
 func (s *Store) ReleaseSigningKeys(ctx context.Context, l Lease) error {
 	t := s.begin()
-	t.leased(l, nil, attrLeaseOwner.Remove(), attrLeaseUntil.Remove())
+	t.checkLease(l, nil, attrLeaseOwner.Remove(), attrLeaseUntil.Remove())
 	if err := t.Commit(ctx); !errors.Is(err, ErrLeaseLost) {
 		return err
 	}
 	return nil
 }
 
-// leased adds two conditions on the row STATE to a transaction: the lease l is not lost, and the condition unchanged, if it is
-// not nil. It also adds the changes of this row, if there are any. Call it first, so that ErrLeaseLost comes
-// before all other refusals.
-func (t *txn) leased(l Lease, unchanged table.Condition, changes ...table.Change) {
+// checkLease adds two conditions on the row STATE to a transaction: the lease l is not lost, and the condition unchanged, if it is
+// not nil. It also adds changes of this row. Call it first, so that ErrLeaseLost comes before all other refusals.
+func (t *txn) checkLease(l Lease, unchanged table.Condition, changes ...table.Change) {
 	held := table.All(attrLeaseOwner.Is(l.owner), unchanged)
 	refusal := func(found table.Row) error {
 		r := table.Read(found)
@@ -175,14 +174,14 @@ func (t *txn) leased(l Lease, unchanged table.Condition, changes ...table.Change
 // key. If a later call fails, the next rotation continues with this key. Error: ErrLeaseLost.
 func (s *Store) KeepMadeKey(ctx context.Context, l Lease, arn string) error {
 	t := s.begin()
-	t.leased(l, nil, attrMade.Set(arn))
+	t.checkLease(l, nil, attrMade.Set(arn))
 	return t.Commit(ctx)
 }
 
 // PublishSigningKey registers a key as the next one. Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk webhook.JWK, arn string) error {
 	t := s.begin()
-	t.leased(l, nil, attrMade.Remove())
+	t.checkLease(l, nil, attrMade.Remove())
 	t.register(jwk, arn, attrState.Set(webhook.SigningNext))
 	return t.Commit(ctx)
 }
@@ -200,7 +199,7 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	now := s.Now()
 	t := s.begin()
 	// A key that KMS has just made gets its row in this transaction, so Made need not remember it.
-	t.leased(l, attrKid.IsOrAbsent(was.ActiveKid), attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
+	t.checkLease(l, attrKid.IsOrAbsent(was.ActiveKid), attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
 	active := table.Changes(attrState.Set(webhook.SigningActive), attrActivatedAt.Set(now.UnixMilli()))
 	if _, known := was.Find(jwk.Kid); known {
 		t.Update(signingKeyRow(jwk.Kid), attrState.Is(webhook.SigningNext), refuse(ErrOvertaken), active)
@@ -213,7 +212,7 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	return t.Commit(ctx)
 }
 
-// retire makes a key retired, if it is in the state from. A signature of the key proves nothing after
+// retire makes a key retired, if it is in the state from. Signatures of the key are not trusted after
 // expires.
 func (t *txn) retire(kid string, from webhook.SigningState, now, expires time.Time) {
 	t.Update(signingKeyRow(kid), attrState.Is(from), refuse(ErrOvertaken),
@@ -224,7 +223,7 @@ func (t *txn) retire(kid string, from webhook.SigningState, now, expires time.Ti
 // ErrOvertaken.
 func (s *Store) DropNextKey(ctx context.Context, l Lease, kid string) error {
 	t := s.begin()
-	t.leased(l, nil)
+	t.checkLease(l, nil)
 	t.retire(kid, webhook.SigningNext, s.Now(), s.Now())
 	return t.Commit(ctx)
 }
@@ -232,7 +231,7 @@ func (s *Store) DropNextKey(ctx context.Context, l Lease, kid string) error {
 // NoteDisabledKey writes that a key is disabled in KMS. Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) NoteDisabledKey(ctx context.Context, l Lease, kid string) error {
 	t := s.begin()
-	t.leased(l, nil)
+	t.checkLease(l, nil)
 	t.Update(signingKeyRow(kid), table.All(table.Exists, attrDisabledAt.Absent()), refuse(ErrOvertaken), attrDisabledAt.Set(s.now()))
 	return t.Commit(ctx)
 }

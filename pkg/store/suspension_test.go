@@ -139,9 +139,9 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 			verdicts{held: 2, revoked: 1}, "", verdicts{held: 2, revoked: 1}, map[bool]verdicts{false: {good: 2, revoked: 1}, true: {good: 2, revoked: 1}}},
 		"a change": {func(c *connected, k id.Key) error { return c.update(k, store.KeyChange{Name: ptr("b")}) },
 			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
-		"an allowance": {func(c *connected, _ id.Key) error { return c.allow("5/d") },
+		"an allowance": {func(c *connected, _ id.Key) error { return c.setAllowance("5/d") },
 			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
-		"a plan": {func(c *connected, _ id.Key) error { return c.state(store.OrgChange{Plan: ptr("pro")}) },
+		"a plan": {func(c *connected, _ id.Key) error { return c.changeOrg(store.OrgChange{Plan: ptr("pro")}) },
 			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {good: 3}}},
 		"a suspension": {func(c *connected, _ id.Key) error { return c.suspend(true) },
 			verdicts{held: 3}, "", verdicts{held: 3}, map[bool]verdicts{false: {good: 3}, true: {held: 3}}},
@@ -321,7 +321,7 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 	states("")
 
 	run(suspend, 50)
-	if n := run(func() error { return c.allow("9/d") }, 0); n != whole {
+	if n := run(func() error { return c.setAllowance("9/d") }, 0); n != whole {
 		t.Errorf("an allowance in the middle looks at %d parts", n)
 	}
 	states(problem.KeySuspended)
@@ -418,7 +418,7 @@ func TestEachKeyHasThePlanOfItsOrg(t *testing.T) {
 		if got := row(t, c.Table, c.org, old).OrgState; got != (store.OrgState{Allowance: first.Allowance, Plan: "pro", Version: 1}) {
 			t.Errorf("%+v", got)
 		}
-		noError(t, c.state(store.OrgChange{Plan: ptr("max-2"), Allowance: ptr("7/d")}))
+		noError(t, c.changeOrg(store.OrgChange{Plan: ptr("max-2"), Allowance: ptr("7/d")}))
 		heir, err := c.RotateKey(ctx, billing, c.org, store.Rotation{Old: old, Grace: time.Hour, Prefix: "lk"}, store.Once[store.MintedKey]{})
 		noError(t, err)
 		for _, k := range []id.Key{old, heir.Made.ID} {
@@ -426,7 +426,7 @@ func TestEachKeyHasThePlanOfItsOrg(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		}
-		noError(t, c.state(store.OrgChange{Plan: ptr("")}))
+		noError(t, c.changeOrg(store.OrgChange{Plan: ptr("")}))
 		if got := row(t, c.Table, c.org, heir.Made.ID).OrgState; got != (store.OrgState{Allowance: "7/d", Version: 3}) {
 			t.Errorf("%+v", got)
 		}

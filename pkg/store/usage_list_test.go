@@ -56,7 +56,7 @@ func TestTheUseOfADayIsBetweenItsTwoNumbers(t *testing.T) {
 
 func TestTheUseOfAMonthIsListedInPages(t *testing.T) {
 	c := connect(t)
-	noError(t, c.allow("1000000/d"))
+	noError(t, c.setAllowance("1000000/d"))
 	a := c.processes(1)
 	var keys []store.MintedKey
 	for range 3 {
@@ -125,7 +125,7 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	if got := c.keyUsage(t, fresh.ID, 0); len(got) != 1 || got[0].Key != k.ID || got[0].Requests != 4 {
 		t.Errorf("with its successor: %+v", got)
 	}
-	noError(t, c.allow("1/M"))
+	noError(t, c.setAllowance("1/M"))
 	c.advanceClock(time.Minute)
 	fresh = row(t, c.Table, c.org, fresh.ID)
 	noError(t, errorOf(a.Spend(ctx, fresh)))
@@ -236,7 +236,7 @@ func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
 	if len(before) != 1 || before[0] {
 		t.Errorf("a successor that has no limits any more, while the other key has: %v", before)
 	}
-	noError(t, c.allow("9/d"))
+	noError(t, c.setAllowance("9/d"))
 	c.spend(t, 1, all, store.MintedKey{ID: fresh.ID})
 	whole, _, err := c.OrgUsage(ctx, billing, c.org, "2027-01", store.Page{})
 	noError(t, err)

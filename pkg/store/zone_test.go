@@ -1,3 +1,3 @@
 package store_test
 
-import _ "time/tzdata" // a machine may have no zones
+import _ "time/tzdata" // a machine may lack the data of time zones

@@ -20,7 +20,7 @@ import (
 var unreadable = map[string]string{}
 
 // readsReleases is the test that reads the rows of all releases. With the variable RELEASE it writes the rows of a new release.
-const readsReleases = "TestEachReleaseIsReadByThisOne"
+const readsReleases = "TestThisCodeReadsEachReleasesRows"
 
 // line is a line of pkg/store/testdata/releases.jsonl: a row, or a read with its result.
 type line map[string]json.RawMessage

@@ -1,5 +1,5 @@
-// Package email decides which email addresses can be used, and which are the same. It is apart from package org, because the
-// tables of Unicode would make every function larger.
+// Package email decides which email addresses can be used, and which addresses are the same. It is a separate package from
+// org, because its Unicode tables would make every Lambda function larger.
 package email
 
 import (

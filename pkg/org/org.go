@@ -46,8 +46,8 @@ func CleanName(s string) (string, bool) {
 	return s, text.Visible(s) && utf8.RuneCountInString(s) <= MaxNameLen && text.Plain(s)
 }
 
-// NameFor returns the display name of a user: the name that the issuer gives, as text.Cleaned leaves it, or else the part
-// of email before the @. email is "" when it is not verified.
+// NameFor returns the display name of a user: the name that the issuer gives, cleaned by CleanedName, or else the part of
+// email before the @. email is "" when it is not verified.
 func NameFor(name, email string) string {
 	if name = CleanedName(name); name != "" {
 		return name
@@ -56,15 +56,15 @@ func NameFor(name, email string) string {
 	return local
 }
 
-// CleanedName returns a display name that a machine reports, without what CleanName refuses. It returns "" when nothing is
-// left.
+// CleanedName returns a display name that a machine reports, without the characters that CleanName refuses. It returns ""
+// when no characters are left.
 func CleanedName(s string) string { return text.Cleaned(s, MaxNameLen) }
 
-// maxPlan is the most characters of the name of a plan.
+// maxPlan is the largest number of characters in the name of a plan.
 const maxPlan = 16
 
 // ValidPlan reports whether a text can be the name of an org's plan: 1 to 16 of a to z, 0 to 9 and -. The row of each API key has it.
 func ValidPlan(s string) bool {
-	isOdd := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
-	return s != "" && len(s) <= maxPlan && !strings.ContainsFunc(s, isOdd)
+	isForbidden := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	return s != "" && len(s) <= maxPlan && !strings.ContainsFunc(s, isForbidden)
 }

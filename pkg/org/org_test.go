@@ -16,7 +16,7 @@ func TestANameIsOneToHundredPrintableCharacters(t *testing.T) {
 	}
 	for _, bad := range []string{"", "  ", "\t\n", "a\x00b", "a\nb", "a\u0085b", strings.Repeat("ä", 101), "\xff"} {
 		if _, ok := org.CleanName(bad); ok {
-			t.Errorf("CleanName(%q): taken", bad)
+			t.Errorf("CleanName(%q): accepted", bad)
 		}
 	}
 }

@@ -19,21 +19,21 @@ import (
 // Credential is the kind of credential that a route accepts in its Authorization header.
 type Credential string
 
-// The credentials that a route may take.
+// The credentials that a route may accept.
 const (
 	Public    Credential = "public"     // none: the route has no authorizer
 	UserToken Credential = "user_token" // an OAuth access token (JWT)
 	APIKey    Credential = "api_key"    // an API key of an app
 )
 
-// Limit has what is left of the limits of an API key after a request. It is zero for a key without limits.
+// Limit has the rest of the limits of an API key after a request. It is zero for a key without limits.
 type Limit struct {
 	Policy, State string // of the headers RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11)
 	Violated      string // the limits that the request is over, separated by a space: such a request is to be answered 429; "": none
 	RetryAfter    int64  // seconds until their windows end
 }
 
-// AddTo adds a limit to the fields of a principal. A key without limits has none of them.
+// AddTo adds a limit to the fields of a principal. For a key without limits it adds nothing.
 func (l Limit) AddTo(fields map[string]string) {
 	if l.Policy != "" {
 		fields["rateLimitPolicy"], fields["rateLimit"] = l.Policy, l.State
@@ -43,9 +43,9 @@ func (l Limit) AddTo(fields map[string]string) {
 	}
 }
 
-// Refusal returns the sentence for a request that is over its limits. It names the allowance of the org if that is violated, and of
-// several windows the one that ends last: another key of the org would not help. now is the time of the check, by a clock that may be
-// half a minute early or late, because each window ends with a minute.
+// Refusal returns the sentence for a request that is over its limits. If the request is over the allowance of the org, the sentence
+// names the allowance, because another key of the org would not help. Of several windows it names the longest. now is the time of the
+// check. Its clock may be half a minute early or late: each window ends with a minute, so Refusal rounds the end to a minute.
 func (l Limit) Refusal(now time.Time) string {
 	violated := strings.Fields(l.Violated)
 	if len(violated) > 0 {
@@ -148,7 +148,7 @@ type Principal struct {
 	KeyID      id.Key
 	Name       string // of a service
 	Limit      Limit  // of an API key
-	Deferred   bool   // the API key is over its limits or, without Limit.Violated, nothing is known of them: the route's handler decides
+	Deferred   bool   // the API key is over its limits, or, without Limit.Violated, its limits are not known: the route's handler decides
 }
 
 // ErrMissing means that a request has no authorizer context, or an incomplete one. Nothing may
@@ -182,7 +182,7 @@ func (p Principal) Context() map[string]string {
 	}
 }
 
-// Parse reads what Context wrote. It returns ErrMissing for anything else.
+// Parse is the reverse of Context. It returns ErrMissing for any other context.
 func Parse(m map[string]any) (Principal, error) {
 	text := func(name string) string { s, _ := m[name].(string); return s }
 	switch Kind(text("kind")) {
@@ -215,13 +215,13 @@ func Parse(m map[string]any) (Principal, error) {
 	}
 }
 
-// servicePrefix begins the text that names a service among the ids of users and keys, which have no colon.
+// servicePrefix is the beginning of the id of a service. The ids of users and keys have no colon.
 const servicePrefix = "service:"
 
 // ServiceOf returns the name of the service that a result of ID names. ok is false for the id of a user or a key.
 func ServiceOf(id string) (name string, ok bool) { return strings.CutPrefix(id, servicePrefix) }
 
-// ID returns the caller's own id, for the log and audit entries. The id of a service has its name.
+// ID returns the caller's id, for the log and audit entries. The id of a service is service:NAME.
 func (p Principal) ID() string {
 	switch p.Kind {
 	case User:
@@ -242,7 +242,7 @@ func NewContext(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, contextKey{}, p)
 }
 
-// FromContext returns the caller that NewContext put there, or ErrMissing.
+// FromContext returns the caller that NewContext has stored in the context, or ErrMissing.
 func FromContext(ctx context.Context) (Principal, error) {
 	p, ok := ctx.Value(contextKey{}).(Principal)
 	if !ok {

@@ -59,7 +59,7 @@ func TestACallerArrivesAsTheAuthorizerSentIt(t *testing.T) {
 		}
 		for name := range c.sent {
 			if name == "signedInAt" {
-				continue // the one member that may be missing
+				continue // only this member may be missing
 			}
 			lost := maps.Clone(arrived)
 			delete(lost, name)
@@ -73,7 +73,7 @@ func TestACallerArrivesAsTheAuthorizerSentIt(t *testing.T) {
 	}
 }
 
-func TestNoCallerIsMadeOfSomethingElse(t *testing.T) {
+func TestAnInvalidContextHasNoCaller(t *testing.T) {
 	org := string(id.Source{}.NewOrg())
 	for name, m := range map[string]map[string]any{
 		"nothing": nil, "another kind": {"kind": "root"}, "a kind in capitals": {"kind": "None"}, "a kind that is a number": {"kind": 1},

@@ -45,7 +45,7 @@ func TestALeakIsReportedOnceADay(t *testing.T) {
 	count(3)
 	noError(t, c.leak(t, k.ID, "", true)) // writes no second report this day, and revokes the key
 	count(3)
-	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.KeyRevoked {
+	if got := c.refusalOf(t, k.Minted.Key.Reveal()); got != problem.KeyRevoked {
 		t.Errorf("the key: %s", got)
 	}
 	c.advanceClock(48 * time.Hour)

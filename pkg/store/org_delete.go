@@ -28,10 +28,10 @@ const (
 	lateExpiry = time.Minute
 )
 
-// The deletion of an org begins with one transaction. It marks the org's row by attrDeletedAt, and
-// the row of the org's active keys by attrClosed. A user's change in the org has a condition on one of
-// these rows: notDeleted on the org's row, or keysOpen on the row of the active keys. One that only ends something,
-// as the deletion of an endpoint, needs none. A change by an API key has none (inFlight).
+// The deletion of an org begins with one transaction. It marks the org's row by attrDeletedAt, and the row of the org's active
+// keys by attrClosed. A user's change in the org has a condition on one of these rows: notDeleted on the org's row, or keysOpen on
+// the row of the active keys. A change that only ends something, such as the deletion of an endpoint, needs no condition. A change
+// by an API key has no condition (see inFlight).
 
 // notDeleted is the condition that there is a row, and that it is not deleted. It is for the rows of orgs
 // and of endpoints.

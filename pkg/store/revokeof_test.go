@@ -52,7 +52,7 @@ func TestOnlyThePersonsKeysAreRevoked(t *testing.T) {
 			}
 		}
 		noError(t, c.suspend(false))
-		if got := c.check(t, plain.Minted.Key.Reveal()); got != problem.KeyRevoked {
+		if got := c.refusalOf(t, plain.Minted.Key.Reveal()); got != problem.KeyRevoked {
 			t.Errorf("%q", got)
 		}
 	}

@@ -94,7 +94,7 @@ func TestOutsiderSees404NotForbidden(t *testing.T) {
 // errorOf returns the error of a call with two results.
 func errorOf[T any](_ T, err error) error { return err }
 
-func TestTheLastAdminStays(t *testing.T) {
+func TestTheLastAdminCannotLeaveOrBeDemoted(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
@@ -146,7 +146,7 @@ func TestAViewerCannotPromoteThemselves(t *testing.T) {
 	expectCode(t, errorOf(tb.ChangeRole(ctx, admin(bob), o, bob, org.Admin)), problem.InsufficientRole)
 }
 
-func TestAnInviteFindsAUserOnlyAfterTheySignedIn(t *testing.T) {
+func TestAnInviteFindsAUserOnlyAfterASignIn(t *testing.T) {
 	tb := storetest.New(t)
 	ada := tb.NewUser(t, "ada@example.com")
 	o := tb.NewOrg(t, ada)
@@ -182,12 +182,12 @@ func TestMakeGenerateChangesNothing(t *testing.T) {
 	})
 }
 
-// TestOnlyTheKitWritesExpressions reads the texts in the store's files: one with a word of DynamoDB's
-// expressions, or an import of the SDK, belongs in pkg/table.
-func TestOnlyTheKitWritesExpressions(t *testing.T) {
+// TestOnlyPackageTableWritesExpressions reads the string literals in the store's files. A literal with a word of
+// DynamoDB's expressions, or an import of the SDK, belongs in pkg/table.
+func TestOnlyPackageTableWritesExpressions(t *testing.T) {
 	language := regexp.MustCompile(`attribute_(not_)?exists|if_not_exists|begins_with|\b(SET|REMOVE|ADD|BETWEEN) |size\(| AND `)
 	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) < 20 { // far fewer than there are: the pattern finds nothing
+	if err != nil || len(files) < 20 { // the store has many more files
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, file := range files {
@@ -218,8 +218,8 @@ func TestAccessNeedsTheKeyTheAppAndTheOrg(t *testing.T) {
 	expectCode(t, errorOf(c.AccessOf(ctx, c.NewOrg(t, c.ada), c.app, k)), problem.KeyNotFound)
 }
 
-// TestAnAppKeepsItsNameWithoutAnother: a rename without a name, or to the same name, only reads.
-func TestAnAppKeepsItsNameWithoutAnother(t *testing.T) {
+// TestAnUnchangedAppNameIsNotWritten: an update without a name, or with the same name, only reads.
+func TestAnUnchangedAppNameIsNotWritten(t *testing.T) {
 	c := connect(t)
 	was, err := c.UpdateApp(ctx, admin(c.ada), c.org, c.app, store.AppChange{})
 	noError(t, err)
@@ -245,7 +245,7 @@ func TestEndpointsArePagedNewestFirst(t *testing.T) {
 	for more := true; more; more = p.After != "" {
 		found, next, err := c.Endpoints(ctx, c.app, p)
 		if err != nil || len(found) != 1 {
-			t.Fatalf("behind %q: %v, %v", p.After, found, err)
+			t.Fatalf("after %q: %v, %v", p.After, found, err)
 		}
 		got, p.After = append(got, found[0].ID), next
 	}

@@ -18,8 +18,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// check returns the refusal of a key by its text, "" for a good one.
-func (c *connected) check(t *testing.T, text string) problem.Code {
+// refusalOf returns the refusal of a key by its text, "" for a good key.
+func (c *connected) refusalOf(t *testing.T, text string) problem.Code {
 	t.Helper()
 	a := authn.New(c.Store, nil)
 	a.Now = c.Now
@@ -35,8 +35,9 @@ func (c *connected) check(t *testing.T, text string) problem.Code {
 	return refused.Code
 }
 
-// TestASuspendedOrgsKeysAreGoodAgainAfterwards, each as it would be without the suspension.
-func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
+// TestASuspendedOrgsKeysAreGoodAgainAfterAResume: during a suspension all good keys are refused. After it, each key is as it would be
+// without the suspension.
+func TestASuspendedOrgsKeysAreGoodAgainAfterAResume(t *testing.T) {
 	c := connect(t)
 	texts := map[string]string{"imported": "sk_a"}
 	ids := map[string]id.Key{}
@@ -53,20 +54,20 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 		heir[name] = made.Made.ID
 		texts[name+"'s heir"] = made.Made.Minted.Key.Reveal()
 	}
-	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, heir["orphan"])) // no map has the orphan any more
+	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, heir["orphan"])) // the map of active keys has neither the orphan nor its heir
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked"]))
 	c.advanceClock(time.Hour)
 
-	all := func(want map[string]problem.Code) {
+	checkAll := func(want map[string]problem.Code) {
 		t.Helper()
 		for name, text := range texts {
-			if got := c.check(t, text); got != want[name] {
+			if got := c.refusalOf(t, text); got != want[name] {
 				t.Errorf("%s: %q, want %q", name, got, want[name])
 			}
 		}
 	}
 	ended := map[string]problem.Code{"revoked": problem.KeyRevoked, "orphan's heir": problem.KeyRevoked, "expired": problem.KeyExpired}
-	all(ended)
+	checkAll(ended)
 	noError(t, c.suspend(true))
 	during := maps.Clone(ended)
 	for name := range texts {
@@ -74,16 +75,16 @@ func TestASuspendedOrgsKeysAreGoodAgainAfterwards(t *testing.T) {
 			during[name] = problem.KeySuspended
 		}
 	}
-	all(during)
-	if got := c.check(t, texts["active"][:len(texts["active"])-1]+"0"); got != problem.InvalidCredentials {
-		t.Errorf("another text of the key: %q", got) // only who has the secret learns of the suspension
+	checkAll(during)
+	if got := c.refusalOf(t, texts["active"][:len(texts["active"])-1]+"0"); got != problem.InvalidCredentials {
+		t.Errorf("another text of the key: %q", got) // only a caller with the secret learns of the suspension
 	}
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, ids["revoked meanwhile"]))
 	c.advanceClock(time.Hour)
 	ended["revoked meanwhile"], ended["expiring"] = problem.KeyRevoked, problem.KeyExpired
 	noError(t, c.suspend(true)) // writes nothing
 	noError(t, c.suspend(false))
-	all(ended)
+	checkAll(ended)
 	for action, want := range map[string]int{"org.suspended": 1, "org.resumed": 1, "org.updated": 0} {
 		if n := len(c.audited(t, action)); n != want {
 			t.Errorf("%d entries %s", n, action)
@@ -115,16 +116,17 @@ func (c *connected) verdicts(t *testing.T) map[apikey.Verdict]int {
 	return found
 }
 
-// TestASuspensionLeavesNoKeyBehind: before its first transaction, and before each of the next ones.
+// TestASuspensionLeavesNoKeyBehind: another request comes before each transaction of a suspension, and of a resume. Afterwards each key
+// has the state of its org.
 func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 	const good, held, revoked = apikey.Good, apikey.Suspended, apikey.Revoked
 	type verdicts = map[apikey.Verdict]int
 	for name, meanwhile := range map[string]struct {
-		do      func(*connected, id.Key) error
-		before  verdicts          // after a suspension that it came before
-		refused problem.Code      // in a suspended org
-		within  verdicts          // after a suspension in whose middle it came
-		resumed map[bool]verdicts // after a resume, which it came before, or in whose middle it came; nil: not tried
+		do      func(*connected, id.Key) error // the other request
+		before  verdicts                       // after the suspension, if the request came before its first transaction
+		refused problem.Code                   // the request's error in a suspended org
+		within  verdicts                       // after the suspension, if the request came before a later transaction
+		resumed map[bool]verdicts              // after a resume, by whether the request came after its first transaction; nil: not tried
 	}{
 		"a creation": {func(c *connected, _ id.Key) error {
 			return errorOf(c.CreateKey(ctx, admin(c.ada), c.org, wantedKey(0), store.Once[store.MintedKey]{}))
@@ -150,7 +152,7 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 		"a deletion": {func(c *connected, _ id.Key) error { return c.DeleteOrg(ctx, admin(c.ada), c.org) },
 			nil, "", nil, map[bool]verdicts{false: nil, true: nil}},
 	} {
-		for passes := range 3 { // of the transactions: of the org, of two keys, of one key, of the position
+		for passes := range 3 { // transactions before the request. There are four: of the org, of two keys, of one key, of the position
 			for _, suspends := range []bool{true, false} {
 				if !suspends && meanwhile.resumed == nil {
 					continue
@@ -179,7 +181,7 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 				c.Faults.Before("TransactWriteItems", func() { inner = meanwhile.do(c, k) })
 				err := c.suspend(suspends)
 				if c.Faults.Pending() {
-					t.Fatalf("%s: nothing came between", name)
+					t.Fatalf("%s: the test proves nothing: the request was not made", name)
 				}
 				expectCode(t, inner, refused)
 				what := fmt.Sprintf("%s, after %d transactions, suspended: %v", name, passes, suspends)
@@ -198,7 +200,7 @@ func TestASuspensionLeavesNoKeyBehind(t *testing.T) {
 				if got := c.verdicts(t); !maps.Equal(got, want) {
 					t.Errorf("%s: %v, want %v", what, got, want)
 				}
-				versions := map[string]bool{} // two that cross end in the higher one on all rows
+				versions := map[string]bool{} // all rows must have the same version
 				for _, r := range c.rowsOf(t, "KEYS#"+string(c.org)) {
 					if r["revokedAt"] == nil {
 						versions[text(r, "allowanceNo")] = true
@@ -219,10 +221,10 @@ func (c *connected) orgRow(t *testing.T) dbRow {
 	return rows[slices.IndexFunc(rows, func(r dbRow) bool { return text(r, "SK") == "META" })]
 }
 
-// TestASuspensionThatIsCutShortGoesOn, wherever it is cut short, when it is sent again.
-func TestASuspensionThatIsCutShortGoesOn(t *testing.T) {
+// TestACutShortSuspensionContinuesWhenRepeated: a suspension and a resume fail before their transaction number cut, counted from 0.
+func TestACutShortSuspensionContinuesWhenRepeated(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter} {
-		for cut := range 6 { // transactions: of the org, of two keys, two keys, one key, of the position; the last is not cut
+		for cut := range 6 { // there are five transactions: of the org, two keys, two keys, one key, and the position. So 5 cuts nothing
 			c := connect(t)
 			c.SetClosingPage(2)
 			for range 5 {
@@ -251,8 +253,8 @@ func TestASuspensionThatIsCutShortGoesOn(t *testing.T) {
 	}
 }
 
-// TestASuspensionReadsNoKeyTwice in an org with more dead keys than one call has the time to read. A change that comes in the
-// middle begins at the first key, and takes the suspension with it.
+// TestASuspensionReadsNoKeyTwice: an org has more dead keys than one call has the time to read. Each call reads one part of the keys. A
+// second change of the org in the middle begins at the first key again, and also copies the suspension.
 func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 	c := connect(t)
 	dead := 5_000
@@ -262,7 +264,7 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 	part := dead / 100
 	first := makeKey(t, c.Table, c.org, c.ada, 0)
 	rows := make([]map[string]string, dead)
-	for n := range rows { // behind the first key and before the last one, by their times
+	for n := range rows { // their ids are after the first key and before the last one
 		rows[n] = map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#%s_%06d", first.ID, n), "revokedAt": "1"}
 	}
 	var writers sync.WaitGroup
@@ -275,8 +277,8 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 	c.SetClosingPage(part)
 	c.SetSpreadWithin(0) // a part in each call
 
-	// run repeats a change until it is done, and returns how many keys it looked at, in parts.
-	run := func(do func() error, most int) (parts int) {
+	// repeat repeats a change until it is done, or up to most calls (0: no bound). It returns the number of parts that were read.
+	repeat := func(do func() error, most int) (parts int) {
 		t.Helper()
 		c.forgetCalls()
 		for calls := 1; ; calls++ {
@@ -292,46 +294,46 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 			expectCode(t, err, problem.Unavailable)
 		}
 	}
-	states := func(want problem.Code) {
+	checkBoth := func(want problem.Code) { // the first and the last key
 		t.Helper()
 		for _, k := range []store.MintedKey{first, last} {
-			if got := c.check(t, k.Minted.Key.Reveal()); got != want {
+			if got := c.refusalOf(t, k.Minted.Key.Reveal()); got != want {
 				t.Errorf("%s: %q, want %q", k.ID, got, want)
 			}
 		}
 	}
 	suspend, resume := func() error { return c.suspend(true) }, func() error { return c.suspend(false) }
 	whole := dead/part + 1
-	if n := run(suspend, 0); n != whole {
-		t.Errorf("a suspension looks at %d parts", n)
+	if n := repeat(suspend, 0); n != whole {
+		t.Errorf("a suspension reads %d parts", n)
 	}
-	states(problem.KeySuspended)
-	if n := run(resume, 0); n != whole {
-		t.Errorf("a resume looks at %d parts", n)
+	checkBoth(problem.KeySuspended)
+	if n := repeat(resume, 0); n != whole {
+		t.Errorf("a resume reads %d parts", n)
 	}
-	states("")
+	checkBoth("")
 
-	run(suspend, 50)
-	if got := c.check(t, last.Minted.Key.Reveal()); got != "" {
+	repeat(suspend, 50)
+	if got := c.refusalOf(t, last.Minted.Key.Reveal()); got != "" {
 		t.Errorf("in the middle: %q", got)
 	}
-	if n := run(resume, 0); n != whole {
-		t.Errorf("a resume in the middle looks at %d parts", n)
+	if n := repeat(resume, 0); n != whole {
+		t.Errorf("a resume in the middle reads %d parts", n)
 	}
-	states("")
+	checkBoth("")
 
-	run(suspend, 50)
-	if n := run(func() error { return c.setAllowance("9/d") }, 0); n != whole {
-		t.Errorf("an allowance in the middle looks at %d parts", n)
+	repeat(suspend, 50)
+	if n := repeat(func() error { return c.setAllowance("9/d") }, 0); n != whole {
+		t.Errorf("an allowance in the middle reads %d parts", n)
 	}
-	states(problem.KeySuspended)
-	if n := run(suspend, 0); n != 0 {
-		t.Errorf("a suspension that is done looks at %d parts", n)
+	checkBoth(problem.KeySuspended)
+	if n := repeat(suspend, 0); n != 0 {
+		t.Errorf("a suspension that is done reads %d parts", n)
 	}
 }
 
-// TestAKeyWithoutAHashIsGoodForNoText, is listed, and can be ended: a later release may have such a state.
-func TestAKeyWithoutAHashIsGoodForNoText(t *testing.T) {
+// TestAKeyWithoutAHashMatchesNoText: such a key is also listed, and can be revoked. A later release may write such rows.
+func TestAKeyWithoutAHashMatchesNoText(t *testing.T) {
 	c := connect(t)
 	c.importKeys(t, c.org, []store.NewImport{{Name: "zeros", Prefix: "sk"}}, store.Once[store.MintedKey]{}) // of a text whose hash is zeros, if there is one
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
@@ -339,7 +341,7 @@ func TestAKeyWithoutAHashIsGoodForNoText(t *testing.T) {
 	bare := r[slices.IndexFunc(r, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k.ID) })]
 	delete(bare, "hash")
 	c.putRow(t, bare)
-	if got := c.check(t, k.Minted.Key.Reveal()); got != problem.InvalidCredentials {
+	if got := c.refusalOf(t, k.Minted.Key.Reveal()); got != problem.InvalidCredentials {
 		t.Errorf("%q", got)
 	}
 	for _, suspended := range []bool{true, false} {
@@ -352,7 +354,7 @@ func TestAKeyWithoutAHashIsGoodForNoText(t *testing.T) {
 	}
 	noError(t, c.RevokeKey(ctx, admin(c.ada), c.org, k.ID))
 	if row(t, c.Table, c.org, k.ID).RevokedAt == 0 {
-		t.Error("it lives")
+		t.Error("the key without a hash is not revoked")
 	}
 	noError(t, c.DeleteOrg(ctx, admin(c.ada), c.org))
 }
@@ -367,11 +369,11 @@ func (c *connected) keyList(t *testing.T) []store.APIKey {
 	return keys
 }
 
-// TestAPositionBelongsToOneVersion: a resume begins right before a suspension writes how far it has come, or that it is done. The resume
-// is cut short too, and goes on from its own position.
+// TestAPositionBelongsToOneVersion: a resume begins right before a suspension writes its position, or that it is done. The resume is cut
+// short too, and continues from its own position.
 func TestAPositionBelongsToOneVersion(t *testing.T) {
 	const keys = 4
-	for call := range keys + 1 { // of the suspension: each looks at one key, the last one at none
+	for call := range keys + 1 { // the call of the suspension in which the resume comes. Each call copies to one key, the last to none
 		c := connect(t)
 		for range keys {
 			makeKey(t, c.Table, c.org, c.ada, 0)
@@ -382,16 +384,16 @@ func TestAPositionBelongsToOneVersion(t *testing.T) {
 			expectCode(t, c.suspend(true), problem.Unavailable)
 		}
 		if call == 0 {
-			c.letPass("TransactWriteItems") // of the org
+			c.letPass("TransactWriteItems") // the transaction of the org
 		}
 		if call < keys {
-			c.letPass("TransactWriteItems") // of the key
+			c.letPass("TransactWriteItems") // the transaction of the key
 		}
 		var resumed error
 		c.Faults.Before("TransactWriteItems", func() { resumed = c.suspend(false) })
-		_ = c.suspend(true) // may go on with the resume
+		_ = c.suspend(true) // it may continue the resume
 		if c.Faults.Pending() {
-			t.Fatalf("%d: nothing came between", call)
+			t.Fatalf("%d: the test proves nothing: the resume was not made", call)
 		}
 		for range 2 * keys {
 			if resumed == nil {
@@ -407,7 +409,7 @@ func TestAPositionBelongsToOneVersion(t *testing.T) {
 	}
 }
 
-// TestEachKeyHasThePlanOfItsOrg, from its creation on and from a change's answer on.
+// TestEachKeyHasThePlanOfItsOrg: a new key has the plan at once. After a change of the plan, all keys have the new plan.
 func TestEachKeyHasThePlanOfItsOrg(t *testing.T) {
 	c := connect(t)
 	for _, first := range []store.NewOrg{{Plan: "pro"}, {Plan: "pro", Allowance: "9/d"}} {
@@ -433,8 +435,8 @@ func TestEachKeyHasThePlanOfItsOrg(t *testing.T) {
 	}
 }
 
-// TestARetryMeetsItsAnswerBeforeTheSuspension, also when nothing looks for the answer before the transaction.
-func TestARetryMeetsItsAnswerBeforeTheSuspension(t *testing.T) {
+// TestARetryGetsItsAnswerInASuspendedOrg: these use cases do not read the kept answer before their transaction.
+func TestARetryGetsItsAnswerInASuspendedOrg(t *testing.T) {
 	c := connect(t)
 	endpoint := c.wanted("")
 	endpoint.By = store.Changer{Actor: billing}

@@ -17,13 +17,13 @@ import (
 // from all three. A lease is never given back. The date is before the key in the sort key, so that the
 // use of all keys of an org in a month is one span.
 
-const usageFor = 400 * 24 * time.Hour // how long the rows are kept
+const usageFor = 400 * 24 * time.Hour // the time for which the rows are kept
 
 // allKeys replaces the key in the row of all keys of an org.
 const allKeys = "ORG"
 
-// Lease charges what a process wants to let through to a key's windows, in one write: see limit.Table. It makes one try, because
-// a second could charge twice. An error wraps limit.ErrNotCharged when nothing was charged.
+// Lease charges the requests that a process wants to let through to the windows of a key, in one write: see limit.Table. It makes one
+// try, because a second try could charge twice. An error wraps limit.ErrNotCharged when nothing was charged.
 func (s *Store) Lease(ctx context.Context, l limit.Lease) (found limit.Charges, done bool, err error) {
 	start := time.Unix(l.Start, 0).UTC()
 	var when []table.Condition
@@ -91,7 +91,7 @@ var refused = [...]struct {
 	limit.Scope:     {attrRefusedScope, problem.InsufficientScope},
 }
 
-// Refusal returns why requests with a code are refused. ok is false for a code that is not counted.
+// Refusal returns the kind of refusal that a code means. ok is false for a code that is not counted.
 func Refusal(code problem.Code) (why limit.Refusal, ok bool) {
 	for why, r := range refused {
 		if r.code == code {
@@ -117,7 +117,7 @@ func (s *Store) NoteRefusals(ctx context.Context, k limit.Refused, day int64, n 
 	return notCharged(err)
 }
 
-// layoutOf returns how the row of a day or a month is named.
+// layoutOf returns the layout of the date in the sort key of the row of a day or a month.
 func layoutOf(row limit.Per) string {
 	if row == limit.Month {
 		return "2006-01"
@@ -125,11 +125,11 @@ func layoutOf(row limit.Per) string {
 	return time.DateOnly
 }
 
-// ofUse returns how a row names the key whose use it has; "": all keys of the org.
+// ofUse returns the name of a key in the sort key of a row of use; "" means all keys of the org.
 func ofUse(k id.Key) id.Key { return cmp.Or(k, allKeys) }
 
-// markPartial marks the rows of the days from one time to another (milliseconds) on which a key had limits for a part of the day
-// only. What was leased on such a day is not an upper bound of the use of the key.
+// markPartial marks the rows of the days between two times (milliseconds): on these days the key had limits for a part of the day
+// only. The leased requests of such a day are not an upper bound of the use of the key.
 func (t *txn) markPartial(o id.Org, k id.Key, from, until int64) {
 	last := time.UnixMilli(until).UTC().Truncate(24 * time.Hour)
 	for day := time.UnixMilli(from).UTC().Truncate(24 * time.Hour); !day.After(last); day = day.AddDate(0, 0, 1) {

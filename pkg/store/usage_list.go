@@ -11,18 +11,18 @@ import (
 	"latchkey/pkg/table"
 )
 
-// Usage is how much a key was used on a day of UTC, with the keys of its rotations.
+// Usage is the use of a key on a day of UTC, together with the other keys of its rotations.
 type Usage struct {
 	Date     string // 2026-11-24
 	Key      id.Key // the first key of the rotations; "": all keys of the org together, on a day with an allowance
-	Requests int64  // that were let through, as far as reported: never more than there were
-	AtMost   int64  // never fewer than there were; -1: not known, because there was no limit for a part of the day
+	Requests int64  // at least this number of requests was let through: processes have reported them
+	AtMost   int64  // at most this number; -1: not known, because there was no limit for a part of the day
 
 	refused   limit.Refusals
 	isRefused bool // the day has refusals only
 }
 
-// Refused returns how many requests were refused, by the code, nil for none: never more than there were.
+// Refused returns the number of refused requests by code, nil for none. There may have been more, which were not reported.
 func (u Usage) Refused() (n map[problem.Code]int64) {
 	for why, times := range u.refused {
 		if times != 0 && n == nil {
@@ -35,10 +35,10 @@ func (u Usage) Refused() (n map[problem.Code]int64) {
 	return n
 }
 
-// MaxUsageDays is how many days KeyUsage returns at most: as many as are kept.
+// MaxUsageDays bounds the days that KeyUsage returns. It is the number of days for which rows are kept.
 const MaxUsageDays = int(usageFor / (24 * time.Hour))
 
-// KeyUsage returns how much a key was used on the days between two days of UTC, both included, at most MaxUsageDays. A day without a
+// KeyUsage returns the use of a key on the days from one day of UTC to another, both included, at most MaxUsageDays. A day without a
 // row is left out. Errors: org_not_found, insufficient_role, key_not_found.
 func (s *Store) KeyUsage(ctx context.Context, a Actor, o id.Org, k id.Key, from, to time.Time) ([]Usage, error) {
 	found, err := s.keyFor(ctx, a, o, k)
@@ -62,11 +62,11 @@ func (s *Store) KeyUsage(ctx context.Context, a Actor, o id.Org, k id.Key, from,
 	return out, nil
 }
 
-// maxWholeUsage is how many rows OrgUsage returns without a page: a month of 200 keys has 6,200.
+// maxWholeUsage is the number of rows that OrgUsage returns without a page. A month of 200 keys has 6,200.
 const maxWholeUsage = 10_000
 
-// OrgUsage returns how much the keys of an org were used in a month of UTC (2026-11), a row for each day and key, by day. next is
-// After of the next page, "" at the end. A service reads the usage of a deleted org too, until usageAfterEnd.
+// OrgUsage returns the use of the keys of an org in a month of UTC (2026-11), a row for each day and key, by day. next is
+// After of the next page, "" at the end. A service can also read the usage of a deleted org, until usageAfterEnd is over.
 // A day with refusals only is left out, because the rows are for invoices. Errors: org_not_found, insufficient_role.
 func (s *Store) OrgUsage(ctx context.Context, a Actor, o id.Org, month string, p Page) (rows []Usage, next string, err error) {
 	a.endedAfter = s.Now().Add(-usageAfterEnd).UnixMilli()

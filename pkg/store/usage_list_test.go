@@ -23,7 +23,8 @@ func (c *connected) keyUsage(t *testing.T, k id.Key, before int) []store.Usage {
 	return found
 }
 
-// TestTheUseOfADayIsBetweenItsTwoNumbers, at midnight too, of a key that is rotated meanwhile.
+// TestTheUseOfADayIsBetweenItsTwoNumbers: the true number of requests is between Requests and AtMost. The test goes on over midnight,
+// and rotates the key.
 func TestTheUseOfADayIsBetweenItsTwoNumbers(t *testing.T) {
 	c := connect(t)
 	c.advanceClock(c.Now().Truncate(24 * time.Hour).Add(24*time.Hour - 2*time.Second).Sub(c.Now()))
@@ -43,8 +44,8 @@ func TestTheUseOfADayIsBetweenItsTwoNumbers(t *testing.T) {
 			t.Fatalf("%s: %+v", k.ID, found)
 		}
 		for _, u := range found {
-			if is := truth[u.Date]; u.Key != first.ID || u.Requests > is || u.AtMost < is || u.Requests == 0 {
-				t.Errorf("%s: %+v, and %d were let through", k.ID, u, is)
+			if passed := truth[u.Date]; u.Key != first.ID || u.Requests > passed || u.AtMost < passed || u.Requests == 0 {
+				t.Errorf("%s: %+v, and %d were let through", k.ID, u, passed)
 			}
 		}
 	}
@@ -67,7 +68,7 @@ func TestTheUseOfAMonthIsListedInPages(t *testing.T) {
 		c.spend(t, 3, a, keys...)
 		c.advanceClock(24 * time.Hour)
 	}
-	c.advanceClock(62 * 24 * time.Hour) // a month later is not shown
+	c.advanceClock(62 * 24 * time.Hour) // the use of another month is not listed
 	c.spend(t, 3, a, keys...)
 	var got []string
 	for p := (store.Page{Limit: 3}); ; {
@@ -92,7 +93,8 @@ func TestTheUseOfAMonthIsListedInPages(t *testing.T) {
 	}
 }
 
-// TestKeysWithoutLimitsAreCountedOnRequest, a write a minute for each process.
+// TestKeysWithoutLimitsAreCountedOnRequest: CountRequests makes a process count the uses of keys without limits. A process writes once
+// a minute.
 func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	c := connect(t)
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
@@ -106,12 +108,12 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 			t.Errorf("minute %d: %v", minute, others)
 		}
 	}
-	want := []store.Usage{{Date: "2027-01-15", Key: k.ID, Requests: 22, AtMost: -1}} // the rest is written in a minute
+	want := []store.Usage{{Date: "2027-01-15", Key: k.ID, Requests: 22, AtMost: -1}} // the last 9 requests are not written yet
 	if got := c.keyUsage(t, k.ID, 0); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	c.advanceClock(24 * time.Hour)
-	c.checkKey(t, a, k, 1) // writes what is left of the day before
+	c.checkKey(t, a, k, 1) // writes the rest of the day before
 	c.advanceClock(time.Minute)
 	c.checkKey(t, a, k, 1)
 	got := c.keyUsage(t, k.ID, 1)
@@ -136,7 +138,7 @@ func TestKeysWithoutLimitsAreCountedOnRequest(t *testing.T) {
 	}
 }
 
-func TestUsageIsOfTheRolesThatMaySeeIt(t *testing.T) {
+func TestOnlyTheRoutesRolesSeeUsage(t *testing.T) {
 	c := connect(t)
 	k := c.limitedKey(t, "9/d")
 	eve := store.Actor{User: c.NewUser(t, "eve@example.com"), May: []org.Role{org.Admin, org.Member}}
@@ -157,8 +159,8 @@ func TestUsageIsOfTheRolesThatMaySeeIt(t *testing.T) {
 	expectCode(t, errorOf(c.KeyUsage(ctx, admin(c.ada), c.org, other.limitedKey(t, "").ID, c.Now(), c.Now())), problem.KeyNotFound)
 }
 
-// TestTheUseEndsWithItsOrg, a page at a time.
-func TestTheUseEndsWithItsOrg(t *testing.T) {
+// TestUsageIsDeletedAfterItsOrg: 90 days after the end of the org, the sweep deletes all pages of its use. The use of another org stays.
+func TestUsageIsDeletedAfterItsOrg(t *testing.T) {
 	c := connect(t)
 	c.SetClosingPage(2)
 	key := c.limitedKey(t, "9/d")
@@ -168,7 +170,7 @@ func TestTheUseEndsWithItsOrg(t *testing.T) {
 	}
 	_, _, err := c.Lease(ctx, limit.Lease{Owner: limit.Owner{Org: "org_other", Key: key.ID}, Row: limit.Day, Start: 1_800_000_000, Requests: 1})
 	noError(t, err)
-	var more []map[string]string // than one turn of the sweep takes
+	var more []map[string]string // more rows than one run of the sweep deletes
 	for n := range 250 {
 		more = append(more, map[string]string{"PK": "USAGE#" + string(c.org), "SK": fmt.Sprintf("2026-12-01#key_%03d", n)})
 	}
@@ -185,7 +187,7 @@ func TestTheUseEndsWithItsOrg(t *testing.T) {
 	}
 }
 
-// TestAFullMonthIsOneList: as many keys as an org may have, used on each day.
+// TestAFullMonthIsOneList: an org with the most keys allowed uses each key on each day of a month.
 func TestAFullMonthIsOneList(t *testing.T) {
 	c := connect(t)
 	var rows []map[string]string
@@ -201,8 +203,8 @@ func TestAFullMonthIsOneList(t *testing.T) {
 	}
 }
 
-// TestAPartOfADayWithoutALimitHasNoUpperBound: requests of that part are not counted.
-func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
+// TestADayPartlyWithoutALimitHasNoUpperBound: requests in the part of the day without a limit are not counted.
+func TestADayPartlyWithoutALimitHasNoUpperBound(t *testing.T) {
 	c := connect(t)
 	all := c.processes(1)
 	known := func(k id.Key) (days []bool) {
@@ -246,7 +248,8 @@ func TestAPartOfADayWithoutALimitHasNoUpperBound(t *testing.T) {
 	}
 }
 
-// TestARotationIntoAGraceOfAWeekMarksEachDay that a key with limits and a key without share.
+// TestARotationIntoAGraceOfAWeekMarksEachDay: the old key has limits, and its successor has none. Their use is counted together, so no
+// day of the grace has an upper bound.
 func TestARotationIntoAGraceOfAWeekMarksEachDay(t *testing.T) {
 	c := connect(t)
 	old := c.successorOf(t, c.limitedKey(t, "9/d").ID, store.KeyChange{}).ID // counted under the first key of the rotations

@@ -27,15 +27,15 @@ func (c *connected) limitedKey(t *testing.T, limits string) store.MintedKey {
 	return made.Made
 }
 
-// unhurried waits for each lease. On a machine that does more than these tests an answer may take longer than a limiter waits,
-// and what was leased is lost then: fewer requests are let through.
+// unhurried waits for each lease. On a busy machine an answer may take longer than a limiter waits. The leased requests are then lost,
+// and fewer requests are let through.
 type unhurried struct{ *store.Store }
 
 func (u unhurried) Lease(ctx context.Context, l limit.Lease) (limit.Charges, bool, error) {
 	return u.Store.Lease(context.WithoutCancel(ctx), l)
 }
 
-// processes returns authorizers which share nothing but the table, and wait for their leases.
+// processes returns authorizers that only share the table, and that wait for their leases.
 func (c *connected) processes(n int) []*authn.Authorizer { return c.processesOn(unhurried{c.Store}, n) }
 
 func (c *connected) processesOn(table authn.Table, n int) (all []*authn.Authorizer) {
@@ -47,7 +47,8 @@ func (c *connected) processesOn(table authn.Table, n int) (all []*authn.Authoriz
 	return all
 }
 
-// spend has each process check some requests, of one key after the other, and returns how many were let through.
+// spend makes a number of requests (each) in each process, with the keys in turn. It returns the number of requests that were let
+// through.
 func (c *connected) spend(t *testing.T, each int, all []*authn.Authorizer, keys ...store.MintedKey) int {
 	t.Helper()
 	var passed atomic.Int64
@@ -96,9 +97,9 @@ func TestALeaseThatNoLongerFitsChargesNothing(t *testing.T) {
 	}
 }
 
-// TestFaultsLetThroughNoMore: whatever is lost, a window never has more requests than its limit, and the row counts at least
-// the requests that were let through.
-func TestFaultsLetThroughNoMore(t *testing.T) {
+// TestFaultsNeverExceedALimit: with each fault, a window never has more requests than its limit, and the row counts at least the
+// requests that were let through.
+func TestFaultsNeverExceedALimit(t *testing.T) {
 	for _, fault := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError, storetest.Hang, storetest.Late} {
 		c := connect(t)
 		k := c.limitedKey(t, "60/m 200/d")
@@ -150,7 +151,7 @@ func TestALeaseIsOneWrite(t *testing.T) {
 		key    store.MintedKey
 		writes int
 	}{
-		{"no limit", plain, 0}, {"a lease", limited, 1}, {"of this lease", limited, 0}, {"a lease", limited, 1},
+		{"no limit", plain, 0}, {"a lease", limited, 1}, {"the rest of this lease", limited, 0}, {"another lease", limited, 1},
 	} {
 		reads, others := c.checkKey(t, a, step.key, 1)
 		if want := slices.Repeat([]string{"UpdateItem"}, step.writes); reads != 1 || !slices.Equal(others, want) {
@@ -176,7 +177,7 @@ func TestARotationNeitherResetsNorDoublesALimit(t *testing.T) {
 	all := c.processes(4)
 	passed := c.spend(t, 10, all, k)
 	fresh := c.successorOf(t, k.ID, store.KeyChange{})
-	passed += c.spend(t, 30, all, k, store.MintedKey{ID: fresh.ID}) // in the grace, by turns
+	passed += c.spend(t, 30, all, k, store.MintedKey{ID: fresh.ID}) // both keys in turn, during the grace
 	again := c.successorOf(t, fresh.ID, store.KeyChange{})
 	if again.LimitID() != k.ID {
 		t.Errorf("the use of the third key is counted under %s", again.LimitID())
@@ -187,7 +188,7 @@ func TestARotationNeitherResetsNorDoublesALimit(t *testing.T) {
 	}
 }
 
-func TestALeaseThatIsRefusedIsKnownToBe(t *testing.T) {
+func TestARefusedLeaseIsReportedAsNotCharged(t *testing.T) {
 	c := connect(t)
 	lease := limit.Lease{Owner: limit.Owner{Org: c.org, Key: "key_1"}, Row: limit.Day, Start: 1_800_000_000, Requests: 1}
 	for fault, refused := range map[storetest.Fault]bool{
@@ -210,8 +211,9 @@ func (c *connected) leases(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeasedOutlivesNoRevocation: four processes have leased requests of a key; and a lowered limit counts in all of them.
-func TestWhatIsLeasedOutlivesNoRevocation(t *testing.T) {
+// TestLeasedRequestsEndWithARevocation: four processes have leased requests of a key. A lowered limit counts in all of them, and after
+// a revocation none of them lets a request through.
+func TestLeasedRequestsEndWithARevocation(t *testing.T) {
 	c := connect(t)
 	k := c.limitedKey(t, "100000/m")
 	all := c.processes(4)

@@ -15,7 +15,7 @@ import (
 type Seen struct {
 	Issuer, Subject string
 	Email           string // in the issuer's spelling; shown to people when it is verified (shownEmail)
-	Folded          string // the form in which addresses are compared: lower case, in ASCII
+	Folded          string // the address in lower case and in ASCII, to compare addresses (email.Fold)
 	Verified        bool   // the issuer has verified the address
 	Name            string
 	IssuedAt        int64 // seconds; 0: the token has no iat
@@ -33,7 +33,7 @@ func (s Seen) VerifiedEmail() string {
 
 // Identity is the row of (issuer, subject). This pair identifies a user, never the email.
 type Identity struct {
-	UserID   id.User // "": the person was erased, and no one has signed in since
+	UserID   id.User // "": the person was erased, and has not signed in since
 	Email    string
 	Name     string
 	Verified bool
@@ -41,8 +41,8 @@ type Identity struct {
 
 	Holds bool // the email row of the address is this user's: no other user has proved the address since
 
-	Stopped   bool  // no token of the user is good
-	NotBefore int64 // milliseconds; the last sign-out, or the erasure: no token of a sign-in until then is good; 0: there was none
+	Stopped   bool  // all tokens of the user are refused
+	NotBefore int64 // milliseconds; the last sign-out, or the erasure: tokens of sign-ins up to this time are refused; 0: there was none
 
 	folded string
 	iat    int64 // seconds; of the token that showed this email and name
@@ -56,8 +56,7 @@ func (i Identity) ProvedEmail() string {
 	return ""
 }
 
-// shownEmail returns the address that people and programs see, which is in ASCII: the issuer's spelling, or the form in which
-// addresses are compared.
+// shownEmail returns the address that people and programs see. It is in ASCII: the issuer's spelling, or else the folded address.
 func shownEmail(email, folded string) string {
 	if strings.ContainsFunc(email, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return folded
@@ -65,8 +64,8 @@ func shownEmail(email, folded string) string {
 	return email
 }
 
-// Refusal returns why no token of a sign-in at a time (Seen.SignedInAt) is good: user_stopped or token_ended; nil when it is. A sign-in
-// in the second of a sign-out was before it.
+// Refusal returns the error for a token of a sign-in at a time (Seen.SignedInAt): user_stopped or token_ended; nil: the token is good. A
+// sign-in in the same second as a sign-out counts as earlier.
 func (i Identity) Refusal(signedInAt int64) error {
 	switch {
 	case i.Stopped:
@@ -77,7 +76,7 @@ func (i Identity) Refusal(signedInAt int64) error {
 	return nil
 }
 
-// asRead is the condition that the identity is still as it was read, as far as it decides about tokens.
+// asRead is the condition that the values of the identity that decide about tokens are still as they were read.
 func (i Identity) asRead() table.Condition {
 	user := attrUserID
 	if i.Stopped {
@@ -93,7 +92,7 @@ func (i Identity) shows(seen Seen) bool {
 }
 
 // Identity reads the identity of (issuer, subject), in one strong read. ok is false for a pair
-// that was never seen before, and for one whose person was erased: then found has NotBefore alone.
+// that was never seen before. It is also false for an erased person: then found only has NotBefore.
 func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Identity, ok bool, err error) {
 	found, ok, err = lookup(ctx, s, identityRow(issuer, subject), identityFrom)
 	return found, ok && found.UserID != "", err
@@ -102,8 +101,8 @@ func (s *Store) Identity(ctx context.Context, issuer, subject string) (found Ide
 // identityFrom reads an identity. An identity that an operator has written for a new issuer (the runbook,
 // "Changing the issuer") has only a user, holds and iat, until the user's first token fills the rest.
 //
-// While the user is stopped, attrStoppedUser is in place of attrUserID: a program that does not know it cannot decode the row, and
-// lets no one in (ADR 49). After an erasure there is no user, and attrNotBefore alone.
+// While the user is stopped, attrStoppedUser is in place of attrUserID: an older program that does not know it cannot decode the row,
+// and refuses the token (ADR 49). After an erasure, the row has no user, and only attrNotBefore.
 func identityFrom(r *table.Reading) Identity {
 	stopped, user := attrStoppedUser.IsIn(r.Row), attrUserID
 	switch {
@@ -120,14 +119,14 @@ func identityFrom(r *table.Reading) Identity {
 }
 
 // SignIn updates the table to what a token shows, and returns the user. known and isKnown are the result
-// of Identity, which the caller has called before. For a pair (issuer, subject) that was never seen,
-// SignIn creates the user, and so it does after an erasure. When nothing is new, it neither reads nor writes.
+// of Identity, which the caller has called before. For a pair (issuer, subject) that was never seen, and
+// after an erasure, SignIn creates the user. When nothing is new, it neither reads nor writes.
 //
 // A verified address belongs to the identity that proved it last. The address moves only for a
 // token with a greater iat, so that an old token does not get the address back. A token without iat
 // changes nothing of a known user.
 //
-// A sign-in keeps a stop and a sign-out that come beside it. Errors: user_stopped, token_ended.
+// A sign-in does not undo a stop or a sign-out at the same time. Errors: user_stopped, token_ended.
 func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen Seen) (id.User, error) {
 	user := known.UserID
 	err := s.db.Retry(ctx, func() (err error) {
@@ -154,8 +153,8 @@ func (s *Store) SignIn(ctx context.Context, known Identity, isKnown bool, seen S
 }
 
 // firstSight creates the identity, the user and, for a verified address, the email row in one
-// transaction. was is zero, or what an erasure left of the identity. It returns table.ErrRaced when another request has written the
-// identity or the email row.
+// transaction. was is the identity that an erasure left, or zero. It returns table.ErrRaced when another request has written
+// the identity or the email row.
 func (s *Store) firstSight(ctx context.Context, was Identity, seen Seen) (id.User, error) {
 	user := s.ids().NewUser()
 	t := s.begin()
@@ -171,8 +170,8 @@ func (s *Store) firstSight(ctx context.Context, was Identity, seen Seen) (id.Use
 	return user, t.Commit(ctx)
 }
 
-// createUser adds the rows of a new user to a transaction. was is as for firstSight: its mark stays, so that no earlier token becomes
-// good. The write of the identity returns table.ErrRaced when it is not as it was.
+// createUser adds the rows of a new user to a transaction. was is as for firstSight: its NotBefore stays, so that earlier tokens are
+// still refused. The transaction returns table.ErrRaced when the identity has changed since it was read.
 func (t *txn) createUser(user id.User, was Identity, seen Seen, holds bool, shown string) {
 	identity, shows := identityRow(seen.Issuer, seen.Subject), table.Changes(attrUserID.Set(user), seen.set(holds))
 	if was.NotBefore == 0 {
@@ -185,7 +184,7 @@ func (t *txn) createUser(user id.User, was Identity, seen Seen, holds bool, show
 		attrIdentities.Set(map[string]int64{identity.PK: t.s.now()}))
 }
 
-// set writes into an identity what a token shows.
+// set writes the values that a token shows into an identity.
 func (seen Seen) set(holds bool) table.Change {
 	return table.Changes(
 		attrEmail.Set(seen.Email), attrFolded.Set(seen.Folded), attrName.Set(seen.Name),
@@ -195,10 +194,10 @@ func (seen Seen) set(holds bool) table.Change {
 
 // address is the row of an address.
 type address struct {
-	holder   id.User // who proved the address last; "": no one proves it any more
+	holder   id.User // the user who proved the address last; "": no user proves it any more
 	iat      int64   // seconds; of the holder's token
 	identity string  // the partition of the holder's identity
-	former   id.User // without a holder: who gave the address up, and may still be shown with it
+	former   id.User // without a holder: the user who gave the address up, and may still be shown with it
 }
 
 // addressFrom reads the row of an address. An address without a holder has no userId, so that nothing reads it as a proved address.
@@ -218,9 +217,9 @@ func (a address) asRead() table.Condition {
 }
 
 // claimEmail adds to a transaction the writes that give a verified address to a user, and reports
-// whether it did: not when another user has proved the address by a token that is no older. The
-// identity of the former holder loses attrHolds, so that the holder's next newer token claims the
-// address again. The former holder is not shown with the address any more.
+// whether it did. It does not if another user has proved the address by a token of the same time or a
+// newer one. The identity of the former holder loses attrHolds, so that the former holder's next newer
+// token claims the address again. The former holder is no longer shown with the address.
 func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, error) {
 	if !seen.Verified {
 		return false, nil
@@ -241,8 +240,8 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 		return false, nil
 	}
 	t.Put(row, was.asRead(), table.Raced, claim)
-	// The identity that proved it before loses the address, also one of the same user, unless it is this very identity: another request
-	// made it just now. Then the put of the identity fails, and a transaction may name a row only once.
+	// The identity that proved the address before loses it, even if it is another identity of the same user. But if it is this same
+	// identity, another request has just made it: then the put of the identity fails, and a transaction may name a row only once.
 	if was.holder != "" && was.identity != own.PK {
 		t.Update(table.Key{PK: was.identity, SK: skMeta}, table.Exists, table.Raced, attrHolds.Set(false))
 	}
@@ -252,7 +251,7 @@ func (t *txn) claimEmail(ctx context.Context, user id.User, seen Seen) (bool, er
 	return true, nil
 }
 
-// hideEmail has the row of a user show an address no more. The user may have another one by now: that one stays.
+// hideEmail removes an address from a user's row. If the user has another address by now, that address stays.
 func (t *txn) hideEmail(ctx context.Context, user id.User, folded string) error {
 	shown, _, err := lookup(ctx, t.s, userRow(user), profileFrom)
 	if strings.ToLower(shown.email) == folded {
@@ -261,8 +260,8 @@ func (t *txn) hideEmail(ctx context.Context, user id.User, folded string) error 
 	return err
 }
 
-// move writes what a newer token shows of a known user, in one transaction: the user's row, the identity
-// and the email rows. It returns table.ErrRaced when one of them has changed since it was read.
+// move writes the values that a newer token of a known user shows, in one transaction: into the user's row, the
+// identity and the email rows. It returns table.ErrRaced when one of them has changed since it was read.
 func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	t := s.begin()
 	holds, err := t.claimEmail(ctx, known.UserID, seen)
@@ -277,9 +276,9 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	isStill, wasShown := attrUserID.Is(known.UserID), strings.ToLower(shown.email)
 	switch {
 	case !known.Holds || !losesAddress:
-	case holds || wasShown != known.folded: // another one
+	case holds || wasShown != known.folded: // the user is shown with another address
 		t.Delete(emailRow(known.folded), isStill, table.Raced)
-	default: // the user is shown with the address until another one proves it
+	default: // the user is shown with the address until another user proves it
 		t.Put(emailRow(known.folded), isStill, table.Raced, attrFormerUserID.Set(known.UserID))
 	}
 	if holds && wasShown != "" && wasShown != seen.Folded && (!known.Holds || wasShown != known.folded) {
@@ -289,7 +288,7 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	}
 	t.Update(identityRow(seen.Issuer, seen.Subject), table.All(attrIssuedAt.Is(known.iat), attrHolds.Is(known.Holds), known.asRead()), table.Raced,
 		seen.set(holds))
-	// Other users see the user's row. So only an address that is the user's is written there, and no other replaces it.
+	// Other users see the user's row. So it only ever shows an address that the user has proved.
 	email := shown.email
 	if holds {
 		email = shownEmail(seen.Email, seen.Folded)
@@ -298,8 +297,8 @@ func (s *Store) move(ctx context.Context, known Identity, seen Seen) error {
 	return t.Commit(ctx)
 }
 
-// forget deletes the row of an address with which a user is shown no more, if the user gave it up and no one else has proved it. So
-// each such row is found by its user's row.
+// forget deletes the row of an address that a user gave up, unless another user has proved it. It is called when the user's row no
+// longer shows the address. So the row of each such address can be found by its user's row.
 func (t *txn) forget(ctx context.Context, user id.User, folded string) error {
 	was, _, err := lookup(ctx, t.s, emailRow(folded), addressFrom)
 	if was.former == user {

@@ -16,23 +16,23 @@ import (
 )
 
 const (
-	// markedFor is how long an erasure refuses the tokens of earlier sign-ins. The backups of the table go as far back.
+	// markedFor is the time for which an erasure refuses the tokens of earlier sign-ins. The backups of the table are kept as long.
 	markedFor = 35 * 24 * time.Hour
 
-	leftAtOnce = 10  // an erasure leaves this many orgs at a time
-	orgsNamed  = 100 // a refusal names this many orgs
+	leftAtOnce = 10  // orgs that an erasure leaves at a time
+	orgsNamed  = 100 // orgs that a refusal names at most
 )
 
 // EraseUser erases a person for a service. When it returns without an error, the person is a member of no org, and no row has an
-// address, the name or an identity of theirs. The person's id stays: in audit logs, in the rows that name the creator of an API key or
-// the person who added a member, and as an empty row of the user. API keys that the person made live on. An open session of theirs
-// brings nothing back: for 35 days each identity refuses tokens of sign-ins until now. A person who signs in later is a new user.
+// address, the name or an identity of the person. The person's id stays: in audit logs, in the rows that name the creator of an API key
+// or the person who added a member, and as an empty row of the user. API keys that the person made stay good. An open session of the
+// person brings nothing back: for 35 days each identity refuses tokens of earlier sign-ins. A person who signs in later is a new user.
 //
-// The first transaction stops the person and frees their addresses, so that no one can add them from then on. After an error call it
-// again: it goes on. For a person who is erased it writes nothing.
+// The first transaction stops the person and frees the person's addresses, so that no one can add the person to an org. After an error,
+// call EraseUser again: it continues. For an erased person it writes nothing.
 //
-// Errors: unknown_user; last_admin, with the orgs, while the person is the only admin of one. When that becomes so after the first
-// transaction, the person stays stopped.
+// Errors: unknown_user; last_admin, with the orgs, while the person is the only admin of an org. If the person becomes the only admin
+// after the first transaction, the person stays stopped.
 func (s *Store) EraseUser(ctx context.Context, a Actor, u id.User) error {
 	was, err := find(ctx, s, userRow(u), userFrom, errUnknownUser)
 	if err != nil || was.erased() {
@@ -67,7 +67,7 @@ func onlyAdminOf(orgs map[id.Org]bool) error {
 
 // refuseLastAdmin returns last_admin when a person is the only admin of an org.
 func (s *Store) refuseLastAdmin(ctx context.Context, u id.User) error {
-	alone := map[id.Org]bool{}
+	onlyAdmin := map[id.Org]bool{}
 	for p := (Page{}); ; {
 		orgs, next, err := s.OrgsOf(ctx, u, p)
 		if err != nil {
@@ -75,11 +75,11 @@ func (s *Store) refuseLastAdmin(ctx context.Context, u id.User) error {
 		}
 		for _, o := range orgs {
 			if o.Role == org.Admin && (o.admins == 1 || o.deleted) && !o.keysEnded { // a deletion that was cut short needs an admin too
-				alone[o.ID] = true
+				onlyAdmin[o.ID] = true
 			}
 		}
 		if next == "" {
-			return onlyAdminOf(alone)
+			return onlyAdminOf(onlyAdmin)
 		}
 		p.After = next
 	}
@@ -135,16 +135,16 @@ func (s *Store) addressesOf(ctx context.Context, u User, identities map[table.Ke
 	return found, err
 }
 
-// leaveAll removes a person, whom no one can add any more, from all orgs. It returns last_admin with the orgs that the person cannot
-// leave, after it has left the others.
+// leaveAll removes a person from all orgs. The person must be stopped, so that no one can add the person again. It returns last_admin
+// with the orgs that the person cannot leave, after it has left the others.
 func (s *Store) leaveAll(ctx context.Context, a Actor, u id.User) error {
-	alone := map[id.Org]bool{}
+	onlyAdmin := map[id.Org]bool{}
 	orgOf := func(r *table.Reading) id.Org { return id.Org(r.SK(skOrg)) }
 	err := eachPage(ctx, s, table.Span{PK: userRow(u).PK, Prefix: skOrg}, orgOf, func(orgs []id.Org) error {
 		var failed []error
 		for n, err := range parallel.Each(leftAtOnce, orgs, func(_ int, o id.Org) error { return s.leaveErased(ctx, a, o, u) }) {
 			if problem.Is(err, problem.LastAdmin) {
-				alone[orgs[n]] = true
+				onlyAdmin[orgs[n]] = true
 			} else {
 				failed = append(failed, err)
 			}
@@ -154,11 +154,11 @@ func (s *Store) leaveAll(ctx context.Context, a Actor, u id.User) error {
 	if err != nil {
 		return err
 	}
-	return onlyAdminOf(alone)
+	return onlyAdminOf(onlyAdmin)
 }
 
-// leaveErased removes a person from an org. What the end of a deletion of the org has left of the membership goes too. An admin of an
-// org whose deletion has begun may be the one who can end it: last_admin.
+// leaveErased removes a person from an org. It also deletes a row of the membership that the deletion of the org has left. If the
+// deletion has begun, but not ended, an admin may be the only person who can repeat it: last_admin.
 func (s *Store) leaveErased(ctx context.Context, a Actor, o id.Org, u id.User) error {
 	a.WhileSuspended = true
 	var m Member

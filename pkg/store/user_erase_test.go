@@ -19,8 +19,8 @@ import (
 	"latchkey/pkg/store/storetest"
 )
 
-// person is Bob, an admin of Ada's org, with a second identity and a second address, who has added Eve to an org of his own, given it
-// to her, and was signed out before.
+// person makes Bob, an admin of Ada's org. He has a second identity and a second address. He has made an org (own) and added Eve to it
+// as an admin. He was signed out an hour ago.
 func (c *connected) person(t *testing.T) (bob, eve id.User, own id.Org) {
 	t.Helper()
 	bob = addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Admin)
@@ -32,13 +32,13 @@ func (c *connected) person(t *testing.T) (bob, eve id.User, own id.Org) {
 	return bob, eve, own
 }
 
-// holds returns every text and every number of an attribute.
-func holds(v types.AttributeValue) string {
+// allText returns every text and number of an attribute.
+func allText(v types.AttributeValue) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberM:
 		var all []string
 		for name, of := range v.Value {
-			all = append(all, name, holds(of))
+			all = append(all, name, allText(of))
 		}
 		return strings.Join(all, " ")
 	case *types.AttributeValueMemberS:
@@ -49,9 +49,9 @@ func holds(v types.AttributeValue) string {
 	return fmt.Sprint(v)
 }
 
-// forgotten returns the faults of the table after the erasure of Bob: an address, a name, an identity, a membership, one of
-// two rows of a membership that has not the other, or an address that someone else has lost.
-func (c *connected) forgotten(t *testing.T, bob id.User) (faults []string) {
+// erasureFaults returns the faults of the table after the erasure of Bob: an address, a name, an identity or a membership of Bob, a row
+// of a membership without the second row, or an address that another user has lost.
+func (c *connected) erasureFaults(t *testing.T, bob id.User) (faults []string) {
 	t.Helper()
 	all := map[string]dbRow{}
 	for _, r := range c.Rows(t) {
@@ -63,7 +63,7 @@ func (c *connected) forgotten(t *testing.T, bob id.User) (faults []string) {
 		isOfNewUser := text(r, "userId") != "" && text(r, "userId") != string(bob) || strings.HasPrefix(pk, "USER#") && !strings.HasSuffix(pk, string(bob))
 		whole := at
 		for name, v := range r {
-			whole += " " + name + " " + holds(v)
+			whole += " " + name + " " + allText(v)
 		}
 		for _, secret := range []string{"bob@example", "second@example", "Bob"} {
 			if strings.Contains(whole, secret) && !isOfNewUser {
@@ -102,10 +102,10 @@ func TestAnErasedPersonIsForgotten(t *testing.T) {
 	c := connect(t)
 	bob, eve, own := c.person(t)
 	key := makeKey(t, c.Table, c.org, bob, 0)
-	noError(t, errorOf(c.StopUser(ctx, billing, bob))) // also a stopped one
+	noError(t, errorOf(c.StopUser(ctx, billing, bob))) // a stopped person can be erased too
 	noError(t, c.EraseUser(ctx, billing, bob))
 	noError(t, c.EraseUser(ctx, billing, bob)) // writes nothing
-	if faults := c.forgotten(t, bob); faults != nil {
+	if faults := c.erasureFaults(t, bob); faults != nil {
 		t.Error(faults)
 	}
 	now := c.Now()
@@ -134,21 +134,20 @@ func TestAnErasedPersonIsForgotten(t *testing.T) {
 	orgs, _, err := c.OrgsOf(ctx, eve, store.Page{})
 	noError(t, err)
 	if len(orgs) != 1 || orgs[0].AddedBy == nil || *orgs[0].AddedBy != (store.Adder{UserID: bob}) {
-		t.Errorf("whom Bob had added sees %+v", orgs)
+		t.Errorf("Eve, whom Bob had added, sees %+v", orgs)
 	}
-	if got := c.check(t, key.Minted.Key.Reveal()); got != "" {
-		t.Errorf("the key that Bob made: %s", got)
+	if got := c.refusalOf(t, key.Minted.Key.Reveal()); got != "" {
+		t.Errorf("the key that Bob made is refused: %s", got)
 	}
 	entries := c.audited(t, "user.erased")
 	if len(entries) != 1 || entries[0].Target.ID != string(bob) || entries[0].Actor.Name != "billing" {
 		t.Errorf("%+v", entries)
 	}
-	noError(t, c.DeleteOrg(ctx, admin(eve), own)) // which Bob made
+	noError(t, c.DeleteOrg(ctx, admin(eve), own)) // Bob made this org
 }
 
-// TestWhoSignsInAfterTheirErasureIsNew, and the tokens of the sign-ins before it stay refused. A row that DynamoDB has deleted refuses
-// nothing.
-func TestWhoSignsInAfterTheirErasureIsNew(t *testing.T) {
+// TestASignInAfterAnErasureMakesANewUser: tokens of earlier sign-ins stay refused.
+func TestASignInAfterAnErasureMakesANewUser(t *testing.T) {
 	c := connect(t)
 	bob, _, _ := c.person(t)
 	noError(t, c.EraseUser(ctx, billing, bob))
@@ -174,14 +173,15 @@ func TestWhoSignsInAfterTheirErasureIsNew(t *testing.T) {
 		}
 	}
 	if got := holder(t, c.Table, "bob@example.com"); got != again {
-		t.Errorf("the address is %s's", got)
+		t.Errorf("the address is of %s", got)
 	}
-	if faults := c.forgotten(t, bob); faults != nil {
+	if faults := c.erasureFaults(t, bob); faults != nil {
 		t.Error(faults)
 	}
 }
 
-// TestTwoFirstSignInsAfterAnErasureMakeOneUser: there is no address that only one of them can take. The user may be stopped in between.
+// TestTwoFirstSignInsAfterAnErasureMakeOneUser: the tokens have no address, so the address does not decide which of them is first. In
+// one case the user is stopped in between.
 func TestTwoFirstSignInsAfterAnErasureMakeOneUser(t *testing.T) {
 	for want, stops := range map[problem.Code]bool{"": false, problem.UserStopped: true} {
 		c := connect(t)
@@ -207,7 +207,7 @@ func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	c := connect(t)
 	bob, eve, own := c.person(t)
 	noError(t, errorOf(c.ChangeRole(ctx, admin(bob), own, eve, org.Viewer)))
-	ended := c.NewOrg(t, bob) // counts no more
+	ended := c.NewOrg(t, bob) // a deleted org does not need an admin
 	noError(t, c.DeleteOrg(ctx, billing, ended))
 	refused := func(err error) {
 		t.Helper()
@@ -233,13 +233,13 @@ func TestTheOnlyAdminOfAnOrgIsNotErased(t *testing.T) {
 	noError(t, c.SignOutUser(ctx, billing, bob))       // writes nothing
 	noError(t, errorOf(c.ChangeRole(ctx, billing, own, eve, org.Admin)))
 	noError(t, c.EraseUser(ctx, billing, bob))
-	if faults := c.forgotten(t, bob); faults != nil {
+	if faults := c.erasureFaults(t, bob); faults != nil {
 		t.Error(faults)
 	}
 }
 
-// TestAnErasureLeavesOrgsInEachState: a suspended one, and half a membership. An org that cannot be left for now is an error. One whose
-// deletion was cut short, before the erasure or in the middle, needs its admin.
+// TestAnErasureLeavesOrgsInEachState: the person leaves a suspended org, and a membership with only one of its two rows is deleted. If an
+// org cannot be left, the erasure returns an error. An org whose deletion was cut short, before or during the erasure, needs its admin.
 func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 	c := connect(t)
 	bob, _, own := c.person(t)
@@ -280,7 +280,7 @@ func TestAnErasureLeavesOrgsInEachState(t *testing.T) {
 	}
 	needed(late)
 	noError(t, c.EraseUser(ctx, billing, bob))
-	if faults := c.forgotten(t, bob); faults != nil {
+	if faults := c.erasureFaults(t, bob); faults != nil {
 		t.Error(faults)
 	}
 }
@@ -302,7 +302,7 @@ func TestARefusedErasureReadsAllOrgs(t *testing.T) {
 		of := dbRow{"PK": user, "SK": o, "role": &types.AttributeValueMemberS{Value: "admin"}, "joinedAt": number(1)}
 		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: org}}, types.WriteRequest{PutRequest: &types.PutRequest{Item: of}})
 	}
-	for some := range slices.Chunk(puts, 25) { // DynamoDB takes 25 in a batch
+	for some := range slices.Chunk(puts, 25) { // DynamoDB accepts 25 in a batch
 		_, err := c.DB.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{c.Name: some}})
 		noError(t, err)
 	}
@@ -315,7 +315,7 @@ func TestARefusedErasureReadsAllOrgs(t *testing.T) {
 	}
 }
 
-// TestAnErasureFindsEachAddress of its person, by what tokens have shown before.
+// TestAnErasureFindsEachAddress: the person's tokens have shown these addresses before.
 func TestAnErasureFindsEachAddress(t *testing.T) {
 	for name, tokens := range map[string][]shows{
 		"in the issuer's spelling": {{"bob", "Bob@Example.com", true, 1}},
@@ -340,9 +340,9 @@ func TestAnErasureFindsEachAddress(t *testing.T) {
 	}
 }
 
-// TestAResumeBesideTheStartOfAnErasureIsRefused: the erasure of a stopped person is cut short between the reads of the resume and its
-// transaction.
-func TestAResumeBesideTheStartOfAnErasureIsRefused(t *testing.T) {
+// TestAResumeDuringAnErasureIsRefused: the erasure of a stopped person begins, and is cut short, between the reads of the resume and
+// its transaction.
+func TestAResumeDuringAnErasureIsRefused(t *testing.T) {
 	c := connect(t)
 	bob, _, _ := c.person(t)
 	stopped, err := c.StopUser(ctx, billing, bob)
@@ -362,17 +362,17 @@ func TestAResumeBesideTheStartOfAnErasureIsRefused(t *testing.T) {
 		expectCode(t, c.known(t, subject).Refusal(4_000_000_000), problem.UserStopped)
 	}
 	noError(t, c.EraseUser(ctx, billing, bob))
-	if faults := c.forgotten(t, bob); faults != nil {
+	if faults := c.erasureFaults(t, bob); faults != nil {
 		t.Error(faults)
 	}
 }
 
-func TestAnErasureTakesNoSignOutBack(t *testing.T) {
+func TestAnErasureKeepsALaterSignOut(t *testing.T) {
 	c := connect(t)
 	bob, _, _ := c.person(t)
 	noError(t, c.SignOutUser(ctx, billing, bob))
 	at := c.Now().UnixMilli()
-	c.advanceClock(-time.Hour) // a process whose clock is behind
+	c.advanceClock(-time.Hour) // the clock of another process is slow
 	noError(t, c.EraseUser(ctx, billing, bob))
 	mark, _, err := c.Identity(ctx, issuer, "second")
 	if err != nil || mark.NotBefore != at {
@@ -380,8 +380,9 @@ func TestAnErasureTakesNoSignOutBack(t *testing.T) {
 	}
 }
 
-// besideErasure lists what may come beside the erasure of Bob. Each may fail: his membership, his tokens or his address may be gone.
-func besideErasure() map[string]func(*connected, id.User, id.User, id.Org) error {
+// duringErasure lists requests that may come during the erasure of Bob. Each may be refused, because his membership, his tokens or his
+// address may be gone.
+func duringErasure() map[string]func(*connected, id.User, id.User, id.Org) error {
 	bobsToken := func(subject, email string) func(*connected, id.User, id.User, id.Org) error {
 		return func(c *connected, _, _ id.User, _ id.Org) error {
 			known, ok, err := c.Identity(ctx, issuer, subject)
@@ -433,34 +434,35 @@ func besideErasure() map[string]func(*connected, id.User, id.User, id.Org) error
 	}
 }
 
-// NewOrgOf makes an org in the middle of another request.
+// NewOrgOf makes an org of a user. It ignores errors, because it runs in the middle of another request.
 func (c *connected) NewOrgOf(u id.User) id.Org {
 	made, _ := c.CreateOrg(ctx, u, "Third", store.Once[store.Org]{})
 	return made.Made.ID
 }
 
-// TestWhatComesBesideAnErasureLeavesNothing: before each of its transactions, and the erasure before the transaction of each of these.
-func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
-	for name, meanwhile := range besideErasure() {
+// TestAnErasureIsCompleteDespiteConcurrentRequests: each request of duringErasure comes before each transaction of the erasure (place is
+// 0 or more), or the erasure comes before a transaction of the request (place is negative).
+func TestAnErasureIsCompleteDespiteConcurrentRequests(t *testing.T) {
+	for name, meanwhile := range duringErasure() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for place := -2; place < 5; place++ {
 				c := connect(t)
 				bob, eve, own := c.person(t)
 				happened := false
-				do := func() { happened = true; _ = meanwhile(c, bob, eve, own) } // which may be refused
+				do := func() { happened = true; _ = meanwhile(c, bob, eve, own) } // it may be refused
 				erase := func() error {
 					err := c.EraseUser(ctx, billing, bob)
 					if e := problem.From(err); err != nil && e.Code == problem.LastAdmin { // Bob made an org, or was made the admin of one
 						deleted := c.DeleteOrg(ctx, billing, id.Org(e.Orgs[0]))
-						if !problem.Is(deleted, problem.OrgNotFound) { // by the erasure that comes before its transaction
+						if !problem.Is(deleted, problem.OrgNotFound) { // another erasure may have ended it before
 							noError(t, deleted)
 						}
 						err = c.EraseUser(ctx, billing, bob)
 					}
 					return err
 				}
-				if place < 0 { // the erasure comes before a transaction of the other
+				if place < 0 { // the erasure comes before a transaction of the request
 					for range -place - 1 {
 						c.letPass("TransactWriteItems")
 					}
@@ -474,11 +476,11 @@ func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
 				}
 				noError(t, erase())
 				if !happened && place < 2 {
-					t.Errorf("place %d: nothing came between", place)
+					t.Errorf("place %d: the test proves nothing: the two did not meet", place)
 				}
 				c.Faults.Heal()
 				noError(t, erase())
-				if faults := c.forgotten(t, bob); faults != nil {
+				if faults := c.erasureFaults(t, bob); faults != nil {
 					t.Errorf("place %d: %v", place, faults)
 				}
 				_, _, err := c.OrgsOf(ctx, eve, store.Page{})
@@ -488,8 +490,8 @@ func TestWhatComesBesideAnErasureLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestACreationIsRepeatableAfterItsAdminsErasure, as any other retry.
-func TestACreationIsRepeatableAfterItsAdminsErasure(t *testing.T) {
+// TestACreateCanBeRepeatedAfterItsAdminsErasure: the same request gets its first answer, and another request is refused.
+func TestACreateCanBeRepeatedAfterItsAdminsErasure(t *testing.T) {
 	c := connect(t)
 	create := func(key string) (store.Created[store.Org], error) {
 		return c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Acme", Admin: &store.Enrolled{Issuer: issuer, Subject: "gil"}}, once[store.Org](c, key, "{}", `{"id":1}`))
@@ -506,7 +508,7 @@ func TestACreationIsRepeatableAfterItsAdminsErasure(t *testing.T) {
 	expectCode(t, errorOf(create(idempotencyKey[:32]+"x")), problem.UnknownUser)
 }
 
-// TestTwoIdentitiesOfOnePersonProveOneAddress, and each can then show another one.
+// TestTwoIdentitiesOfOnePersonProveOneAddress: one identity proves the other's address. Afterwards each of them can prove another address.
 func TestTwoIdentitiesOfOnePersonProveOneAddress(t *testing.T) {
 	c := connect(t)
 	c.adopt(t, c.ada, "second")
@@ -515,7 +517,7 @@ func TestTwoIdentitiesOfOnePersonProveOneAddress(t *testing.T) {
 	signIn(t, c.Table, "sub-ada@example.com", "other@example.com", true, 4_000_000_002)
 	for _, email := range []string{"new@example.com", "other@example.com"} {
 		if got := holder(t, c.Table, email); got != c.ada {
-			t.Errorf("%s is %s's", email, got)
+			t.Errorf("%s is of %s", email, got)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	auditedOrgs = 20  // a stop or a sign-out is in the audit logs of this many of the person's orgs
-	orgsLeft    = 100 // OrgsLeft looks at this many of the person's orgs
+	auditedOrgs = 20  // a stop or a sign-out is written to the audit logs of the person's first orgs, up to this number
+	orgsLeft    = 100 // OrgsLeft reads the person's first orgs, up to this number
 )
 
 // User is a person, as services see them.
@@ -27,10 +27,10 @@ type User struct {
 	StoppedAt int64  // milliseconds; 0: the person is not stopped
 
 	identities map[string]int64 // at most 20; none when the person is erased
-	erasedAt   int64            // milliseconds; when the erasure began, 0: it did not
+	erasedAt   int64            // milliseconds; when the erasure began; 0: it has not begun
 }
 
-// erased reports whether the person's erasure has reached its end. What is left of the row is for the rows that name it.
+// erased reports whether the person's erasure has ended. The row then only keeps the id, which other rows name.
 func (u User) erased() bool { return u.erasedAt != 0 && u.identities == nil }
 
 func userFrom(r *table.Reading) User {
@@ -55,7 +55,7 @@ func (s *Store) User(ctx context.Context, u id.User) (User, error) {
 	return found, err
 }
 
-// UserByEmail reads, for a service, the person who proved a folded address last. ok is false when no one has it.
+// UserByEmail reads, for a service, the person who proved a folded address last. ok is false when no person has the address.
 func (s *Store) UserByEmail(ctx context.Context, folded string) (found User, ok bool, err error) {
 	holder, _, err := lookup(ctx, s, emailRow(folded), addressFrom)
 	if err != nil || holder.holder == "" {
@@ -82,8 +82,8 @@ func (s *Store) foundUser(ctx context.Context, u id.User) (found User, ok bool, 
 	return found, err == nil, err
 }
 
-// StopUser stops a person: when it returns, no access token of theirs is good, until ResumeUser. It touches no API key. For a stopped
-// person it writes nothing. Errors: unknown_user.
+// StopUser stops a person: when it returns, all access tokens of the person are refused, until ResumeUser. It does not change API keys.
+// For a stopped person it writes nothing. Errors: unknown_user.
 func (s *Store) StopUser(ctx context.Context, a Actor, u id.User) (User, error) {
 	return s.markUser(ctx, a, u, "user.stopped", func(was *User) (bool, markIdentity) {
 		isNew := was.StoppedAt == 0
@@ -108,8 +108,8 @@ func (s *Store) ResumeUser(ctx context.Context, a Actor, u id.User) (User, error
 	})
 }
 
-// SignOutUser signs a person out everywhere: when it returns, no access token of a sign-in until now is good. For one whose erasure has
-// begun it writes nothing. Errors: unknown_user.
+// SignOutUser signs a person out everywhere: when it returns, all access tokens of earlier sign-ins are refused. For a person whose
+// erasure has begun it writes nothing. Errors: unknown_user.
 func (s *Store) SignOutUser(ctx context.Context, a Actor, u id.User) error {
 	_, err := s.markUser(ctx, a, u, "user.signed_out", func(was *User) (bool, markIdentity) {
 		return was.erasedAt == 0, func(i Identity) table.Change { return attrNotBefore.Set(max(s.now(), i.NotBefore)) }
@@ -121,8 +121,8 @@ func (s *Store) SignOutUser(ctx context.Context, a Actor, u id.User) error {
 type markIdentity func(Identity) table.Change
 
 // markUser changes a person's row and all identities of the person, in one transaction. mark changes was, and reports whether anything
-// changes. A sign-in that comes beside it is ErrRaced for one of the two, and reads again. An identity that an operator adds meanwhile
-// (the runbook, "Changing the issuer") has a condition on the list and on the stop.
+// changes. If a sign-in runs at the same time, one of the two gets ErrRaced and reads again. When an operator adds an identity (the
+// runbook, "Changing the issuer"), that write has a condition on the list of identities and on the stop.
 func (s *Store) markUser(ctx context.Context, a Actor, u id.User, action string, mark func(was *User) (bool, markIdentity)) (out User, err error) {
 	err = s.db.Retry(ctx, func() error {
 		was, err := s.User(ctx, u)
@@ -158,12 +158,12 @@ func (s *Store) markUser(ctx context.Context, a Actor, u id.User, action string,
 	return out, err
 }
 
-// asRead is the condition that the person's row is still as it was read, as far as it decides about tokens.
+// asRead is the condition that the values of the person's row that decide about tokens are still as they were read.
 func (u User) asRead() table.Condition {
 	return table.All(table.Shorter(attrIdentities, len(u.identities)+1), attrStoppedAt.IsOrAbsent(u.StoppedAt), attrErasedAt.IsOrAbsent(u.erasedAt))
 }
 
-// identitiesOf reads all identities of a person, and returns their rows in order too.
+// identitiesOf reads all identities of a person. rows has their keys in order.
 func (s *Store) identitiesOf(ctx context.Context, u User) (rows []table.Key, found map[table.Key]Identity, err error) {
 	for _, pk := range slices.Sorted(maps.Keys(u.identities)) {
 		rows = append(rows, table.Key{PK: pk, SK: skMeta})
@@ -177,7 +177,7 @@ func (s *Store) identitiesOf(ctx context.Context, u User) (rows []table.Key, fou
 	return rows, found, err
 }
 
-// OrgLeft is an org that needs someone when a person is stopped.
+// OrgLeft is an org that someone must look after when a person is stopped.
 type OrgLeft struct {
 	ID           id.Org
 	Name         string
@@ -185,8 +185,8 @@ type OrgLeft struct {
 	NoOtherAdmin bool // the person is its only admin
 }
 
-// OrgsLeft lists the orgs in which a person made API keys that are active, and those without another admin. It looks at the person's
-// first 100 orgs. more reports that there are others.
+// OrgsLeft lists the orgs in which a person made API keys that are active, and the orgs without another admin. It reads the person's
+// first 100 orgs. more reports that the person has more orgs.
 func (s *Store) OrgsLeft(ctx context.Context, u id.User) (left []OrgLeft, more bool, err error) {
 	orgs, next, err := s.OrgsOf(ctx, u, Page{Limit: orgsLeft})
 	if err != nil {

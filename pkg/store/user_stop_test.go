@@ -24,8 +24,8 @@ func (c *connected) known(t *testing.T, subject string) store.Identity {
 	return known
 }
 
-// adopt gives a user a second identity, as the runbook's "Changing the issuer" does, which has proved an address since. The user is shown
-// with the first one.
+// adopt gives a user a second identity, as the runbook's "Changing the issuer" does. The second identity has proved the address
+// <subject>@example.com. The user is still shown with the first address.
 func (c *connected) adopt(t *testing.T, u id.User, subject string) {
 	t.Helper()
 	signIn(t, c.Table, subject, subject+"@example.com", true, 1)
@@ -49,7 +49,7 @@ func TestAStopRefusesEachIdentityUntilItIsResumed(t *testing.T) {
 	c := connect(t)
 	subjects := []string{"sub-ada@example.com", "second"}
 	c.adopt(t, c.ada, "second")
-	refused := func(want problem.Code) {
+	checkRefusal := func(want problem.Code) {
 		t.Helper()
 		for _, subject := range subjects {
 			i := c.known(t, subject)
@@ -58,13 +58,13 @@ func TestAStopRefusesEachIdentityUntilItIsResumed(t *testing.T) {
 			}
 		}
 	}
-	refused("")
+	checkRefusal("")
 	stopped, err := c.StopUser(ctx, billing, c.ada)
 	if noError(t, err); stopped.StoppedAt != c.Now().UnixMilli() {
 		t.Errorf("%+v", stopped)
 	}
-	refused(problem.UserStopped)
-	for _, r := range c.rowsOf(t, "IDN#") { // a program that does not know the stop reads userId
+	checkRefusal(problem.UserStopped)
+	for _, r := range c.rowsOf(t, "IDN#") { // an older program, which does not know stops, reads userId
 		if r["userId"] != nil {
 			t.Errorf("an older program lets in %v", r)
 		}
@@ -79,7 +79,7 @@ func TestAStopRefusesEachIdentityUntilItIsResumed(t *testing.T) {
 		t.Errorf("%+v", resumed)
 	}
 	noError(t, errorOf(c.ResumeUser(ctx, billing, c.ada)))
-	refused("")
+	checkRefusal("")
 	for action, want := range map[string]int{"user.stopped": 1, "user.resumed": 1} {
 		found := c.audited(t, action)
 		if len(found) != want || found[0].Target.ID != string(c.ada) || found[0].Actor.Name != "billing" {
@@ -89,7 +89,7 @@ func TestAStopRefusesEachIdentityUntilItIsResumed(t *testing.T) {
 	expectCode(t, errorOf(c.StopUser(ctx, billing, id.User("usr_none"))), problem.UnknownUser)
 }
 
-func TestASignOutRefusesTheSignInsUntilThen(t *testing.T) {
+func TestASignOutRefusesEarlierSignIns(t *testing.T) {
 	c := connect(t)
 	c.adopt(t, c.ada, "second")
 	at := c.Now().Unix()
@@ -104,14 +104,14 @@ func TestASignOutRefusesTheSignInsUntilThen(t *testing.T) {
 	if found := c.audited(t, "user.signed_out"); len(found) != 1 || found[0].Actor.ID != string(c.ada) {
 		t.Errorf("%+v", found)
 	}
-	c.now = c.now.Add(-time.Hour) // a process whose clock is behind
+	c.now = c.now.Add(-time.Hour) // the clock of another process is slow
 	noError(t, c.SignOutUser(ctx, billing, c.ada))
 	if got := c.known(t, "second").NotBefore; got < at*1000 {
-		t.Errorf("the sign-out was taken back to %d", got)
+		t.Errorf("the later sign-out was replaced by an earlier time: %d", got)
 	}
 }
 
-// seenAs returns what a new token of Ada shows, with a name.
+// seenAs returns the values of a new token of Ada, with a name.
 func (c *connected) seenAs(name string, signedInAt int64) store.Seen {
 	return store.Seen{Issuer: issuer, Subject: "sub-ada@example.com", Email: "ada@example.com", Folded: "ada@example.com", Verified: true,
 		Name: name, IssuedAt: 4_000_000_000, SignedInAt: signedInAt}
@@ -129,9 +129,9 @@ func TestAChangedNameKeepsASignOut(t *testing.T) {
 	expectCode(t, now.Refusal(c.Now().Unix()-10), problem.TokenEnded)
 }
 
-// TestASignInBesideAMarkKeepsIt: a token was let in just before the mark, and its changed name, or the answer of userinfo, is written
-// after it.
-func TestASignInBesideAMarkKeepsIt(t *testing.T) {
+// TestASignInKeepsAStopOrSignOutMeanwhile: a token was accepted just before a stop or a sign-out. Its changed name, or the answer of
+// userinfo, would be written after it: the sign-in is refused instead.
+func TestASignInKeepsAStopOrSignOutMeanwhile(t *testing.T) {
 	for what, seen := range map[string]func(*connected) store.Seen{
 		"a changed name": func(c *connected) store.Seen { return c.seenAs("Ada L.", 1) },
 		"userinfo": func(c *connected) store.Seen {
@@ -151,14 +151,14 @@ func TestASignInBesideAMarkKeepsIt(t *testing.T) {
 			expectCode(t, errorOf(c.SignIn(ctx, was, true, seen(c))), want)
 			noError(t, inner)
 			if got := c.known(t, "sub-ada@example.com"); got.Name == "Ada L." || !problem.Is(got.Refusal(1), want) {
-				t.Errorf("%s beside %s: %+v", what, want, got)
+				t.Errorf("%s during %s: %+v", what, want, got)
 			}
 		}
 	}
 }
 
-// TestAMarkBesideASignInStands: a sign-in comes between the reads of a stop or a sign-out and its write.
-func TestAMarkBesideASignInStands(t *testing.T) {
+// TestAStopCountsDespiteASignInMeanwhile: a sign-in comes between the reads of a stop and its transaction.
+func TestAStopCountsDespiteASignInMeanwhile(t *testing.T) {
 	c := connect(t)
 	was := c.known(t, "sub-ada@example.com")
 	var inner error
@@ -170,7 +170,7 @@ func TestAMarkBesideASignInStands(t *testing.T) {
 	}
 }
 
-func TestAnIdentityThatComesInTheMiddleOfAStopIsStopped(t *testing.T) {
+func TestAnIdentityAddedDuringAStopIsStopped(t *testing.T) {
 	c := connect(t)
 	c.Faults.Before("TransactWriteItems", func() { c.adopt(t, c.ada, "second") })
 	noError(t, errorOf(c.StopUser(ctx, billing, c.ada)))
@@ -200,8 +200,9 @@ func TestAPersonIsFoundByAddressSubjectAndID(t *testing.T) {
 	expectCode(t, errorOf(c.User(ctx, id.User("usr_none"))), problem.UnknownUser)
 }
 
-// TestOrgsLeftHasThePersonsActiveKeysAndLastAdmins: the first org has a key of the person, the second no other admin, the third neither.
-func TestOrgsLeftHasThePersonsActiveKeysAndLastAdmins(t *testing.T) {
+// TestOrgsLeftHasOrgsWithKeysOrNoOtherAdmin: the first org has an active key of the person. The second org has no other admin. The
+// third org is not listed.
+func TestOrgsLeftHasOrgsWithKeysOrNoOtherAdmin(t *testing.T) {
 	c := connect(t)
 	bob := addMember(t, c.Table, c.org, c.ada, "bob@example.com", org.Admin)
 	alone := c.NewOrg(t, bob)

@@ -32,8 +32,8 @@ func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified b
 	return u
 }
 
-// holder returns the user to whom the address belongs, "" for none: it is the user that an invitation to the
-// address adds to a new org.
+// holder returns the user who has the address, "" for none. It invites the address to a new org, and returns the user
+// that this adds.
 func holder(t *testing.T, tb *storetest.Table, email string) id.User {
 	t.Helper()
 	ada := tb.NewUser(t, "inviter@example.com")
@@ -84,13 +84,14 @@ func TestAnUnverifiedEmailIsNotFoundByAnInvite(t *testing.T) {
 	}
 }
 
-// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. After a later token
-// without a name, the list of members keeps the name, and after one with an unverified address it keeps the address.
+// TestMembersAreShownWithTheirLastVerifiedEmail: an unverified address is never shown. A later token without a name
+// does not remove the name from the list of members, and a later token with an unverified address does not remove the
+// verified address.
 func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "ceo", "ceo@example.com", false, 100)
 	o := tb.NewOrg(t, u)
-	shows := func(email, name string) { // the list of members, for u
+	checkShown := func(email, name string) { // in the list of members
 		t.Helper()
 		members, _, err := tb.Members(ctx, admin(u), o, store.Page{})
 		if err != nil || len(members) != 1 || members[0].Email != email || members[0].Name != name {
@@ -106,22 +107,22 @@ func TestMembersAreShownWithTheirLastVerifiedEmail(t *testing.T) {
 		seen.Issuer, seen.Subject, seen.Folded = issuer, "ceo", seen.Email
 		noError(t, errorOf(tb.SignIn(ctx, known, ok, seen)))
 	}
-	shows("", "ceo") // signIn makes this name of the email
+	checkShown("", "ceo") // signIn makes this name of the email
 	token(store.Seen{Email: "mallory@example.com", Verified: true, Name: "Mallory", IssuedAt: 200})
-	shows("mallory@example.com", "Mallory")
+	checkShown("mallory@example.com", "Mallory")
 	token(store.Seen{Email: "ceo@example.com", IssuedAt: 300})
-	shows("mallory@example.com", "Mallory")
+	checkShown("mallory@example.com", "Mallory")
 	token(store.Seen{Email: "ceo@example.com", Name: "The CEO", IssuedAt: 400})
-	shows("mallory@example.com", "The CEO")
+	checkShown("mallory@example.com", "The CEO")
 	// But an invitation no longer finds the address, because the last token does not prove it.
 	if got := holder(t, tb, "mallory@example.com"); got != "" {
 		t.Errorf("an invitation to the address finds %s", got)
 	}
 }
 
-// TestALaterTokenOfAUserWhoWasJustMadeFindsThem: two requests of a new user come at once. The second one found
-// no identity, because it read before the first wrote. It returns the user of the first, and creates none.
-func TestALaterTokenOfAUserWhoWasJustMadeFindsThem(t *testing.T) {
+// TestASecondFirstRequestFindsTheNewUser: two requests of a new user come at once. The second request found no
+// identity, because it read before the first one wrote. It returns the user that the first one created.
+func TestASecondFirstRequestFindsTheNewUser(t *testing.T) {
 	tb := storetest.New(t)
 	u := signIn(t, tb, "a", "a@example.com", true, 100)
 	again, err := tb.SignIn(ctx, store.Identity{}, false, store.Seen{
@@ -171,9 +172,9 @@ func TestAnAddressBelongsToTheIdentityThatProvedItLast(t *testing.T) {
 	}
 }
 
-// TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress: iat counts seconds. A new and a known user show an address
+// TestTheFirstTokenOfASecondKeepsTheAddress: iat counts seconds. A new and a known user show an address
 // with the same iat as its holder, and do not get it.
-func TestOfTwoTokensOfOneSecondTheFirstKeepsTheAddress(t *testing.T) {
+func TestTheFirstTokenOfASecondKeepsTheAddress(t *testing.T) {
 	tb := storetest.New(t)
 	a := signIn(t, tb, "a", "x@example.com", true, 100)
 	signIn(t, tb, "new", "x@example.com", true, 100)

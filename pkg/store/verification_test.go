@@ -39,8 +39,8 @@ func signingKeys(t *testing.T, tb *storetest.Table) store.SigningKeys {
 	return keys
 }
 
-// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is forgotten when the key is activated. If it stayed, the next
-// rotation would take the active key for one that is not published yet. The activation of another key leaves the ARN.
+// TestAMadeKeyIsUsedOnce: the ARN of a key that KMS has made is deleted when the key is activated. If it stayed, the next rotation
+// would treat the active key as a key that is not published yet. The activation of another key does not delete the ARN.
 func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)
@@ -56,9 +56,9 @@ func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	}
 }
 
-// TestAVerificationKeyGoesThroughItsStatesAndStays: key a is active, then retired, disabled in KMS and revoked.
+// TestAVerificationKeyIsKeptInAllItsStates: key a is active, then retired, disabled in KMS and revoked.
 // Key b is next, then active.
-func TestAVerificationKeyGoesThroughItsStatesAndStays(t *testing.T) {
+func TestAVerificationKeyIsKeptInAllItsStates(t *testing.T) {
 	tb := storetest.New(t)
 	now := time.UnixMilli(1_800_000_000_000)
 	tb.Now = func() time.Time { return now }
@@ -129,15 +129,15 @@ func TestWithoutTheLeaseNoSigningKeyChanges(t *testing.T) {
 	}
 	noError(t, tb.ReleaseSigningKeys(ctx, slow)) // the lease of the quick run stays
 	if _, err := tb.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
-		t.Errorf("the lease of another was given back: %v", err)
+		t.Errorf("the lease of the other run was given back: %v", err)
 	}
 	noError(t, tb.ReleaseSigningKeys(ctx, quick))
 	lease(t, tb)
 }
 
-// TestWhatWasReadOfTheSigningKeysIsCheckedAgain: a change by what was read before is refused, once the keys
-// have changed. In the end here, a is retired, and b was the active key and is revoked.
-func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
+// TestAnOutdatedReadChangesNoSigningKey: a change is refused if the keys have changed since they were read. At the
+// end, a is retired, and b was the active key and is revoked.
+func TestAnOutdatedReadChangesNoSigningKey(t *testing.T) {
 	tb := storetest.New(t)
 	l := lease(t, tb)
 	none := signingKeys(t, tb) // before the first key
@@ -147,7 +147,7 @@ func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 	withB := signingKeys(t, tb)
 	noError(t, tb.ActivateSigningKey(ctx, l, withB, jwk("b"), "arn:b"))
 	noError(t, tb.RevokeVerificationKey(ctx, jwk("b").Kid))
-	// What a rotation reads right before the revocation of b.
+	// A rotation reads this state right before the revocation of b.
 	activeB := store.SigningKeys{ActiveKid: jwk("b").Kid, Keys: []webhook.SigningKey{{JWK: jwk("b"), State: webhook.SigningActive}}}
 	for name, err := range map[string]error{
 		"activate c as the first key":                         tb.ActivateSigningKey(ctx, l, none, jwk("c"), "arn:c"),
@@ -167,9 +167,9 @@ func TestWhatWasReadOfTheSigningKeysIsCheckedAgain(t *testing.T) {
 	}
 }
 
-// TestALeaseWhoseAnswerWasLostIsHeld: a run has the lease also when the first answer was lost, and can change
+// TestALeaseWithALostAnswerIsHeld: a run has the lease also when the first answer was lost, and can change
 // the keys.
-func TestALeaseWhoseAnswerWasLostIsHeld(t *testing.T) {
+func TestALeaseWithALostAnswerIsHeld(t *testing.T) {
 	tb := storetest.New(t)
 	for _, fault := range []storetest.Fault{storetest.LostAfter, storetest.LostBefore, storetest.Conflict, storetest.ServerError} {
 		tb.Faults.Plan("TransactWriteItems", fault, 1)
@@ -183,7 +183,7 @@ func TestALeaseWhoseAnswerWasLostIsHeld(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsDownIs503ForALookupToo(t *testing.T) {
+func TestALookupWithoutTheDatabaseIs503(t *testing.T) {
 	tb := storetest.New(t)
 	tb.Faults.Plan("", storetest.LostBefore, -1)
 	expectCode(t, errorOf(tb.VerificationKey(ctx, jwk("a").Kid)), problem.Unavailable)
@@ -191,7 +191,7 @@ func TestADatabaseThatIsDownIs503ForALookupToo(t *testing.T) {
 	expectCode(t, tb.RevokeVerificationKey(ctx, jwk("a").Kid), problem.Unavailable)
 }
 
-func TestEveryVerificationKeyIsListedHoweverManyThereAre(t *testing.T) {
+func TestVerificationKeysAreListedBeyondOneQuery(t *testing.T) {
 	tb := storetest.New(t)
 	const many = 520 // more than the 500 that one query reads
 	var rows []map[string]string

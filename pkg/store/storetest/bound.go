@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// longest is how long a test of a store may take. A test usually takes some seconds.
+// longest bounds the time of a test of a store. A test usually takes some seconds.
 var longest = time.Minute
 
 // bound ends the test program with the stacks of all goroutines when a test takes longer than longest. The

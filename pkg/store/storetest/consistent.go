@@ -26,7 +26,7 @@ func newConsistent(t testing.TB, next http.RoundTripper) *consistent {
 	t.Cleanup(func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.t = nil // a goroutine that the test has left may still read, and Errorf panics after the test
+		c.t = nil // a goroutine may still read after the test, when Errorf would panic
 	})
 	return c
 }
@@ -47,9 +47,9 @@ func (c *consistent) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.next.RoundTrip(r)
 }
 
-// eventual returns a sentence about what a call reads without strong consistency, "" when it reads
-// nothing like this. The index due is allowed: it is never strongly consistent. Operations that the
-// product does not use for reads are not allowed at all.
+// eventual returns a sentence about a call that reads without strong consistency, "" for any other call. The
+// index due is allowed: it is never strongly consistent. Operations that the product does not use for reads
+// are not allowed at all.
 func eventual(operation string, body []byte) string {
 	var in struct {
 		IndexName      string
@@ -69,7 +69,7 @@ func eventual(operation string, body []byte) string {
 		return ""
 	}
 	if err := json.Unmarshal(body, &in); err != nil { // a body that cannot be checked fails the test too
-		return fmt.Sprintf("%s: a body that is no JSON: %v", operation, err)
+		return fmt.Sprintf("%s: a body that is not JSON: %v", operation, err)
 	}
 	switch {
 	case operation == "Query" && in.IndexName == "due":
@@ -109,8 +109,8 @@ func bodyOf(r *http.Request) ([]byte, *http.Request, error) {
 	return body, again, err
 }
 
-// withBody returns a call like r with another body. Only ctx ends the call: the fault Late makes it after its client has
-// given up. A clone of r would then be cancelled, by the channel r.Cancel that a client with a time-out closes.
+// withBody returns a call like r with another body. Only ctx ends the call, because the fault Late makes it after its client
+// has given up. A clone of r would be cancelled then, by the channel r.Cancel that a client with a time-out closes.
 func withBody(ctx context.Context, r *http.Request, body []byte) (*http.Request, error) {
 	out, err := http.NewRequestWithContext(ctx, r.Method, r.URL.String(), bytes.NewReader(body))
 	if err != nil {

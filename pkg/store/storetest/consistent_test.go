@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// recorder is a test that records its failures and goes on.
+// recorder is a test that records its failures and continues.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -68,7 +68,7 @@ func TestAnEventualReadFailsTheTest(t *testing.T) {
 		"strong BatchGetItem":    {func() error { return batch(yes) }, ""},
 		"Query of the index due": {func() error { return query(aws.String("due"), nil) }, ""},
 		"eventual GetItem":       {func() error { return get(nil) }, "GetItem without ConsistentRead of {\"PK\":{\"S\":\"KEYS#org_1\"}}"},
-		"GetItem that says no":   {func() error { return get(aws.Bool(false)) }, "GetItem without"},
+		"GetItem with false":     {func() error { return get(aws.Bool(false)) }, "GetItem without"},
 		"eventual Query":         {func() error { return query(nil, nil) }, "Query without ConsistentRead of {\":pk\":{\"S\":\"KEYS#org_1\"}}"},
 		"eventual BatchGetItem":  {func() error { return batch(nil) }, "BatchGetItem without ConsistentRead of [{\"PK\":{\"S\":\"KEYS#org_1\"}}]"},
 		"Query of another index": {func() error { return query(aws.String("byName"), nil) }, "Query of the index byName"},
@@ -93,7 +93,8 @@ func TestARunningDatabaseIsUsed(t *testing.T) {
 	}
 }
 
-// TestALoopThatNeverEndsFailsItsTestInAMinute runs itself with a shorter time, and a database that never answers.
+// TestALoopThatNeverEndsFailsItsTestInAMinute runs itself as another process, with a bound of 100 ms instead of a minute and a
+// database that never answers.
 func TestALoopThatNeverEndsFailsItsTestInAMinute(t *testing.T) {
 	if os.Getenv("STORETEST_ENDLESS") != "" {
 		longest = 100 * time.Millisecond
@@ -116,10 +117,10 @@ func TestALoopThatNeverEndsFailsItsTestInAMinute(t *testing.T) {
 	}
 }
 
-func TestATestThatEndsIsNotBound(t *testing.T) {
+func TestATestThatEndsInTimeIsNotEnded(t *testing.T) {
 	was := longest
 	defer func() { longest = was }()
 	longest = 50 * time.Millisecond
 	t.Run("it ends", func(t *testing.T) { bound(t) })
-	time.Sleep(2 * longest) // the program ends otherwise
+	time.Sleep(2 * longest) // if the timer still ran, it would end the program here
 }

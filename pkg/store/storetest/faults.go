@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Fault is an act of a database that DynamoDB Local never does.
+// Fault is a behaviour of a database that DynamoDB Local never has.
 type Fault string
 
 // The faults.
@@ -31,7 +31,7 @@ const (
 	Forgotten     Fault = "forgotten"   // like LostAfter, and the database no longer knows the transaction's client token
 	Late          Fault = "late"        // like Hang, but the call is done right before the next call, with another client token
 	Delayed       Fault = "delayed"     // like Late, but the call is done when Arrive is called
-	Torn          Fault = "torn"        // a batch read its Idempotency record before the other rows, when it was absent
+	Torn          Fault = "torn"        // a batch answers without its idempotency records, as if it had read them earlier than the other rows
 	brokenMessage       = "connection reset by the fault transport"
 )
 
@@ -39,7 +39,7 @@ const (
 // faults it passes every call on. It is safe for concurrent use.
 type Faults struct {
 	Next http.RoundTripper
-	// Try is how long the product waits for an answer. A call that hangs ends after this
+	// Try is the time for which the product waits for an answer. A call that hangs ends after this
 	// time. Other calls have more time, because the machine of the test may be busy.
 	Try time.Duration
 
@@ -61,11 +61,11 @@ type interposed struct {
 type planned struct {
 	operation string // "" is any
 	fault     Fault
-	times     int // < 0: without end
+	times     int // < 0: always
 }
 
-// Plan gives a fault to the next calls of an operation ("TransactWriteItems"; "" is any): to as many calls
-// as times, or to all when times is negative. Plans for the same operation are used in their order.
+// Plan plans a fault for the next calls of an operation ("TransactWriteItems"; "" is any). times is the number
+// of calls that get the fault; negative: all calls. Plans for the same operation are used in their order.
 func (f *Faults) Plan(operation string, fault Fault, times int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,15 +81,14 @@ func (f *Faults) Before(operation string, change func()) {
 	f.before = append(f.before, interposed{operation, change})
 }
 
-// Heal removes what Plan, Before and Together have planned.
+// Heal removes the plans of Plan, Before and Together.
 func (f *Faults) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.plan, f.before, f.held = nil, nil, gathering{}
 }
 
-// Calls returns the operations of the calls since Calls was called last, also of those that met
-// a fault.
+// Calls returns the operations of all calls since Calls was called last. A call with a fault counts too.
 func (f *Faults) Calls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,9 +97,8 @@ func (f *Faults) Calls() []string {
 	return out
 }
 
-// Pending reports whether something that was planned has not occurred: a fault, a change of Before, a call
-// of the fault Late, or the calls of Together at the same time. A test whose plan has not occurred tests
-// nothing.
+// Pending reports whether a plan has not occurred: a fault, a change of Before, a call of the fault Late, or
+// the calls of Together at the same time. If the plan of a test has not occurred, the test proves nothing.
 func (f *Faults) Pending() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,7 +234,7 @@ func (f *Faults) Arrive() error {
 	return f.doLate()
 }
 
-// torn sends a BatchGetItem, and leaves the Idempotency records out of its answer.
+// torn sends a BatchGetItem, and leaves the idempotency records out of its answer.
 func (f *Faults) torn(r *http.Request) (*http.Response, error) {
 	out, err := f.Next.RoundTrip(r)
 	if err != nil {

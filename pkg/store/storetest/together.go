@@ -11,14 +11,14 @@ import (
 type gathering struct {
 	missing []string      // operations of the calls that have not begun
 	all     chan struct{} // closed when all calls have begun
-	inTurn  bool          // a call has waited in vain
+	inTurn  bool          // a call has waited for longHold, and the others have not begun
 }
 
-// pending reports whether the calls have not been made together, or not yet.
+// pending reports whether the calls have not been made at the same time, or not all yet.
 func (g gathering) pending() bool { return g.inTurn || len(g.missing) > 0 }
 
-// longHold bounds how long a call waits for the others, so that a test soon fails when the product makes
-// the calls one after the other.
+// longHold bounds the time for which a call waits for the others, so that a test soon fails when the product
+// makes the calls one after the other.
 const longHold = 5 * time.Second
 
 // Together holds the next call of each of these operations until all of the calls have begun. When the

@@ -62,8 +62,8 @@ func TestADomainIsTheSameInEachSpelling(t *testing.T) {
 	}
 }
 
-// FuzzFold: Fold accepts the addr-specs of RFC 5322 whose two parts are atoms with dots between them, in at most 254
-// bytes, and of the texts that are ASCII no other. Folding changes nothing but the case of these.
+// FuzzFold: of the ASCII texts, Fold accepts only addr-specs of RFC 5322 of at most 254 bytes, in which both parts are
+// atoms with dots between them. Folding changes only their case.
 func FuzzFold(f *testing.F) {
 	const atoms = "[!#-'*+/-9=?A-Z^-~-]+(?:\\.[!#-'*+/-9=?A-Z^-~-]+)*"
 	addrSpec := regexp.MustCompile("^" + atoms + "@" + atoms + "$")
@@ -78,7 +78,7 @@ func FuzzFold(f *testing.F) {
 		got, ok := email.Fold(text)
 		isASCII := !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII })
 		if want := len(text) <= email.MaxLen && addrSpec.MatchString(text); isASCII && (ok != want || ok && got != strings.ToLower(text)) {
-			t.Fatalf("Fold(%q) = %q, %v, want it taken: %v", text, got, ok, want)
+			t.Fatalf("Fold(%q) = %q, %v, want accepted: %v", text, got, ok, want)
 		}
 		if again, okAgain := email.Fold(got); ok && addrSpec.MatchString(got) != ok || again != got || okAgain != ok {
 			t.Errorf("%q is folded to %q, and then to %q", text, got, again)

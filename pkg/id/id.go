@@ -100,7 +100,7 @@ var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPaddi
 
 const (
 	length = 26 // characters of 128 bits
-	lead   = 6  // characters of zeros: they make 160 of 128 bits, a multiple of 5
+	lead   = 6  // zeros before them: base32 encodes 5 bits in a character, so 128 bits are encoded as 160
 )
 
 // text writes 128 bits as a number in base 32.
@@ -149,7 +149,7 @@ func first(at time.Time) string {
 	return text(timeBits(at))
 }
 
-// DefaultApp returns the id of an org's default app. It has the org's own bits, so that no
+// DefaultApp returns the id of an org's default app. It has the bits of the org's id, so that no
 // read is needed to find it.
 func DefaultApp(o Org) App { return App(appPrefix + strings.TrimPrefix(string(o), orgPrefix)) }
 
@@ -215,25 +215,25 @@ func OrgFromBits(b [16]byte) Org { return Org(orgPrefix + text(b)) }
 // KeyFromBits is the inverse of Key.Bits.
 func KeyFromBits(b [16]byte) Key { return Key(keyPrefix + text(b)) }
 
-// ShortUser is a user's id as 128 bits, as rows have it where room is short. No id has the zero value.
+// ShortUser is a user's id as 128 bits. It keeps rows small. No user's id has the zero value.
 type ShortUser [16]byte
 
 // ShortKey is an API key's id as 128 bits.
 type ShortKey [16]byte
 
-// Short returns the bits of a user's id. For any other text it returns bits that no id has.
+// Short returns the bits of a user's id. For any other text it returns the zero value.
 func (u User) Short() ShortUser {
 	b, _ := bits(string(u), userPrefix)
 	return b
 }
 
-// Short returns the bits of a key's id. For any other text it returns bits that no id has.
+// Short returns the bits of a key's id. For any other text it returns the zero value.
 func (k Key) Short() ShortKey {
 	b, _ := bits(string(k), keyPrefix)
 	return b
 }
 
-// Long is the inverse of User.Short; "" for no id.
+// Long is the inverse of User.Short. It returns "" for the zero value.
 func (s ShortUser) Long() User {
 	if s == (ShortUser{}) {
 		return ""
@@ -241,7 +241,7 @@ func (s ShortUser) Long() User {
 	return User(userPrefix + text(s))
 }
 
-// Long is the inverse of Key.Short; "" for no id.
+// Long is the inverse of Key.Short. It returns "" for the zero value.
 func (s ShortKey) Long() Key {
 	if s == (ShortKey{}) {
 		return ""
@@ -254,7 +254,7 @@ func check(s, prefix string) error {
 	return err
 }
 
-// bits parses strictly: an id has one spelling, so that no second one names the same row.
+// bits parses strictly: each id has only one spelling, so that two texts never name the same row.
 func bits(s, prefix string) ([16]byte, error) {
 	var b [16]byte
 	rest, ok := strings.CutPrefix(s, prefix)

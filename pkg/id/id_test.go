@@ -22,10 +22,10 @@ func TestAnIDHasExactlyOneSpelling(t *testing.T) {
 		"usr_" + o[4:], strings.Replace(o, "_", "-", 1), o[:10] + "\n" + o[11:], o[:len(o)-1] + "\n", "org_" + strings.ToUpper(o[4:]),
 		o[:len(o)-1] + "i", o[:len(o)-1] + "u", // not in the alphabet
 		"org_8" + o[5:],                  // more than 128 bits
-		"org_" + strings.Repeat("é", 13), // as many bytes as an id has
+		"org_" + strings.Repeat("é", 13), // the number of bytes of an id
 	} {
 		if _, err := id.ParseOrg(bad); err == nil {
-			t.Errorf("%q: taken", bad)
+			t.Errorf("%q: accepted", bad)
 		}
 	}
 }
@@ -66,14 +66,14 @@ func TestAnIDIsSpelledAsAULID(t *testing.T) {
 	}
 }
 
-// parsed makes a case of FuzzAnIDHasOneSpelling of a Parse function.
+// parsed converts a Parse function for FuzzAnIDHasOneSpelling.
 func parsed[ID ~string](parse func(string) (ID, error)) func(string) (string, error) {
 	return func(text string) (string, error) { i, err := parse(text); return string(i), err }
 }
 
 // FuzzAnIDHasOneSpelling: an id is of one kind, in lower case, and the only text of its bits.
 func FuzzAnIDHasOneSpelling(f *testing.F) {
-	kinds := map[string]func(string) (string, error){ // those with bits print them again
+	kinds := map[string]func(string) (string, error){ // a kind with Bits is converted to bits and back
 		"org": func(s string) (string, error) { b, err := id.Org(s).Bits(); return string(id.OrgFromBits(b)), err },
 		"app": func(s string) (string, error) { b, err := id.App(s).Bits(); return string(id.AppFromBits(b)), err },
 		"key": func(s string) (string, error) { b, err := id.Key(s).Bits(); return string(id.KeyFromBits(b)), err },
@@ -99,7 +99,7 @@ func FuzzAnIDHasOneSpelling(f *testing.F) {
 	})
 }
 
-// TestAShortIDHasThe128BitsOfItsID: a text that is not an id of the kind, and the id that no row has, have the zero value.
+// TestAShortIDHasThe128BitsOfItsID: a text that is not an id of the kind has the zero value, and so have NoUser and NoKey.
 func TestAShortIDHasThe128BitsOfItsID(t *testing.T) {
 	user, key := id.Source{}.NewUser(), id.Source{}.NewKey(time.Now())
 	for text, want := range map[string]bool{

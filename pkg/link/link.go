@@ -31,7 +31,7 @@ const (
 	MaxLife     = 604_800 // 7 days
 )
 
-// replayFor is how long a device may repeat its claim, with the same claimKey, when the answer was lost.
+// replayFor is the time for which a device may repeat its claim with the same claimKey, if the answer was lost.
 const replayFor = 24 * time.Hour
 
 // Status is a link's status.
@@ -57,7 +57,7 @@ type Link struct {
 	ID           id.Link
 	OrgID        id.Org
 	AppID        id.App
-	ClientUserID string            // the app's own id of the user
+	ClientUserID string            // the app's id of the user
 	Metadata     map[string]string // nil: none
 	Device       *Device           // the device that claimed the link
 	CreatedAt    int64
@@ -132,8 +132,8 @@ func ValidClaimKey(s string) bool {
 	return len(s) >= MinClaimKey && len(s) <= MaxClaimKey && !strings.ContainsFunc(s, notBase64URL)
 }
 
-// DeviceText returns a text that a device reports about itself, as text.Cleaned leaves it: at most 100 characters. It returns
-// nil for nil, and when nothing is left. No person chooses the text when a link is claimed, so a claim is never refused for it.
+// DeviceText returns a text that a device reports about itself, cleaned by text.Cleaned, with at most 100 characters. It
+// returns nil for nil, and when no characters are left. No person chooses the text, so a claim is never refused for it.
 func DeviceText(s *string) *string {
 	if s == nil {
 		return nil
@@ -145,8 +145,8 @@ func DeviceText(s *string) *string {
 	return &cleaned
 }
 
-// ValidClientUserID reports whether s may be the app's own id of a user: 1 to 128 characters,
-// none of them a control character. Only programs read it.
+// ValidClientUserID reports whether s may be the app's id of a user: 1 to 128 characters, and no
+// control characters. Only programs read it.
 func ValidClientUserID(s string) bool {
 	return s != "" && utf8.RuneCountInString(s) <= MaxClientUserID && !strings.ContainsFunc(s, unicode.IsControl)
 }

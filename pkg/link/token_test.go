@@ -45,8 +45,9 @@ func TestATokenAlteredInAnyOneCharacterIsRefused(t *testing.T) {
 	}
 }
 
-// TestAnAPIKeyIsNoLinkTokenAndTheReverse, whatever the deployment's prefix is.
-func TestAnAPIKeyIsNoLinkTokenAndTheReverse(t *testing.T) {
+// TestAPIKeysAndLinkTokensAreDistinct: an API key with any prefix does not parse as a link token, and a link token does not parse as
+// an API key.
+func TestAPIKeysAndLinkTokensAreDistinct(t *testing.T) {
 	org, key := id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now())
 	for _, prefix := range []string{"lk", "l", "lktt", "lkt1", "sk"} {
 		k, err := apikey.Mint(prefix, org, key, nil)
@@ -75,12 +76,12 @@ func TestMalformedIDsMakeNoToken(t *testing.T) {
 		l   id.Link
 	}{{"", ""}, {id.NoApp, "lnk_"}, {"app_x", id.NoLink}, {id.App(id.NoLink), id.NoLink}} {
 		if _, err := link.Mint(c.app, c.l, nil); err == nil {
-			t.Errorf("%+v made one", c)
+			t.Errorf("%+v made a token", c)
 		}
 	}
 }
 
-func TestALinkIsWhatHappenedToItFirst(t *testing.T) {
+func TestTheFirstEndOfALinkDecidesItsStatus(t *testing.T) {
 	const end = 1_000_000 // any time, in milliseconds
 	for _, c := range []struct {
 		l    link.Link
@@ -148,7 +149,7 @@ func TestMetadataHas20MembersAnd2KBAtMost(t *testing.T) {
 	}
 }
 
-func TestAClientsUserHasAName(t *testing.T) {
+func TestAClientUserIDHas1To128Characters(t *testing.T) {
 	for s, want := range map[string]bool{
 		"": false, "u": true, strings.Repeat("é", 128): true, strings.Repeat("é", 129): false, "a\nb": false, "a b": true,
 	} {

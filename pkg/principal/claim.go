@@ -12,7 +12,7 @@ func WithClaim(ctx context.Context, c Claim) context.Context {
 	return context.WithValue(ctx, claimKey{}, c)
 }
 
-// ClaimOf returns the claim that WithClaim put there, or the zero value.
+// ClaimOf returns the claim that WithClaim has stored in the context, or the zero value.
 func ClaimOf(ctx context.Context) Claim {
 	c, _ := ctx.Value(claimKey{}).(Claim)
 	return c

@@ -20,7 +20,7 @@ const positionFor = 24 * time.Hour
 func (s *Store) RevokeKeysOf(ctx context.Context, a Actor, o id.Org, by id.User) error {
 	stop, position := time.Now().Add(s.spreadWithin), positionRow(o, by)
 	rows, err := s.readAs(ctx, a, o, position)
-	if err != nil || by == id.NoUser { // whose bits are all zero, as no key's row has them
+	if err != nil || by == id.NoUser { // no key has this creator: the bits of NoUser are zero
 		return err
 	}
 	var begin id.Key

@@ -203,7 +203,7 @@ func (c *connected) doPeople(idOf idNamed, one noteOne, two noteTwo) {
 	one("another user proves an email")(nil, errorOf(c.SignIn(ctx, store.Identity{}, false, other)))
 	two("which the first user has no longer")(c.Identity(ctx, "https://issuer.test", "zoe"))
 	one("a member is added by an email that was given up")(add("pat@example.com"))
-	one("another user proves that email")(nil, errorOf(c.SignIn(ctx, store.Identity{}, false, shows{"new", "pat@example.com", true, 1}.seen())))
+	one("another user proves that email")(nil, errorOf(c.SignIn(ctx, store.Identity{}, false, claims{"new", "pat@example.com", true, 1}.seen())))
 	one("a member is added by it")(nil, errorOf(add("pat@example.com")))
 	one("the last admin leaves")(nil, c.LeaveOrg(ctx, admin(c.ada), c.org))
 	one("a member is made admin")(c.ChangeRole(ctx, admin(c.ada), c.org, id.User(idOf("bob")), org.Admin))

@@ -32,7 +32,7 @@ func (c *connected) writeAll(t *testing.T) (ids map[string]string) {
 	}
 	noError(t, errorOf(c.SignIn(ctx, store.Identity{}, false, zoe)))
 	for n, verified := range []bool{true, false} { // Pat gives an address up
-		shows{"pat", "pat@example.com", verified, int64(n + 1)}.signsIn(t, c.Table)
+		claims{"pat", "pat@example.com", verified, int64(n + 1)}.signsIn(t, c.Table)
 	}
 	stopped := c.NewUser(t, "stopped@example.com")
 	noError(t, c.SignOutUser(ctx, billing, stopped))

@@ -317,7 +317,7 @@ func TestARefusedErasureReadsAllOrgs(t *testing.T) {
 
 // TestAnErasureFindsEachAddress: the person's tokens have shown these addresses before.
 func TestAnErasureFindsEachAddress(t *testing.T) {
-	for name, tokens := range map[string][]shows{
+	for name, tokens := range map[string][]claims{
 		"in the issuer's spelling": {{"bob", "Bob@Example.com", true, 1}},
 		"given up":                 {{"bob", "Bob@Example.com", true, 1}, {"bob", "bob@example.net", false, 2}},
 		"given up, then another":   {{"bob", "Bob@Example.com", true, 1}, {"bob", "bob@example.net", false, 2}, {"bob", "bob@example.org", true, 3}},

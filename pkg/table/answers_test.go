@@ -19,12 +19,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// answering is a DynamoDB that gives its answers in order, the last answer again and again. An answer
+// answering is a DynamoDB that gives its answers in order, and then repeats the last answer. An answer
 // is JSON: an error if it has a __type. It can also be a number, the status of an answer without
 // content, or "hang up": the connection breaks.
 type answering struct {
 	answers  []string
-	requests []map[string]json.RawMessage // what it was sent
+	requests []map[string]json.RawMessage // the requests that it got
 }
 
 // Do is the call of the SDK's client.
@@ -82,11 +82,11 @@ func same(got json.RawMessage, want string) bool {
 	return json.Unmarshal(got, &x) == nil && json.Unmarshal([]byte(want), &y) == nil && reflect.DeepEqual(x, y)
 }
 
-func TestKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
-	synctest.Test(t, testKeysLeftUnprocessedAreAskedForAgain) // on a fake clock: pauses take no time
+func TestUnprocessedKeysAreRequestedAgain(t *testing.T) {
+	synctest.Test(t, testUnprocessedKeysAreRequestedAgain) // on a fake clock: pauses take no time
 }
 
-func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
+func testUnprocessedKeysAreRequestedAgain(t *testing.T) {
 	tb, db := tableOf(
 		`{"Responses":{"t":[`+key("a")+`]},"UnprocessedKeys":`+keysOf("b")+`}`,
 		`{"UnprocessedKeys":`+keysOf("b")+`}`,
@@ -98,11 +98,11 @@ func testKeysLeftUnprocessedAreAskedForAgain(t *testing.T) {
 		t.Errorf("%v, %v", rows, err)
 	}
 	if len(db.requests) != 3 || !same(db.requests[2]["RequestItems"], keysOf("b")) {
-		t.Errorf("asked for %s", db.requests)
+		t.Errorf("requested %s", db.requests)
 	}
 }
 
-// TestKeysThatStayUnprocessedAreAFault: their rows are not taken for absent rows.
+// TestKeysThatStayUnprocessedAreAFault: Batch does not treat their rows as absent.
 func TestKeysThatStayUnprocessedAreAFault(t *testing.T) {
 	synctest.Test(t, testKeysThatStayUnprocessedAreAFault) // on a fake clock: pauses take no time
 }
@@ -121,11 +121,11 @@ func cancelled(code string) string {
 	return `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"},{"Code":"` + code + `"}]}`
 }
 
-func TestATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
-	synctest.Test(t, testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain) // on a fake clock: pauses take no time
+func TestAThrottledOrConflictingTransactionIsTriedAgain(t *testing.T) {
+	synctest.Test(t, testAThrottledOrConflictingTransactionIsTriedAgain) // on a fake clock: pauses take no time
 }
 
-func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
+func testAThrottledOrConflictingTransactionIsTriedAgain(t *testing.T) {
 	commit := func(answers ...string) (*answering, error) {
 		tb, db := tableOf(answers...)
 		tx := tb.Begin()
@@ -149,16 +149,16 @@ func testATransactionThatIsThrottledOrMeetsAnotherIsTriedAgain(t *testing.T) {
 		gives.GiveWay = true
 		gives.Update(Key{"p", "b"}, Exists, nil, count.Set(1))
 		if err := gives.Commit(t.Context()); !errors.Is(err, ErrRaced) || len(db.requests) != 1 {
-			t.Errorf("%s, which it gives way to: %v after %d tries", what, err, len(db.requests))
+			t.Errorf("%s, with GiveWay: %v after %d tries", what, err, len(db.requests))
 		}
 	}
 }
 
-func TestAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
-	synctest.Test(t, testAMarkThatMeetsATransactionIsTriedAgain) // on a fake clock: pauses take no time
+func TestAConflictingMarkIsTriedAgain(t *testing.T) {
+	synctest.Test(t, testAConflictingMarkIsTriedAgain) // on a fake clock: pauses take no time
 }
 
-func testAMarkThatMeetsATransactionIsTriedAgain(t *testing.T) {
+func testAConflictingMarkIsTriedAgain(t *testing.T) {
 	const conflict = `{"__type":"TransactionConflictException"}`
 	mark := func(answers ...string) (*answering, bool, error) {
 		tb, db := tableOf(answers...)

@@ -13,8 +13,8 @@ import (
 // a constant: const role = table.Text[Role]("role").
 type Attribute[T any, F format[T]] string
 
-// format is how a value is written to a row and read from it. encode returns nil for a value that
-// cannot be written.
+// format converts values to and from the form in which a row has them. encode returns nil for a value
+// that cannot be written.
 type format[T any] interface {
 	encode(v T) types.AttributeValue
 	decode(v types.AttributeValue) (_ T, ok bool)

@@ -13,10 +13,10 @@ func Exists(e *Expression) string { return "attribute_exists(" + e.name("PK") + 
 // Absent is the condition that there is no row.
 func Absent(e *Expression) string { return "attribute_not_exists(" + e.name("PK") + ")" }
 
-// All is the condition that all of the conditions hold. At least one of them is not nil.
+// All is the condition that all of the conditions hold. At least one of them must not be nil.
 func All(of ...Condition) Condition { return joined(" AND ", of) }
 
-// Any is the condition that one of the conditions holds. At least one of them is not nil.
+// Any is the condition that one of the conditions holds. At least one of them must not be nil.
 func Any(of ...Condition) Condition { return joined(" OR ", of) }
 
 func joined(operator string, of []Condition) Condition {
@@ -56,7 +56,7 @@ func (a Attribute[T, F]) Is(v T) Condition { return compared(string(a), " = ", a
 // Not is the condition that the attribute is absent or has another value.
 func (a Attribute[T, F]) Not(v T) Condition { return compared(string(a), " <> ", a.encode(v)) }
 
-// IsOrAbsent is Is, but for the zero value Absent: the condition that OrZero would still return this value.
+// IsOrAbsent is Is, and for the zero value Absent. It is the condition that OrZero would still return this value.
 func (a Attribute[T, F]) IsOrAbsent(v T) Condition {
 	if reflect.ValueOf(v).IsZero() {
 		return a.Absent()
@@ -103,7 +103,7 @@ func in(attribute string, values []types.AttributeValue) Condition {
 	}
 }
 
-// Shorter is the condition that a map has fewer entries than this.
+// Shorter is the condition that a map has fewer entries than a number.
 func Shorter[T ~int | ~int64](m Map[T], than int) Condition {
 	return func(e *Expression) string {
 		return "size(" + e.name(string(m)) + ") < " + e.value("", number(int64(than)))

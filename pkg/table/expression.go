@@ -96,8 +96,8 @@ func (e *Expression) value(of string, v types.AttributeValue) string {
 	return placeholder
 }
 
-// encode returns a value in DynamoDB's format, nil when it cannot be written. Conditions and changes are made of it by functions
-// without type parameters, which a binary has only once.
+// encode returns a value in DynamoDB's format, nil when it cannot be written. Functions without type parameters make conditions and
+// changes of it, so that a binary has these functions only once.
 func (Attribute[T, F]) encode(v T) types.AttributeValue {
 	var f F
 	return f.encode(v)
@@ -109,7 +109,7 @@ func Entry[T ~int | ~int64](m Map[T], entry string) Number[T] {
 	return Number[T](string(m) + "." + entry)
 }
 
-// Changes makes one change of several.
+// Changes joins several changes into one.
 func Changes(all ...Change) Change {
 	return func(e *Expression) {
 		for _, c := range all {
@@ -120,7 +120,7 @@ func Changes(all ...Change) Change {
 	}
 }
 
-// If returns the change if a condition of the program holds, else nil.
+// If returns the change if holds is true, or else nil.
 func If(holds bool, c Change) Change {
 	if holds {
 		return c
@@ -156,8 +156,8 @@ func setIfAbsent(attribute string, v types.AttributeValue) Change {
 	}
 }
 
-// Prove gives the attribute a value that no one else writes. A later try of the same write that
-// finds the value knows that an earlier try was carried out.
+// Prove gives the attribute a value that no other write has. If a later try of the same write finds the
+// value in the row, an earlier try was carried out.
 func (a Attribute[T, F]) Prove(v T) Change { return prove(string(a), a.encode(v)) }
 
 func prove(attribute string, v types.AttributeValue) Change {

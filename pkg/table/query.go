@@ -13,10 +13,10 @@ import (
 type Span struct {
 	PK     string
 	Prefix string // the beginning of the sort keys
-	From   string // this sort key and those behind it
+	From   string // this sort key and later ones
 	Until  string // sort keys before this one
 
-	Filter Condition // leaves rows out after they were read, so that they need not be decoded; nil: none. Not of the keys
+	Filter Condition // on other attributes than the keys: DynamoDB leaves rows out after it has read them; nil: none
 
 	After   string // only rows with a later sort key (in reverse: an earlier one); "": all
 	Reverse bool   // from the last sort key to the first
@@ -55,8 +55,8 @@ func (t *Table) Query(ctx context.Context, s Span) (rows []Row, more bool, err e
 	return rows[:s.Limit], true, nil
 }
 
-// Part reads the beginning of a span by one call. It looks at s.Limit rows at most, those that the filter leaves out included. end is
-// the sort key of the last row that it has looked at, "" when no more follow.
+// Part reads the beginning of a span by one call. It reads at most s.Limit rows, including rows that the filter leaves out. end is the
+// sort key of the last row that it has read, "" when no more follow.
 func (t *Table) Part(ctx context.Context, s Span) (rows []Row, end string, err error) {
 	in, err := t.query(s)
 	if err != nil {
@@ -98,8 +98,8 @@ func (t *Table) query(s Span) (*dynamodb.QueryInput, error) {
 }
 
 // rows reads a query until limit rows count, at most page rows with each call. Rows for which counts is
-// false are returned too (nil: all rows count). So that they cannot make it read without end, it stops at
-// twice the limit of rows in all. With an error, it returns the rows that it has read before.
+// false are returned too (nil: all rows count). It also stops at 2*limit rows in all, so that rows that do
+// not count cannot make it read endlessly. With an error, it returns the rows that it has read before.
 func (t *Table) rows(ctx context.Context, in *dynamodb.QueryInput, limit, page int, counts func(Row) bool) (rows []Row, err error) {
 	for counted := 0; counted < limit && len(rows) < 2*limit; {
 		in.Limit = aws.Int32(int32(min(limit-counted, page))) //nolint:gosec // a page is at most some thousands
@@ -128,14 +128,14 @@ type Index struct {
 	SK   Int
 }
 
-// indexPage is the most rows that one call for the index returns: so few that decoding the answer
-// needs little memory.
+// indexPage bounds the rows that one call for the index returns, so that decoding the answer needs little
+// memory.
 const indexPage = 1000
 
-// Index reads rows of one partition of the index, whose sort key is between two numbers, both
-// included. It stops when limit rows count. Rows for which counts is false are returned too, and at
-// twice the limit of rows in all it stops as well. The index is a little behind the table. With an
-// error, Index returns the rows that it has read before.
+// Index reads rows of one partition of the index with sort keys between two numbers, both included. It
+// stops when limit rows count, or at 2*limit rows in all. Rows for which counts is false are returned too.
+// The index is a little late: it may lack the last changes of the table. With an error, Index returns the
+// rows that it has read before.
 func (t *Table) Index(ctx context.Context, partition string, from, to int64, limit int, counts func(Row) bool) ([]Row, error) {
 	i := t.rules.Index
 	return t.rows(ctx, &dynamodb.QueryInput{

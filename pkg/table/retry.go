@@ -23,8 +23,8 @@ func (t *Table) Retry(ctx context.Context, useCase func() error) error {
 	})
 }
 
-// try calls do until it reports that it need not be called again, and returns its error then. With
-// again, err is the reason why another call is needed.
+// try calls do again until do returns again = false, and then returns the error of do. With again, err is
+// the reason why another call is needed.
 func (t *Table) try(ctx context.Context, tries int, do func() (again bool, err error)) error {
 	var last error
 	for try := range tries {
@@ -57,7 +57,7 @@ func pause(ctx context.Context, try int) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(least + rand.N(spread)): //nolint:gosec // jitter, which no one gains by guessing
+	case <-time.After(least + rand.N(spread)): //nolint:gosec // jitter: to guess it gains nothing
 		return nil
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// page is DynamoDB's answer to a query: rows with the sort keys sks. If next is not "", the answer says that
-// the query goes on behind the row next.
+// page is DynamoDB's answer to a query: rows with the sort keys sks. If next is not "", more rows follow after
+// the row next.
 func page(next string, sks ...string) string {
 	var rows []string
 	for _, sk := range sks {
@@ -33,7 +33,7 @@ func sksOf(rows []Row) (sks []string) {
 }
 
 // TestAPageIsFilledFromShortAnswers: DynamoDB may end an answer at any row, also before the first. A page has
-// two rows here, so three are asked for: the third shows that more follow.
+// two rows here, and Query requests three: the third row shows that more follow.
 func TestAPageIsFilledFromShortAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers []string
@@ -57,12 +57,12 @@ func TestAPageIsFilledFromShortAnswers(t *testing.T) {
 			limits = append(limits, string(r["Limit"]))
 		}
 		if err != nil || more != c.more || !slices.Equal(sksOf(rows), c.want) || !slices.Equal(limits, c.limits) {
-			t.Errorf("%s: %v, more %v, %v, asked for %v", name, sksOf(rows), more, err, limits)
+			t.Errorf("%s: %v, more %v, %v, requested %v", name, sksOf(rows), more, err, limits)
 		}
 	}
 	tb, db := tableOf(page("a", "a"), page("", "b"))
 	if _, _, err := tb.Query(t.Context(), Span{PK: "p", Limit: 5}); err != nil || !same(db.requests[1]["ExclusiveStartKey"], key("a")) {
-		t.Errorf("%v, goes on behind %s", err, db.requests[1]["ExclusiveStartKey"])
+		t.Errorf("%v, continues after %s", err, db.requests[1]["ExclusiveStartKey"])
 	}
 	tb, _ = tableOf(page("a", "a"), `{"__type":"InternalServerError"}`)
 	if rows, more, err := tb.Query(t.Context(), Span{PK: "p", Limit: 5}); !errors.Is(err, errFault) || more {
@@ -105,8 +105,8 @@ func mustJSON(v any) string {
 	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(string(b))
 }
 
-// TestTheIndexIsReadPastWhatDoesNotCount: until two rows count, but only up to four rows in all.
-func TestTheIndexIsReadPastWhatDoesNotCount(t *testing.T) {
+// TestTheIndexIsReadPastUncountedRows: with the limit 2, Index reads until two rows count, but at most four rows in all.
+func TestTheIndexIsReadPastUncountedRows(t *testing.T) {
 	even := func(r Row) bool { return strings.Contains("bdfh", r.Key().SK) } // the letters a, b, c… are numbered from 1
 	for name, c := range map[string]struct {
 		answers []string
@@ -133,7 +133,7 @@ func TestTheIndexIsReadPastWhatDoesNotCount(t *testing.T) {
 	}
 	tb, _ := tableOf(page("a", "a"), `{"__type":"InternalServerError"}`)
 	if rows, err := tb.Index(t.Context(), "K", 3, 9, 5, nil); !errors.Is(err, errFault) || len(rows) != 1 {
-		t.Errorf("what was read before a fault: %v, %v", rows, err)
+		t.Errorf("the rows that were read before a fault: %v, %v", rows, err)
 	}
 }
 
@@ -164,8 +164,8 @@ func TestOneRowThatDoesNotDecodeFailsItsList(t *testing.T) {
 	}
 }
 
-// TestACancelledTransactionSaysWhatRefusedIt: its operations are on the rows a, b and c, and c is its new row.
-func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
+// TestACancelledTransactionReturnsItsRefusal: the transaction checks row a, deletes row b, and creates row c.
+func TestACancelledTransactionReturnsItsRefusal(t *testing.T) {
 	errA, errB, errFirst := errors.New("a"), errors.New("b"), errors.New("first")
 	const none, failed = `{"Code":"None"}`, `{"Code":"ConditionalCheckFailed"}`
 	failedOn := func(item string) string { return `{"Code":"ConditionalCheckFailed","Item":` + item + `}` }
@@ -182,8 +182,8 @@ func TestACancelledTransactionSaysWhatRefusedIt(t *testing.T) {
 		"both failed":                                 {failed + "," + failed + "," + none, errB, errA, false},
 		"both failed, and Rules.First has the second": {failed + "," + failed + "," + none, errFirst, errFirst, false},
 		"the first condition failed on a row":         {failedOn(key("a")) + "," + none + "," + none, errB, errA, true},
-		"the new row is there, as this one writes it": {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
-		"the new row is there, with another value":    {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
+		"the new row exists, as this one writes it":   {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"5"}}`), errB, nil, false},
+		"the new row exists, with another value":      {none + "," + none + "," + failedOn(`{"PK":{"S":"p"},"SK":{"S":"c"},"count":{"N":"6"}}`), errB, errFault, false},
 		"a fourth reason, for three operations":       {none + "," + none + "," + none + "," + failed, errB, errFault, false},
 		"cancelled although no condition failed":      {none + "," + none + "," + none, errB, errFault, false},
 	} {
@@ -230,8 +230,9 @@ func TestARefusalAfterATryWithoutAnAnswerIsAFault(t *testing.T) {
 	}
 }
 
-// TestAWriteIsDoneByItsProof: its condition fails, on a row with the count that it proves (5) or another (6).
-func TestAWriteIsDoneByItsProof(t *testing.T) {
+// TestAWriteIsRecognisedByItsProof: the condition of a write fails on a row with the count that the write proves (5), or with another
+// count (6).
+func TestAWriteIsRecognisedByItsProof(t *testing.T) {
 	errNo := errors.New("no")
 	const found = `{"__type":"ConditionalCheckFailedException","Item":{"PK":{"S":"p"},"SK":{"S":"a"},"count":{"N":"%d"}}}`
 	for n, want := range map[int]error{5: nil, 6: errNo} {
@@ -247,7 +248,7 @@ func TestAWriteIsDoneByItsProof(t *testing.T) {
 	}
 	tb, _ = tableOf(fmt.Sprintf(found, 6))
 	if row, done, err := tb.Edit(t.Context(), Key{"p", "a"}, Absent, count.Set(5)); done || err != nil || row.Key().SK != "a" {
-		t.Errorf("what failed the condition: %v, %v, %v", row, done, err)
+		t.Errorf("the row that failed the condition: %v, %v, %v", row, done, err)
 	}
 	tb, db := tableOf("{}")
 	if _, err := tb.Mark(t.Context(), Key{"p", "a"}, nil, nil, ratio.Set(1/zero)); err == nil || len(db.requests) != 0 {
@@ -258,9 +259,10 @@ func TestAWriteIsDoneByItsProof(t *testing.T) {
 	}
 }
 
-// TestATakingIsMadeAgainWhenItSurelyChangedNothing, as every other write: its row was in another's transaction, or too many
-// requests came. Without a clear answer it is never made again.
-func TestATakingIsMadeAgainWhenItSurelyChangedNothing(t *testing.T) {
+// TestTakeIsRepeatedOnlyIfItChangedNothing: Take repeats a write after a conflict or a throttled request. It does not repeat a write
+// that may have changed the row.
+func TestTakeIsRepeatedOnlyIfItChangedNothing(t *testing.T) {
+	const repeated, once = 3, 1 // requests: the third answer is a success
 	for answer, again := range map[string]bool{
 		"TransactionConflictException": true, "TransactionInProgressException": true, "ThrottlingException": true, "ProvisionedThroughputExceededException": true, "RequestLimitExceeded": true,
 		"ValidationException": false, "AccessDeniedException": false, "ResourceNotFoundException": false, "500": false, "503": false, "hang up": false,
@@ -272,10 +274,10 @@ func TestATakingIsMadeAgainWhenItSurelyChangedNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tb, db := retrying(fault, fault, `{"Attributes":`+key("a")+`}`)
 			row, done, err := tb.Take(t.Context(), Key{"p", "a"}, nil, Add(count, 1))
-			if isDone := done && err == nil && row.Key().SK == "a"; isDone != again || len(db.requests) != map[bool]int{true: 3, false: 1}[again] {
+			if isDone := done && err == nil && row.Key().SK == "a"; isDone != again || len(db.requests) != map[bool]int{true: repeated, false: once}[again] {
 				t.Errorf("%s: %v after %d requests, %v", answer, done, len(db.requests), err)
 			}
-			tb, db = retrying(fault)                   // but the SDK does not: the answer may be all that was lost
+			tb, db = retrying(fault)                   // always this answer: five tries of Take, and none of the SDK
 			isRefusal := strings.HasPrefix(fault, "{") // the last answer shows that nothing has changed
 			if _, _, err = tb.Take(t.Context(), Key{"p", "a"}, nil, Add(count, 1)); errors.Is(err, ErrRefused) != isRefusal || len(db.requests) != map[bool]int{true: 5, false: 1}[again] {
 				t.Errorf("%s, always: %v after %d requests", answer, err, len(db.requests))
@@ -287,8 +289,8 @@ func TestATakingIsMadeAgainWhenItSurelyChangedNothing(t *testing.T) {
 // zero is a variable because the compiler refuses 1/0. The infinity has no JSON, so it cannot be written.
 var zero float64
 
-// TestTriesArePausedUntilTheirCallerLeaves: 10 to 100 ms before each try but the first.
-func TestTriesArePausedUntilTheirCallerLeaves(t *testing.T) {
+// TestTriesArePausedUntilTheirCallerGivesUp: the pause before each try but the first is 10 to 100 ms.
+func TestTriesArePausedUntilTheirCallerGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 20 {
 			begun := time.Now()

@@ -1,6 +1,6 @@
-// Package table is a kit for one DynamoDB table whose key is PK and SK, both texts. It reads
+// Package table reads and writes one DynamoDB table whose key is PK and SK, both texts. It reads
 // rows, changes them on conditions, and runs transactions. Each attribute is declared once, with
-// the type of its values. Its methods make the conditions and the changes.
+// the type of its values. The methods of an attribute make the conditions and the changes.
 //
 // Every read is strongly consistent, except a read of the index. Nothing is cached.
 package table
@@ -29,7 +29,7 @@ func (r Row) Key() Key {
 
 func (k Key) attributes() Row { return Row{"PK": text(k.PK), "SK": text(k.SK)} }
 
-// Rules are what the user of a table decides: its errors and its index.
+// Rules are the choices of the program that uses a table.
 type Rules struct {
 	// Fault turns an error of a call into the caller's error. The error wraps ErrMalformed or
 	// ErrBusy, or comes from DynamoDB, the network or the context.
@@ -66,8 +66,8 @@ var (
 	// mistake of the program.
 	ErrMalformed = errors.New("table: a malformed request")
 
-	// ErrBusy means that each try lost a race for the same rows, or was slowed by the table's
-	// throughput. Nothing was done.
+	// ErrBusy means that each try lost a race for the same rows, or was throttled. Nothing was
+	// done.
 	ErrBusy = errors.New("table: others were writing the same rows")
 
 	// ErrRefused means that DynamoDB has not carried out a write of Take.

@@ -49,7 +49,7 @@ func spelt(e *Expression, text *string) string {
 	return out
 }
 
-func TestConditionsAreRenderedAsTheyRead(t *testing.T) {
+func TestConditionsAreRenderedAsExpressions(t *testing.T) {
 	for want, c := range map[string]Condition{
 		"attribute_exists(PK)":                            Exists,
 		"attribute_not_exists(PK)":                        Absent,
@@ -77,7 +77,7 @@ func TestConditionsAreRenderedAsTheyRead(t *testing.T) {
 	}
 }
 
-func TestChangesAreRenderedAsTheyRead(t *testing.T) {
+func TestChangesAreRenderedAsExpressions(t *testing.T) {
 	for want, c := range map[string]Change{
 		"":                                        nil,
 		"SET name = 'a', count = 1":               Changes(name.Set("a"), nil, count.Set(1)),
@@ -146,21 +146,21 @@ func TestAnAttributeOfAnotherTypeDoesNotDecode(t *testing.T) {
 // named by a part of the error.
 func TestAWrongTransactionIsNotSent(t *testing.T) {
 	k := Key{"p", "s"}
-	for what, wrong := range map[string]func(*Txn){
-		"names the row p s twice":   func(t *Txn) { t.Check(k, Exists, nil); t.Update(k, nil, nil, count.Set(1)) },
-		"than Set and Remove":       func(t *Txn) { t.Create(k, Add(count, 1)) },
-		"the value of ratio":        func(t *Txn) { t.Update(k, nil, nil, ratio.Set(math.NaN())) },
-		"the condition is no value": func(t *Txn) { t.Fail(errors.New("the condition is no value")) },
+	for what, addWrong := range map[string]func(*Txn){
+		"names the row p s twice": func(t *Txn) { t.Check(k, Exists, nil); t.Update(k, nil, nil, count.Set(1)) },
+		"than Set and Remove":     func(t *Txn) { t.Create(k, Add(count, 1)) },
+		"the value of ratio":      func(t *Txn) { t.Update(k, nil, nil, ratio.Set(math.NaN())) },
+		"the caller's error":      func(t *Txn) { t.Fail(errors.New("the caller's error")) },
 	} {
 		tx := New(nil, "t", Rules{}).Begin()
-		wrong(tx)
+		addWrong(tx)
 		if err := tx.Commit(t.Context()); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 }
 
-// TestARowOfOtherChangesThanSetIsNotSent: as above, for a row that is created without a transaction.
+// TestARowOfOtherChangesThanSetIsNotSent is like TestAWrongTransactionIsNotSent, for a row that is created without a transaction.
 func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
 	for what, wrong := range map[string]Change{"than Set and Remove": Add(count, 1), "the value of ratio": ratio.Set(math.NaN())} {
 		if err := New(nil, "t", Rules{}).Create(t.Context(), Key{"p", "s"}, wrong); err == nil || !strings.Contains(err.Error(), what) {
@@ -169,7 +169,7 @@ func TestARowOfOtherChangesThanSetIsNotSent(t *testing.T) {
 	}
 }
 
-// TestARowProvesItsWriteWithoutTheIndex: a proof is the attributes that a write has set. The index's attributes are not compared,
+// TestARowProvesItsWriteWithoutTheIndex: a proof has the attributes that a write has set. The attributes of the index are not compared,
 // because another process may change them soon afterwards.
 func TestARowProvesItsWriteWithoutTheIndex(t *testing.T) {
 	tb := New(nil, "t", Rules{Index: Index{Name: "due", PK: "due", SK: "dueAt"}})
@@ -184,12 +184,12 @@ func TestARowProvesItsWriteWithoutTheIndex(t *testing.T) {
 		"a row without the attribute":   {Row{"PK": text("p")}, false},
 		"no row":                        {nil, false},
 	} {
-		if got := tb.holds(c.row, proof); got != c.want {
+		if got := tb.hasProof(c.row, proof); got != c.want {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
-	if tb.holds(Row{"PK": text("p")}, nil) {
-		t.Error("a row proves what has no proof")
+	if tb.hasProof(Row{"PK": text("p")}, nil) {
+		t.Error("a row proves a write that has no proof")
 	}
 }
 
@@ -225,7 +225,7 @@ func TestAPauseIsShortAndEndsWithItsRequest(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if err := pause(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a pause outlives its request: %v", err)
+			t.Errorf("a pause does not end with its request: %v", err)
 		}
 	})
 }

@@ -30,10 +30,11 @@ func Raced(Row) error { return ErrRaced }
 // try then fails on the rows that the earlier try has written. The client token prevents this only
 // if the database already knows the token of the earlier try. So an operation can prove that the
 // transaction was carried out: Create by its whole row, any other operation by Attribute.Prove.
-// When a later try finds the proof, the transaction is done, whichever other conditions fail by then.
+// When a later try finds the proof, the transaction is done, even if other conditions fail by then.
 type Txn struct {
 	// GiveWay makes Commit return ErrRaced after the first conflict, in place of another try. It is
-	// for a row that many requests want and the first one gets: the others need only read it.
+	// for a row that many requests try to write and only the first one writes: the others only need to
+	// read it.
 	GiveWay bool
 
 	table      *Table
@@ -178,11 +179,11 @@ func (t *Txn) outcome(err error, unanswered bool) (again bool, answer error) {
 	if !errors.As(err, &cancelled) {
 		return false, t.table.fault(err)
 	}
-	if t.metItself(cancelled.CancellationReasons) {
+	if t.foundProof(cancelled.CancellationReasons) {
 		return false, nil
 	}
-	// DynamoDB does not evaluate the condition of an operation that met a conflict or was throttled.
-	// Its refusal could win over those that are known now, so try again.
+	// DynamoDB does not evaluate the condition of an operation that met a conflict or was throttled. The
+	// refusal of this operation could win over the known refusals, so try again.
 	for _, r := range cancelled.CancellationReasons {
 		switch aws.ToString(r.Code) {
 		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
@@ -198,10 +199,10 @@ func (t *Txn) outcome(err error, unanswered bool) (again bool, answer error) {
 
 var errUnanswered = errors.New("table: an earlier try of a refused transaction had no answer")
 
-// metItself reports whether a condition failed on a row that proves that the transaction is done.
-func (t *Txn) metItself(reasons []types.CancellationReason) bool {
+// foundProof reports whether a condition failed on a row that proves that the transaction is done.
+func (t *Txn) foundProof(reasons []types.CancellationReason) bool {
 	for i, r := range reasons {
-		if failed(r) && i < len(t.operations) && t.table.holds(r.Item, t.operations[i].proof) {
+		if failed(r) && i < len(t.operations) && t.table.hasProof(r.Item, t.operations[i].proof) {
 			return true
 		}
 	}
@@ -243,9 +244,9 @@ func foundRow(row Row) Row {
 	return row
 }
 
-// holds reports whether a row has the attributes of a proof. The attributes of the index and the TTL are not
-// compared: others may change them soon after the row was written.
-func (t *Table) holds(row, proof Row) bool {
+// hasProof reports whether a row has the attributes of a proof. The attributes of the index and the TTL are not
+// compared: another process may change them soon after the row was written.
+func (t *Table) hasProof(row, proof Row) bool {
 	if proof == nil || len(row) == 0 {
 		return false
 	}

@@ -19,7 +19,7 @@ func (t *Table) Mark(ctx context.Context, k Key, when Condition, refuse Refusal,
 	if err != nil {
 		return false, err
 	}
-	if done || t.holds(found, e.proof) {
+	if done || t.hasProof(found, e.proof) {
 		return true, nil
 	}
 	if refuse != nil {
@@ -61,7 +61,7 @@ func (t *Table) change(ctx context.Context, k Key, e *Expression, returns types.
 }
 
 // Create writes a row whose key was made for it. It is one write, which costs half as much as a
-// transaction with this write alone. As with Txn.Create, the whole row is the proof for a later try,
+// transaction that has only this write. As with Txn.Create, the whole row is the proof for a later try,
 // so each change must be a Set.
 func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
 	asProof := func(e *Expression) { e.proof, e.err = e.row, e.onlySets() }
@@ -69,7 +69,7 @@ func (t *Table) Create(ctx context.Context, k Key, changes ...Change) error {
 	return err
 }
 
-// Put writes a row, over an earlier one. It may be sent again: the last write counts. Each change must be a Set.
+// Put writes a row, and replaces an earlier row. It may be sent again: the last write counts. Each change must be a Set.
 func (t *Table) Put(ctx context.Context, k Key, changes ...Change) error {
 	e := render(nil, changes...)
 	if err := e.onlySets(); err != nil {
@@ -86,8 +86,8 @@ func (t *Table) Put(ctx context.Context, k Key, changes ...Change) error {
 
 var errTaken = errors.New("table: the key of a new row is taken")
 
-// Note changes one row in a single try, also of the SDK: for a change that may be lost, and must not
-// make the caller wait.
+// Note changes one row in a single try: the SDK does not try again either. It is for a change that may be
+// lost, and must not make the caller wait.
 func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Change) error {
 	e := render(when, changes...)
 	if e.err != nil {
@@ -97,9 +97,9 @@ func (t *Table) Note(ctx context.Context, k Key, when Condition, changes ...Chan
 	return err
 }
 
-// Take changes one row, and returns the row: as it then is, or with done false, as it failed the condition. It may not be done
-// twice, so the SDK does not send it again: when the answer is lost, it is not known whether the row has changed. Only a write
-// that the table's throughput has slowed, or that met a transaction, is made again. The error wraps ErrRefused when the row has surely not changed.
+// Take changes one row, and returns the changed row. With done false, it returns the row that failed the condition. The change must
+// not be made twice, so the SDK does not send it again: when the answer is lost, it is not known whether the row has changed. Take
+// tries again only after a throttled request or a conflict. The error wraps ErrRefused when the row has surely not changed.
 func (t *Table) Take(ctx context.Context, k Key, when Condition, changes ...Change) (row Row, done bool, err error) {
 	e := render(when, changes...)
 	if e.err != nil {
@@ -133,7 +133,7 @@ func isRefused(err error) bool {
 	return errors.As(err, &answer) && answer.HTTPStatusCode()/100 == 4
 }
 
-// isSlowed reports whether a request came faster than the throughput allows.
+// isSlowed reports whether a request was throttled.
 func isSlowed(err error) bool {
 	return retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err).Bool()
 }

@@ -138,8 +138,8 @@ func TestIDsHaveTheirKindAndTheirTime(t *testing.T) {
 	s.NewKey(at)
 }
 
-// TestTheFirstEventOfATimeIsNoLaterThanAnyOther has the last time of a ULID, and the one after it.
-func TestTheFirstEventOfATimeIsNoLaterThanAnyOther(t *testing.T) {
+// TestFirstEventIsTheLeastIDOfATime includes the last time that a ULID can have, and later times.
+func TestFirstEventIsTheLeastIDOfATime(t *testing.T) {
 	last := time.UnixMilli(1<<48 - 1)
 	for at, want := range map[time.Time]id.Event{
 		last:                       "evt_7zzzzzzzzz0000000000000000",

@@ -21,7 +21,7 @@ func TestANameIsOneToHundredPrintableCharacters(t *testing.T) {
 	}
 }
 
-func TestAUsersNameIsFromTheIssuerOrElseFromTheAddress(t *testing.T) {
+func TestAUsersNameIsTheIssuersOrTheLocalPart(t *testing.T) {
 	for _, c := range []struct{ name, email, want string }{
 		{"Ada", "a@b.c", "Ada"}, {"", "ada@b.c", "ada"}, {" \n ", "ada@b.c", "ada"}, {"", "", ""}, {"A\x00B", "a@b.c", "A B"},
 		{"\u3164", "ada@b.c", "ada"}, // a letter that looks like a space
@@ -33,7 +33,7 @@ func TestAUsersNameIsFromTheIssuerOrElseFromTheAddress(t *testing.T) {
 	}
 }
 
-func TestAStrongerRoleMayDoAllThatAWeakerOneMay(t *testing.T) {
+func TestAStrongerRoleIncludesTheWeakerOnes(t *testing.T) {
 	for _, c := range []struct {
 		role    org.Role
 		atLeast []org.Role

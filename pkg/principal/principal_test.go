@@ -101,7 +101,7 @@ func TestASubjectIsShortTextWithoutControls(t *testing.T) {
 	}
 }
 
-func TestTheNameOfAServiceHasTheCharactersOfTheContract(t *testing.T) {
+func TestAServiceNameHasOnlyAllowedCharacters(t *testing.T) {
 	for c := range 256 {
 		text := string([]byte{byte(c)})
 		isLetterOrDigit := strings.Contains("abcdefghijklmnopqrstuvwxyz0123456789", text)

@@ -58,8 +58,8 @@ func shown(t *testing.T, tb *storetest.Table, subjects ...string) map[string]str
 	return out
 }
 
-// TestAnAddressIsShownAtOneMember: the list of members shows an address at the user who proved it last, and at no other.
-func TestAnAddressIsShownAtOneMember(t *testing.T) {
+// TestAnAddressIsShownOnlyForItsLastProver: the list of members shows an address only for the user who proved it last.
+func TestAnAddressIsShownOnlyForItsLastProver(t *testing.T) {
 	const x, y, z = "x@example.com", "y@example.com", "z@example.com"
 	for name, c := range map[string]struct {
 		tokens []claims

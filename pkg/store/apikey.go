@@ -60,7 +60,7 @@ func carriedFrom(r *table.Reading) Carried {
 	return Carried{attrScopes.OrZero(r), attrMetadata.OrZero(r), attrLimits.OrZero(r), attrCeilings.OrZero(r)}
 }
 
-// set writes what a key carries into its row.
+// set writes the carried values into a key's row.
 func (c Carried) set() table.Change {
 	return table.Changes(attrScopes.SetOrRemove(c.Scopes), attrMetadata.SetOrRemove(c.Metadata), attrLimits.SetOrRemove(c.Limits),
 		attrCeilings.SetOrRemove(c.Ceilings))

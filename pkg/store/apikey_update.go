@@ -22,7 +22,7 @@ type KeyChange struct {
 	Ceilings *string           // the same, by a service
 }
 
-// UpdateKey changes the name of a key, and what it carries. The change counts for every check that
+// UpdateKey changes the name of a key, and its carried values. The change counts for every check that
 // begins after UpdateKey has returned, because only the row of the key has these values. A key in its
 // grace can be changed too; its successor stays as it is. But a key that another request rotates
 // during this call is not changed, because the caller does not know of the successor. When nothing
@@ -137,7 +137,7 @@ func someMetadata(m map[string]string) map[string]string {
 	return m
 }
 
-// changes returns what differs between two states of a key, of the values that an admin can change. A key without scopes
+// changes returns the differences between two states of a key, of the values that an admin can change. A key without scopes
 // or metadata has null there.
 func (k APIKey) changes(to APIKey) Changes {
 	changes := Changes{}

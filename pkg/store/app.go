@@ -116,7 +116,7 @@ func (s *Store) UpdateApp(ctx context.Context, a Actor, o id.Org, app id.App, c 
 	return out, err
 }
 
-// changes returns what differs between two states of an app, of the values that an admin can change.
+// changes returns the differences between two states of an app, of the values that an admin can change.
 func (a NewApp) changes(to NewApp) Changes {
 	changes := Changes{}
 	if a.Name != to.Name {

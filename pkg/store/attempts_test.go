@@ -41,10 +41,10 @@ func TestOneOfFortyProcessesLeasesTheAttempt(t *testing.T) {
 	}
 }
 
-// TestALeaseWithALostAnswerIsFoundByItsJTI: when an answer is lost, the SDK sends the update again. If the
+// TestALeaseSurvivesALostAnswerByItsJTI: when an answer is lost, the SDK sends the update again. If the
 // first update was carried out, the second is refused. But then the row has the caller's jti, so the caller has
 // the attempt.
-func TestALeaseWithALostAnswerIsFoundByItsJTI(t *testing.T) {
+func TestALeaseSurvivesALostAnswerByItsJTI(t *testing.T) {
 	for _, f := range []storetest.Fault{storetest.LostBefore, storetest.LostAfter, storetest.Throttle, storetest.ServerError} {
 		for _, times := range []int{1, 2} {
 			c := connect(t)

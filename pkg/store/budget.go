@@ -153,7 +153,7 @@ func (s *Store) pay(ctx context.Context, row table.Key, b Budget, n int) (paid i
 }
 
 // charge charges an app and its org for n deliveries of an event, and never refuses. It returns how late
-// the first attempts are to be made: as long as the org's debt takes to refill, spreadOver at most.
+// the first attempts are to be made: by the time that the org's debt takes to refill, spreadOver at most.
 func (s *Store) charge(ctx context.Context, o id.Org, a id.App, n int) (late time.Duration, err error) {
 	if _, err := s.addDebt(ctx, budgetRow(a), s.Limits.Budget, n); err != nil {
 		return 0, err

@@ -165,7 +165,7 @@ func TestAnEventIsChargedForEachEndpoint(t *testing.T) {
 	expectCode(t, errorOf(c.Deliveries().SpendEvent(ctx, c.org, c.app)), problem.RateLimited)
 }
 
-func TestAnEventIsChargedToItsOrgForEachEndpointToo(t *testing.T) {
+func TestAnOrgIsChargedForEachEndpointOfAnEvent(t *testing.T) {
 	c := connect(t)
 	c.Limits.OrgBudget = store.Budget{PerSecond: 1, Burst: 7}
 	for range 3 {

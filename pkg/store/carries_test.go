@@ -179,9 +179,9 @@ func TestANarrowingChangeIsNeverLostOnTheSuccessor(t *testing.T) {
 	}
 }
 
-// TestAKeyChangeCountsChangesBeforeItsWrite reduces the scopes of a key to "a". Another request changes the key
+// TestAKeyChangeSeesEarlierRequests reduces the scopes of a key to "a". Another request changes the key
 // between the reads of this change and its transaction.
-func TestAKeyChangeCountsChangesBeforeItsWrite(t *testing.T) {
+func TestAKeyChangeSeesEarlierRequests(t *testing.T) {
 	rotation := func(grace time.Duration) func(*connected, id.Key) error {
 		return func(c *connected, k id.Key) error {
 			return errorOf(c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: k, Grace: grace, Prefix: "lk"}, store.Once[store.MintedKey]{}))

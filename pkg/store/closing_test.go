@@ -134,7 +134,7 @@ func TestADeletionContinuesWhenAKeyIsRevokedMeanwhile(t *testing.T) {
 	}
 }
 
-// sweepOrg does what the sweep does for a deleted org, and reports whether the request that deleted it was cut short.
+// sweepOrg does the work of the sweep for a deleted org, and reports whether the request that deleted it was cut short.
 func (c *connected) sweepOrg(t *testing.T) (cutShort bool) {
 	t.Helper()
 	for more := true; more; {
@@ -154,8 +154,8 @@ func (c *connected) dueOrg(t *testing.T) bool {
 	})
 }
 
-// TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork: keys may work although the members are gone.
-func TestAnOrgWithoutMembersIsNotEndedWhileItsKeysMayWork(t *testing.T) {
+// TestAnOrgWithoutMembersIsKeptUntilItsKeysEnd: the deletion was cut short, so keys may still be good although the members are gone.
+func TestAnOrgWithoutMembersIsKeptUntilItsKeysEnd(t *testing.T) {
 	s := populate(t)
 	late := s.endpoint(t)
 	s.cutDeletion(t)
@@ -295,10 +295,10 @@ func TestOnlyAnAdminContinuesADeletion(t *testing.T) {
 	expectCode(t, s.DeleteOrg(ctx, admin(s.ada), s.org), problem.OrgNotFound)
 }
 
-// TestOnlyAKeyThatExpiredWithinTheLastMinuteIsRevoked: the deletion of an org leaves a key that expired more than
+// TestADeletionRevokesKeysExpiredWithinAMinute: the deletion of an org leaves a key that expired more than
 // a minute ago. A key that expired a second ago is revoked, because an authorizer whose clock is slow still
 // accepts it.
-func TestOnlyAKeyThatExpiredWithinTheLastMinuteIsRevoked(t *testing.T) {
+func TestADeletionRevokesKeysExpiredWithinAMinute(t *testing.T) {
 	c := connect(t)
 	early, late := makeKey(t, c.Table, c.org, c.ada, time.Hour), makeKey(t, c.Table, c.org, c.ada, time.Hour+2*time.Minute)
 	c.advanceClock(time.Hour + 2*time.Minute + time.Second)

@@ -27,7 +27,7 @@ import (
 // idempotencyKey is a value of the header Idempotency-Key.
 const idempotencyKey = "6f2d9b0c-1111-4222-8333-444455556666"
 
-// connected is an app on a table of its own. Its clock moves only by advanceClock.
+// connected is an app on a new table. Its clock moves only by advanceClock.
 type connected struct {
 	*storetest.Table
 	ada id.User // the admin of the app's org
@@ -136,7 +136,7 @@ func (l madeLink) claim(key string) store.Claim {
 	return store.Claim{Token: l.token, ClaimKeyHash: sha256.Sum256([]byte(key))}
 }
 
-// endpoint creates an endpoint with a URL of its own. The endpoint gets these types of events; none: all types.
+// endpoint creates an endpoint with a new URL. The endpoint gets these types of events; none: all types.
 func (c *connected) endpoint(t *testing.T, events ...string) store.Endpoint {
 	t.Helper()
 	if len(events) == 0 {

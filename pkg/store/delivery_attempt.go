@@ -12,7 +12,7 @@ import (
 	"latchkey/pkg/webhook"
 )
 
-// leaseFor is how long one attempt may take, its signature included.
+// leaseFor is the time for one attempt, including its signature.
 const leaseFor = time.Minute
 
 // endAttempts is the change of a delivery for which no attempt is due any more.

@@ -17,7 +17,7 @@ import (
 // through the directory meets each org once, also when orgs change meanwhile. The row has only its key. The end of a deletion adds the
 // time when the row is deleted.
 const (
-	directoryShards = 16  // partitions, so that none grows hot
+	directoryShards = 16  // partitions, to spread the load
 	directoryPage   = 100 // orgs that AllOrgs returns without a limit: one batch reads them
 
 	usageAtOnce = 8    // orgs whose usage is read at once

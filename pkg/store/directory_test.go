@@ -254,9 +254,9 @@ func TestUsageOfADeletedOrgIsReadableFor90Days(t *testing.T) {
 	}
 }
 
-// TestAFailedReadIsAnErrorOfTheUsage: AllUsage makes 17 queries, of the 16 partitions and of the use of an org. When one of them fails,
+// TestAFailedReadFailsAllUsage: AllUsage makes 17 queries, of the 16 partitions and of the use of an org. When one of them fails,
 // AllUsage fails: otherwise an invoice would be too small.
-func TestAFailedReadIsAnErrorOfTheUsage(t *testing.T) {
+func TestAFailedReadFailsAllUsage(t *testing.T) {
 	c := connect(t)
 	for query := range 17 {
 		for range query {

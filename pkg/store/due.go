@@ -16,12 +16,12 @@ import (
 
 // The index "due" is sparse: a row is in it while something is due for the row at a time. Only
 // the sweep reads the index. Then it reads the row itself to decide, because the index is a little late.
-const dueShards = 8 // partitions of the index for each kind, so that none grows hot
+const dueShards = 8 // partitions of the index for each kind, to spread the load
 
 // DueKind is the kind of a row in the index.
 type DueKind string
 
-// The kinds of rows, with what is due for them.
+// The kinds of rows, with the work that is due for them.
 const (
 	DueEvent    DueKind = "event"    // to be fanned out, if the stream has lost it
 	DueDelivery DueKind = "delivery" // to be tried

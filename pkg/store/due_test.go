@@ -244,10 +244,10 @@ func TestOnePageIsOneQuery(t *testing.T) {
 	}
 }
 
-// TestAKeyIsNotWarnedOfAtItsEndOrLater: the sweep runs only around the end of a key, for example because the table
+// TestAnEndedKeyIsNotWarnedOf: the sweep runs only around the end of a key, for example because the table
 // could not be reached for days. A millisecond before the end the sweep warns of the key. From the end on it does
 // not, and the key is no longer due.
-func TestAKeyIsNotWarnedOfAtItsEndOrLater(t *testing.T) {
+func TestAnEndedKeyIsNotWarnedOf(t *testing.T) {
 	// The number of warnings, by the time of the sweep after the key's end.
 	warnings := map[time.Duration]int{-time.Millisecond: 1, 0: 0, time.Millisecond: 0, 30 * dayLong: 0}
 	for late, want := range warnings {

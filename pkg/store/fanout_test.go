@@ -297,9 +297,9 @@ func TestAnEventGoesOnlyToEndpointsOfItsType(t *testing.T) {
 	expectCode(t, errorOf(c.Deliveries().Of(ctx, id.NoApp, due[0].Event)), problem.EventNotFound)
 }
 
-// TestAFanOutThatEndsBeforeItsMarkIsMarkedLater: the deliveries are written, but the mark of the event is not. The event stays due.
+// TestAFanOutWithoutItsMarkIsMarkedLater: the deliveries are written, but the mark of the event is not. The event stays due.
 // The next fan-out only marks the event, even if the app has a new endpoint: it writes no delivery, and returns none to send.
-func TestAFanOutThatEndsBeforeItsMarkIsMarkedLater(t *testing.T) {
+func TestAFanOutWithoutItsMarkIsMarkedLater(t *testing.T) {
 	for _, endpoints := range []int{1, 3} {
 		c := connect(t)
 		var endpoint store.Endpoint

@@ -72,7 +72,7 @@ func (c *connected) everyPerson(t *testing.T, calls *callRecorder) {
 	signIn(eve) // the userinfo endpoint was called, and showed nothing new
 	other := eve
 	other.Subject, other.IssuedAt = "eve-2", eve.IssuedAt+10
-	signIn(other) // a new user takes the address
+	signIn(other) // a new user proves the same address
 	eve.IssuedAt, eve.Email, eve.Folded = eve.IssuedAt+20, "eve2@example.com", "eve2@example.com"
 	signIn(eve) // another address
 	eve.IssuedAt, eve.Verified, eve.Name = eve.IssuedAt+20, false, ""

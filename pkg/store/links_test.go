@@ -111,9 +111,9 @@ func TestALinkIsEitherClaimedOrRevoked(t *testing.T) {
 	}
 }
 
-// TestAWrongSecretIs404InEveryStateOfALink: a claim with a wrong secret gets the same answer as a
+// TestAWrongLinkSecretIs404InEveryState: a claim with a wrong secret gets the same answer as a
 // claim of a link that does not exist, so that the answer does not show whether the link exists.
-func TestAWrongSecretIs404InEveryStateOfALink(t *testing.T) {
+func TestAWrongLinkSecretIs404InEveryState(t *testing.T) {
 	c := connect(t)
 	pending, claimed, revoked, expired := c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Hour), c.link(t, time.Minute)
 	noError(t, errorOf(c.ClaimLink(ctx, claimed.claim("k"))))

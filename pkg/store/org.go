@@ -300,7 +300,7 @@ func (c OrgChange) apply(o Org, now int64) Org {
 	return o
 }
 
-// changes returns what differs between two states of an org.
+// changes returns the differences between two states of an org.
 func (o Org) changes(to Org) Changes {
 	changes := Changes{}
 	if o.Name != to.Name {

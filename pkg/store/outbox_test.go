@@ -18,8 +18,8 @@ type cause struct {
 	name  string
 	kind  webhook.Type // of the event
 	again bool         // a second call succeeds too, and changes nothing
-	// prepare makes what the use case needs. do calls the use case, and done reports whether its change is in
-	// the table.
+	// prepare makes the rows that the use case needs. do calls the use case, and done reports whether its change
+	// is in the table.
 	prepare func(t *testing.T, c *connected) (do func() error, done func() bool)
 }
 
@@ -113,10 +113,10 @@ func causes() []cause {
 	}
 }
 
-// TestAnEventIsWrittenIfAndOnlyIfItsCauseIs plans every fault for the transaction of each use case, a few times or
+// TestAnEventIsWrittenExactlyWithItsCause plans every fault for the transaction of each use case, a few times or
 // always (times is -1). With any answer to the caller, the change and its event are both written, or neither is. A
 // second call writes no second event.
-func TestAnEventIsWrittenIfAndOnlyIfItsCauseIs(t *testing.T) {
+func TestAnEventIsWrittenExactlyWithItsCause(t *testing.T) {
 	faults := []struct {
 		fault storetest.Fault
 		times int

@@ -37,7 +37,7 @@ type retention struct {
 	long   int64            // seconds from this time to purgeAt
 }
 
-// has returns the condition that a row has some attributes, and lacks those whose name begins with "!".
+// has returns the condition that a row has the named attributes. It must lack an attribute if "!" is before its name.
 func has(names ...string) func(dbRow) bool {
 	return func(r dbRow) bool {
 		for _, name := range names {

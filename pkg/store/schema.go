@@ -202,7 +202,7 @@ const (
 	attrLease       = table.Text[string]("lease")             // jti of the attempt that is being made, or was made last
 	attrLast        = table.JSON[*LastAttempt]("last")        // the last attempt
 	attrEarlier     = table.JSON[[]EarlierAttempt]("earlier") // the attempts before the last, latest first
-	attrMovedBy     = table.Text[string]("movedBy")           // random text that proves who moved its due time last, see Requeue
+	attrMovedBy     = table.Text[string]("movedBy")           // random text of the call that moved its due time last, see Requeue
 )
 
 // The beginnings of keys.

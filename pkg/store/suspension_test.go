@@ -335,7 +335,7 @@ func TestASuspensionReadsNoKeyTwice(t *testing.T) {
 // TestAKeyWithoutAHashMatchesNoText: such a key is also listed, and can be revoked. A later release may write such rows.
 func TestAKeyWithoutAHashMatchesNoText(t *testing.T) {
 	c := connect(t)
-	c.importKeys(t, c.org, []store.NewImport{{Name: "zeros", Prefix: "sk"}}, store.Once[store.MintedKey]{}) // of a text whose hash is zeros, if there is one
+	c.importKeys(t, c.org, []store.NewImport{{Name: "zeros", Prefix: "sk"}}, store.Once[store.MintedKey]{}) // a key whose hash is all zeros
 	k := makeKey(t, c.Table, c.org, c.ada, 0)
 	r := c.rowsOf(t, "KEYS#"+string(c.org))
 	bare := r[slices.IndexFunc(r, func(r dbRow) bool { return text(r, "SK") == "KEY#"+string(k.ID) })]

@@ -248,9 +248,9 @@ func TestADayPartlyWithoutALimitHasNoUpperBound(t *testing.T) {
 	}
 }
 
-// TestARotationIntoAGraceOfAWeekMarksEachDay: the old key has limits, and its successor has none. Their use is counted together, so no
+// TestARotationMarksEachDayOfItsGrace: the old key has limits, and its successor has none. Their use is counted together, so no
 // day of the grace has an upper bound.
-func TestARotationIntoAGraceOfAWeekMarksEachDay(t *testing.T) {
+func TestARotationMarksEachDayOfItsGrace(t *testing.T) {
 	c := connect(t)
 	old := c.successorOf(t, c.limitedKey(t, "9/d").ID, store.KeyChange{}).ID // counted under the first key of the rotations
 	_, err := c.RotateKey(ctx, admin(c.ada), c.org, store.Rotation{Old: old, Grace: 7 * dayLong, Prefix: "lk", KeyChange: store.KeyChange{Limits: ptr("")}},

@@ -48,7 +48,7 @@ type Identity struct {
 	iat    int64 // seconds; of the token that showed this email and name
 }
 
-// ProvedEmail returns the address when this user is the last who proved it, else "".
+// ProvedEmail returns the address if this user proved it last, or else "".
 func (i Identity) ProvedEmail() string {
 	if i.Verified && i.Holds {
 		return shownEmail(i.Email, i.folded)
@@ -118,7 +118,7 @@ func identityFrom(r *table.Reading) Identity {
 	}
 }
 
-// SignIn updates the table to what a token shows, and returns the user. known and isKnown are the result
+// SignIn writes the values that a token shows, and returns the user. known and isKnown are the result
 // of Identity, which the caller has called before. For a pair (issuer, subject) that was never seen, and
 // after an erasure, SignIn creates the user. When nothing is new, it neither reads nor writes.
 //

@@ -14,7 +14,7 @@ import (
 
 const issuer = "https://issuer.test"
 
-// signIn does what the authorizer does for a request with an access token. verified means that the issuer has
+// signIn signs a user in, as the authorizer does for a request with an access token. verified means that the issuer has
 // verified the email. iat is when the token was issued, in seconds: a test needs only the order of its tokens.
 func signIn(t *testing.T, tb *storetest.Table, subject, email string, verified bool, iat int64) id.User {
 	t.Helper()

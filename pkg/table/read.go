@@ -31,7 +31,7 @@ func (r *Reading) PK(prefix string) string { return strings.TrimPrefix(r.Row.Key
 // SK returns the row's sort key without a prefix.
 func (r *Reading) SK(prefix string) string { return strings.TrimPrefix(r.Row.Key().SK, prefix) }
 
-// Decode returns what a function reads from a row, or the first fault.
+// Decode reads a row by a function, and returns its result or the first fault.
 func Decode[T any](row Row, from func(*Reading) T) (T, error) {
 	r := Read(row)
 	out := from(&r)
@@ -42,7 +42,7 @@ func Decode[T any](row Row, from func(*Reading) T) (T, error) {
 	return out, nil
 }
 
-// DecodeAll returns what a function reads from each row. One row that does not decode fails all of them.
+// DecodeAll reads rows by a function, and returns the results. If one row does not decode, DecodeAll fails.
 func DecodeAll[T any](rows []Row, from func(*Reading) T) ([]T, error) {
 	out := make([]T, len(rows))
 	for i, row := range rows {

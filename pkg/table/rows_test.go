@@ -173,7 +173,7 @@ func TestACancelledTransactionReturnsItsRefusal(t *testing.T) {
 	refuse := func(err error) Refusal { return func(r Row) error { saw = r; return err } }
 	for name, c := range map[string]struct {
 		reasons string // DynamoDB's, one for each operation
-		second  error  // what the second operation's refusal returns
+		second  error  // the error of the second operation's refusal
 		want    error  // nil: the transaction is done; errFault: any error that is not a refusal
 		sees    bool   // a refusal gets the row that was found
 	}{
@@ -205,9 +205,9 @@ func TestACancelledTransactionReturnsItsRefusal(t *testing.T) {
 	}
 }
 
-// TestARefusalAfterATryWithoutAnAnswerIsAFault: that try may still be carried out. A try that the database
+// TestARefusalAfterAnUnansweredTryIsAFault: that try may still be carried out. A try that the database
 // has answered with a 400 is over.
-func TestARefusalAfterATryWithoutAnAnswerIsAFault(t *testing.T) {
+func TestARefusalAfterAnUnansweredTryIsAFault(t *testing.T) {
 	errNo := errors.New("no")
 	refused := `{"__type":"TransactionCanceledException","CancellationReasons":[{"Code":"ConditionalCheckFailed"}]}`
 	for name, c := range map[string]struct {

@@ -73,7 +73,7 @@ var (
 	// ErrRefused means that DynamoDB has not carried out a write of Take.
 	ErrRefused = errors.New("table: the write was refused")
 
-	// ErrRaced is what a Refusal returns when a row has changed since it was read. Retry then
+	// ErrRaced is the error of a Refusal when a row has changed since it was read. Retry then
 	// runs the use case again.
 	ErrRaced = errors.New("table: a row has changed since it was read")
 )

@@ -93,9 +93,9 @@ func TestARunningDatabaseIsUsed(t *testing.T) {
 	}
 }
 
-// TestALoopThatNeverEndsFailsItsTestInAMinute runs itself as another process, with a bound of 100 ms instead of a minute and a
+// TestAnEndlessLoopFailsItsTestInAMinute runs itself as another process, with a bound of 100 ms instead of a minute and a
 // database that never answers.
-func TestALoopThatNeverEndsFailsItsTestInAMinute(t *testing.T) {
+func TestAnEndlessLoopFailsItsTestInAMinute(t *testing.T) {
 	if os.Getenv("STORETEST_ENDLESS") != "" {
 		longest = 100 * time.Millisecond
 		New(t)

@@ -24,7 +24,7 @@ import (
 	"latchkey/pkg/store"
 )
 
-// Table is a store with a table of its own.
+// Table is a store on a new table.
 type Table struct {
 	*store.Store
 	DB     *dynamodb.Client // without the fault transport
@@ -41,7 +41,7 @@ type database struct {
 	}
 }
 
-// running returns the one DynamoDB Local of a test program.
+// running returns the DynamoDB Local of the test program: all its tests share it.
 var running = sync.OnceValues(find)
 
 // find returns the running database that LATCHKEY_DYNAMODB names. Without it, find starts one, which
@@ -58,8 +58,8 @@ func find() (d database, err error) {
 const longTry = time.Minute
 
 // New returns a store on a new, empty table with the schema of template.yaml, without its stream. Without
-// Java and Maven the test fails, and names what is missing. From this call on, the test may take as long
-// as bound allows.
+// Java and Maven the test fails, and names the missing program. After this call, the test must end within
+// the time of bound.
 func New(t testing.TB) *Table {
 	t.Helper()
 	bound(t)
@@ -76,7 +76,7 @@ func New(t testing.TB) *Table {
 			t.Logf("the table %s is left: %v", tb.Name, err)
 		}
 	})
-	// The product's own client, whose calls go through newConsistent, then Faults, then the client's transport.
+	// The calls of the product's HTTP client go through newConsistent, then Faults, then the client's transport.
 	h := boot.NewHTTPClient()
 	tb.Faults.Try, h.Timeout = h.Timeout, longTry
 	tb.Faults.Next, h.Transport = h.Transport, newConsistent(t, tb.Faults)

@@ -43,7 +43,7 @@ func TestAnEndpointChangeAnswersWithTheRow(t *testing.T) {
 		"a first failure":   {0, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 1) }},
 		"another failure":   {2, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 1) }},
 		"the breaker opens": {0, func(c *connected, endpoint id.Endpoint) { fails(c, endpoint, 6) }},
-		"it is open for longer": {6, func(c *connected, endpoint id.Endpoint) {
+		"the breaker opens again": {6, func(c *connected, endpoint id.Endpoint) {
 			noError(t, errorOf(c.Deliveries().Probe(ctx, c.readEndpoint(t, endpoint))))
 		}},
 		"a success": {6, func(c *connected, endpoint id.Endpoint) {

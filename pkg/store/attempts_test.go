@@ -178,7 +178,7 @@ func TestOneOfManySweepsMovesAnOverdueDelivery(t *testing.T) {
 		t.Errorf("%d moved it", moved.Load())
 	}
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(90*time.Second-time.Millisecond), 10); err != nil || len(left) != 0 {
-		t.Errorf("it is due again before 90 seconds are over: %v, %v", left, err)
+		t.Errorf("the delivery is due again before 90 seconds are over: %v, %v", left, err)
 	}
 	// An old delivery is queued again after a quarter of its age. Its age is an hour and a minute now, so this is a
 	// little over 15 minutes.
@@ -191,7 +191,7 @@ func TestOneOfManySweepsMovesAnOverdueDelivery(t *testing.T) {
 		t.Errorf("%v, %v", ok, err)
 	}
 	if left, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(15*time.Minute), 10); err != nil || len(left) != 0 {
-		t.Errorf("an hour old, it is due again soon: %v, %v", left, err)
+		t.Errorf("the delivery is an hour old, and is due again too soon: %v, %v", left, err)
 	}
 	due, err = c.DueBefore(ctx, store.DueDelivery, c.Now().Add(16*time.Minute), 10)
 	if err != nil || len(due) != 1 {

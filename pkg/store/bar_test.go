@@ -122,7 +122,7 @@ func TestLinksOfABarredKeyAreRevokedPageByPage(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 	if due, err := c.DueBefore(ctx, store.DueBar, c.Now().Add(time.Hour), 10); err != nil || len(due) != 0 {
-		t.Errorf("due still: %v, %v", due, err)
+		t.Errorf("still due: %v, %v", due, err)
 	}
 }
 
@@ -143,6 +143,6 @@ func TestAnUnclaimableLinkExpiresWithoutAnEvent(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 	if due, err := c.DueBefore(ctx, store.DueLink, c.Now(), 10); err != nil || len(due) != 0 {
-		t.Errorf("due still: %v, %v", due, err)
+		t.Errorf("still due: %v, %v", due, err)
 	}
 }

@@ -56,7 +56,7 @@ func TestABudgetIsExactAndRefillsSteadily(t *testing.T) {
 	noError(t, c.Deliveries().Spend(ctx, c.org, c.app, 20))
 	// A caller waits at least a second, although one delivery is refilled in a tenth of it.
 	if got := wait(t, c.Deliveries().Spend(ctx, c.org, c.app, 1)); got != time.Second {
-		t.Errorf("one more: wait %s", got)
+		t.Errorf("a charge of one delivery: wait %s", got)
 	}
 }
 

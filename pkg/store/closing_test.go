@@ -167,7 +167,7 @@ func TestAnOrgWithoutMembersIsKeptUntilItsKeysEnd(t *testing.T) {
 	}
 	s.advanceClock(time.Hour)
 	if !s.sweepOrg(t) || !s.dueOrg(t) {
-		t.Error("it is not reported as cut short")
+		t.Error("the deletion is not reported as cut short")
 	}
 	noError(t, errorOf(s.Endpoint(ctx, s.app, late.ID)))
 }

@@ -143,7 +143,7 @@ func TestAnotherCallersRowIsNotACarriedOutTransaction(t *testing.T) {
 	}
 	noError(t, create("First"))
 	if err := create("Second"); err == nil || problem.From(err).Code != problem.Internal {
-		t.Errorf("another's app: %v", err)
+		t.Errorf("a create with the id of another app: %v", err)
 	}
 	apps, _, err := c.Apps(ctx, admin(c.ada), c.org, store.Page{})
 	if i := slices.IndexFunc(apps, func(a store.App) bool { return a.ID == app.ID }); err != nil || i < 0 || apps[i].Name != "First" {
@@ -153,7 +153,7 @@ func TestAnotherCallersRowIsNotACarriedOutTransaction(t *testing.T) {
 	// never existed.
 	l := lease(t, c.Table)
 	if _, err := c.LeaseSigningKeys(ctx, time.Minute); !errors.Is(err, store.ErrLeaseHeld) {
-		t.Errorf("another's lease: %v", err)
+		t.Errorf("a lease while another run has it: %v", err)
 	}
 	noError(t, c.ReleaseSigningKeys(ctx, l))
 	expectCode(t, c.DeleteEndpoint(ctx, c.app, id.NoEndpoint, store.ByKey(id.NoKey)), problem.EndpointNotFound)
@@ -190,7 +190,7 @@ func TestAnotherCallersLinkIsNotReturned(t *testing.T) {
 	}
 	noError(t, create("first"))
 	if err := create("second"); err == nil || problem.From(err).Code != problem.Internal {
-		t.Errorf("another's link: %v", err)
+		t.Errorf("a create with the id of another link: %v", err)
 	}
 	if found, err := c.Link(ctx, c.app, first.ID); err != nil || found.ClientUserID != "first" {
 		t.Errorf("%+v, %v", found, err)

@@ -212,7 +212,7 @@ func TestAnEndpointThatChangesDuringFanOutStrandsNoDelivery(t *testing.T) {
 			}
 			// The deliver function does not send the pending delivery of an endpoint whose row the sweep has deleted.
 			if name == "deleted and swept, was enabled" && !c.readWork(t, endpoint.ID, e).To.Deleted {
-				t.Error("it would be sent")
+				t.Error("the delivery would be sent")
 			}
 		})
 	}

@@ -150,7 +150,7 @@ func TestEveryChangeInADeletedOrgIs404(t *testing.T) {
 				t.Errorf("a claim: %v", err)
 			}
 			if _, err := s.AccessOf(ctx, s.org, s.app, s.key.ID); !problem.Is(err, problem.KeyNotFound) {
-				t.Errorf("what an API key may access: %v", err)
+				t.Errorf("the access of an API key: %v", err)
 			}
 			if after := s.content(t); fmt.Sprint(before) != fmt.Sprint(after) {
 				t.Errorf("something was written:\n%v\n%v", before, after)

@@ -42,7 +42,7 @@ func TestAPublishedIDIsOneEventForADay(t *testing.T) {
 		t.Errorf("%v, then %v", first, again)
 	}
 	if alone := c.publish(t, publications("b", "a")...); alone[0] != first[2] || alone[1] != first[0] {
-		t.Errorf("nothing new: %v", alone)
+		t.Errorf("no new event in the request: %v", alone)
 	}
 	c.advanceClock(time.Millisecond)
 	if later := c.publish(t, publications("a")...); slices.Contains(first, later[0]) {

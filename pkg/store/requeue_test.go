@@ -68,7 +68,7 @@ func TestAnAttemptUnparksItsDelivery(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	if left, err := c.Deliveries().Parked(ctx, endpoint.ID, 0, 10); err != nil || len(left) != 0 {
-		t.Errorf("it is still parked: %v, %v", left, err)
+		t.Errorf("the delivery is still parked: %v, %v", left, err)
 	}
 	c.advanceClock(time.Minute)
 	if due, err := c.DueBefore(ctx, store.DueDelivery, c.Now(), 10); err != nil || len(due) != 1 {

@@ -65,11 +65,11 @@ func TestOnlyAdminsAndServicesRevokeAPersonsKeys(t *testing.T) {
 	expectCode(t, c.RevokeKeysOf(ctx, admin(bob), c.org, c.ada), problem.InsufficientRole)
 	expectCode(t, c.RevokeKeysOf(ctx, admin(c.NewUser(t, "out@example.com")), c.org, c.ada), problem.OrgNotFound)
 	if c.revoked(t, k)[0] {
-		t.Error("it is revoked")
+		t.Error("a refused caller revoked the key")
 	}
 	noError(t, c.RevokeKeysOf(ctx, billing, c.org, c.ada))
 	if !c.revoked(t, k)[0] {
-		t.Error("it is not revoked")
+		t.Error("the key is not revoked")
 	}
 }
 
@@ -136,7 +136,7 @@ func TestTwoRevocationsOfAPersonsKeysBothEnd(t *testing.T) {
 				return err
 			}
 		}
-		return fmt.Errorf("it does not end")
+		return fmt.Errorf("the revocation does not end")
 	}) {
 		noError(t, err)
 	}

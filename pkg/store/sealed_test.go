@@ -61,7 +61,7 @@ func TestARecordMovedToAnotherRowDoesNotOpen(t *testing.T) {
 	other := request
 	other.Path = "/b" // so its record is another row
 	if _, err := other.open([]byte(row["sealed"]), []byte(row["salt"]), other.row().PK); err == nil {
-		t.Error("it opened")
+		t.Error("the moved record opened")
 	}
 }
 

@@ -196,7 +196,7 @@ func TestADeletedOrgIsNotFoundByAService(t *testing.T) {
 		},
 	} {
 		if err := do(); !problem.Is(err, problem.OrgNotFound) {
-			t.Errorf("it %s: %v", name, err)
+			t.Errorf("a service %s: %v", name, err)
 		}
 	}
 	if n := s.memberRows(t); n != 0 {

@@ -230,7 +230,7 @@ func TestAnUnchangedAppNameIsNotWritten(t *testing.T) {
 		}
 	}
 	if calls := fmt.Sprint(c.Faults.Calls()); calls != "[BatchGetItem BatchGetItem]" {
-		t.Errorf("it writes: %s", calls)
+		t.Errorf("an unchanged name is written: %s", calls)
 	}
 }
 

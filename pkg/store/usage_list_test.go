@@ -244,7 +244,7 @@ func TestADayPartlyWithoutALimitHasNoUpperBound(t *testing.T) {
 	noError(t, err)
 	ofAll := slices.DeleteFunc(whole, func(u store.Usage) bool { return u.Key != "" })
 	if len(ofAll) != 1 || ofAll[0].AtMost >= 0 {
-		t.Errorf("of all keys, on the day of the allowance: %+v", ofAll)
+		t.Errorf("the use of all keys on the day of the allowance: %+v", ofAll)
 	}
 }
 

@@ -66,7 +66,8 @@ func subjectOf(id string) Subject {
 	return Subject{Type: names[prefix], ID: id}
 }
 
-// actorOf is subjectOf for an actor: a user, a service, a holder or an API key. The type of an API key is api_key here, but key as a target.
+// actorOf is subjectOf for an actor: a user, a service, a holder or an API key. As an actor, an API key has the type api_key. As a
+// target it has the type key.
 func actorOf(id string) Subject {
 	if name, ok := principal.ServiceOf(id); ok {
 		return Subject{Type: string(principal.Service), Name: name}

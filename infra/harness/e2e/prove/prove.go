@@ -20,18 +20,18 @@ type kind struct {
 // kinds returns the kinds of histories. The model of each promise is in the file of its run function.
 func kinds() []kind {
 	return []kind{
-		{"revoked", "A revoked key is refused at every door, from the answer on", false, revoked},
-		{"narrowed", "A change of a key's scopes counts from the answer on, at every door", false, narrowed},
+		{"revoked", "After the answer to a revocation, every door refuses the key", false, revoked},
+		{"narrowed", "After the answer to a change of a key's scopes, it counts at every door", false, narrowed},
 		{"expired", "A key is accepted until its expiry, and not after it", false, expired},
-		{"rotated", "A rotated key lives for its grace, and its successor carries what it carried", false, rotated},
-		{"ended", "The keys of a deleted org are refused, from the answer on", true, ended},
-		{"suspended", "The keys of a suspended org are refused at every door, and good again when it is resumed, from the answers on", false, suspended},
-		{"stopped", "No token of a stopped person, and none of a sign-in before a sign-out, is good anywhere, from the answers on", false, stopped},
-		{"admins", "An org keeps an admin, and each change is by one who may make it at that moment", false, admins},
+		{"rotated", "A rotated key works for its grace, and its successor has the same scopes", false, rotated},
+		{"ended", "After the answer to an org's deletion, its keys are refused", true, ended},
+		{"suspended", "After the answer to a suspension every door refuses the org's keys, and after the resumption they work again", false, suspended},
+		{"stopped", "After the answer every door refuses the tokens of a stopped person, and tokens from before a sign-out", false, stopped},
+		{"admins", "An org keeps an admin, and only people with the role at that moment change it", false, admins},
 		{"claimed", "A link is claimed once", false, claimed},
 		{"retried", "One Idempotency-Key has one effect and one answer", false, retried},
-		{"limited", "No limit is passed, and none is reached too early", true, limited},
-		{"barred", "A revoked key leaves no endpoint and no link", false, barred},
+		{"limited", "No limit is exceeded, and no request is refused before its limit is spent", true, limited},
+		{"barred", "A key that is revoked with its endpoints and links leaves none that works", false, barred},
 		{"inputs", "A bad request has a documented answer", false, badInputs},
 	}
 }

@@ -38,10 +38,10 @@ func (p *proof) table() (text string, found int) {
 		}
 	}
 	if n := p.tried["webhooks"]; n > 0 {
-		add("An event reaches each receiver at least once, or is shown as failed, and verifies", fmt.Sprintf("%d deliveries", n), p.violations["webhooks"])
+		add("Each receiver gets and verifies an event at least once, or its delivery is shown as failed", fmt.Sprintf("%d deliveries", n), p.violations["webhooks"])
 	}
-	add("Audited once for each success; counters equal rows (violations: in the rows above)", fmt.Sprintf("%d orgs", p.tried["audited"]), 0)
-	add("A client sees documented answers only, within ten seconds", fmt.Sprintf("%d answers", p.tally.answers), len(p.tally.faults))
+	add("Each success has one audit entry, and counters equal rows (violations count above)", fmt.Sprintf("%d orgs", p.tried["audited"]), 0)
+	add("A client gets only documented answers, within ten seconds", fmt.Sprintf("%d answers", p.tally.answers), len(p.tally.faults))
 	for _, fault := range p.tally.faults[:min(len(p.tally.faults), 20)] {
 		fmt.Println("VIOLATION, an answer:", fault)
 	}
@@ -54,7 +54,7 @@ func (p *proof) table() (text string, found int) {
 	if p99 > slowest503 {
 		slow = 1
 	}
-	add(fmt.Sprintf("Checks of keys: %d began after the key's end, %d under faults. 99 of 100 refusals with 503 came after at most %s (limit: %s)",
+	add(fmt.Sprintf("Checks of keys: %d began after the key's end, %d under faults. 99 of 100 refusals with 503 came within %s (limit: %s)",
 		c.after, c.faulty, p99.Round(time.Millisecond), slowest503), fmt.Sprintf("%d checks", c.all), slow)
 	if p.soak {
 		add("Counters equal rows in the whole table at the end", fmt.Sprintf("%d orgs", p.tried["whole table"]), p.violations["whole table"])

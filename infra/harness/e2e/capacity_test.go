@@ -70,11 +70,11 @@ func (c *server) capacity(t *testing.T, s *stack.Stack, m *meter, checkReads flo
 	_, inIndex, _ := writes(pipeline, "one.event", one)
 	_, _, shared := writes(all, "two.events", first, second)
 	for what, want := range map[string]float64{
-		"One API key":                               partitionReads / checkReads,
-		"One app's events":                          partitionWrites / unsent["EVTS"],
-		"One endpoint, alone with its event":        partitionWrites / alone["DLV"],
-		"One endpoint, beside others":               partitionWrites / (shared["DLV"] / 2),
-		"The index, of what waits":                  indexPartitions * partitionWrites / (inIndex - 1), // minus one unit: the write that takes the event out of the index
+		"One API key":      partitionReads / checkReads,
+		"One app's events": partitionWrites / unsent["EVTS"],
+		"One endpoint, the only one of its events":  partitionWrites / alone["DLV"],
+		"One endpoint of several":                   partitionWrites / (shared["DLV"] / 2),
+		"The index of waiting rows":                 indexPartitions * partitionWrites / (inIndex - 1), // minus one unit: the write that takes the event out of the index
 		"Key checks on a table's first day":         firstDayReads / checkReads,
 		"Published webhooks on a table's first day": firstDayWrites / inTable,
 	} {

@@ -31,7 +31,7 @@ func TestEveryCheckFindsItsPlantedFault(t *testing.T) {
 		"an open request":                         {"bodies", "    OrgCreation:\n      type: object\n      additionalProperties: false\n", "    OrgCreation:\n      type: object\n"},
 		"a closed answer":                         {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n      additionalProperties: false\n"},
 		"an answer that is not marked open":       {"bodies", "    Org:\n      type: object\n      additionalProperties: true\n", "    Org:\n      type: object\n"},
-		"a member of an answer is closed":         {"bodies", "when it told nothing\n      additionalProperties: true\n", "when it told nothing\n"},
+		"a member of an answer is closed":         {"bodies", "when it said nothing\n      additionalProperties: true\n", "when it said nothing\n"},
 		"no default answer":                       {"bodies", "        default: { $ref: '#/components/responses/Error' }\n", ""},
 		"a default answer of one error":           {"bodies", "        default: { $ref: '#/components/responses/Error' }\n", "        default: { $ref: '#/components/responses/Internal' }\n"},
 		"an optional body with a required member": {"bodies", "      requestBody:\n        required: true\n", "      requestBody:\n"},

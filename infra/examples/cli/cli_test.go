@@ -460,3 +460,41 @@ func TestAContinuedRunWalksOnceMore(t *testing.T) {
 	}
 	w.runAndMatch("1 orgs are suspended by this run, .*", "suspend", "--all", "--yes", "--state", w.program+".run")
 }
+
+// TestATryThatSucceedsLateIsOfItsRun has an API that refuses a suspension for two minutes, and a run that is killed when it has succeeded.
+func TestATryThatSucceedsLateIsOfItsRun(t *testing.T) {
+	w := newWorld(t)
+	keys := w.keys(time.Now(), w.orgs(1)...)
+	args := []string{"suspend", "--all", "--yes", "--state", w.program + ".run"}
+	var posts atomic.Int64
+	dead, running := make(chan struct{}), make(chan *exec.Cmd, 1)
+	w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
+		out.Header().Set("Date", w.Now().UTC().Format(http.TimeFormat))
+		switch {
+		case r.Method == http.MethodGet:
+			serve()
+		case posts.Add(1) == 1:
+			w.ahead.Add(2 * time.Minute.Milliseconds())
+			problem.Write(r.Context(), out, problem.New(problem.Unavailable, ""))
+		default:
+			serve()
+			_ = (<-running).Process.Kill()
+			close(dead)
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	cmd, _ := w.start(args...)
+	running <- cmd
+	_ = cmd.Wait()
+	<-dead
+	w.checkKeys("key_suspended", keys...)
+	w.answer.Store(answer(unchanged))
+	w.runAndMatch("0 orgs were suspended by this run, and 1 may be. .*", "resume", "--from", w.program+".run")
+	w.answer.Store(answer(func(out http.ResponseWriter, _ *http.Request, serve func()) {
+		out.Header().Set("Date", w.Now().Add(time.Hour).UTC().Format(http.TimeFormat)) // so that no run waits
+		serve()
+	}))
+	w.runAndMatch("1 orgs are suspended by this run, 0 were suspended before, and 0 are deleted.", args...)
+	w.runAndMatch("1 orgs are resumed, .*", "resume", "--from", w.program+".run", "--yes")
+	w.checkKeys("", keys...)
+}

@@ -24,6 +24,8 @@ type client struct {
 	header  http.Header
 	token   *token
 	patient bool // retry without a limit; otherwise a request is sent four times at most
+
+	before func(context.Context) error // runs before each try of a request, which its error ends; nil: nothing runs
 }
 
 // call sends a request, and repeats it after 429, 5xx or no answer. It decodes the answer into out, unless out is nil, and
@@ -39,7 +41,7 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 	}
 	failed := "" // the token that was refused
 	for try := 0; ; try++ {
-		credential, err := c.token.get(ctx, failed)
+		credential, err := c.begin(ctx, failed)
 		if err != nil {
 			return now, err
 		}
@@ -63,6 +65,15 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 			return now, err
 		}
 	}
+}
+
+// begin begins a try, and returns a token other than the one that was refused.
+func (c *client) begin(ctx context.Context, refused string) (credential string, err error) {
+	credential, err = c.token.get(ctx, refused)
+	if err == nil && c.before != nil {
+		err = c.before(ctx)
+	}
+	return credential, err
 }
 
 // send sends one request, and reads the whole answer.

@@ -221,24 +221,38 @@ func suspendAll(ctx context.Context, c *cli) error {
 	return w.report("$done orgs are " + state + ", $left were suspended before, and $gone are deleted.")
 }
 
-// suspendOne suspends an org. After a lost answer, the time of the suspension shows whether this run or someone else suspended it.
-func (w *walk) suspendOne(ctx context.Context, o customer, known entry) (entry, error) {
-	o.SuspendedAt = 0 // the value from the list may be out of date; the call sets the present one
-	now, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o)
-	switch {
-	case err != nil:
-		return entry{}, err
-	case o.SuspendedAt != 0 && !known.caused(o):
-		return entry{Do: left}, nil
-	case w.isDry:
-		say("%s  %s", o.ID, o.Name)
-		return entry{Do: done}, nil
-	case o.SuspendedAt == 0:
-		if err := w.add(entry{Do: tried, Org: o.ID, At: now.UnixMilli()}); err != nil {
-			return entry{}, err
+// errOthers means that someone else has suspended an org.
+var errOthers = errors.New("suspended by someone else")
+
+// suspendOne suspends an org. After a lost answer, the time of the suspension shows whether this run or someone else suspended it. So the
+// journal gets the time of each try.
+func (w *walk) suspendOne(ctx context.Context, o customer, _ entry) (entry, error) {
+	suspend := w.client
+	suspend.before = func(ctx context.Context) error {
+		o.SuspendedAt = 0 // the value from the list, or from an earlier try, may be out of date; the call sets the present one
+		now, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o)
+		switch {
+		case err != nil:
+			return err
+		case o.SuspendedAt != 0 && !w.entryOf(o.ID).caused(o):
+			return errOthers
+		case o.SuspendedAt == 0 && !w.isDry:
+			return w.add(entry{Do: tried, Org: o.ID, At: now.UnixMilli()})
 		}
+		return nil
 	}
-	_, err = w.call(ctx, "POST", orgPath(o.ID)+"/suspension", struct{}{}, &o)
+	var err error
+	if w.isDry {
+		if err = suspend.before(ctx); err == nil {
+			say("%s  %s", o.ID, o.Name)
+			return entry{Do: done}, nil
+		}
+	} else {
+		_, err = suspend.call(ctx, "POST", orgPath(o.ID)+"/suspension", struct{}{}, &o)
+	}
+	if errors.Is(err, errOthers) {
+		return entry{Do: left}, nil
+	}
 	return entry{Do: done, At: o.SuspendedAt}, err
 }
 

@@ -272,3 +272,29 @@ func TestAFailedReadFailsAllUsage(t *testing.T) {
 		t.Errorf("the orgs were not read: %v %q", all, next)
 	}
 }
+
+// TestAPageOfUsageEndsWhenItsTimeIsOver, but is never empty.
+func TestAPageOfUsageEndsWhenItsTimeIsOver(t *testing.T) {
+	c := connect(t)
+	want := map[id.Org]int64{c.org: 0}
+	for range 11 {
+		o := c.orgOfService(t, store.NewOrg{})
+		want[o] = 2
+		write(t, c.Table, []map[string]string{
+			{"PK": "USAGE#" + string(o), "SK": "2027-01-15#ORG", "served": "1", "leased": "1"}, {"PK": "USAGE#" + string(o), "SK": "2027-01-16#ORG", "served": "1", "leased": "1"},
+		})
+	}
+	c.SetUsageWithin(0)
+	first, next, err := c.AllUsage(ctx, "2027-01", store.Page{})
+	noError(t, err)
+	if len(first) != 1 || next != string(first[0].ID) {
+		t.Errorf("%d orgs, then %q", len(first), next)
+	}
+	got := map[id.Org]int64{}
+	for _, o := range c.walk(t, "2027-01", 100) {
+		got[o.ID] += o.Requests
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

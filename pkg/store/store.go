@@ -58,6 +58,7 @@ type Store struct {
 
 	closingPage  int           // the constant closingPage; tests lower it
 	spreadWithin time.Duration // the constant spreadWithin; tests lower it
+	usageWithin  time.Duration // the constant usageWithin; tests lower it
 }
 
 // New returns the store on one table.
@@ -69,7 +70,7 @@ func New(db *table.DB, name string) *Store {
 			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
 			TTL:   string(attrPurgeAt),
 		}),
-		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage, spreadWithin: spreadWithin,
+		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage, spreadWithin: spreadWithin, usageWithin: usageWithin,
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -50,8 +51,8 @@ type leakBody struct {
 }
 
 // report tells the app and the org of each API key that GitHub has found, and revokes the key if effect is "revoke". After
-// leaksWithin it answers unavailable. GitHub then sends the report again, and report gets further, because a key that was
-// already reported takes little time.
+// leaksWithin it answers unavailable. If GitHub sends the report again, report gets further, because a key that was already
+// reported takes little time. We do not know whether GitHub does, so an error of one key does not stop the others.
 func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	if l.effect == "off" {
 		return answer{}, problem.New(problem.RouteNotFound, "There is no such route.")
@@ -61,7 +62,7 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	labels := []leakBody{}
+	labels, failed := []leakBody{}, error(nil)
 	for _, leak := range found {
 		if l.store.Now().After(stop) {
 			return answer{}, problem.New(problem.Unavailable, "Not all tokens of the report are handled yet. Send the report again.")
@@ -72,12 +73,10 @@ func (l leaks) report(ctx context.Context, c *call) (answer, error) {
 			label = "true_positive"
 			err = l.store.ReportLeak(ctx, k, placeOf(leak.URL, found), l.effect == "revoke")
 		}
-		if err != nil {
-			return answer{}, err
-		}
+		failed = cmp.Or(failed, err)
 		labels = append(labels, leakBody{hex.EncodeToString(hash[:]), leak.Type, label})
 	}
-	return ok(labels), nil
+	return ok(labels), failed
 }
 
 // read reads a report that GitHub has signed. Its errors contain no part of the report.

@@ -226,3 +226,17 @@ func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	}})
 	slow.report(t, 503, problem.Unavailable, "", slow.texts["active"])
 }
+
+// TestAFaultAtOneKeyStopsNoOtherOfAReport: nobody knows whether GitHub sends the report again.
+func TestAFaultAtOneKeyStopsNoOtherOfAReport(t *testing.T) {
+	f := newKeyStatesWith(t, settings{imports: true, leaks: "revoke"})
+	f.Faults.Plan("TransactWriteItems", storetest.Malformed, 1)
+	f.report(t, 500, problem.Internal, leakPlace, f.texts["active"], f.texts["imported"])
+	if first, second := f.check(f.texts["active"]), f.check(f.texts["imported"]); first != "" || second != problem.KeyRevoked || f.Faults.Pending() {
+		t.Errorf("the key that failed: %q, the other one: %q", first, second)
+	}
+	f.report(t, 200, "", leakPlace, f.texts["active"], f.texts["imported"])
+	if got := f.check(f.texts["active"]); got != problem.KeyRevoked {
+		t.Errorf("after the same report again: %q", got)
+	}
+}

@@ -498,3 +498,35 @@ func TestATryThatSucceedsLateIsOfItsRun(t *testing.T) {
 	w.runAndMatch("1 orgs are resumed, .*", "resume", "--from", w.program+".run", "--yes")
 	w.checkKeys("", keys...)
 }
+
+// TestATryOfAResumptionLeavesASuspensionByOthers that comes while the answer to an earlier try is lost.
+func TestATryOfAResumptionLeavesASuspensionByOthers(t *testing.T) {
+	w := newWorld(t)
+	org := w.orgs(1)[0]
+	keys := w.keys(time.Now(), org)
+	made, err := w.ChangeOrg(t.Context(), owner, org, store.OrgChange{Suspended: new(true)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := fmt.Sprintf("{\"do\":\"suspend\",\"api\":%q,\"at\":1000}\n{\"do\":\"done\",\"org\":%q,\"at\":%d}\n", w.url, org, made.SuspendedAt)
+	if err := os.WriteFile(w.program+".run", []byte(journal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	w.answer.Store(answer(func(_ http.ResponseWriter, r *http.Request, serve func()) {
+		serve = sync.OnceFunc(serve)
+		if r.Method == http.MethodDelete {
+			once.Do(func() {
+				serve()
+				_, err = w.ChangeOrg(t.Context(), owner, org, store.OrgChange{Suspended: new(true)})
+				panic(http.ErrAbortHandler)
+			})
+		}
+		serve()
+	}))
+	w.runAndMatch("0 orgs are resumed, 1 were suspended again by someone else, and 0 are deleted.", "resume", "--from", w.program+".run", "--yes")
+	if err != nil {
+		t.Error(err)
+	}
+	w.checkKeys("key_suspended", keys...)
+}

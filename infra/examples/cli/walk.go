@@ -295,14 +295,21 @@ func resumeFrom(ctx context.Context, c *cli) error {
 // resumeOne resumes an org. It also sends the request for an org that is not suspended: after an answer 503 the org's keys may
 // still be refused.
 func (w *walk) resumeOne(ctx context.Context, o customer, known entry) (entry, error) {
-	if _, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o); err != nil {
-		return entry{}, err
+	isOurs, resume := false, w.client
+	resume.before = func(ctx context.Context) error {
+		o.SuspendedAt = 0
+		_, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o)
+		if err == nil && o.SuspendedAt != 0 && !known.caused(o) {
+			err = errOthers
+		}
+		isOurs = isOurs || o.SuspendedAt != 0
+		return err
 	}
-	if o.SuspendedAt != 0 && !known.caused(o) {
+	_, err := resume.call(ctx, "DELETE", orgPath(o.ID)+"/suspension", nil, nil)
+	switch {
+	case errors.Is(err, errOthers):
 		return entry{Do: kept}, nil
-	}
-	_, err := w.call(ctx, "DELETE", orgPath(o.ID)+"/suspension", nil, nil)
-	if known.Do == tried && o.SuspendedAt == 0 {
+	case known.Do == tried && !isOurs:
 		return entry{Do: left}, err // the API did not get the try
 	}
 	return entry{Do: resumed}, err

@@ -86,6 +86,7 @@ func (r reading[Found, Item]) answer(c *call) (list[json.RawMessage], error) {
 func (r reading[Found, Item]) read(p store.Page) (all []shownItem[Item], next string, err error) {
 	begun, size := time.Now(), 0
 	for {
+		pageBegun := time.Now()
 		found, after, err := r.rows(p)
 		if err != nil {
 			return nil, "", err
@@ -102,7 +103,8 @@ func (r reading[Found, Item]) read(p store.Page) (all []shownItem[Item], next st
 			}
 			all = append(all, shownItem[Item]{item, text})
 		}
-		if after == "" || !r.toEnd || p.Limit > 0 || time.Since(begun) > wholeFor {
+		isLate := time.Since(begun)+time.Since(pageBegun) > wholeFor // after one more page like this one
+		if after == "" || !r.toEnd || p.Limit > 0 || isLate {
 			return all, after, nil
 		}
 		p.After = after

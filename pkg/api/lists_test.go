@@ -308,8 +308,8 @@ func TestAListFromASlowTableEndsInTime(t *testing.T) {
 	}
 }
 
-// TestTheUsageOfAllOrgsEndsInTime: on a slow table, the first page of 100 orgs takes more than four seconds. As CSV the request
-// is refused, because the table would not have all orgs.
+// TestTheUsageOfAllOrgsEndsInTime: on a slow table, a page takes three seconds for the list of orgs, and would take two more for the
+// usage of 100 orgs. As CSV the request is refused, because the table would not have all orgs.
 func TestTheUsageOfAllOrgsEndsInTime(t *testing.T) {
 	w := newWorld(t, newServer(t), "")
 	var made []string
@@ -322,9 +322,10 @@ func TestTheUsageOfAllOrgsEndsInTime(t *testing.T) {
 		t.Errorf("%d orgs, %q", len(all.list("orgs")), all.str("nextCursor"))
 	}
 	w.Faults.Next = slowQueries{w.Faults.Next, 160 * time.Millisecond}
+	begun := time.Now()
 	first := w.want(t, request{as: service(), method: "GET", path: "/v1/usage"}, 200, "")
-	if len(first.list("usage")) != 100 || first.str("nextCursor") == "" {
-		t.Errorf("%d orgs, %q", len(first.list("usage")), first.str("nextCursor"))
+	if n := len(first.list("usage")); n < 8 || n > 60 || first.str("nextCursor") == "" || time.Since(begun) > 4500*time.Millisecond {
+		t.Errorf("%d orgs, %q, after %s", n, first.str("nextCursor"), time.Since(begun))
 	}
 	w.want(t, request{as: service(), method: "GET", path: "/v1/usage", header: map[string]string{"Accept": "text/csv"}}, 422, problem.ValidationFailed)
 }

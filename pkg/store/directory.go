@@ -24,7 +24,7 @@ const (
 	usageAtOnce = 8    // orgs whose usage is read at once
 	usagePage   = 1000 // rows of one org that are in memory at once
 
-	// usageWithin is how long a page of AllUsage is read: a function has 6 s, and 0.15 of a processor, for which 10,000 rows are a second.
+	// usageWithin is how long a page of AllUsage reads usage: a function has 6 s, and 0.15 of a processor, for which 10,000 rows are a second.
 	usageWithin = time.Second
 
 	// usageAfterEnd is the time for which the usage of a deleted org can be read, for the last invoice. It begins with the end
@@ -109,11 +109,11 @@ var errLate = errors.New("store: no time is left for the usage of this org")
 // AllUsage returns the use of the keys of each org in a month of UTC (2026-11), in pages like AllOrgs. A page ends early when
 // its time is over.
 func (s *Store) AllUsage(ctx context.Context, month string, p Page) (totals []OrgUsageTotal, next string, err error) {
-	stop := time.Now().Add(s.usageWithin)
 	orgs, next, err := s.AllOrgs(ctx, p)
 	if err != nil {
 		return nil, "", err
 	}
+	stop := time.Now().Add(s.usageWithin)
 	totals = make([]OrgUsageTotal, len(orgs))
 	errs := parallel.Each(usageAtOnce, orgs, func(i int, o Org) (err error) {
 		isLate := func() bool { return i > 0 && time.Now().After(stop) } // the first org is read to its end, so that a walk goes on

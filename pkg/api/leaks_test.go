@@ -227,7 +227,7 @@ func TestAnUnsignedReportChangesNothing(t *testing.T) {
 	slow.report(t, 503, problem.Unavailable, "", slow.texts["active"])
 }
 
-// TestAFaultAtOneKeyStopsNoOtherOfAReport: nobody knows whether GitHub sends the report again.
+// TestAFaultAtOneKeyStopsNoOtherOfAReport, because GitHub may not send the report again.
 func TestAFaultAtOneKeyStopsNoOtherOfAReport(t *testing.T) {
 	f := newKeyStatesWith(t, settings{imports: true, leaks: "revoke"})
 	f.Faults.Plan("TransactWriteItems", storetest.Malformed, 1)

@@ -24,7 +24,8 @@ const (
 	usageAtOnce = 8    // orgs whose usage is read at once
 	usagePage   = 1000 // rows of one org that are in memory at once
 
-	// usageWithin is how long a page of AllUsage reads usage: a function has 6 s, and 0.15 of a processor, for which 10,000 rows are a second.
+	// usageWithin bounds the time in which a page of AllUsage reads usage. A function has 6 s and 0.15 of a processor, which decodes
+	// 10,000 rows in a second.
 	usageWithin = time.Second
 
 	// usageAfterEnd is the time for which the usage of a deleted org can be read, for the last invoice. It begins with the end

@@ -216,7 +216,7 @@ func TestValuesThatAFunctionRefusesAreRefusedBeforeABuild(t *testing.T) {
 		{"KeyPrefix=lkt", "link tokens"}, {"MaxKeyDays=1.5", "whole number"}, {"MaxAuthAge=1e3", "whole number"}, {"RotationDays=07", "whole number"},
 		{"AuthorizerConcurrency=00", "whole number"}, {"TryTimeout=+700", "whole number"}, {"LogRetentionDays=30.0", "one of"}, {"ThrottleRate=0.5", "whole number"},
 		{"ThrottleRate=-1", "least"}, {"PublicThrottleBurst=0", "least"}, {"MaxAuthAge=99999999999", "most"}, {"RotationDays=200000", "most"},
-		{"Services=a=https://i.example#s,a=https://j.example#s", "twice"}, {"Services=a=https://i.example#%zz", "invalid URL escape"},
+		{"Services=a=https://i.example#s,a=https://j.example#s", "is already in the list"}, {"Services=a=https://i.example#%zz", "invalid URL escape"},
 		{"Services=a=http://i.example#s", "begins with https://"}, {"ConsoleParameters=a=1&a=2", "twice"}, {"ConsoleParameters=a=%zz", "no query"},
 		{"ProductName='a\u202eb'", "can be seen"}, {"ProductName=", "must be 1 to 40"}, {"ProductName=" + strings.Repeat("a", 41), "must be 1 to 40"},
 		{"SupportUrl=javascript:alert(1)", "must begin with https://"}, {"SupportUrl=http://a.example", "must begin with https://"}, {"SupportUrl=https:///x", "want https://HOST"}, {"SupportUrl=mailto:x", "want https://HOST"},

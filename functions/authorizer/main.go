@@ -22,7 +22,7 @@ func main() {
 		return func() {
 			a := authn.New(s, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
 			if acceptsImported {
-				a.TakeImported(nil, 0)
+				a.TakeImported(nil, 0) // no fallback, as only package guard has one
 			}
 			if countsRequests {
 				a.CountRequests()

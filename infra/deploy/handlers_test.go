@@ -28,7 +28,7 @@ func readHandlers(t *testing.T) map[string]map[string][]string {
 }
 
 // unneeded lists rights in handlers.json that this template does not need, because its resources do not have certain
-// properties. A resource with a property in unless fails the test. Blanks separate actions and properties.
+// properties. The test fails if a resource has one of the properties in unless. Blanks separate actions and properties.
 var unneeded = []struct{ types, actions, unless, why string }{
 	{"AWS::ApiGateway::RestApi", "iam:PassRole", "", "API Gateway calls the functions by their permissions, and has no role"},
 	{"AWS::ApiGateway::RestApi", "s3:GetObject", "BodyS3Location", "the template has the API's definition"},
@@ -55,13 +55,13 @@ var unneeded = []struct{ types, actions, unless, why string }{
 	{"AWS::Logs::LogGroup", "logs:PutLogGroupDeletionProtection", "DeletionProtectionEnabled", "log groups go with the stack"},
 	{"AWS::Logs::LogGroup", "logs:AssociateKmsKey logs:DisassociateKmsKey", "KmsKeyId", "the logs are encrypted by a key of AWS"},
 	{"AWS::WAFv2::WebACL", "payments:*", "MonetizationConfig", "no rule asks for money"},
-	{"AWS::WAFv2::WebACLAssociation", "amplify:* apprunner:* appsync:* bedrock-agentcore:* cognito-idp:* ec2:* elasticloadbalancing:*", "", "the firewall is before an API"},
+	{"AWS::WAFv2::WebACLAssociation", "amplify:* apprunner:* appsync:* bedrock-agentcore:* cognito-idp:* ec2:* elasticloadbalancing:*", "", "the firewall protects an API"},
 	{"AWS::WAFv2::WebACLAssociation", "wafv2:*PermissionPolicy", "", "no rule group is shared with another account"},
 }
 
-// TestTheOperatorsPolicyMakesEveryResource checks, for each resource of the template, that the policy allows every right that
+// TestTheOperatorsPolicyAllowsEveryResource checks, for each resource of the template, that the policy allows every right that
 // CloudFormation's handlers list, except for the unneeded rights.
-func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
+func TestTheOperatorsPolicyAllowsEveryResource(t *testing.T) {
 	t.Parallel()
 	o, lists, used := readOperator(t), readHandlers(t), map[string]bool{}
 	isUnneeded := func(typ, action string) (found bool) {
@@ -88,7 +88,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 				}
 				needs := needsOf(name, r, action)
 				if len(needs) == 0 {
-					t.Errorf("%s, %s of %s: the table places has no resource for %s", name, handler, r.Type, action)
+					t.Errorf("%s, %s of %s: the variable places has no resource for %s", name, handler, r.Type, action)
 				}
 				if err := o.Decide("Operator", needs...); err != nil {
 					t.Errorf("%s, %s of %s: %v", name, handler, r.Type, err)
@@ -104,7 +104,7 @@ func TestTheOperatorsPolicyMakesEveryResource(t *testing.T) {
 	for _, s := range unneeded {
 		for pattern := range strings.FieldsSeq(s.actions) {
 			if !used[s.types+" "+pattern] {
-				t.Errorf("no handler of %s uses %s: remove it from the list unneeded", s.types, pattern)
+				t.Errorf("no handler of %s uses %s: remove it from the variable unneeded", s.types, pattern)
 			}
 		}
 		for name, r := range resources {

@@ -23,7 +23,7 @@ func given(t *testing.T, parameters map[string]string) *translated.Template {
 }
 
 // TestADomainIsTheBaseOfAllURLs checks that the API's URL has the domain, and so has the issuer of webhooks unless another one is
-// given. AWS's address stays open until DisableExecuteApi.
+// given. AWS's address stays open unless DisableExecuteApi is true.
 func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 	const execute = "https://local.execute-api.us-east-1.amazonaws.com/live"
 	own := map[string]string{"DomainName": "api.example.com", "CertificateArn": "arn:aws:acm:us-east-1:000000000000:certificate/c"}
@@ -34,11 +34,11 @@ func TestADomainIsTheBaseOfAllURLs(t *testing.T) {
 		domain      bool   // the stack has a domain
 		disabled    string // "true": AWS's address is closed
 	}{
-		"none":              {nil, execute, execute, false, "false"},
-		"a domain":          {own, "https://api.example.com", "https://api.example.com", true, "false"},
-		"only a domain":     {closed, "https://api.example.com", "https://api.example.com", true, "true"},
-		"another issuer":    {map[string]string{"WebhookIssuer": "https://hooks.example.com"}, execute, "https://hooks.example.com", false, "false"},
-		"closed, no domain": {map[string]string{"DisableExecuteApi": "true"}, execute, execute, false, "false"},
+		"none":                               {nil, execute, execute, false, "false"},
+		"a domain":                           {own, "https://api.example.com", "https://api.example.com", true, "false"},
+		"a domain, and AWS's address closed": {closed, "https://api.example.com", "https://api.example.com", true, "true"},
+		"another issuer":                     {map[string]string{"WebhookIssuer": "https://hooks.example.com"}, execute, "https://hooks.example.com", false, "false"},
+		"no domain to close for":             {map[string]string{"DisableExecuteApi": "true"}, execute, execute, false, "false"},
 	} {
 		tpl := given(t, c.parameters)
 		functions, err := tpl.Functions()

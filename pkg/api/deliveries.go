@@ -178,10 +178,10 @@ func (in deliveriesIn) parse(c *call) (s *selected, err error) {
 	if in.EventID != nil {
 		ofEndpointOnly := in.Since != nil || in.Status != nil || in.Limit != nil || in.Cursor != nil
 		if ofEndpointOnly {
-			return s, problem.Invalid("/eventId", "conflict", "The members since, status, limit and cursor can be sent only with endpointId.")
+			return s, problem.Invalid("/eventId", "conflict", "Send since, status, limit and cursor only with endpointId.")
 		}
 		if c.newest {
-			return s, problem.Invalid("/eventId", "conflict", "The parameter order=desc can be sent only with endpointId.")
+			return s, problem.Invalid("/eventId", "conflict", "Send order=desc only with endpointId.")
 		}
 		e := eventID(*in.EventID)
 		return &selected{event: &e}, nil

@@ -101,7 +101,7 @@ func (in memberIn) parse(c *call) (i invitation, err error) {
 func foldEmail(pointer, s string) (string, error) {
 	folded, isUsable := email.Fold(s)
 	if !isUsable {
-		return "", problem.Invalid(pointer, "format", "The value must be one plain email address of at most 254 bytes, with ASCII characters only before the @.")
+		return "", problem.Invalid(pointer, "format", "The value must be one plain email address of at most 254 bytes. The part before the @ must be ASCII.")
 	}
 	return folded, nil
 }

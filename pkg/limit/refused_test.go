@@ -34,7 +34,8 @@ func TestManyRefusalsCauseFewWrites(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreWrittenAtMostOnceAMinute: the row's counts after each refusal. A dead key's refusals are written once an hour.
+// TestRefusalsAreWrittenAtMostOnceAMinute: a process writes the refusals of one key at most once a minute, and of a dead key once an
+// hour. Each step has the counts in the row after a refusal.
 func TestRefusalsAreWrittenAtMostOnceAMinute(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	for i, step := range []struct {
@@ -45,7 +46,7 @@ func TestRefusalsAreWrittenAtMostOnceAMinute(t *testing.T) {
 	}{
 		{0, "key_1", limit.Scope, limit.Refusals{limit.Scope: 1}},
 		{time.Minute - 1, "key_1", limit.Limited, limit.Refusals{limit.Scope: 1}},
-		{0, "key_2", limit.Suspended, limit.Refusals{limit.Scope: 1, limit.Suspended: 1}}, // a successor of key_1, with the same row
+		{0, "key_2", limit.Suspended, limit.Refusals{limit.Scope: 1, limit.Suspended: 1}}, // the successor of key_1 has its own minute, and the same row
 		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
 		{time.Hour - 1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 1}},
 		{1, "key_1", limit.Revoked, limit.Refusals{limit.Scope: 1, limit.Suspended: 1, limit.Limited: 1, limit.Revoked: 3}},
@@ -73,7 +74,8 @@ func TestARefusalCountsForItsDay(t *testing.T) {
 	w.equal(w.writes, 3, "writes")
 }
 
-// TestRefusalsOfAtMost1000KeysAreCounted: without this limit, each request with a new key would cause a write.
+// TestRefusalsOfAtMost1000KeysAreCounted: a process counts the refusals of 1,000 keys, and of another key only when it has forgotten one of
+// them. Without this limit, each request with a new key would cause a write.
 func TestRefusalsOfAtMost1000KeysAreCounted(t *testing.T) {
 	w := on(t, "2026-11-24 12:00:00", 1)
 	for round := range 3 {

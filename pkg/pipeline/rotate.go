@@ -74,18 +74,18 @@ func (r *Rotation) Run(ctx context.Context) error {
 	defer r.release(ctx, lease)
 	run := &rotation{r, lease, map[string]*webhook.JWK{}}
 	for range maxSteps {
-		done, err := run.step(ctx)
+		acted, err := run.step(ctx)
 		if errors.Is(err, store.ErrOvertaken) {
 			continue // the keys have changed since this step read them; the next step reads them again
 		}
 		if err != nil {
 			return fmt.Errorf("rotation: %w", err)
 		}
-		if !done {
+		if !acted {
 			return nil
 		}
 	}
-	return errors.New("rotation: the keys do not come to rest")
+	return fmt.Errorf("rotation: the keys still change after %d steps", maxSteps)
 }
 
 // takeLease waits until no other run holds the lease. This run then does the remaining work itself: so a run that ends
@@ -124,7 +124,7 @@ func (r *Rotation) release(ctx context.Context, lease store.Lease) {
 }
 
 // step does the first thing that is due, and reports whether there was one.
-func (r *rotation) step(ctx context.Context) (done bool, err error) {
+func (r *rotation) step(ctx context.Context) (acted bool, err error) {
 	keys, err := r.Store.SigningKeys(ctx)
 	if err != nil {
 		return false, err
@@ -150,7 +150,7 @@ func (r *rotation) step(ctx context.Context) (done bool, err error) {
 	return r.disable(ctx, keys)
 }
 
-// since returns the time since at, in milliseconds since the epoch.
+// since returns how long ago at was. at is in milliseconds since the epoch.
 func (r *rotation) since(at int64) time.Duration {
 	return r.Store.Now().Sub(time.UnixMilli(at))
 }

@@ -73,15 +73,15 @@ func isNotToken(s string) bool {
 	return s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' })
 }
 
-// Bounds for the parts of a request that an answer repeats, because a name can be as long as a body.
+// Bounds for the parts of a request that an answer repeats. Without them, one long name in a body would fill an answer.
 const (
-	mostFields = 10
+	maxFields  = 10
 	maxPointer = 256 // bytes
 )
 
 // shown returns the first fields. It cuts long pointers, but not inside a character.
 func shown(all []Field) []Field {
-	out := append([]Field(nil), all[:min(len(all), mostFields)]...)
+	out := append([]Field(nil), all[:min(len(all), maxFields)]...)
 	for i := range out {
 		if p := out[i].Pointer; len(p) > maxPointer {
 			end := maxPointer

@@ -30,10 +30,11 @@ func TestPreflightsArePublic(t *testing.T) {
 	}
 }
 
+// TestRoutesAreFoundByMethodAndPath: Methods returns only the methods that a page in a browser may use.
 func TestRoutesAreFoundByMethodAndPath(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/v1/orgs": {"GET", "POST"}, "/link/claim": {"POST"}, "/webhook_verification_key/get": {"POST"}, "/v1/orgs/o/keys/k": {"PATCH", "DELETE"},
-		"/v1/orgs/o/keys/import":   {"PATCH", "DELETE"}, // the methods of a key with the id "import": no page may import keys
+		"/v1/orgs/o/keys/import":   {"PATCH", "DELETE"}, // the methods of a key with the id "import": browsers cannot call the import
 		"/v1/orgs/o/apps/a/events": nil, "/v1": nil, "/v1/orgs/": nil, "/v1/orgs//keys": nil, "/v1/{proxy+}": nil, "/v1/x": nil, "/link/create": nil,
 	} {
 		if got := route.Methods(path); !slices.Equal(got, want) {
@@ -105,7 +106,7 @@ func TestEachOperationHasItsMethodAndPath(t *testing.T) {
 	}
 	for name, n := range missing {
 		if n != 0 {
-			t.Errorf("%s: %d routes are missing", name, n)
+			t.Errorf("%s: %d routes too few (negative: too many)", name, n)
 		}
 	}
 }
@@ -120,7 +121,7 @@ func TestSetsOfRolesAreExact(t *testing.T) {
 	}
 }
 
-// TestTheLargestBodiesAreAsDocumented in infra/docs/api.md: one bound for most routes, and those of the other routes.
+// TestTheLargestBodiesAreAsDocumented in infra/docs/api.md: one bound for most routes, and a separate bound for each other route.
 func TestTheLargestBodiesAreAsDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../infra/docs/api.md")
 	if err != nil {
@@ -161,12 +162,12 @@ func TestEachRouteIsServedByItsFunction(t *testing.T) {
 	}
 }
 
-// TestEachRouteAcceptsItsCredential: routes of API keys spend the key's limits, except those that end something. Other routes
+// TestEachRouteAcceptsItsCredential: a request to a route of API keys spends the key's limits, unless it ends something, such as a link. Other routes
 // under /v1 accept access tokens, and the rest is public.
 func TestEachRouteAcceptsItsCredential(t *testing.T) {
 	type access struct {
 		takes        principal.Credential
-		ends, mayEnd bool
+		ends, mayEnd bool // it always ends something; it ends something if the body says so
 	}
 	ofKeys := map[string]access{}
 	for a, routes := range map[access]string{

@@ -65,9 +65,9 @@ func TestNewKeysBeginWithTheCurrentPrefix(t *testing.T) {
 	}
 }
 
-// TestAnAppsPrefixStaysWhenTheDeploymentsChanges: the deployment's prefix changes from lk to acme, and the app keeps lktest. A request
-// that was first sent before the change of the app's prefix is sent again: it gets its first key.
-func TestAnAppsPrefixStaysWhenTheDeploymentsChanges(t *testing.T) {
+// TestAnAppKeepsItsPrefixWhenTheDeploymentsPrefixChanges: the deployment's prefix changes from lk to acme, and the app keeps lktest. A request
+// that was first sent before the change of the app's prefix is sent again: its answer has the key of the first attempt.
+func TestAnAppKeepsItsPrefixWhenTheDeploymentsPrefixChanges(t *testing.T) {
 	c := connect(t)
 	record := once[store.MintedKey](c, idempotencyKey, "{}", "{}")
 	record.Render = func(k store.MintedKey) ([]byte, error) { return []byte(k.Minted.Key.Reveal()), nil }

@@ -72,8 +72,8 @@ func TestANoticeIsAnEventOfItsApp(t *testing.T) {
 	}
 }
 
-// killed is a table whose processes end before, between or after the two writes of a notice. announced has the notices whose rows were
-// written.
+// killed is a table for processes that end before, between or after the two writes of a notice. announced has the notices whose rows
+// were written.
 type killed struct {
 	unhurried
 	c         *connected
@@ -101,7 +101,7 @@ func (k killed) Announce(ctx context.Context, n limit.Notice) error {
 	return err
 }
 
-// marked is a mark of a window of a key.
+// marked identifies a notice: a key, a length of its windows, and the part of the limit that was reached.
 type marked struct {
 	id.Key
 	limit.Per
@@ -153,7 +153,7 @@ func TestEachMarkOfAWindowHasOneEvent(t *testing.T) {
 	}
 }
 
-// TestTheNextLeaseAnnouncesAfterAProcessDies: a process dies before each write that is not a lease, or one of these writes fails.
+// TestTheNextLeaseAnnouncesAfterAProcessDies: a process dies before one of the writes that follow its lease, or this write fails.
 // Then the next process leases, and there is one event.
 func TestTheNextLeaseAnnouncesAfterAProcessDies(t *testing.T) {
 	for fault, times := range map[storetest.Fault]int{storetest.LostBefore: -1, storetest.Malformed: 1} {
@@ -175,9 +175,9 @@ func TestTheNextLeaseAnnouncesAfterAProcessDies(t *testing.T) {
 	}
 }
 
-// TestARaisedLimitHasMarksAgain: each mark of each larger limit of a window has an event. When both marks are passed at once, only the
-// higher mark has an event. When all marks are noted, a request writes only its leases: in the row of the day, and with a limit a month
-// also in the row of the month.
+// TestARaisedLimitHasMarksAgain: after a limit is raised, its marks (80 and 100 % of the limit) cause events again. When both marks are
+// passed at once, only the higher mark causes an event. When all marks are noted, a request writes only its leases: in the row of the
+// day, and with a monthly limit also in the row of the month.
 func TestARaisedLimitHasMarksAgain(t *testing.T) {
 	for per, leases := range map[string]int{"/d": 1, "/M": 2} {
 		c := connect(t)

@@ -65,7 +65,7 @@ type world struct {
 	*lookups
 	*verify.Verifier
 	vectors
-	now atomic.Int64 // the clock, in seconds since the epoch; it starts at vectors.Now
+	now atomic.Int64 // the clock, in seconds since the epoch; see newWorld
 	url string       // address of the lookups
 }
 
@@ -270,7 +270,7 @@ func TestMadeUpKidsCauseFewLookups(t *testing.T) {
 		}
 	})
 	all.Wait()
-	if got := w.count() - before; got == 0 || got > 10 || w.maxAtOnce != 4 {
+	if got := w.count() - before; got == 0 || got > 10 || w.maxAtOnce != 4 { // the Verifier makes four lookups at once
 		t.Errorf("200 made-up kids at once caused %d lookups, %d at a time", got, w.maxAtOnce)
 	}
 }
@@ -343,7 +343,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// TestALookupThatPanicsBlocksNoOtherWebhook: the client fails five times for one kid, which is more than maxAtOnce.
+// TestALookupThatPanicsBlocksNoOtherWebhook: the client fails five times for one kid. At most four lookups run at once.
 func TestALookupThatPanicsBlocksNoOtherWebhook(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("a transport") }, "Goexit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -381,15 +381,15 @@ func TestALookupThatPanicsBlocksNoOtherWebhook(t *testing.T) {
 	}
 }
 
-// TestNoWebhookWaitsForAClientThatIgnoresItsContext: the wait ends with the time of a lookup, and at most 16 goroutines are left.
+// TestNoWebhookWaitsForAClientThatIgnoresItsContext: the wait ends when the time limit of a lookup ends, and at most 16 goroutines are left.
 func TestNoWebhookWaitsForAClientThatIgnoresItsContext(t *testing.T) {
 	v := readVectors(t)
 	for name, answers := range map[string]roundTrip{
-		"it sleeps":           func(*http.Request) (*http.Response, error) { time.Sleep(time.Hour); return nil, errors.New("late") },
-		"its answer sleeps":   func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Body: slow{}}, nil },
-		"it ends with time":   func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
-		"it panics":           func(*http.Request) (*http.Response, error) { panic("a transport") },
-		"it ends a goroutine": func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
+		"it sleeps":            func(*http.Request) (*http.Response, error) { time.Sleep(time.Hour); return nil, errors.New("late") },
+		"its answer sleeps":    func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Body: slow{}}, nil },
+		"it obeys its context": func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
+		"it panics":            func(*http.Request) (*http.Response, error) { panic("a transport") },
+		"it ends a goroutine":  func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			started := time.Now()

@@ -153,8 +153,8 @@ func (k *Stack) parametersOf(in url.Values, t template) (map[string]string, erro
 	return out, nil
 }
 
-// set finds a change set of the stack, by its name or its id.
-func (k *Stack) set(in url.Values) (*changeSet, error) {
+// changeSet finds a change set of the stack, by its name or its id.
+func (k *Stack) changeSet(in url.Values) (*changeSet, error) {
 	for _, c := range k.sets {
 		if name := in.Get("ChangeSetName"); c.name == name || c.id(k) == name {
 			return c, nil
@@ -164,7 +164,7 @@ func (k *Stack) set(in url.Values) (*changeSet, error) {
 }
 
 func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
-	c, err := k.set(in)
+	c, err := k.changeSet(in)
 	if err != nil {
 		return "", err
 	}
@@ -179,7 +179,8 @@ func (s *Standin) describeChangeSet(k *Stack, in url.Values) (string, error) {
 	}), nil
 }
 
-// recreates lists, for the types that tests change, the properties that CloudFormation changes by making a new resource.
+// recreates lists properties by resource type. CloudFormation makes a new resource when one of them changes. Only types that tests
+// change are listed.
 var recreates = map[string][]string{"AWS::DynamoDB::Table": {"KeySchema", "TableName"}}
 
 // resourceChange is the change of one resource in a change set.
@@ -236,7 +237,7 @@ func (s *Standin) listChangeSets(k *Stack, _ url.Values) (string, error) {
 }
 
 func (s *Standin) deleteChangeSet(k *Stack, in url.Values) (string, error) {
-	c, err := k.set(in)
+	c, err := k.changeSet(in)
 	if err != nil {
 		return "", err
 	}
@@ -246,7 +247,7 @@ func (s *Standin) deleteChangeSet(k *Stack, in url.Values) (string, error) {
 
 // executeChangeSet deploys at once, or fails and rolls back.
 func (s *Standin) executeChangeSet(k *Stack, in url.Values) (string, error) {
-	c, err := k.set(in)
+	c, err := k.changeSet(in)
 	if err != nil {
 		return "", err
 	}

@@ -26,16 +26,16 @@ func (r *recorder) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
-// nothing answers every call with an empty object.
-type nothing struct{}
+// empty is a database that answers every call with an empty object.
+type empty struct{}
 
-func (nothing) RoundTrip(r *http.Request) (*http.Response, error) {
+func (empty) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, http.StatusOK, `{}`), nil
 }
 
 func TestAnEventualReadFailsTheTest(t *testing.T) {
 	failed := &recorder{TB: t}
-	db := client("http://database.test", &http.Client{Transport: newConsistent(failed, nothing{})})
+	db := client("http://database.test", &http.Client{Transport: newConsistent(failed, empty{})})
 	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "KEYS#org_1"}}
 	table, yes := aws.String("table"), aws.Bool(true)
 	get := func(strong *bool) error {
@@ -80,7 +80,7 @@ func TestAnEventualReadFailsTheTest(t *testing.T) {
 		}
 		got := strings.Join(failed.errors, "; ")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%s: failed by %q, want %q", name, got, c.want)
+			t.Errorf("%s: the test failed with %q, want %q", name, got, c.want)
 		}
 	}
 }

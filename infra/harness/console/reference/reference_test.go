@@ -96,7 +96,7 @@ func TestThePageExplainsOperationsAndVariables(t *testing.T) {
 			t.Errorf("the page does not have %s", want)
 		}
 	}
-	if n := strings.Count(page, "As Name"); n != 0 {
+	if n := strings.Count(page, "As Name"); n != 0 { // it says nothing to a reader of the page
 		t.Errorf("the page has the text As Name %d times", n)
 	}
 }

@@ -40,8 +40,8 @@ func schemathesis(ctx context.Context, a *api) error {
 	return compare("schemathesis", found, listed)
 }
 
-// fuzz runs all phases of Schemathesis and returns the checks that failed. routes are options that choose
-// routes. The seed is fixed, so that runs on the same document try the same requests.
+// fuzz runs all phases of Schemathesis and returns the checks that failed. routes are command-line options that
+// choose the routes. The seed is fixed, so that runs on the same document try the same requests.
 func (a *api) fuzz(ctx context.Context, credential string, routes ...string) ([]report, error) {
 	root, errRoot := tools.Root()
 	bin, errBin := pythonBin(ctx)
@@ -80,7 +80,7 @@ type event struct {
 	NonFatalError, FatalError json.RawMessage
 }
 
-// scenario has cases with their checks, requests and answers. Each map is by the id of the case.
+// scenario has cases with their checks, requests and answers. The key of each map is the id of a case.
 type scenario struct {
 	Label string
 	Cases map[string]struct {

@@ -99,7 +99,7 @@ func (f *fakeDatabase) change(do func()) {
 	do()
 }
 
-// recorder is a function that collects the records that it gets.
+// recorder takes the place of a function, and collects the records that it gets.
 type recorder struct {
 	mu      sync.Mutex
 	records []string                               // for each call the sequence numbers, joined with +

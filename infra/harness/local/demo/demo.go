@@ -1,4 +1,4 @@
-// Package demo fills a local stack with customers and thirty days of their use. The use cases of the product write all of this data,
+// Package demo fills a local stack with customers and thirty days of their use. The product's own code writes all of this data,
 // with a clock that shows past times.
 package demo
 
@@ -93,7 +93,7 @@ func Fill(ctx context.Context, s *stack.Stack) (people []string, err error) {
 	}
 	s.SkipStreams(true) // otherwise the stack would send webhooks for the past events
 	defer s.SkipStreams(false)
-	defer slog.SetLogLoggerLevel(slog.SetLogLoggerLevel(slog.LevelWarn)) // without the metrics' log lines
+	defer slog.SetLogLoggerLevel(slog.SetLogLoggerLevel(slog.LevelWarn)) // this hides the log lines of metrics
 	d.check(d.store.PutCatalogue(ctx, string(catalogue)))
 	for _, c := range all {
 		d.add(ctx, c)
@@ -181,7 +181,7 @@ func (d *demo) use(ctx context.Context, of limit.Owner, today int64) {
 	}
 }
 
-// send registers the endpoints of a customer with a key, and sends them invoices in each hour of the last day.
+// send registers the endpoints of a customer with a key. It then sends invoices to them, for each hour of the last day.
 func (d *demo) send(ctx context.Context, c customer, o id.Org, by id.Key) {
 	app := id.DefaultApp(o)
 	d.endpoints = append(d.endpoints, c.Endpoints...)

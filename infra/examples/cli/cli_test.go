@@ -411,7 +411,7 @@ func TestListenForwardsEachEventDespiteAKill(t *testing.T) {
 func TestAnIncompleteCommandIsExplained(t *testing.T) {
 	w := newWorld(t)
 	for args, want := range map[string]string{
-		"usage --month 2026-11": "usage is one of: usage --csv, usage --csv --month\n", "stop": "stop is one of: stop usr_\n",
+		"usage --month 2026-11": "usage is one of: usage --csv, usage --csv --month\n", "stop": "stop is one of: stop usr_\n", "resume ORG": "resume is one of: resume --from, ",
 		"fnd --email a@b.example": "there is no such command", "": "there is no such command", "help": "", "--help": "",
 	} {
 		cmd, out := w.start(strings.Fields(args)...)

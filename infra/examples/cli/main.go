@@ -123,17 +123,20 @@ func run(ctx context.Context, args []string) error {
 // unknown returns an error that lists the forms of a command, or that there is no such command.
 func unknown(form string) error {
 	command, _, _ := strings.Cut(form, " --")
-	var forms []string
-	for _, known := range slices.AppendSeq(slices.Collect(maps.Keys(acts)), maps.Keys(runs)) {
-		if known == command || strings.HasPrefix(known, command+" ") {
-			forms = append(forms, known)
+	first, _, _ := strings.Cut(command, " ")
+	for _, command := range []string{command, first} {
+		var forms []string
+		for _, known := range slices.AppendSeq(slices.Collect(maps.Keys(acts)), maps.Keys(runs)) {
+			if known == command || strings.HasPrefix(known, command+" ") {
+				forms = append(forms, known)
+			}
+		}
+		if command != "" && forms != nil {
+			slices.Sort(forms)
+			return fmt.Errorf("%s is one of: %s", command, strings.Join(forms, ", "))
 		}
 	}
-	if command == "" || forms == nil {
-		return errors.New("there is no such command: latchkey help lists them")
-	}
-	slices.Sort(forms)
-	return fmt.Errorf("%s is one of: %s", command, strings.Join(forms, ", "))
+	return errors.New("there is no such command: latchkey help lists them")
 }
 
 // parse reads the flags and the id. It returns the name of the command in acts or runs.

@@ -99,12 +99,12 @@ func rowOf(attributes map[string]attribute) dbRow {
 	return out
 }
 
-// TestThisCodeReadsEachReleasesRows puts the rows of each release into a table, and checks that this code reads from them
+// TestEachReleaseIsReadByThisOne puts the rows of each release into a table, and checks that this code reads from them
 // the same values as the release. It does the same with the texts that functions of the release send to each other:
 // while a deployment replaces the functions, one after another, functions of two releases run at the same time.
 //
 // With RELEASE=1.0 the test first adds the lines of this code as lines of the release 1.0.
-func TestThisCodeReadsEachReleasesRows(t *testing.T) {
+func TestEachReleaseIsReadByThisOne(t *testing.T) {
 	if release := os.Getenv("RELEASE"); release != "" {
 		addRelease(t, release)
 	}

@@ -19,8 +19,9 @@ import (
 // of the last release must succeed. The names are from pkg/store/testdata/releases.jsonl.
 var unreadable = map[string]string{}
 
-// readsReleases is the test that reads the rows of all releases. With the variable RELEASE it writes the rows of a new release.
-const readsReleases = "TestThisCodeReadsEachReleasesRows"
+// readsReleases is the test that reads the rows of all releases. With the variable RELEASE it writes the rows of a new release. Earlier
+// releases have it under this name.
+const readsReleases = "TestEachReleaseIsReadByThisOne"
 
 // line is a line of pkg/store/testdata/releases.jsonl: a row, or a read with its result.
 type line map[string]json.RawMessage

@@ -186,7 +186,7 @@ func withoutTheRole(t *testing.T, c tree, e exercise) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err := c.test(t, e, "./pkg/api")
-	const lacks = "missing in the template's roles: MembersFunction dynamodb:"
+	const lacks = "a role of the template does not allow: MembersFunction dynamodb:"
 	failed := err != nil && strings.Contains(out, "--- FAIL: TestEveryTypeOfEventIsAsDocumented")
 	if !failed || !strings.Contains(out, lacks) || !strings.Contains(out, " EVTS ") {
 		t.Errorf("without the change of the rights, want a failure with %q for the partition EVTS: %v\n%s", lacks, err, out)

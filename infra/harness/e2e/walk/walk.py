@@ -1064,7 +1064,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.route("**/v1/orgs/*/keys*", lambda route: route.fulfill(status=401, headers={"Access-Control-Allow-Origin": "*"}, json={
             "title": "t", "status": 401, "detail": "d", "requestId": "r", "code": "insufficient_user_authentication", "maxAge": 300}))
         page.reload()
-        expect(keys.get_by_role("alert")).to_contain_text("a sign-in of the last 300 seconds")
+        expect(keys.get_by_role("alert")).to_contain_text("a sign-in within the last 300 seconds")
         self.want("violations in the owner's page", page.evaluate("window.violations"), [])
         page.close()
 

@@ -125,15 +125,20 @@ func cleanData(port int) error {
 	return os.RemoveAll(stack.DataDir(root, port))
 }
 
+// findTemplate returns an error when a template is given and is not there. The stack would report this after half a minute.
+func findTemplate(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, err := os.Stat(path)
+	return err
+}
+
 // run runs Latchkey on this machine until the context ends, with the demo's data if isDemo.
 func run(ctx context.Context, o settings, isDemo bool) error {
 	given, errGiven := parameters.Parse(o.parameters)
 	consumers, errConsumers := parameters.Parse(o.consumerParameters)
-	var errTemplate error
-	if o.consumer != "" { // the stack reads it after half a minute
-		_, errTemplate = os.Stat(o.consumer)
-	}
-	if err := errors.Join(errGiven, errConsumers, errTemplate); err != nil {
+	if err := errors.Join(errGiven, errConsumers, findTemplate(o.consumer)); err != nil {
 		return err
 	}
 	var buses map[string]func(string)

@@ -1,5 +1,5 @@
-// Command sweep does the work that is due, once a minute. It also fans out events that the stream lost, and sends
-// deliveries that the queue lost.
+// Command sweep does the work that is due, once a minute. It also fans out events that the stream lost, and queues
+// deliveries again that the queue lost.
 package main
 
 import (

@@ -15,9 +15,9 @@ import (
 	"latchkey/pkg/strictjson"
 )
 
-// readBody reads the body of a request up to most bytes, and returns "{}" for an empty body. It refuses every body with a
-// Content-Encoding, because the gateway may have changed the body: it unpacks gzip and deflate but keeps the header, and turns a
-// body below MinimumCompressionSize into text. The gateway itself answers 415 to other codings. Errors: body_too_large,
+// readBody reads the body of a request up to most bytes, and returns "{}" for an empty body. It refuses every body with another
+// Content-Encoding than identity, because the gateway may have changed the body: it unpacks gzip and deflate but keeps the
+// header, and turns a body below MinimumCompressionSize into text. The gateway itself answers 415 to other codings. Errors: body_too_large,
 // unsupported_media_type, invalid_json for a body that cannot be read.
 func readBody(r *http.Request, most int) ([]byte, error) {
 	switch r.Method {

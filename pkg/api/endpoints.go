@@ -134,7 +134,7 @@ func (c *call) checkEndpoint(url *string, events []string, description *string) 
 	}
 	if events != nil {
 		if len(events) == 0 || len(events) > maxFilters {
-			return problem.Invalid("/events", "length", `The value must have 1 to 50 event types.`)
+			return problem.Invalid("/events", "length", `The value must have 1 to 50 event types, beginnings of event types, or "*".`)
 		}
 		for i, e := range events {
 			if !webhook.ValidFilter(e) || slices.Contains(events[:i], e) {

@@ -26,7 +26,7 @@ type list[Item any] struct {
 	next  string // the cursor of the next page; "" at the end. The list of events has no end
 }
 
-// listOf makes a page of the rows that the store found. next is the last id of this page if more pages follow; "" at the end.
+// listOf makes a page of the rows that the store found. next is the id after which the next page begins; "" at the end.
 func listOf[Found, Item any](name string, found []Found, next string, shown func(Found) Item) list[Item] {
 	l := list[Item]{name: name, items: make([]Item, len(found)), next: cursor(next)}
 	for i, f := range found {

@@ -207,8 +207,9 @@ func (c *call) page(valid func(id string) bool) (store.Page, error) {
 	return p, nil
 }
 
-// cursor encodes the last id of a page, in base64url so that no one mistakes the cursor for an id. The partition of a list
-// comes from the path or from the caller's API key, and never from the cursor. So a forged cursor reveals nothing.
+// cursor encodes the id after which the next page begins, in base64url so that no one mistakes the cursor for an id. The
+// partition of a list comes from the path or from the caller's API key, and never from the cursor. So a forged cursor reveals
+// nothing.
 func cursor(id string) string {
 	if id == "" {
 		return ""

@@ -375,7 +375,7 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 		if isKnown {
 			return principal.Principal{Kind: principal.User, UserID: known.UserID, SignedInAt: claims.SignedInAt}, nil
 		}
-		return principal.Principal{Kind: principal.None}, nil // a new user needs an email; routes refuse None
+		return principal.Principal{Kind: principal.None}, nil // the issuer shows no email of a new user; routes refuse None
 	}
 	u, err := a.table.SignIn(ctx, known, isKnown, seen)
 	if err != nil {

@@ -25,7 +25,7 @@ type Search struct {
 	Shared []string                         // the ARNs of the stack's authorizers for other APIs
 	Say    func(format string, args ...any) // called for each finding, and for each authorizer that Unknown counts
 
-	// Limited is the ARN in Shared that checks API keys. Run reports the stages of its APIs that deny a key over its checksKeys instead of
+	// Limited is the ARN in Shared that checks API keys. Run reports the stages of its APIs that deny a key over its limits instead of
 	// answering 429. Wrong does not count such stages. "": Run does not report them.
 	Limited string
 
@@ -133,7 +133,7 @@ func (s *Search) checksKeys(uri string) bool { return s.Limited != "" && shared{
 // reportMissingLimits reports a stage without the variable LatchkeyLimits.
 func (s *Search) reportMissingLimits(api, stage string, variables map[string]string) {
 	if variables["LatchkeyLimits"] != "handler" {
-		s.Say("%s, stage %s: a key over its checksKeys is denied, and not answered 429. For that, set the stage variable LatchkeyLimits=handler "+
+		s.Say("%s, stage %s: a key over its limits is denied, and not answered 429. For that, set the stage variable LatchkeyLimits=handler "+
 			"and answer it in your function (infra/docs/protect.md, \"Limits\").", api, stage)
 	}
 }

@@ -85,8 +85,8 @@ func New(g *guard.Guard, owner id.Org, secrets ...string) http.Handler {
 }
 
 // ServeHTTP answers /authorize, any path below it, and /authorize-member, with any method: 200 with the
-// principal in headers, or 401, 403, 429 or 503 as application/problem+json. nginx answers 500 for any other status than 401 and 403, so
-// its configuration has limited=403. ServeHTTP also answers POST /introspect. The path decides which credential a
+// principal in headers, or 401, 403, 429 or 503 as application/problem+json. nginx turns a refusal with any other status than 401 and 403
+// into 500, so its configuration has limited=403. ServeHTTP also answers POST /introspect. The path decides which credential a
 // request needs. The query does not, because some proxies pass on the query of their client.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")

@@ -5,7 +5,8 @@
 //	http.Handle("GET /invoices", g.Handler(list, guard.RequireScope("invoices:read")))
 //
 // A check of an API key is one strongly consistent read of the key's row. A check of a role is three such reads, two of them
-// at the same time. No result is kept between two checks: a revoked key is refused by the next check.
+// at the same time. No row that decides is kept between two checks: a revoked key is refused by the next check.
+// An access token whose signature was verified is not verified again for up to a minute.
 // A check writes the time of a key's last use, at most once an hour. For a key with limits, it writes how many requests
 // this process may let through. For refused requests of a key, it writes their number, at most once a minute.
 //

@@ -21,7 +21,7 @@ type Check func(ctx context.Context, headers []string, path map[string]string, a
 
 // StartSharedAuthorizer serves check as the REQUEST authorizer of other APIs: REST APIs, and HTTP APIs with payload 1.0
 // or, with simple responses, 2.0. If allowFor is not 0, a policy that allows ends after this time: a gateway that caches
-// the answer, against our advice, may use the policy for a later request, and then denies that request.
+// the answer, against our advice, may use the policy for later requests, and denies those that come after this time.
 // StartSharedAuthorizer does not return.
 func StartSharedAuthorizer(check Check, allowFor time.Duration) {
 	start(&sharedAuthorizer{check: check, allowFor: allowFor})

@@ -110,8 +110,8 @@ func (l *Limiter) refuseOne(k Refused, why Refusal) []refusedDay {
 	return due
 }
 
-// forgetRefused makes room: it removes keys whose next write is due, so their interval is kept. If there is none, the refusals of a
-// new key are not counted: otherwise a caller with many keys could cause a write with each request.
+// forgetRefused makes room: it removes keys that may be written again now. The others stay, so that they are not written too soon. If there
+// is no room then, the refusals of a new key are not counted: otherwise a caller with many keys could cause a write with each request.
 func (l *Limiter) forgetRefused(now time.Time) (hasRoom bool) {
 	for of, r := range l.refused {
 		if !now.Before(r.next) {

@@ -42,12 +42,12 @@ var (
 	RequestsLimited     = Metric{"RequestsLimited", Count, ""}     // requests over the limits of their API key
 	LeasesFailed        = Metric{"LeasesFailed", Count, ""}        // requests that were neither let through nor limited
 	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens that may have a new key of the issuer, or whose user gets 429 from userinfo
-	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens of services, when their issuer cannot be called
+	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens of an issuer that only services have, when it cannot be called
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
 	OldestDue           = Metric{"OldestDue", Seconds, ""} // how long the oldest row has been due
-	StraysDue           = Metric{"StraysDue", Count, ""}   // rows in the index of due rows that are of no known kind
+	StraysDue           = Metric{"StraysDue", Count, ""}   // rows in a wrong partition of the index of due rows: no code of ours writes them
 )
 
 // All returns every metric.

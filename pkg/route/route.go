@@ -19,7 +19,7 @@ type Route struct {
 	Pattern   string // in the form of API Gateway: /v1/orgs/{orgId}
 	Function  string // the folder under functions/
 	Takes     principal.Credential
-	May       Roles    // the roles that may use a UserToken route of an org; NoOrg or ServicesOnly for other routes
+	May       Roles    // who may use a UserToken route; NoOrg for other routes
 	Right     Right    // the right that a service needs on a UserToken route; People: services may not use it
 	PerMember bool     // the handler checks the rights of a service, by the members of the body, instead of Right
 	Suspended Openness // whether a UserToken route of an org works while the org is suspended; not for GET

@@ -27,7 +27,8 @@ func (s *Store) RevokeKey(ctx context.Context, a Actor, o id.Org, k id.Key) erro
 const Holder = "holder"
 
 // RevokeByHolder revokes a key that was read, as RevokeKey does, for a caller who has the key's text. source is where the text was found,
-// for the audit log; "": not known. A key that is revoked or expired already does not change. A key without a row is not an error.
+// for the audit log; "": not known. A key that is revoked, or that expired more than a minute ago (lateExpiry), does not change. A
+// key without a row is not an error.
 func (s *Store) RevokeByHolder(ctx context.Context, found APIKey, source string) error {
 	if found.RevokedAt != 0 || found.ExpiresAt != 0 && found.ExpiresAt < s.now()-lateExpiry.Milliseconds() {
 		return nil

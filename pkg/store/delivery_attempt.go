@@ -74,8 +74,8 @@ type Attempted struct {
 	Queued bool
 }
 
-// RecordAttempt writes the result of an attempt. It changes nothing if another process has leased the next
-// attempt since.
+// RecordAttempt writes the result of an attempt. It changes nothing if the delivery is no longer pending, or if
+// another process has leased an attempt since.
 func (ds Deliveries) RecordAttempt(ctx context.Context, w Work, a Attempted) error {
 	var next table.Change
 	switch a.Status {

@@ -159,8 +159,8 @@ func (s *Store) usageTotal(ctx context.Context, o Org, month string, isLate func
 
 // usageSum adds up the rows of a month, day by day. A request under an allowance is counted on the row of the org. If its key has
 // limits, the request is also counted on the row of the key. So the larger of the two sums of a day is a lower bound of the day's
-// requests. Only the row of the org has all requests. It is marked on the day on which an allowance begins or ends. So if no row of the
-// org is marked in a month, the org had an allowance for the whole month.
+// requests. Only the row of the org has all requests. It is marked on the day on which an allowance begins or ends. So if there are
+// rows of the org in a month and none of them is marked, the org had an allowance for the whole month. Without such a row, AtMost is not known.
 type usageSum struct {
 	date             string
 	ofOrg, ofKeys    int64 // the two sums of this date

@@ -77,8 +77,8 @@ func noticeOf(row table.Key) (n limit.Notice, window string, ok bool) {
 func IsNotice(pk string) bool { return strings.HasPrefix(pk, pkNotice) }
 
 // Tell writes the event of a notice, at most once. It writes an event only if the table confirms the notice: the mark is passed, and
-// the key that was used belongs to the org and has the counter of the notice. The event goes to the app of the key, or for a notice of
-// an org to the default app.
+// for a notice of a key, the key that was used belongs to the org and has the counter of the notice. The event goes to the app of the
+// key, or for a notice of an org to the default app.
 func (s *Store) Tell(ctx context.Context, pk, sk string) error {
 	row := table.Key{PK: pk, SK: sk}
 	n, window, ok := noticeOf(row)

@@ -15,7 +15,7 @@ import (
 const inFlight = 2 * time.Minute
 
 // EndOrg deletes the rest of a deleted org, once its keys have ended. Each call deletes the endpoints
-// of one app, and the sweep cancels the deliveries that wait for them. A request in flight may still
+// of one app that has some, and the sweep cancels the deliveries that wait for them. A request in flight may still
 // create an endpoint. So only a call that begins inFlight after the end of the keys, and finds no
 // endpoint, deletes the apps too. Then the org is due again at usageAfterEnd: each call deletes a page of
 // its use.

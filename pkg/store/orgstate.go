@@ -16,7 +16,7 @@ import (
 // present state.
 //
 // The suspension of the org is copied too, in another form: the hash of the key's text is in attrHeld in place of attrHash. An older
-// program that does not know attrHeld cannot decode such a row, and refuses the key (ADR 49).
+// program that does not know attrHeld cannot decode such a row: it answers 503, and lets no one in (ADR 49).
 type OrgState struct {
 	Allowance string // a limit of all API keys of the org together, of limit.Rules.Text; "": none
 	Plan      string // the owner's name of the plan that the org has bought, see org.ValidPlan; "": none

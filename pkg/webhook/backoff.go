@@ -26,7 +26,7 @@ const (
 	Lifetime = 90 * time.Hour
 
 	// lastCall is the time before the end of the Lifetime when a last attempt is made, if the next attempt would come after
-	// the end. It is long enough for the sweep, which wakes the delivery once a minute.
+	// the end. It is long enough for the sweep, which runs once a minute and wakes the delivery.
 	lastCall = 10 * time.Minute
 
 	jitter = 0.2 // a wait may be shorter or longer by this fraction

@@ -155,7 +155,7 @@ func TestAPersonsTokenNeverCountsAsAServices(t *testing.T) {
 		})
 		raw := users.token(users.header(), with(users.servicePayload(), with(object{"sub": "c1"}, claims)))
 		_, err := v.Verify(t.Context(), raw)
-		if err == nil || !strings.Contains(err.Error(), "but not the claims of a service") {
+		if err == nil || !strings.Contains(err.Error(), "but it shows a person or has no mark of a service") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

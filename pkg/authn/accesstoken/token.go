@@ -110,10 +110,10 @@ const (
 	detailUnmarked    = "The token does not show that it is an access token: its typ is not at+jwt, and it has no claim scope, scp, client_id, cid, appid or token_use. The deployment's parameter AllowUnmarkedTokens allows such tokens."
 	detailAlgorithm   = "The access token must be signed with ES256, RS256 or PS256."
 	detailSubject     = "The sub claim of the access token must be a text of 1 to 255 bytes without control characters."
-	detailAudience    = "The access token was issued for another API."
+	detailAudience    = "The access token was not issued for this API."
 	detailScope       = "The access token lacks the scope that this API requires."
 	detailExpired     = "The access token has expired."
-	detailPerson      = "The access token has the sub of a service, but not the claims of a service."
+	detailPerson      = "The access token has the sub of a service, but it shows a person or has no mark of a service."
 	detailUnavailable = "The issuer of the access tokens cannot be reached right now. Try again."
 )
 

@@ -190,7 +190,7 @@ type copied struct {
 }
 
 // oldCopy answers an eventually consistent read. If there is a copy that is younger than oldest, half of the answers are the copy. All
-// other answers come from DynamoDB, and oldCopy keeps them for later reads.
+// other answers come from DynamoDB. oldCopy keeps such an answer for later reads if it has no copy that is younger than oldest.
 func (c carrier) oldCopy(now call) (*http.Response, error) {
 	key := now.operation + string(now.body)
 	c.mu.Lock()

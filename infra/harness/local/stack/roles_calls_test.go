@@ -253,7 +253,7 @@ func TestRolesAllowOnlyTheNeededCalls(t *testing.T) {
 // parameter KeyTagNames.
 func TestRotationMayOnlyUseTheNamedTags(t *testing.T) {
 	plain := newClients(t)
-	extra := newClients(t, `"Default":"","Description":"Names, separated`, `"Default":"team,env","Description":"Names, separated`)
+	extra := newClients(t, `"Default":"","Description":"Names of tags, separated`, `"Default":"team,env","Description":"Names of tags, separated`)
 	for _, c := range []struct {
 		clients clients
 		tags    string // the names, separated by blanks

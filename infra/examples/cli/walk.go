@@ -224,22 +224,26 @@ func suspendAll(ctx context.Context, c *cli) error {
 // errOthers means that someone else has suspended an org.
 var errOthers = errors.New("suspended by someone else")
 
+// look reads an org before a try, and returns the time of the API's clock. Error: errOthers for a suspension that is not of this run.
+func (w *walk) look(ctx context.Context, o *customer) (now time.Time, err error) {
+	o.SuspendedAt = 0 // the value from the list, or from an earlier try, may be out of date; the call sets the present one
+	now, err = w.call(ctx, "GET", orgPath(o.ID), nil, o)
+	if err == nil && o.SuspendedAt != 0 && !w.entryOf(o.ID).caused(*o) {
+		err = errOthers
+	}
+	return now, err
+}
+
 // suspendOne suspends an org. After a lost answer, the time of the suspension shows whether this run or someone else suspended it. So the
 // journal gets the time of each try.
 func (w *walk) suspendOne(ctx context.Context, o customer, _ entry) (entry, error) {
 	suspend := w.client
 	suspend.before = func(ctx context.Context) error {
-		o.SuspendedAt = 0 // the value from the list, or from an earlier try, may be out of date; the call sets the present one
-		now, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o)
-		switch {
-		case err != nil:
+		now, err := w.look(ctx, &o)
+		if err != nil || o.SuspendedAt != 0 || w.isDry {
 			return err
-		case o.SuspendedAt != 0 && !w.entryOf(o.ID).caused(o):
-			return errOthers
-		case o.SuspendedAt == 0 && !w.isDry:
-			return w.add(entry{Do: tried, Org: o.ID, At: now.UnixMilli()})
 		}
-		return nil
+		return w.add(entry{Do: tried, Org: o.ID, At: now.UnixMilli()})
 	}
 	var err error
 	if w.isDry {
@@ -297,11 +301,7 @@ func resumeFrom(ctx context.Context, c *cli) error {
 func (w *walk) resumeOne(ctx context.Context, o customer, known entry) (entry, error) {
 	isOurs, resume := false, w.client
 	resume.before = func(ctx context.Context) error {
-		o.SuspendedAt = 0
-		_, err := w.call(ctx, "GET", orgPath(o.ID), nil, &o)
-		if err == nil && o.SuspendedAt != 0 && !known.caused(o) {
-			err = errOthers
-		}
+		_, err := w.look(ctx, &o)
 		isOurs = isOurs || o.SuspendedAt != 0
 		return err
 	}

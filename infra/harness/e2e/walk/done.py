@@ -233,7 +233,7 @@ class Done:
             page.get_by_role("button", name=button).first.click()
             expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("Try it later.")
             self.want(f"{button}: the forms without settings", page.get_by_role("dialog").locator("form").count(), 0)
-            page.keyboard.press("Escape")
+            self.close_dialog(page)
         page.unroute("**/console/config.json")
         for button, label in (("New API key", "Expires"), ("Rotate", "The new key expires")):
             page.get_by_role("button", name=button).first.click()

@@ -101,8 +101,7 @@ class Lost:
         self.at(ida, "/keys")
         page.get_by_role("button", name="New API key").first.click()
         expect(page.get_by_role("dialog")).to_be_visible()
-        page.keyboard.press("Escape")  # the form is empty, so it closes
-        expect(page.get_by_role("dialog")).to_have_count(0)
+        self.close_dialog(page)  # the form is empty, so it closes
         self.new_key(ida, "held")
         self.stays(ida, "a form", secret=False)
         expect(ida.dialog().get_by_label("Name", exact=True)).to_have_value("held")
@@ -368,7 +367,7 @@ class Lost:
         ida.row("shared").get_by_role("button", name="shared").click()
         expect(ida.dialog()).to_contain_text("No requests were counted for this key")
         expect(ida.dialog()).not_to_contain_text("as a whole")
-        ida.page.keyboard.press("Escape")
+        self.close_dialog(ida.page)
         self.want("PATCH the allowance", self.call(f"v1/orgs/{ida.org}", self.token("service"), {"allowance": [{"requests": 3, "per": "day"}]}, "PATCH")[0], 200)
         for _ in range(20):
             if self.call("app/get", made["key"])[0] == 429:
@@ -381,7 +380,7 @@ class Lost:
         expect(ida.dialog()).to_contain_text(
             f"share an allowance of 3 per day. Counted for the org as a whole: {counted[0]} requests today, {counted[0]} this month")
         self.shot(ida.page, "key-of-allowance")
-        ida.page.keyboard.press("Escape")
+        self.close_dialog(ida.page)
         self.want("PATCH the allowance", self.call(f"v1/orgs/{ida.org}", self.token("service"), {"allowance": []}, "PATCH")[0], 200)
 
     def whole_lists(self, ida):
@@ -437,7 +436,7 @@ class Lost:
         expect(webhooks.get_by_role("heading", name="Webhook endpoints", exact=True)).to_be_visible()
         keys.get_by_role("button", name="last", exact=True).last.click()
         expect(page.get_by_role("dialog")).to_contain_text("Metadata")
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         webhooks.get_by_role("button", name="Refresh").click()
         self.want("the persons who call, with the org", {(who, of) for who, of in calls if of}, {(ida.email, ida.org), (joe.email, joe.org)})
 

@@ -254,6 +254,13 @@ class Walk(Demo, Lost, Done, Sent):
         """Returns the last webhook, as text."""
         return Receiver.last
 
+    def close_dialog(self, page):
+        """Closes the last dialog by Escape, and waits for the event in which the dialog leaves the page and the URL."""
+        dialogs = page.locator("lk-dialog")
+        left = dialogs.count() - 1
+        page.keyboard.press("Escape")
+        expect(dialogs).to_have_count(left)
+
     def failed(self, what):
         """Notes a failure, which is printed at the end."""
         self.failures.append(what)
@@ -468,7 +475,7 @@ class Walk(Demo, Lost, Done, Sent):
         details.get_by_text("Show as a table").click()
         today = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d")
         expect(details.get_by_role("row").nth(1)).to_contain_text(re.compile(f"{today}\\s*[1-9]"))
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         return key
 
     def members(self, ada, bob, org):
@@ -570,12 +577,11 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.dialog()).to_contain_text("HTTP 200")
         expect(ada.dialog()).to_contain_text(MARKUP)  # the answer of the receiver
         self.shot(page, "event")
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
         expect(ada.dialog()).to_contain_text("Deliveries of the last 24 hours")
         self.shot(page, "endpoint")
-        page.keyboard.press("Escape")
-        expect(page).not_to_have_url(re.compile(endpoint))
+        self.close_dialog(page)
 
         self.step("The example of a type is sent, and is marked as a test")
         ada.row("/hooks").get_by_role("button", name="/hooks").click()
@@ -586,7 +592,7 @@ class Walk(Demo, Lost, Done, Sent):
         sent = Receiver.last.splitlines()[-1].split(".")[1]
         event = json.loads(base64.urlsafe_b64decode(sent + "=" * (-len(sent) % 4)))["event"]
         self.want("the example", (event["type"], event["test"], event["data"]), ("invoice.paid", True, {"invoice": MARKUP}))
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
 
         self.step("A drawer has a URL, and an endpoint has a page of all deliveries")
         page.evaluate("at => { location.hash += '/' + at }", endpoint)
@@ -612,7 +618,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.dialog()).to_contain_text("Deliveries of the last 2 hours")
         expect(ada.dialog()).to_contain_text("the bars show the newest of them")
         expect(ada.dialog().get_by_role("article").first).to_contain_text("HTTP 200")
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         page.unroute("**/webhook_deliveries?*")
 
         self.step("The endpoint fails, which the page shows; it works again, and Ada sends the event again")
@@ -625,7 +631,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.get_by_label("Email").fill(ada.email)
         page.get_by_role("button", name="Sign in").click()
         expect(ada.dialog()).to_contain_text("HTTP 500")  # the drawer is open again
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         ada.open("Webhook endpoints")
         page.get_by_label("App", exact=True).select_option(label=app)
         expect(ada.row("/hooks")).to_contain_text("failing")
@@ -653,7 +659,7 @@ class Walk(Demo, Lost, Done, Sent):
         delivery.locator("summary").click()
         expect(delivery.get_by_role("listitem")).to_contain_text(["HTTP 200", "HTTP 410", "HTTP 500"], timeout=20_000)
         self.shot(page, "endpoint-mended")
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
 
         self.step("Only failed deliveries of the chosen time are sent again")
         page.get_by_role("navigation").get_by_role("link", name="Events").click()
@@ -666,7 +672,7 @@ class Walk(Demo, Lost, Done, Sent):
         page.route(re.compile("/webhook_endpoints$"), self.unavailable)
         page.get_by_role("button", name="Send failed again").click()
         expect(ada.dialog().get_by_role("alert")).to_contain_text("Try it later.")
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         page.unroute(re.compile("/webhook_endpoints$"))
         page.get_by_role("button", name="Send failed again").click()
         ada.dialog().get_by_label("Since").select_option("the last hour")
@@ -750,7 +756,7 @@ class Walk(Demo, Lost, Done, Sent):
         expect(ada.dialog()).to_contain_text("The text of this key was found in public")
         expect(ada.dialog()).to_contain_text("Metadata")
         self.shot(page, "key-leaked")
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         ada.open("Audit log")
         expect(ada.row("key.leaked")).to_contain_text(f"found at https://example.com/{SHOWN_OVERRIDE}")
         expect(ada.row("key.leaked").get_by_role("link")).to_have_count(0)
@@ -797,7 +803,7 @@ class Walk(Demo, Lost, Done, Sent):
         ada.submit("I have saved the key")
         ada.row("expired").get_by_role("button", name="server").click()
         expect(ada.dialog().get_by_text("Replaced by")).to_be_visible()
-        page.keyboard.press("Escape")
+        self.close_dialog(page)
         self.want("POST /app/get after the rotation", [self.call("app/get", k)[0] for k in (new, newest)], [401, 200])
 
     def service(self, ada):
@@ -892,11 +898,11 @@ class Walk(Demo, Lost, Done, Sent):
                 person.page.get_by_label("App", exact=True).select_option(label=app)
                 person.row("endpoint.created").first.get_by_role("button").click()
                 expect(person.dialog()).to_contain_text("Only admins see the payload")
-                person.page.keyboard.press("Escape")
+                self.close_dialog(person.page)
                 person.row("test").first.get_by_role("button").click()
                 expect(person.dialog()).to_contain_text("delivered")
                 expect(person.dialog().get_by_role("button", name="Send again")).to_have_count(0)
-                person.page.keyboard.press("Escape")
+                self.close_dialog(person.page)
         eve.end()
 
     def verify(self):

@@ -423,6 +423,21 @@ func TestAnIncompleteCommandIsExplained(t *testing.T) {
 	}
 }
 
+// A header with a line break can never be sent, so a walk must not try again for ever.
+func TestAHeaderWithALineBreakIsRefusedAtOnce(t *testing.T) {
+	w := newWorld(t)
+	w.orgs(1)
+	for _, flag := range []string{"--reason", "--operator"} {
+		cmd, _ := w.start("suspend", "--all", "--yes", "--state", w.program+".run", flag, "unpaid\nsince May")
+		stop := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		_ = cmd.Wait()
+		log := cmd.Stderr.(*bytes.Buffer).String()
+		if want := "must be one line"; !stop.Stop() || !strings.Contains(log, want) {
+			t.Errorf("%s with a line break: %s, want %q", flag, log, want)
+		}
+	}
+}
+
 func TestAKeyDeletedMeanwhileDoesNotStopARun(t *testing.T) {
 	w, moment := newWorld(t), time.Now().Add(-90*time.Second).Truncate(time.Second)
 	w.keys(moment.Add(-time.Hour), w.orgs(1)...)

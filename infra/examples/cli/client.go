@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"latchkey/pkg/fetch"
 	"latchkey/pkg/problem"
@@ -46,6 +47,11 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 			return now, err
 		}
 		header.Set("Authorization", "Bearer "+credential)
+		for name := range header {
+			if strings.ContainsFunc(header.Get(name), unicode.IsControl) {
+				return now, fmt.Errorf("%s must be one line", name)
+			}
+		}
 		answer, err := send(ctx, 35*time.Second, method, c.base+path, header, body) // longer than the API works on a request
 		if err == nil && answer.Status/100 == 2 {
 			return decoded(answer, out)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -419,6 +420,34 @@ func TestAnIncompleteCommandIsExplained(t *testing.T) {
 		err := cmd.Wait()
 		if (err == nil) != (want == "") || !strings.Contains(log.String(), want) || strings.Contains(out.String(), "listen --key") != (want == "") {
 			t.Errorf("%q: %v, %s%s, want %q", args, err, log, out, want)
+		}
+	}
+}
+
+// A signal ends a command before its work is done. A script must see that in the exit status; only listen always ends so.
+func TestOnlyAnInterruptedListenSucceeds(t *testing.T) {
+	w := newWorld(t)
+	org := w.orgs(1)[0]
+	key := w.keys(time.Now(), org)[0]
+	for line, want := range map[string]int{
+		"revoke key_1 --org org_1": 130, "suspend --all --yes --state " + w.program + ".run": 130, "listen --key " + key + " --forward " + w.url: 0,
+	} {
+		reached := make(chan bool, 100)
+		w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
+			switch {
+			case want == 0:
+				serve()
+			default:
+				out.WriteHeader(http.StatusServiceUnavailable)
+			}
+			reached <- want != 0 || r.URL.Path == "/webhook_event/list"
+		}))
+		cmd, _ := w.start(strings.Fields(line)...)
+		for !<-reached {
+		}
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+			t.Errorf("%s: exit status %d, want %d", line, cmd.ProcessState.ExitCode(), want)
 		}
 	}
 }

@@ -56,6 +56,9 @@ func listen(ctx context.Context, c *cli) error {
 		if err == nil && isLast {
 			err = sleep(ctx, 5*time.Second) // the feed shows an event 10 s after it happened
 		}
+		if errors.Is(err, context.Canceled) {
+			return nil // a signal is the usual end
+		}
 		if err != nil {
 			return err
 		}

@@ -85,11 +85,18 @@ func main() {
 	ctx, end := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer end()
 	context.AfterFunc(ctx, end) // a second Ctrl-C ends the program at once
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) {
+	switch err := run(ctx, os.Args[1:]); {
+	case errors.Is(err, context.Canceled):
+		say("latchkey: interrupted before the end")
+		os.Exit(interrupted)
+	case err != nil:
 		say("latchkey: %v", err)
 		os.Exit(1)
 	}
 }
+
+// interrupted is the exit status after a signal that came before the end of the work, as shells have it for SIGINT.
+const interrupted = 130
 
 func run(ctx context.Context, args []string) error {
 	c := &cli{flags: map[string]string{}}

@@ -50,7 +50,9 @@ func publish(events ...Event) (out Answer, err error) {
 				return out, err
 			}
 		}
-		time.Sleep(time.Second << try)
+		if try < 3 {
+			time.Sleep(time.Second << try)
+		}
 	}
 	return out, err
 }

@@ -3,7 +3,6 @@ import base64
 import json
 import threading
 import time
-from functools import lru_cache
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -12,7 +11,9 @@ import jwt
 MAX_LENGTH = 256 * 1024  # bytes of a webhook
 MAX_AGE = 5 * 60  # seconds from the signature to the arrival
 LEEWAY = 60  # seconds that the clocks of sender and receiver may differ
-one_look_up = threading.Lock()  # one look-up at a time, so that invented kids cause no flood of requests
+kept = {}  # (URL, kid): (the minute of the look-up, the good key)
+locks = threading.Lock(), threading.Lock()  # for new kids, and for kept ones, so that invented kids delay no key that is in use
+failures = 0  # how many look-ups have failed
 
 
 class Unavailable(Exception):
@@ -46,9 +47,34 @@ class NoRedirect(HTTPRedirectHandler):
         """Makes a redirect an error: keys come only from base_url."""
 
 
-@lru_cache(maxsize=100)
-def look_up(base_url, kid, minute):
-    """Returns the public key, or None if it is unknown or revoked. minute limits the cache to one minute."""
+def find(base_url, kid):
+    """Returns the public key, or None if it is unknown or revoked. A good key is kept for one minute."""
+    name, minute, before = (base_url, kid), time.time() // 60, failures
+    at, key = kept.get(name, (None, None))
+    if at == minute:
+        return key
+    lock = locks[name in kept]  # one look-up at a time, so that invented kids cause no flood of requests
+    if not lock.acquire(timeout=5):
+        raise Unavailable
+    try:
+        if failures != before:  # a look-up failed meanwhile, and this one would take as long
+            raise Unavailable
+        at, key = kept.get(name, (None, None))
+        if at != minute:
+            key = look_up(base_url, kid)
+            if len(kept) >= 100:
+                kept.clear()
+            kept.pop(name, None)
+            if key:
+                kept[name] = minute, key
+        return key
+    finally:
+        lock.release()
+
+
+def look_up(base_url, kid):
+    """Asks the API for a key."""
+    global failures
     url, body = base_url + "/webhook_verification_key/get", json.dumps({"kid": kid}).encode()
     try:
         request = Request(url, body, {"Content-Type": "application/json"})
@@ -57,6 +83,7 @@ def look_up(base_url, kid, minute):
     except Exception as error:
         if isinstance(error, HTTPError) and error.code in (404, 410):
             return None
+        failures += 1
         raise Unavailable from error
 
 
@@ -75,8 +102,7 @@ def verify(token, *, base_url, endpoint_id, issuer=None):
     check(now < exp and now - MAX_AGE - LEEWAY < iat < now + LEEWAY)
     for name, kind in (("id", str), ("type", str), ("createdAt", int), ("data", dict)):
         check(type(event[name]) is kind and (event[name] or kind is dict))
-    with one_look_up:
-        key = look_up(base_url, header["kid"], now // 60)
+    key = find(base_url, header["kid"])
     check(key and (key["expiredAt"] is None or iat * 1000 < key["expiredAt"]))
     public, issuer = jwt.PyJWK(key, "ES256"), issuer or base_url
     jwt.decode(token, public, ["ES256"], audience=endpoint_id, issuer=issuer, leeway=LEEWAY)

@@ -79,6 +79,7 @@ func frameworks(t *testing.T, kind, middleware string, env []string, change ...[
 // behindProxies runs the documented examples of frameworks behind a proxy. They refuse requests that do not come through the proxy.
 func (f *frontDoor) behindProxies(t *testing.T) {
 	_, key := f.key(t)
+	_, bare := f.ada.key(t, f.org, `{"scopes":["invoices:read"]}`)
 	sent := func(version, kind string) http.Header {
 		return http.Header{
 			"X-Latchkey-Proxy-Secret": {programSecret}, "X-Latchkey-V": {version}, "X-Latchkey-Kind": {kind}, "X-Latchkey-Org-Id": {f.org}, "X-Latchkey-Key-Name": {"B%C3%BCro"},
@@ -98,11 +99,16 @@ func (f *frontDoor) behindProxies(t *testing.T) {
 			{program, sent("1", "key"), key, 200}, {program, sent("", "key"), key, 500}, {program, sent("2", "key"), key, 500}, {program, sent("1", "user"), key, 500},
 		} {
 			r, err := c.to.try(t.Context(), call{method: "GET", path: "/invoices", bearer: c.bearer, header: c.header})
-			if err != nil || r.status != c.status || c.status == 200 && !isInvoices(r, f.org) {
+			if err != nil || r.status != c.status || c.status == 200 && !isInvoices(r, f.org, "Büro") {
 				t.Errorf("%s %v: %d %s %v, want %d", name, c.header, r.status, r.text, err, c.status)
 			}
 		}
 		wantPost(t, name, proxy, key)
+		for _, to := range []*target{proxy, f.proxy(t, "nginx", program.url)} { // nginx sends no header without a value
+			if r, err := to.try(t.Context(), call{method: "GET", path: "/invoices", bearer: bare}); err != nil || r.status != 200 || !isInvoices(r, f.org, "") {
+				t.Errorf("%s behind %s, a key without a name: %d %s %v", name, to.name, r.status, r.text, err)
+			}
+		}
 	}
 }
 
@@ -115,8 +121,8 @@ func wantPost(t *testing.T, name string, to *target, key string) {
 }
 
 // isInvoices reports whether an answer of an example has the org, and the name and scopes of the key.
-func isInvoices(r reply, org string) bool {
-	return r.str("orgId") == org && r.str("name") == "Büro" && fmt.Sprint(r.body["scopes"]) == "[invoices:read]"
+func isInvoices(r reply, org, name string) bool {
+	return r.str("orgId") == org && r.str("name") == name && fmt.Sprint(r.body["scopes"]) == "[invoices:read]"
 }
 
 // withoutProxy runs the documented examples of frameworks that call the function URL themselves. They let a caller in only if the check
@@ -144,7 +150,7 @@ func (f *frontDoor) withoutProxy(t *testing.T) {
 			send := func(status int, code, challenge string, authorization ...string) reply {
 				t.Helper()
 				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", header: http.Header{"Authorization": authorization}})
-				if err != nil || r.status != status || r.code() != code || r.header.Get("WWW-Authenticate") != challenge || (status == 200) != isInvoices(r, f.org) || strings.Contains(r.text, "AWS") ||
+				if err != nil || r.status != status || r.code() != code || r.header.Get("WWW-Authenticate") != challenge || (status == 200) != isInvoices(r, f.org, "Büro") || strings.Contains(r.text, "AWS") ||
 					status != 200 && status != 503 && (r.header.Get("X-Latchkey-Code") != code || r.header.Get("Content-Type") != "application/problem+json") {
 					t.Errorf("%d %v %s %v, want %d %s", r.status, r.header, r.text, err, status, code)
 				}
@@ -173,6 +179,10 @@ func (f *frontDoor) withoutProxy(t *testing.T) {
 				if r := send(503, "unavailable", "", "Bearer "+key); !slices.Equal(r.header.Values("Retry-After"), []string{"1"}) || check.n.Load() != 1 {
 					t.Errorf("%s: %v, %d requests to the check", what, r.header, check.n.Load())
 				}
+			}
+			check.answers(plain(200, "X-Latchkey-V", "1", "X-Latchkey-Org-Id", f.org)) // without the headers that have no value
+			if r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key}); err != nil || r.status != 200 || r.str("orgId") != f.org || r.str("name") != "" {
+				t.Errorf("%d %s %v", r.status, r.text, err)
 			}
 			check.answers(plain(401, "X-Latchkey-Code", "key_revoked", "X-Amzn-Remapped-WWW-Authenticate", invalid)) // as a function URL sends it on AWS
 			if r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", bearer: key}); err != nil || r.status != 401 || r.header.Get("WWW-Authenticate") != invalid {

@@ -20,4 +20,4 @@ def key(*scopes, **settings):
 @key("invoices:read")
 def invoices(request):
     caller = request.caller
-    return JsonResponse({"orgId": caller["org-id"], "name": caller["key-name"], "scopes": caller["scopes"].split()})
+    return JsonResponse({"orgId": caller["org-id"], "name": caller.get("key-name", ""), "scopes": caller.get("scopes", "").split()})

@@ -21,4 +21,4 @@ def key(*scopes, **settings):
 
 @app.get("/invoices")
 def invoices(caller: dict = key("invoices:read")):
-    return {"orgId": caller["org-id"], "name": caller["key-name"], "scopes": caller["scopes"].split()}
+    return {"orgId": caller["org-id"], "name": caller.get("key-name", ""), "scopes": caller.get("scopes", "").split()}

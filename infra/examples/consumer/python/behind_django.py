@@ -18,4 +18,4 @@ def from_proxy(get_response):
 @csrf_exempt  # a browser never adds an API key by itself
 def invoices(request):
     caller = request.caller
-    return JsonResponse({"orgId": caller["org-id"], "name": caller["key-name"], "scopes": caller["scopes"].split()})
+    return JsonResponse({"orgId": caller["org-id"], "name": caller.get("key-name", ""), "scopes": caller.get("scopes", "").split()})

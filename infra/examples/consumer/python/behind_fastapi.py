@@ -15,4 +15,4 @@ def from_proxy(request: Request):
 
 @app.get("/invoices")
 def invoices(caller: dict = Depends(from_proxy)):
-    return {"orgId": caller["org-id"], "name": caller["key-name"], "scopes": caller["scopes"].split()}
+    return {"orgId": caller["org-id"], "name": caller.get("key-name", ""), "scopes": caller.get("scopes", "").split()}

@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"latchkey/pkg/apikey"
+	"latchkey/pkg/id"
 )
 
 // tokenEndpoint answers like the token endpoint of an issuer. The token is good for a number of seconds.
@@ -29,6 +33,7 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 	issuer := newScripted(t)
 	issuer.answers(tokenEndpoint(f.billing.token, 3600))
 	env := append(clientOf(issuer), "LATCHKEY="+f.FunctionURLs["ForwardAuthFunction"], "API="+f.URL, "EARLIER_SYSTEM="+f.earlier.url)
+	full := f.moreThanFull(t)
 	for name, program := range frameworks(t, "ask", "", env, f.fallbackLines(t)...) {
 		t.Run(name, func(t *testing.T) {
 			issuer.answers(tokenEndpoint(f.billing.token, 3600))
@@ -54,6 +59,7 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 			if got := floodBy(4, 32, func(int) string { return send(second) }); got["200"] != 32 || issuer.n.Load() != 1 {
 				t.Errorf("a key of the earlier system: %v, with %d requests for a token", got, issuer.n.Load())
 			}
+			before := 0
 			changeEarlier(func() { f.earlier.down = true })
 			if got := []string{send(unknown), send(second)}; !slices.Equal(got, []string{"503 unavailable", "200"}) {
 				t.Errorf("the earlier system is away: %q", got)
@@ -61,14 +67,26 @@ func (f *frontDoor) fallsBackByHTTP(t *testing.T) {
 			changeEarlier(func() { f.earlier.down = false })
 			ofNoOrg := foreignKey()
 			changeEarlier(func() { f.earlier.keys[ofNoOrg] = "org_00000000000000000000000000" })
-			if got := send(ofNoOrg); got != "503 unavailable" {
-				t.Errorf("a key whose import is refused: %s", got)
+			for _, text := range []string{ofNoOrg, full} {
+				if got := send(text); got != "503 unavailable" {
+					t.Errorf("a key whose import is refused: %s", got)
+				}
 			}
-			before := 0
+			ours, err := apikey.Mint("lk", id.Org(f.org), id.Source{}.NewKey(time.Now()), nil) // of another deployment
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, values := range [][]string{{"Bearer " + ours.Key.Reveal()}, {"Basic " + foreignKey()}, {"Bearer " + foreignKey(), "Bearer x"}} {
+				changeEarlier(func() { before = len(f.earlier.requests) })
+				r, err := program.try(t.Context(), call{method: "GET", path: "/invoices", header: http.Header{"Authorization": values}})
+				if changeEarlier(func() { before -= len(f.earlier.requests) }); err != nil || r.status != 401 || before != 0 {
+					t.Errorf("%q: %d %v, and %d texts for the earlier system", values, r.status, err, -before)
+				}
+			}
 			changeEarlier(func() { before = f.earlier.requests[second] })
 			for _, k := range f.billing.want(t, "GET", "/v1/orgs/"+f.org+"/keys", "", 200, "").list("keys") {
-				if id, _ := k["id"].(string); k["name"] == "moved" && k["revokedAt"] == nil {
-					f.billing.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+id, "", 204, "")
+				if key, _ := k["id"].(string); k["name"] == "moved" && k["revokedAt"] == nil {
+					f.billing.want(t, "DELETE", "/v1/orgs/"+f.org+"/keys/"+key, "", 204, "")
 				}
 			}
 			if got := send(second); got != "401 key_revoked" || f.earlier.requests[second] != before || before == 0 {

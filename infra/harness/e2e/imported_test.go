@@ -40,6 +40,23 @@ func (p *person) imports(t *testing.T, org, more string, texts ...string) []stri
 	return ids
 }
 
+// moreThanFull returns a key of the earlier system whose org has as many active keys as it may have.
+func (f *frontDoor) moreThanFull(t *testing.T) string {
+	t.Helper()
+	org, text := f.billing.want(t, "POST", "/v1/orgs", `{"name":"Full"}`, 201, "").str("id"), foreignKey()
+	for range 8 {
+		texts := make([]string, 25)
+		for i := range texts {
+			texts[i] = foreignKey()
+		}
+		f.billing.imports(t, org, "", texts...)
+	}
+	f.earlier.mu.Lock()
+	defer f.earlier.mu.Unlock()
+	f.earlier.keys[text] = org
+	return text
+}
+
 // allowImportedKeys deploys the stack with ImportedKeys and CountRequests, unless it already has ImportedKeys.
 func allowImportedKeys(t *testing.T, s *stack.Stack) {
 	t.Helper()
@@ -223,6 +240,7 @@ func (f *frontDoor) fallsBack(t *testing.T) {
 		t.Errorf("moved: %v", got)
 	}
 	servers.want(t, servers.keyPath, unknown, 401, "invalid_credentials")
+	servers.want(t, servers.keyPath, f.moreThanFull(t), 503, "unavailable")
 	for _, d := range f.doors {
 		d.want(t, d.keyPath, text, 200, "")
 	}

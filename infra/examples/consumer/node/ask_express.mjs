@@ -4,6 +4,8 @@
 import express from 'express'
 
 const { LATCHKEY, SECRET = '', PORT = '8080' } = process.env
+// One credential that is not a Latchkey key: only such a text can be a key of an earlier system.
+const EARLIER = /^Bearer +(?![a-z0-9]+_\w{43}_\w{49}$)(\S+)$/i
 const PASSED = ['Content-Type', 'X-Latchkey-Code', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate']
 
 // key makes a middleware that requires an API key with these scopes. fallback imports a key of an earlier system.
@@ -19,8 +21,9 @@ function key(scopes, fallback) {
     let answer = { status: 503, get: () => null }
     try {
       answer = await check()
-      if (fallback && answer.get('X-Latchkey-Code') === 'invalid_credentials') {
-        await fallback(given.replace(/^\S+ */, ''))
+      const earlier = EARLIER.exec(given)
+      if (fallback && earlier && answer.get('X-Latchkey-Code') === 'invalid_credentials') {
+        await fallback(earlier[1])
         answer = await check()
       }
     } catch (error) { // log the name only: the message can have the key

@@ -16,4 +16,8 @@ export async function importIfGood(text) {
   const key = { sha256: createHash('sha256').update(text).digest('hex'), prefix: text.slice(0, 8), name, scopes }
   const made = await post(`${API}/v1/orgs/${orgId}/keys/import`, { keys: [key] }, { Authorization: `Bearer ${await serviceToken()}` })
   if (!made.ok) throw new Error(`status ${made.status}`)
+  const { error } = (await made.json()).keys[0]
+  if (!error || error.code === 'conflict') return // conflict: another request has imported the key
+  console.error('a key was not imported:', error.code)
+  throw new Error(error.code)
 }

@@ -3,12 +3,15 @@
 LATCHKEY is the output ForwardAuthUrl, SECRET the parameter ForwardAuthSecret, if it is set."""
 import logging
 import os
+import re
 from urllib.parse import unquote
 
 import httpx
 
 latchkey = httpx.Client(
     base_url=os.environ["LATCHKEY"], timeout=3, headers={"X-Latchkey-Secret": os.environ.get("SECRET", "")})
+# One credential that is not a Latchkey key: only such a text can be a key of an earlier system.
+EARLIER = re.compile(r"(?i:Bearer) +(?![a-z0-9]+_\w{43}_\w{49}$)(\S+)")
 PASSED = ("content-type", "x-latchkey-code", "retry-after", "ratelimit", "ratelimit-policy", "www-authenticate")
 
 
@@ -19,8 +22,9 @@ def authorize(authorization, *scopes, fallback=None):
     sent = {"Authorization": authorization.encode("latin-1")} if authorization else {}
     try:
         answer = latchkey.get("/authorize", params={"scope": scopes}, headers=sent)
-        if fallback and answer.headers.get("x-latchkey-code") == "invalid_credentials":
-            fallback(authorization.partition(" ")[2].strip())
+        earlier = EARLIER.fullmatch(authorization or "")
+        if fallback and earlier and answer.headers.get("x-latchkey-code") == "invalid_credentials":
+            fallback(earlier[1])
             answer = latchkey.get("/authorize", params={"scope": scopes}, headers=sent)
         status, got = answer.status_code, dict(answer.headers)
     except Exception as error:  # log the type only: the text can have the key

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -54,8 +55,19 @@ func (e earlier) importIfGood(ctx context.Context, text string) error {
 	body := map[string]any{"keys": []any{map[string]any{
 		"sha256": hex.EncodeToString(hash[:]), "prefix": text[:min(len(text), 8)], "name": key.Name, "scopes": key.Scopes,
 	}}}
-	// If another request imports the key first, the answer is still 200 and its body refuses the key. The guard reads the other row.
-	return post(ctx, e.api+"/v1/orgs/"+key.OrgID+"/keys/import", token, body, nil)
+	var made struct {
+		Keys []struct{ Error struct{ Code string } } // an answer 200 has the refusal of each key
+	}
+	if err := post(ctx, e.api+"/v1/orgs/"+key.OrgID+"/keys/import", token, body, &made); err != nil {
+		return err
+	}
+	for _, k := range made.Keys {
+		if code := k.Error.Code; code != "" && code != "conflict" { // conflict: another request has imported the key, and the guard reads that row
+			slog.ErrorContext(ctx, "a key was not imported", "code", code)
+			return errors.New("a key was not imported")
+		}
+	}
+	return nil
 }
 
 // status is the error of an answer with another status than 200. The guard reports only HTTPStatusCode, never the text of an error.
@@ -64,7 +76,7 @@ type status int
 func (s status) Error() string       { return fmt.Sprintf("status %d", int(s)) }
 func (s status) HTTPStatusCode() int { return int(s) }
 
-// post sends JSON, and decodes the body of a 200 into answer, unless answer is nil.
+// post sends JSON, and decodes the body of a 200 into answer.
 func post(ctx context.Context, target, token string, body, answer any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -86,9 +98,6 @@ func post(ctx context.Context, target, token string, body, answer any) error {
 	defer func() { _ = out.Body.Close() }()
 	if out.StatusCode != http.StatusOK {
 		return status(out.StatusCode)
-	}
-	if answer == nil {
-		return nil
 	}
 	return json.NewDecoder(out.Body).Decode(answer)
 }

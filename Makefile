@@ -191,7 +191,7 @@ mutants: export MUTANTS = 300
 #? SHORT=1
 #? SAMPLE=a seed, for packages that need a database
 mutants: ## plants known bugs and random mutants: tests must find them
-	@$(ALONE) $(IN_HARNESS) run ./mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
+	@nice $(ALONE) $(IN_HARNESS) run ./mutants -run '$(RUN)' $(if $(SHORT),-short) $(if $(SAMPLE),-seed $(SAMPLE))
 	@$(if $(RUN)$(SHORT)$(SAMPLE),,$(ALONE) $(AS_DEPLOYED) go test -count=1 -v -run '^TestMutantsOfTheTemplateAreFound$$' ./infra/template)
 
 #? RUN=words of a name

@@ -16,11 +16,12 @@ import (
 // mayImport has, for each package below pkg, the packages of pkg that it may import. The imported packages are above it
 // in this list, except boot, which imports none. A new package needs a line here.
 var mayImport = map[string][]string{
+	"clock":             {},
 	"p256":              {},
 	"cause":             {},
 	"fetch":             {"cause"},
 	"callback":          {"cause"},
-	"verify":            {"callback", "cause", "fetch", "p256"}, // receivers of webhooks import it
+	"verify":            {"callback", "cause", "clock", "fetch", "p256"}, // receivers of webhooks import it
 	"id":                {},
 	"secret":            {},
 	"principal":         {"id"},
@@ -30,24 +31,24 @@ var mayImport = map[string][]string{
 	"text":              {},
 	"email":             {},
 	"metric":            {},
-	"leaks":             {},
+	"leaks":             {"clock"},
 	"parallel":          {},
 	"org":               {"text"},
-	"limit":             {"id"},
+	"limit":             {"clock", "id"},
 	"apikey":            {"id", "plainjson", "secret"},
 	"link":              {"id", "plainjson", "secret", "text"},
 	"webhook":           {"id", "p256"},
 	"table":             {"plainjson"},
-	"store":             {"id", "limit", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel", "plainjson", "strictjson"},
+	"store":             {"clock", "id", "limit", "principal", "problem", "secret", "apikey", "org", "link", "webhook", "table", "parallel", "plainjson", "strictjson"},
 	"servicetest":       {},
 	"store/storetest":   {"boot", "email", "id", "org", "servicetest", "store"},
 	"authn/jwks":        {"cause", "fetch", "p256"},
 	"route":             {"org", "principal"},
 	"service":           {"fetch", "principal", "route"},
 	"authn/accesstoken": {"authn/jwks", "cause", "fetch", "principal", "problem", "service", "strictjson"},
-	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "email", "id", "limit", "org", "principal", "problem", "route", "store"},
+	"authn":             {"apikey", "authn/accesstoken", "callback", "cause", "clock", "email", "id", "limit", "org", "principal", "problem", "route", "store"},
 	"authn/authntest":   {"apikey", "authn/accesstoken", "id", "limit", "org", "store"},
-	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it
+	"guard":             {"authn", "authn/accesstoken", "boot", "callback", "clock", "fetch", "org", "plainjson", "principal", "problem", "store"}, // owners import it
 	"guard/shared":      {"guard", "org", "principal"},
 	"forwardauth":       {"apikey", "authn/accesstoken", "guard", "id", "limit", "metric", "org", "principal", "problem"},
 	"console":           {"authn/jwks", "text"},

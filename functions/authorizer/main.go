@@ -3,11 +3,10 @@
 package main
 
 import (
-	"time"
-
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/lambda"
 	"latchkey/pkg/store"
 )
@@ -20,7 +19,7 @@ func main() {
 		tokens.UserinfoURL, tokens.NameClaim = e.Optional("USERINFO_URL", ""), e.Optional("NAME_CLAIM", "")
 		acceptsImported, countsRequests := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
-			a := authn.New(s, accesstoken.New(tokens, boot.NewIssuerClient(), time.Now))
+			a := authn.New(s, accesstoken.New(tokens, boot.NewIssuerClient(), clock.Now))
 			if acceptsImported {
 				a.TakeImported(nil, 0) // no fallback, as only package guard has one
 			}

@@ -4,11 +4,11 @@ package main
 import (
 	"embed"
 	"io/fs"
-	"time"
 
 	"latchkey/pkg/api"
 	"latchkey/pkg/authn/jwks"
 	"latchkey/pkg/boot"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/console"
 	"latchkey/pkg/lambda"
 )
@@ -28,7 +28,7 @@ func main() {
 			e.Reject(f.Parameter, f.Err.Error())
 		}
 		files, _ := fs.Sub(dist, "dist") // fails only for a malformed path
-		issuer := jwks.NewDiscovery(settings.Issuer, boot.NewIssuerClient(), jwks.Patient, time.Now)
+		issuer := jwks.NewDiscovery(settings.Issuer, boot.NewIssuerClient(), jwks.Patient, clock.Now)
 		pages, err := console.New(files, settings, issuer.Get)
 		if err != nil {
 			e.Reject("CONSOLE_PARAMETERS", err.Error())

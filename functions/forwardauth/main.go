@@ -2,11 +2,10 @@
 package main
 
 import (
-	"time"
-
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
@@ -22,7 +21,7 @@ func main() {
 		secrets := e.List("SECRET")                     // a request must have one of them in its header; empty: no secret is needed
 		acceptsImported, countsRequests := e.Bool("IMPORTED_KEYS", false), e.Bool("COUNT_REQUESTS", false)
 		return func() {
-			a := authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now))
+			a := authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), clock.Now))
 			if acceptsImported {
 				a.TakeImported(nil, 0)
 			}

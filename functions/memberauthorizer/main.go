@@ -2,11 +2,10 @@
 package main
 
 import (
-	"time"
-
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/guard/shared"
 	"latchkey/pkg/lambda"
@@ -20,7 +19,7 @@ func main() {
 		orgParameter := e.Required("ORG_PARAMETER") // the name of the path parameter that has the org's id in routes of those APIs
 		allowFor := e.Seconds("ALLOW_FOR_SECONDS")  // how long an Allow is valid if a gateway caches it against our advice; 0: without end
 		return func() {
-			g := guard.On(authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), time.Now)))
+			g := guard.On(authn.New(s, accesstoken.New(tokens.ForUsers(), boot.NewIssuerClient(), clock.Now)))
 			lambda.StartSharedAuthorizer(shared.Member(g, orgParameter), allowFor)
 		}
 	})

@@ -16,6 +16,7 @@ import (
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn/accesstoken"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/email"
 	"latchkey/pkg/id"
 	"latchkey/pkg/limit"
@@ -66,7 +67,7 @@ type Authorizer struct {
 
 // New returns an authorizer. Without tokens (nil) it accepts only API keys.
 func New(table Table, tokens Tokens) *Authorizer {
-	a := &Authorizer{table: table, tokens: tokens, Now: time.Now, limits: limit.New(table)}
+	a := &Authorizer{table: table, tokens: tokens, Now: clock.Now, limits: limit.New(table)}
 	a.limits.Now = func() time.Time { return a.Now() }
 	return a
 }

@@ -34,6 +34,7 @@ import (
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/boot"
 	"latchkey/pkg/callback"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/fetch"
 	"latchkey/pkg/org"
 	"latchkey/pkg/problem"
@@ -120,7 +121,7 @@ func New(c Config) *Guard {
 	})
 	var tokens authn.Tokens // without Tokens, this interface must be nil
 	if c.Tokens != nil {
-		tokens = accesstoken.New(c.Tokens.ForUsers(), boot.NewIssuerClient(), time.Now)
+		tokens = accesstoken.New(c.Tokens.ForUsers(), boot.NewIssuerClient(), clock.Now)
 	}
 	checks := authn.New(store.New(db, c.Table), tokens)
 	if c.ImportedKeys {

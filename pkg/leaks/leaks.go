@@ -13,6 +13,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"latchkey/pkg/clock"
 )
 
 // GitHubKeys is where GitHub publishes the keys that sign its reports.
@@ -44,7 +46,7 @@ type Keys struct {
 }
 
 // New returns Keys that fetches the keys from a URL.
-func New(server Getter, url string) *Keys { return &Keys{Server: server, URL: url, Now: time.Now} }
+func New(server Getter, url string) *Keys { return &Keys{Server: server, URL: url, Now: clock.Now} }
 
 // Verify reports whether signature, in base64, is a signature of body by the key with this identifier. It returns an error if
 // it cannot decide, because the list of keys cannot be read.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey/pkg/clock"
 	"latchkey/pkg/id"
 )
 
@@ -108,7 +109,7 @@ type account struct {
 
 // New returns a limiter that has leased nothing.
 func New(t Table) *Limiter {
-	return &Limiter{table: t, Now: time.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}, refused: map[account]*refused{}}
+	return &Limiter{table: t, Now: clock.Now, balances: map[account]*balance{}, tallies: map[Owner]*tally{}, refused: map[account]*refused{}}
 }
 
 // Request is one request with a valid key, and the limits on the row of the key. Rules.Text makes the texts.

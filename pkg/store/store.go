@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey/pkg/clock"
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
@@ -70,7 +71,7 @@ func New(db *table.DB, name string) *Store {
 			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
 			TTL:   string(attrPurgeAt),
 		}),
-		Now: time.Now, Limits: DefaultLimits(), closingPage: closingPage, spreadWithin: spreadWithin, usageWithin: usageWithin,
+		Now: clock.Now, Limits: DefaultLimits(), closingPage: closingPage, spreadWithin: spreadWithin, usageWithin: usageWithin,
 	}
 }
 

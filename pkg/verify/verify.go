@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"latchkey/pkg/callback"
+	"latchkey/pkg/clock"
 	"latchkey/pkg/fetch"
 )
 
@@ -105,9 +106,11 @@ func New(c Config) (*Verifier, error) {
 	if c.Leeway == 0 {
 		c.Leeway = defaultLeeway
 	}
-	if c.Now == nil {
-		c.Now = time.Now
+	now := c.Now
+	if now == nil {
+		now = clock.Now
 	}
+	c.Now = func() time.Time { return now().Round(0) } // Config.Now may be time.Now: see clock.Now
 	lookup := strings.TrimSuffix(c.BaseURL, "/") + "/webhook_verification_key/get"
 	return &Verifier{config: c, keys: newKeys(lookup, c.Client, c.Now), reports: callback.New(reportsAtOnce)}, nil
 }

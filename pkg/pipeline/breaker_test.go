@@ -116,6 +116,48 @@ func TestTwentyWakesAtOnceMakeOneProbe(t *testing.T) {
 	r.wantRequests("half open", 6)
 }
 
+// TestALostRaceForTheEndpointDelaysNoOldDelivery: the sweep has moved the due time of a delivery ahead by a quarter of its age, which is
+// more than its lifetime has left. The message then changes nothing, because the endpoint's row has changed since it was read.
+func TestALostRaceForTheEndpointDelaysNoOldDelivery(t *testing.T) {
+	t.Parallel()
+	for name, v := range map[string]struct {
+		ready     func(r *receiver)                                // changes the endpoint before the deliveries are old
+		operation string                                           // the call that loses the race
+		race      func(s *stack, r *receiver, one webhook.Message) // comes before the call; one is another delivery's message
+	}{
+		"for the probe": {func(*receiver) {}, "UpdateItem", func(s *stack, _ *receiver, one webhook.Message) {
+			if err := s.deliverer().Message(ctx, one); err != nil {
+				t.Error(err)
+			}
+		}},
+		"with its enabling": {func(r *receiver) { r.setEnabled(false) }, "TransactWriteItems", func(_ *stack, r *receiver, _ webhook.Message) {
+			r.setEnabled(true)
+		}},
+	} {
+		s, r := tripped(t, 6)
+		r.setAnswer(nil)
+		v.ready(r)
+		s.pass(webhook.Lifetime - 10*time.Minute)
+		s.sweepOnce(t)
+		batch := s.queue.ready()
+		if len(batch) != 6 {
+			t.Fatalf("%s: the sweep woke %d deliveries", name, len(batch))
+		}
+		late := batch[0]
+		s.Faults.Before(v.operation, func() { v.race(s, r, batch[1]) })
+		if err := s.deliver.Message(ctx, late); err != nil || s.Faults.Pending() {
+			t.Errorf("%s: %v", name, err)
+		}
+		if w := r.readDelivery(late.Event); w.Status != webhook.DeliveryPending {
+			t.Fatalf("%s: it has not lost the race: %+v", name, w.Delivery)
+		}
+		s.runMinutes(t, 2)
+		if w := r.readDelivery(late.Event); w.Status != webhook.DeliveryDelivered {
+			t.Errorf("%s: after two minutes: %+v", name, w.Delivery)
+		}
+	}
+}
+
 func TestASkippedAttemptIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s, r := tripped(t, 6)

@@ -72,15 +72,22 @@ func (d *Deliver) Message(ctx context.Context, m webhook.Message) error {
 	switch w.Step(w.To.EndpointState, d.Store.Now()) {
 	case webhook.StepCancel:
 		return deliveries.Cancel(ctx, w.DeliveryID)
-	case webhook.StepHold: // if each try loses the race for the endpoint's row, the sweep finds the delivery
-		return unlessBusy(ctx, deliveries.Hold(ctx, w.DeliveryID))
+	case webhook.StepHold:
+		if held, err := deliveries.Hold(ctx, w.DeliveryID); held || unlessBusy(ctx, err) != nil {
+			return err
+		}
+		return deliveries.DueSoon(ctx, w) // the endpoint may have been enabled since it was read
 	case webhook.StepGiveUp:
 		return deliveries.GiveUp(ctx, w.DeliveryID)
 	case webhook.StepPark:
 		return deliveries.Park(ctx, w, w.To.OpenUntil)
 	case webhook.StepProbe:
-		if taken, err := deliveries.Probe(ctx, w.To); err != nil || !taken {
-			return err // not taken: the endpoint has changed since it was read, and the sweep wakes the delivery
+		taken, err := deliveries.Probe(ctx, w.To)
+		switch {
+		case err != nil:
+			return err
+		case !taken: // the endpoint has changed since it was read, so it is not known whether its breaker is still open
+			return deliveries.DueSoon(ctx, w)
 		}
 		return d.attempt(ctx, w)
 	case webhook.StepAttempt:
@@ -212,7 +219,9 @@ func (d *Deliver) record(ctx context.Context, w store.Work, jti string, at time.
 	}
 	if why := w.To.Disables(r.Status, now); why != "" {
 		// After an error the message comes again, and Message holds the delivery.
-		return errors.Join(deliveries.DisableEndpoint(ctx, w.To, why), deliveries.Hold(ctx, w.DeliveryID))
+		disabled := deliveries.DisableEndpoint(ctx, w.To, why)
+		_, err := deliveries.Hold(ctx, w.DeliveryID)
+		return errors.Join(disabled, err)
 	}
 	if queued {
 		wake(ctx, d.Queue, wait, messageOf(w))

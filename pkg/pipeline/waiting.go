@@ -97,7 +97,7 @@ func (b *batch) handleParked(ctx context.Context, d store.Due) (ok bool, err err
 	case webhook.StepCancel:
 		err = deliveries.Cancel(ctx, delivery)
 	case webhook.StepHold:
-		err = deliveries.Hold(ctx, delivery)
+		_, err = deliveries.Hold(ctx, delivery)
 	case webhook.StepGiveUp:
 		err = deliveries.GiveUp(ctx, delivery)
 	default: // an attempt or a probe is due

@@ -147,7 +147,7 @@ func TestADeliveryDeliveredWhileItIsHeldStaysDelivered(t *testing.T) {
 	c.Faults.Before("TransactWriteItems", func() {
 		noError(t, c.Deliveries().RecordAttempt(ctx, w, store.Attempted{Last: store.LastAttempt{ID: "a"}, Status: webhook.DeliveryDelivered}))
 	})
-	noError(t, c.Deliveries().Hold(ctx, w.DeliveryID))
+	noError(t, errorOf(c.Deliveries().Hold(ctx, w.DeliveryID)))
 	if got := c.readWork(t, endpoint.ID, w.Event); got.Status != webhook.DeliveryDelivered || got.DeliveredAt == 0 || c.Faults.Pending() {
 		t.Errorf("%+v", got.Delivery)
 	}

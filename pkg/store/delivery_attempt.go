@@ -111,13 +111,23 @@ func (ds Deliveries) end(ctx context.Context, d webhook.DeliveryID, as webhook.D
 	return err
 }
 
-// Hold holds a pending delivery of a disabled endpoint. If the endpoint was enabled again
-// meanwhile, the delivery stays pending.
-func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) error {
+// Hold holds a pending delivery of a disabled endpoint. held is false when the delivery is no longer pending, and
+// when the endpoint was enabled again meanwhile: then the delivery stays pending.
+func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) (held bool, err error) {
 	t := ds.s.begin()
 	t.Check(endpointRow(d.App, d.Endpoint), isDisabled(), table.Raced)
 	t.Update(deliveryRow(d), attrStatus.Is(webhook.DeliveryPending), table.Raced, attrStatus.Set(webhook.DeliveryHeld), endAttempts())
-	return ignoreRaced(t.Commit(ctx))
+	err = t.Commit(ctx)
+	return err == nil, ignoreRaced(err)
+}
+
+// DueSoon makes a delivery due in a minute, because its message has changed nothing: Requeue may have moved its due time far
+// ahead. A delivery that has changed since it was read does not change. A parked one is no longer parked.
+func (ds Deliveries) DueSoon(ctx context.Context, w Work) error {
+	row := deliveryRow(w.DeliveryID)
+	_, err := ds.s.db.Mark(ctx, row, table.All(attrStatus.Is(webhook.DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
+		dueAt(DueDelivery, row, ds.s.now()+overdueAfter.Milliseconds()))
+	return err
 }
 
 // requeueAfter is the time after which a delivery is queued again if it was queued, but not tried. An old

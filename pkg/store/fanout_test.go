@@ -228,7 +228,7 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c.enable(t, endpoint.ID, false)
 	w := c.readWork(t, endpoint.ID, e)
 	noError(t, c.DeleteEndpoint(ctx, c.app, endpoint.ID, store.ByKey(id.NoKey)))
-	noError(t, c.Deliveries().Hold(ctx, w.DeliveryID))
+	noError(t, errorOf(c.Deliveries().Hold(ctx, w.DeliveryID)))
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("deleted: %s", got)
 	}
@@ -238,12 +238,12 @@ func TestADeletionDuringAHoldStrandsNoDelivery(t *testing.T) {
 	c.enable(t, endpoint.ID, false)
 	w = c.readWork(t, endpoint.ID, e)
 	c.enable(t, endpoint.ID, true)
-	noError(t, c.Deliveries().Hold(ctx, w.DeliveryID))
+	noError(t, errorOf(c.Deliveries().Hold(ctx, w.DeliveryID)))
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryPending {
 		t.Errorf("enabled: %s", got)
 	}
 	c.enable(t, endpoint.ID, false)
-	noError(t, c.Deliveries().Hold(ctx, c.readWork(t, endpoint.ID, e).DeliveryID))
+	noError(t, errorOf(c.Deliveries().Hold(ctx, c.readWork(t, endpoint.ID, e).DeliveryID)))
 	if got := c.status(t, endpoint.ID, e); got != webhook.DeliveryHeld {
 		t.Errorf("disabled: %s", got)
 	}

@@ -199,7 +199,7 @@ func (c *connected) everyAttempt(t *testing.T) {
 	endpoint = c.readEndpoint(t, endpoint.ID)
 	noError(t, c.Deliveries().Failed(ctx, endpoint))
 	noError(t, c.Deliveries().DisableEndpoint(ctx, c.readEndpoint(t, endpoint.ID), webhook.DisabledByFailing))
-	noError(t, c.Deliveries().Hold(ctx, due.DeliveryID))
+	noError(t, errorOf(c.Deliveries().Hold(ctx, due.DeliveryID)))
 	noError(t, errorOf(c.Deliveries().Again(ctx, webhook.DeliveryID{App: c.app, Endpoint: endpoint.ID, Event: due.Event}, store.Changer{}, false)))
 	enabled := c.enable(t, endpoint.ID, true)
 	noError(t, errorOf(c.Deliveries().Release(ctx, enabled, due.DeliveryID)))

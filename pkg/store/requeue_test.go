@@ -75,3 +75,27 @@ func TestAnAttemptUnparksItsDelivery(t *testing.T) {
 		t.Errorf("the end of its lease is not due: %v, %v", due, err)
 	}
 }
+
+// TestAMessageWithoutEffectMakesItsDeliveryDueInAMinute: also a parked one, which is no longer parked then. A message of an earlier attempt
+// changes nothing.
+func TestAMessageWithoutEffectMakesItsDeliveryDueInAMinute(t *testing.T) {
+	c := connect(t)
+	endpoint := c.endpoint(t)
+	parked := c.parkOne(t, endpoint.ID)
+	c.advanceClock(time.Hour)
+	w := c.readWork(t, endpoint.ID, parked.Event)
+	stale := w
+	stale.NextAttempt--
+	noError(t, c.Deliveries().DueSoon(ctx, stale))
+	if left, err := c.Deliveries().Parked(ctx, endpoint.ID, 0, 10); err != nil || len(left) != 1 {
+		t.Errorf("an earlier attempt: %v, %v", left, err)
+	}
+	noError(t, c.Deliveries().DueSoon(ctx, w))
+	if left, err := c.Deliveries().Parked(ctx, endpoint.ID, 0, 10); err != nil || len(left) != 0 {
+		t.Errorf("the delivery is still parked: %v, %v", left, err)
+	}
+	due, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(time.Hour), 10)
+	if err != nil || len(due) != 1 || due[0].At != c.Now().Add(time.Minute).UnixMilli() {
+		t.Errorf("%v, %v", due, err)
+	}
+}

@@ -18,7 +18,8 @@ const (
 	TapAudit = "latchkey.audit"
 )
 
-// Tap passes every event and every audit entry on to the owner's bus, at least once.
+// Tap passes every event and every audit entry on to the owner's bus, at least once. It passes on no example (webhook.Event.Test): an API
+// key chooses its type and data, and a rule that matches the type would take them for the owner's.
 type Tap struct {
 	Store *store.Store
 	Bus   Bus
@@ -79,7 +80,7 @@ func (t Tap) Record(ctx context.Context, pk, sk string) error {
 func (t Tap) detail(ctx context.Context, pk, sk string) (detailType string, at int64, detail any, err error) {
 	if app, event, ok := store.EventOf(pk, sk); ok {
 		o, e, ok, err := t.Store.EventOfOrg(ctx, app, event)
-		if err != nil || !ok {
+		if err != nil || !ok || e.Test {
 			return "", 0, nil, err
 		}
 		return TapEvent, e.CreatedAt, eventDetail{o, app, e}, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"latchkey/pkg/id"
 	"latchkey/pkg/pipeline"
 	"latchkey/pkg/principal"
 	"latchkey/pkg/store"
@@ -157,5 +158,27 @@ func TestTheTapLosesNothing(t *testing.T) {
 	}
 	if len(keys) != 2 {
 		t.Errorf("only %v", keys)
+	}
+}
+
+// TestTheTapPassesOnNoExample: an API key chooses the type and the data of an example. A rule of the owner that matches only the type must
+// not take them for the owner's. The event "test" says by its type what it is.
+func TestTheTapPassesOnNoExample(t *testing.T) {
+	s := newStack(t)
+	bus := &memoryBus{}
+	tap := pipeline.Tap{Store: s.Store, Bus: bus}
+	r := s.receiver(t, nil)
+	made, err := s.Deliveries().Test(t.Context(), s.org, s.app, r.ID, "invoice.paid", json.RawMessage(`{"amount":1}`), store.Changer{}, store.Once[id.Event]{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := r.newEvent()
+	for _, e := range []id.Event{made.Made, plain} {
+		if err := tap.Record(t.Context(), "EVTS#"+string(s.app), string(e)); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(bus.got) != 1 || !strings.Contains(bus.got[0], string(plain)) {
+		t.Errorf("%q on the bus", bus.got)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"latchkey/pkg/cause"
 )
 
 // How long an answer of the issuer is used, and how often the issuer is called.
@@ -32,20 +34,20 @@ var Patient = Patience{Timeout: 3 * time.Second, Pause: time.Second}
 // errWithdrawn is wrapped by the error of a fetch when the issuer answered that it has no value any more.
 var errWithdrawn = errors.New("jwks: withdrawn")
 
-// cached keeps the last result of fetch. It fetches only when a caller needs the value, and in the
-// caller's goroutine, because a Lambda function is frozen between requests. One caller fetches, and the others wait.
+// cached keeps the last result of fetch. It fetches only when a caller needs the value, because a Lambda function is frozen
+// between requests. All callers share one fetch, which goes on when they leave.
 type cached[T any] struct {
 	fetch    func(context.Context) (T, error)
 	now      func() time.Time
 	patience Patience
 
 	mu       sync.Mutex
-	flight   chan struct{} // closed when the running fetch ends; nil when none runs
+	flight   *flight // the newest fetch; nil when it has ended
 	value    T
 	round    uint64    // how many fetches succeeded; 0: there is no value
 	gotAt    time.Time // when the fetch of value began
 	triedAt  time.Time // end of the last try
-	forcedAt time.Time // when newer last began a fetch; zero: it may begin one at once
+	forcedAt time.Time // when newer last began a fetch
 	err      error     // error of the last try; nil when it succeeded
 	// withdrawn means that the issuer has withdrawn the value. The value is then used only while it is fresh.
 	withdrawn bool
@@ -59,7 +61,13 @@ type view[T any] struct {
 	asked bool      // the issuer was called during the call that returned the view
 }
 
-// get returns the value. It fetches the value when it is not fresh. An error means that there is
+// flight is a running fetch.
+type flight struct {
+	begun time.Time
+	done  chan struct{} // closed when the fetch has ended
+}
+
+// get returns the value. It fetches the value when it is not fresh. An error means that ctx has ended, or that there is
 // no value, or only one that is too old.
 func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 	asked := false
@@ -73,8 +81,16 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 			}
 			return view[T]{}, c.err
 		}
-		c.fetchOrWait(ctx, now)
-		asked = true
+		f := c.running(now)
+		if f == nil {
+			f = c.begin(ctx, now)
+		}
+		c.mu.Unlock()
+		select {
+		case <-f.done:
+			asked = true
+		case <-ctx.Done():
+		}
 		if err := ctx.Err(); err != nil {
 			return view[T]{}, err
 		}
@@ -88,6 +104,7 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 	for {
 		c.mu.Lock()
 		now := c.clock()
+		f := c.running(now)
 		switch {
 		case c.round != seen.round:
 			defer c.mu.Unlock()
@@ -95,60 +112,79 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 		case c.isDown(now):
 			defer c.mu.Unlock()
 			return seen, false, c.err
-		case seen.asked, c.flight == nil && within(now, c.forcedAt, forcePause):
+		case seen.asked, f == nil && within(now, c.forcedAt, forcePause):
 			// seen is the newest value, or the pause is not over and no fetch is running that newer could wait for.
 			c.mu.Unlock()
 			return seen, false, nil
 		}
-		if c.flight == nil {
+		if f == nil {
 			c.forcedAt = now
+			f = c.begin(ctx, now)
 		}
-		c.fetchOrWait(ctx, now)
+		c.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+		}
 		if err := ctx.Err(); err != nil {
 			return seen, false, err
 		}
 	}
 }
 
-// fetchOrWait waits for the running fetch. When no fetch is running, it fetches. The caller must hold mu, and fetchOrWait
-// releases it.
-func (c *cached[T]) fetchOrWait(ctx context.Context, now time.Time) {
-	if running := c.flight; running != nil {
-		c.mu.Unlock()
-		select {
-		case <-running:
-		case <-ctx.Done():
-		}
-		return
+// running returns the running fetch, nil if there is none. A fetch that should have ended by now was interrupted while the process
+// was frozen, so callers do not wait for it. The caller must hold mu.
+func (c *cached[T]) running(now time.Time) *flight {
+	if c.flight == nil || !within(now, c.flight.begun, c.patience.Timeout) {
+		return nil
 	}
-	done := make(chan struct{})
-	c.flight = done
-	c.mu.Unlock()
-	// After a panic of fetch, the other callers must still get an answer.
+	return c.flight
+}
+
+// begin begins a fetch in its own goroutine. The fetch does not end with the caller: a stranger who hangs up could otherwise cause one
+// call of the issuer after another, and make each of them fail. The caller must hold mu.
+func (c *cached[T]) begin(ctx context.Context, now time.Time) *flight {
+	f := &flight{begun: now, done: make(chan struct{})}
+	c.flight = f
+	go c.run(context.WithoutCancel(ctx), f)
+	return f
+}
+
+// run fetches the value and keeps it.
+func (c *cached[T]) run(ctx context.Context, f *flight) {
 	defer func() {
 		c.mu.Lock()
-		c.flight = nil
+		if c.flight == f {
+			c.flight = nil
+		}
 		c.mu.Unlock()
-		close(done)
+		close(f.done)
 	}()
-
-	limited, cancel := context.WithTimeout(ctx, c.patience.Timeout)
-	defer cancel()
-	value, err := c.fetch(limited)
+	value, err := c.call(ctx)
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if errors.Is(ctx.Err(), context.Canceled) {
-		// The caller ended the call. This is not a failure of the issuer, so another caller may fetch at once.
-		c.forcedAt = time.Time{}
-		return
+	isNewest := c.flight == f // otherwise it was interrupted, and another fetch began after it
+	if err == nil && (isNewest || f.begun.After(c.gotAt)) {
+		c.value, c.gotAt, c.round = value, f.begun, c.round+1
 	}
-	c.triedAt, c.err = c.clock(), err
-	if err == nil {
-		c.value, c.gotAt, c.round = value, now, c.round+1
+	if isNewest {
+		c.triedAt, c.err = c.clock(), err
+		// Only a success ends a withdrawal. A later failure does not.
+		c.withdrawn = err != nil && (c.withdrawn || errors.Is(err, errWithdrawn))
 	}
-	// Only a success ends a withdrawal. A later failure does not.
-	c.withdrawn = err != nil && (c.withdrawn || errors.Is(err, errWithdrawn))
+}
+
+// call calls fetch. A panic of fetch becomes an error, because in this goroutine it would end the process.
+func (c *cached[T]) call(ctx context.Context) (value T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.patience.Timeout)
+	defer cancel()
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			err = cause.OfPanic(panicked)
+		}
+	}()
+	return c.fetch(ctx)
 }
 
 // isFresh reports whether the value is used without a call.

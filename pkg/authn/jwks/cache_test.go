@@ -69,7 +69,7 @@ func TestConcurrentCallersShareOneFetch(t *testing.T) {
 	})
 }
 
-// TestALeavingCallerEndsNoOtherCall: the caller who fetches for all ends its call. Then another caller fetches.
+// TestALeavingCallerEndsNoOtherCall: the caller who began the fetch ends its call. The fetch goes on for the others.
 func TestALeavingCallerEndsNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -93,54 +93,65 @@ func TestALeavingCallerEndsNoOtherCall(t *testing.T) {
 		synctest.Wait()
 		leave()
 		wg.Wait()
-		if n := calls.Load(); n != 2 {
-			t.Errorf("%d fetches, want 2", n)
+		if n := calls.Load(); n != 1 {
+			t.Errorf("%d fetches, want 1", n)
 		}
 	})
 }
 
-// TestAForcedFetchOfALeavingCallerDoesNotCount: the caller of a forced fetch ends its call, so another caller may force a fetch
-// at once.
-func TestAForcedFetchOfALeavingCallerDoesNotCount(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int64
-		var fault atomic.Bool
-		c := numbered(&calls, &fault)
-		if _, err := c.get(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Minute) // so that seen comes from the cache, and a fetch may be forced
-		seen, err := c.get(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		leaving, leave := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() {
-			if _, _, err := c.newer(leaving, seen); !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v", err)
+// TestCallersWhoLeaveForceOneFetchIn10Seconds: a stranger who hangs up, or whose time is short, causes no flood of calls to the issuer.
+// The forced fetch goes on, and brings the newer value to the others.
+func TestCallersWhoLeaveForceOneFetchIn10Seconds(t *testing.T) {
+	for name, leaves := range map[string]func(context.Context) (context.Context, context.CancelFunc){
+		"they hang up": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			time.AfterFunc(10*time.Millisecond, cancel)
+			return ctx, cancel
+		},
+		"their time is short": func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, 10*time.Millisecond)
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var calls atomic.Int64
+			var fault atomic.Bool
+			c := numbered(&calls, &fault)
+			if _, err := c.get(t.Context()); err != nil {
+				t.Fatal(name, err)
+			}
+			time.Sleep(time.Minute) // so that seen comes from the cache, and a fetch may be forced
+			seen, err := c.get(t.Context())
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			var wg sync.WaitGroup
+			for range 90 { // in less than a second, so that the fetch is running
+				ctx, cancel := leaves(t.Context())
+				if _, _, err := c.newer(ctx, seen); err == nil {
+					t.Errorf("%s: the caller got an answer", name)
+				}
+				cancel()
+			}
+			for range 10 {
+				wg.Go(func() {
+					if v, changed, err := c.newer(t.Context(), seen); err != nil || !changed || v.value != 2 {
+						t.Errorf("%s: another caller got %+v %t %v", name, v, changed, err)
+					}
+				})
+			}
+			wg.Wait()
+			if v, err := c.get(t.Context()); err != nil || v.value != 2 {
+				t.Errorf("%s: got %+v %v", name, v, err)
+			}
+			if n := calls.Load(); n != 2 {
+				t.Errorf("%s: %d fetches, want 2", name, n)
 			}
 		})
-		synctest.Wait()
-		for range 10 {
-			wg.Go(func() {
-				if v, changed, err := c.newer(t.Context(), seen); err != nil || !changed || v.value != 3 {
-					t.Errorf("another caller got %+v %t %v", v, changed, err)
-				}
-			})
-		}
-		synctest.Wait()
-		leave()
-		wg.Wait()
-		if n := calls.Load(); n != 3 {
-			t.Errorf("%d fetches, want 3", n)
-		}
-	})
+	}
 }
 
-// TestDeadlineOfACallerIsAFailureOfTheIssuer: when a fetch ends because of its caller's deadline, it has failed. For the next ten
-// seconds the kept value is used at once.
-func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
+// TestDeadlineOfACallerEndsNoFetch: the callers after it get the new value, without another fetch.
+func TestDeadlineOfACallerEndsNoFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		var fault atomic.Bool
@@ -154,9 +165,10 @@ func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
 		if _, err := c.get(short); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
+		time.Sleep(time.Second)
 		for range 5 { // 5 seconds
 			start := time.Now()
-			if v, err := c.get(t.Context()); err != nil || v.value != 1 || time.Since(start) != 0 {
+			if v, err := c.get(t.Context()); err != nil || v.value != 2 || time.Since(start) != 0 {
 				t.Errorf("got %+v %v after %v", v, err, time.Since(start))
 			}
 			time.Sleep(time.Second)
@@ -165,6 +177,51 @@ func TestDeadlineOfACallerIsAFailureOfTheIssuer(t *testing.T) {
 			t.Errorf("%d fetches, want 2", n)
 		}
 	})
+}
+
+// TestAFetchThatAFrozenProcessInterruptedDelaysNoCaller: the clock moves on while the timers stand still. Then a new fetch begins. The
+// earlier fetch still ends: its failure does not count, and its answer does only if it is newer.
+func TestAFetchThatAFrozenProcessInterruptedDelaysNoCaller(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends  []int // the fetches in the order in which they end
+		fails int   // the fetch that fails; 0: none
+		want  int   // the value at the end
+	}{
+		"the earlier fetch fails":           {[]int{1, 2}, 1, 2},
+		"the earlier fetch answers first":   {[]int{1, 2}, 0, 2},
+		"the earlier fetch answers last":    {[]int{2, 1}, 0, 2},
+		"only the earlier fetch answers":    {[]int{2, 1}, 2, 1},
+		"the earlier fetch fails as last":   {[]int{2, 1}, 1, 2},
+		"the later fetch fails as the last": {[]int{1, 2}, 2, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var frozen time.Duration
+			ends, calls := map[int]chan struct{}{1: make(chan struct{}), 2: make(chan struct{})}, 0
+			cache := &cached[int]{now: func() time.Time { return time.Now().Add(frozen) }, patience: Patient, fetch: func(context.Context) (int, error) {
+				calls++
+				n := calls
+				<-ends[n]
+				if n == c.fails {
+					return 0, errDown
+				}
+				return n, nil
+			}}
+			leaving, leave := context.WithCancel(t.Context())
+			leave()
+			_, _ = cache.get(leaving)
+			synctest.Wait()
+			frozen = 20 * time.Second
+			_, _ = cache.get(leaving)
+			synctest.Wait()
+			for _, n := range c.ends {
+				close(ends[n])
+				synctest.Wait()
+			}
+			if v, err := cache.get(t.Context()); err != nil || v.value != c.want || calls != 2 {
+				t.Errorf("%s: %+v %v, %d fetches", name, v, err, calls)
+			}
+		})
+	}
 }
 
 func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
@@ -188,16 +245,19 @@ func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 	})
 }
 
-func TestPanicInAFetchLeavesNoCallerWaiting(t *testing.T) {
-	c := &cached[int]{now: time.Now, patience: Patient, fetch: func(context.Context) (int, error) { panic("broken") }}
-	func() {
-		defer func() { _ = recover() }()
-		_, _ = c.get(t.Context())
-	}()
-	c.fetch = func(context.Context) (int, error) { return 7, nil }
-	if v, err := c.get(t.Context()); err != nil || v.value != 7 {
-		t.Errorf("got %+v %v", v, err)
-	}
+// TestPanicInAFetchIsItsFailure: it ends neither the process nor the wait of a caller.
+func TestPanicInAFetchIsItsFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cached[int]{now: time.Now, patience: Patient, fetch: func(context.Context) (int, error) { panic("broken") }}
+		if _, err := c.get(t.Context()); err == nil || !strings.Contains(err.Error(), "panic at cache_test.go:") || strings.Contains(err.Error(), "broken") {
+			t.Errorf("got %v", err)
+		}
+		c.fetch = func(context.Context) (int, error) { return 7, nil }
+		time.Sleep(Patient.Pause)
+		if v, err := c.get(t.Context()); err != nil || v.value != 7 {
+			t.Errorf("got %+v %v", v, err)
+		}
+	})
 }
 
 // TestAFailureWithoutAValueIsTriedAgainAfterASecond: a second is the Retry-After of our 503.

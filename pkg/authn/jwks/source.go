@@ -1,11 +1,11 @@
 // Package jwks fetches and keeps two documents of a token issuer: its verification keys (RFC 7517)
 // and its discovery document.
 //
-// It fetches only when a caller needs an answer, and has no goroutine. An answer is fresh for 15 minutes, and is used
+// It fetches only when a caller needs an answer. An answer is fresh for 15 minutes, and is used
 // for 24 hours while calls to the issuer fail. When the issuer answers with a set that has no usable key, the kept keys
 // are used only while they are fresh. An unknown kid or a bad signature forces at most one fetch in 10 seconds.
-// Concurrent callers share one fetch. The Timeout of a Patience and 1 MiB limit a fetch. A key that cannot be read is skipped,
-// without effect on other keys.
+// Concurrent callers share one fetch, which goes on when they leave. The Timeout of a Patience and 1 MiB limit a fetch. A key that
+// cannot be read is skipped, without effect on other keys.
 //
 // This package must not be used to decide whether a token is good: package accesstoken does that.
 package jwks

@@ -2,6 +2,12 @@ package guard_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +19,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/golang-jwt/jwt/v5"
 
 	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
@@ -165,6 +172,59 @@ func TestACheckHasTwoAndAHalfSeconds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestARoleIsCheckedWithKeptKeysWhileTheIssuerHangs: each request finds keys that are not fresh, as in a Lambda function that serves few
+// requests.
+func TestARoleIsCheckedWithKeptKeysWhileTheIssuerHangs(t *testing.T) {
+	_, table := authntest.Minted(t)
+	table.Known, table.Org, table.InRole = &store.Identity{UserID: authntest.NewUser}, table.Key.OrgID, org.Admin
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := private.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b64 := base64.RawURLEncoding.EncodeToString
+	keys := fmt.Sprintf(`{"keys":[{"kty":"EC","crv":"P-256","kid":"k","x":%q,"y":%q}]}`, b64(point[1:33]), b64(point[33:]))
+	token := jwt.NewWithClaims(jwt.SigningMethodES256, jwt.MapClaims{"iss": "https://id.example", "sub": "a", "aud": "a", "exp": 4_000_000_000})
+	token.Header["kid"], token.Header["typ"] = "k", "at+jwt"
+	raw, err := token.SignedString(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		issuer := &answersOnce{body: keys}
+		config := accesstoken.Config{Issuer: "https://id.example", JWKSURL: "https://id.example/keys", Audience: "a"}
+		h := guard.On(authn.New(table, accesstoken.New(config, &http.Client{Transport: issuer}, time.Now))).
+			Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { return string(table.Org) }))
+		for n := range 3 {
+			begun, w := time.Now(), httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+			r.Header.Set("Authorization", "Bearer "+raw)
+			h.ServeHTTP(w, r)
+			want := map[bool]time.Duration{true: 0, false: time.Second}[n == 0] // the first request gets the keys
+			if took := time.Since(begun); w.Code != 200 || took != want {
+				t.Errorf("request %d: %d after %s, want 200 after %s", n, w.Code, took, want)
+			}
+			time.Sleep(20 * time.Minute)
+		}
+	})
+}
+
+// answersOnce is an issuer that answers its first request, and then hangs.
+type answersOnce struct {
+	body     string
+	answered atomic.Bool
+}
+
+func (a *answersOnce) RoundTrip(r *http.Request) (*http.Response, error) {
+	if a.answered.Swap(true) {
+		return hangs{}.RoundTrip(r)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
 // TestAnOwnersPanicChangesNoAnswer: the caller gets the same answer as without the panic. When OrgOf panics, it is 503.

@@ -20,6 +20,9 @@ const (
 	// downPause is the time between a failure and the next try while there is a usable
 	// answer. Without it, each request would wait for an issuer that hangs.
 	downPause = 10 * time.Second
+	// keptWait is how long a caller waits for a new answer while there is a usable one. It is much less than the time of a
+	// check (2.5 s at the doors), so that time remains for the table.
+	keptWait = time.Second
 )
 
 // Patience sets how long callers wait for an issuer that does not answer.
@@ -65,10 +68,11 @@ type view[T any] struct {
 type flight struct {
 	begun time.Time
 	done  chan struct{} // closed when the fetch has ended
+	late  chan struct{} // closed keptWait after the fetch has begun
 }
 
-// get returns the value. It fetches the value when it is not fresh. An error means that ctx has ended, or that there is
-// no value, or only one that is too old.
+// get returns the value. It fetches the value when it is not fresh. While the issuer is slow, it returns a usable value after
+// keptWait. An error means that ctx has ended, or that there is no value, or only one that is too old.
 func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 	asked := false
 	for {
@@ -81,14 +85,20 @@ func (c *cached[T]) get(ctx context.Context) (view[T], error) {
 			}
 			return view[T]{}, c.err
 		}
-		f := c.running(now)
+		f, kept := c.running(now), view[T]{c.value, c.round, c.gotAt, false}
 		if f == nil {
 			f = c.begin(ctx, now)
+		}
+		var late chan struct{} // nil: get waits for the answer
+		if c.usable(now) {
+			late = f.late
 		}
 		c.mu.Unlock()
 		select {
 		case <-f.done:
 			asked = true
+		case <-late:
+			return kept, ctx.Err()
 		case <-ctx.Done():
 		}
 		if err := ctx.Err(); err != nil {
@@ -144,7 +154,7 @@ func (c *cached[T]) running(now time.Time) *flight {
 // begin begins a fetch in its own goroutine. The fetch does not end with the caller: a stranger who hangs up could otherwise cause one
 // call of the issuer after another, and make each of them fail. The caller must hold mu.
 func (c *cached[T]) begin(ctx context.Context, now time.Time) *flight {
-	f := &flight{begun: now, done: make(chan struct{})}
+	f := &flight{begun: now, done: make(chan struct{}), late: make(chan struct{})}
 	c.flight = f
 	go c.run(context.WithoutCancel(ctx), f)
 	return f
@@ -152,6 +162,8 @@ func (c *cached[T]) begin(ctx context.Context, now time.Time) *flight {
 
 // run fetches the value and keeps it.
 func (c *cached[T]) run(ctx context.Context, f *flight) {
+	late := time.AfterFunc(keptWait, func() { close(f.late) })
+	defer late.Stop()
 	defer func() {
 		c.mu.Lock()
 		if c.flight == f {

@@ -179,6 +179,47 @@ func TestDeadlineOfACallerEndsNoFetch(t *testing.T) {
 	})
 }
 
+// TestAKeptValueIsUsedAfterASecondOfWaiting: the caller has time left for its other calls. A late answer is used as soon as it comes.
+func TestAKeptValueIsUsedAfterASecondOfWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		takes, calls := time.Duration(0), 0
+		c := &cached[int]{now: time.Now, patience: Patient, fetch: func(ctx context.Context) (int, error) {
+			calls++
+			n := calls
+			select {
+			case <-time.After(takes):
+				return n, nil
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+		}}
+		// get calls get, and checks the value, how long it takes, and whether the issuer has answered meanwhile.
+		get := func(moment string, value int, took time.Duration, asked bool) view[int] {
+			t.Helper()
+			start := time.Now()
+			v, err := c.get(t.Context())
+			if err != nil || v.value != value || v.asked != asked || time.Since(start) != took {
+				t.Errorf("%s: %+v %v after %v, want %d after %v", moment, v, err, time.Since(start), value, took)
+			}
+			return v
+		}
+		takes = 2 * time.Second
+		get("there is no value yet", 1, takes, true)
+		time.Sleep(fresh)
+		seen := get("the issuer is slow", 1, keptWait, false)
+		get("a second caller", 1, 0, false)
+		if v, changed, err := c.newer(t.Context(), seen); err != nil || !changed || v.value != 2 {
+			t.Errorf("a token with a new key: %+v %t %v", v, changed, err)
+		}
+		get("the late answer is here", 2, 0, false)
+		time.Sleep(fresh)
+		takes = time.Hour
+		get("the issuer hangs", 2, keptWait, false)
+		time.Sleep(Patient.Timeout)
+		get("the fetch has failed", 2, 0, false)
+	})
+}
+
 // TestAFetchThatAFrozenProcessInterruptedDelaysNoCaller: the clock moves on while the timers stand still. Then a new fetch begins. The
 // earlier fetch still ends: its failure does not count, and its answer does only if it is newer.
 func TestAFetchThatAFrozenProcessInterruptedDelaysNoCaller(t *testing.T) {

@@ -2,7 +2,7 @@
 // and its discovery document.
 //
 // It fetches only when a caller needs an answer. An answer is fresh for 15 minutes, and is used
-// for 24 hours while calls to the issuer fail. When the issuer answers with a set that has no usable key, the kept keys
+// for 24 hours while calls to the issuer fail or take longer than a second. When the issuer answers with a set that has no usable key, the kept keys
 // are used only while they are fresh. An unknown kid or a bad signature forces at most one fetch in 10 seconds.
 // Concurrent callers share one fetch, which goes on when they leave. The Timeout of a Patience and 1 MiB limit a fetch. A key that
 // cannot be read is skipped, without effect on other keys.

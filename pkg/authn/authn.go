@@ -272,10 +272,21 @@ type Member struct {
 // org_suspended, unless allowsSuspended is true. With this error, Member returns the member too, so that the caller can first refuse a
 // role that is too weak. A stopped person gets user_stopped. A token of a sign-in before the person's last sign-out gets token_ended.
 func (a *Authorizer) Member(ctx context.Context, headers []string, orgID string, allowsSuspended bool) (Member, error) {
-	claims, _, err := a.verify(ctx, headers)
+	claims, err := a.Token(ctx, headers)
 	if err != nil {
 		return Member{}, err
 	}
+	return a.MemberOf(ctx, claims, orgID, allowsSuspended)
+}
+
+// Token verifies the access token in the Authorization headers of a request, without a read of the table. Errors: those of the token.
+func (a *Authorizer) Token(ctx context.Context, headers []string) (accesstoken.Claims, error) {
+	claims, _, err := a.verify(ctx, headers)
+	return claims, err
+}
+
+// MemberOf is Member for the claims that Token has returned.
+func (a *Authorizer) MemberOf(ctx context.Context, claims accesstoken.Claims, orgID string, allowsSuspended bool) (Member, error) {
 	o, err := id.ParseOrg(orgID)
 	isService := claims.Service != "" // true even if its subject was a user before it was configured as a service
 	if err != nil || isService {

@@ -213,15 +213,25 @@ func (g *Guard) Member(ctx context.Context, authorization []string, orgID string
 	if n.scopes != nil || n.role != "" || n.orgOf != nil {
 		panic("guard: Member accepts no other Need than AllowSuspended")
 	}
-	return g.member(ctx, authorization, orgID, role, n.allowsSuspended)
+	n.role = role
+	return g.member(ctx, authorization, n, func(context.Context) (string, error) { return orgID, nil })
 }
 
-func (g *Guard) member(ctx context.Context, authorization []string, orgID string, role org.Role, allowsSuspended bool) (Principal, error) {
+// member decides on an access token, for the org that orgOf returns. It verifies the token first, so orgOf runs only for a good token.
+func (g *Guard) member(ctx context.Context, authorization []string, n needs, orgOf func(context.Context) (string, error)) (Principal, error) {
 	ctx, cancel := context.WithTimeout(ctx, AnswersWithin)
 	defer cancel()
-	m, err := g.checks.Member(ctx, authorization, orgID, allowsSuspended)
+	claims, err := g.checks.Token(ctx, authorization)
+	if err != nil {
+		return Principal{}, err
+	}
+	orgID, err := orgOf(ctx)
+	if err != nil {
+		return Principal{}, err
+	}
+	m, err := g.checks.MemberOf(ctx, claims, orgID, n.allowsSuspended)
 	hasRole := err == nil || problem.Is(err, problem.OrgSuspended)
-	if hasRole && !m.Role.AtLeast(role) {
+	if hasRole && !m.Role.AtLeast(n.role) {
 		return Principal{}, authn.NoRole()
 	}
 	if err != nil {

@@ -47,9 +47,9 @@ func RequireRole(role string) Need {
 	}
 }
 
-// OrgOf sets the function that returns the id of the org for RequireRole. The function runs in its own goroutine, at
-// most 256 times at once; other requests wait. If it panics, or does not return within the time of the check (AnswersWithin), the
-// caller gets 503.
+// OrgOf sets the function that returns the id of the org for RequireRole. The function runs only for a good access token, in its own
+// goroutine, at most 256 times at once; other requests wait. If it panics, or does not return within the time of the check
+// (AnswersWithin), the caller gets 503. If it reads the body, set http.Server.ReadTimeout: it keeps its place until the body has come.
 func OrgOf(orgID func(*http.Request) string) Need {
 	return func(n *needs) { n.orgOf, n.orgs = orgID, callback.New(orgsAtOnce) }
 }
@@ -99,21 +99,21 @@ func (g *Guard) check(r *http.Request, n needs) (Principal, error) {
 	case n.role == "":
 		return g.Key(r.Context(), authorization, n.scopes...)
 	case n.orgOf != nil:
-		ctx, cancel := context.WithTimeout(r.Context(), AnswersWithin)
-		defer cancel()
-		err := n.orgs.Wait(ctx)
-		var orgID string
-		if err == nil {
-			orgID, err = callback.Run(ctx, n.orgs, func() (string, error) { return n.orgOf(r), nil })
-		}
-		if err != nil {
-			return Principal{}, fmt.Errorf("guard: OrgOf: %w", err)
-		}
-		return g.member(ctx, authorization, orgID, n.role, n.allowsSuspended)
+		return g.member(r.Context(), authorization, n, func(ctx context.Context) (string, error) {
+			err := n.orgs.Wait(ctx)
+			var orgID string
+			if err == nil {
+				orgID, err = callback.Run(ctx, n.orgs, func() (string, error) { return n.orgOf(r), nil })
+			}
+			if err != nil {
+				return "", fmt.Errorf("guard: OrgOf: %w", err)
+			}
+			return orgID, nil
+		})
 	case r.PathValue("orgId") == "":
 		return Principal{}, errors.New("guard: the route's pattern has no wildcard orgId, and there is no OrgOf")
 	default:
-		return g.member(r.Context(), authorization, r.PathValue("orgId"), n.role, n.allowsSuspended)
+		return g.member(r.Context(), authorization, n, func(context.Context) (string, error) { return r.PathValue("orgId"), nil })
 	}
 }
 

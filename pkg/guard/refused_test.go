@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -227,15 +228,44 @@ func (a *answersOnce) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
+// TestAStrangerTakesNoPlaceOfOrgOf: OrgOf may read the body, which a stranger can send slowly. So it runs only for a good token.
+func TestAStrangerTakesNoPlaceOfOrgOf(t *testing.T) {
+	key, table := authntest.Minted(t)
+	for name, credentials := range map[string][]string{
+		"no credential": nil, "an API key": {"Bearer " + key}, "another scheme": {"Basic YTpi"}, "two headers": {"Bearer " + authntest.JWT, "Bearer " + authntest.JWT},
+		"a made-up token": {"Bearer " + authntest.JWT},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			calls := 0
+			tokens := &authntest.Tokens{Err: problem.New(problem.TokenInvalid, "made up")}
+			h := guard.On(authn.New(table, tokens)).Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string {
+				calls++
+				time.Sleep(time.Hour)
+				return ""
+			}))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+			r.Header["Authorization"] = credentials
+			begun, w := time.Now(), httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if took := time.Since(begun); w.Code != 401 || took != 0 || calls != 0 {
+				t.Errorf("%s: %d after %s, %d calls of OrgOf", name, w.Code, took, calls)
+			}
+			time.Sleep(2 * time.Hour)
+		})
+	}
+}
+
 // TestAnOwnersPanicChangesNoAnswer: the caller gets the same answer as without the panic. When OrgOf panics, it is 503.
 func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	panics := func() { panic("secret") }
-	g := guard.New(guard.Config{
+	settings := guard.Config{
 		Table: "t", AWS: aws.Config{Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:1")}, ImportedKeys: true,
 		Report: func(*http.Request, error) { panics() }, ReportRefusal: func(*http.Request, *problem.Error) { panics() },
 		Fallback: func(context.Context, string) error { panics(); return nil },
-	})
-	panickingOrg := guard.OrgOf(func(*http.Request) string { panics(); return "" })
+	}
+	g := guard.New(settings)
+	byOrg := guard.WithReports(authn.New(&authntest.Table{}, &authntest.Tokens{}), settings).
+		Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { panics(); return "" }))
 	var log strings.Builder
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
@@ -247,11 +277,12 @@ func TestAnOwnersPanicChangesNoAnswer(t *testing.T) {
 	}{
 		"a refusal":        {g.Handler(whoCalls), "", 401},
 		"a fault":          {g.Handler(whoCalls), "Bearer lk_live_of_another_system", 503},
-		"an org by OrgOf":  {g.Handler(whoCalls, guard.RequireRole("viewer"), panickingOrg), "Bearer " + authntest.JWT, 503},
-		"no access tokens": {g.Handler(whoCalls, guard.RequireRole("viewer"), panickingOrg), "", 503},
+		"an org by OrgOf":  {byOrg, "Bearer " + authntest.JWT, 503},
+		"no access tokens": {g.Handler(whoCalls, guard.RequireRole("viewer")), "Bearer " + authntest.JWT, 503},
 	} {
 		log.Reset()
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.SetPathValue("orgId", "org")
 		r.Header.Set("Authorization", c.credential)
 		w := httptest.NewRecorder()
 		c.h.ServeHTTP(w, r)
@@ -291,19 +322,20 @@ func TestNoAnswerWaitsForAnOwnersCode(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var reports, orgs atomic.Int64
-			g := guard.New(guard.Config{
+			table := &authntest.Table{Down: errors.New("down")}
+			g := guard.WithReports(authn.New(table, &authntest.Tokens{}), guard.Config{
 				Table: "t", AWS: aws.Config{Region: "us-east-1"},
 				Report: func(*http.Request, error) { reports.Add(1); fails() }, ReportRefusal: func(*http.Request, *problem.Error) { reports.Add(1); fails() },
 			})
 			before := runtime.NumGoroutine()
 			for want, h := range map[int]http.Handler{
 				401: g.Handler(whoCalls),
-				503: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { orgs.Add(1); fails(); return "" })),
+				503: g.Handler(whoCalls, guard.RequireRole("viewer"), guard.OrgOf(func(*http.Request) string { orgs.Add(1); fails(); return string(id.Source{}.NewOrg()) })),
 			} {
 				for range 300 { // more than may run at once
 					w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
 					if want == 503 {
-						r.Header.Set("Authorization", "Bearer "+authntest.JWT) // its issuer is not configured
+						r.Header.Set("Authorization", "Bearer "+authntest.JWT) // the table is down
 					}
 					begun := time.Now()
 					h.ServeHTTP(w, r)

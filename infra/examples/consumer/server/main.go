@@ -52,7 +52,10 @@ func main() {
 	http.Handle("GET /orgs/{orgId}/invoices", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member")))
 	// Customers whose org is suspended can still pay here.
 	http.Handle("GET /orgs/{orgId}/invoices/payment", g.Handler(http.HandlerFunc(showCaller), guard.RequireRole("member"), guard.AllowSuspended()))
-	server := &http.Server{Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{
+		Addr: cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8080"), ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout: 30 * time.Second, // a client that never sends its body would otherwise keep a guard.OrgOf that reads it
+	}
 	if err := server.ListenAndServe(); err != nil {
 		slog.Error("the server ended", "error", err)
 		os.Exit(1)

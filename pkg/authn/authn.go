@@ -240,18 +240,20 @@ func (a *Authorizer) count(ctx context.Context, row store.APIKey) {
 // rowOf reads the row of a key, and returns the hash of the key's text. ok is false when there is no row.
 func (a *Authorizer) rowOf(ctx context.Context, raw string) (row store.APIKey, hash apikey.Hash, ok bool, err error) {
 	parsed, err := apikey.Parse(raw)
-	switch {
-	case err == nil:
+	if err == nil {
 		row, ok, err = a.table.APIKey(ctx, parsed.Org, parsed.Key)
 		return row, parsed.Hash, ok, err
-	case accesstoken.LooksLikeJWT(raw):
-		return row, hash, false, problem.New(problem.APIKeyRequired, "This route needs an API key, not an access token.")
-	case a.imported == nil || !apikey.IsForeign(raw):
-		return row, hash, false, nil
 	}
-	hash = apikey.HashOf(raw)
-	row, ok, err = a.imported.row(ctx, a.table, raw, hash)
-	return row, hash, ok, err
+	if a.imported != nil && apikey.IsForeign(raw) { // also a text like an access token: a hash does not show the form of its text
+		hash = apikey.HashOf(raw)
+		if row, ok, err = a.imported.row(ctx, a.table, raw, hash); ok || err != nil {
+			return row, hash, ok, err
+		}
+	}
+	if accesstoken.LooksLikeJWT(raw) {
+		return row, hash, false, problem.New(problem.APIKeyRequired, "This route needs an API key, not an access token.")
+	}
+	return row, hash, false, nil
 }
 
 // errInvalid returns the same refusal for a malformed key, an unknown key and a wrong secret.

@@ -6,16 +6,17 @@ import (
 	"sync"
 
 	"latchkey/pkg/apikey"
+	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/callback"
 	"latchkey/pkg/cause"
 	"latchkey/pkg/store"
 )
 
 // Fallback gets a text that may be a key of the owner's earlier system, and that was not imported yet. It may import the key.
-// The imported row decides afterwards. An error means that Fallback could not look for the key.
+// It gets no text with the form of an access token, which may be a person's. The imported row decides afterwards. An error means that Fallback could not look for the key.
 type Fallback func(ctx context.Context, text string) error
 
-// TakeImported makes the authorizer accept imported keys too: texts that have neither the form of Latchkey's keys nor of access tokens.
+// TakeImported makes the authorizer accept imported keys too: texts that do not have the form of Latchkey's keys.
 // At most atOnce calls of fallback run at the same time; others wait. Without a fallback (nil), atOnce is 0.
 func (a *Authorizer) TakeImported(fallback Fallback, atOnce int) {
 	a.imported = &imported{fallback: fallback, calls: callback.New(atOnce)}
@@ -42,7 +43,7 @@ func (i *imported) row(ctx context.Context, table Table, text string, hash apike
 		}
 	}
 	at, ok, err := table.Imported(ctx, hash)
-	if err == nil && !ok && i.fallback != nil {
+	if err == nil && !ok && i.fallback != nil && !accesstoken.LooksLikeJWT(text) {
 		at, ok, err = i.callFallback(ctx, table, text, hash)
 	}
 	if err != nil || !ok {

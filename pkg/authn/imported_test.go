@@ -85,8 +85,8 @@ func TestAnImportedKeyIsDecidedByItsRow(t *testing.T) {
 	}
 }
 
-// TestOnlyAForeignTextIsLookedUp: a key of Latchkey, a link's token and an access token are not looked up, and in a deployment
-// that accepts no imported keys, no text is.
+// TestOnlyAForeignTextIsLookedUp: a key of Latchkey and a link's token are not looked up, and in a deployment that accepts no imported
+// keys, no text is.
 func TestOnlyAForeignTextIsLookedUp(t *testing.T) {
 	table := importedTable(t)
 	ours, err := apikey.Mint("lk", id.Source{}.NewOrg(), id.Source{}.NewKey(time.Now()), nil)
@@ -96,16 +96,44 @@ func TestOnlyAForeignTextIsLookedUp(t *testing.T) {
 	}
 	a := acceptingImported(table, func(context.Context, string) error { t.Error("the fallback was called"); return nil }, 1)
 	for text, code := range map[string]problem.Code{
-		ours.Key.Reveal(): problem.InvalidCredentials, link.Text.Reveal(): problem.InvalidCredentials, jwt: problem.APIKeyRequired,
+		ours.Key.Reveal(): problem.InvalidCredentials, link.Text.Reveal(): problem.InvalidCredentials,
 	} {
 		table.Imports[apikey.HashOf(text)] = store.Imported{Org: table.Key.OrgID, Key: table.Key.ID}
 		_, err := check(a, text)
 		wantCode(t, err, code)
 	}
-	_, err = check(authn.New(table, nil), foreign)
-	wantCode(t, err, problem.InvalidCredentials)
+	for text, code := range map[string]problem.Code{foreign: problem.InvalidCredentials, jwt: problem.APIKeyRequired} {
+		_, err = check(authn.New(table, nil), text)
+		wantCode(t, err, code)
+	}
 	if table.Looked != 0 {
 		t.Errorf("the imports were read %d times", table.Looked)
+	}
+}
+
+// TestAnImportedKeyMayHaveTheFormOfAToken: such a text was imported with success, so it must be accepted. A text that was not imported
+// may be a person's access token, so the fallback never gets it.
+func TestAnImportedKeyMayHaveTheFormOfAToken(t *testing.T) {
+	for _, text := range []string{"SG.8fKq2Lx0ZrT5vNwB3mYcPd.x", jwt} {
+		table := importedTable(t)
+		table.Key.Hash = apikey.HashOf(text)
+		a := acceptingImported(table, func(context.Context, string) error { t.Error("the fallback was called"); return nil }, 1)
+		_, err := check(a, text)
+		wantCode(t, err, problem.APIKeyRequired)
+		table.Down = errors.New("down")
+		if _, err := check(a, text); !errors.Is(err, table.Down) {
+			t.Errorf("%.3s, without the table: %v", text, err)
+		}
+		table.Down, table.Looked = nil, 0
+		table.Imports[table.Key.Hash] = store.Imported{Org: table.Key.OrgID, Key: table.Key.ID}
+		for range 2 {
+			if row, err := check(a, text); err != nil || row.ID != table.Key.ID || table.Looked != 1 {
+				t.Errorf("%.3s: %+v, %v, looked up %d times", text, row, err, table.Looked)
+			}
+		}
+		table.Key.RevokedAt = 1
+		_, err = check(a, text)
+		wantCode(t, err, problem.KeyRevoked)
 	}
 }
 

@@ -15,12 +15,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"latchkey/pkg/apikey"
 	"latchkey/pkg/authn"
 	"latchkey/pkg/authn/accesstoken"
 	"latchkey/pkg/authn/authntest"
 	"latchkey/pkg/forwardauth"
 	"latchkey/pkg/guard"
 	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
 )
 
@@ -257,6 +259,49 @@ func TestIntrospectionIgnoresTheQuery(t *testing.T) {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 	}
+}
+
+// TestIntrospectionFindsAnImportedKeyWithTheFormOfAToken: the text is looked up only if it is no good token, and only in a deployment
+// that accepts imported keys.
+func TestIntrospectionFindsAnImportedKeyWithTheFormOfAToken(t *testing.T) {
+	const text = "SG.8fKq2Lx0ZrT5vNwB3mYcPd.x"
+	key, table, _ := door(t)
+	before, owner := table.Key, table.Key.OrgID
+	noToken := &authntest.Tokens{Err: problem.New(problem.TokenInvalid, "no token")}
+	for name, c := range map[string]struct {
+		tokens  *authntest.Tokens
+		accepts bool // imported keys
+		kind    any  // of the principal; nil: the token is not active
+		looked  int  // reads of imports
+	}{
+		"an imported key":             {noToken, true, "key", 1},
+		"imported keys are off":       {noToken, false, nil, 0},
+		"an access token of a member": {&authntest.Tokens{}, true, "user", 0},
+		"an expired access token":     {&authntest.Tokens{Err: problem.New(problem.TokenExpired, "over")}, true, nil, 0},
+	} {
+		table.Looked, table.Key = 0, before
+		a := authn.New(&importing{Table: table, hash: apikey.HashOf(text)}, c.tokens)
+		if c.accepts {
+			a.TakeImported(nil, 0)
+		}
+		status, body := introspect(t, forwardauth.New(guard.On(a), owner), key, url.Values{"token": {text}, "org": {string(table.Org)}}, formType)
+		if isActive := c.kind != nil; status != 200 || body["active"] != isActive || body["kind"] != c.kind || table.Looked != c.looked {
+			t.Errorf("%s: %d %v, looked up %d times", name, status, body, table.Looked)
+		}
+	}
+}
+
+// importing is a table to which its key was imported too, with another text.
+type importing struct {
+	*authntest.Table
+
+	hash apikey.Hash // of the imported text
+}
+
+func (i *importing) Imported(_ context.Context, h apikey.Hash) (store.Imported, bool, error) {
+	i.Looked++
+	i.Key.Hash = h // from now on, the key has the imported text
+	return store.Imported{Org: i.Key.OrgID, Key: i.Key.ID}, h == i.hash, nil
 }
 
 // slow is a table whose reads of keys are slow, and an issuer whose checks of tokens are slow.

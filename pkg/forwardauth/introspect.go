@@ -46,9 +46,11 @@ func (s *server) introspect(w http.ResponseWriter, r *http.Request) {
 	raw := form.Get("token")
 	authorization := []string{"Bearer " + raw}
 	var p guard.Principal
-	if accesstoken.LooksLikeJWT(raw) {
+	isKey := !accesstoken.LooksLikeJWT(raw)
+	if !isKey {
 		p, err = s.guard.Member(ctx, authorization, form.Get("org"), org.Viewer)
-	} else {
+	}
+	if isKey || problem.Is(err, problem.TokenInvalid) { // an imported key may look like a token
 		p, err = s.guard.Describe(ctx, authorization)
 	}
 	switch _, refused := guard.Refused(err); {

@@ -65,7 +65,8 @@ type Config struct {
 
 	// ImportedKeys makes the Guard accept imported API keys too, as the parameter of the same name does.
 	ImportedKeys bool
-	// Fallback is called with a text that is neither a key of Latchkey's form nor an access token, and that was not imported yet.
+	// Fallback is called with a text that has neither the form of Latchkey's keys nor of access tokens (three parts with dots between
+	// them), and that was not imported yet.
 	// It looks for the key in an earlier system of yours. If the key is valid there, it imports the key by the API (importKeys),
 	// with the token of a service. The Guard then reads the imported key's row, which decides. An error or a panic of
 	// Fallback makes the check fail, so that the caller gets 503. Report does not get the text of the error, which may contain the

@@ -18,8 +18,8 @@ const (
 	maxDepth = 16      // levels of nested objects and arrays in a header or payload
 )
 
-// LooksLikeJWT reports whether a credential has three parts with dots between them. Such a credential is always handled as an
-// access token, and never as an API key: API keys have no dots.
+// LooksLikeJWT reports whether a credential has three parts with dots between them. Latchkey's own API keys have no dots, but a
+// key that was imported may look so.
 func LooksLikeJWT(raw string) bool { return strings.Count(raw, ".") == 2 }
 
 // opened is the content of a token whose form is correct. Its signature is not verified yet.

@@ -175,16 +175,19 @@ func (s *server) check(r *http.Request, authorization []string, wanted requireme
 
 // requirementsOf reads the requirements from the query, which is in the proxy's configuration. But Envoy appends the path
 // and the query of its client to /authorize. So the query of a path below /authorize/ is ignored: any valid API key passes.
-// The query of /authorize/ itself is read, because a configuration may end with a slash, and its scope must be checked.
+// The query of /authorize/ itself may be of either (rootRequirements).
 func requirementsOf(r *http.Request) (requirements, error) {
 	if strings.HasPrefix(r.URL.Path, keyPath+"/") && r.URL.Path != keyPath+"/" {
 		return requirements{}, nil
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil || r.URL.Fragment != "" {
+	isUnreadable := err != nil || r.URL.Fragment != ""
+	switch {
+	case r.URL.Path == keyPath+"/":
+		return rootRequirements(query, isUnreadable && strings.Contains(r.URL.RawQuery+r.URL.Fragment, "scope")), nil
+	case isUnreadable:
 		return requirements{}, principal.MisconfiguredError("the query cannot be read")
-	}
-	if r.URL.Path == memberPath {
+	case r.URL.Path == memberPath:
 		return memberRequirements(query)
 	}
 	for name := range query {
@@ -202,6 +205,25 @@ func requirementsOf(r *http.Request) (requirements, error) {
 		}
 	}
 	return requirements{scopes: query["scope"], limitedIs403: isLimited403}, nil
+}
+
+// noScope is a scope that no API key can have.
+const noScope = "latchkey.none"
+
+// rootRequirements reads the query of /authorize/. A configuration may end with a slash, so the scopes are checked: with a scope that
+// cannot be read or had, no key passes. But a client of Envoy may have written the query (GET /?page=2), so nothing in it is an error.
+func rootRequirements(query url.Values, hidesScope bool) requirements {
+	wanted := requirements{limitedIs403: slices.Equal(query["limited"], []string{"403"})}
+	for _, s := range query["scope"] {
+		if !apikey.ValidScope(s) {
+			s = noScope
+		}
+		wanted.scopes = append(wanted.scopes, s)
+	}
+	if hidesScope {
+		wanted.scopes = append(wanted.scopes, noScope)
+	}
+	return wanted
 }
 
 // memberRequirements reads the query of /authorize-member: one org, at most one role (none means any role), and suspended=allow or

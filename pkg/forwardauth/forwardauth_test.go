@@ -119,8 +119,11 @@ func TestAuthorizeAnswersOnly200Or401Or403Or503(t *testing.T) {
 		"a token below /authorize": {"/authorize/x?org=" + o, token, 401, problem.APIKeyRequired},
 		"a key for a token":        {"/authorize-member?org=" + o, key, 401, problem.UserTokenRequired},
 		// A proxy may pass on the query of its client.
-		"an org for a key": {"/authorize?org=" + o, token, 503, problem.Unavailable}, "the same with a slash": {"/authorize/?org=" + o, token, 503, problem.Unavailable},
-		"a scope with a slash":     {"/authorize/?scope=b", key, 403, problem.InsufficientScope},
+		"an org for a key": {"/authorize?org=" + o, token, 503, problem.Unavailable}, "the same with a slash": {"/authorize/?org=" + o, token, 401, problem.APIKeyRequired},
+		"a scope with a slash":     {"/authorize/?scope=b&page=2", key, 403, problem.InsufficientScope},
+		"an empty one with it":     {"/authorize/?scope=", key, 403, problem.InsufficientScope},
+		"an impossible one too":    {"/authorize/?scope=A", key, 403, problem.InsufficientScope},
+		"an unreadable one too":    {"/authorize/?scope=a;scope=b", key, 403, problem.InsufficientScope},
 		"a scope no key can have":  {"/authorize?scope=A", key, 503, problem.Unavailable},
 		"a scope the key lacks":    {"/authorize?scope=a&scope=b", key, 403, problem.InsufficientScope},
 		"an empty scope":           {"/authorize?scope=", key, 503, problem.Unavailable},
@@ -373,7 +376,7 @@ func TestIntrospectionCountsNoRefusal(t *testing.T) {
 // credential, no request passes.
 func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
+		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize/", "page=2&scope=a"}, {"/authorize/", "scope=b;%zz"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
 		{"/authorize//", "scope=b"}, {"/authorize/../authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG&role=viewer"}, {"/authorize-member", "org=ORG&role=admin"},
 		{"/authorize-member", "org=ORG&org=ORG"}, {"/authorize-member", "role=viewer"}, {"/authorize-member/", "org=ORG"}, {"/authorize-members", ""}, {"/authorize-member", "org=ORG&scope=a"}, {"/authorize-member", "org=ORG&suspended=allow"}, {"/authorize-member", "org=ORG&suspended=x"}, {"/Authorize", ""}, {"//authorize", ""}, {"/authorize%2f", ""}, {"/introspect", ""}, {"", ""},
 	} {
@@ -388,7 +391,8 @@ func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 			return !slices.ContainsFunc(given[name], func(v string) bool { return !slices.Contains(values, v) })
 		}
 		isBelow := strings.HasPrefix(path, "/authorize/") && path != "/authorize/"
-		isKeys := (path == "/authorize" || path == "/authorize/") && err == nil && only("scope", "a") && len(given) == min(1, len(given["scope"]))
+		isKeys := path == "/authorize" && err == nil && only("scope", "a") && len(given) == min(1, len(given["scope"])) ||
+			path == "/authorize/" && only("scope", "a") && (err == nil || !strings.Contains(query, "scope"))
 		isMembers := path == "/authorize-member" && err == nil && only("org", string(table.Org)) && only("role", "member", "viewer") &&
 			len(given["org"]) == 1 && len(given["role"]) <= 1 && only("suspended", "allow") && len(given["suspended"]) <= 1 && len(given) == 1+len(given["role"])+len(given["suspended"])
 		for credential, want := range map[string]bool{key: isBelow || isKeys, authntest.JWT: isMembers, "": false} {
@@ -405,6 +409,23 @@ func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestAClientOfEnvoyMayAskForTheRoot: Envoy appends the path and the query of its client to /authorize. A client must not be able to
+// write that the proxy has a wrong configuration.
+func TestAClientOfEnvoyMayAskForTheRoot(t *testing.T) {
+	key, _, h := door(t)
+	out := logged(t)
+	for _, query := range []string{"", "page=2", "org=x&role=admin", "suspended=allow", "limited=5", "limited=403&limited=403", "a;b", "%zz", "q=%"} {
+		for credential, want := range map[string]int{key: 200, "": 401} {
+			if w := ask(h, "GET", "/authorize/?"+query, credential); w.Code != want {
+				t.Errorf("%q with %.5q: %d, want %d", query, credential, w.Code, want)
+			}
+		}
+	}
+	if strings.Contains(out.String(), "misconfigured") {
+		t.Error(out)
+	}
 }
 
 // TestAKeyOverItsLimitsGets429OrForNginx403: 403 only if the query has limited=403. Introspection spends nothing.

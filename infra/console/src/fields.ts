@@ -58,15 +58,28 @@ export const limitFields = (limits: Limit[]) => html`
 export const limitsOf = (data: FormData): Limit[] =>
   windows.map(per => ({ requests: Number(data.get(`limit-${per}`)), per })).filter(l => l.requests > 0)
 
+// canonical returns a value as JSON, in the same order of items and members for equal values.
+function canonical(v: unknown): string {
+  if (typeof v !== 'object' || v === null) return JSON.stringify(v)
+  const items = Array.isArray(v) ? v.map(canonical) : Object.entries(v).map(([name, member]) => `${canonical(name)}:${canonical(member)}`)
+  return `[${items.sort().join()}]`
+}
+
+// changed returns the members of now that differ from before, in any order of their items.
+export const changed = <T extends object>(before: T, now: T): Partial<T> => Object.fromEntries(
+  Object.entries(now).filter(([name, value]) => canonical(value) !== canonical(before[name as keyof T]))) as Partial<T>
+
 export const words = (data: FormData, name: string) => String(data.get(name) ?? '').split(/[\s,]+/).filter(Boolean)
 export const line = (data: FormData, name: string) => String(data.get(name) ?? '').trim()
 
 // Pairs are the metadata of a key while a form edits them.
 export class Pairs {
   #rows: [string, string][]
+  #mayBeUnnamed: boolean // a service gave the key a value with the name ''
 
   constructor(metadata: Record<string, string>) {
     this.#rows = Object.entries(metadata)
+    this.#mayBeUnnamed = '' in metadata
   }
 
   // restore sets the rows from the fields of a kept form.
@@ -76,7 +89,9 @@ export class Pairs {
     this.#rows = of('pair-name').map((name, i) => [name, values[i] ?? ''])
   }
 
-  value(): Record<string, string> { return Object.fromEntries(this.#rows.filter(([name]) => name !== '')) }
+  value(): Record<string, string> {
+    return Object.fromEntries(this.#rows.filter(([name, value]) => name !== '' || this.#mayBeUnnamed && value !== ''))
+  }
 
   view(d: Dialog): unknown {
     const set = (row: [string, string], at: 0 | 1) => (e: Event) => { row[at] = (e.target as HTMLTextAreaElement).value }

@@ -5,7 +5,7 @@ import { type Catalogue, Choices, readCatalogue } from './catalogue'
 import { console_ } from './context'
 import { timeline } from './chart'
 import { type Dialog, openDialog, openForm, shownId } from './dialog'
-import { check, input, limitFields, limitsOf, line, Pairs, select } from './fields'
+import { changed, check, input, limitFields, limitsOf, line, Pairs, select } from './fields'
 import { reopen } from './kept'
 import { dayLimit, isoDay, usageChart } from './usage'
 import { List } from './list'
@@ -188,16 +188,20 @@ class KeysPage extends Page {
 
   #edit = (k: Key) => this.#withSettings(text.keys.edit, known => {
     const [pairs, scopes] = [new Pairs(k.metadata), scopesIn(known, k.scopes)]
+    // A field of the body replaces the whole value. So the form sends only what differs from its first values: another person may have
+    // changed the rest. The hidden field keeps the first values during a sign-in.
+    const first = { name: k.name.trim() || null, scopes: k.scopes, metadata: pairs.value(), limits: k.limits }
     openForm(this.person, {
       title: text.keys.edit, submit: text.save, keep: this.#one(k), pairs,
       fields: d => html`
+        <input type="hidden" name="first" .value=${JSON.stringify(first)}>
         ${input({ label: text.name, name: 'name', value: k.name, max: 100, required: k.name !== '' })}
         ${scopes.view(d, scopesField, text.catalogue.strange)}${pairs.view(d)}${limitFields(k.limits)}
         ${k.ceilings.length ? html`
           <p class="note">${text.keys.ceilings}: ${limitsText(k.ceilings)}. ${text.keys.ceilingsHelp}</p>` : nothing}`,
-      run: data => this.api.patch(this.#one(k), {
+      run: data => this.api.patch(this.#one(k), changed(JSON.parse(line(data, 'first')) as typeof first, {
         name: line(data, 'name') || null, scopes: scopes.of(data), metadata: pairs.value(), limits: limitsOf(data),
-      }),
+      })),
       done: () => { announce(text.saved); return this.#keys.load() },
     })
   })

@@ -5,6 +5,8 @@ import { afterEach, mock, test } from 'node:test'
 import { buttons, choose, click, enter, field, fire, rows, submit, text } from './lit'
 import { aPerson, asked, calls, closeDialogs, held, inTurn, lost, opened, org, refused, serve, settle, show } from './server'
 import { console_ } from '../src/context'
+import { leave } from '../src/dialog'
+import { findEntered, keepEntered } from '../src/kept'
 import { dayLimit } from '../src/usage'
 import { chart, timeline } from '../src/chart'
 import '../src/audit'
@@ -327,7 +329,41 @@ test('forms of a key send the entered values', async () => {
   await settle()
   assert.deepEqual(['name', 'scopes', 'pair-name', 'pair-value', 'limit-hour', 'limit-day'].map(n => field(opened(), n).value), ['old', 'a:b', 'plan', 'pro', '5', ''])
   await submit(opened(), { name: '', 'limit-hour': '', 'limit-month': '9' })
-  assert.deepEqual(sent('PATCH orgs/o/keys/k1').body, { name: null, scopes: ['a:b'], metadata: { plan: 'pro' }, limits: [{ requests: 9, per: 'month' }] })
+  assert.deepEqual(sent('PATCH orgs/o/keys/k1').body, { name: null, limits: [{ requests: 9, per: 'month' }] })
+})
+
+test('an edited key is sent without the fields that stayed the same', async () => {
+  const one = key('k1', { scopes: ['b:c', 'a:b', 'x:y'], metadata: { '': 'unnamed', plan: 'pro' }, limits: [{ requests: 5, per: 'hour' }, { requests: 1, per: 'minute' }] })
+  serve({ 'GET catalogue.json': { scopes: [{ name: 'x:y', description: '' }], events: [] }, 'GET orgs/o/keys': { keys: [one] }, 'PATCH orgs/o/keys/k1': {}, 'GET orgs/o/keys/k1/usage': { days: [] }, 'GET orgs/o': {} })
+  const e = await show('lk-keys')
+  const edit = async () => { await click(e, 'name-k1'); await settle(); await click(opened(), 'Edit'); await settle(); return opened() }
+  const pairOf = async (d, value) => { d.held[d.drawn.split('name="pair-value"')[2].match(/@input="?(\d+)/)[1]]({ target: { value } }); await settle() }
+  for (const [entered, value, body] of [
+    [{ name: ' new ' }, null, { name: 'new' }], [{}, null, {}], [{ scopes: 'a:b b:c' }, null, {}], [{ scopes: 'a:b' }, null, { scopes: ['x:y', 'a:b'] }],
+    [{ 'limit-hour': '6' }, null, { limits: [{ requests: 1, per: 'minute' }, { requests: 6, per: 'hour' }] }], [{}, 'free', { metadata: { '': 'unnamed', plan: 'free' } }],
+  ]) {
+    const d = await edit()
+    if (value) await pairOf(d, value)
+    await submit(d, entered)
+    await settle()
+    assert.deepEqual(asked('PATCH orgs/o/keys/k1').at(-1).body, body, JSON.stringify([entered, value]))
+  }
+})
+
+test('a key form kept during a sign-in sends only its own changes', async () => {
+  const before = key('k1', { scopes: ['a:b', 'c:d'], limits: [{ requests: 9, per: 'day' }] })
+  serve({ 'GET orgs/o/keys': inTurn({ keys: [before] }, { keys: [{ ...before, scopes: ['a:b'], limits: [] }] }), 'PATCH orgs/o/keys/k1': {}, 'GET orgs/o/keys/k1/usage': { days: [] }, 'GET orgs/o': {} })
+  await click(await show('lk-keys'), 'name-k1')
+  await settle()
+  await click(opened(), 'Edit')
+  await settle()
+  enter(opened(), { name: 'new' })
+  keepEntered((await leave()).form, 'ada')
+  closeDialogs()
+  findEntered('ada')
+  await show('lk-keys') // reads the key again, which another person changed
+  await submit(opened())
+  assert.deepEqual(asked('PATCH orgs/o/keys/k1').map(c => c.body), [{ name: 'new' }])
 })
 
 test('a form offers only lifetimes that the deployment allows', async () => {

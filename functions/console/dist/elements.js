@@ -1,2 +1,2 @@
 // The elements for your own pages. This file keeps its name; the imported file gets another name after a change.
-import "./elements-7b27257cfec9.js"
+import "./elements-bd4fe0ec2600.js"

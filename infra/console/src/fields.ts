@@ -30,7 +30,7 @@ export const select = (f: Field & {
 }) => wrap(f, html`
   <select id="f-${f.name}" name=${f.name} aria-describedby=${describedBy(f)}
     @change=${(e: Event) => f.change?.((e.target as HTMLSelectElement).value)}>
-    ${f.options.map(([value, label]) => html`<option value=${value} ?selected=${value === f.value}>${label}</option>`)}
+    ${f.options.map(([value, label]) => html`<option value=${value} .selected=${value === f.value}>${label}</option>`)}
   </select>`)
 
 export const check = (name: string, label: unknown, help: unknown) => html`

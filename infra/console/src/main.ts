@@ -181,9 +181,9 @@ class Console extends LitElement {
     }
     return html`
       <label class="sr" for="org">${text.orgs.one}</label>
-      <select id="org" class="org-choice" .value=${at} @change=${choose}>
-        <option value="#/" ?selected=${!org}>${text.orgs.all}</option>
-        ${this.#person.orgs.map(o => html`<option value="#/orgs/${o.id}" ?selected=${o === org}>${visible(o.name)}</option>`)}
+      <select id="org" class="org-choice" @change=${choose}>
+        <option value="#/" .selected=${!org}>${text.orgs.all}</option>
+        ${this.#person.orgs.map(o => html`<option value="#/orgs/${o.id}" .selected=${o === org}>${visible(o.name)}</option>`)}
         ${console_.byServices ? nothing : html`<option value="+">${text.orgs.create}…</option>`}
       </select>`
   }

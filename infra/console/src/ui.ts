@@ -162,12 +162,13 @@ export const head = (title: unknown, about: unknown, actions: unknown = nothing)
 // chosenApp returns the app with this id, or the default app.
 export const chosenApp = (apps: App[], id?: string) => apps.find(a => a.id === id) ?? apps.find(a => a.isDefault) ?? apps[0]
 
+// The property .selected of an option also counts after the person picked an option; then browsers ignore the attribute.
 export function appChoice(apps: App[], chosen: App | undefined, choose: (id: string) => void): unknown {
   if (apps.length < 2) return nothing
   return html`
     <div class="app-choice"><label for="app">${text.app}</label>
       <select id="app" @change=${(e: Event) => choose((e.target as HTMLSelectElement).value)}>${apps.map(a => html`
-        <option value=${a.id} ?selected=${a === chosen}>${visible(a.name)}</option>`)}</select></div>`
+        <option value=${a.id} .selected=${a === chosen}>${visible(a.name)}</option>`)}</select></div>`
 }
 
 // empty shows the next step: a button, or a command to paste.

@@ -8,6 +8,7 @@ import { chart, timeline } from '../src/chart'
 import { console_ } from '../src/context'
 import { openEvent } from '../src/deliveries'
 import { closeAll, leave, mayLeave, openDialog, openForm } from '../src/dialog'
+import { select } from '../src/fields'
 import { entered, fill, findEntered, keepEntered } from '../src/kept'
 import { List } from '../src/list'
 import { left, visible } from '../src/ui'
@@ -265,6 +266,21 @@ test('a chart scales to its largest value and a near line', async () => {
   assert.ok(!far.drawn.includes('<line') && text(far.drawn).includes('l (above the chart)'))
   const life = await drawnOf(timeline('t', [{ label: 'ends', at: 4 * day }, { label: 'made', at: 0 }], { label: 'now', at: day }))
   assert.match(life.drawn, /aria-label="t: made 1970-01-01, now 1970-01-02, ends 1970-01-05"[^]*class="past" x1="0%" x2="25%"/)
+})
+
+test('a choice follows its value after a person chose another', async () => {
+  const e = new LitElement()
+  let value = 'a'
+  e.render = () => select({ label: 'l', name: 's', value, options: ['a', 'b'].map(v => [v, v]), change: v => { value = v } })
+  e.connectedCallback()
+  await settle()
+  for (const [picks, is] of [['b', 'b'], ['', 'a'], ['', 'b']]) {
+    if (picks) choose(e, 's', picks)
+    value = is
+    e.requestUpdate()
+    await settle()
+    assert.equal(field(e, 's').value, is)
+  }
 })
 
 test('a form is kept without secrets, and filled with matching fields', () => {

@@ -13,6 +13,7 @@ export class LitElement extends HTMLElement {
   drawn = '' // HTML; each listener or property value is written as its index in held
   held = []
   entered = {} // the values of fields that a test entered, by field name
+  picked = {} // the values of selects that a test chose, by name or id
   updateComplete = Promise.resolve()
   #drawing = false
   shadowRoot = null
@@ -61,7 +62,7 @@ function raw(t, held) {
 // text returns the text of an element's HTML, without tags.
 export const text = drawn => plain(drawn.replace(/<[^>]*>/g, ' ')).replace(/\s+/g, ' ').trim()
 const attribute = (tag, name) => {
-  const at = tag.match(new RegExp(`\\s${name.replace('?', '\\?')}="([^"]*)"`))
+  const at = tag.match(new RegExp(`\\s${name.replace(/[.?]/, '\\$&')}="([^"]*)"`))
   return at && plain(at[1])
 }
 
@@ -70,9 +71,13 @@ globalThis.HTMLSelectElement = class {}
 function controls(d) {
   const all = [...d.drawn.matchAll(/<(input|textarea|select)([^>]*)>((?:(?!<\/?select)[^])*<\/select>)?/g)]
   return all.map(([, kind, tag, inner]) => {
-    const options = [...(inner ?? '').matchAll(/<option([^>]*)>/g)].map(o => ({ value: attribute(o[1], 'value'), selected: attribute(o[1], '?selected') === 'true' }))
-    const first = (options.find(o => o.selected) ?? options[0])?.value ?? attribute(tag, '.value') ?? attribute(tag, '.defaultValue') ?? ''
-    const name = attribute(tag, 'name')
+    const options = [...(inner ?? '').matchAll(/<option([^>]*)>/g)].map(o => ({
+      value: attribute(o[1], 'value'), selected: attribute(o[1], '.selected') === 'true', isFirst: attribute(o[1], '?selected') === 'true',
+    }))
+    // As in a browser, the attribute selected has no effect after a person picked an option. The property has.
+    const name = attribute(tag, 'name') ?? attribute(tag, 'id')
+    const chosen = options.find(o => o.selected) ?? options.find(o => o.value === d.picked[name]) ?? options.find(o => o.isFirst)
+    const first = (chosen ?? options[0])?.value ?? attribute(tag, '.value') ?? attribute(tag, '.defaultValue') ?? ''
     return Object.setPrototypeOf({
       name, options, type: kind === 'select' ? 'select-one' : kind === 'textarea' ? kind : attribute(tag, 'type') ?? 'text',
       get value() { return d.entered[name] ?? first }, set value(v) { d.entered[name] = v },
@@ -115,11 +120,12 @@ export const buttons = e => [...e.drawn.matchAll(/<button[^>]*>([^]*?)<\/button>
 // choose selects a value of a select, by the select's name or id.
 export function choose(e, name, value) {
   const [, tag] = e.drawn.match(new RegExp(`<select([^>]*\\sname="${name}"[^>]*)>`)) ?? e.drawn.match(new RegExp(`<select([^>]*\\sid="${name}"[^>]*)>`))
+  e.picked[name] = value
   return e.held[attribute(tag, '@change')].call(e, event({ target: { value } }))
 }
 // fire calls the first listener of an event.
 export const fire = (e, name) => e.held[attribute(e.drawn, `@${name}`)].call(e, event())
 // rows returns the rows of the tables without the head, each as a list of its cells' texts.
 export const rows = e => [...e.drawn.matchAll(/<tr role="row">([^]*?)<\/tr>/g)].slice(1).map(r => [...r[1].matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(c => text(c[1])))
-// field returns a control by its name.
+// field returns a control by its name, or by its id if it has none.
 export const field = (d, name) => controls(d).find(c => c.name === name)

@@ -118,6 +118,20 @@ test('a page shows the chosen app, or else the first', async () => {
   assert.equal(asked('GET orgs/admin/apps').length, 1)
 })
 
+test('after Back the choices show the app and org of the page', async () => {
+  await begin('#/orgs/admin/links', [admin, member])
+  choose(frame, 'app', 'y')
+  for (const [hash, app] of [['#/orgs/admin/links/y', 'y'], ['#/orgs/admin/links', 'x'], ['#/orgs/admin/links/y', 'y']]) {
+    await goTo(hash)
+    assert.equal(field(frame, 'app').value, app, hash)
+  }
+  choose(frame, 'org', '#/orgs/member')
+  for (const hash of ['#/orgs/member', '#/orgs/admin', '#/']) {
+    await goTo(hash)
+    assert.equal(field(frame, 'org').value, hash)
+  }
+})
+
 test('a drawer is in the URL of its page until it closes', async () => {
   for (const [name, page, drawer] of [['lk-keys', '#/orgs/o/keys', '#/orgs/o/keys//k1'], ['lk-endpoints', '#/orgs/o/endpoints/app', '#/orgs/o/endpoints/app/e1']]) {
     serve({

@@ -524,6 +524,9 @@ class Walk(Demo, Lost, Done, Sent):
         ada.open("Links")
         self.shot(page, "links-none")
         page.get_by_label("App", exact=True).select_option(label=app)
+        for move, shown in ((page.go_back, "Default"), (page.go_forward, app)):
+            move()
+            expect(page.locator("#app option:checked")).to_have_text(shown)
         status, _ = self.call("link/create", key, {"clientUserId": f"user {OVERRIDE} {MARKUP}", "expiresIn": 3600})
         self.want("POST /link/create", status, 201)
         app_id = re.search("app_[0-9a-z]+", page.url)[0]

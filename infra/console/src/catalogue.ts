@@ -3,7 +3,8 @@ import { html, nothing } from 'lit'
 import { Problem, send } from './api'
 import { console_ } from './context'
 import type { Dialog } from './dialog'
-import { input, words } from './fields'
+import { input, split, words } from './fields'
+import type { Entered } from './kept'
 import { text } from './texts'
 import { given, visible } from './ui'
 
@@ -34,6 +35,17 @@ export class Choices {
     this.#typed = chosen.filter(w => !offered.some(o => o.name === w))
   }
 
+  // restore returns the fields of a kept form for fill. A ticked name that is not offered now becomes a word of the field for other words,
+  // before the typed words as in the list of the sent form.
+  restore(fields: Entered['fields']): Entered['fields'] {
+    const box = `${this.name}:`
+    const lost = fields.map(([name]) => name).filter(n => n.startsWith(box) && !this.offered.some(o => box + o.name === n))
+    const typed = fields.filter(([name]) => name === this.name).map(([, value]) => value)
+    const value = [...lost.map(n => n.slice(box.length)), ...typed].join(' ').trim()
+    this.#typed = split(value)
+    return [...fields.filter(([name]) => name !== this.name), [this.name, value]]
+  }
+
   of(data: FormData): string[] {
     return [...this.offered.map(o => o.name).filter(n => data.has(`${this.name}:${n}`)), ...words(data, this.name)]
   }
@@ -47,7 +59,7 @@ export class Choices {
         </div>`)}</fieldset>` : nothing}
       ${input({
         ...f, label: this.offered.length ? text.catalogue.other : f.label, name: this.name, value: this.#typed.join(' '), typed: value => {
-          this.#typed = value.split(/[\s,]+/).filter(Boolean)
+          this.#typed = split(value)
           d.requestUpdate()
         },
       })}

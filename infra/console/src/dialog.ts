@@ -1,6 +1,7 @@
 // Dialogs and drawers. Only the closure that draws a dialog has the dialog's data, and the closure is dropped when the dialog closes.
 import { html, LitElement, nothing } from 'lit'
 import { Problem } from './api'
+import type { Choices } from './catalogue'
 import { console_, type Person } from './context'
 import type { Pairs } from './fields'
 import { type Entered, entered, fill, takeEntered } from './kept'
@@ -168,6 +169,7 @@ interface Form<T> {
   intro?: unknown
   fields?: (d: Dialog) => unknown
   pairs?: Pairs // if the fields have some
+  choices?: Choices // the same
   keep?: string // the path that the form calls, if its fields are kept during a sign-in
   submit: string
   danger?: boolean
@@ -182,7 +184,10 @@ export function openForm<T>(person: Person, form: Form<T>): Dialog {
   let error: unknown = null
   const once = crypto.randomUUID()
   const kept = takeEntered(form.keep)
-  if (kept) form.pairs?.restore(kept.fields)
+  if (kept) {
+    form.pairs?.restore(kept.fields)
+    kept.fields = form.choices?.restore(kept.fields) ?? kept.fields
+  }
   const dialog = openDialog(person, { title: form.title }, d => {
     const submit = async (e: SubmitEvent) => {
       e.preventDefault()

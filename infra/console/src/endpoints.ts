@@ -39,7 +39,7 @@ class EndpointsPage extends Page {
       ['*'], word => !known || isSent(word, known))
     openForm(this.person, {
       title: text.endpoints.create, submit: text.create, intro: text.endpoints.createIntro,
-      keep: `${this.appPath}/webhook_endpoints`,
+      keep: `${this.appPath}/webhook_endpoints`, choices: events,
       fields: d => html`
         ${input({ label: text.endpoints.url, name: 'url', type: 'url', required: true, max: 2048,
           placeholder: 'https://example.com/hooks' })}

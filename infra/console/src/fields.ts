@@ -69,7 +69,8 @@ function canonical(v: unknown): string {
 export const changed = <T extends object>(before: T, now: T): Partial<T> => Object.fromEntries(
   Object.entries(now).filter(([name, value]) => canonical(value) !== canonical(before[name as keyof T]))) as Partial<T>
 
-export const words = (data: FormData, name: string) => String(data.get(name) ?? '').split(/[\s,]+/).filter(Boolean)
+export const split = (typed: string) => typed.split(/[\s,]+/).filter(Boolean)
+export const words = (data: FormData, name: string) => split(String(data.get(name) ?? ''))
 export const line = (data: FormData, name: string) => String(data.get(name) ?? '').trim()
 
 // Pairs are the metadata of a key while a form edits them.

@@ -114,7 +114,7 @@ class KeysPage extends Page {
   #create = () => this.#withSettings(text.keys.create, known => {
     const [pairs, scopes] = [new Pairs({}), scopesIn(known, [])]
     openForm(this.person, {
-      title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs,
+      title: text.keys.create, submit: text.keys.create, keep: `${this.path}/keys`, pairs, choices: scopes,
       fields: d => html`
         ${input({ label: text.name, name: 'name', max: 100, help: text.keys.nameHelp })}
         <div class="two">
@@ -192,7 +192,7 @@ class KeysPage extends Page {
     // changed the rest. The hidden field keeps the first values during a sign-in.
     const first = { name: k.name.trim() || null, scopes: k.scopes, metadata: pairs.value(), limits: k.limits }
     openForm(this.person, {
-      title: text.keys.edit, submit: text.save, keep: this.#one(k), pairs,
+      title: text.keys.edit, submit: text.save, keep: this.#one(k), pairs, choices: scopes,
       fields: d => html`
         <input type="hidden" name="first" .value=${JSON.stringify(first)}>
         ${input({ label: text.name, name: 'name', value: k.name, max: 100, required: k.name !== '' })}

@@ -366,6 +366,35 @@ test('a key form kept during a sign-in sends only its own changes', async () => 
   assert.deepEqual(asked('PATCH orgs/o/keys/k1').map(c => c.body), [{ name: 'new' }])
 })
 
+test('a kept form has its ticked words after the catalogue changed', async () => {
+  const choice = (name, id) => ({ [id]: name, description: '' })
+  const catalogue = { scopes: ['b:c', 'a:b'].map(n => choice(n, 'name')), events: ['link.a', 'link.b'].map(n => choice(n, 'type')) }
+  const less = { scopes: [choice('z:z', 'name')], events: [choice('link.c', 'type')] }
+  for (const [page, label, path, part, entered, want] of [
+    ['lk-keys', 'New API key', 'orgs/o/keys', 'scopes', { 'scopes:b:c': 'on', 'scopes:a:b': 'on', scopes: 'z:z' }, ['b:c', 'a:b', 'z:z']],
+    ['lk-endpoints', 'New endpoint', `${app}/webhook_endpoints`, 'events', { 'events:*': '', 'events:link.b': 'on', url: 'https://n.example' }, ['link.b']],
+  ]) for (const after of [[503], less, catalogue]) {
+    serve({
+      'GET catalogue.json': inTurn(catalogue, after), [`GET ${path}`]: { [page === 'lk-keys' ? 'keys' : 'endpoints']: [] }, [`POST ${path}`]: inTurn(lost(), [201, { id: 'n', key: 'lk_secret' }]),
+    })
+    click(await show(page), label)
+    await settle()
+    await submit(opened(), entered)
+    await settle()
+    keepEntered((await leave()).form, 'ada')
+    closeDialogs()
+    findEntered('ada')
+    await show(page)
+    if (after !== catalogue) assert.match(field(opened(), part).value, new RegExp(`^${want.slice(0, -1).join(' ')}`))
+    if (after === less && part === 'scopes') assert.match(text(opened().drawn), /Not in the catalogue: b:c, a:b/)
+    await submit(opened(), entered.url ? { url: entered.url } : {})
+    await settle()
+    const made = asked(`POST ${path}`)
+    assert.deepEqual([made.map(c => c.body[part]), made[0].key === made[1].key], [[want, want], true], `${part} ${JSON.stringify(after)}`)
+    closeDialogs()
+  }
+})
+
 test('a form offers only lifetimes that the deployment allows', async () => {
   const now = Date.now(), s = 86400
   const keys = [

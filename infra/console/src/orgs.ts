@@ -9,7 +9,7 @@ import { List } from './list'
 import { text } from './texts'
 import type { App, Key, Org, OrgOfUser, Usage } from './types'
 import { monthOf } from './usage'
-import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, table, time } from './ui'
+import { announce, badge, code, empty, facts, given, head, limitsText, none, Page, problem, table, time } from './ui'
 
 const maxPrefix = 16 // characters before the first _ of a key
 
@@ -48,7 +48,8 @@ customElements.define('lk-orgs', OrgsPage)
 class OrgPage extends Page {
   #org: Org | null = null
   #leaked: Key[] = []
-  #usage: Usage[] = []
+  #usage: Usage[] | null = null
+  #error: unknown = null // of reading one of the three
   #apps = new List<App>(this, cursor => this.api.list(`${this.path}/apps`, 'apps', { limit: 50, cursor }))
 
   override connectedCallback() {
@@ -59,10 +60,16 @@ class OrgPage extends Page {
         reopen(`${this.path}/apps`, () => this.#app())
         for (const a of this.#apps.items) reopen(`${this.path}/apps/${a.id}`, () => this.#app(a))
       })
-      void this.api.all<Key>(`${this.path}/keys`, 'keys').then(keys => { this.#leaked = keys.filter(isAlarm); this.requestUpdate() }, () => {})
     }
-    if (this.isAdmin) void this.api.all<Usage>(`${this.path}/usage`, 'usage').then(u => { this.#usage = u; this.requestUpdate() }, () => {})
-    void this.api.get<Org>(this.path).then(o => { this.#org = o; this.requestUpdate() }, () => {})
+    this.#read()
+  }
+
+  #read() {
+    const draw = (read: Promise<void>) => void read.catch(e => { this.#error = e }).finally(() => this.requestUpdate())
+    this.#error = null
+    draw(this.api.get<Org>(this.path).then(o => { this.#org = o }))
+    if (this.isAdmin) draw(this.api.all<Usage>(`${this.path}/usage`, 'usage').then(u => { this.#usage = u }))
+    if (this.org.role !== 'viewer') draw(this.api.all<Key>(`${this.path}/keys`, 'keys').then(keys => { this.#leaked = keys.filter(isAlarm) }))
   }
 
   #rename() {
@@ -141,7 +148,8 @@ class OrgPage extends Page {
         ...(this.#org?.allowance?.length ? [[text.orgs.allowance, limitsText(this.#org.allowance)]] as [string, unknown][] : []),
         ...(this.#org?.plan ? [[text.orgs.plan, this.#org.plan]] as [string, unknown][] : []),
       ])}</section>
-      ${this.isAdmin ? monthOf(this, this.#org?.allowance ?? [], this.#usage) : nothing}
+      ${this.#error ? problem(this.#error, () => this.#read()) : nothing}
+      ${this.#org && this.#usage ? monthOf(this, this.#org.allowance ?? [], this.#usage) : nothing}
       ${o.role === 'viewer' ? html`<p class="note">${text.orgs.viewer}</p>` : html`
         <section>
           <div class="head lesser"><div><h2>${text.apps.title}</h2><p>${text.apps.about}</p></div>

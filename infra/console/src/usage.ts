@@ -26,6 +26,19 @@ async function ofOrg(page: Page): Promise<string> {
   return text.usage.ofOrg(limitsText(allowance), span(days.filter(u => u.date === isoDay(Date.now()))), span(days))
 }
 
+// daysOf returns one row for each day of an org. A request under an allowance is counted on the row of the org, and also on the row of its
+// key if the key has limits. So the larger of the two sums is the least number of requests. Only the org's row has all requests.
+function daysOf(rows: Usage[]): Usage[] {
+  return [...new Set(rows.map(u => u.date))].map(date => {
+    const of = rows.filter(u => u.date === date)
+    const org = of.find(u => !u.keyId)
+    const keys = of.filter(u => u.keyId)
+    const requests = Math.max(org?.requests ?? 0, keys.reduce((sum, u) => sum + u.requests, 0))
+    const isKnown = (org ? [org] : keys).every(u => u.atMost !== null)
+    return { date, requests, atMost: isKnown ? Math.max(requests, org ? org.atMost! : keys.reduce((sum, u) => sum + u.atMost!, 0)) : null }
+  })
+}
+
 // span returns the number of requests as a text: a number, or a range.
 function span(of: Usage[]): string {
   const least = of.reduce((sum, u) => sum + u.requests, 0)
@@ -64,13 +77,12 @@ export function usageChart(page: Page, k: Key, limit: number | null): (d: Dialog
   }
 }
 
-// barsOf returns a bar for each of the last days, with the use of all rows of the day.
+// barsOf returns a bar for each of the last days. rows has at most one row of a day.
 function barsOf(rows: Usage[], length: number): Bar[] {
   return Array.from({ length }, (_, i) => {
     const label = isoDay(Date.now() - (length - 1 - i) * day)
-    const of = rows.filter(u => u.date === label)
-    const shade = of.some(u => u.atMost === null) ? null : of.reduce((sum, u) => sum + u.atMost!, 0)
-    return { label, shade, parts: [{ name: text.usage.requests, tone: 'accent', value: of.reduce((sum, u) => sum + u.requests, 0) }] }
+    const { requests, atMost } = rows.find(u => u.date === label) ?? { requests: 0, atMost: 0 }
+    return { label, shade: atMost, parts: [{ name: text.usage.requests, tone: 'accent', value: requests }] }
   })
 }
 
@@ -78,17 +90,17 @@ function barsOf(rows: Usage[], length: number): Bar[] {
 export function monthOf(page: Page, allowance: Limit[], rows: Usage[]): unknown {
   if (!allowance.length && !rows.length) return nothing
   const today = isoDay(Date.now())
-  const whole = allowance.length ? rows.filter(u => !u.keyId) : rows
+  const counted = rows.filter(u => !u.keyId) // of the allowance
   const month = today.slice(0, 7)
   const csv = once(() => page.api.csv(`${page.path}/usage`, { month }).then(what => download(`usage-${month}.csv`, what), announceProblem))
   return html`
     <section class="card padded">
       <div class="head lesser"><div><h2>${text.usage.month}</h2>
         ${allowance.filter(l => l.per === 'day').map(l => html`
-          <p>${text.usage.today(span(whole.filter(u => u.date === today)), number(l.requests))}</p>`)}
-        ${allowance.filter(l => l.per === 'month').map(l => html`<p>${text.usage.ofMonth(span(whole), number(l.requests))}</p>`)}
+          <p>${text.usage.today(span(counted.filter(u => u.date === today)), number(l.requests))}</p>`)}
+        ${allowance.filter(l => l.per === 'month').map(l => html`<p>${text.usage.ofMonth(span(counted), number(l.requests))}</p>`)}
         </div><div class="actions"><button @click=${csv}>${text.csv}</button></div></div>
-      ${chart({ title: text.usage.byDay, bars: barsOf(whole, Number(today.slice(8))), unit: text.usage.day, shadeName: text.usage.atMost })}
+      ${chart({ title: text.usage.byDay, bars: barsOf(daysOf(rows), Number(today.slice(8))), unit: text.usage.day, shadeName: text.usage.atMost })}
     </section>`
 }
 

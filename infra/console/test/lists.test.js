@@ -163,6 +163,45 @@ test('an org shows the use of its allowance', async () => {
   assert.equal(text(seen.drawn).includes('today'), false) // the API returns the use only to admins
 })
 
+test('each day of an org counts a request once', async () => {
+  mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 10, 5, 12) })
+  const row = (d, requests, atMost, keyId) => ({ date: `2026-11-0${d}`, requests, atMost, keyId })
+  const usage = [
+    row(1, 4, 5, 'k'), row(1, 3, 3, 'l'), // before the allowance
+    row(2, 6, null), row(2, 4, 5, 'k'), row(2, 3, 3, 'l'), // the allowance began
+    row(3, 20, 21), row(3, 4, 5, 'k'), row(4, 2, 3), row(4, 4, 5, 'k'), row(5, 1, null, 'k'),
+  ]
+  const want = [['2026-11-05', '1', '–'], ['2026-11-04', '4', '4'], ['2026-11-03', '20', '21'], ['2026-11-02', '7', '–'], ['2026-11-01', '7', '8']]
+  for (const allowance of [[{ requests: 100, per: 'day' }, { requests: 5000, per: 'month' }], []]) { // it goes on; it ended
+    serve({ 'GET orgs/o': { ...org, allowance }, 'GET orgs/o/apps': { apps: [] }, 'GET orgs/o/keys': { keys: [] }, 'GET orgs/o/usage': { usage } })
+    for (const name of ['lk-org', 'lk-usage']) {
+      const e = await show(name)
+      assert.deepEqual(rows(e).slice(0, 5), want, `${name} ${allowance.length}`)
+      assert.equal(/0 of 100 today.* at least 28 of 5,000 this month/.test(text(e.drawn)), allowance.length > 0) // the allowance counts only the rows of the org
+    }
+  }
+})
+
+test('the overview shows a failed reading, and reads again', async () => {
+  const routes = { 'GET orgs/o/apps': { apps: [] }, 'GET orgs/o/keys': { keys: [] } }
+  const usage = { usage: [{ date: new Date().toISOString().slice(0, 10), requests: 3, atMost: 3 }] }
+  for (const [failed, isShown] of [['GET orgs/o', false], ['GET orgs/o/usage', false], ['GET orgs/o/keys', true]]) {
+    const good = { ...routes, 'GET orgs/o': { ...org, plan: 'pro' }, 'GET orgs/o/usage': usage }
+    serve({ ...good, [failed]: inTurn(refused(503), good[failed]) })
+    const e = await show('lk-org')
+    assert.deepEqual([text(e.drawn).includes('Use in this month'), text(e.drawn).includes('it is refused')], [isShown, true], failed)
+    await click(e, 'Try again')
+    await settle()
+    assert.deepEqual([text(e.drawn).includes('Use in this month'), text(e.drawn).includes('it is refused'), text(e.drawn).includes('Plan pro')], [true, false, true], failed)
+  }
+  serve({ ...routes, 'GET orgs/o': inTurn(refused(503), { ...org, plan: 'pro' }) })
+  const seen = await show('lk-org', { org: member })
+  assert.match(text(seen.drawn), /it is refused/)
+  await click(seen, 'Try again')
+  await settle()
+  assert.deepEqual([text(seen.drawn).includes('Plan pro'), asked('GET orgs/o/usage').length], [true, 0])
+})
+
 test('a key shows its refused requests by day and code', async () => {
   const days = [{ date: '2026-11-01', requests: 0, atMost: null, refused: { key_revoked: 3, rate_limited: 1200 } }]
   serve({ 'GET orgs/o/keys': { keys: [key('k1')] }, 'GET orgs/o/keys/k1/usage': { days }, 'GET orgs/o': org })

@@ -179,7 +179,7 @@ interface Form<T> {
 }
 
 // openForm shows a form, and calls run when the person sends it. If run fails, the form shows the problem. If run succeeds, the form
-// closes, and done is called. If done fails, another dialog shows that only the reading failed.
+// closes, and done is called. If done fails, another dialog shows that only the reading failed, and can call done again.
 export function openForm<T>(person: Person, form: Form<T>): Dialog {
   let error: unknown = null
   const once = crypto.randomUUID()
@@ -187,6 +187,13 @@ export function openForm<T>(person: Person, form: Form<T>): Dialog {
   if (kept) {
     form.pairs?.restore(kept.fields)
     kept.fields = form.choices?.restore(kept.fields) ?? kept.fields
+  }
+  const show = async (made: T): Promise<void> => {
+    try {
+      await form.done?.(made)
+    } catch (failure) {
+      openDialog(person, { title: text.doneNotRead }, d => problem(failure, () => { d.close(); void show(made) }))
+    }
   }
   const dialog = openDialog(person, { title: form.title }, d => {
     const submit = async (e: SubmitEvent) => {
@@ -208,11 +215,7 @@ export function openForm<T>(person: Person, form: Form<T>): Dialog {
         }
       }
       d.close()
-      try {
-        await form.done?.(made as T)
-      } catch (failure) {
-        openDialog(person, { title: text.doneNotRead }, () => problem(failure))
-      }
+      await show(made as T)
     }
     return html`
       <form @submit=${submit}>

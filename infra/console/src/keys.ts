@@ -93,7 +93,8 @@ class KeysPage extends Page {
   }
 
   #isShown(k: Key): boolean {
-    const all = [k.name, k.id, k.keyPrefix, this.person.appName(this.org, k.appId), ...k.scopes].join(' ').toLowerCase()
+    const by = this.#members.get(k.createdBy ?? '')
+    const all = [k.name, k.id, k.keyPrefix, this.person.appName(this.org, k.appId), ...k.scopes, k.createdBy, by?.email, by?.name].join(' ').toLowerCase()
     return this.#words.every(w => all.includes(w)) && (!this.#unused || isUnused(k))
   }
 

@@ -106,7 +106,7 @@ test('keys can be searched by words, and filtered by disuse', async () => {
     key('k3', { createdAt: now - 91 * day }), key('k4', { createdAt: now - 200 * day, lastUsedAt: now - 89 * day }), key('k5', { createdAt: now - 200 * day, revokedAt: now - day }), key('k6'),
   ]
   const pages = ({ query }) => query.cursor ? { keys: all.slice(2) } : { keys: all.slice(0, 2), nextCursor: 'c' }
-  serve({ 'GET orgs/o/keys': pages, 'GET orgs/o/members': { members: [{ userId: 'u1', email: 'ada@example.com' }] } })
+  serve({ 'GET orgs/o/keys': pages, 'GET orgs/o/members': { members: [{ userId: 'u1', email: 'ada@example.com', name: 'Ada Lovelace' }] } })
   const e = await show('lk-keys')
   const found = () => rows(e).map(r => r[0].match(/k\d/)[0]).join(' ')
   assert.equal(found(), 'k1 k2 k3 k4 k5 k6')
@@ -115,7 +115,7 @@ test('keys can be searched by words, and filtered by disuse', async () => {
   assert.match(rows(e)[2][0], /by a service of the owner$/)
   assert.deepEqual(rows(e).map(r => r[2]), ['in the last hour', '3 days ago', 'Never', '89 days ago', 'Never', 'Never'])
   const search = async words => { e.held[e.drawn.match(/@input="(\d+)"/)[1]]({ target: { value: words } }); await settle() }
-  for (const [words, want] of [['BILLING', 'k1'], ['invoices lk_k', 'k1'], ['first k2', 'k2'], ['k9', ''], ['', 'k1 k2 k3 k4 k5 k6']]) {
+  for (const [words, want] of [['BILLING', 'k1'], ['ADA@example.com', 'k1'], ['love bill', 'k1'], ['u9', 'k2'], ['u1', 'k1'], ['invoices lk_k', 'k1'], ['first k2', 'k2'], ['k9', ''], ['', 'k1 k2 k3 k4 k5 k6']]) {
     await search(words)
     assert.equal(found(), want, words)
   }
@@ -565,4 +565,23 @@ test('after a removal the ticked keys of the member are revoked', async () => {
     assert.deepEqual([revocations(), calls.at(-1).query, opened()], [[...sent, 'DELETE orgs/o/keys'], { createdBy: 'bob' }, ticked.length ? undefined : d])
     closeDialogs()
   }
+})
+
+test('after a removal the keys can be read again if that failed', async () => {
+  serve({
+    'GET orgs/o/members': { members: [{ userId: 'bob', email: 'bob@example.com', name: '', role: 'admin', joinedAt: 1 }] },
+    'DELETE orgs/o/members/bob': [204], 'GET orgs/o/keys': inTurn(lost(), refused(503), { keys: [key('k1')] }),
+  })
+  await click(await show('lk-members'), 'Remove')
+  await settle()
+  await submit(opened())
+  for (const says of [/It is done, but.*cannot be reached/, /It is done, but.*it is refused/]) {
+    await settle()
+    assert.match(text(opened().drawn), says)
+    assert.equal(document.body.children.filter(d => d.isConnected).length, 1)
+    await click(opened(), 'Try again')
+  }
+  await settle()
+  assert.match(text(opened().drawn), /API keys that they made.*name-k1/)
+  assert.deepEqual([asked('DELETE orgs/o/members/bob').length, asked('GET orgs/o/keys').length], [1, 3])
 })

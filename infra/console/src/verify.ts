@@ -37,6 +37,7 @@ func main() {
 
 class VerifyPage extends LitElement {
   #busy = false
+  #turn = 0 // the number of presses of the button
   #verified: Verified | null = null
 
   override createRenderRoot() {
@@ -46,6 +47,7 @@ class VerifyPage extends LitElement {
 
   async #verify(e: SubmitEvent) {
     e.preventDefault()
+    const turn = ++this.#turn
     this.#busy = true
     this.#verified = null
     this.requestUpdate()
@@ -54,7 +56,9 @@ class VerifyPage extends LitElement {
     const lookUp = (kid: string) => fetch(
       new URL(`webhook_verification_key/${kid}`, console_.base), { credentials: 'omit', redirect: 'error' },
     ).catch(() => new Response(null, { status: 503 }))
-    this.#verified = await verify(tokenOf(String(data.get('pasted'))), expected, lookUp)
+    const verified = await verify(tokenOf(String(data.get('pasted'))), expected, lookUp)
+    if (turn !== this.#turn) return // the button was pressed again
+    this.#verified = verified
     this.#busy = false
     this.requestUpdate()
   }

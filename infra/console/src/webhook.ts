@@ -18,8 +18,9 @@ const isTime = (v: unknown): v is number => Number.isSafeInteger(v) && (v as num
 
 // tokenOf returns the token in a pasted text. If the text is a whole request, the token is its body.
 export function tokenOf(pasted: string): string {
-  const end = pasted.search(/\r?\n\r?\n/)
-  return (end < 0 ? pasted : pasted.slice(end)).trim()
+  const all = pasted.trim()
+  const end = all.search(/\r?\n\r?\n/)
+  return (end < 0 ? all : all.slice(end)).trim()
 }
 
 // bytesOf decodes base64url. It refuses other spellings of the same bytes.

@@ -2,10 +2,13 @@
 import './browser'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { text } from '../src/texts'
+import { submit, text } from './lit'
+import { held, settle, show } from './server'
+import { text as texts } from '../src/texts'
 import { tokenOf, verify } from '../src/webhook'
+import '../src/verify'
 
-const says = text.verify.says
+const says = texts.verify.says
 const at = 1_800_000_000 // the time of the signature, in seconds
 const encoded = v => Buffer.from(typeof v === 'string' ? v : JSON.stringify(v)).toString('base64url')
 const kid = Buffer.alloc(32, 7).toString('base64url')
@@ -49,7 +52,7 @@ test('a retired key is good for earlier signatures', async () => {
   const unsaid = await check(await sign(claims({ iat: String(at) })), { answer: () => Response.json({ ...jwk, expiredAt: at * 1000 }) })
   assert.deepEqual(unsaid.failed, [says.noTime])
   const other = await crypto.subtle.exportKey('jwk', (await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])).publicKey)
-  const { checks: names } = text.verify
+  const { checks: names } = texts.verify
   for (const [answer, why, open] of [
     [() => Response.json(other), says.notSigned, []], [() => Response.json({}), says.noKey, [names.signature]], [() => new Response('x'), says.noKey, [names.signature]],
     [() => new Response('', { status: 404 }), says.unknownKey, [names.signature]],
@@ -77,7 +80,7 @@ test('a key is read only for the right header', async () => {
 })
 
 test('a webhook names its endpoint and its issuer', async () => {
-  const { checks: names } = text.verify
+  const { checks: names } = texts.verify
   for (const [o, expected, failed, open] of [
     [{ aud: ['e'] }, {}, [], []], [{ aud: ['e', 'f'] }, {}, [says.otherAudience('["e","f"]')], []], [{ aud: 'f' }, {}, [says.otherAudience('"f"')], []], [{ aud: [] }, {}, [says.otherAudience('[]')], []],
     [{ aud: undefined }, { endpointId: '' }, [says.otherAudience(says.missing)], []], [{}, { endpointId: '' }, [], [names.audience]],
@@ -116,6 +119,27 @@ test('a token has one valid spelling, and each member once', async () => {
   for (const data of [{ a: 'x:y', b: ['"c":1', { d: [] }], 'e:f': '\\":' }]) assert.deepEqual((await check(await sign(claims({ event: { ...event, data } })))).failed, [])
   assert.deepEqual((await check(length(256 * 1024))).failed.includes(says.tooLong), false)
   assert.deepEqual([tokenOf(' a.b.c\n'), tokenOf('POST / HTTP/1.1\r\nHost: x\r\n\r\na.b.c\r\n'), tokenOf('Host: x\n\na.b.c')], ['a.b.c', 'a.b.c', 'a.b.c'])
+  for (const pasted of ['a.b.c\r\n\r\n', '\n\na.b.c', '\n\nHost: x\n\na.b.c\n\n']) assert.equal(tokenOf(pasted), 'a.b.c', JSON.stringify(pasted))
   const v = await check(good)
   assert.deepEqual([v.failed, v.open, v.event, v.key], [[], [], event, jwk])
+})
+
+test('the page shows only the result of the last press', async () => {
+  const now = Math.floor(Date.now() / 1000)
+  const pasted = await sign(claims({ iat: now, exp: now + 300 }))
+  for (const order of [[0, 1], [1, 0]]) {
+    const answers = [held(), held()]
+    const waiting = [...answers]
+    globalThis.fetch = async () => waiting.shift()
+    const e = await show('lk-verify')
+    const sent = [submit(e, { pasted, endpointId: 'e', issuer: 'i' }), submit(e)]
+    for (const i of order) {
+      answers[i].go(i ? new Response('', { status: 404 }) : Response.json(jwk))
+      await sent[i]
+      await settle()
+      assert.equal(e.drawn.includes(texts.verify.good), false, `${order}: ${i}`)
+    }
+    assert.match(text(e.drawn), /A receiver refuses this webhook.*No key has this kid/)
+    assert.match(e.drawn, /aria-busy="?false/)
+  }
 })

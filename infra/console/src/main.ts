@@ -78,6 +78,7 @@ class Console extends LitElement {
       this.#person.email = session.email
       session.onSignOut(() => this.#showSignedOut())
       await this.#person.reload()
+      if (this.#state === 'out') return // in another tab, during the reading
       this.#state = 'in'
       const [only, another] = this.#person.orgs
       if (only && !another && location.hash.length < 3) history.replaceState(null, '', `#/orgs/${only.id}`)
@@ -86,7 +87,7 @@ class Console extends LitElement {
       this.#show()
       if (!console_.byServices) reopen('orgs', () => createOrg(this.#person))
     } catch (e) {
-      this.#error = e
+      if (this.#state !== 'out') this.#error = e
       this.requestUpdate()
     }
   }

@@ -203,6 +203,19 @@ test('a sign-out here or in another tab closes all dialogs', async () => {
   assert.deepEqual([shown(), away.outs], ['lk-keys', 0])
 })
 
+test('a sign-out in another tab counts while the page loads', async () => {
+  for (const answer of [{ orgs: [admin] }, refused(500)]) {
+    const waits = held()
+    keepEntered({ form: 'orgs', fields: [['name', 'kept']], isPart: false, isUnsure: false }, 'ada')
+    const session = await begin('#/orgs/admin/keys', [], {}, { 'GET orgs': waits })
+    session.elsewhere()
+    waits.go(answer)
+    await settle()
+    assert.deepEqual([shown(), text(frame.drawn).includes('You are signed out'), document.title, opened()], ['', true, 'A product', undefined])
+    forgetEntered()
+  }
+})
+
 // says returns the announcement that the page shows.
 const says = () => text(`<div ${frame.drawn.split('class="said"')[1]}`)
 

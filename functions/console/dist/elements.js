@@ -1,2 +1,2 @@
 // The elements for your own pages. This file keeps its name; the imported file gets another name after a change.
-import "./elements-79a0b2ed56c6.js"
+import "./elements-add13844509d.js"

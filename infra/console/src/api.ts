@@ -16,6 +16,9 @@ export class Problem extends Error {
   }
 }
 
+// unreachable is the problem of a request without an answer.
+export const unreachable = () => new Problem({ ...text.problem.unreachable, status: 0, code: 'unreachable', requestId: '' })
+
 // digest makes an Idempotency-Key from the random text of a form and the body that the form sends. The same body gives the same key.
 async function digest(text: string): Promise<string> {
   const sum = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
@@ -124,7 +127,7 @@ export async function send(url: URL, request: RequestInit): Promise<unknown> {
       status: answer.status,
     })
   } catch {
-    return new Problem({ ...text.problem.unreachable, status: 0, code: 'unreachable', requestId: '' })
+    return unreachable()
   }
 }
 

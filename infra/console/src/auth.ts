@@ -1,7 +1,7 @@
 // Signs a person in: authorization code with PKCE. Tokens live in private fields only, so a reload signs in again.
 /*! oauth4webapi: MIT License, Copyright (c) 2022 Filip Skokan */
 import * as oauth from 'oauth4webapi'
-import { written } from './api'
+import { unreachable, written } from './api'
 import { leave } from './dialog'
 import { forgetEntered, keepEntered } from './kept'
 import { text } from './texts'
@@ -133,7 +133,8 @@ export class Session {
     return this.#accessToken
   }
 
-  // renew gets a new access token with the refresh token, if the issuer gave one.
+  // renew gets a new access token with the refresh token, if the issuer gave one. It throws a Problem and keeps the refresh token if the
+  // issuer cannot answer now.
   renew(): Promise<boolean> {
     if (!this.#refreshToken) return Promise.resolve(false)
     this.#renewing ??= this.#refresh().finally(() => { this.#renewing = null })
@@ -143,14 +144,18 @@ export class Session {
   async #refresh(): Promise<boolean> {
     const used = this.#refreshToken
     const isSignedOut = () => this.#refreshToken !== used // during the request: then no answer comes
+    let status = 0 // of the answer
     try {
       const response = await oauth.refreshTokenGrantRequest(this.#as, this.#client, oauth.None(), used, this.#options())
+      status = response.status
       const answer = await oauth.processRefreshTokenResponse(this.#as, this.#client, response)
       if (isSignedOut()) return await new Promise(() => {})
       this.#keepTokens(answer)
       return true
     } catch {
+      const isDown = status ? status >= 500 || status === 429 : !await isOnline()
       if (isSignedOut()) return new Promise(() => {})
+      if (isDown) throw unreachable()
       this.#refreshToken = ''
       return false
     }
@@ -214,6 +219,10 @@ export class Session {
     this.person = this.email || (typeof claims.name === 'string' ? claims.name : this.person)
   }
 }
+
+// isOnline reports whether the console's server answers. If it does, the issuer may have refused without the headers of CORS, so that the
+// browser hides its answer.
+const isOnline = () => fetch('console/config.json', { cache: 'no-store' }).then(() => true, () => false)
 
 // reason returns the issuer's or the library's text for a failed sign-in.
 function reason(e: unknown): string {

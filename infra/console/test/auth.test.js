@@ -2,6 +2,7 @@
 import './browser'
 import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
+import { Problem } from '../src/api'
 import { Session, SignInError } from '../src/auth'
 import { findEntered, keepEntered } from '../src/kept'
 
@@ -17,7 +18,9 @@ const later = () => new Promise(go => setTimeout(go, 5))
 const until = async is => { while (!is()) await later() }
 let sent = [] // the requests to the issuer
 let answer // the answer of its token endpoint: [status, body], or an error
+let isOffline = false
 globalThis.fetch = async (url, { body } = {}) => {
+  if (isOffline) throw new TypeError('offline')
   if (String(url).endsWith('config.json')) return Response.json(config)
   sent.push([String(url).split('/').pop(), Object.fromEntries(new URLSearchParams(body))])
   const a = await answer
@@ -31,7 +34,7 @@ const idToken = claims => {
 }
 const tokens = (n, more = {}) => [200, { access_token: `access-${n}`, token_type: 'Bearer', expires_in: 600, ...more }]
 const settings = { ...config }
-afterEach(() => { Date.now = now; sent = []; Object.assign(config, settings); localStorage.removeItem('latchkey-signed-out https://console.example/stage/console') })
+afterEach(() => { Date.now = now; sent = []; isOffline = false; Object.assign(config, settings); localStorage.removeItem('latchkey-signed-out https://console.example/stage/console') })
 
 // leave begins a sign-in, and returns the parameters of the request to the issuer. arrive returns from the issuer with its answer.
 async function leave(session, maxAge) {
@@ -97,6 +100,29 @@ test('after a refused refresh token the page goes to the sign-in', async () => {
   void session.token()
   await until(() => gone.length > before)
   assert.equal(new URL(gone.at(-1)).searchParams.has('max_age'), false)
+})
+
+test('without an answer of the issuer the page stays, and tries again', async () => {
+  const session = await arrive()
+  const before = gone.length
+  pass(580)
+  for (const [offline, given] of [[true, null], [false, [503, { error: 'temporarily_unavailable' }]], [false, [500, 'a page']], [false, [429, { error: 'slow_down' }]]]) {
+    isOffline = offline
+    answer = given
+    for (const call of ['renew', 'token']) await assert.rejects(session[call](), e => e instanceof Problem && e.body.code === 'unreachable', JSON.stringify(given))
+    isOffline = false
+  }
+  answer = tokens(2)
+  sent = []
+  assert.deepEqual([await session.token(), sent[0][1].refresh_token, gone.length], ['access-2', 'refresh-1', before])
+})
+
+test('an answer that the page may not read is a refusal', async () => {
+  for (const given of [new TypeError('CORS'), [403, 'a page'], [400, { error: 'invalid_grant' }], [401, {}]]) {
+    const session = await arrive()
+    answer = given
+    assert.deepEqual([await session.renew(), await session.renew(), sent.length], [false, false, 1])
+  }
 })
 
 test('an answer after a sign-out is not kept', async () => {

@@ -102,7 +102,7 @@ test('after a refused refresh token the page goes to the sign-in', async () => {
   assert.equal(new URL(gone.at(-1)).searchParams.has('max_age'), false)
 })
 
-test('without an answer of the issuer the page stays, and tries again', async () => {
+test('without an answer of the issuer the page stays', async () => {
   const session = await arrive()
   const before = gone.length
   pass(580)
@@ -117,7 +117,7 @@ test('without an answer of the issuer the page stays, and tries again', async ()
   assert.deepEqual([await session.token(), sent[0][1].refresh_token, gone.length], ['access-2', 'refresh-1', before])
 })
 
-test('an answer that the page may not read is a refusal', async () => {
+test('an unreadable answer of the issuer is a refusal', async () => {
   for (const given of [new TypeError('CORS'), [403, 'a page'], [400, { error: 'invalid_grant' }], [401, {}]]) {
     const session = await arrive()
     answer = given

@@ -371,7 +371,7 @@ test('forms of a key send the entered values', async () => {
   assert.deepEqual(sent('PATCH orgs/o/keys/k1').body, { name: null, limits: [{ requests: 9, per: 'month' }] })
 })
 
-test('an edited key is sent without the fields that stayed the same', async () => {
+test('an edited key sends only its changed fields', async () => {
   const one = key('k1', { scopes: ['b:c', 'a:b', 'x:y'], metadata: { '': 'unnamed', plan: 'pro' }, limits: [{ requests: 5, per: 'hour' }, { requests: 1, per: 'minute' }] })
   serve({ 'GET catalogue.json': { scopes: [{ name: 'x:y', description: '' }], events: [] }, 'GET orgs/o/keys': { keys: [one] }, 'PATCH orgs/o/keys/k1': {}, 'GET orgs/o/keys/k1/usage': { days: [] }, 'GET orgs/o': {} })
   const e = await show('lk-keys')
@@ -389,7 +389,7 @@ test('an edited key is sent without the fields that stayed the same', async () =
   }
 })
 
-test('a key form kept during a sign-in sends only its own changes', async () => {
+test('a kept key form sends only its own changes', async () => {
   const before = key('k1', { scopes: ['a:b', 'c:d'], limits: [{ requests: 9, per: 'day' }] })
   serve({ 'GET orgs/o/keys': inTurn({ keys: [before] }, { keys: [{ ...before, scopes: ['a:b'], limits: [] }] }), 'PATCH orgs/o/keys/k1': {}, 'GET orgs/o/keys/k1/usage': { days: [] }, 'GET orgs/o': {} })
   await click(await show('lk-keys'), 'name-k1')
@@ -405,7 +405,7 @@ test('a key form kept during a sign-in sends only its own changes', async () => 
   assert.deepEqual(asked('PATCH orgs/o/keys/k1').map(c => c.body), [{ name: 'new' }])
 })
 
-test('a kept form has its ticked words after the catalogue changed', async () => {
+test('a kept form has its ticked words without the catalogue', async () => {
   const choice = (name, id) => ({ [id]: name, description: '' })
   const catalogue = { scopes: ['b:c', 'a:b'].map(n => choice(n, 'name')), events: ['link.a', 'link.b'].map(n => choice(n, 'type')) }
   const less = { scopes: [choice('z:z', 'name')], events: [choice('link.c', 'type')] }
@@ -567,7 +567,7 @@ test('after a removal the ticked keys of the member are revoked', async () => {
   }
 })
 
-test('after a removal the keys can be read again if that failed', async () => {
+test('after a removal a failed reading can be repeated', async () => {
   serve({
     'GET orgs/o/members': { members: [{ userId: 'bob', email: 'bob@example.com', name: '', role: 'admin', joinedAt: 1 }] },
     'DELETE orgs/o/members/bob': [204], 'GET orgs/o/keys': inTurn(lost(), refused(503), { keys: [key('k1')] }),

@@ -118,7 +118,7 @@ test('a page shows the chosen app, or else the first', async () => {
   assert.equal(asked('GET orgs/admin/apps').length, 1)
 })
 
-test('after Back the choices show the app and org of the page', async () => {
+test('after Back the choices show the app and org', async () => {
   await begin('#/orgs/admin/links', [admin, member])
   choose(frame, 'app', 'y')
   for (const [hash, app] of [['#/orgs/admin/links/y', 'y'], ['#/orgs/admin/links', 'x'], ['#/orgs/admin/links/y', 'y']]) {

@@ -90,17 +90,21 @@ func (in importedKeyIn) parse(c *call) (n store.NewImport, err error) {
 	return n, err
 }
 
-// expiry checks the member expiresAt, which is in milliseconds. An imported key may live as long as a new one. expiry returns 0
-// for nil, which means that the member was not sent.
+// expiry checks the member expiresAt, which is in milliseconds. An imported key may live as long as a new one. A time in the past is
+// accepted here: imports refuses it, unless the request is a retry. expiry returns 0 for nil, which means that the member was not sent.
 func (c *call) expiry(at *int64) (int64, error) {
 	if at == nil {
 		return 0, c.mustExpire("/expiresAt")
 	}
-	left := (*at - time.Now().UnixMilli() + 999) / 1000 // seconds, rounded up
-	if _, err := c.lifetime(&left); err != nil {
-		return 0, problem.Invalid("/expiresAt", "range", "The value must be a time in the future, within the longest life of a key.")
+	left := max(1, (*at-time.Now().UnixMilli()+999)/1000) // seconds, rounded up
+	if _, err := c.lifetime(&left); err != nil || *at < 1 {
+		return 0, errExpiry("")
 	}
 	return *at, nil
+}
+
+func errExpiry(key string) error {
+	return problem.Invalid(key+"/expiresAt", "range", "The value must be a time in the future, within the longest life of a key.")
 }
 
 // parseHash reads a SHA-256 in hexadecimal digits or in base64: the standard or the URL alphabet, with or without padding.
@@ -137,6 +141,9 @@ func (k keys) imports(ctx context.Context, c *call, wanted []store.NewImport) (a
 	if err != nil {
 		return answer{}, err
 	}
+	if err := k.refuseExpired(ctx, wanted, once.Request); err != nil {
+		return answer{}, err
+	}
 	results, err := k.store.ImportKeys(ctx, c.actor(), c.org, wanted, once)
 	body := importBody{make([]any, len(results))}
 	out := ok(&body)
@@ -153,4 +160,20 @@ func (k keys) imports(ctx context.Context, c *call, wanted []store.NewImport) (a
 		body.Keys[i] = refused
 	}
 	return out, err
+}
+
+// refuseExpired refuses an import with an expiresAt in the past. It lets a retry pass: the time was in the future when the request
+// was first sent, so the retry gets the stored ids and makes the keys that are still missing. Errors: validation_failed,
+// idempotency_key_reused.
+func (k keys) refuseExpired(ctx context.Context, wanted []store.NewImport, request store.Request) error {
+	now := k.store.Now().UnixMilli()
+	i := slices.IndexFunc(wanted, func(n store.NewImport) bool { return n.ExpiresAt != 0 && n.ExpiresAt <= now })
+	if i < 0 {
+		return nil
+	}
+	isRetry, err := k.store.ImportBegan(ctx, request, len(wanted))
+	if err == nil && !isRetry {
+		err = errExpiry("/keys/" + strconv.Itoa(i))
+	}
+	return err
 }

@@ -87,6 +87,46 @@ func TestAnInvalidImportWritesNothing(t *testing.T) {
 	}
 }
 
+// TestARetriedImportIsAnsweredAfterAnExpiry: the expiresAt of a key passes between the two requests. A key that the first request
+// could not make is made by the second one, if the first one made another key. A new request with the same time is refused.
+func TestARetriedImportIsAnsweredAfterAnExpiry(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	soon := time.Now().Add(time.Minute).UnixMilli()
+	keyOf := func(text string, expiresAt int64) string {
+		hash := apikey.HashOf(text)
+		return fmt.Sprintf(`{"sha256":"%s","prefix":"sk","expiresAt":%d}`, hex.EncodeToString(hash[:]), expiresAt)
+	}
+	send := func(key, body string, status int, code problem.Code) reply {
+		t.Helper()
+		r := w.request("POST", importPath, service(), `{"keys":[`+body+`]}`)
+		r.header = map[string]string{"Idempotency-Key": key}
+		return w.want(t, r, status, code)
+	}
+	const done, half, late = "11111111-1111-4222-8333-444455556666", "22222222-1111-4222-8333-444455556666", "33333333-1111-4222-8333-444455556666"
+	two, others := keyOf("a", soon+tenYears)+","+keyOf("b", soon), keyOf("c", soon)+","+keyOf("d", soon)
+	first := send(done, two, 200, "")
+	w.Limits.ActiveKeys = 4 // newWorld makes one
+	refused := send(half, others, 200, "")
+	if !strings.Contains(refused.text, "limit_reached") {
+		t.Fatalf("%s", refused.text)
+	}
+	w.Limits.ActiveKeys = 5
+	w.Now = func() time.Time { return time.UnixMilli(soon) }
+	if again := send(done, two, 200, ""); again.text != first.text || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s, repeated %s", first.text, again.text)
+	}
+	if rest := send(half, others, 200, "").each("keys", "id"); len(rest) != 2 || rest[0] != refused.each("keys", "id")[0] {
+		t.Errorf("%s, repeated %q", refused.text, rest)
+	}
+	for _, key := range []string{late, done} {
+		code := map[string]problem.Code{late: problem.ValidationFailed, done: problem.IdempotencyKeyReused}[key]
+		refused := send(key, keyOf("e", soon+1)+","+keyOf("f", soon), 422, code)
+		if got := refused.each("errors", "pointer"); key == late && (len(got) != 1 || got[0] != "/keys/1/expiresAt") {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 // TestAKeyEndsWithinMaxKeyDays, whether it is created, rotated or imported. A request without an expiry is refused with the
 // reason.
 func TestAKeyEndsWithinMaxKeyDays(t *testing.T) {

@@ -58,6 +58,20 @@ func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewI
 	return out, nil
 }
 
+// ImportBegan reports whether an import of n keys is a retry of a request that has made at least one key. Error: idempotency_key_reused.
+func (s *Store) ImportBegan(ctx context.Context, request Request, n int) (bool, error) {
+	for i := range n {
+		err := s.unlessKept(ctx, Once[MintedKey]{Request: request}.part(i).Request, nil)
+		if errors.As(err, new(replayed)) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
 // importRefusals are the errors that refuse only one key of an import.
 var importRefusals = []problem.Code{problem.AppNotFound, problem.Conflict, problem.LimitReached}
 

@@ -84,6 +84,27 @@ func TestARetryIsRecognisedByTheMeaningOfItsBody(t *testing.T) {
 	}
 }
 
+// TestNullIsTheSameRetryAsAMissingField on the routes whose body has a json.RawMessage.
+func TestNullIsTheSameRetryAsAMissingField(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.connect(t)
+	byKey, byAdmin := w.caller("key"), w.caller("admin")
+	for _, c := range []struct {
+		as                 *principal.Principal
+		path, first, again string
+		status             int
+	}{
+		{byAdmin, "/v1/orgs/{orgId}/apps", `{"name":"a"}`, `{"keysBeginWith":null,"name":"a"}`, 201},
+		{byKey, "/webhook_endpoint/test", `{"endpointId":"{endpointId}"}`, `{"endpointId":"{endpointId}","data":null,"type":null}`, 200},
+		{byAdmin, "/v1/orgs/{orgId}/apps/{appId}/webhook_endpoints/{endpointId}/test", `{}`, `{"type":null,"data":null}`, 200},
+	} {
+		first := w.retried(t, w.request("POST", c.path, c.as, c.first), c.status, "")
+		if again := w.retried(t, w.request("POST", c.path, c.as, c.again), c.status, ""); again.text != first.text {
+			t.Errorf("%s: %s, not %s", c.again, again.text, first.text)
+		}
+	}
+}
+
 // TestNoBodyAndAnEmptyObjectAreTheSameRetry, in either order.
 func TestNoBodyAndAnEmptyObjectAreTheSameRetry(t *testing.T) {
 	for _, bodies := range [][]string{{"", "{}", " { } "}, {"{\n}", ""}} {

@@ -12,8 +12,8 @@ import (
 
 // Canonical returns the same text for all texts of one JSON value. It has no blanks, sorted members, no needless escapes, and
 // each number as digits and an exponent. Check must accept the text, because of two members with the same name only the last
-// counts. shape is the struct into which the text is decoded. A null member of the struct counts as not sent, unless it is a
-// json.RawMessage. With a nil shape, each null counts.
+// counts. shape is the struct into which the text is decoded. A null member of the struct counts as not sent. So Canonical is not for a
+// body in which null clears something. With a nil shape, each null counts.
 func Canonical(text []byte, shape reflect.Type) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // as float64, different integers could become the same
@@ -31,7 +31,7 @@ func canonical(v any, shape reflect.Type) any {
 		known, isStruct := fieldsOf(shape)
 		for name, member := range v {
 			v[name] = canonical(member, known[name])
-			if isStruct && member == nil && known[name] != reflect.TypeFor[json.RawMessage]() {
+			if isStruct && member == nil {
 				delete(v, name)
 			}
 		}

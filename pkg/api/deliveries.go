@@ -273,7 +273,8 @@ type redeliverBody struct {
 }
 
 // redeliver sends deliveries again. First it charges for all of them. If the request names a single delivery that is pending,
-// redeliver returns an error. Among several deliveries, it skips the pending ones.
+// redeliver returns an error. Among several deliveries, it skips the pending ones, and those that
+// DynamoDB has deleted since they were listed.
 func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redeliverBody, error) {
 	if s.event != nil {
 		if err := w.spend(ctx, c, 1); err != nil {
@@ -306,7 +307,7 @@ func (w webhooks) redeliver(ctx context.Context, c *call, s *selected) (redelive
 	failed := w.beginAgain(ctx, c, true, again...)
 	queued := len(again)
 	for i, err := range failed {
-		if problem.Is(err, problem.Conflict) { // the delivery is pending, or another request has just started it again
+		if problem.Is(err, problem.Conflict) || problem.Is(err, problem.DeliveryNotFound) { // it is pending, was just started again, or is deleted
 			failed[i] = nil
 			queued--
 		}

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"latchkey/pkg/id"
 	"latchkey/pkg/problem"
 	"latchkey/pkg/store"
@@ -269,10 +272,10 @@ func (d *appServer) cursorAfter(t *testing.T, i int) string {
 	return d.post(t, "/webhook_event/list", fmt.Sprintf(`{"limit":%d}`, i+1), 200, "").str("nextCursor")
 }
 
-// TestOneFailedRedeliveryDelaysNoOther: another request starts the first of three deliveries again at the same time, or its
-// write fails. The others are queued at once.
+// TestOneFailedRedeliveryDelaysNoOther: another request starts the first of three deliveries again at the same time, or DynamoDB
+// deletes its row, or its write fails. The others are queued at once.
 func TestOneFailedRedeliveryDelaysNoOther(t *testing.T) {
-	for name, status := range map[string]int{"pending": 200, "failing": 503} {
+	for name, status := range map[string]int{"pending": 200, "gone": 200, "failing": 503} {
 		d := newAppServer(t)
 		h := d.newEndpoint(t)
 		var events []string
@@ -282,13 +285,16 @@ func TestOneFailedRedeliveryDelaysNoOther(t *testing.T) {
 		}
 		d.queue.messages = nil
 		first := webhook.DeliveryID{App: d.key.AppID, Endpoint: id.Endpoint(h), Event: id.Event(events[0])}
-		if name == "pending" {
+		switch name {
+		case "pending":
 			d.Faults.Before("UpdateItem", func() { // the charge, which follows the list
 				if _, err := d.Deliveries().Again(t.Context(), first, store.Changer{}, false); err != nil {
 					t.Error(err)
 				}
 			})
-		} else {
+		case "gone":
+			d.Faults.Before("UpdateItem", func() { d.deleteDelivery(t, first.Event) })
+		default:
 			d.Faults.Next = failsFor{events[0], d.Faults.Next}
 		}
 		r := d.want(t, request{as: d.key, method: "POST", path: "/webhook_delivery/redeliver", body: fmt.Sprintf(`{"endpointId":%q,"since":0}`, h)}, status,
@@ -301,6 +307,19 @@ func TestOneFailedRedeliveryDelaysNoOther(t *testing.T) {
 		others := slices.Sorted(slices.Values(events[1:]))
 		if status == 200 && r.num("queued") != 2 || !slices.Equal(queued, others) || d.Faults.Pending() {
 			t.Errorf("%s: %s, queued %v of %v", name, r.text, queued, events)
+		}
+	}
+}
+
+// deleteDelivery deletes the row of an event's only delivery, as DynamoDB does when its time is over.
+func (d *appServer) deleteDelivery(t *testing.T, event id.Event) {
+	t.Helper()
+	for _, row := range d.Rows(t) {
+		if strings.HasPrefix(text(row, "PK"), "DLV#") && strings.HasSuffix(text(row, "SK"), string(event)) {
+			_, err := d.DB.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &d.Name, Key: map[string]types.AttributeValue{"PK": row["PK"], "SK": row["SK"]}})
+			if err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

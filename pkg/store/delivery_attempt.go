@@ -203,10 +203,10 @@ func (ds Deliveries) ActToRedeliver(ctx context.Context, by Changer, o id.Org, a
 }
 
 // Release begins a new round of attempts for a held delivery of an endpoint. ok is false when the delivery is no
-// longer held, or its endpoint is disabled again.
+// longer held or was deleted, or its endpoint is disabled again.
 func (ds Deliveries) Release(ctx context.Context, endpoint Endpoint, d webhook.DeliveryID) (ok bool, err error) {
 	err = ds.s.begin().again(ctx, endpoint, d, attrStatus.Is(webhook.DeliveryHeld), nil)
-	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) {
+	if errors.Is(err, table.ErrRaced) || errors.Is(err, errNotAgain) || errors.Is(err, errDeliveryNotFound) {
 		return false, nil
 	}
 	return err == nil, err

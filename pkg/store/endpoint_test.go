@@ -212,6 +212,11 @@ func TestHeldDeliveriesCountUntilTheyAreReleased(t *testing.T) {
 	if err != nil || len(waiting) != 2 || next == "" {
 		t.Fatalf("%d wait, %q, %v", len(waiting), next, err)
 	}
+	gone := waiting[0].DeliveryID
+	gone.Event = id.Source{}.NewEvent(c.Now())
+	if ok, err := c.Deliveries().Release(ctx, due, gone); ok || err != nil {
+		t.Errorf("Release of a delivery that DynamoDB has deleted = %v, %v", ok, err)
+	}
 	for _, d := range waiting {
 		if ok, err := c.Deliveries().Release(ctx, due, d.DeliveryID); !ok || err != nil {
 			t.Errorf("Release = %v, %v", ok, err)

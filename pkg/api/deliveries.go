@@ -81,9 +81,11 @@ func (w webhooks) event(ctx context.Context, c *call, e id.Event) (webhook.Event
 	return c.shownEvent(found), err
 }
 
-// shownEvent returns an event as the caller may see it: only admins and the app see the data of an event about an endpoint.
+// shownEvent returns an event as the caller may see it: only admins and the app see the data of an event about an endpoint or about
+// the org's allowance.
 func (c *call) shownEvent(e webhook.Event) webhook.Event {
-	if !c.seesAll() && strings.HasPrefix(string(e.Type), "endpoint.") {
+	kind := string(e.Type)
+	if !c.seesAll() && (strings.HasPrefix(kind, "endpoint.") || strings.HasPrefix(kind, "org.allowance_")) {
 		e.Data = json.RawMessage("null")
 	}
 	return e
@@ -125,7 +127,7 @@ type earlierBody struct {
 }
 
 // seesAll reports whether the caller is an admin or the app itself. Only they see receivers' answers, which may echo anything,
-// and the data of events about endpoints, which name keys.
+// the data of events about endpoints, which name keys, and the data of events about the allowance.
 func (c *call) seesAll() bool { return c.role == "" || c.role == org.Admin }
 
 // shownDelivery returns the body of a delivery as the caller may see it.

@@ -85,6 +85,33 @@ func TestAMemberSeesNoReceiversAnswersAndNoEndpoints(t *testing.T) {
 	}
 }
 
+// TestOnlyAdminsSeeTheAllowanceInEvents: a member sees that an allowance is near, but no number. A limit of a key is visible to both.
+func TestOnlyAdminsSeeTheAllowanceInEvents(t *testing.T) {
+	w := newPeople(t)
+	at := w.Now()
+	w.passMarks(t, at, w.key)
+	w.Now = func() time.Time { return at.Add(time.Minute) } // the feed shows an event once it is 10 s old
+	for _, role := range []org.Role{org.Admin, org.Member} {
+		marks := 0
+		for _, e := range w.get(t, role, "webhook_events?order=desc").list("events") {
+			kind := fmt.Sprint(e["type"])
+			isAllowance := strings.HasPrefix(kind, "org.allowance_")
+			if !isAllowance && !strings.HasPrefix(kind, "key.limit_") {
+				continue
+			}
+			marks++
+			one := w.get(t, role, "webhook_events/"+fmt.Sprint(e["id"]))
+			want := role == org.Member && isAllowance
+			if (e["data"] == nil) != want || (one.body["data"] == nil) != want {
+				t.Errorf("%s: %v, %s", role, e, one.text)
+			}
+		}
+		if marks != 4 {
+			t.Errorf("%s: %d events", role, marks)
+		}
+	}
+}
+
 // TestAQueryIsCheckedLikeABody on the API keys' route. Each error names the parameter.
 func TestAQueryIsCheckedLikeABody(t *testing.T) {
 	w := newPeople(t)

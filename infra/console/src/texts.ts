@@ -210,7 +210,7 @@ export const text = {
     type: 'Type', at: (zone: string) => `When (${zone})`, payload: 'Payload',
     since: 'Since', every: 'Every type', hour: 'the last hour', day: 'the last 24 hours', week: 'the last 7 days',
     month: 'the last 30 days',
-    older: 'Older', noneYet: 'None of the loaded events has this type.', hidden: 'Only admins see the payload of events about webhook endpoints.',
+    older: 'Older', noneYet: 'None of the loaded events has this type.', hidden: 'Only admins see the payload of this event.',
     none: 'No events in this time', noneAbout: 'Events appear when links are claimed, keys change, or an endpoint is tested.',
   },
 

@@ -107,6 +107,18 @@ func TestASpentAllowanceNamesTheNextOne(t *testing.T) {
 	}
 }
 
+// TestADisablingByAKeyIsCounted: the authorizer does not see the body, so each change of an endpoint spends a request. A deletion
+// spends nothing.
+func TestADisablingByAKeyIsCounted(t *testing.T) {
+	for path, want := range map[string]bool{"/webhook_endpoint/update": true, "/webhook_endpoint/delete": false, "/link/revoke": false} {
+		key, table := authntest.Minted(t)
+		table.Key.Limits = "10/d"
+		if _, err := authn.New(table, nil).AuthorizeRoute(context.Background(), "POST", path, []string{"Bearer " + key}); err != nil || table.Leased > 0 != want {
+			t.Errorf("%s: %d leased, %v", path, table.Leased, err)
+		}
+	}
+}
+
 // TestARefusedRequestSpendsNothing: a lease comes after all other checks of a request.
 func TestARefusedRequestSpendsNothing(t *testing.T) {
 	key, table := authntest.Minted(t)

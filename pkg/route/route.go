@@ -26,7 +26,7 @@ type Route struct {
 	Query     []string // the names of the query parameters that the route accepts
 	MaxBody   int      // of a request, in bytes; 0: DefaultMaxBody
 	Ends      bool     // an APIKey route that ends something, so it spends nothing of the key's limits
-	MayEnd    bool     // like Ends, but only for some bodies: the handler refuses the others if the key is over its limits
+	MayEnd    bool     // an APIKey route that ends something with some bodies. It spends a request; over the limits the handler refuses the other bodies
 }
 
 // DefaultMaxBody is the largest body of a request, in bytes, unless the route accepts a larger one (infra/docs/api.md,

@@ -48,11 +48,11 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
 
 		"listAppWebhookEndpoints":  handle(inApp(s, w.all)),
-		"createAppWebhookEndpoint": handleAs[newEndpointIn](inApp(s, w.create)),
+		"createAppWebhookEndpoint": handleAs[newEndpointIn](onceInApp(s, w.create)),
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
 		"enableAppWebhookEndpoint": handleAs[enableIn](inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
-		"testAppWebhookEndpoint":   handleAs[testIn](inApp(s, w.test)),
+		"testAppWebhookEndpoint":   handleAs[testIn](onceInApp(s, w.test)),
 		"listAppWebhookEvents":     fromQuery(handle(inApp(s, w.events))),
 		"getAppWebhookEvent":       fromPath("eventId")(handleAs[eventIn](inApp(s, w.event))),
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),

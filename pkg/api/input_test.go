@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey/pkg/id"
 	"latchkey/pkg/org"
+	"latchkey/pkg/principal"
 	"latchkey/pkg/problem"
+	"latchkey/pkg/route"
 )
 
 // TestEveryBadInputHasItsOwn4xx sends each bad input of the contract. No answer may be a 5xx, and no row may change.
@@ -204,6 +207,69 @@ func TestAnInvalidIdempotencyKeyIsRefused(t *testing.T) {
 			as: ada, method: "POST", path: "/v1/orgs", body: `{"name":"x"}`, header: map[string]string{"Idempotency-Key": key},
 		}, 400, problem.InvalidIdempotencyKey)
 	}
+}
+
+// TestTheFormOfTheIdempotencyKeyComesBeforeTheCaller on each route that keeps records, as the contract says.
+func TestTheFormOfTheIdempotencyKeyComesBeforeTheCaller(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.connect(t)
+	kept := 0
+	for _, route := range route.All() {
+		name := route.Name()
+		isKept := good()[name].status == 201 || strings.HasSuffix(name, "/import") || strings.HasSuffix(name, "/events") || strings.HasSuffix(name, "/test")
+		if route.Method != "POST" || route.Takes != principal.UserToken || !isKept || name == "POST /v1/orgs" { // any user may make an org
+			continue
+		}
+		kept++
+		for _, as := range []string{"viewer", "no member"} {
+			r := w.request("POST", route.Pattern, w.caller(as), good()[name].body)
+			r.header = map[string]string{"Idempotency-Key": "short"}
+			w.want(t, r, 400, problem.InvalidIdempotencyKey)
+		}
+	}
+	if kept != 8 {
+		t.Errorf("%d routes", kept)
+	}
+}
+
+// TestAParameterSentTwiceIsRefused on each route with a credential. With one value each request is accepted, so only the second value
+// is the fault. A cursor is left out: only an answer has a valid one.
+func TestAParameterSentTwiceIsRefused(t *testing.T) {
+	w := newWorld(t, newServer(t), "")
+	w.connect(t)
+	values := map[string]string{
+		"limit": "1", "externalId": "x", "actor": string(w.target), "action": "key.created", "target": string(w.key), "email": "target@example.com", "subject": "s",
+		"createdBy": string(w.target), "endpoints": "disable", "links": "revoke", "month": time.Now().UTC().Format("2006-01"), "since": "1", "order": "desc",
+		"eventId": w.event, "endpointId": w.endpoint, "status": "failed", "from": "1", "to": "2",
+	}
+	for _, route := range route.All() {
+		for _, name := range route.Query {
+			value, ok := values[name]
+			if route.Takes == principal.Public || name == "cursor" {
+				continue
+			}
+			if strings.HasSuffix(route.Pattern, "/usage") && (name == "from" || name == "to") {
+				value = time.Now().UTC().Format(time.DateOnly)
+			}
+			query := "?" + name + "=" + value
+			if needed := good()[route.Name()].body; name != "eventId" && !strings.HasPrefix(needed, "?"+name) && strings.HasPrefix(needed, "?endpointId") {
+				query = needed + "&" + query[1:]
+			}
+			once := w.do(t, w.request(route.Method, route.Pattern, w.callerOf(route), query))
+			twice := w.do(t, w.request(route.Method, route.Pattern, w.callerOf(route), query+"&"+name+"="+value))
+			if !ok || once.status == 400 || once.status == 422 || twice.status != 400 && twice.status != 422 {
+				t.Errorf("%s %s: %d, twice %d", route.Name(), query, once.status, twice.status)
+			}
+		}
+	}
+}
+
+// callerOf returns a caller who may use a route with a user token.
+func (w *world) callerOf(r route.Route) *principal.Principal {
+	if strings.HasPrefix(r.Pattern, "/v1/orgs/{orgId}") {
+		return w.caller("admin")
+	}
+	return service()
 }
 
 func TestARetryGetsTheSameAnswer(t *testing.T) {

@@ -230,16 +230,24 @@ func onceOf[Made, Shown any](c *call, shown func(Made) Shown) (store.Once[Made],
 	return store.Once[Made]{Request: request, Render: func(made Made) ([]byte, error) { return plainjson.Marshal(shown(made)) }}, err
 }
 
-// keyed returns the record of a request with an Idempotency-Key, or the zero value without the header.
-func (c *call) keyed() (request store.Request, err error) {
+// idempotencyKey returns the value of the header Idempotency-Key, or "" without the header. Error: invalid_idempotency_key.
+func (c *call) idempotencyKey() (string, error) {
 	values := c.Header.Values(idempotencyHeader)
 	if len(values) == 0 {
-		return request, nil
+		return "", nil
 	}
-	key := values[0]
-	if len(values) != 1 || !isVisible(key, minIdempotencyKey, maxIdempotencyKey) {
-		return request, problem.New(problem.InvalidIdempotencyKey,
+	if len(values) != 1 || !isVisible(values[0], minIdempotencyKey, maxIdempotencyKey) {
+		return "", problem.New(problem.InvalidIdempotencyKey,
 			"The Idempotency-Key must be one value of 32 to 255 visible ASCII characters. Use a random UUID.")
+	}
+	return values[0], nil
+}
+
+// keyed returns the record of a request with an Idempotency-Key, or the zero value without the header.
+func (c *call) keyed() (request store.Request, err error) {
+	key, err := c.idempotencyKey()
+	if err != nil || key == "" {
+		return request, err
 	}
 	body, err := strictjson.Canonical(c.body, c.shape) // c.decode has checked the body
 	return store.Request{

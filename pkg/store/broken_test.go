@@ -82,7 +82,7 @@ func (c *connected) entities(t *testing.T) []entity {
 			_, _, err := c.OrgsOf(ctx, bob, p)
 			return err
 		})},
-		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance plan allowanceNo suspendedAt spreadAfter admins", func() error { return errorOf(c.Org(ctx, admin(c.ada), c.org)) }},
+		{"org", "ORG#", "META", "name createdAt", "createdBy externalId allowance plan allowanceNo suspendedAt revokedUpTo spreadAfter admins", func() error { return errorOf(c.Org(ctx, admin(c.ada), c.org)) }},
 		{"membership", "ORG#", "MEM#" + string(c.ada), "role joinedAt", "", whole(func(p store.Page) error {
 			_, _, err := c.Members(ctx, admin(c.ada), c.org, p)
 			return err

@@ -122,6 +122,62 @@ func TestAnOrgOfSeveralPagesIsDeletedCompletely(t *testing.T) {
 	}
 }
 
+// TestADeletionOfManyDeadKeysContinues: an org has more dead keys than one call has the time to read. Each call continues after the
+// last key that the call before has read, so the newest key is revoked too.
+func TestADeletionOfManyDeadKeysContinues(t *testing.T) {
+	c := connect(t)
+	first := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	var dead []map[string]string
+	for n := range 95 {
+		dead = append(dead, map[string]string{"PK": "KEYS#" + string(c.org), "SK": fmt.Sprintf("KEY#%s_%06d", first, n), "revokedAt": "1"})
+	}
+	write(t, c.Table, dead)
+	c.advanceClock(time.Second)
+	last := makeKey(t, c.Table, c.org, c.ada, 0).ID
+	c.SetClosingPage(10)
+	c.SetClosingWithin(0)
+	c.forgetCalls()
+	calls := 1
+	for ; ; calls++ {
+		err := c.DeleteOrg(ctx, admin(c.ada), c.org)
+		if err == nil || calls == 20 {
+			break
+		}
+		expectCode(t, err, problem.Unavailable)
+	}
+	queries := len(slices.DeleteFunc(c.Faults.Calls(), func(call string) bool { return call != "Query" }))
+	if !slices.Equal(c.revoked(t, first, last), []bool{true, true}) || calls != 10 || queries != 10+1 { // 97 rows of keys, and the members
+		t.Errorf("revoked: %v after %d calls with %d queries", c.revoked(t, first, last), calls, queries)
+	}
+}
+
+// TestTwoDeletionsOfManyKeysBothEnd: two admins delete an org at once. Each call has the time for only one page.
+func TestTwoDeletionsOfManyKeysBothEnd(t *testing.T) {
+	c := connect(t)
+	eve := addMember(t, c.Table, c.org, c.ada, "eve@example.com", org.Admin)
+	var keys []id.Key
+	for range 12 {
+		keys = append(keys, makeKey(t, c.Table, c.org, c.ada, 0).ID)
+	}
+	c.SetClosingPage(3)
+	c.SetClosingWithin(0)
+	for _, err := range atOnce(2, func(i int) error {
+		for range 30 {
+			if err := c.DeleteOrg(ctx, admin([]id.User{c.ada, eve}[i]), c.org); !problem.Is(err, problem.Unavailable) {
+				return err
+			}
+		}
+		return fmt.Errorf("the deletion does not end")
+	}) {
+		if err != nil && !problem.Is(err, problem.OrgNotFound) { // the other admin was faster
+			t.Error(err)
+		}
+	}
+	if slices.Contains(c.revoked(t, keys...), false) {
+		t.Errorf("revoked: %v", c.revoked(t, keys...))
+	}
+}
+
 // TestADeletionContinuesWhenAKeyIsRevokedMeanwhile: another admin revokes one of two keys after the deletion has
 // read both, and right before the transaction that revokes both.
 func TestADeletionContinuesWhenAKeyIsRevokedMeanwhile(t *testing.T) {

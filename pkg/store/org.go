@@ -33,6 +33,7 @@ type Org struct {
 	keysEnded bool         // its deletion has ended for keys and members
 	admins    int
 
+	revokedUpTo id.Key // DeleteOrg continues after this key; "": it begins with the first one
 	spreading   bool   // not all keys have the state yet
 	spreadAfter id.Key // see attrSpreadAfter
 }
@@ -330,7 +331,7 @@ func orgFrom(r *table.Reading) Org {
 	return Org{
 		ID: id.Org(r.PK(pkOrg)), Name: attrName.From(r), ExternalID: attrExternalID.OrZero(r), CreatedAt: attrCreatedAt.From(r),
 		State: orgStateFrom(r), SuspendedAt: attrSuspendedAt.OrZero(r),
-		spreading: attrSpreadAfter.IsIn(r.Row), spreadAfter: attrSpreadAfter.OrZero(r),
+		revokedUpTo: attrRevokedUpTo.OrZero(r), spreading: attrSpreadAfter.IsIn(r.Row), spreadAfter: attrSpreadAfter.OrZero(r),
 		creator: attrCreatedBy.OrZero(r), deleted: attrDeletedAt.OrZero(r) != 0, keysEnded: attrKeysEndedAt.IsIn(r.Row), admins: attrAdmins.OrZero(r),
 	}
 }

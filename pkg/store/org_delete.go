@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"latchkey/pkg/id"
+	"latchkey/pkg/problem"
 	"latchkey/pkg/table"
 )
 
@@ -18,6 +19,10 @@ const (
 
 	// closingPage is the number of rows of a deleted org that are read at once to be deleted or changed.
 	closingPage = 1000
+
+	// closingWithin is the time for which a call revokes the keys of a deleted org. The function has 28 seconds:
+	// the rest is for the members.
+	closingWithin = 20 * time.Second
 
 	// deletesWithin is the longest time that the request which deletes an org may take. API
 	// Gateway waits 29 seconds.
@@ -101,7 +106,7 @@ func (s *Store) DeleteOrg(ctx context.Context, a Actor, o id.Org) error {
 	if err != nil {
 		return err
 	}
-	if err := s.revokeKeys(ctx, o); err != nil {
+	if err := s.revokeKeys(ctx, closed); err != nil {
 		return err
 	}
 	if err := s.removeMembers(ctx, o, a.User); err != nil {
@@ -169,21 +174,29 @@ func (s *Store) closeOrg(ctx context.Context, a Actor, o id.Org, mapped bool) (O
 	return found, t.Commit(ctx)
 }
 
-// revokeKeys revokes every key of a closed org that may be good. It reads all rows strongly,
-// because the map of active keys lacks keys in their grace. It writes no events and no audit entries
-// for the keys: the entry of the deletion is enough.
-func (s *Store) revokeKeys(ctx context.Context, o id.Org) error {
-	return eachPage(ctx, s, table.Span{PK: pkKeys + string(o), Prefix: skKey}, apiKeyFrom, func(keys []APIKey) error {
-		surelyExpired := s.now() - lateExpiry.Milliseconds()
-		good := slices.DeleteFunc(keys, func(k APIKey) bool {
-			return k.RevokedAt != 0 || k.ExpiresAt != 0 && k.ExpiresAt < surelyExpired
-		})
-		return inParts(ctx, s, good, actionsAtOnce/2, func(t *txn, k APIKey) {
+// revokeKeys revokes every key of a closed org that may be good. It reads the rows of all keys strongly, because the map of active
+// keys lacks keys in their grace. DynamoDB filters out the dead ones. It writes no events and no audit entries for the keys: the entry
+// of the deletion is enough. When its time (closingWithin) is over, it writes the last key that it has read, and returns unavailable:
+// the next call continues after this key. No key is skipped, because a closed org gets no new key, and a dead key never becomes good.
+func (s *Store) revokeKeys(ctx context.Context, of Org) error {
+	stop := time.Now().Add(s.closingWithin)
+	end, err := s.walkKeys(ctx, of.ID, s.mayBeGood(), of.revokedUpTo, stop, func(good []APIKey) (id.Key, error) {
+		return "", inParts(ctx, s, good, actionsAtOnce/2, func(t *txn, k APIKey) {
 			now := s.now()
-			t.revokeKey(o, k.ID, now, table.Raced)
-			t.purgeUse(o, k.ID, now)
+			t.revokeKey(of.ID, k.ID, now, table.Raced)
+			t.purgeUse(of.ID, k.ID, now)
 		})
 	})
+	if err != nil || end == "" {
+		return err
+	}
+	isLess := table.Any(attrRevokedUpTo.Absent(), attrRevokedUpTo.Under(end))
+	t := s.begin()
+	t.Update(orgRow(of.ID), table.All(attrDeletedAt.Present(), isLess), table.Raced, attrRevokedUpTo.Set(end))
+	if err := ignoreRaced(t.Commit(ctx)); err != nil { // raced: another call has come further
+		return err
+	}
+	return problem.New(problem.Unavailable, "The deletion of the org has begun, but some of its API keys may still work. Send the request again.")
 }
 
 // removeMembers removes every member of a closed org except one, who can repeat the deletion when it fails.

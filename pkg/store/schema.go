@@ -79,7 +79,7 @@ const (
 	attrLeakedAt        = table.Int("leakedAt")             // of the row of the last use: when key.leaked was written last
 	attrLive            = table.Map[int64]("live")          // key id → expiry
 	attrClosed          = table.Int("closed")               // when the deletion of the org began
-	attrRevokedUpTo     = table.Text[id.Key]("revokedUpTo") // of a person in an org: RevokeKeysOf continues after this key
+	attrRevokedUpTo     = table.Text[id.Key]("revokedUpTo") // of a person in an org, or of a deleted org: the revocation continues after this key
 
 	// Of the limits of API keys, see limit.Rules.Text.
 	attrLimits   = table.Text[string]("limits")

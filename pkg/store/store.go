@@ -57,9 +57,10 @@ type Store struct {
 	Rand   io.Reader        // randomness of ids, keys, salts and nonces; nil: crypto/rand
 	Limits Limits
 
-	closingPage  int           // the constant closingPage; tests lower it
-	spreadWithin time.Duration // the constant spreadWithin; tests lower it
-	usageWithin  time.Duration // the constant usageWithin; tests lower it
+	closingPage   int           // the constant closingPage; tests lower it
+	closingWithin time.Duration // the constant closingWithin; tests lower it
+	spreadWithin  time.Duration // the constant spreadWithin; tests lower it
+	usageWithin   time.Duration // the constant usageWithin; tests lower it
 }
 
 // New returns the store on one table.
@@ -71,7 +72,8 @@ func New(db *table.DB, name string) *Store {
 			Index: table.Index{Name: "due", PK: attrDue, SK: attrDueAt},
 			TTL:   string(attrPurgeAt),
 		}),
-		Now: clock.Now, Limits: DefaultLimits(), closingPage: closingPage, spreadWithin: spreadWithin, usageWithin: usageWithin,
+		Now: clock.Now, Limits: DefaultLimits(), closingPage: closingPage, closingWithin: closingWithin,
+		spreadWithin: spreadWithin, usageWithin: usageWithin,
 	}
 }
 

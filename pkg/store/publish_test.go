@@ -80,6 +80,18 @@ func TestAPublishedIDFromManyClientsIsOneEvent(t *testing.T) {
 	}
 }
 
+// TestAPublicationWithoutAnAnswerIsPublishedOnce: the first try is done, but its answer is lost, and the second try meets a conflict.
+// The event has neither an id of the owner nor an Idempotency-Key.
+func TestAPublicationWithoutAnAnswerIsPublishedOnce(t *testing.T) {
+	c := connect(t)
+	c.Faults.Plan("TransactWriteItems", storetest.Forgotten, 1)
+	c.Faults.Plan("TransactWriteItems", storetest.Conflict, 1)
+	c.publish(t, publications("")...)
+	if n := len(c.events(t, paid)); n != 1 || c.Faults.Pending() {
+		t.Errorf("%d events", n)
+	}
+}
+
 // TestAnotherEventWithAPublishedIDIsAConflict: an event with a published id, but with another type or other data, refuses its whole
 // request. The same data in another spelling is the same event.
 func TestAnotherEventWithAPublishedIDIsAConflict(t *testing.T) {

@@ -135,7 +135,7 @@ func testAThrottledOrConflictingTransactionIsTriedAgain(t *testing.T) {
 	}
 	for what, answer := range map[string]string{
 		"a conflict": cancelled("TransactionConflict"), "throttled": cancelled("ThrottlingError"),
-		"over the throughput": cancelled("ProvisionedThroughputExceeded"), "in progress": `{"__type":"TransactionInProgressException"}`,
+		"over the throughput": cancelled("ProvisionedThroughputExceeded"), "in progress": stillAtWork,
 	} {
 		db, err := commit(answer, answer, "{}")
 		if err != nil || len(db.requests) != 3 || string(db.requests[0]["ClientRequestToken"]) != string(db.requests[2]["ClientRequestToken"]) {
@@ -144,12 +144,43 @@ func testAThrottledOrConflictingTransactionIsTriedAgain(t *testing.T) {
 		if db, err := commit(answer); !errors.Is(err, ErrBusy) || !errors.Is(err, errFault) || len(db.requests) != 5 {
 			t.Errorf("always %s: %v after %d tries", what, err, len(db.requests))
 		}
-		tb, db := tableOf(answer, "{}")
-		gives := tb.Begin()
-		gives.GiveWay = true
-		gives.Update(Key{"p", "b"}, Exists, nil, count.Set(1))
-		if err := gives.Commit(t.Context()); !errors.Is(err, ErrRaced) || len(db.requests) != 1 {
-			t.Errorf("%s, with GiveWay: %v after %d tries", what, err, len(db.requests))
+	}
+}
+
+// stillAtWork is the answer to a transaction when an earlier try of it is still being carried out.
+const stillAtWork = `{"__type":"TransactionInProgressException"}`
+
+func TestATransactionGivesWayOnlyIfNoTryCanBeDone(t *testing.T) {
+	synctest.Test(t, testATransactionGivesWayOnlyIfNoTryCanBeDone) // on a fake clock: pauses take no time
+}
+
+func testATransactionGivesWayOnlyIfNoTryCanBeDone(t *testing.T) {
+	conflict := cancelled("TransactionConflict")
+	for what, c := range map[string]struct {
+		answers []string // to the tries before the last one
+		gives   bool     // after the first answer
+	}{
+		"a conflict":                      {[]string{conflict}, true},
+		"throttled":                       {[]string{cancelled("ThrottlingError")}, true},
+		"over the throughput":             {[]string{cancelled("ProvisionedThroughputExceeded")}, true},
+		"a conflict with one row":         {[]string{`{"__type":"TransactionConflictException"}`}, true},
+		"in progress":                     {[]string{stillAtWork, stillAtWork, stillAtWork}, false}, // the SDK makes three tries
+		"no answer, then a conflict":      {[]string{"hang up", conflict, conflict}, false},
+		"no answer, then in progress":     {[]string{"hang up", stillAtWork, stillAtWork}, false},
+		"a 500, then over the throughput": {[]string{"500", cancelled("ProvisionedThroughputExceeded")}, false},
+	} {
+		tb, db := retrying(append(c.answers, "{}")...)
+		tx := tb.Begin()
+		tx.GiveWay = true
+		tx.Update(Key{"p", "b"}, Exists, nil, count.Set(1))
+		err := tx.Commit(t.Context())
+		if c.gives && (!errors.Is(err, ErrRaced) || len(db.requests) != 1) {
+			t.Errorf("%s: %v after %d tries", what, err, len(db.requests))
+		}
+		last := db.requests[len(db.requests)-1]
+		isSame := string(db.requests[0]["ClientRequestToken"]) == string(last["ClientRequestToken"])
+		if !c.gives && (err != nil || len(db.requests) != len(c.answers)+1 || !isSame) {
+			t.Errorf("%s: %v after %d tries, or another client token", what, err, len(db.requests))
 		}
 	}
 }

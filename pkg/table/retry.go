@@ -42,9 +42,14 @@ func (t *Table) try(ctx context.Context, tries int, do func() (again bool, err e
 
 // isConflict reports whether another write of the same rows is at work.
 func isConflict(err error) bool {
-	var busy *types.TransactionInProgressException
 	var conflict *types.TransactionConflictException
-	return errors.As(err, &busy) || errors.As(err, &conflict)
+	return inProgress(err) || errors.As(err, &conflict)
+}
+
+// inProgress reports whether an earlier try with the same client token is at work. Only this transaction has the token.
+func inProgress(err error) bool {
+	var busy *types.TransactionInProgressException
+	return errors.As(err, &busy)
 }
 
 // pause waits before a try: not before the first (try 0), then 10 to 100 ms at random. The wait ends

@@ -34,7 +34,8 @@ func Raced(Row) error { return ErrRaced }
 type Txn struct {
 	// GiveWay makes Commit return ErrRaced after the first conflict, in place of another try. It is
 	// for a row that many requests try to write and only the first one writes: the others only need to
-	// read it.
+	// read it. While an earlier try may still be carried out, Commit does not give way: the caller would
+	// make other ids, and so do the same thing twice.
 	GiveWay bool
 
 	table      *Table
@@ -137,7 +138,7 @@ func (t *Txn) Commit(ctx context.Context) error {
 			return false, nil
 		}
 		again, answer = t.outcome(err, tries.unanswered)
-		if again && t.GiveWay {
+		if again && t.GiveWay && !tries.unanswered && !inProgress(err) {
 			return false, ErrRaced
 		}
 		return again, answer

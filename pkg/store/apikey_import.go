@@ -27,20 +27,34 @@ type ImportResult struct {
 	Refusal *problem.Error // app_not_found, conflict, limit_reached
 }
 
+// importParts is the largest number of keys in one request.
+const importParts = 25
+
 // ImportKeys makes API keys of texts that the owner gave out before, each in a separate transaction, and returns the result
 // of each. When one key is refused, the others are still made. A key has an ordinary row, and only this row decides about the key. A
 // second row leads from the hash of the text to it. The second row never changes and is never deleted. So a text can be imported only
 // once, in any org, even after the key or its org is gone: the next import is a conflict. After an error, some keys may have been made.
+// Only a key that was made has a record of the request, so the same request tries a refused key again.
 //
 // Errors: org_not_found, insufficient_role, idempotency_key_reused, org_suspended.
 func (s *Store) ImportKeys(ctx context.Context, a Actor, o id.Org, wanted []NewImport, once Once[MintedKey]) ([]ImportResult, error) {
-	rows, err := s.readAs(ctx, a, o, orgRow(o)) // refuses a user, because the route allows no role
+	reads := []table.Key{orgRow(o)}
+	for i := range importParts { // an earlier request may have had more keys
+		reads = once.part(i).Request.reads(reads...)
+	}
+	rows, err := s.readAs(ctx, a, o, reads...) // refuses a user, because the route allows no role
 	if err != nil {
 		return nil, err
 	}
 	found, err := decode(rows[orgRow(o)], orgFrom, errOrgNotFound)
 	if err != nil {
 		return nil, err
+	}
+	for i := range importParts { // no key is made if any record has another body
+		request := once.part(i).Request
+		if err := request.kept(rows[request.row()], s.now()); err != nil && !errors.As(err, new(replayed)) {
+			return nil, err
+		}
 	}
 	out := make([]ImportResult, len(wanted))
 	for i, n := range wanted {

@@ -162,6 +162,39 @@ func TestARepeatedImportAnswersTheSame(t *testing.T) {
 	c.Faults.Heal()
 }
 
+// TestAChangedImportWithAUsedKeyMakesNothing: the first request made only its second key, because the app of the first key is unknown.
+// The changed requests have the same Idempotency-Key. One of them has only the first key.
+func TestAChangedImportWithAUsedKeyMakesNothing(t *testing.T) {
+	c := connect(t)
+	wanted := foreign("sk_a", "sk_b")
+	wanted[0].AppID = id.NoApp
+	_, outcomes := c.importKeys(t, c.org, wanted, once[store.MintedKey](c, idempotencyKey, "body", "{}"))
+	checkOutcomes(t, outcomes, problem.AppNotFound, "")
+	wanted[0].AppID = ""
+	changed := once[store.MintedKey](c, idempotencyKey, "changed", "{}")
+	for n := 1; n <= len(wanted); n++ {
+		expectCode(t, errorOf(c.ImportKeys(ctx, billing, c.org, wanted[:n], changed)), problem.IdempotencyKeyReused)
+		if _, ok, err := c.Imported(ctx, wanted[0].Hash); ok || err != nil {
+			t.Errorf("a key of a refused request of %d keys is imported: %v", n, err)
+		}
+	}
+}
+
+// TestARefusedKeyOfAnImportIsTriedAgain: the same request is sent again after a key was revoked. The key that was made keeps its id.
+func TestARefusedKeyOfAnImportIsTriedAgain(t *testing.T) {
+	c := connect(t)
+	c.Limits.ActiveKeys = 2
+	other, request := makeKey(t, c.Table, c.org, c.ada, 0).ID, once[store.MintedKey](c, idempotencyKey, "body", "{}")
+	_, outcomes := c.importKeys(t, c.org, foreign("sk_a", "sk_b"), request)
+	checkOutcomes(t, outcomes, "", problem.LimitReached)
+	noError(t, c.RevokeKey(ctx, billing, c.org, other))
+	results, err := c.ImportKeys(ctx, billing, c.org, foreign("sk_a", "sk_b"), request)
+	noError(t, err)
+	if !results[0].Replayed || results[1].Refusal != nil || results[1].Replayed {
+		t.Errorf("%+v", results)
+	}
+}
+
 // TestALostAnswerDoesNotRefuseAnImport: after a lost answer, each key is made once and its import succeeds, with an Idempotency-Key and
 // without one. While all answers are lost, the import is unavailable. The same request imports the keys afterwards.
 func TestALostAnswerDoesNotRefuseAnImport(t *testing.T) {

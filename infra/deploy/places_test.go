@@ -87,16 +87,16 @@ var elsewhere = map[string]string{
 	"s3:GetObjectVersion":             "arn:aws:s3:::aws-sam-cli-managed-default-samclisourcebucket-1a2b3c/latchkey/0f3d6f0e",
 }
 
-// resourcesOf returns the ARNs that an action of a handler of this resource acts on.
-func resourcesOf(name string, r translated.Resource, action string) (arns []string) {
+// resourcesOf returns the ARNs that an action of a handler of this resource of a stack acts on.
+func resourcesOf(stack, name string, r translated.Resource, action string) (arns []string) {
 	if arn, ok := elsewhere[action]; ok {
 		return []string{arn}
 	}
 	if action == "iam:PassRole" {
-		return []string{"arn:aws:iam::" + standin.Account + ":role/latchkey-" + path.Base(fmt.Sprint(r.Properties["Role"])) + "-" + random}
+		return []string{"arn:aws:iam::" + standin.Account + ":role/" + stack + "-" + path.Base(fmt.Sprint(r.Properties["Role"])) + "-" + random}
 	}
 	p := places[r.Type]
-	physical := "latchkey-" + name + "-" + random
+	physical := stack + "-" + name + "-" + random
 	if p.named != "" {
 		physical = fmt.Sprint(r.Properties[p.named])
 		if _, function, ok := strings.Cut(physical, ":function:"); ok {
@@ -113,8 +113,8 @@ func resourcesOf(name string, r translated.Resource, action string) (arns []stri
 	return arns
 }
 
-// needsOf returns the rights that an action of a handler of this resource needs.
-func needsOf(name string, r translated.Resource, action string) (needs []iam.Need) {
+// needsOf returns the rights that an action of a handler of this resource of a stack needs.
+func needsOf(stack, name string, r translated.Resource, action string) (needs []iam.Need) {
 	context := map[string][]string{}
 	if action == "iam:PassRole" {
 		context["iam:PassedToService"] = []string{"lambda.amazonaws.com"}
@@ -123,19 +123,19 @@ func needsOf(name string, r translated.Resource, action string) (needs []iam.Nee
 		tag := translated.Object(v)
 		context[fmt.Sprint("aws:ResourceTag/", tag["Key"])] = []string{fmt.Sprint(tag["Value"])}
 	}
-	for _, arn := range resourcesOf(name, r, action) {
+	for _, arn := range resourcesOf(stack, name, r, action) {
 		needs = append(needs, iam.Need{Action: action, Resource: arn, Context: context})
 	}
 	return needs
 }
 
-// withAllOptions returns the template's resources by logical id, with all options on. Wall connects the API to the template's
+// withAllOptions returns the resources of a stack by logical id, with all options on. Wall connects the API to the template's
 // firewall; OwnWall is the same resource with a firewall of the owner.
-func withAllOptions(t *testing.T) map[string]translated.Resource {
+func withAllOptions(t *testing.T, stack string) map[string]translated.Resource {
 	t.Helper()
 	o := translated.Options{
-		StackName: "latchkey", FunctionPrefix: "latchkey-",
-		Attributes: map[string]string{"PublicRates.Arn": strings.Replace(ownACL, "/own/", "/latchkey-public-rates/", 1)},
+		StackName: stack, FunctionPrefix: stack + "-",
+		Attributes: map[string]string{"PublicRates.Arn": strings.Replace(ownACL, "/own/", "/"+stack+"-public-rates/", 1)},
 		Parameters: map[string]string{
 			"Issuer": "https://issuer.example", "AlarmTopicArn": "arn:aws:sns:eu-central-1:" + standin.Account + ":operators", "ForwardAuth": "true", "EventBusName": "owner",
 			"ConsumerOrganizationId": "o-0123456789", "ApiAccessLog": "true", "WebAcl": "rate-limited", "DomainName": "api.example.com",

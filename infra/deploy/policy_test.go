@@ -122,6 +122,8 @@ func TestTheOperatorActsOnlyOnTheStack(t *testing.T) {
 		"apigateway:PATCH":            "arn:aws:apigateway:eu-central-1::/account",
 		"wafv2:UpdateWebACL":          ownACL,
 		"wafv2:DeleteWebACL":          ownACL,
+		"ssm:PutParameter":            "arn:aws:ssm:eu-central-1:123456789012:parameter/latchkey/other/key-authorizer-arn",
+		"logs:DeleteLogGroup":         "arn:aws:logs:eu-central-1:123456789012:log-group:/latchkey/other/authorizer",
 		"cloudformation:DeleteStack":  "arn:aws:cloudformation:eu-central-1:123456789012:stack/other/1a2b3c",
 	} {
 		if o.may(action, resource) {

@@ -3,6 +3,7 @@ package template_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,6 +19,8 @@ import (
 func TestAlarmsReachTheTopicAndTheRunbook(t *testing.T) { assertNone(t, checkAlarmActions) }
 
 func TestOperatorsSeeEachAlarmAndMetric(t *testing.T) { assertNone(t, checkDashboard) }
+
+func TestErrorsThatAnyoneCanCauseRingNoAlarm(t *testing.T) { assertNone(t, checkAtWill) }
 
 func TestOperatorsSeeHowLongRequestsTake(t *testing.T) { assertNone(t, checkLatency) }
 
@@ -123,6 +126,36 @@ func checkLatency(tpl *translated.Template) (faults []string) {
 	}
 	if !slices.Equal(found, want) {
 		faults = append(faults, fmt.Sprintf("the dashboard shows %q, want %q", found, want))
+	}
+	return faults
+}
+
+// atWill lists, for each alarm on errors, the metrics of errors that anyone can cause. Requests to a shared authorizer are no errors of
+// our API: if ApiErrorsAlarm subtracted them, they would hide its own errors.
+var atWill = map[string][]string{
+	"AuthorizerErrorsAlarm": {"ServiceIssuerFaults", "SharedUnknownKeys", "UnknownKeys"},
+	"ApiErrorsAlarm":        {"ServiceIssuerFaults", "UnknownKeys"},
+}
+
+// checkAtWill checks that each alarm on errors subtracts all its metrics in atWill and no others, and treats a missing one as 0.
+func checkAtWill(tpl *translated.Template) (faults []string) {
+	for _, name := range slices.Sorted(maps.Keys(atWill)) {
+		var subtracted []string
+		ids, terms := map[string]string{}, ""
+		for _, v := range list(tpl.Resources[name].Properties["Metrics"]) {
+			m := object(v)
+			if m["Expression"] != nil {
+				terms = fmt.Sprint(m["Expression"])
+			}
+			ids[fmt.Sprint(m["Id"])] = fmt.Sprint(object(object(m["MetricStat"])["Metric"])["MetricName"])
+		}
+		for _, term := range regexp.MustCompile(`- FILL\((\w+), 0\)`).FindAllStringSubmatch(terms, -1) {
+			subtracted = append(subtracted, ids[term[1]])
+		}
+		slices.Sort(subtracted)
+		if !slices.Equal(subtracted, atWill[name]) {
+			faults = append(faults, fmt.Sprintf("%s subtracts %q, want %q: %s", name, subtracted, atWill[name], terms))
+		}
 	}
 	return faults
 }

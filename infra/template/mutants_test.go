@@ -176,7 +176,7 @@ func found(t *testing.T, mutant *translated.Template) bool {
 
 // allChecks are the checks of this package. A check that is not listed runs only in the other process, which is slower.
 var allChecks = []check{
-	checkAlarmActions, checkDashboard, checkLatency, checkDoors, checkDurability, checkTableLiterals, checkIndex, checkEnvironments, checkSigningKey,
+	checkAlarmActions, checkDashboard, checkAtWill, checkLatency, checkDoors, checkDurability, checkTableLiterals, checkIndex, checkEnvironments, checkSigningKey,
 	checkSchedules, checkNoEcho, checkRestored, checkRoles, checkLogs, checkStatements, checkPartitions, checkTransactions, checkKMSRights,
 	checkPublicRoutes, checkSchemes, checkUncached, checkNames, checkRetained, checkConditions, checkPermissions, checkThrottles,
 	checkDefaults, checkParametersRead, checkBudgets, checkSwitches, checkRetention, checkLevels, checkSecrets, checkVariableNames,

@@ -56,24 +56,31 @@ func TestARefusalsLineNamesItsSourceAndAProvedKey(t *testing.T) {
 	}
 }
 
-// TestErrorsThatAnyoneCanCauseAreCountedSeparately: the line of such an error has a separate metric, which the alarms subtract.
+// TestErrorsThatAnyoneCanCauseAreCountedSeparately: the line of such an error has a separate metric, which the alarms subtract. A shared
+// authorizer has a metric of its own, because its requests do not count as errors of our API.
 func TestErrorsThatAnyoneCanCauseAreCountedSeparately(t *testing.T) {
 	var out bytes.Buffer
 	was := slog.Default()
 	slog.SetDefault(slog.New(slog.NewJSONHandler(&out, nil)))
 	t.Cleanup(func() { slog.SetDefault(was) })
 	away := errors.New("the issuer is away")
-	for cause, counted := range map[error]string{
-		problem.ErrAtWill: "UnknownKeys", problem.ErrServiceIssuer: "ServiceIssuerFaults",
-		fmt.Errorf("%w: %w", problem.ErrServiceIssuer, away): "ServiceIssuerFaults", away: "",
+	for cause, counted := range map[error][2]string{ // the metrics of our authorizer and of a shared one
+		problem.ErrAtWill: {"UnknownKeys", "SharedUnknownKeys"}, problem.ErrServiceIssuer: {"ServiceIssuerFaults", "SharedUnknownKeys"},
+		fmt.Errorf("%w: %w", problem.ErrServiceIssuer, away): {"ServiceIssuerFaults", "SharedUnknownKeys"}, away: {},
 	} {
+		unavailable := problem.Wrap(problem.Unavailable, "The issuer cannot be reached.", cause)
 		out.Reset()
 		_, err := invoke(t, sample, func(context.Context, string, string, []string) (principal.Principal, error) {
-			return principal.Principal{}, problem.Wrap(problem.Unavailable, "The issuer cannot be reached.", cause)
+			return principal.Principal{}, unavailable
 		})
-		isCounted := counted == "" && !strings.Contains(out.String(), "_aws") || strings.Contains(out.String(), `"`+counted+`":1`)
-		if err == nil || !isCounted || strings.Count(out.String(), "_aws") > 1 || strings.Count(out.String(), "\n") != 1 {
-			t.Errorf("%v: %v, %s", cause, err, out.String())
+		ours := out.String()
+		out.Reset()
+		_, errShared := invokeShared(restEvent, check(unavailable))
+		for i, line := range []string{ours, out.String()} {
+			isCounted := counted[i] == "" && !strings.Contains(line, "_aws") || strings.Contains(line, `"`+counted[i]+`":1`)
+			if err == nil || errShared == nil || !isCounted || strings.Count(line, "_aws") > 1 || strings.Count(line, "\n") != 1 {
+				t.Errorf("%v: %v, %v, %s", cause, err, errShared, line)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"time"
@@ -138,7 +139,11 @@ func (h *sharedAuthorizer) decide(ctx context.Context, e authorizerEvent, path m
 			"code": string(refused.Code), "title": refused.Code.Title(), "detail": refused.Detail,
 		}, nil), nil
 	}
-	return nil, undecided(ctx, e, err)
+	var counts []any
+	if errors.Is(err, problem.ErrAtWill) { // the alarm on errors of the authorizers subtracts the metric
+		counts = metric.SharedUnknownKeys.With(1)
+	}
+	return nil, undecided(ctx, e, err, counts...)
 }
 
 // ends returns the condition that ends a policy after a time, nil for 0.

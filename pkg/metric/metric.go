@@ -43,6 +43,7 @@ var (
 	LeasesFailed        = Metric{"LeasesFailed", Count, ""}        // requests that were neither let through nor limited
 	UnknownKeys         = Metric{"UnknownKeys", Count, ""}         // access tokens that may have a new key of the issuer, or whose user gets 429 from userinfo
 	ServiceIssuerFaults = Metric{"ServiceIssuerFaults", Count, ""} // access tokens of an issuer that only services have, when it cannot be called
+	SharedUnknownKeys   = Metric{"SharedUnknownKeys", Count, ""}   // both of these at a shared authorizer
 	AttemptsDelivered   = Metric{"AttemptsDelivered", Count, ""}
 	AttemptsFailed      = Metric{"AttemptsFailed", Count, ""}
 	SignFailures        = Metric{"SignFailures", Count, ""}
@@ -53,7 +54,8 @@ var (
 // All returns every metric.
 func All() []Metric {
 	return []Metric{
-		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, UnknownKeys, ServiceIssuerFaults, AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
+		ColdStarts, CredentialsAccepted, CredentialsRefused, RequestsLimited, LeasesFailed, UnknownKeys, ServiceIssuerFaults, SharedUnknownKeys,
+		AttemptsDelivered, AttemptsFailed, SignFailures, OldestDue, StraysDue,
 	}
 }
 

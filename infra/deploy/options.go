@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"latchkey/infra/deploy/cloud"
@@ -13,12 +14,24 @@ import (
 // build, and roll back. It would never find that no one gets the alarms. The error names all faults.
 func (p *program) checkOptions() error {
 	var faults settings.Faults
-	if arn := p.value("CertificateArn"); arn != "" {
+	here := func(name string) (arn string) { // "" if the resource is in another region
+		arn = p.value(name)
+		if region := regionOf(arn); arn != "" && region != p.aws.Region {
+			faults.Note(fmt.Errorf("%s is in %s, and must be in %s", name, region, p.aws.Region))
+			return ""
+		}
+		return arn
+	}
+	if arn := here("CertificateArn"); arn != "" {
 		faults.Note(p.checkCertificate(arn))
 	}
-	if arn := p.value("AlarmTopicArn"); arn != "" {
+	if arn := here("AlarmTopicArn"); arn != "" {
 		faults.Note(p.checkTopic(arn))
 	}
+	for _, name := range []string{"TableKeyArn", "TableStreamArn", "WebAclArn"} {
+		here(name)
+	}
+	faults.Note(p.checkWarm())
 	if name := p.value("EventBusName"); name != "" {
 		if err := p.aws.Call("events", "describe_event_bus", cloud.Params{"Name": name}, nil); err != nil {
 			faults.Note(fmt.Errorf("the event bus %s of EventBusName cannot be read: %w", name, err))
@@ -35,10 +48,28 @@ func regionOf(arn string) string {
 	return append(strings.Split(arn, ":"), "", "", "", "")[3] // "" for a text that is no ARN
 }
 
-func (p *program) checkCertificate(arn string) error {
-	if region := regionOf(arn); region != p.aws.Region {
-		return fmt.Errorf("CertificateArn is in %s, and must be in %s", region, p.aws.Region)
+// checkWarm returns an error when WarmThroughput is below its deployed value: AWS would refuse the change, and CloudFormation roll back.
+func (p *program) checkWarm() error {
+	wanted, deployed := p.value("WarmThroughput"), p.deployed.Values()["WarmThroughput"]
+	if wanted == "" || deployed == "" {
+		return nil
 	}
+	reads, writes := throughput(wanted)
+	if readsNow, writesNow := throughput(deployed); reads < readsNow || writes < writesNow {
+		return fmt.Errorf("WarmThroughput=%s is below the deployed %s, and AWS never lowers it", wanted, deployed)
+	}
+	return nil
+}
+
+// throughput returns the reads and writes in a value of WarmThroughput, whose pattern allows only numbers.
+func throughput(value string) (reads, writes int) {
+	before, after, _ := strings.Cut(value, ",")
+	reads, _ = strconv.Atoi(before)
+	writes, _ = strconv.Atoi(after)
+	return reads, writes
+}
+
+func (p *program) checkCertificate(arn string) error {
 	var out struct{ Certificate struct{ Status string } }
 	if err := p.aws.Call("acm", "describe_certificate", cloud.Params{"CertificateArn": arn}, &out); err != nil {
 		return fmt.Errorf("the certificate %s cannot be read: %w", arn, err)
@@ -51,9 +82,6 @@ func (p *program) checkCertificate(arn string) error {
 
 // checkTopic checks that someone subscribes to the topic. It does not read a topic of another account, which may refuse us.
 func (p *program) checkTopic(arn string) error {
-	if region := regionOf(arn); region != p.aws.Region {
-		return fmt.Errorf("AlarmTopicArn is in %s, and must be in %s", region, p.aws.Region)
-	}
 	if !strings.Contains(arn, ":"+p.account+":") {
 		p.say("The alarms go to a topic of another account: its subscriptions were not checked.")
 		return nil

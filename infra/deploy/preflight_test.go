@@ -41,6 +41,26 @@ func TestBadDeploymentsAreRefusedBeforeABuild(t *testing.T) {
 		"a topic of another region": {
 			[]string{issuer, audience, "PARAMETERS=AlarmTopicArn=arn:aws:sns:us-east-1:123456789012:a"}, nil, []string{"AlarmTopicArn is in us-east-1"},
 		},
+		"a key, a firewall and a stream of another region": {
+			[]string{issuer, audience, "PARAMETERS=TableKeyArn=arn:aws:kms:us-east-1:123456789012:key/a WebAclArn=arn:aws:wafv2:us-east-1:123456789012:regional/webacl/a/b " +
+				"TableStreamArn=" + strings.Replace(restoredStream, "eu-central-1", "us-east-1", 1)}, nil,
+			[]string{"TableKeyArn is in us-east-1, and must be in eu-central-1", "WebAclArn is in us-east-1", "TableStreamArn is in us-east-1"},
+		},
+		"a firewall of CloudFront": {
+			[]string{issuer, audience, "PARAMETERS=WebAclArn=arn:aws:wafv2:us-east-1:123456789012:global/webacl/a/b"}, nil, []string{"WebAclArn=", "must be the ARN of a regional web ACL"},
+		},
+		"fewer warm writes than deployed": {
+			[]string{"PARAMETERS=WarmThroughput=50000,8000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000"))
+			},
+			[]string{"WarmThroughput=50000,8000 is below the deployed 40000,16000"},
+		},
+		"fewer warm reads than deployed": {
+			[]string{"PARAMETERS=WarmThroughput=9999,16000"}, func(r *rig) {
+				r.aws.Put("latchkey", "CREATE_COMPLETE", deployedWith(r.t, "WarmThroughput=40000,16000"))
+			},
+			[]string{"WarmThroughput=9999,16000 is below the deployed 40000,16000"},
+		},
 		"an unprotected resource": {[]string{issuer, audience, "REPLACE=Domain"}, nil, []string{"REPLACE=Domain", "Api, DeliveryQueue, SigningKey, Table"}},
 		"no audience":             {[]string{issuer}, nil, []string{"give AUDIENCE=", "ClientIds="}},
 		"no credentials":          {[]string{issuer, audience}, func(r *rig) { delete(r.env, "AWS_ACCESS_KEY_ID") }, []string{"no AWS credentials: set AWS_PROFILE"}},

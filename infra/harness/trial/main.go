@@ -146,11 +146,25 @@ func (t *trial) connect(ctx context.Context) (err error) {
 		return nil
 	}
 	fmt.Fprint(t.out, "Continue? [y/N] ")
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // after an error the line is not y
-	if strings.TrimSpace(line) != "y" {
+	if !isConfirmed(ctx, os.Stdin) {
 		return errors.New("nothing was done")
 	}
 	return nil
+}
+
+// isConfirmed reports whether the next line of in is y. A Ctrl-C, which ends ctx, is a no.
+func isConfirmed(ctx context.Context, in io.Reader) bool {
+	answer := make(chan string, 1)
+	go func() { // a Ctrl-C does not end a read: this one ends with the program
+		line, _ := bufio.NewReader(in).ReadString('\n') // after an error the line is not y
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		return false
+	case line := <-answer:
+		return strings.TrimSpace(line) == "y"
+	}
 }
 
 func (t *trial) say(format string, a ...any) { fmt.Fprintf(t.out, format+"\n", a...) }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,30 @@ func TestAnInterruptedTrialCleansUp(t *testing.T) {
 	}
 	if left, harmed := h.Left(), h.Harmed(); left != nil || harmed != nil {
 		t.Errorf("not removed: %q; changed, of others: %q", left, harmed)
+	}
+}
+
+// TestATrialsQuestionEndsWithCtrlC interrupts a trial while no one answers its question.
+func TestATrialsQuestionEndsWithCtrlC(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]bool{"y\n": true, " y \n": true, "n\n": false, "": false} {
+		if got := isConfirmed(t.Context(), strings.NewReader(answer)); got != want {
+			t.Errorf("%q: %v", answer, got)
+		}
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	terminal, person := io.Pipe()
+	defer func() { _ = person.Close() }()
+	answered := make(chan bool, 1)
+	go func() { answered <- isConfirmed(ctx, terminal) }()
+	interrupt()
+	select {
+	case confirmed := <-answered:
+		if confirmed {
+			t.Error("the interrupted trial goes on")
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the trial still waits for an answer")
 	}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -106,6 +108,42 @@ func TestTheOperatorsPolicyFitsIAM(t *testing.T) {
 	t.Parallel()
 	if n := operatorOf(t, strings.Repeat("latchkey", 3)).size; n > managedLimit {
 		t.Errorf("the policy has %d characters, and IAM allows %d: split the policy", n, managedLimit)
+	}
+}
+
+// longest has the limits of names that CloudFormation makes, in characters, by type.
+var longest = map[string]int{
+	"AWS::CloudWatch::Alarm": 255, "AWS::DynamoDB::Table": 255, "AWS::Events::Rule": 64, "AWS::IAM::ManagedPolicy": 128, "AWS::IAM::Role": 64,
+	"AWS::Lambda::Function": 64, "AWS::SQS::Queue": 80,
+}
+
+// TestCloudFormationNeverChangesTheStacksNameInOthers checks the names that operator.yaml accepts. The policy allows names that begin
+// with the stack's name and a hyphen. AWS shortens the stack's name in a name that would be too long, and makes one hyphen of several.
+func TestCloudFormationNeverChangesTheStacksNameInOthers(t *testing.T) {
+	t.Parallel()
+	var template struct {
+		Parameters map[string]struct {
+			AllowedPattern string `yaml:"AllowedPattern"`
+			MaxLength      int    `yaml:"MaxLength"`
+		} `yaml:"Parameters"`
+	}
+	if err := yaml.Unmarshal([]byte(readFile(t, "operator.yaml")), &template); err != nil {
+		t.Fatal(err)
+	}
+	name := template.Parameters["StackName"]
+	for resource, r := range withAllOptions(t, "latchkey") {
+		if p := places[r.Type]; p.named != "" || !strings.Contains(strings.Join(p.arns, " "), "{}") {
+			continue // it has no name that CloudFormation makes
+		}
+		most := cmp.Or(name.MaxLength, 128) // CloudFormation's own limit
+		if size := most + len("-"+resource+"-"+random); size > longest[r.Type] {
+			t.Errorf("%s has a name of %d characters if the stack's name has %d, and %s allows %d", resource, size, most, r.Type, longest[r.Type])
+		}
+	}
+	for stack, isRight := range map[string]bool{"latchkey": true, "Prod-2": true, "a-b-c": true, "a--b": false, "a-": false, "-a": false, "2a": false, "a_b": false} {
+		if got := regexp.MustCompile("^(?:" + name.AllowedPattern + ")$").MatchString(stack); got != isRight {
+			t.Errorf("StackName=%s: %v", stack, got)
+		}
 	}
 }
 

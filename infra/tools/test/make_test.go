@@ -16,9 +16,11 @@ func recipe(t *testing.T, target string) []string {
 	t.Helper()
 	cmd := exec.Command("env", "-u", "MAKEFLAGS", "-u", "MAKELEVEL", "make", "-n", target)
 	cmd.Dir = "../../.."
-	out, err := cmd.CombinedOutput()
+	var log strings.Builder // not a part of the recipe: on a new machine, go says what it downloads
+	cmd.Stderr = &log
+	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v: %s", err, out)
+		t.Fatalf("%v: %s", err, log.String())
 	}
 	isMake := func(line string) bool { return strings.HasPrefix(line, "make ") }
 	return slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), isMake)

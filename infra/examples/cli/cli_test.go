@@ -434,10 +434,9 @@ func TestOnlyAnInterruptedListenSucceeds(t *testing.T) {
 	} {
 		reached := make(chan bool, 100)
 		w.answer.Store(answer(func(out http.ResponseWriter, r *http.Request, serve func()) {
-			switch {
-			case want == 0:
+			if want == 0 {
 				serve()
-			default:
+			} else {
 				out.WriteHeader(http.StatusServiceUnavailable)
 			}
 			reached <- want != 0 || r.URL.Path == "/webhook_event/list"

@@ -42,15 +42,9 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 	}
 	failed := "" // the token that was refused
 	for try := 0; ; try++ {
-		credential, err := c.begin(ctx, failed)
+		credential, err := c.begin(ctx, header, failed)
 		if err != nil {
 			return now, err
-		}
-		header.Set("Authorization", "Bearer "+credential)
-		for name := range header {
-			if strings.ContainsFunc(header.Get(name), unicode.IsControl) {
-				return now, fmt.Errorf("%s must be one line", name)
-			}
 		}
 		answer, err := send(ctx, 35*time.Second, method, c.base+path, header, body) // longer than the API works on a request
 		if err == nil && answer.Status/100 == 2 {
@@ -73,11 +67,18 @@ func (c *client) call(ctx context.Context, method, path string, in, out any) (no
 	}
 }
 
-// begin begins a try, and returns a token other than the one that was refused.
-func (c *client) begin(ctx context.Context, refused string) (credential string, err error) {
+// begin begins a try: it sets a token in the header, other than the one that was refused, and returns the token. A header with a line
+// break is an error, because it can never be sent.
+func (c *client) begin(ctx context.Context, header http.Header, refused string) (credential string, err error) {
 	credential, err = c.token.get(ctx, refused)
 	if err == nil && c.before != nil {
 		err = c.before(ctx)
+	}
+	header.Set("Authorization", "Bearer "+credential)
+	for name := range header {
+		if err == nil && strings.ContainsFunc(header.Get(name), unicode.IsControl) {
+			err = fmt.Errorf("%s must be one line", name)
+		}
 	}
 	return credential, err
 }

@@ -23,6 +23,8 @@ const (
 	// keptWait is how long a caller waits for a new answer while there is a usable one. It is much less than the time of a
 	// check (2.5 s at the doors), so that time remains for the table.
 	keptWait = time.Second
+	// endsWithin is the time after its timeout in which a fetch ends, also on a busy machine.
+	endsWithin = time.Second
 )
 
 // Patience sets how long callers wait for an issuer that does not answer.
@@ -142,13 +144,17 @@ func (c *cached[T]) newer(ctx context.Context, seen view[T]) (next view[T], chan
 	}
 }
 
-// running returns the running fetch, nil if there is none. A fetch that should have ended by now was interrupted while the process
-// was frozen, so callers do not wait for it. The caller must hold mu.
+// running returns the running fetch, nil if there is none. Callers do not wait for an interrupted one. The caller must hold mu.
 func (c *cached[T]) running(now time.Time) *flight {
-	if c.flight == nil || !within(now, c.flight.begun, c.patience.Timeout) {
+	if c.flight == nil || c.isInterrupted(c.flight, now) {
 		return nil
 	}
 	return c.flight
+}
+
+// isInterrupted reports whether a fetch should have ended by now. If it has not, the process was frozen meanwhile.
+func (c *cached[T]) isInterrupted(f *flight, now time.Time) bool {
+	return !within(now, f.begun, c.patience.Timeout+endsWithin)
 }
 
 // begin begins a fetch in its own goroutine. The fetch does not end with the caller: a stranger who hangs up could otherwise cause one
@@ -176,12 +182,13 @@ func (c *cached[T]) run(ctx context.Context, f *flight) {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := c.clock()
 	isNewest := c.flight == f // otherwise it was interrupted, and another fetch began after it
 	if err == nil && (isNewest || f.begun.After(c.gotAt)) {
 		c.value, c.gotAt, c.round = value, f.begun, c.round+1
 	}
-	if isNewest {
-		c.triedAt, c.err = c.clock(), err
+	if isNewest && (err == nil || !c.isInterrupted(f, now)) { // an interrupted fetch fails because its connection was lost
+		c.triedAt, c.err = now, err
 		// Only a success ends a withdrawal. A later failure does not.
 		c.withdrawn = err != nil && (c.withdrawn || errors.Is(err, errWithdrawn))
 	}

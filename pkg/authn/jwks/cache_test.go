@@ -265,6 +265,55 @@ func TestAFetchThatAFrozenProcessInterruptedDelaysNoCaller(t *testing.T) {
 	}
 }
 
+// TestAFetchThatEndsLateIsStillTheOnlyOne: goroutines and timers need some time, so a fetch ends a little later than its timeout.
+func TestAFetchThatEndsLateIsStillTheOnlyOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		c := &cached[int]{now: time.Now, patience: Patient, fetch: func(context.Context) (int, error) {
+			calls++
+			time.Sleep(Patient.Timeout + 2*time.Millisecond)
+			return 0, errDown
+		}}
+		var wg sync.WaitGroup
+		for _, at := range []time.Duration{0, Patient.Timeout + time.Millisecond, Patient.Timeout + 3*time.Millisecond} {
+			wg.Go(func() {
+				time.Sleep(at)
+				if _, err := c.get(t.Context()); !errors.Is(err, errDown) {
+					t.Errorf("after %s: %v", at, err)
+				}
+			})
+		}
+		if wg.Wait(); calls != 1 {
+			t.Errorf("%d fetches, want 1", calls)
+		}
+	})
+}
+
+// TestTheFailureOfAFrozenFetchDoesNotCount: its connection was lost while the process was frozen, and the issuer is not down.
+func TestTheFailureOfAFrozenFetchDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var frozen time.Duration
+		lost, calls := make(chan struct{}), 0
+		c := &cached[int]{now: func() time.Time { return time.Now().Add(frozen) }, patience: Patient, fetch: func(context.Context) (int, error) {
+			if calls++; calls == 1 {
+				<-lost
+				return 0, errDown
+			}
+			return calls, nil
+		}}
+		leaving, leave := context.WithCancel(t.Context())
+		leave()
+		_, _ = c.get(leaving)
+		synctest.Wait()
+		frozen = 20 * time.Second
+		close(lost)
+		synctest.Wait()
+		if v, err := c.get(t.Context()); err != nil || v.value != 2 {
+			t.Errorf("%+v %v, want the answer of a second fetch", v, err)
+		}
+	})
+}
+
 func TestWaitingCallerLeavesAtItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64

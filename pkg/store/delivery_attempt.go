@@ -121,12 +121,12 @@ func (ds Deliveries) Hold(ctx context.Context, d webhook.DeliveryID) (held bool,
 	return err == nil, ignoreRaced(err)
 }
 
-// DueSoon makes a delivery due in a minute, because its message has changed nothing: Requeue may have moved its due time far
-// ahead. A delivery that has changed since it was read does not change. A parked one is no longer parked.
+// DueSoon makes a delivery due in a minute, or a minute after its next attempt, because its message has changed nothing: Requeue may
+// have moved its due time far ahead. A delivery that has changed since it was read does not change. A parked one is no longer parked.
 func (ds Deliveries) DueSoon(ctx context.Context, w Work) error {
 	row := deliveryRow(w.DeliveryID)
 	_, err := ds.s.db.Mark(ctx, row, table.All(attrStatus.Is(webhook.DeliveryPending), attrNextAttempt.Is(w.NextAttempt)), nil,
-		dueAt(DueDelivery, row, ds.s.now()+overdueAfter.Milliseconds()))
+		dueAt(DueDelivery, row, max(ds.s.now(), w.NextAttempt)+overdueAfter.Milliseconds()))
 	return err
 }
 

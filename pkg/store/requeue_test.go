@@ -76,6 +76,21 @@ func TestAnAttemptUnparksItsDelivery(t *testing.T) {
 	}
 }
 
+// TestAMessageWithoutEffectNeverBringsAnAttemptForward: before its time, the sweep's message would change nothing and only delay it.
+func TestAMessageWithoutEffectNeverBringsAnAttemptForward(t *testing.T) {
+	c := connect(t)
+	endpoint := c.endpoint(t)
+	w := c.readWork(t, endpoint.ID, c.parkOne(t, endpoint.ID).Event)
+	if w.NextAttempt <= c.Now().UnixMilli() {
+		t.Fatalf("the attempt is due at %d", w.NextAttempt)
+	}
+	noError(t, c.Deliveries().DueSoon(ctx, w))
+	due, err := c.DueBefore(ctx, store.DueDelivery, c.Now().Add(24*time.Hour), 10)
+	if err != nil || len(due) != 1 || due[0].At != w.NextAttempt+time.Minute.Milliseconds() {
+		t.Errorf("%v, %v, want a minute after %d", due, err, w.NextAttempt)
+	}
+}
+
 // TestAMessageWithoutEffectMakesItsDeliveryDueInAMinute: also a parked one, which is no longer parked then. A message of an earlier attempt
 // changes nothing.
 func TestAMessageWithoutEffectMakesItsDeliveryDueInAMinute(t *testing.T) {

@@ -211,7 +211,7 @@ func requirementsOf(r *http.Request) (requirements, error) {
 const noScope = "latchkey.none"
 
 // rootRequirements reads the query of /authorize/. A configuration may end with a slash, so the scopes are checked: with a scope that
-// cannot be read or had, no key passes. But a client of Envoy may have written the query (GET /?page=2), so nothing in it is an error.
+// cannot be read or had, or in a parameter with a wrong name such as scopes, no key passes. But a client of Envoy may have written the query (GET /?page=2), so nothing in it is an error.
 func rootRequirements(query url.Values, hidesScope bool) requirements {
 	wanted := requirements{limitedIs403: slices.Equal(query["limited"], []string{"403"})}
 	for _, s := range query["scope"] {
@@ -219,6 +219,9 @@ func rootRequirements(query url.Values, hidesScope bool) requirements {
 			s = noScope
 		}
 		wanted.scopes = append(wanted.scopes, s)
+	}
+	for name := range query {
+		hidesScope = hidesScope || name != "scope" && strings.Contains(strings.ToLower(name), "scope")
 	}
 	if hidesScope {
 		wanted.scopes = append(wanted.scopes, noScope)

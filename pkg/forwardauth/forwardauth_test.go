@@ -423,6 +423,11 @@ func TestAClientOfEnvoyMayAskForTheRoot(t *testing.T) {
 			}
 		}
 	}
+	for _, query := range []string{"scopes=invoices:read", "Scope=invoices:read", "page=2&SCOPE"} { // a mistake of the configuration lets no key pass
+		if w := ask(h, "GET", "/authorize/?"+query, key); w.Code != 403 {
+			t.Errorf("%q: %d, want 403", query, w.Code)
+		}
+	}
 	if strings.Contains(out.String(), "misconfigured") {
 		t.Error(out)
 	}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -96,10 +95,16 @@ func (s *Store) unlessMade(ctx context.Context, r Request, answer secret.String,
 	if !r.keyed() {
 		return errUnknownUser
 	}
+	// The transaction only reads, because the functions' roles allow no read of a record: no row fulfils its second condition.
 	t := s.begin()
 	t.once(r, answer)
-	t.Check(identityRow(e.Issuer, e.Subject), attrIssuedAt.Present(), refuse(errUnknownUser))
-	return cmp.Or(t.Commit(ctx), table.ErrRaced) // the person has signed in meanwhile
+	t.Check(identityRow(e.Issuer, e.Subject), table.All(attrIssuedAt.Present(), attrIssuedAt.Absent()), func(identity table.Row) error {
+		if attrIssuedAt.IsIn(identity) {
+			return table.ErrRaced // the person has signed in meanwhile
+		}
+		return errUnknownUser
+	})
+	return t.Commit(ctx)
 }
 
 // moveExternalID writes the org of an external id (to), and removes the org's earlier external id (from); "" for none.

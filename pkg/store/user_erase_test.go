@@ -508,6 +508,46 @@ func TestACreateCanBeRepeatedAfterItsAdminsErasure(t *testing.T) {
 	expectCode(t, errorOf(create(idempotencyKey[:32]+"x")), problem.UnknownUser)
 }
 
+// TestACreateBesideTheNextSignInOfAnErasedAdminIsReal: no record has the answer of an org that was not made.
+func TestACreateBesideTheNextSignInOfAnErasedAdminIsReal(t *testing.T) {
+	c := connect(t)
+	gil := c.NewUser(t, "gil@example.com")
+	noError(t, c.EraseUser(ctx, billing, gil))
+	create := func() (store.Created[store.Org], error) {
+		return c.CreateOrgAs(ctx, billing, store.NewOrg{Name: "Acme", Admin: &store.Enrolled{Issuer: issuer, Subject: "sub-gil@example.com"}}, once[store.Org](c, idempotencyKey, "{}", `{"id":1}`))
+	}
+	mark, _, err := c.Identity(ctx, issuer, "sub-gil@example.com")
+	noError(t, err)
+	c.Faults.Before("TransactWriteItems", func() {
+		_, err = c.SignIn(ctx, mark, false, store.Seen{Issuer: issuer, Subject: "sub-gil@example.com", IssuedAt: 4_000_000_000, SignedInAt: c.Now().Unix() + 1})
+		noError(t, err)
+	})
+	made, err := create()
+	if problem.Is(err, problem.UnknownUser) {
+		made, err = create() // the refusal was right when it was decided, and the same request can be sent again
+	}
+	noError(t, err)
+	if _, err := c.Org(ctx, billing, made.Made.ID); err != nil || made.Replayed {
+		t.Errorf("replayed: %t, the org: %v", made.Replayed, err)
+	}
+}
+
+// TestAnErasureThatEndsMeanwhileIsNoFault: a second erasure, a stop and a sign-out read the person's row before it, and the identities
+// after it.
+func TestAnErasureThatEndsMeanwhileIsNoFault(t *testing.T) {
+	for name, do := range map[string]func(*connected, id.User) error{
+		"":             func(c *connected, u id.User) error { return c.EraseUser(ctx, billing, u) },
+		"unknown_user": func(c *connected, u id.User) error { return errorOf(c.StopUser(ctx, billing, u)) },
+	} {
+		c := connect(t)
+		gil := c.NewUser(t, "gil@example.com")
+		c.Faults.Before("BatchGetItem", func() { noError(t, c.EraseUser(ctx, billing, gil)) })
+		if err := do(c, gil); name == "" && err != nil || name != "" && !problem.Is(err, problem.Code(name)) {
+			t.Errorf("%v, want %q", err, name)
+		}
+	}
+}
+
 // TestTwoIdentitiesOfOnePersonProveOneAddress: one identity proves the other's address. Afterwards each of them can prove another address.
 func TestTwoIdentitiesOfOnePersonProveOneAddress(t *testing.T) {
 	c := connect(t)

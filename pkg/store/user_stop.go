@@ -163,7 +163,8 @@ func (u User) asRead() table.Condition {
 	return table.All(table.Shorter(attrIdentities, len(u.identities)+1), attrStoppedAt.IsOrAbsent(u.StoppedAt), attrErasedAt.IsOrAbsent(u.erasedAt))
 }
 
-// identitiesOf reads all identities of a person. rows has their keys in order.
+// identitiesOf reads all identities of a person. rows has their keys in order. Error: table.ErrRaced if the person has changed since u
+// was read, for example by the end of an erasure.
 func (s *Store) identitiesOf(ctx context.Context, u User) (rows []table.Key, found map[table.Key]Identity, err error) {
 	for _, pk := range slices.Sorted(maps.Keys(u.identities)) {
 		rows = append(rows, table.Key{PK: pk, SK: skMeta})
@@ -171,10 +172,22 @@ func (s *Store) identitiesOf(ctx context.Context, u User) (rows []table.Key, fou
 	found, err = batch(ctx, s, rows, identityFrom)
 	for _, row := range rows {
 		if i, ok := found[row]; err == nil && (!ok || i.UserID != u.ID) {
-			err = fmt.Errorf("store: %s has no identity %s", u.ID, row.PK)
+			err = s.unlessChanged(ctx, u, fmt.Errorf("store: %s has no identity %s", u.ID, row.PK))
 		}
 	}
 	return rows, found, err
+}
+
+// unlessChanged returns a fault, or table.ErrRaced if the person's row has changed since u was read.
+func (s *Store) unlessChanged(ctx context.Context, u User, fault error) error {
+	again, err := find(ctx, s, userRow(u.ID), userFrom, errUnknownUser)
+	switch {
+	case err != nil:
+		return err
+	case again.erasedAt != u.erasedAt || !maps.Equal(again.identities, u.identities):
+		return table.ErrRaced
+	}
+	return fault
 }
 
 // OrgLeft is an org that someone must look after when a person is stopped.

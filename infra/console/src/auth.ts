@@ -153,13 +153,17 @@ export class Session {
       this.#keepTokens(answer)
       return true
     } catch {
-      const isDown = status ? status >= 500 || status === 429 : !await isOnline()
+      const isDown = status ? status >= 500 || status === 429 : !await this.#isReachable()
       if (isSignedOut()) return new Promise(() => {})
       if (isDown) throw unreachable()
       this.#refreshToken = ''
       return false
     }
   }
+
+  // #isReachable reports whether the issuer answers anything. If it does, it may have refused without the headers of CORS, so that the
+  // browser hides its answer. A GET could be redirected to an origin that the page may not call.
+  #isReachable = () => fetch(this.#config.tokenEndpoint, { method: 'POST', mode: 'no-cors' }).then(() => true, () => false)
 
   // onSignOut calls done when the person signs out in another tab of the same console.
   onSignOut(done: () => void) {
@@ -219,10 +223,6 @@ export class Session {
     this.person = this.email || (typeof claims.name === 'string' ? claims.name : this.person)
   }
 }
-
-// isOnline reports whether the console's server answers. If it does, the issuer may have refused without the headers of CORS, so that the
-// browser hides its answer.
-const isOnline = () => fetch('console/config.json', { cache: 'no-store' }).then(() => true, () => false)
 
 // reason returns the issuer's or the library's text for a failed sign-in.
 function reason(e: unknown): string {

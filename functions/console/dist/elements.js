@@ -1,2 +1,2 @@
 // The elements for your own pages. This file keeps its name; the imported file gets another name after a change.
-import "./elements-6a3a2baa8635.js"
+import "./elements-216bca85ef12.js"

@@ -25,12 +25,13 @@ export function entered(name: string, form: HTMLFormElement, isUnsure: boolean):
   }
 }
 
-// fill enters the kept fields. It leaves out the pairs, which the form draws itself.
+// fill enters the kept fields. It leaves out the pairs, which the form draws itself, and a field that the kept form did not have: an
+// older console may have kept it.
 export function fill(form: HTMLFormElement, { fields }: Entered) {
   for (const c of controls(form).filter(c => mayKeep(c) && !c.name.startsWith('pair-'))) {
     const value = fields.find(([name]) => name === c.name)?.[1]
     if (isBox(c)) c.checked = value !== undefined
-    else if (!(c instanceof HTMLSelectElement) || [...c.options].some(o => o.value === value)) c.value = value ?? ''
+    else if (value !== undefined && (!(c instanceof HTMLSelectElement) || [...c.options].some(o => o.value === value))) c.value = value
   }
 }
 

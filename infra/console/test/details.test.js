@@ -290,9 +290,9 @@ test('a form is kept without secrets, and filled with matching fields', () => {
   form.elements[1].value = ''
   assert.equal(entered('f', form, false).isPart, false)
   const s = v => Object.assign(new HTMLSelectElement(), { name: v, type: 'select-one', value: 'first', options: [{ value: 'first' }, { value: 'second' }] })
-  const other = { elements: [control('n', 'text', ''), control('c', 'checkbox', 'on'), control('d', 'checkbox', 'on', true), s('s'), s('t'), control('pair-name', 'text', 'p'), control('u', 'url', 'mine')] }
+  const other = { elements: [control('n', 'text', ''), control('c', 'checkbox', 'on'), control('d', 'checkbox', 'on', true), s('s'), s('t'), control('pair-name', 'text', 'p'), control('u', 'url', 'mine'), control('once', 'hidden', 'drawn')] }
   fill(other, { fields: [['n', 'x'], ['c', 'on'], ['s', 'second'], ['t', 'gone'], ['pair-name', 'z'], ['u', 'theirs']] })
-  assert.deepEqual(other.elements.map(c => c.type === 'checkbox' ? c.checked : c.value), ['x', true, false, 'second', 'first', 'p', 'mine'])
+  assert.deepEqual(other.elements.map(c => c.type === 'checkbox' ? c.checked : c.value), ['x', true, false, 'second', 'first', 'p', 'mine', 'drawn'])
 })
 
 test('leaving a dialog with entered text needs a confirmation', async () => {

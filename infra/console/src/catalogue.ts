@@ -26,33 +26,46 @@ export function isSent(word: string, catalogue: Catalogue): boolean {
 
 interface Field { label: string; help: string; placeholder?: string; value?: string }
 
+// inOrder returns names: first those in order, in that order, and then the rest. A name may be there twice.
+function inOrder(order: string[], names: string[]): string[] {
+  const rest = [...names]
+  const first = order.filter(n => rest.includes(n) && rest.splice(rest.indexOf(n), 1))
+  return [...first, ...rest]
+}
+
 // Choices are a part of a form: a checkbox for each name in the catalogue, and a field for other words.
 export class Choices {
   #typed: string[]
+  #order: string // the name of a hidden field: the words of the kept form, in the order of its request
 
   // The form shows a warning for each typed word that is not known.
   constructor(private name: string, private offered: Choice[], private chosen: string[], private isKnown: (word: string) => boolean) {
     this.#typed = chosen.filter(w => !offered.some(o => o.name === w))
+    this.#order = `${name}-order`
   }
 
   // restore returns the fields of a kept form for fill. A ticked name that is not offered now becomes a word of the field for other words,
-  // before the typed words as in the list of the sent form.
+  // before the typed words as in the list of the sent form. A hidden field keeps the order of all words: with a part of the ticked
+  // names offered, of would return another order, and the repeat of a request would be another request.
   restore(fields: Entered['fields']): Entered['fields'] {
     const box = `${this.name}:`
-    const lost = fields.map(([name]) => name).filter(n => n.startsWith(box) && !this.offered.some(o => box + o.name === n))
-    const typed = fields.filter(([name]) => name === this.name).map(([, value]) => value)
-    const value = [...lost.map(n => n.slice(box.length)), ...typed].join(' ').trim()
-    this.#typed = split(value)
-    return [...fields.filter(([name]) => name !== this.name), [this.name, value]]
+    const of = (name: string) => fields.filter(([n]) => n === name).flatMap(([, value]) => split(value))
+    const ticked = fields.map(([name]) => name).filter(n => n.startsWith(box)).map(n => n.slice(box.length))
+    const typed = of(this.name)
+    this.#typed = [...ticked.filter(n => !this.offered.some(o => o.name === n)), ...typed]
+    const order = inOrder(of(this.#order), [...ticked, ...typed])
+    return [...fields.filter(([name]) => name !== this.name && name !== this.#order), [this.name, this.#typed.join(' ')], [this.#order, order.join(' ')]]
   }
 
   of(data: FormData): string[] {
-    return [...this.offered.map(o => o.name).filter(n => data.has(`${this.name}:${n}`)), ...words(data, this.name)]
+    const ticked = this.offered.map(o => o.name).filter(n => data.has(`${this.name}:${n}`))
+    return inOrder(words(data, this.#order), [...ticked, ...words(data, this.name)])
   }
 
   view(d: Dialog, f: Field, warning: string): unknown {
     const unknown = this.#typed.filter(w => !this.isKnown(w))
     return html`
+      <input type="hidden" name=${this.#order}>
       ${this.offered.length ? html`<fieldset class="choices"><legend>${f.label}</legend>${this.offered.map(o => html`
         <div class="check"><input type="checkbox" id="f-${this.name}:${o.name}" name="${this.name}:${o.name}" ?checked=${this.chosen.includes(o.name)}>
           <div><label for="f-${this.name}:${o.name}"><code>${visible(o.name)}</code></label><p class="help">${given(o.description)}</p></div>

@@ -440,6 +440,47 @@ test('a kept form has its ticked words without the catalogue', async () => {
   }
 })
 
+const scopesOf = names => ({ scopes: names.map(name => ({ name, description: '' })), events: [] })
+test('a repeat keeps the order of its words after each sign-in', async () => {
+  const first = scopesOf(['a', 'b', 'c'])
+  for (const [typed, ...after] of [
+    ['d', scopesOf(['b', 'c'])], ['d', scopesOf(['c', 'b', 'a'])], ['d a', scopesOf(['b', 'c'])], ['d', scopesOf(['b', 'c']), first], ['d', scopesOf(['c']), scopesOf(['b', 'c'])], ['d', [503], scopesOf(['c'])],
+    ['d', scopesOf(['d', 'b', 'c'])],
+  ]) {
+    serve({ 'GET catalogue.json': inTurn(first, ...after), 'GET orgs/o/keys': { keys: [] }, 'POST orgs/o/keys': inTurn(lost(), [201, { id: 'n', key: 'lk_secret' }]) })
+    click(await show('lk-keys'), 'New API key')
+    await settle()
+    await submit(opened(), { 'scopes:a': 'on', 'scopes:b': 'on', 'scopes:c': 'on', scopes: typed })
+    for (const _ of after) {
+      await settle()
+      keepEntered((await leave()).form, 'ada')
+      closeDialogs()
+      findEntered('ada')
+      await show('lk-keys')
+    }
+    await submit(opened())
+    await settle()
+    const made = asked('POST orgs/o/keys')
+    const want = ['a', 'b', 'c', ...typed.split(' ')]
+    assert.deepEqual([made.map(c => c.body.scopes), made[0].key === made[1].key], [[want, want], true], JSON.stringify([typed, after]))
+    closeDialogs()
+  }
+})
+
+test('words added to a kept form follow the kept words', async () => {
+  serve({ 'GET catalogue.json': inTurn(scopesOf(['a', 'b', 'c']), scopesOf(['c', 'b'])), 'GET orgs/o/keys': { keys: [] }, 'POST orgs/o/keys': inTurn(lost(), [201, { id: 'n', key: 'lk_secret' }]) })
+  click(await show('lk-keys'), 'New API key')
+  await settle()
+  await submit(opened(), { 'scopes:a': 'on', 'scopes:b': 'on', scopes: 'd' })
+  await settle()
+  keepEntered((await leave()).form, 'ada')
+  closeDialogs()
+  findEntered('ada')
+  await show('lk-keys')
+  await submit(opened(), { 'scopes:b': '', 'scopes:c': 'on', scopes: 'a e d' })
+  assert.deepEqual(asked('POST orgs/o/keys').map(c => c.body.scopes), [['a', 'b', 'd'], ['a', 'd', 'c', 'e']])
+})
+
 test('a form offers only lifetimes that the deployment allows', async () => {
   const now = Date.now(), s = 86400
   const keys = [

@@ -190,6 +190,8 @@ func TestAnAnswerIsKeptInOnePrintableKilobyte(t *testing.T) {
 		"not UTF-8":       {"a\xff\xfeb", "a\ufffdb"},
 		"other alphabets": {"größer 漢字 🙂", "größer 漢字 🙂"},
 		"cut character":   {strings.Repeat("a", 1022) + "漢"[:2], strings.Repeat("a", 1022)},
+		"cut emoji":       {strings.Repeat("a", 1021) + "🙂"[:3], strings.Repeat("a", 1021)},
+		"not cut by us":   {"a" + "🙂"[:3], "a\ufffd"},                                    // it is shorter than what is kept
 		"too many bad":    {strings.Repeat("\x01", 1024), strings.Repeat("\ufffd", 341)}, // U+FFFD has 3 bytes
 		"empty":           {"", ""},
 	} {

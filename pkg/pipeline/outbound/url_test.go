@@ -33,7 +33,7 @@ var hostileURLs = []struct{ url, want string }{
 	{"https://example.com:80/", ReasonPort}, {"https://example.com:8443/", ReasonPort}, {"https://example.com:22/", ReasonPort},
 	{"https://example.com:0/", ReasonPort}, {"https://example.com:0443/", ReasonPort}, {"https://example.com:65979/", ReasonPort},
 	{"https://example.com:/", ReasonMalformed}, {"https://example.com:-443/", ReasonMalformed}, {"https://example.com:443:443/", ReasonMalformed},
-	{"https://8.8.8.8:8443/", ReasonPort}, {"http://8.8.8.8/", ReasonScheme},
+	{"https://8.8.8.8:8443/", ReasonPort}, {"https://127.0.0.1:65979/", ReasonPort}, {"http://8.8.8.8/", ReasonScheme},
 	// User info and fragments.
 	{"https://user@example.com/", ReasonUserInfo}, {"https://user:pass@example.com/", ReasonUserInfo},
 	{"https://@example.com/", ReasonUserInfo}, {"https://:@example.com/", ReasonUserInfo},
@@ -112,7 +112,8 @@ func TestGoodURLsAreAcceptedUnchanged(t *testing.T) {
 		"https://xn--bcher-kva.example/", "https://a.b.c.d.example.co.uk/", "https://1.example.com/", "https://local.example.com/",
 		"https://localhost.example.com/", "https://8.8.8.8/", "https://8.8.8.8:443/", "https://[2606:4700:4700::1111]/",
 		"https://[2606:4700:4700::1111]:443/hook", "https://example.com/@user", "https://example.com/?u=http://127.0.0.1/",
-		"https://" + strings.Repeat("a", 63) + ".com/",
+		"https://" + strings.Repeat("a", 63) + ".com/", "https://" + strings.Repeat("a.", 125) + "com/", // the longest label and name
+		"https://az-09.example.ai/", "https://example.zone/",
 		"https://example.com/" + strings.Repeat("a", 2048-len("https://example.com/")),
 	} {
 		u, err := NewGuard(nil).parse(raw)

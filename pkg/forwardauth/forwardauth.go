@@ -184,7 +184,7 @@ func requirementsOf(r *http.Request) (requirements, error) {
 	isUnreadable := err != nil || r.URL.Fragment != ""
 	switch {
 	case r.URL.Path == keyPath+"/":
-		return rootRequirements(query, isUnreadable && strings.Contains(r.URL.RawQuery+r.URL.Fragment, "scope")), nil
+		return rootRequirements(query, isUnreadable && strings.Contains(strings.ToLower(r.URL.RawQuery+r.URL.Fragment), "scope")), nil
 	case isUnreadable:
 		return requirements{}, principal.MisconfiguredError("the query cannot be read")
 	case r.URL.Path == memberPath:

@@ -376,7 +376,7 @@ func TestIntrospectionCountsNoRefusal(t *testing.T) {
 // credential, no request passes.
 func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize/", "page=2&scope=a"}, {"/authorize/", "scope=b;%zz"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
+		{"/authorize", ""}, {"/authorize", "scope=a&scope=a"}, {"/authorize/", "scope=b"}, {"/authorize/", "page=2&scope=a"}, {"/authorize/", "scope=b;%zz"}, {"/authorize/", "scopes=a"}, {"/authorize/", "Scope=a;b"}, {"/authorize", "scope=A"}, {"/authorize", "org=ORG"}, {"/authorize/x", "scope=b;%zz"},
 		{"/authorize//", "scope=b"}, {"/authorize/../authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG"}, {"/authorize-member", "org=ORG&role=viewer"}, {"/authorize-member", "org=ORG&role=admin"},
 		{"/authorize-member", "org=ORG&org=ORG"}, {"/authorize-member", "role=viewer"}, {"/authorize-member/", "org=ORG"}, {"/authorize-members", ""}, {"/authorize-member", "org=ORG&scope=a"}, {"/authorize-member", "org=ORG&suspended=allow"}, {"/authorize-member", "org=ORG&suspended=x"}, {"/Authorize", ""}, {"//authorize", ""}, {"/authorize%2f", ""}, {"/introspect", ""}, {"", ""},
 	} {
@@ -390,9 +390,13 @@ func FuzzThePathDecidesTheNeededCredential(f *testing.F) {
 		only := func(name string, values ...string) bool { // reports whether all values of a parameter are in values
 			return !slices.ContainsFunc(given[name], func(v string) bool { return !slices.Contains(values, v) })
 		}
+		inAnotherName := false
+		for name := range given {
+			inAnotherName = inAnotherName || name != "scope" && strings.Contains(strings.ToLower(name), "scope")
+		}
 		isBelow := strings.HasPrefix(path, "/authorize/") && path != "/authorize/"
 		isKeys := path == "/authorize" && err == nil && only("scope", "a") && len(given) == min(1, len(given["scope"])) ||
-			path == "/authorize/" && only("scope", "a") && (err == nil || !strings.Contains(query, "scope"))
+			path == "/authorize/" && only("scope", "a") && !inAnotherName && (err == nil || !strings.Contains(strings.ToLower(query), "scope"))
 		isMembers := path == "/authorize-member" && err == nil && only("org", string(table.Org)) && only("role", "member", "viewer") &&
 			len(given["org"]) == 1 && len(given["role"]) <= 1 && only("suspended", "allow") && len(given["suspended"]) <= 1 && len(given) == 1+len(given["role"])+len(given["suspended"])
 		for credential, want := range map[string]bool{key: isBelow || isKeys, authntest.JWT: isMembers, "": false} {
@@ -423,7 +427,7 @@ func TestAClientOfEnvoyMayAskForTheRoot(t *testing.T) {
 			}
 		}
 	}
-	for _, query := range []string{"scopes=invoices:read", "Scope=invoices:read", "page=2&SCOPE"} { // a mistake of the configuration lets no key pass
+	for _, query := range []string{"scopes=invoices:read", "Scope=invoices:read", "page=2&SCOPE", "Scope=a%zz", "SCOPE=a;b"} { // a mistake of the configuration lets no key pass
 		if w := ask(h, "GET", "/authorize/?"+query, key); w.Code != 403 {
 			t.Errorf("%q: %d, want 403", query, w.Code)
 		}

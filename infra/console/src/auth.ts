@@ -162,7 +162,8 @@ export class Session {
   }
 
   // #isReachable reports whether the issuer answers anything. If it does, it may have refused without the headers of CORS, so that the
-  // browser hides its answer. A GET could be redirected to an origin that the page may not call.
+  // browser hides its answer. A GET could be redirected to an origin that the page may not call. An answer with the header
+  // Cross-Origin-Resource-Policy: same-origin looks like none.
   #isReachable = () => fetch(this.#config.tokenEndpoint, { method: 'POST', mode: 'no-cors' }).then(() => true, () => false)
 
   // onSignOut calls done when the person signs out in another tab of the same console.

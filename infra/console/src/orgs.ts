@@ -5,7 +5,7 @@ import { openForm } from './dialog'
 import { input, line } from './fields'
 import { reopen } from './kept'
 import { isAlarm, isGood } from './keys'
-import { List } from './list'
+import { List, skeleton } from './list'
 import { text } from './texts'
 import type { App, Key, Org, OrgOfUser, Usage } from './types'
 import { monthOf } from './usage'
@@ -149,7 +149,8 @@ class OrgPage extends Page {
         ...(this.#org?.plan ? [[text.orgs.plan, this.#org.plan]] as [string, unknown][] : []),
       ])}</section>
       ${this.#error ? problem(this.#error, () => this.#read()) : nothing}
-      ${this.#org && this.#usage ? monthOf(this, this.#org.allowance ?? [], this.#usage) : nothing}
+      ${this.#org && this.#usage ? monthOf(this, this.#org.allowance ?? [], this.#usage)
+        : this.isAdmin && !this.#error ? skeleton() : nothing}
       ${o.role === 'viewer' ? html`<p class="note">${text.orgs.viewer}</p>` : html`
         <section>
           <div class="head lesser"><div><h2>${text.apps.title}</h2><p>${text.apps.about}</p></div>

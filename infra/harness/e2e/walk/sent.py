@@ -80,7 +80,7 @@ class Sent:
             made=("/keys", "keys", {**key, "appId": app, "lives": days * DAY}, 1))
         renamed = {**key, "name": f"renamed {n}"}
         k = self.made(kim, "/keys", {**key, "name": f"of old {n}", "expiresIn": DAY})["id"]
-        yield Form("a key's name", "/keys", "Edit", {"Name": renamed["name"]}, "Save", "PATCH", f"{org}/keys/{k}", renamed, row=f"of old {n}",
+        yield Form("a key's name", "/keys", "Edit", {"Name": renamed["name"]}, "Save", "PATCH", f"{org}/keys/{k}", {"name": renamed["name"]}, row=f"of old {n}",
                    made=("/keys", "keys", {**renamed, "id": k, "lives": DAY}, 1))
         k = self.made(kim, "/keys", {"name": f"turns {n}", "expiresIn": 9 * DAY})["id"]
         yield Form("a rotation", "/keys", "Rotate", {"The old key ends": "After 1 hour", "The new key expires": f"After {days} days"}, "Rotate",

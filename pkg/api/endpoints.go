@@ -48,11 +48,11 @@ func Webhooks(s *store.Store, refusal func(url string) (reason string), q webhoo
 		"redeliverWebhooks":     handleAs[redeliverIn](w.redeliver),
 
 		"listAppWebhookEndpoints":  handle(inApp(s, w.all)),
-		"createAppWebhookEndpoint": handleAs[newEndpointIn](onceInApp(s, w.create)),
+		"createAppWebhookEndpoint": handleAs[newEndpointIn](inApp(s, w.create)),
 		"getAppWebhookEndpoint":    named(handleAs[endpointIn](inApp(s, w.get))),
 		"enableAppWebhookEndpoint": handleAs[enableIn](inApp(s, w.enable)),
 		"deleteAppWebhookEndpoint": named(handleAs[endpointIn](inApp(s, w.deleteOnly))),
-		"testAppWebhookEndpoint":   handleAs[testIn](onceInApp(s, w.test)),
+		"testAppWebhookEndpoint":   handleAs[testIn](inApp(s, w.test)),
 		"listAppWebhookEvents":     fromQuery(handle(inApp(s, w.events))),
 		"getAppWebhookEvent":       fromPath("eventId")(handleAs[eventIn](inApp(s, w.event))),
 		"listAppWebhookDeliveries": fromQuery(handleAs[deliveriesIn](inApp(s, w.deliveries))),
@@ -94,7 +94,8 @@ type newEndpointIn struct {
 }
 
 func (in newEndpointIn) parse(c *call) (wanted store.NewEndpoint, err error) {
-	if err := cmp.Or(required("/url", in.URL), c.checkEndpoint(in.URL, in.Events, in.Description)); err != nil {
+	_, errKey := c.idempotencyKey() // before inApp reads the role
+	if err := cmp.Or(required("/url", in.URL), c.checkEndpoint(in.URL, in.Events, in.Description), errKey); err != nil {
 		return wanted, err
 	}
 	wanted = store.NewEndpoint{
@@ -294,7 +295,8 @@ func (in testIn) parse(c *call) (out *testIn, err error) {
 	if err = required("/endpointId", in.EndpointID); err == nil && (in.Type != nil || isSent(in.Data)) {
 		in.Data, err = parseExample(in.Type, in.Data)
 	}
-	return &in, err
+	_, errKey := c.idempotencyKey() // before inApp reads the role
+	return &in, cmp.Or(err, errKey)
 }
 
 func (w webhooks) test(ctx context.Context, c *call, in *testIn) (answer, error) {

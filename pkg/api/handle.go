@@ -70,17 +70,6 @@ func inApp[In, Out any](s *store.Store, f func(ctx context.Context, c *call, in 
 	}
 }
 
-// onceInApp is inApp for a route that keeps records: a malformed Idempotency-Key is refused before the role is read.
-func onceInApp[In, Out any](s *store.Store, f func(ctx context.Context, c *call, in In) (Out, error)) func(context.Context, *call, In) (Out, error) {
-	inner := inApp(s, f)
-	return func(ctx context.Context, c *call, in In) (out Out, err error) {
-		if _, err = c.idempotencyKey(); err != nil {
-			return out, err
-		}
-		return inner(ctx, c, in)
-	}
-}
-
 func (c *call) readRole(ctx context.Context, s *store.Store) (err error) {
 	c.role, err = s.RoleFor(ctx, c.actor(), c.org, c.app)
 	return err

@@ -26,10 +26,13 @@ const (
 	maxSteps = 20
 
 	releaseTimeout = 2 * time.Second
+
+	// newFor is the age up to which a key that KMS does not show may still appear. KMS shows a new key after seconds or minutes.
+	newFor = time.Hour
 )
 
 // SigningKMS is the part of KMS that the rotation uses. signing.Keys implements it. For a key that
-// does not exist the error is webhook.ErrNoKey; any other error may be temporary.
+// does not exist, or that KMS does not show yet, the error is webhook.ErrNoKey; any other error may be temporary.
 type SigningKMS interface {
 	Public(ctx context.Context, arn string) (webhook.JWK, error)
 	Create(ctx context.Context) (arn string, err error)
@@ -60,12 +63,12 @@ type Rotation struct {
 type rotation struct {
 	*Rotation
 	lease store.Lease
-	known map[string]*webhook.JWK // public keys that KMS returned in this run, by ARN; nil: KMS has no such key
+	known map[string]*webhook.JWK // public keys that KMS returned in this run, by ARN; nil: KMS shows no such key
 }
 
 // Run does everything that is due. Errors: store.ErrLeaseHeld when another run held the lease
-// until ctx ended, store.ErrLeaseLost when this run took too long, and every fault of KMS and
-// the table. The next run continues where this one failed.
+// until ctx ended, store.ErrLeaseLost when this run took too long, webhook.ErrNoKey while KMS does not
+// show a new key, and every fault of KMS and the table. The next run continues where this one failed.
 func (r *Rotation) Run(ctx context.Context) error {
 	lease, err := r.takeLease(ctx)
 	if err != nil {
@@ -135,7 +138,7 @@ func (r *rotation) step(ctx context.Context) (acted bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		ok = jwk != nil // KMS may have lost the active key
+		ok = jwk != nil // KMS may have lost the active key, or not show it yet
 	}
 	if !ok {
 		return true, r.replace(ctx, keys)
@@ -155,7 +158,16 @@ func (r *rotation) since(at int64) time.Duration {
 	return r.Store.Now().Sub(time.UnixMilli(at))
 }
 
-// public returns the public half of a key. It reads each key from KMS once in a run. It returns nil when KMS has no
+// mayAppear returns webhook.ErrNoKey for a key that KMS does not show, while the key is so new that KMS may still show it. at
+// is when the key was made or registered, in milliseconds since the epoch; 0: long ago.
+func (r *rotation) mayAppear(arn string, at int64) error {
+	if r.since(at) >= newFor {
+		return nil
+	}
+	return fmt.Errorf("KMS does not show a new key yet: %w: %s", webhook.ErrNoKey, arn)
+}
+
+// public returns the public half of a key. It reads each key from KMS once in a run. It returns nil when KMS shows no
 // such key.
 func (r *rotation) public(ctx context.Context, arn string) (*webhook.JWK, error) {
 	if arn == "" {
@@ -201,7 +213,12 @@ func (r *rotation) replace(ctx context.Context, keys store.SigningKeys) error {
 		}
 		return r.activate(ctx, keys, *jwk, arn)
 	}
-	return r.create(ctx)
+	if active, ok := keys.Active(); ok {
+		if err := r.mayAppear(active.ARN, active.CreatedAt); err != nil {
+			return err
+		}
+	}
+	return r.create(ctx, keys)
 }
 
 // promote activates the next key, or drops it when KMS has lost it.
@@ -211,6 +228,9 @@ func (r *rotation) promote(ctx context.Context, keys store.SigningKeys, next web
 		return err
 	}
 	if jwk == nil {
+		if err := r.mayAppear(next.ARN, next.CreatedAt); err != nil {
+			return err
+		}
 		slog.WarnContext(ctx, "KMS does not know the next signing key", "kid", next.Kid, "arn", next.ARN)
 		return r.Store.DropNextKey(ctx, r.lease, next.Kid)
 	}
@@ -232,7 +252,7 @@ func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 		return err
 	}
 	if jwk == nil {
-		return r.create(ctx)
+		return r.create(ctx, keys)
 	}
 	if err := r.Store.PublishSigningKey(ctx, r.lease, *jwk, keys.Made); err != nil {
 		return err
@@ -242,8 +262,14 @@ func (r *rotation) publish(ctx context.Context, keys store.SigningKeys) error {
 }
 
 // create creates a key and writes its ARN to the table. Only later steps read its public half, because KMS may refuse
-// that until the new key's tag takes effect.
-func (r *rotation) create(ctx context.Context) error {
+// that until the new key's tag takes effect. While KMS may still show the key that was made before, create makes no other:
+// each key costs money, and the table remembers one.
+func (r *rotation) create(ctx context.Context, keys store.SigningKeys) error {
+	if keys.Made != "" {
+		if err := r.mayAppear(keys.Made, keys.MadeAt); err != nil {
+			return err
+		}
+	}
 	arn, err := r.KMS.Create(ctx)
 	if err != nil {
 		return err
@@ -253,7 +279,7 @@ func (r *rotation) create(ctx context.Context) error {
 }
 
 // disable disables one key that no longer signs: a revoked key, or a key that was retired
-// webhook.KeyListedFor ago. A key that KMS has lost counts as disabled.
+// webhook.KeyListedFor ago. A key that KMS has lost counts as disabled, but a new key does not: KMS may still show it.
 func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (done bool, err error) {
 	for _, k := range keys.Keys {
 		revoked := k.State == webhook.SigningRevoked
@@ -262,7 +288,11 @@ func (r *rotation) disable(ctx context.Context, keys store.SigningKeys) (done bo
 		if disabled || !revoked && !retiredLongAgo {
 			continue
 		}
-		if err := r.KMS.Disable(ctx, k.ARN); err != nil && !errors.Is(err, webhook.ErrNoKey) {
+		err := r.KMS.Disable(ctx, k.ARN)
+		if errors.Is(err, webhook.ErrNoKey) {
+			err = r.mayAppear(k.ARN, k.CreatedAt)
+		}
+		if err != nil {
 			return false, err
 		}
 		slog.InfoContext(ctx, "signing key disabled", "kid", k.Kid, "arn", k.ARN)

@@ -42,6 +42,7 @@ type observed struct {
 	faults map[string]int         // by operation: how many of the next calls fail
 	lost   map[string]int         // by operation: how many of the next calls are done but return an error
 	off    sync.Map               // ARNs of disabled keys
+	hides  func(arn string) bool  // for these keys KMS answers as if they did not exist; nil: for none
 	before func(operation string) // called before each call; nil: not used
 	after  func(operation string) // called after each call without a fault; nil: not used
 }
@@ -87,6 +88,9 @@ func (o *observed) Public(ctx context.Context, arn string) (webhook.JWK, error) 
 	if _, disabled := o.off.Load(arn); disabled {
 		return webhook.JWK{}, errFault
 	}
+	if o.hides != nil && o.hides(arn) {
+		return webhook.JWK{}, webhook.ErrNoKey
+	}
 	jwk, err := o.real.Public(ctx, arn)
 	return jwk, o.finish("Public", err)
 }
@@ -102,6 +106,9 @@ func (o *observed) Create(ctx context.Context) (string, error) {
 func (o *observed) Disable(ctx context.Context, arn string) error {
 	if err := o.call("Disable"); err != nil {
 		return err
+	}
+	if o.hides != nil && o.hides(arn) {
+		return webhook.ErrNoKey
 	}
 	o.off.Store(arn, true)
 	return o.finish("Disable", o.real.Disable(ctx, arn))

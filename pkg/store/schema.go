@@ -145,6 +145,7 @@ const (
 	// Of the row STATE, with the active signing key and the lease of the process that may change the keys (Lease).
 	attrKid        = table.Text[string]("kid")
 	attrMade       = table.Text[string]("made") // ARN of a key that KMS has created and no row has yet
+	attrMadeAt     = table.Int("madeAt")        // when made was written
 	attrLeaseOwner = table.Text[string]("leaseOwner")
 	attrLeaseUntil = table.Int("leaseUntil")
 

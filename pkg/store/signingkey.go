@@ -89,6 +89,7 @@ type Lease struct{ owner string }
 type SigningKeys struct {
 	ActiveKid string // of the active key, also when it was revoked since; "" before the first
 	Made      string // ARN of a key that KMS has created and that has no row yet
+	MadeAt    int64  // when Made was created, in milliseconds since the epoch; 0: an earlier version wrote Made
 	Keys      []webhook.SigningKey
 }
 
@@ -122,7 +123,7 @@ func (s *Store) SigningKeys(ctx context.Context) (SigningKeys, error) {
 	// The partition also has the row STATE: for this row, from returns an empty key.
 	from := func(r *table.Reading) (none webhook.SigningKey) {
 		if r.Row.Key() == signingStateRow() {
-			out.ActiveKid, out.Made = attrKid.OrZero(r), attrMade.OrZero(r)
+			out.ActiveKid, out.Made, out.MadeAt = attrKid.OrZero(r), attrMade.OrZero(r), attrMadeAt.OrZero(r)
 			return none
 		}
 		return signingKeyFrom(r)
@@ -170,18 +171,18 @@ func (t *txn) checkLease(l Lease, unchanged table.Condition, changes ...table.Ch
 	t.Update(signingStateRow(), held, refusal, changes...)
 }
 
-// KeepMadeKey writes the ARN of a key that KMS has just created, before any other call about the
+// KeepMadeKey writes the ARN of a key that KMS has just created, and the time, before any other call about the
 // key. If a later call fails, the next rotation continues with this key. Error: ErrLeaseLost.
 func (s *Store) KeepMadeKey(ctx context.Context, l Lease, arn string) error {
 	t := s.begin()
-	t.checkLease(l, nil, attrMade.Set(arn))
+	t.checkLease(l, nil, attrMade.Set(arn), attrMadeAt.Set(s.now()))
 	return t.Commit(ctx)
 }
 
 // PublishSigningKey registers a key as the next one. Errors: ErrLeaseLost, ErrOvertaken.
 func (s *Store) PublishSigningKey(ctx context.Context, l Lease, jwk webhook.JWK, arn string) error {
 	t := s.begin()
-	t.checkLease(l, nil, attrMade.Remove())
+	t.checkLease(l, nil, attrMade.Remove(), attrMadeAt.Remove())
 	t.register(jwk, arn, attrState.Set(webhook.SigningNext))
 	return t.Commit(ctx)
 }
@@ -199,7 +200,8 @@ func (s *Store) ActivateSigningKey(ctx context.Context, l Lease, was SigningKeys
 	now := s.Now()
 	t := s.begin()
 	// A key that KMS has just made gets its row in this transaction, so Made need not remember it.
-	t.checkLease(l, attrKid.IsOrAbsent(was.ActiveKid), attrKid.Set(jwk.Kid), attrARN.Set(arn), table.If(was.Made == arn, attrMade.Remove()))
+	t.checkLease(l, attrKid.IsOrAbsent(was.ActiveKid), attrKid.Set(jwk.Kid), attrARN.Set(arn),
+		table.If(was.Made == arn, table.Changes(attrMade.Remove(), attrMadeAt.Remove())))
 	active := table.Changes(attrState.Set(webhook.SigningActive), attrActivatedAt.Set(now.UnixMilli()))
 	if _, known := was.Find(jwk.Kid); known {
 		t.Update(signingKeyRow(jwk.Kid), attrState.Is(webhook.SigningNext), refuse(ErrOvertaken), active)

@@ -50,8 +50,8 @@ func TestAMadeKeyIsUsedOnce(t *testing.T) {
 	} {
 		noError(t, tb.KeepMadeKey(ctx, l, "arn:"+c.made))
 		noError(t, tb.ActivateSigningKey(ctx, l, signingKeys(t, tb), jwk(c.activated), "arn:"+c.activated))
-		if keys := signingKeys(t, tb); keys.Made != c.left {
-			t.Errorf("%s was made and %s activated: %q is left", c.made, c.activated, keys.Made)
+		if keys := signingKeys(t, tb); keys.Made != c.left || (keys.MadeAt != 0) != (c.left != "") {
+			t.Errorf("%s was made and %s activated: %q of %d is left", c.made, c.activated, keys.Made, keys.MadeAt)
 		}
 	}
 }

@@ -18,8 +18,9 @@ import (
 // cannot use each other's keys.
 const StackTag = "latchkey:stack"
 
-// ErrNoKey means that KMS has no such key. Every other error of a KMS method may be temporary: for example,
-// KMS refuses calls for a new key until its tag takes effect, which may take 5 minutes.
+// ErrNoKey means that KMS has no such key, or does not show it yet: a new key may need some minutes. Every other
+// error of a KMS method may be temporary: for example, KMS refuses calls for a new key until its tag takes effect,
+// which may take 5 minutes.
 var ErrNoKey = errors.New("webhook: KMS knows no such key")
 
 // The lifetimes of a key.

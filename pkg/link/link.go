@@ -64,20 +64,22 @@ type Link struct {
 	ExpiresAt    int64
 	ClaimedAt    int64
 	RevokedAt    int64
+	LapsedAt     int64  // when the sweep processed the expiry
 	ClaimKeyHash []byte // SHA-256 of the claimKey of the device
 
 	CreatedByKey id.Key // the API key that made it
 	Paid         int    // deliveries that were charged when the link was made, for the event of its end
 }
 
-// Status returns the link's status at a time. A claimed link stays claimed.
+// Status returns the link's status at a time. A claimed link stays claimed. A link whose expiry was processed is expired at
+// every time, because the caller's clock may be slower than the sweep's.
 func (l Link) Status(now int64) Status {
 	switch {
 	case l.ClaimedAt != 0:
 		return Claimed
 	case l.RevokedAt != 0:
 		return Revoked
-	case now >= l.ExpiresAt:
+	case l.LapsedAt != 0 || now >= l.ExpiresAt:
 		return Expired
 	default:
 		return Pending

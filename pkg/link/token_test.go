@@ -91,6 +91,7 @@ func TestTheFirstEndOfALinkDecidesItsStatus(t *testing.T) {
 		{link.Link{ExpiresAt: end}, 0, link.Pending},
 		{link.Link{ExpiresAt: end}, end - 1, link.Pending},
 		{link.Link{ExpiresAt: end}, end, link.Expired},
+		{link.Link{ExpiresAt: end, LapsedAt: end}, end - 1, link.Expired},
 		{link.Link{ExpiresAt: end, ClaimedAt: 5}, end - 1, link.Claimed},
 		{link.Link{ExpiresAt: end, ClaimedAt: 5}, end + 1, link.Claimed},
 		{link.Link{ExpiresAt: end, RevokedAt: 5}, end - 1, link.Revoked},

@@ -24,7 +24,7 @@ func linkFrom(r *table.Reading) link.Link {
 		Metadata: attrMetadata.OrZero(r), Device: (*link.Device)(attrDevice.OrZero(r)),
 		CreatedAt: attrCreatedAt.From(r), ExpiresAt: attrExpiresAt.From(r),
 		ClaimedAt: attrClaimedAt.OrZero(r), RevokedAt: attrRevokedAt.OrZero(r), ClaimKeyHash: attrClaimKeyHash.OrZero(r),
-		CreatedByKey: attrCreatedByKey.OrZero(r), Paid: attrPaid.OrZero(r),
+		LapsedAt: attrLapsedAt.OrZero(r), CreatedByKey: attrCreatedByKey.OrZero(r), Paid: attrPaid.OrZero(r),
 	}
 }
 
@@ -107,9 +107,15 @@ func (s *Store) Links(ctx context.Context, a id.App, p Page) (links []link.Link,
 	return list(ctx, s, page, linkFrom)
 }
 
-// pendingLink is the condition that a link is not claimed, revoked or expired.
+// pendingLink is the condition that a link is not claimed, revoked or expired at the time now. The sweep may expire the link after
+// that time and before the write.
 func pendingLink(now int64) table.Condition {
-	return table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrExpiresAt.Over(now))
+	return table.All(unendedLink(), attrExpiresAt.Over(now))
+}
+
+// unendedLink is the condition that no end of a link is written: no claim, no revocation, no expiry.
+func unendedLink() table.Condition {
+	return table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrLapsedAt.Absent())
 }
 
 // RevokeLink revokes a pending link. A link that is revoked already does not change. Errors:
@@ -262,8 +268,7 @@ func (s *Store) ExpireLink(ctx context.Context, a id.App, l id.Link) error {
 		return err
 	}
 	t := s.begin()
-	t.Update(linkRow(a, l), table.All(table.Exists, attrClaimedAt.Absent(), attrRevokedAt.Absent(), attrLapsedAt.Absent()), table.Raced,
-		attrLapsedAt.Set(now), notDue())
+	t.Update(linkRow(a, l), unendedLink(), table.Raced, attrLapsedAt.Set(now), notDue())
 	if !orgGone(rows[org]) && !linksBarred(rows[bar]) {
 		t.event(endOf(found, webhook.LinkExpired, now))
 	}

@@ -200,6 +200,41 @@ func TestALinkExpiresOnceUnlessItHasEnded(t *testing.T) {
 	expectCode(t, errorOf(c.RevokeLink(ctx, c.app, expired.ID, store.Changer{})), problem.LinkExpired)
 }
 
+// TestALinkThatHasExpiredIsNeitherClaimedNorRevoked: the sweep expires a link after the request has read it, and before the request
+// writes. The clock of the request may be slower than the sweep's: then its next read comes before the expiry, too.
+func TestALinkThatHasExpiredIsNeitherClaimedNorRevoked(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"one clock": 0, "a slow clock": time.Second} {
+		c := connect(t)
+		for what, act := range map[string]func(madeLink) error{
+			"a claim":                 func(l madeLink) error { return errorOf(c.ClaimLink(ctx, l.claim("k"))) },
+			"a revocation with a key": func(l madeLink) error { return errorOf(c.RevokeLink(ctx, c.app, l.ID, store.Changer{})) },
+			"a revocation by an admin": func(l madeLink) error {
+				return errorOf(c.RevokeLink(ctx, c.app, l.ID, store.Changer{Actor: admin(c.ada)}))
+			},
+		} {
+			l, before := c.link(t, time.Minute), len(c.events(t, webhook.LinkExpired))
+			c.advanceClock(time.Minute - time.Millisecond)
+			err, errSweep := c.interleave(t, func() error { return act(l) }, func() error {
+				c.advanceClock(time.Millisecond)
+				err := c.ExpireLink(ctx, c.app, l.ID)
+				c.advanceClock(-slow)
+				return err
+			})
+			noError(t, errSweep)
+			if !problem.Is(err, problem.LinkExpired) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+			if n := len(c.events(t, webhook.LinkExpired)) - before; n != 1 {
+				t.Errorf("%s, %s: %d events of the expiry", name, what, n)
+			}
+			c.advanceClock(slow)
+		}
+		if n := len(c.events(t, webhook.LinkClaimed)) + len(c.events(t, webhook.LinkRevoked)); n != 0 {
+			t.Errorf("%s: %d events of links that have expired", name, n)
+		}
+	}
+}
+
 // TestALinksEventHasNoToken: the event has only the nine fields that an answer shows of a link.
 func TestALinksEventHasNoToken(t *testing.T) {
 	c := connect(t)

@@ -128,10 +128,12 @@ func (t *txn) join(ctx context.Context, a Actor, o id.Org, user id.User, r org.R
 	open, refusal := a.orgIsOpen(refuse(errMemberLimit))
 	t.Update(orgRow(o), table.All(open, attrMembers.Under(t.s.Limits.Members)), refusal,
 		table.Add(attrMembers, 1), table.Add(attrAdmins, adminsIn(r)))
-	t.audit(ctx, entry{
-		org: o, at: now, action: "member.added", actor: a.id(), target: string(user),
-		changes: Changes{"role": {To: r}},
-	})
+	t.auditAdded(ctx, a, o, user, r, now)
+}
+
+// auditAdded adds the entry of a new member to a transaction.
+func (t *txn) auditAdded(ctx context.Context, a Actor, o id.Org, user id.User, r org.Role, at int64) {
+	t.audit(ctx, entry{org: o, at: at, action: "member.added", actor: a.id(), target: string(user), changes: Changes{"role": {To: r}}})
 }
 
 // adminsIn returns 1 if a membership of this role counts as an admin, or else 0.

@@ -82,7 +82,8 @@ func (s *Store) CreateOrg(ctx context.Context, creator id.User, name string, onc
 	return made.committed(err)
 }
 
-// putOrg writes the rows of a new org with its first admin, "" for none, and the audit entry.
+// putOrg writes the rows of a new org with its first admin, "" for none, and the audit entry. A service is not the admin, so
+// another entry names the admin whom a service gives.
 func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more table.Change) {
 	admins := 0
 	if admin != "" {
@@ -92,6 +93,9 @@ func (t *txn) putOrg(ctx context.Context, by Actor, o Org, admin id.User, more t
 		attrName.Set(o.Name), attrCreatedAt.Set(o.CreatedAt), attrAdmins.Set(admins), attrMembers.Set(admins), attrApps.Set(1), o.State.set(), more)
 	if admin != "" {
 		t.putMembership(o.ID, admin, Actor{Service: by.Service}, org.Admin, o.CreatedAt, nil)
+		if by.Service != "" {
+			t.auditAdded(ctx, by, o.ID, admin, org.Admin, o.CreatedAt)
+		}
 	}
 	t.Create(appRow(o.ID, id.DefaultApp(o.ID)), attrName.Set(defaultApp), attrCreatedAt.Set(o.CreatedAt))
 	t.Create(directoryRow(o.ID))

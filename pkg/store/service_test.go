@@ -57,6 +57,29 @@ func TestASubjectIsAMemberBeforeTheFirstSignIn(t *testing.T) {
 	}
 }
 
+// TestTheAuditNamesTheAdminOfAServicesOrg: the entry org.created names the service. The entry member.added names the admin, also an
+// admin who is a user already, as it names every other member.
+func TestTheAuditNamesTheAdminOfAServicesOrg(t *testing.T) {
+	c := connect(t)
+	for range 2 { // the second time, the admin is a known user
+		admin := ofSubject("zoe")
+		o := c.orgOfService(t, store.NewOrg{Admin: &admin})
+		found, _, err := c.Identity(ctx, usersIssuer, "zoe")
+		noError(t, err)
+		entries, _, err := c.AuditLog(ctx, billing, o, store.AuditFilter{Action: "member.added"}, store.Page{})
+		noError(t, err)
+		if len(entries) != 1 || entries[0].Target.ID != string(found.UserID) || entries[0].Actor.Name != "billing" ||
+			string(entries[0].Changes) != `{"role":{"from":null,"to":"admin"}}` {
+			t.Errorf("%+v", entries)
+		}
+	}
+	entries, _, err := c.AuditLog(ctx, billing, c.orgOfService(t, store.NewOrg{}), store.AuditFilter{}, store.Page{})
+	noError(t, err)
+	if len(entries) != 1 || entries[0].Action != "org.created" {
+		t.Errorf("without an admin: %+v", entries)
+	}
+}
+
 // TestASignInMeanwhileIsTheSameUser: a person signs in between the reads and the transaction of a use case that names the person.
 func TestASignInMeanwhileIsTheSameUser(t *testing.T) {
 	c := connect(t)

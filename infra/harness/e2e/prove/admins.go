@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 )
@@ -79,6 +80,7 @@ var adminsModel = model{
 func admins(h *history) {
 	users := h.people
 	org := h.org(`,"admin":{"subject":"` + users[0].email + `"}`)
+	h.note("member.added", users[0].id, reply{status: http.StatusCreated})
 	base := "/v1/orgs/" + org
 	for n, role := range []string{"member", "viewer"} {
 		h.must(request{

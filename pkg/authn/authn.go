@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
@@ -400,8 +401,9 @@ func (a *Authorizer) user(ctx context.Context, headers []string) (principal.Prin
 
 // profile returns the user's email and name for SignIn. They come from the token or, when it has no email, from the
 // issuer's userinfo endpoint, which is called once a day. known is zero for a new user. ok is false when there is
-// nothing to record: the issuer has no email, or the endpoint was called within the last day. An unusable email
-// is ignored, and the user is recorded without one. This is also done for a new user whose profile cannot be read.
+// nothing to record: the issuer has no email, or the endpoint was called within the last day, or it fails for a known user, who
+// must still be able to revoke and to leave. An unusable email is ignored, and the user is recorded without one. This is also done for a
+// new user whose profile cannot be read.
 func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Claims, known store.Identity) (seen store.Seen, ok bool, err error) {
 	s := store.Seen{Issuer: c.Issuer, Subject: c.Subject, Email: c.Email, Verified: c.EmailVerified, Name: c.Name, SignedInAt: signedInAt(c)}
 	if !c.IssuedAt.IsZero() {
@@ -414,6 +416,10 @@ func (a *Authorizer) profile(ctx context.Context, raw string, c accesstoken.Clai
 			return store.Seen{}, false, nil
 		}
 		p, err := a.tokens.Userinfo(ctx, raw, c.Subject)
+		if err != nil && known.UserID != "" {
+			slog.WarnContext(ctx, "userinfo fails, and the user is known from before", "error", err)
+			return store.Seen{}, false, nil
+		}
 		if err != nil {
 			return store.Seen{}, false, err
 		}

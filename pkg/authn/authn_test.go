@@ -325,11 +325,26 @@ func TestATokenWithoutAnEmailCausesOneCallADay(t *testing.T) {
 	if issuer.Asked != 2 {
 		t.Fatalf("after a day: %d calls of userinfo", issuer.Asked)
 	}
-	// When the issuer is down, the answer is 503. A known user never becomes unknown.
-	issuer.AskErr = problem.New(problem.Unavailable, "down")
-	table.Known.AskedAt = 0
-	_, err := a.Authorize(context.Background(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
-	wantCode(t, err, problem.Unavailable)
+}
+
+// TestAKnownUserDoesNotNeedUserinfo: while the issuer's userinfo fails, a known user can still act, for example revoke a key. Nothing
+// about the user is recorded. A new user gets 503.
+func TestAKnownUserDoesNotNeedUserinfo(t *testing.T) {
+	_, table := minted(t)
+	issuer := &authntest.Tokens{Claims: accesstoken.Claims{Issuer: "i", Subject: "s", SignedInAt: 7}, AskErr: problem.New(problem.Unavailable, "down")}
+	a := authn.New(table, issuer)
+	for asked, known := range []*store.Identity{nil, {UserID: newUser, Email: "a@b.c", AskedAt: 1}} {
+		table.Known = known
+		p, err := a.Authorize(t.Context(), route.Route{Takes: principal.UserToken}, []string{"Bearer " + jwt})
+		if known == nil {
+			wantCode(t, err, problem.Unavailable)
+		} else if err != nil || p != (principal.Principal{Kind: principal.User, UserID: newUser, SignedInAt: 7}) {
+			t.Errorf("a known user: %+v, %v", p, err)
+		}
+		if issuer.Asked != asked+1 || table.Signed != nil {
+			t.Errorf("%d calls of userinfo, recorded: %+v", issuer.Asked, table.Signed)
+		}
+	}
 }
 
 // TestAnUnreadableProfileLocksNoOneOut: a new user gets no address, and a known user keeps the address.
